@@ -22,7 +22,7 @@ use crate::support::{note, shared};
 
 /// Anything that answers questions about a set of objects.
 pub(crate) trait Evaluator {
-    /// Replaces the objects; the default policy of a version lies under them.
+    /// Replaces the objects; a version selects its default policy as the baseline.
     fn world(&mut self, objects: &[Value], baseline: Option<&str>);
 
     /// Answers one question.
@@ -49,7 +49,7 @@ pub(crate) const TABLES: &[(&str, Table, usize)] = &[
     ("crossplane-cases.yaml", tenants::crossplane, 116),
 ];
 
-/// What the questions of a table came to.
+/// The results of the questions of a table.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     asked: usize,
@@ -104,7 +104,7 @@ pub(crate) fn recorded_policy(version: &str) -> Option<Vec<Value>> {
     Some(objects)
 }
 
-/// Whether an evaluator knows the default policy of a version.
+/// Whether an evaluator has the default policy of a version.
 fn has_policy(evaluator: &dyn Evaluator, version: &str) -> bool {
     evaluator.ask(&json!({"default-policy": version})).get("error").is_none()
 }
@@ -130,7 +130,7 @@ fn text<'v>(value: &'v Value, key: &str) -> &'v str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Those keys of a row that are there.
+/// Returns the present keys of a row.
 fn only(row: &Value, keys: &[&str]) -> Map<String, Value> {
     keys.iter().filter_map(|key| Some(((*key).to_owned(), row.get(*key)?.clone()))).collect()
 }

@@ -1,4 +1,4 @@
-//! What admission makes of pods, against the fixtures and tables of others.
+//! Admission of pods, compared with the fixtures and tables of other projects.
 
 mod labels;
 mod policy;

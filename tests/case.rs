@@ -183,7 +183,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Returns every file below a folder; a link is told by where it leads.
+/// Returns every file below a folder; a link is represented by its destination.
 pub(crate) fn tree(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     let mut folders = vec![folder.to_path_buf()];

@@ -66,7 +66,7 @@ impl Case {
         self.name.contains("/ok-")
     }
 
-    /// Runs the case; says what is not as it should be.
+    /// Runs the case; returns the differences.
     fn run(&self) -> Vec<String> {
         let mut failures = Vec::new();
         if !self.is_good() && !self.name.contains("/err-") {
@@ -165,7 +165,7 @@ fn updating() -> bool {
 }
 
 impl Told {
-    /// What every diagnostic has: a place, and a message of the right form (`STYLE.md` habit 7).
+    /// Returns the faults of a diagnostic without a place, or with a message of another form.
     fn faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
         let mut refuse = |why: &str| faults.push(format!("{why}: [{}] {}", self.code, self.message));
@@ -177,7 +177,7 @@ impl Told {
         if code.is_none() {
             refuse("no such code");
         }
-        // A target that the command line names stands in no file.
+        // A target of the command line is in no file.
         let typed = self.message.starts_with("there is no target ");
         if !placed && !typed && !code.is_some_and(|code| WITHOUT_PLACE.contains(&code)) {
             refuse("no file, line and column");

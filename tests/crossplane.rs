@@ -190,7 +190,7 @@ fn the_rules_are_those_that_crossplane_unpacked() {
     }
 }
 
-/// What there is of an example: the repository's own, or the same packages by the rules of v0.9.
+/// Returns the files of an example: the repository's own, or the same packages by the rules of v0.9.
 fn example(revision: &str) -> World {
     let root = repository().join("policies/stacks");
     let mut world = World::with_targets(&["stacks"], "1.36");
@@ -270,7 +270,7 @@ fn the_manager_can_install_every_stack_and_holds_nothing_more() {
             let atoms: Vec<PolicyRule> =
                 rules.items().map(PolicyRule::from_node).flat_map(|rule| rule.atoms()).collect();
             for (left_out, atom) in atoms.iter().enumerate() {
-                // What it needs for itself, to know what is requested.
+                // The rules that the manager itself needs to find the requested rules.
                 if atom.api_groups == ["stacks.crossplane.io"] {
                     continue;
                 }

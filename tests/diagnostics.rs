@@ -12,7 +12,7 @@ use bailiwick::diag::{Code, DefaultSeverity};
 
 use crate::case::{Case, all, diagnostics};
 
-/// What is asked of the kinds of policies: three good cases each.
+/// The kinds of policies: three good cases each.
 const POLICY_KINDS: [&str; 10] = [
     "access-test",
     "grant",

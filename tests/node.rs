@@ -1,4 +1,4 @@
-//! What nodes may do, against the recorded cases.
+//! Permissions of nodes, compared with the recorded cases.
 
 use bailiwick::ask::Connection;
 use bailiwick::node::system_node::{self, Binding, Style};
@@ -18,7 +18,7 @@ fn access_cases(kind: &str) -> Vec<Value> {
     cases.into_iter().filter(|case| case["kind"] == kind).collect()
 }
 
-/// Asks a question without what a recorded case says beside it.
+/// Asks a question without the remarks of a recorded case.
 fn ask(kind: &str, body: &Value) -> Value {
     let mut body = body.clone();
     without(&mut body, &["k8s", "kind", "seed", "input"]);
@@ -77,7 +77,7 @@ fn pod_with_certificate() -> Value {
     })
 }
 
-/// Whether NodeRestriction allows the node `n1` a write, in a version with the CSIVolumeHealth gate on or off.
+/// Returns whether NodeRestriction allows the node `n1` a write, in a version with the CSIVolumeHealth gate on or off.
 fn admits(version: &str, health: Option<bool>, write: &Value) -> Value {
     let objects = json!([
         pod_with_certificate(),
@@ -219,7 +219,7 @@ fn the_binding_is_that_of_the_version() {
     }
 }
 
-/// Returns each rule with its lists sorted, and the rules sorted: their order says nothing.
+/// Returns the rules sorted, each with sorted lists: their order is irrelevant.
 fn sorted_rules(rules: &Value) -> Vec<String> {
     let sorted = |rule: &Value| {
         let list = |key: &str| {

@@ -1,4 +1,4 @@
-//! The opponent of the evaluator (STYLE.md, habit 14): the same answers, found slowly and by another hand.
+//! The second evaluator: the same answers, computed slowly and by other code.
 
 mod aggregate;
 mod compare;
@@ -41,7 +41,7 @@ fn about_half_of_the_random_decisions_are_yes() {
     assert!((40..=60).contains(&share), "{share} of 100 of {asked}");
 }
 
-/// Nothing is decided by the order in which objects are told.
+/// The order of objects decides nothing.
 #[test]
 fn the_order_of_objects_does_not_matter() {
     struct Reversed(Naive);
@@ -59,7 +59,7 @@ fn the_order_of_objects_does_not_matter() {
     assert_eq!(asked.unwrap_or_else(|difference| panic!("{difference}")), 6000);
 }
 
-/// Everybody whom `who-can` names can, and nobody else whom a binding means.
+/// Every subject of `who-can` has the permission, and no other subject of a binding has it.
 #[test]
 fn who_can_and_can_i_say_the_same() {
     let mut compared = 0;

@@ -47,7 +47,7 @@ fn each_case(cases: Vec<Case>, run: fn(&Case) -> Vec<String>) {
 }
 
 impl Case {
-    /// True for a case of a command that can do a part of its work, and that ends with a judgement.
+    /// Returns whether the case runs a command that can work on a shard and ends with a result.
     fn has_parts(&self) -> bool {
         let arguments = self.arguments();
         let command = arguments.iter().find(|argument| matches!(argument.as_str(), "render" | "check"));
@@ -55,7 +55,7 @@ impl Case {
         command.is_some() && !arguments.iter().any(|argument| single.iter().any(|one| argument.starts_with(one)))
     }
 
-    /// Runs the case as a whole and in parts; says where the two differ.
+    /// Runs the case as a whole and in shards; returns the differences.
     fn run_in_parts(&self) -> Vec<String> {
         let single = tempfile::tempdir().expect("a temporary folder");
         let parts = tempfile::tempdir().expect("a temporary folder");
@@ -81,7 +81,7 @@ impl Case {
             arguments.push("--no-tests".to_owned());
         }
         let whole = run(single.path(), &arguments);
-        // What is said to every command is said to the merge, too.
+        // Options of every command are options of the merge, too.
         let mut merging: Vec<String> = vec!["merge".to_owned()];
         let day = arguments.iter().position(|argument| argument == "--today");
         merging.extend(day.and_then(|day| arguments.get(day..day + 2)).into_iter().flatten().cloned());

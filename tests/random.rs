@@ -20,7 +20,7 @@ impl Random {
         usize::try_from(self.next() >> 33).expect("31 bits") % bound
     }
 
-    /// True once in `odds` times.
+    /// Returns true once in `odds` times on average.
     pub(crate) fn one_in(&mut self, odds: usize) -> bool {
         self.below(odds) == 0
     }

@@ -1,4 +1,4 @@
-//! What is listed once is there everywhere: kinds, codes, templates, pages and schemas.
+//! Everything that is listed once exists everywhere: kinds, codes, templates, pages and schemas.
 //!
 //! `UPDATE=1` writes the generated pages and schemas anew.
 
@@ -83,7 +83,7 @@ fn examples_of_pages_fit_their_kind() {
     }
 }
 
-/// Every field of every kind says what it means.
+/// Every field of every kind has a description.
 #[test]
 fn every_field_is_described() {
     fn visit(schema: &Value, path: &str, missing: &mut Vec<String>) {
@@ -183,7 +183,7 @@ fn examples_name_a_schema_that_works() {
     for path in files.iter().filter(|path| path.ends_with(".yaml")) {
         let path = repository().join(path);
         let text = std::fs::read_to_string(&path).expect("text");
-        // What a Manifests policy brings in has no schema of ours.
+        // Objects of a Manifests policy have no schema of this program.
         if !text.contains("apiVersion: bailiwick.dev/") {
             continue;
         }

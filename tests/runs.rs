@@ -30,12 +30,12 @@ pub(crate) fn bailiwick(folder: &Path, arguments: &[&str]) -> Output {
         .expect("the program starts")
 }
 
-/// What a run printed to standard error.
+/// Returns the standard error of a run.
 pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// A workspace with a tenancy of some tenants, each of which gets four objects.
+/// Writes a workspace with a tenancy of a number of tenants, each with four objects.
 pub(crate) fn tenants(folder: &Path, count: usize) {
     std::fs::create_dir_all(folder.join("policies")).expect("a folder");
     let workspace = "apiVersion: bailiwick.dev/v1alpha1\nkind: Workspace\nmetadata: {name: test}\nspec:\n  targets: [{name: t, version: \"1.21\"}]\n";

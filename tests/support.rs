@@ -1,4 +1,4 @@
-//! What tests share: compiling a workspace from memory, and the repository's own policies as one.
+//! Shared parts of tests: compiling a workspace from memory, and the repository's own policies as a workspace.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -24,8 +24,8 @@ pub(crate) fn shared() -> Option<PathBuf> {
     folder.is_dir().then_some(folder)
 }
 
-/// How often a long test repeats: `all` times with `THOROUGH` set, as the conformance steps of `.ci/run` do, and `few`
-/// times otherwise.
+/// Returns the number of repetitions of a long test: `all` with `THOROUGH` set, as in the conformance steps of
+/// `.ci/run`, and `few` otherwise.
 pub(crate) fn rounds<N>(few: N, all: N) -> N {
     if std::env::var_os("THOROUGH").is_some() { all } else { few }
 }
@@ -79,7 +79,7 @@ impl World {
         })
     }
 
-    /// Compiles.
+    /// Compiles the workspace with options.
     pub(crate) fn compile_with(&self, options: Options<'_>) -> Compiled {
         let files = Arc::new(Files::new());
         let mut sink = Sink::new();
@@ -112,7 +112,7 @@ impl World {
     }
 }
 
-/// What compiling yields.
+/// The result of compiling.
 #[derive(Debug)]
 pub(crate) struct Compiled {
     pub(crate) files: Vec<OutputFile>,
@@ -161,7 +161,7 @@ pub(crate) fn stored_objects(text: &str) -> Vec<Value> {
     roots.iter().map(|root| yaml::schema::to_json(tree.at(*root))).collect()
 }
 
-/// What tells objects apart, as a text to sort by.
+/// Returns the identity of an object as a text to sort by.
 pub(crate) fn identity(object: &Value) -> String {
     let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     format!("{} {} {}", text("/kind"), text("/metadata/namespace"), text("/metadata/name"))

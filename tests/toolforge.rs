@@ -1,8 +1,8 @@
-//! Seed 000: the repository's own Toolforge policies, held against the recorded cases.
+//! Toolforge: the repository's own policies, compared with the recorded cases.
 //!
-//! `toolforge/cases.yaml` keeps the expected values as they were computed from maintain-kubeusers' recorded traffic
-//! and from the text of the seed. `mode: seed` is the preset of the target `toolforge-seed`, `mode: code-2023` that of
-//! `toolforge`.
+//! The expected values in `toolforge/cases.yaml` were computed from maintain-kubeusers' recorded traffic and from the
+//! description of the system. `mode: seed` is the preset of the target `toolforge-seed`, `mode: code-2023` is the
+//! preset of `toolforge`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -223,7 +223,7 @@ fn awkward_names_survive_every_reader() {
     }
 }
 
-/// What going from one workspace to another would do.
+/// Returns the plan from one workspace to another.
 fn plan(before: &World, after: &World) -> TargetPlan {
     let (before, after) = (before.compile().fine(), after.compile().fine());
     let mut plan = TargetPlan::default();

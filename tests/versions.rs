@@ -67,7 +67,7 @@ fn answers_about_newer_versions_name_the_judged_one() {
     assert_eq!((of_node("1.37"), of_node("1.99")), (Value::Null, judged));
 }
 
-/// Versions of another form, and those that are older than every known one, stay errors.
+/// Versions of another form, and versions older than every known version, are errors.
 #[test]
 fn older_versions_have_no_answer() {
     let mut connection = Connection::default();

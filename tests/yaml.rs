@@ -62,7 +62,7 @@ fn full(text: &str) -> Option<Tree> {
     sink.is_empty().then_some(tree)
 }
 
-/// Canonical text of a node.
+/// Returns the canonical text of a node.
 fn written(root: NodeRef<'_>) -> String {
     let mut out = String::new();
     yaml::write::document(root, &mut out);

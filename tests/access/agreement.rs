@@ -151,7 +151,7 @@ fn the_subject_of_a_finding_may_do_what_it_says() {
                     let (resource, subresource) = resource.split_once('/').unwrap_or((resource, ""));
                     let is_of_namespaces = (group, resource) == ("", "namespaces");
                     let (namespace, name) = match &first.scope {
-                        // A request for a Namespace is for the one that it names.
+                        // A request for a Namespace is in the namespace of this name.
                         Scope::Namespace(namespace) if is_of_namespaces => (namespace.as_str(), namespace.as_str()),
                         Scope::Namespace(namespace)
                             if !world.is_cluster_scoped(group, resource)
@@ -215,7 +215,7 @@ fn a_power_is_a_finding_and_the_other_way_round() {
             let mut holders = vec![subject.clone()];
             holders.extend(who.groups.iter().map(|group| format!("Group/{group}")));
             holders.retain(|holder| bound.contains(holder) && !holder.ends_with("system:authenticated"));
-            // What comes together from an account and its groups is no finding.
+            // Permissions of an account together with its groups are no finding.
             if holders != [subject.clone()] {
                 continue;
             }

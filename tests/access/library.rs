@@ -55,7 +55,7 @@ fn open(bytes: &[u8], files: &Files) -> Result<World, String> {
     World::restore(snapshot, files).map_err(|inconsistent| inconsistent.to_string())
 }
 
-/// A world that was kept in a file answers as it did, knows its places, and is refused when a byte of it is gone.
+/// A world that is restored from a file gives the same answers and places, and a shortened file is refused.
 #[test]
 fn a_kept_world_answers_as_before() {
     let manifests = "\

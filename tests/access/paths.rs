@@ -1,8 +1,8 @@
-//! How an identity can become more than it is.
+//! Escalation paths of an identity.
 //!
-//! The recorded row of seed 000 lists what gives its account more by the API alone: another identity, another
-//! certificate, what it holds for others. The account can do more than that through pods, secrets and policies. So the
-//! paths of the row have to be the first, word for word and in its order, and the rest is written down beside it.
+//! The recorded row of Toolforge lists the paths that need the API alone: another identity, another certificate,
+//! permissions for others. The account has further paths through pods, secrets and policies. The paths of the row must
+//! come first, literally and in its order, and the other paths are recorded beside it.
 
 use bailiwick::access::Identity;
 use bailiwick::ask::Connection;
@@ -44,7 +44,7 @@ fn a_maintainer_can_become_what_was_recorded() {
         };
         let file = shared.join("reference").join(text(&row["input"], "file"));
         let objects = documents(&std::fs::read_to_string(file).expect("a manifest"));
-        // The roles that others bring, `view` among them, are those of Toolforge's version.
+        // The roles of other objects, `view` among them, are the roles of Toolforge's version.
         let world = world(&objects, 21, true);
         let who = Identity::of(text(&row["expect"], "subject"));
         let found: Vec<Value> = world

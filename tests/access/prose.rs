@@ -17,7 +17,7 @@ fn entries(section: &str) -> Vec<(Value, Value)> {
     all.iter().cloned().zip(entries.iter().cloned()).collect()
 }
 
-/// May the actor write the object.
+/// Compares the errors of an actor that writes an object.
 pub(crate) fn escalation(evaluator: &mut dyn Evaluator, tally: &mut Tally) {
     for (row, entry) in entries("escalation") {
         evaluator.world(&long_objects(rows(&entry, "objects")), None);
@@ -41,7 +41,7 @@ pub(crate) fn escalation(evaluator: &mut dyn Evaluator, tally: &mut Tally) {
     }
 }
 
-/// May the actor act as another.
+/// Compares the answers about impersonation.
 pub(crate) fn impersonation(evaluator: &mut dyn Evaluator, tally: &mut Tally) {
     for (row, entry) in entries("impersonation") {
         for (stated, asked) in [("may", "may"), ("may_not", "mayNot")] {
@@ -67,7 +67,7 @@ pub(crate) fn impersonation(evaluator: &mut dyn Evaluator, tally: &mut Tally) {
     }
 }
 
-/// What a change means.
+/// Compares the meaning of a change.
 pub(crate) fn diff(evaluator: &mut dyn Evaluator, tally: &mut Tally) {
     evaluator.world(&[], None);
     for (row, entry) in entries("diff") {

@@ -88,7 +88,7 @@ fn eval_row(evaluator: &dyn Evaluator, row: &Value, tally: &mut Tally) {
     tally.expect(id, &found, &expected);
 }
 
-/// Who asks: `as` names a user, a service account or nobody.
+/// Returns the user and the groups of `as`, which names a user, a service account or no user.
 fn actor(who: &Value) -> (String, Vec<String>) {
     let owned = |groups: &[&str]| groups.iter().map(|group| (*group).to_owned()).collect();
     if let Some(account) = who.get("serviceAccount").and_then(Value::as_str) {
@@ -106,7 +106,7 @@ fn actor(who: &Value) -> (String, Vec<String>) {
     (text(who, "user").to_owned(), groups)
 }
 
-/// `RoleBinding/n/b` as the table writes it: `RoleBinding n/b`.
+/// Returns a label in the form of the table: `RoleBinding n/b` for `RoleBinding/n/b`.
 fn label(label: &str) -> String {
     label.replacen('/', " ", 1)
 }
@@ -136,7 +136,7 @@ fn missing(row: &Value) -> Vec<String> {
     missing
 }
 
-/// The aggregated roles of the default policy.
+/// Compares the aggregated roles of the default policy.
 pub(crate) fn default_policy(evaluator: &mut dyn Evaluator, tally: &mut Tally) {
     let recorded = shared().map(|shared| shared.join("facts/kubernetes/bootstrap/aggregated-1.36.yaml"));
     let recorded = recorded.and_then(|path| std::fs::read_to_string(path).ok());
@@ -152,7 +152,7 @@ pub(crate) fn default_policy(evaluator: &mut dyn Evaluator, tally: &mut Tally) {
     }
 }
 
-/// Random worlds: `[who, verb, target, verdict]`.
+/// Compares random worlds: `[who, verb, target, verdict]`.
 pub(crate) fn random(evaluator: &mut dyn Evaluator, tally: &mut Tally) {
     let table = table(include_str!("random-cases.yaml"));
     for scenario in rows(&table, "scenarios") {
@@ -182,7 +182,7 @@ pub(crate) fn random(evaluator: &mut dyn Evaluator, tally: &mut Tally) {
     }
 }
 
-/// Whether rules cover rules.
+/// Compares whether rules cover rules.
 pub(crate) fn covers(evaluator: &mut dyn Evaluator, tally: &mut Tally) {
     let table = table(include_str!("covers-cases.yaml"));
     for case in rows(&table, "cases") {
@@ -194,7 +194,7 @@ pub(crate) fn covers(evaluator: &mut dyn Evaluator, tally: &mut Tally) {
     }
 }
 
-/// Reconciling objects with what is expected of them.
+/// Compares reconciled objects with the expected objects.
 pub(crate) fn reconcile(evaluator: &mut dyn Evaluator, tally: &mut Tally) {
     let table = table(include_str!("reconcile-cases.yaml"));
     for case in rows(&table, "cases") {

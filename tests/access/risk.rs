@@ -1,4 +1,4 @@
-//! Rules about risk: a table of what each says and does not say.
+//! Risk rules: a table with findings and with their absence for each rule.
 
 use std::collections::BTreeSet;
 
@@ -72,7 +72,7 @@ fn rules_say_what_the_table_says() {
         let minor = row.get("minor").and_then(Value::as_u64).map_or(36, |minor| minor as u32);
         let world = world(&objects(&row), minor, row.get("baseline").is_some());
         let options = Options { rules: rules_of(&row), apart: true };
-        // The objects of these positions are those of the Tenancies.
+        // The objects of these positions belong to Tenancies.
         let own = rows_of_numbers(&row, "own");
         let is_own = |place: Origin| own.contains(&u64::from(place.span.start));
         let mut tenants = Tenants::new(&is_own, &|_, _| false);
@@ -127,7 +127,7 @@ fn rules_are_there_once_with_a_code_of_their_own() {
     }
 }
 
-/// Severities are those of the catalogue, which lies beside the repository.
+/// Severities are equal to the severities of the catalogue in the shared folder.
 #[test]
 fn severities_are_those_of_the_catalogue() {
     let Some(shared) = shared() else {

@@ -1,6 +1,6 @@
-//! The sections of `semantics.yaml` that are data: `authorize`, `request` and `aggregate`.
+//! The sections of `semantics.yaml` with data: `authorize`, `request` and `aggregate`.
 //!
-//! Objects are abbreviated there; the first lines of the file say how.
+//! The objects are abbreviated; the first lines of the file define the abbreviations.
 
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ pub(crate) fn authorize(evaluator: &mut dyn Evaluator, tally: &mut Tally) {
             let answer = evaluator.ask(&json!({"can-i": long_question(check)}));
             let mut found = json!({"allowed": answer["allowed"]});
             let mut expected = json!({"allowed": check["allow"]});
-            // Roles that are not there are told with a denial.
+            // Missing roles are reported with a denial.
             if check["allow"] == false {
                 found["missing"] = json!(answer["missing"].as_array().is_some_and(|missing| !missing.is_empty()));
                 expected["missing"] = json!(check.get("error").is_some());
@@ -30,7 +30,7 @@ pub(crate) fn authorize(evaluator: &mut dyn Evaluator, tally: &mut Tally) {
     }
 }
 
-/// HTTP requests and their attributes.
+/// Compares HTTP requests with their attributes.
 pub(crate) fn request(evaluator: &mut dyn Evaluator, tally: &mut Tally) {
     evaluator.world(&[], None);
     for row in rows(&vectors(), "request") {
@@ -44,7 +44,7 @@ pub(crate) fn request(evaluator: &mut dyn Evaluator, tally: &mut Tally) {
     }
 }
 
-/// Aggregated roles and the rules they end up with.
+/// Compares aggregated roles with their final rules.
 pub(crate) fn aggregate(evaluator: &mut dyn Evaluator, tally: &mut Tally) {
     for scenario in rows(&vectors(), "aggregate") {
         evaluator.world(&long_objects(rows(scenario, "roles")), None);
@@ -79,7 +79,7 @@ fn account(short: &str) -> String {
     format!("system:serviceaccount:{}", short.replacen('/', ":", 1))
 }
 
-/// Abbreviated objects, written out. One that has a `kind` is written out already.
+/// Returns abbreviated objects in full. An object with a `kind` is complete.
 pub(crate) fn long_objects(short: &[Value]) -> Vec<Value> {
     short.iter().map(long_object).collect()
 }
@@ -123,7 +123,7 @@ fn long_object(short: &Value) -> Value {
     object
 }
 
-/// `[groups, resources, verbs, names]`, written out.
+/// Returns `[groups, resources, verbs, names]` in full.
 pub(crate) fn long_rules(short: &Value) -> Vec<Value> {
     let long = |rule: &Value| {
         let mut long = json!({"apiGroups": rule[0], "resources": rule[1], "verbs": rule[2]});

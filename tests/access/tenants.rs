@@ -1,4 +1,4 @@
-//! Seeds 000 and 004: what tools, stacks and their users may do.
+//! Toolforge and Crossplane: permissions of tools, stacks and their users.
 
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ pub(crate) fn toolforge(evaluator: &mut dyn Evaluator, tally: &mut Tally) {
                     tally.skip(1, "the recorded manifests of Toolforge lie beside the repository, and are not here");
                     continue;
                 };
-                // The object is one of those that the tools of another case have.
+                // The object is an object of the tools of another case.
                 let (kind, name) = text(&case["input"], "object").split_once(' ').expect("kind and name");
                 let mut all = cases.iter().filter_map(|case| case["input"].get("objects")?.as_array()).flatten();
                 let named = |object: &&Value| text(object, "kind") == kind && text(&object["metadata"], "name") == name;
@@ -34,7 +34,7 @@ pub(crate) fn toolforge(evaluator: &mut dyn Evaluator, tally: &mut Tally) {
     }
 }
 
-/// What is recorded of a maintainer: `user-maintainer (2023)` is the last manifest of that year.
+/// Returns the recorded rules of a maintainer: `user-maintainer (2023)` is the last manifest of that year.
 fn creator(creator: &str) -> Option<Vec<Value>> {
     let year = creator.strip_prefix("user-maintainer (")?.strip_suffix(')')?;
     let folder = shared()?.join("reference/toolforge");

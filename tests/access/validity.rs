@@ -83,7 +83,7 @@ fn every_stated_object_is_accepted_or_refused_as_stated() {
     assert_eq!(checked, MANIFESTS.len());
 }
 
-/// What the schema of the kind and its rules say against a manifest.
+/// Returns the problems of a manifest by the schema of its kind and its rules.
 fn problems(manifest: &str) -> Vec<String> {
     let mut sink = Sink::new();
     let tree = yaml::read(manifest, FileId::default(), &mut sink);

@@ -31,7 +31,7 @@ fn namespace(case: &Value) -> Value {
     let own = &case["namespace"];
     let labels = own["labels"].as_object().cloned().unwrap_or_default();
     let labels: Map<String, Value> = labels.into_iter().map(|(short, value)| (long(&short), value)).collect();
-    // What a repository does not say is allocated by the cluster.
+    // The cluster allocates a range that the repository does not set.
     let annotations = match own.get("annotations") {
         Some(annotations) => annotations.clone(),
         None if case["git"] == true => json!({}),
@@ -93,7 +93,7 @@ fn objects(case: &Value, shapes: &Value) -> Vec<Value> {
     objects
 }
 
-/// What a case expects, and what was found in its place; none for what is not answered under that name.
+/// Returns the actual value of an expectation of a case; none if no answer has this name.
 fn found(key: &str, case: &Value, body: &Value) -> Value {
     let neighbours = || ask("namespace-neighbours", body);
     match (case["controller"].as_str(), key) {
@@ -140,7 +140,8 @@ fn namespaces_get_the_labels_of_the_table() {
     assert_eq!(cases.len(), 56);
 }
 
-/// Returns a namespace of the test plan with a service account, constraints for everybody and others for the workload's account.
+/// Returns a namespace of the test plan with a service account, constraints for all users, and other constraints for
+/// the workload's account.
 fn planned(sync: Option<&str>, granted: bool) -> Value {
     let levels = levels();
     let labels: Map<String, Value> = sync.map(|value| (SYNC.to_owned(), json!(value))).into_iter().collect();
@@ -196,8 +197,8 @@ fn test_plan_2_a_labelled_namespace_gets_no_more_privileged_label_when_its_accou
     assert_eq!(found["labels"]["enforce"], "restricted");
 }
 
-/// The plan's third scenario says that a namespace without the label is not synced. No release ever did that: without the
-/// label a namespace has no opinion and is synced. It is the value `false` that keeps the syncer away.
+/// In the plan's third scenario a namespace without the label is not synced. No release behaves so: a namespace without
+/// the label expresses no choice and is synced. Only the value `false` prevents the sync.
 #[test]
 fn test_plan_3_a_namespace_is_left_alone_only_when_it_opts_out() {
     let without = planned(None, true);
@@ -225,14 +226,14 @@ fn releases_differ_in_versions_owners_and_the_annotation() {
         )
     };
     let plain = json!(["secret"]);
-    // Before 4.14 the syncer wrote over everybody.
+    // Before 4.14 the syncer overwrote the labels of every owner.
     assert_eq!(at("4.13", plain.clone())["labels"]["enforce"], "restricted");
     assert_eq!(at("4.14", plain.clone())["labels"]["enforce"], "baseline");
     assert_eq!(at("4.16", plain.clone())["labels"]["warn-version"], "v1.24");
     assert_eq!(at("4.17", plain.clone())["labels"]["warn-version"], "latest");
     assert_eq!(at("4.18", plain.clone())["annotation"], Value::Null);
     assert_eq!(at("4.19", plain)["annotation"], "restricted");
-    // A kind of volume is an error before the syncer of a release knows it.
+    // A kind of volume is an error in releases whose syncer does not have it.
     assert_eq!(at("4.17", json!(["image"]))["reason"], "scc-conversion-failed");
     assert_eq!(at("4.18", json!(["image"]))["level"], "restricted");
     assert_eq!(at("4.22", json!(["serviceAccountToken"]))["reason"], "scc-conversion-failed");
@@ -255,7 +256,7 @@ fn a_fresh_cluster_is_restricted_and_an_upgraded_one_baseline() {
     }
 }
 
-/// A user with the name of a service account is that service account for the authorizer, and nobody for the syncer.
+/// A user with the name of a service account is that service account for the authorizer, and no account for the syncer.
 #[test]
 fn a_user_subject_is_invisible_to_the_syncer_alone() {
     let shapes = table(include_str!("namespace-labels.yaml"))["scc_shapes"].clone();
@@ -273,7 +274,7 @@ fn a_user_subject_is_invisible_to_the_syncer_alone() {
     assert_eq!(found["levels"], json!({"sync": "restricted", "rbac": "privileged", "semantic": "privileged"}));
 }
 
-/// However many namespaces there are, an SCC is converted once, and once more where the range of a namespace has a say.
+/// An SCC is converted once for any number of namespaces, and a second time if the range of a namespace matters.
 #[test]
 fn constraints_are_converted_twice_at_most() {
     let namespaces = (0..50).flat_map(|number| {
@@ -292,7 +293,7 @@ fn constraints_are_converted_twice_at_most() {
     assert_eq!(found["namespaces"]["n1"]["level"], "restricted");
 }
 
-/// What reaches a namespace is found without looking at the bindings of all others, wherever the binding stands.
+/// The constraints of a namespace are found without a search of the bindings of all other namespaces.
 #[test]
 fn a_chain_names_every_way_to_the_constraints() {
     let shapes = table(include_str!("namespace-labels.yaml"))["scc_shapes"].clone();
@@ -337,7 +338,7 @@ fn a_chain_names_every_way_to_the_constraints() {
     assert_eq!(found["lifts"][0]["without"], Value::Null);
 }
 
-/// The sets of bits say what the authorizer says, asked for each service account and each SCC.
+/// The sets of bits are equal to the decisions of the authorizer for each service account and each SCC.
 #[test]
 fn what_is_authorized_is_what_the_authorizer_allows() {
     let table = table(include_str!("namespace-labels.yaml"));

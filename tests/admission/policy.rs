@@ -77,7 +77,7 @@ fn a_policy_of_a_profile_refuses_what_the_profile_does() {
     let told = ask(&json!({ "policy": policy, "namespace": namespace, "requests": [good, bad] }));
     assert_eq!(told["answers"][0]["answer"], "allow", "{told:#}");
     assert_eq!(told["answers"][1]["answer"], "deny", "{told:#}");
-    // Whose account it is stands in the namespace.
+    // The namespace has the owner of the account.
     let told = ask(&json!({ "policy": policy, "requests": [good] }));
     assert_eq!(told["answers"][0]["answer"], "unknown", "{told:#}");
 }

@@ -1,4 +1,4 @@
-//! Constraints: their levels, their points and order, and those that a cluster starts with.
+//! Constraints: their levels, their points and order, and the constraints of a new cluster.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use crate::support::{note, shared};
 
-/// The uid range of a namespace, where a case does not say another.
+/// The uid range of a namespace in cases without a range.
 const RANGE: &str = "1000660000/10000";
 
 /// Returns a table as JSON.
@@ -244,7 +244,7 @@ fn what_is_guaranteed_is_told_with_its_gap() {
         json!({"base": "strict", "set": {"runAsUser": {"type": "RunAsAny"}, "userNamespaceLevel": "RequirePodLevel"}});
     assert_eq!(row(namespaced.clone(), "v1.35")["level"], "restricted");
     assert_eq!(row(namespaced, "v1.34")["level"], "baseline");
-    // A pinned old version knows fewer kernel parameters than admission lets through.
+    // A pinned old version has fewer kernel parameters than admission allows.
     assert_eq!(row(json!({"base": "strict"}), "v1.24")["gaps"][0]["check"], "sysctls");
 }
 
@@ -261,7 +261,7 @@ fn a_pod_is_admitted_by_the_first_that_accepts_it() {
         ask("scc-admit", &json!({"sccs": sccs, "pod": pod, "annotations": annotations}))["scc"].clone()
     };
     let plain = json!({"containers": [{"name": "c"}]});
-    // Whoever may use everything gets anyuid, for its priority; this is why a pod can ask for another.
+    // An account that may use every SCC gets anyuid because of its priority, so a pod can request another SCC.
     assert_eq!(admitted(plain.clone(), json!({})), "anyuid");
     assert_eq!(admitted(plain, json!({"openshift.io/required-scc": "restricted-v2"})), "restricted-v2");
     let with = |context: Value| json!({"containers": [{"name": "c", "securityContext": context}]});

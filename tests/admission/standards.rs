@@ -1,6 +1,6 @@
-//! The pods on which Kubernetes tests its own checks, each with the verdict that the name of its file says.
+//! The test pods of the Pod Security checks of Kubernetes. The name of each file contains its verdict.
 //!
-//! They are not ours to copy, and lie beside the repository.
+//! The pods belong to Kubernetes and are in the shared folder.
 
 use bailiwick::admission::level::{Level, PolicyVersion};
 use bailiwick::admission::pod::Pod;
@@ -39,7 +39,7 @@ fn kubernetes_own_fixtures_have_their_verdicts() {
             let tree = yaml::read(document, FileId::default(), &mut Sink::new());
             let pod = Pod::read(tree.document(0).expect("a document")).expect("a pod");
             let found: Vec<&str> = violations(&pod, level, version).iter().map(|violation| violation.check).collect();
-            // At restricted, another check may stand for the one that a pod was made for.
+            // At restricted, another check can replace the check of a pod.
             let stands_for = CHECKS.iter().find(|other| other.replaces == Some(check)).map(|other| other.id);
             let is_told = found.contains(&check) || stands_for.is_some_and(|other| found.contains(&other));
             let is_right = if verdict == "pass" { found.is_empty() } else { is_told };

@@ -105,7 +105,7 @@ fn another_baseline_alone_changes_access() {
     edit(folder.path(), "bailiwick.yaml", "    version: \"1.30\"\n", "    version: \"1.30\"\n    baseline: cluster\n");
     write(folder.path(), "cluster/roles.yaml", ROLE);
     assert_status(&bailiwick(folder.path(), &["render"]), 0);
-    // The first baseline stands in the place of the default policy.
+    // The first baseline replaces the default policy.
     assert_told(
         &diff(folder.path(), 1),
         &[
@@ -243,7 +243,7 @@ fn a_broken_side_is_named() {
         let printed = diff(folder.path(), 1);
         assert_told(&printed, &["the policies of `HEAD` ", broken, reason, UNCHANGED]);
     }
-    // Of policies that cannot be read, the workspace file tells the version.
+    // If the policies cannot be read, the version of the workspace file counts.
     let policy = fs::read_to_string(folder.path().join(TEAMS)).expect("a file");
     edit(folder.path(), TEAMS, "permissionSets: [", "permissionSet: [");
     commit(folder.path());

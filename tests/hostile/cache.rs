@@ -71,7 +71,7 @@ fn check_opens_no_cache() {
     let site = Site::new();
     let folder = site.path("cache").display().to_string();
     assert!(site.remembers(&["--cache-dir", &folder], &[]));
-    // Whatever it is: a pipe would be waited for.
+    // Any type of entry: a run must not wait for a pipe.
     let entry = fs::read_dir(&folder).expect("a folder").next().expect("a cache").expect("an entry").path();
     for arguments in [&["check"][..], &["check", "--verify"], &["check", "--summary"]] {
         let run = site.run(&[arguments, &["--stats", "--cache-dir", &folder]].concat(), &[]);
@@ -185,7 +185,7 @@ fn in_ci_only_the_command_line_names_a_cache() {
 /// The file of a tenant.
 const FILE: &str = "out/t/namespaces/tenant-0.yaml";
 
-/// An object that no policy says.
+/// An object of no policy.
 const EVIL: &str = "---\napiVersion: v1\nkind: ServiceAccount\nmetadata:\n  name: evil\n  namespace: tenant-0\n";
 
 /// A name, and a change of the text of a file.
@@ -198,13 +198,13 @@ const ALTERATIONS: [Alteration; 3] = [
     ("an object is removed", |text| padded(&text[..cut(text, 1)], "", text.len())),
 ];
 
-/// Where the objects begin that end the text and have at least so many bytes.
+/// Returns the start of the objects at the end of a text that have at least this many bytes.
 fn cut(text: &str, least: usize) -> usize {
     let starts = text.match_indices("---\n").map(|(start, _)| start);
     starts.filter(|start| text.len() - start > least).last().expect("an object")
 }
 
-/// Two texts, and a comment that fills the size.
+/// Returns two texts with a comment between them that fills the size.
 fn padded(head: &str, tail: &str, size: usize) -> String {
     format!("{head}{tail}{}\n", "#".repeat(size - head.len() - tail.len() - 1))
 }
@@ -242,7 +242,7 @@ fn forge(record: &[u8], old: &[u8], new: &[u8]) -> Vec<u8> {
     forged
 }
 
-/// Where a cache is put, and how a run is made to look there.
+/// A place for a cache, and the arguments of a run that reads it there.
 struct Restored {
     name: &'static str,
     /// Puts the bytes of a cache of this name into a place.
@@ -378,7 +378,7 @@ impl Altered {
         self.site.run(&[command, restored.arguments].concat(), &variables)
     }
 
-    /// `check` names the altered file, whatever the cache says.
+    /// Checks that `check` names the altered file, for any content of the cache.
     fn assert_found(&self, restored: &Restored) {
         for command in [["check"].as_slice(), &["check", "--verify"], &["check", "--summary"]] {
             let run = self.run(command, restored);

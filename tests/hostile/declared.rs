@@ -1,4 +1,4 @@
-//! Names that nobody declares.
+//! Undeclared names.
 
 use bailiwick::codes;
 use std::collections::BTreeSet;
@@ -121,7 +121,7 @@ fn every_letter_of_a_name_counts() {
     assert!(tried > rounds(100, 3_000), "{tried}");
 }
 
-/// A workspace whose groups are closed, with so many accounts of which the last one has a mistyped team.
+/// Writes a workspace with closed groups and a number of accounts. The last account has a mistyped team.
 fn tenants(folder: &std::path::Path, count: usize) {
     std::fs::create_dir_all(folder.join("policies")).expect("a folder");
     let workspace = "apiVersion: bailiwick.dev/v1alpha1\nkind: Workspace\nmetadata: {name: test}\nspec:\n  \

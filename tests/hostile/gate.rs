@@ -16,7 +16,7 @@ pub(super) fn example() -> tempfile::TempDir {
     folder
 }
 
-/// Replaces a text that stands in a file.
+/// Replaces a text in a file.
 pub(super) fn edit(folder: &Path, path: &str, from: &str, to: &str) {
     let path = folder.join(path);
     let text = fs::read_to_string(&path).expect("a file");
@@ -112,7 +112,7 @@ fn a_workspace_without_tests_passes() {
 
 pub(super) const TEAMS: &str = "policies/team.yaml";
 
-/// A policy that brings in a Namespace and a ConfigMap in it as plain manifests.
+/// Writes a policy that adds plain manifests: a Namespace with a ConfigMap.
 fn with_manifests(folder: &Path) {
     let policy =
         "apiVersion: bailiwick.dev/v1alpha1\nkind: Manifests\nmetadata: {name: plain}\nspec: {files: [plain/*.yaml]}\n";
@@ -122,7 +122,8 @@ fn with_manifests(folder: &Path) {
     fs::write(folder.join("policies/plain/objects.yaml"), objects).expect("a file");
 }
 
-/// `check`, `diff` and `render` name the namespace, `render` refuses it and writes nothing, and does it when told to.
+/// Checks that `check`, `diff` and `render` name the namespace, and that `render` refuses the deletion, writes nothing,
+/// and deletes the namespace with `--delete-namespace`.
 fn assert_named(folder: &Path, name: &str, remark: &str) {
     let line = format!("  deletes the namespace `{name}`, with everything in it{remark}\n");
     let before = snapshot(&folder.join("out"));
@@ -328,7 +329,7 @@ fn a_target_that_is_gone_is_named() {
     assert_status(&done, 0);
     assert!(stderr(&done).contains(line), "{}", stderr(&done));
     assert_status(&bailiwick(path, &["check"]), 0);
-    // What is gone from the folder, too, the revision has still.
+    // The revision also has objects that the folder lost.
     let run = bailiwick(path, &["diff", "--against", "HEAD"]);
     assert_status(&run, 1);
     assert!(stderr(&run).contains(line), "{}", stderr(&run));

@@ -1,4 +1,4 @@
-//! What a repository can make git do.
+//! Attacks of a repository through git.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -137,7 +137,7 @@ impl Trap {
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("a mode");
     }
 
-    /// What the script left since the last look.
+    /// Returns the new output of the script.
     fn left(&self) -> String {
         let path = self.folder.path().join("left");
         let text = fs::read_to_string(&path).unwrap_or_default();
@@ -256,7 +256,7 @@ fn an_embedded_repository_is_no_repository() {
         let run = trap.command(&inner, arguments).output().expect("the program starts");
         assert_eq!(trap.left(), "", "{arguments:?}: {}", stderr(&run));
     }
-    // The revision is one of the repository around it, which knows no such output.
+    // The revision belongs to the repository around the workspace, and has no such output.
     let run = trap.command(&inner, &["diff", "--against", "HEAD", "--summary"]).output().expect("the program starts");
     assert_eq!(run.status.code(), Some(1), "{}", stderr(&run));
     // Neither does a `.git` of such a folder, however it came there, make it one.
@@ -390,7 +390,7 @@ fn check_starts_no_git() {
             assert!(run.status.success(), "{}", stderr(&run));
             assert_eq!(trap.left(), "", "{round}: {arguments:?}");
         }
-        // Whatever was told by its state has another one.
+        // Any file known by its state has another state.
         for tenant in ["tenant-0", "tenant-1"] {
             let file = trap.root().join(format!("out/t/namespaces/{tenant}.yaml"));
             let text = fs::read(&file).expect("a file");

@@ -103,7 +103,7 @@ fn a_long_line_is_shown_around_the_place() {
     }
 }
 
-/// Each of very many cells has blanks around it, so that each is asked whether it stands in quotes.
+/// Many cells have blanks around them, so each is examined for quotes.
 #[test]
 fn many_cells_with_blanks_take_no_quadratic_time() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -11,7 +11,7 @@ const HIDDEN: [&str; 8] = ["\n", "\u{85}", "\u{2028}", "\u{2029}", "\u{202e}", "
 /// An object in a name.
 const OBJECT: &str = "kind: ClusterRoleBinding";
 
-/// Returns a name as a scalar of YAML that nothing hidden stands in.
+/// Returns a name as a scalar of YAML without hidden characters.
 fn quoted(name: &str) -> String {
     let show = |letter: char| match letter {
         ' '..='~' => letter.to_string(),

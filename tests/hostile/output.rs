@@ -1,4 +1,4 @@
-//! Everything that can lie below the output folder and that the policies do not say.
+//! Entries below the output folder that belong to no policy.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -12,16 +12,16 @@ use crate::runs::tenants;
 /// The file of a tenant.
 const FILE: &str = "out/t/namespaces/tenant-0.yaml";
 
-/// An object that no policy says.
+/// An object of no policy.
 const EVIL: &str = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata:\n  name: evil\nroleRef:\n  apiGroup: rbac.authorization.k8s.io\n  kind: ClusterRole\n  name: cluster-admin\nsubjects:\n- apiGroup: rbac.authorization.k8s.io\n  kind: User\n  name: mallory\n";
 
-/// The former header, with a checksum that nobody can tell from a right one.
+/// The former header, with a checksum that looks like a right checksum.
 const FORMER: &str = "# Made by Bailiwick from policies/tenants.yaml. Do not edit: change those and run `bailiwick render`.\n# Checksum of the rest: 00000000000000000000000000000000\n";
 
 /// A way to alter a checkout.
 struct Tampering {
     name: String,
-    /// What the output of `check` names.
+    /// The output of `check`.
     shown: String,
     alter: Box<dyn Fn(&Path)>,
 }
@@ -583,7 +583,7 @@ fn ambiguous() -> Vec<u8> {
     // The id of SHA-1, flags, and the path `x`; then an extension over the rest.
     bytes.extend([1; 20]);
     bytes.extend(b"\0\x01\0x\0SKIP\0\0\0\x18");
-    // Where the id of SHA-256 has ended: more flags, and the other path.
+    // Behind the end of the SHA-256 id: more flags, and the other path.
     bytes.extend(b"\x09\0out/t/sub\0");
     bytes.extend([0; 32]);
     bytes
@@ -729,7 +729,7 @@ fn honest_repositories_are_read() {
     }
 }
 
-/// Another workspace in this one has output of its own, and tests have some that nobody applies. Both are noted.
+/// Another workspace below this one has output of its own, and tests have output without an applier. Both are noted.
 #[test]
 fn output_that_is_not_checked_is_noted() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -760,7 +760,7 @@ fn output_that_is_not_checked_is_noted() {
     notes("not checked here: 2 output files of the workspace `a`\nnot checked: 14 output files, by `spec.fixtures`\n");
 }
 
-/// What an applier does not apply may lie in the output folder.
+/// Files that no applier applies are allowed in the output folder.
 #[test]
 fn harmless_files_may_be_kept() {
     let folder = tempfile::tempdir().expect("a folder");

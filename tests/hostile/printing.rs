@@ -13,7 +13,7 @@ use crate::runs::bailiwick;
 const NAME: &str =
     "x\u{1b}[2J\u{1b}]0;t\u{7}\r\n::error::a\n\t\u{3000}::stop-commands::b\u{202e}\u{200b}\u{2028}\u{85}##[error]c";
 
-/// What is wrong with a text that goes to a terminal or a log.
+/// Returns the fault of a text for a terminal or a log.
 fn harm(text: &str) -> Option<String> {
     let bad = |letter: char| letter != '\n' && (letter.is_control() || "\u{202e}\u{200b}\u{2028}".contains(letter));
     if let Some(letter) = text.chars().find(|letter| bad(*letter)) {

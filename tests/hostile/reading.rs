@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 
 use crate::runs::{stderr, tenants};
 
-/// What no run may print.
+/// A text that no run may print.
 const SECRET: &str = "hunter2-hunter2";
 
 /// A workspace with a secret beside it, in `elsewhere`, and one in its `.git`.
@@ -66,7 +66,7 @@ impl Site {
     }
 }
 
-/// Puts something at a path, and returns the words that are said of it.
+/// Puts something at a path, and returns the expected words about it.
 type Trap = fn(&Site, &Path) -> &'static str;
 
 const TRAPS: &[Trap] = &[

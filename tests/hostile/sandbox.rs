@@ -1,4 +1,4 @@
-//! What the sandbox forbids.
+//! Restrictions of the sandbox.
 
 #![cfg(target_os = "linux")]
 
@@ -9,7 +9,7 @@ use std::process::{Child, Command, Output, Stdio};
 
 use crate::runs::{stderr, tenants};
 
-/// Returns a run of the program without what its surroundings say of sandboxes.
+/// Returns a run of the program without the environment variables about sandboxes.
 fn program(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_bailiwick"));
     command.args(arguments).current_dir(folder).env("NO_COLOR", "1").env("BAILIWICK_NO_CACHE", "1");
@@ -23,7 +23,7 @@ fn run(folder: &Path, arguments: &[&str]) -> Output {
     program(folder, arguments).output().expect("the program starts")
 }
 
-/// Whether the kernel can confine a run. Where it cannot, `auto` says so and `on` fails: the tests then see to that.
+/// Whether the kernel can confine a run. Otherwise `auto` reports that, and `on` fails: the tests then check for both.
 fn has_landlock() -> bool {
     let folder = tempfile::tempdir().expect("a folder");
     tenants(folder.path(), 1);
@@ -153,8 +153,8 @@ fn waiting(folder: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> C
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts")
 }
 
-/// What the kernel says of a waiting run: whether it can gain privileges, and its most address space in bytes. A run that
-/// is asked for a limit is looked at until it has one.
+/// Returns the state of a waiting run in the kernel: whether it can gain privileges, and its largest address space in
+/// bytes. A run with a limit is observed until the limit is set.
 fn observed(mut child: Child, is_confined: bool) -> (String, String) {
     let read = |name: &str| std::fs::read_to_string(format!("/proc/{}/{name}", child.id())).expect("a running process");
     let line = |text: &str, start: &str| {

@@ -1,4 +1,4 @@
-//! What the aggregation controller makes of cluster roles (`specs/kubernetes.md` section 9.1).
+//! The effect of the aggregation controller on cluster roles (`pkg/controller/clusterroleaggregation` of Kubernetes).
 
 use serde_json::{Value, json};
 
@@ -11,9 +11,9 @@ pub(crate) fn is_aggregated(object: &Value) -> bool {
 
 /// Puts the gathered rules into every aggregated role.
 ///
-/// What was authored there is lost first, so that only roles without an aggregation rule bring rules in: a ring of
-/// aggregated roles stays empty. A rule travels one role a round or more, so after as many rounds as there are roles
-/// nothing has further to go.
+/// The authored rules of such a role are removed first, so only roles without an aggregation rule add rules: a ring of
+/// aggregated roles stays empty. A rule moves by at least one role per round, so the result is complete after as many
+/// rounds as there are roles.
 pub(crate) fn settle(objects: &mut [Value]) {
     let mut aggregated: Vec<usize> = (0..objects.len()).filter(|index| is_aggregated(&objects[*index])).collect();
     aggregated.sort_by(|a, b| name(&objects[*a]).cmp(name(&objects[*b])));

@@ -1,4 +1,4 @@
-//! What a change of objects gives to whom and takes from whom (`specs/rbac.md` section 5).
+//! Permissions that subjects gain and lose by a change of objects.
 //!
 //! Item 11 of the ask protocol:
 //!
@@ -51,11 +51,11 @@ pub(crate) fn compare(question: &Value) -> Value {
     json!({"none": changes.is_empty(), "changes": changes})
 }
 
-/// Whom a subject of a binding means; nobody when it can mean nobody.
+/// Returns the principal of a subject of a binding; none for a subject that matches no principal.
 fn principal(subject: &Value, binding: &Value) -> Option<String> {
     let (kind, name) = (text(subject, "kind"), text(subject, "name"));
     match kind {
-        // Whatever is bound to this group, it could do everything before and can do it after.
+        // This group has every permission before and after the change.
         "Group" if name == MASTERS => None,
         "User" => Some(match service_account(name) {
             Some((namespace, name)) => format!("ServiceAccount/{namespace}/{name}"),
@@ -70,7 +70,7 @@ fn principal(subject: &Value, binding: &Value) -> Option<String> {
     }
 }
 
-/// The grants a subject holds: those of the scope itself, and those that hold there because they hold everywhere.
+/// The grants of a subject: the grants of the scope itself, and the grants of the whole cluster.
 struct Held {
     here: Vec<Value>,
     everywhere: Vec<Value>,
@@ -84,7 +84,7 @@ fn effective(objects: &[Value], subject: &str, scope: &str) -> Held {
     Held { here: granted(objects, subject, scope), everywhere }
 }
 
-/// Returns the single grants of a subject's bindings in one scope, without those that no request can use.
+/// Returns the single grants of a subject's bindings in one scope, without the grants that match no request.
 fn granted(objects: &[Value], subject: &str, scope: &str) -> Vec<Value> {
     let mut grants: Vec<Value> = Vec::new();
     for binding in objects {

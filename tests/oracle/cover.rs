@@ -1,4 +1,4 @@
-//! Whether rules that are held cover rules that are wanted (`specs/kubernetes.md` section 8).
+//! Whether rules cover other rules (`pkg/registry/rbac/validation` of Kubernetes).
 
 use serde_json::{Value, json};
 
@@ -60,7 +60,8 @@ pub(crate) fn covers(owner: &Value, atom: &Value) -> bool {
         && (names.is_empty() || only("resourceNames").is_some_and(|wanted| names.contains(&wanted)))
 }
 
-/// Everything, the same, or for `r/s` the pattern `*/s`; the first slash divides.
+/// Returns whether a list covers a resource: with `*`, with the resource, or for `r/s` with `*/s`; the first slash
+/// divides.
 fn resource_covered(list: &[&str], wanted: &str) -> bool {
     let pattern = wanted.split_once('/').map(|(_, subresource)| format!("*/{subresource}"));
     list.iter().any(|entry| *entry == "*" || *entry == wanted || pattern.as_deref() == Some(*entry))

@@ -1,4 +1,4 @@
-//! Two checks of Crossplane's own (`specs/systems.md` B5 and B7), items 12 and 13 of the ask protocol:
+//! Two checks of Crossplane, with their questions of `bailiwick ask`:
 //!
 //! ```text
 //! {"gate": {"revision": "v0.9", "rule": {...}}} -> {"allowed": bool}
@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use super::read::{items, strings, tidy_rule};
 
-/// Whether the stack manager with `--restrict-core-apigroups` passes a rule: the one core rule letter by letter, as
-/// upstream compares, or groups that are domains and not Kubernetes' own.
+/// Answers whether the stack manager with `--restrict-core-apigroups` accepts a rule: the one core rule, compared
+/// literally, or groups that are domains and do not belong to Kubernetes.
 pub(crate) fn gate(question: &Value) -> Value {
     let rule = &question["rule"];
     let core = json!({"verbs": ["*"], "apiGroups": [""], "resources": ["configmaps", "events", "secrets"]});
@@ -20,8 +20,9 @@ pub(crate) fn gate(question: &Value) -> Value {
     json!({"allowed": passes || tidy_rule(rule) == core})
 }
 
-/// Whether every single permission that is asked for leads through the tree of those allowed, where a star on the way
-/// takes any step. Neither `*/status` nor a URL with a star at its end is understood: they are steps like any other.
+/// Answers whether every single requested permission has a path in the tree of the allowed permissions. A star in the
+/// tree matches any step. `*/status` and a URL with a star at its end have no special meaning: they are steps like any
+/// other.
 pub(crate) fn permission_request(question: &Value) -> Value {
     let allowed: Vec<Vec<&str>> = items(question, "owner").iter().flat_map(paths).collect();
     let fits = |path: &Vec<&str>, own: &Vec<&str>| {

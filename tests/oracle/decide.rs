@@ -1,7 +1,7 @@
-//! The decision, and what leans on it: which bindings apply, which rules match, who could have asked.
+//! The decision and its parts: the bindings that apply, the rules that match, the subjects that have the permission.
 //!
-//! Retold from `specs/kubernetes.md` section 7. RBAC only ever allows; the order of bindings and rules is of no
-//! importance; a binding whose role is missing gives nothing and does not hinder the others.
+//! RBAC only allows; the order of bindings and rules is irrelevant; a binding with a missing role grants nothing and
+//! does not affect the others (`plugin/pkg/auth/authorizer/rbac` of Kubernetes).
 
 use std::collections::BTreeSet;
 
@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 
 use super::read::{items, label, name, namespace, strings, text, tidy_rules};
 
-/// Who asks.
+/// The user of a request.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Actor {
     pub(crate) user: String,
     pub(crate) groups: Vec<String>,
 }
 
-/// What is asked: a path, or attributes of a resource. What does not apply is empty.
+/// A request for a path, or for attributes of a resource. Fields that do not apply are empty.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Request {
     pub(crate) verb: String,
@@ -42,7 +42,7 @@ pub(crate) struct Decision {
 pub(crate) const MASTERS: &str = "system:masters";
 
 impl Actor {
-    /// Returns the actor of a question; without groups, those that authentication gives to everyone of that name.
+    /// Returns the actor of a question; without groups, the groups that authentication adds for its name.
     pub(crate) fn of(question: &Value) -> Self {
         let user = text(question, "user").to_owned();
         let groups = match question.get("groups") {
@@ -92,7 +92,7 @@ pub(crate) fn service_account(user: &str) -> Option<(&str, &str)> {
     (!namespace.is_empty() && !name.is_empty() && !name.contains(':')).then_some((namespace, name))
 }
 
-/// Returns the groups of an account that nobody needs to put it in.
+/// Returns the groups of an account without an explicit membership.
 pub(crate) fn implicit_groups(user: &str) -> Vec<String> {
     if let Some((namespace, _)) = service_account(user) {
         let own = format!("system:serviceaccounts:{namespace}");
@@ -102,7 +102,7 @@ pub(crate) fn implicit_groups(user: &str) -> Vec<String> {
     vec![group.to_owned()]
 }
 
-/// Returns the bindings that are looked at for requests in a namespace: those of the cluster, and those in it.
+/// Returns the bindings for requests in a namespace: the bindings of the cluster and the bindings of the namespace.
 pub(crate) fn bindings_in<'o>(objects: &'o [Value], namespace_asked: &str) -> Vec<&'o Value> {
     let mut bindings = Vec::new();
     for object in objects {
@@ -131,7 +131,8 @@ pub(crate) fn role_at<'o>(objects: &'o [Value], reference: &Value, from: &str) -
     Err(if kind == "Role" { format!("{kind}/{from}/{wanted}") } else { format!("{kind}/{wanted}") })
 }
 
-/// Whether a subject means the actor. The API group of any subject and the namespace of users and groups say nothing.
+/// Whether a subject matches the actor. The API group of any subject and the namespace of users and groups are
+/// irrelevant.
 pub(crate) fn subject_is(subject: &Value, binding_namespace: &str, actor: &Actor) -> bool {
     let subject_name = text(subject, "name");
     match text(subject, "kind") {
@@ -246,7 +247,7 @@ pub(crate) fn who_can(objects: &[Value], request: &Request) -> (BTreeSet<String>
         if items(role, "rules").iter().any(|rule| rule_allows(rule, request)) {
             for subject in items(binding, "subjects") {
                 let label = subject_label(subject, namespace(binding));
-                // An account of no namespace is nobody, although the server's own locator lists it.
+                // An account without a namespace is no account, although the server's own locator lists it.
                 if !label.starts_with("ServiceAccount//") {
                     subjects.insert(label);
                 }
@@ -256,7 +257,7 @@ pub(crate) fn who_can(objects: &[Value], request: &Request) -> (BTreeSet<String>
     (subjects, missing)
 }
 
-/// What a subject is called in answers; an account without a namespace is one of the binding's.
+/// Returns the name of a subject in answers; an account without a namespace has the namespace of the binding.
 pub(crate) fn subject_label(subject: &Value, binding_namespace: &str) -> String {
     let (kind, subject_name) = (text(subject, "kind"), text(subject, "name"));
     if kind != "ServiceAccount" {

@@ -59,7 +59,8 @@ fn agree(ring: bool, question: &Value, one: &Value, other: &Value) -> bool {
     essence(ring, question, one) == essence(ring, question, other) && (!because || one["because"] == other["because"])
 }
 
-/// What both have to agree on. Remarks beyond the protocol may differ, and so may an order that nothing decides.
+/// Returns the parts of an answer that both evaluators must share. Remarks beyond the protocol can differ, and an order
+/// that decides nothing.
 fn essence(ring: bool, question: &Value, answer: &Value) -> Value {
     if answer.get("error").is_some() {
         return json!("error");
@@ -121,19 +122,19 @@ pub(crate) fn shrunk(mut case: Value, differs: &mut dyn FnMut(&Value) -> bool) -
     }
 }
 
-/// What an object or a question cannot do without.
+/// Fields that an object or a question needs.
 const NEEDED: &[&str] = &[
     "objects", "question", "kind", "metadata", "roleRef", "name", "user", "verb", "verbs", "object", "expected", "old",
     "new",
 ];
 
-/// The places of everything that could be taken away.
+/// Adds the places of every removable part.
 fn removable(value: &Value, here: &mut Vec<String>, paths: &mut Vec<Vec<String>>) {
     let members: Vec<(String, &Value, bool)> = match value {
         Value::Array(list) => {
             list.iter().enumerate().map(|(index, item)| (format!("{index:06}"), item, true)).collect()
         }
-        // A question has one key, which says what it asks.
+        // A question has one key, its type.
         Value::Object(map) => map
             .iter()
             .map(|(key, item)| {

@@ -1,4 +1,4 @@
-//! What an HTTP request means to the authorizer (`specs/kubernetes.md` section 7, "HTTP to attributes").
+//! The attributes of an HTTP request for the authorizer (`k8s.io/apiserver/pkg/endpoints/request`).
 
 use super::decide::Request;
 
@@ -72,7 +72,7 @@ pub(crate) fn request(http: &str) -> Result<Request, String> {
     })
 }
 
-/// Whether a list is a watch, and the one name that its field selector selects.
+/// Returns whether a list is a watch, and the one name that its field selector selects.
 fn list_options(query: &str) -> (bool, String) {
     let mut watch = None;
     let mut selector = None;

@@ -1,6 +1,4 @@
-//! May somebody act as somebody else (`specs/rbac.md` section 4.8).
-//!
-//! Question and answer are item 10 of the ask protocol:
+//! Whether a user may impersonate another user. The question and answer of `bailiwick ask`:
 //!
 //! ```text
 //! {"impersonate": {"user", "groups", "extra", "asUser", "asGroups", "asExtra": {key: [value]}, "asUid",
@@ -10,8 +8,8 @@
 //!     "groups": [groups of the impersonated user]}
 //! ```
 //!
-//! `extra` is that of the actor: the node a service account's token is bound to is
-//! `authentication.kubernetes.io/node-name`. The modes are tried in the order above; the checks shown are those of the
+//! `extra` belongs to the actor: the node a service account's token is bound to is
+//! `authentication.kubernetes.io/node-name`. The modes are tried in the order above; the answer has the checks of the
 //! mode that allows, else of the legacy mode. Without a verb nothing is acted on, and only the legacy mode can be asked.
 
 use serde_json::{Value, json};
@@ -22,7 +20,7 @@ use super::read::{strings, text};
 const AUTHENTICATION: &str = "authentication.k8s.io";
 const NODE_NAME: &str = "authentication.kubernetes.io/node-name";
 
-/// Whom the headers ask for.
+/// The identity in the headers.
 struct Wanted<'q> {
     user: &'q str,
     groups: Vec<&'q str>,
@@ -99,13 +97,13 @@ fn constrained_modes(wanted: &Wanted<'_>, question: &Value) -> Vec<&'static str>
     if service_account(wanted.user).is_some() {
         return if wanted.only_a_name() { vec!["serviceaccount"] } else { Vec::new() };
     }
-    // The powers of system:masters are not to be had piecemeal, and what is malformed not at all.
+    // The permissions of system:masters cannot be requested in part, and malformed groups are refused.
     let groups_fit = wanted.groups.iter().all(|group| !group.is_empty() && *group != "system:masters");
     let extras_fit = wanted.extra.iter().all(|(key, value)| is_domain_prefixed(key) && !value.is_empty());
     if groups_fit && extras_fit { vec!["user-info"] } else { Vec::new() }
 }
 
-/// True for `example.org/scopes`: the keys that the constrained modes take.
+/// Returns whether a key is one of the keys of the constrained modes, such as `example.org/scopes`.
 fn is_domain_prefixed(key: &str) -> bool {
     key.split_once('/').is_some_and(|(domain, path)| {
         bailiwick::k8s::names::dns_subdomain(domain).is_ok()
@@ -117,7 +115,7 @@ fn is_domain_prefixed(key: &str) -> bool {
 /// Four groups or more may be had by one right on all of them, and so may four extra values.
 const MANY: usize = 4;
 
-/// Everything a mode asks the authorizer.
+/// Returns every check of a mode by the authorizer.
 fn checks_of(mode: &str, wanted: &Wanted<'_>, question: &Value, may: &dyn Fn(&Request) -> bool) -> Vec<Request> {
     let legacy = mode == "legacy";
     let verb = if legacy { "impersonate".to_owned() } else { format!("impersonate:{mode}") };
@@ -166,7 +164,8 @@ fn checks_of(mode: &str, wanted: &Wanted<'_>, question: &Value, may: &dyn Fn(&Re
     checks
 }
 
-/// Returns the groups of the impersonated user: those asked for, or those its name implies; nobody looks up any others.
+/// Returns the groups of the impersonated user: the requested groups, or the groups implied by the name. There is no
+/// lookup of further groups.
 fn groups_of(mode: &str, wanted: &Wanted<'_>) -> Vec<String> {
     if wanted.groups.is_empty() {
         let mut groups = implicit_groups(wanted.user);

@@ -57,13 +57,14 @@ pub(crate) fn question(dice: &mut Dice, objects: &[Value]) -> Value {
     }
 }
 
-/// Somebody whom a binding means, or anybody.
+/// Returns a subject of a binding, or any subject.
 fn who(dice: &mut Dice, objects: &[Value]) -> Value {
     let (actor, _) = who_holds(dice, objects, |_| true);
     actor
 }
 
-/// Somebody whom a binding means whose role has a certain rule, and where that binding is; if there is none, anybody.
+/// Returns a subject of a binding to a role with a certain rule, and the place of the binding; without such a binding,
+/// any subject.
 fn who_holds(dice: &mut Dice, objects: &[Value], wanted: impl Fn(&Value) -> bool) -> (Value, String) {
     let mut bindings: Vec<&Value> = Vec::new();
     for object in objects.iter().filter(|object| text(object, "kind").ends_with("Binding")) {
@@ -77,7 +78,7 @@ fn who_holds(dice: &mut Dice, objects: &[Value], wanted: impl Fn(&Value) -> bool
     (actor_of(dice, binding), if place.is_empty() { dice.pick(NAMESPACES) } else { place }.to_owned())
 }
 
-/// Somebody whom the binding means, or anybody.
+/// Returns a subject of the binding, or any subject.
 fn actor_of(dice: &mut Dice, binding: &Value) -> Value {
     let subject = dice.one_of(items(binding, "subjects")).unwrap_or(&Value::Null);
     let meant = text(subject, "name");
@@ -337,7 +338,7 @@ fn write(dice: &mut Dice, objects: &[Value]) -> Value {
     json!({"write": question})
 }
 
-/// Rules that somebody may well hold.
+/// Returns rules that a subject probably has.
 fn held_rules(dice: &mut Dice, objects: &[Value], namespaced: bool) -> Vec<Value> {
     let all: Vec<Value> = objects.iter().flat_map(|object| items(object, "rules").to_vec()).collect();
     let fits = |rule: &&Value| !namespaced || strings(rule, "nonResourceURLs").is_empty();

@@ -38,7 +38,7 @@ pub(crate) fn metadata(object: &Value) -> &Value {
     object.get("metadata").unwrap_or(&Value::Null)
 }
 
-/// What an object is called in answers: `ClusterRole/a`, `Role/n/a`.
+/// Returns the name of an object in answers: `ClusterRole/a`, `Role/n/a`.
 pub(crate) fn label(object: &Value) -> String {
     let kind = text(object, "kind");
     if kind.starts_with("Cluster") {

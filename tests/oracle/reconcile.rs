@@ -1,4 +1,4 @@
-//! What `kubectl auth reconcile`, and the API server at its start, would do (`specs/kubernetes.md` section 9.2).
+//! The effect of `kubectl auth reconcile`, and of the API server at its start (`k8s.io/component-helpers/auth/rbac/reconciliation`).
 
 use serde_json::{Map, Value, json};
 
@@ -47,7 +47,7 @@ pub(crate) fn reconcile(question: &Value) -> Value {
         let missing = beyond(selectors(&expected), selectors(&existing));
         let extra = beyond(selectors(&existing), selectors(&expected));
         match (aggregation(&expected), aggregation(&existing)) {
-            // An aggregation nobody asked for goes in any case: it could gather anything.
+            // An aggregation that the expected role lacks is removed in any case: it could gather any rule.
             (None, Some(_)) => _ = result.as_object_mut().and_then(|result| result.shift_remove("aggregationRule")),
             (None, None) => {}
             (Some(wanted), _) => {
@@ -102,7 +102,7 @@ fn merge(result: &mut Value, expected: Option<&Value>, key: &str) {
     }
 }
 
-/// What one list has and the other has not, each once.
+/// Returns the items of one list that the other list lacks, each once.
 fn not_in(list: &[Value], other: &[Value]) -> Vec<Value> {
     let mut only: Vec<Value> = Vec::new();
     for item in list {

@@ -10,7 +10,7 @@ use super::read::{RBAC, text};
 pub(crate) struct Dice(u64);
 
 impl Dice {
-    /// Dice that always fall the same way.
+    /// Creates dice with a fixed sequence.
     pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -43,7 +43,7 @@ impl Dice {
         if list.is_empty() { None } else { list.get(self.below(list.len())) }
     }
 
-    /// Between one and so many entries, which may repeat.
+    /// Returns a number of entries from one to a limit; entries can repeat.
     pub(crate) fn some<'l>(&mut self, list: &[&'l str], at_most: usize) -> Vec<&'l str> {
         (0..=self.below(at_most)).map(|_| self.pick(list)).collect()
     }
@@ -106,7 +106,8 @@ pub(crate) fn world(dice: &mut Dice) -> Vec<Value> {
             }
         }
     }
-    // Without somebody who writes roles and acts as others, hardly a question about that would get past the verb.
+    // Without a subject that writes roles and impersonates others, few questions about these would pass the check of
+    // the verb.
     if dice.chance(70) {
         objects.push(json!({"kind": "ClusterRole", "metadata": {"name": "powers"}, "rules": powers(dice)}));
         let place = if dice.chance(60) { None } else { Some(dice.pick(NAMESPACES)) };
@@ -191,7 +192,7 @@ fn powers(dice: &mut Dice) -> Vec<Value> {
     rules
 }
 
-/// Any rule.
+/// Returns a random rule.
 pub(crate) fn rule(dice: &mut Dice, namespaced: bool) -> Value {
     match dice.below(20) {
         9 if dice.chance(40) => json!({"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}),
@@ -260,7 +261,7 @@ pub(crate) fn binding(dice: &mut Dice, name: &str, place: Option<&str>) -> Value
     })
 }
 
-/// Any subject.
+/// Returns a random subject.
 pub(crate) fn subject(dice: &mut Dice) -> Value {
     let mut subject = match dice.below(10) {
         0..4 => json!({"kind": "User", "name": dice.pick(USERS)}),

@@ -1,5 +1,5 @@
-//! May somebody write a role or a binding: the plain permission, then the escalation check, then validation
-//! (`specs/kubernetes.md` sections 3.1, 3.2 and 8).
+//! Whether a subject may write a role or a binding: the permission, then the escalation check, then validation
+//! (`pkg/registry/rbac/*/policybased`).
 
 use serde_json::{Value, json};
 

@@ -21,7 +21,7 @@ fn cached(folder: &Path, arguments: &[&str]) -> Output {
         .expect("the program starts")
 }
 
-/// A workspace with its output, written long ago, and a cache that knows it.
+/// Writes a workspace with old output, and a cache of it.
 fn known(folder: &Path) {
     tenants(folder, 40);
     fs::create_dir_all(folder.join("templates/tenancy")).expect("a folder");
@@ -91,7 +91,7 @@ fn a_change_of_any_input_or_output_is_seen() {
     assert!(cached(&root, &["render"]).status.success());
     fs::write(out.join("stray.yaml"), "kind: Role\n").expect("a file");
     assert_eq!(cached(&root, &["render"]).status.code(), Some(2), "a file that is not ours");
-    // Whatever else it is called, and where there are as many files as before.
+    // Any other name, with the same number of files.
     let names: [&[u8]; 2] = [b"tenant-2\xff.yaml", b"tenant-2.yaml\xff"];
     fs::remove_file(out.join("stray.yaml")).expect("a file");
     for name in names {
@@ -112,7 +112,7 @@ fn a_cache_that_is_not_sound_is_no_cache() {
     let bytes = fs::read(&path).expect("a file");
     let mut flipped = bytes.clone();
     flipped[bytes.len() / 2] ^= 1;
-    // Wherever it is cut, and whatever it says: the run goes its way and ends as it should.
+    // For any truncation and any content the run continues and has its usual result.
     let cut = |length: usize| bytes[..length].to_vec();
     for broken in [flipped, cut(0), cut(7), cut(40), cut(bytes.len() - 1), b"something else".to_vec()] {
         fs::write(&path, &broken).expect("a file");
@@ -121,7 +121,7 @@ fn a_cache_that_is_not_sound_is_no_cache() {
         assert!(!stderr(&output).contains("nothing changed since"), "{} bytes are trusted", broken.len());
     }
     assert!(is_recalled(&root), "and it is made anew");
-    // That of another workspace, under the name of this one.
+    // The cache of another workspace, under the name of this cache.
     let other = folder.path().join("other");
     known(&other);
     fs::copy(cache_of(&other), &path).expect("a copy");
@@ -135,7 +135,7 @@ fn what_was_just_written_is_told_by_its_content() {
     known(&root);
     let file = root.join("out/t/namespaces/tenant-3.yaml");
     let text = fs::read(&file).expect("a file");
-    // The same content in another file: its state says nothing, its content all.
+    // The same content in another file: the content counts, and not the state.
     fs::remove_file(&file).expect("a file");
     fs::write(&file, &text).expect("a file");
     assert!(is_recalled(&root));
@@ -255,7 +255,7 @@ fn a_record_of_written_files_is_no_result() {
     assert!(is_recalled(&root), "a run that found everything as it should be is one");
 }
 
-/// The variable says where a cache is, if there is one: it makes no option an error.
+/// The variable names the place of a possible cache: it makes no option an error.
 #[test]
 fn the_variable_of_the_cache_folder_goes_with_every_option() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -45,7 +45,7 @@ impl Upstream {
     fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         changed_tenants(folder.path(), "");
-        // Nobody is there who could agree that namespaces go.
+        // No person can agree to the deletion of namespaces.
         fs::write(folder.path().join("policies/tenants.csv"), accounts(0..340)).expect("a file");
         let init = bailiwick(folder.path(), &["init", "--ci", "--parts", &PARTS.to_string()]);
         assert!(init.status.success(), "{}", stderr(&init));
@@ -82,7 +82,7 @@ impl Upstream {
     }
 }
 
-/// What the workflow runs, step by step, each part in a checkout of its own.
+/// The steps of the workflow, in order, with a checkout for each shard.
 #[test]
 fn the_workflow_opens_one_pull_request_with_the_output_of_one_run() {
     let upstream = Upstream::new();
@@ -150,7 +150,7 @@ fn script_of(workflow: &serde_json::Value, job: &str, name: &str) -> String {
     step["run"].as_str().expect("a script").to_owned()
 }
 
-/// A pull request is judged by the parts of a check: output that is not what the policies say fails the merge.
+/// The shards of a check decide about a pull request: output that differs from the policies fails the merge.
 #[test]
 fn a_pull_request_with_output_that_differs_fails() {
     let upstream = Upstream::new();
@@ -223,7 +223,7 @@ fn the_program_is_installed_where_the_checkout_has_no_say() {
     let install = script_of(&workflow, "part", "install");
     assert!(["merge", "test"].iter().all(|job| script_of(&workflow, job, "install") == install));
     let source = tempfile::tempdir().expect("a folder");
-    // Stands in for curl: takes the archive, and wants no configuration read.
+    // A stand-in for curl: takes the archive, and must be called without a configuration.
     let curl =
         "#!/bin/sh\n[ \"$1\" = -q ] || exit 9\nwhile [ \"$1\" != --output ]; do shift; done\ncp \"$ARCHIVE\" \"$2\"\n";
     fs::write(source.path().join("curl"), curl).expect("a file");
@@ -277,7 +277,7 @@ fn the_tests_of_a_new_workspace_run_in_its_workflow() {
     }
 }
 
-/// What the pods of the Jobs run, each with a disk of its own and the one they share.
+/// The commands of the pods of the Jobs, each with a disk of its own and the shared disk.
 #[test]
 fn the_jobs_open_one_pull_request_with_the_output_of_one_run() {
     let upstream = Upstream::new();

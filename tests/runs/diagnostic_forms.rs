@@ -1,4 +1,4 @@
-//! Every way in which a run can fail is told in the form that `--diagnostics` asks for.
+//! Every failure of a run is printed in the form of `--diagnostics`.
 
 use std::fs;
 use std::path::Path;
@@ -140,7 +140,8 @@ fn every_failure_is_text_for_people() {
     }
 }
 
-/// The form is found on a command line that cannot be read as a whole; what is no form, or stands behind `--`, is none.
+/// The form is found on a command line that cannot be read as a whole; an unknown form, and a form behind `--`, are
+/// ignored.
 #[test]
 fn the_form_of_wrong_usage_is_found() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,4 +1,4 @@
-//! Many files that change in the same way are told once, and nothing that differs in substance is hidden among them.
+//! Many files with the same change are printed once, and no file with another change is hidden among them.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use bailiwick::emit::file::assemble;
 
 use super::{accounts, bailiwick, stderr, tenants};
 
-/// The template of Roles with one more line in it.
+/// The template of Roles with one more line.
 const TEMPLATE: &str = "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\n{% include \"_metadata.yaml.j2\" %}\n  annotations: {example.org/reviewed: \"2026\"}\nrules: {{ rules }}\n";
 
 /// Returns a workspace of tenants that was rendered before its template of Roles got another line.
@@ -26,7 +26,7 @@ fn render(root: &Path) {
     assert!(run.status.success(), "{}", stderr(&run));
 }
 
-/// What a comparison that finds differences prints, and its notes.
+/// Returns the output of a comparison with differences, and its notes.
 fn told(root: &Path, arguments: &[&str]) -> (String, String) {
     let run = bailiwick(root, arguments);
     assert_eq!(run.status.code(), Some(1), "{}", stderr(&run));
@@ -46,7 +46,7 @@ fn shown(text: &str) -> Vec<&str> {
     names
 }
 
-/// What is told below the files that are shown.
+/// Returns the text below the shown files.
 fn folded(text: &str) -> String {
     text.lines().filter(|line| line.starts_with('#')).map(|line| format!("{line}\n")).collect()
 }
@@ -178,7 +178,7 @@ fn what_differs_in_substance_is_never_folded() {
     assert!(text.contains("-  - escalate\n") && text.contains("-  - secrets\n"), "{text}");
 }
 
-/// What changes and what stays are told apart by the whole object, not by the lines around a change.
+/// Changed and unchanged rules are distinguished by the whole object, not by the lines around a change.
 #[test]
 fn the_same_lines_in_another_rule_are_another_change() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -222,7 +222,7 @@ fn new_files_and_files_that_go_are_told_once_with_what_is_their_own() {
     let root = folder.path();
     tenants(root, 30);
     let csv = root.join("policies/tenants.csv");
-    // One of them has an id that is nobody's own.
+    // One account has an id of another account.
     fs::write(&csv, accounts(0..30).replace("tenant-7,1007", "tenant-7,7")).expect("a file");
     let (text, notes) = told(root, &["diff"]);
     assert_eq!(shown(&text), ["tenant-0", "tenant-7"]);
@@ -251,7 +251,7 @@ fn new_files_and_files_that_go_are_told_once_with_what_is_their_own() {
     assert_eq!(shown(&told(root, &["diff", "--no-group"]).0).len(), 20);
 }
 
-/// The effective permissions are found among the files that grant otherwise, and among those that name a ClusterRole.
+/// The effective permissions are found among the files with other grants, and among the files that name a ClusterRole.
 #[test]
 fn what_a_change_grants_is_told_as_if_everything_had_been_compared() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -284,7 +284,7 @@ fn what_a_change_grants_is_told_as_if_everything_had_been_compared() {
     assert!(notes.ends_with("  access of User/tenant-3 cluster-wide:\n    + list on configmaps\n"), "{notes}");
 }
 
-/// A meaning that was found for one tenant is told of another only where it does not name the tenant.
+/// The meaning of one tenant's change is printed for another tenant only if it does not name the tenant.
 #[test]
 fn what_a_change_means_for_pods_is_told_for_each_as_it_is() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -320,7 +320,7 @@ fn what_a_change_means_for_pods_is_told_for_each_as_it_is() {
     assert!(notes.ends_with(narrowed), "{notes}");
 }
 
-/// Annotations that only people read are a tenant's own, and how many there are is told.
+/// Annotations for people belong to a tenant, and their number is printed.
 #[test]
 fn notes_of_new_files_are_told_beside_them() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -339,7 +339,7 @@ fn notes_of_new_files_are_told_beside_them() {
     );
     assert!(folded(&text).ends_with(&own_notes), "{text}");
     render(root);
-    // Once they are there, they are nobody's concern, until they change.
+    // Existing files are not reported until they change.
     fs::write(&policy, own.replace("tenancy: tenant", "tenancy: other")).expect("a file");
     assert_eq!(shown(&diff(root)), ["tenant-0"]);
     fs::write(&policy, own.replace("{uid}@example.org", "{uid}@example.com")).expect("a file");

@@ -10,7 +10,7 @@ use crate::support::rounds;
 
 const COUNT: usize = 600;
 
-/// Another version of the workspace: every file of the output differs, some go and some come.
+/// Writes another version of the workspace: every output file differs, some files go and some files come.
 fn change(folder: &Path) {
     let policies = folder.join("policies/tenants.yaml");
     let text = std::fs::read_to_string(&policies).expect("the policy");
@@ -36,7 +36,7 @@ fn a_killed_run_leaves_every_file_old_or_new() {
         change(folder.path());
         folder
     };
-    // The time of a run like those that are killed: replacing files takes longer than making them.
+    // The duration of a run of the killed kind: replacing files takes longer than creating them.
     let new = changed();
     let started = std::time::Instant::now();
     assert!(bailiwick(new.path(), &["render", "--allow-mass-delete"]).status.success());

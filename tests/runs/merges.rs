@@ -182,7 +182,7 @@ fn a_merge_that_git_finds_clean_can_be_wrong() {
         Change::Replace("policies/roles.yaml", "name: reader", "name: viewer"),
         Change::Replace("policies/readers.yaml", "[reader]", "[viewer]"),
     ];
-    // In a namespace of its own, so that git sees nothing.
+    // In a namespace of its own, so git finds no conflict.
     let elsewhere = grant("writers", "reader").replace("team-a", "team-z");
     let new = [Change::Write("policies/z.yaml", &team("team-z")), Change::Write("policies/writers.yaml", &elsewhere)];
     assert!(merge(root, &rename, &new, &[]), "git finds no conflict");

@@ -1,4 +1,4 @@
-//! The repository's own nodes: what is isolated stays so only for as long as nobody's rights grow.
+//! The repository's own nodes: an isolated node stays isolated only while no permission grows.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use super::{bailiwick, stderr};
 use crate::support::repository;
 
-/// The policies of the example in a workspace of their own.
+/// Writes the policies of the example into a workspace of their own.
 fn example(folder: &Path) {
     let own = repository().join("policies/nodes");
     for entry in walkdir::WalkDir::new(&own).into_iter().flatten().filter(|entry| entry.file_type().is_file()) {

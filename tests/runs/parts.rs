@@ -53,7 +53,7 @@ pub(super) fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The repository's own policies in a workspace of their own, with what is committed.
+/// Writes the repository's own policies into a workspace of their own, with the committed output.
 fn own_workspace(folder: &Path) {
     for name in ["policies", "templates", "out"] {
         copy(&repository().join(name), &folder.join(name));
@@ -67,8 +67,8 @@ fn edit(path: &Path, old: &str, new: &str) {
     fs::write(path, text.replace(old, new)).expect("a file");
 }
 
-/// Some hundred tenants with output; then a class that changed, accounts that went and accounts that came. Roles and
-/// bindings of accounts, and what is told of them, are in every part.
+/// Writes some hundred tenants with output; then a changed class, deleted accounts and new accounts. Roles and bindings
+/// of accounts, and the messages about them, are in every shard.
 pub(super) fn changed_tenants(folder: &Path, shards: &str) {
     const COUNT: usize = 300;
     tenants(folder, COUNT);
@@ -83,7 +83,7 @@ pub(super) fn changed_tenants(folder: &Path, shards: &str) {
     fs::write(folder.join("policies/tenants.csv"), accounts(40..COUNT + 40)).expect("a file");
 }
 
-/// One part after the other, in both orders, and all at the same time; each ends as a single run does.
+/// Checks one shard after the other, in both orders, and all shards at the same time; each run ends like a single run.
 fn assert_same_as_one(set_up: &dyn Fn(&Path), parts: usize) {
     let one = tempfile::tempdir().expect("a folder");
     set_up(one.path());
@@ -172,7 +172,7 @@ fn a_part_touches_nothing_but_its_own() {
     assert_eq!(all, 300 + 40, "every file changes, and as many come as go");
 }
 
-/// What is told of a whole is told by the merge: the same text, the same exit code.
+/// Checks that the merge prints the text of a single run, with the same exit code.
 fn assert_told_by_the_merge(set_up: &dyn Fn(&Path), arguments: &[&str], code: i32) -> String {
     const PARTS: usize = 4;
     let one = tempfile::tempdir().expect("a folder");
@@ -193,7 +193,7 @@ fn assert_told_by_the_merge(set_up: &dyn Fn(&Path), arguments: &[&str], code: i3
     told
 }
 
-/// Every two tenants whose numbers differ by 100 want one policy; some of the pairs are in two parts.
+/// Writes tenants of which every two, with numbers 100 apart, need one policy; some of the pairs are in two shards.
 fn with_duplicates(folder: &Path) {
     tenants(folder, 200);
     let policies = folder.join("policies/tenants.yaml");
@@ -262,8 +262,8 @@ fn warnings_of_the_whole_are_told_by_the_merge() {
     assert!(told.contains("20 more namespaces of the target `t` would be deleted"), "{told}");
 }
 
-/// More than half of all namespaces would go: each part that would delete something says no before it does, by the
-/// numbers of the whole.
+/// The run would delete more than half of all namespaces: each shard with a deletion refuses it before it deletes, by
+/// the numbers of the whole.
 #[test]
 fn a_part_alone_does_not_delete_most_of_the_whole() {
     let shrunk = |folder: &Path| {

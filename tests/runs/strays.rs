@@ -1,5 +1,5 @@
-//! What lies in the output folder and is no file of ours: nothing is read through it, written through it, or waited
-//! for.
+//! Foreign entries in the output folder: nothing is read through them or written through them, and no run waits for
+//! them.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -22,7 +22,7 @@ fn rendered() -> tempfile::TempDir {
     folder
 }
 
-/// As [`bailiwick`], for a run that might wait for ever.
+/// Runs the program like [`bailiwick`], with a time limit.
 fn in_time(folder: &Path, arguments: &[&str]) -> Output {
     let mut child = Command::new(env!("CARGO_BIN_EXE_bailiwick"))
         .args(arguments)
@@ -44,7 +44,7 @@ fn in_time(folder: &Path, arguments: &[&str]) -> Output {
     child.wait_with_output().expect("what it printed")
 }
 
-/// The run ends as one with wrong input, and says these words.
+/// Checks that the run ends like a run with wrong input, and prints these words.
 fn assert_refused(run: &Output, words: &str) {
     assert_eq!(run.status.code(), Some(2), "{}", stderr(run));
     assert!(stderr(run).contains(words), "{words}: {}", stderr(run));
@@ -126,7 +126,7 @@ fn a_name_that_is_no_text_is_never_one_of_ours() {
     assert_refused(&run, &words(r"t/namespaces/caf\xe9/notes"));
 }
 
-/// Adds a line to what the workspace says of itself.
+/// Adds a line to the workspace file.
 fn configure(workspace: &Path, line: &str) {
     let path = workspace.join("bailiwick.yaml");
     let text = fs::read_to_string(&path).expect("a file");
@@ -208,7 +208,7 @@ fn an_output_folder_behind_a_link_is_not_written() {
         fs::remove_file(root.join(link)).expect("the link");
         let _ = fs::remove_dir_all(root.join("gen"));
     }
-    // Nor does a cache take what lies there for what was written.
+    // A cache does not treat such an entry as a written file either.
     let cached = |command: &str| {
         let cache = folder.path().join("cache").display().to_string();
         Command::new(env!("CARGO_BIN_EXE_bailiwick"))
@@ -273,7 +273,7 @@ fn an_empty_file_is_ours_only_where_we_write() {
         }
         assert!(place.exists(), "{path}");
     }
-    // What a crash leaves.
+    // The files that a crash leaves.
     let folder = rendered();
     let left = ["namespaces/tenant-1.yaml", "namespaces/gone.yaml", "cluster/role.yaml"];
     for path in left.map(|path| folder.path().join("out/t").join(path)) {

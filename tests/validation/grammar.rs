@@ -1,4 +1,4 @@
-//! Which strings pass which grammar.
+//! The strings of each grammar.
 
 use bailiwick::k8s::names::{self, Grammar};
 use bailiwick::k8s::quantity::Quantity;

@@ -80,7 +80,7 @@ fn the_stored_form_is_its_own_stored_form_and_still_valid() {
     assert_none(&failures);
 }
 
-/// Own construction, from `specs/kubernetes.md` sections 3 and 4: old and new object, minor, errors.
+/// Cases of this repository: old and new object, minor, errors (`pkg/apis/*/validation` of Kubernetes).
 #[test]
 fn an_update_is_judged_by_what_it_changes() {
     let namespace = |level: &str, other: &str| {
@@ -131,7 +131,7 @@ fn an_update_is_judged_by_what_it_changes() {
     }
 }
 
-/// Own construction: an error points at the bytes that are wrong, and says what would be right.
+/// A case of this repository: an error names the wrong bytes and the right form.
 #[test]
 fn an_error_points_and_teaches() {
     let rows = [
@@ -150,7 +150,7 @@ fn an_error_points_and_teaches() {
     }
 }
 
-/// Whatever stands in the place of any node, nothing panics and the stored form is a fixpoint.
+/// No value in the place of any node causes a panic, and the stored form is a fixpoint.
 #[test]
 fn a_value_of_another_type_does_no_harm_anywhere() {
     let mut tried = 0;
@@ -270,7 +270,7 @@ fn without_nulls(value: Json) -> Json {
     }
 }
 
-/// Returns the grammar of messages (STYLE.md, habit 7).
+/// Checks the grammar of messages: lower case, one line, no final stop.
 fn well_worded(error: &FieldError) -> Result<(), String> {
     let lines = [Some(&error.message), error.help.as_ref()];
     for line in lines.into_iter().flatten() {
@@ -324,12 +324,12 @@ impl Object {
         self.tree.set_entries(id, &entries);
     }
 
-    /// What the schema of the kind says; an unknown kind is one problem of its own.
+    /// Returns the problems by the schema of the kind; an unknown kind is one problem of its own.
     fn schema_problems(&self) -> Vec<(ProblemKind, String)> {
         if self.tree.document(0).is_none() {
             return Vec::new();
         }
-        // A misspelt field name is reported although the kind cannot be told without it.
+        // A misspelt field name is reported, although the kind cannot be determined without the field.
         let api_version = [self.text("apiVersion"), self.text("apiversion")].into_iter().find(|text| !text.is_empty());
         let schema = schemas::schema_of(&api_version.unwrap_or_default(), &self.text("kind"));
         let Some(schema) = schema else { return vec![(ProblemKind::MissingField, "kind".to_owned())] };

@@ -1,4 +1,4 @@
-//! What each version serves, and what becomes of a role's grants there.
+//! The resources of each version, and the effect of a role's grants there.
 
 use std::collections::BTreeSet;
 
@@ -42,7 +42,8 @@ fn resources_are_served_as_recorded() {
     assert_none(&failures);
 }
 
-/// Seed 000 grants every verb on everything; most of that means nothing, and less with every version.
+/// Toolforge grants every verb on everything; most of the grants match nothing, and the number falls with every
+/// version.
 #[test]
 fn the_role_of_seed_000_is_live_as_far_as_recorded() {
     let text = include_str!("role-served.yaml");

@@ -251,7 +251,7 @@ impl Generator {
         }
     }
 
-    /// A key and its value; the indentation stands already.
+    /// Writes a key and its value behind the indentation.
     fn entry(&mut self, index: usize, indent: usize, depth: usize, wild: bool) {
         if wild {
             let key = *self.random.pick(&KEYS);
@@ -334,7 +334,7 @@ impl Generator {
         self.out.push_str(piece);
     }
 
-    /// The end of a line, sometimes behind a comment or blanks.
+    /// Writes the end of a line, sometimes behind a comment or blanks.
     fn end(&mut self, wild: bool) {
         self.out.push_str(match self.random.below(if wild { 24 } else { 12 }) {
             0 => " # comment\n",
@@ -348,7 +348,7 @@ impl Generator {
         });
     }
 
-    /// Blank lines and comments between entries.
+    /// Writes blank lines and comments between entries.
     fn noise(&mut self, indent: usize, wild: bool) {
         match self.random.below(if wild { 16 } else { 20 }) {
             0 => self.out.push('\n'),

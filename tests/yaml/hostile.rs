@@ -1,4 +1,4 @@
-//! Odd, broken and hostile texts: each has one outcome, told as the data that was read and the problems found.
+//! Odd, broken and hostile texts: each has one result, the data and the problems.
 
 use bailiwick::codes;
 use bailiwick::diag::{Code, Sink};
@@ -9,18 +9,18 @@ use super::{data, full, reading};
 
 type Problem = (Code, usize, usize);
 
-/// The text reads as these documents, and nothing is wrong.
+/// Checks that the text reads as these documents, without problems.
 fn reads(text: &str, expected: &[Json]) {
     let reading = reading(text);
     assert_eq!((reading.documents.as_slice(), reading.problems.as_slice()), (expected, [].as_slice()), "{text:?}");
 }
 
-/// The text has exactly these problems, in order.
+/// Checks that the text has exactly these problems, in order.
 fn fails(text: &str, expected: &[Problem]) {
     assert_eq!(reading(text).problems, expected, "{text:?}");
 }
 
-/// The text has exactly these problems, and the rest of it is read all the same.
+/// Checks that the text has exactly these problems, and that the rest of it is read.
 fn reads_past(text: &str, documents: &[Json], problems: &[Problem]) {
     fails(text, problems);
     assert_eq!(reading(text).documents, documents, "{text:?}");

@@ -14,7 +14,7 @@ fn generated() -> impl Iterator<Item = (String, String)> {
     (0..GENERATED).map(|seed| (format!("seed {seed}"), generate::text(seed)))
 }
 
-/// Returns the first difference of two trees in value or span, told as a path.
+/// Returns the first difference of two trees in value or span, with its path.
 fn tree_difference(left: &Tree, right: &Tree) -> Option<String> {
     let (left, right): (Vec<_>, Vec<_>) = (left.documents().collect(), right.documents().collect());
     if left.len() != right.len() {
@@ -127,8 +127,8 @@ pub(super) fn reference(text: &str) -> Option<Vec<Reference>> {
     Some(documents)
 }
 
-/// Where our reading and the reference's differ other than by the meaning of a plain scalar, which follows YAML
-/// 1.2 there and Kubernetes here.
+/// Returns the first difference from the reference, except in the type of a plain scalar: the reference follows YAML
+/// 1.2, and the reader follows Kubernetes.
 fn reference_difference(ours: NodeRef<'_>, theirs: &Reference, text: &str) -> Option<String> {
     let written = text.get(ours.span().start as usize..ours.span().end as usize).unwrap_or_default();
     let told = || Some(format!("{written:?}: {}, not {theirs:?}", ours.describe()));
@@ -141,7 +141,7 @@ fn reference_difference(ours: NodeRef<'_>, theirs: &Reference, text: &str) -> Op
             ours.entries().find_map(|(key, value)| {
                 let name = key.as_str().unwrap_or_default();
                 let found = theirs.get(name).or_else(|| {
-                    // A key that YAML 1.2 reads as a number or the like, and Kubernetes as a string.
+                    // A key that is a number or similar in YAML 1.2, and a string in Kubernetes.
                     let same =
                         |other: &Reference| !other.is_string() && scalar_text(other).is_some_and(|text| text == name);
                     theirs.iter().find(|(other, _)| same(other)).map(|(_, value)| value)

@@ -1,4 +1,5 @@
-//! What kubectl's reader makes of odd texts, computed by `tests/conformance/cmd/readings`: we read the same or refuse.
+//! Odd texts as kubectl reads them, computed by `tests/conformance/cmd/readings`: the reader returns the same data or
+//! refuses the text.
 
 use serde_json::Value as Json;
 
@@ -17,7 +18,7 @@ fn a_text_means_what_it_means_to_kubectl_or_is_refused() {
             refused += 1;
             continue;
         }
-        // What kubectl refuses grants nothing, and nobody gets to see it.
+        // A text that kubectl refuses grants nothing and reaches no cluster.
         if row["refused"].as_bool() == Some(true) {
             continue;
         }
@@ -33,7 +34,7 @@ fn a_text_means_what_it_means_to_kubectl_or_is_refused() {
     assert!(same > 400, "{same}");
 }
 
-/// Equal as JSON, where `1000` and `1e3` are one number.
+/// Returns whether two values are equal as JSON, where `1000` and `1e3` are one number.
 fn equal(left: &Json, right: &Json) -> bool {
     match (left, right) {
         (Json::Number(left), Json::Number(right)) => left.as_f64() == right.as_f64(),

@@ -42,7 +42,7 @@ fn plain_tokens_mean_what_kubectl_makes_of_them() {
             };
             assert_eq!(found, read, "{token:?}");
         }
-        // What we refuse is an error there too, or a tag, which we do not take.
+        // A refused text is an error there too, or has a tag, and tags are refused.
         if full(&text).is_none() {
             assert!(read == "error" || token.starts_with('!'), "{token:?} reads as {read} there");
         }

@@ -1,8 +1,8 @@
 //! The YAML reader and writer.
 //!
-//! Where the fast reader accepts a text, the full parser reads the same. A text that is read and written is read back as it
-//! was. Wherever both accept a text, go-yaml, as kubectl uses it, reads the same. `FUZZ_GOYAML` names the program of
-//! `tests/conformance/cmd/readstream`; without it that comparison is left out.
+//! If the fast reader accepts a text, the full parser reads the same data. A text that is read and written is read back
+//! unchanged. If both accept a text, go-yaml, as used by kubectl, reads the same data. `FUZZ_GOYAML` names the program
+//! of `tests/conformance/cmd/readstream`; without it this comparison is left out.
 
 #![no_main]
 
