@@ -1,7 +1,11 @@
-//! Gives the program the id of its build: a cache is of one program.
+//! Gives the program the id of its build, since a cache belongs to one program, and the list of its templates.
 
+use std::fmt::Write as _;
 use std::hash::Hasher;
 use std::path::{Path, PathBuf};
+
+/// The folder of the built-in templates.
+const TEMPLATES: &str = "templates";
 
 /// Files and folders that the program is built from.
 const PARTS: [&str; 6] = ["src", "crates", "templates", "Cargo.toml", "Cargo.lock", "build.rs"];
@@ -16,6 +20,7 @@ fn main() -> std::io::Result<()> {
         find(Path::new(part), &mut files)?;
     }
     files.sort();
+    list_templates(&files)?;
     // Two hashes of one function: nobody but the builder chooses what is hashed.
     let mut hashers = [0_u8, 1].map(|number| {
         let mut hasher = std::hash::DefaultHasher::new();
@@ -41,6 +46,21 @@ fn main() -> std::io::Result<()> {
     let [first, second] = hashers.map(|hasher| hasher.finish());
     println!("cargo::rustc-env=BAILIWICK_BUILD={first:016x}{second:016x}");
     Ok(())
+}
+
+/// Writes the list of the built-in templates: the path below the folder and the source of each.
+fn list_templates(files: &[PathBuf]) -> std::io::Result<()> {
+    let mut list = String::from("&[\n");
+    for path in files.iter().filter_map(|path| path.strip_prefix(TEMPLATES).ok()) {
+        let parts: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
+        let path = parts.join("/");
+        let file = format!("/{TEMPLATES}/{path}");
+        writeln!(list, "    ({path:?}, include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), {file:?}))),")
+            .map_err(std::io::Error::other)?;
+    }
+    list.push_str("]\n");
+    let folder = std::env::var_os("OUT_DIR").ok_or_else(|| std::io::Error::other("Cargo sets OUT_DIR"))?;
+    std::fs::write(Path::new(&folder).join("templates.rs"), list)
 }
 
 /// Finds every file at or below a path.

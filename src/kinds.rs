@@ -1,7 +1,7 @@
 //! The policy kinds, one file each, and their list.
 //!
-//! A new kind is one file here, one line in [`ALL`], a folder of templates and a folder of cases. The order of the
-//! list is the order of linking (a kind comes after those it refers to) and of every listing.
+//! A new kind is one file here, its module and its line in [`ALL`], a folder of templates and a folder of cases. The
+//! order of the list is the order of linking (a kind comes after those it refers to) and of every listing.
 
 pub mod access_test;
 mod findings;
@@ -33,18 +33,25 @@ pub const API_VERSION: &str = "bailiwick.dev/v1alpha1";
 /// The kind of the workspace file; it is not a policy kind.
 pub const WORKSPACE: &str = "Workspace";
 
-/// Every policy kind.
-pub static ALL: [KindEntry; 10] = [
-    KindEntry::of::<manifests::ManifestsKind>(),
-    KindEntry::of::<stack::StackKind>(),
-    KindEntry::of::<permission_set::PermissionSetKind>(),
-    KindEntry::of::<pod_security_profile::PodSecurityProfileKind>(),
-    KindEntry::of::<grant::GrantKind>(),
-    KindEntry::of::<namespace_set::NamespaceSetKind>(),
-    KindEntry::of::<tenancy::TenancyKind>(),
-    KindEntry::of::<stack_manager::StackManagerKind>(),
-    KindEntry::of::<node_access::NodeAccessKind>(),
-    KindEntry::of::<access_test::AccessTestKind>(),
+/// Declares [`ALL`], whose length is the number of the kinds.
+macro_rules! all_kinds {
+    ($($kind:ty),* $(,)?) => {
+        /// Every policy kind.
+        pub static ALL: [KindEntry; [$(stringify!($kind)),*].len()] = [$(KindEntry::of::<$kind>()),*];
+    };
+}
+
+all_kinds![
+    manifests::ManifestsKind,
+    stack::StackKind,
+    permission_set::PermissionSetKind,
+    pod_security_profile::PodSecurityProfileKind,
+    grant::GrantKind,
+    namespace_set::NamespaceSetKind,
+    tenancy::TenancyKind,
+    stack_manager::StackManagerKind,
+    node_access::NodeAccessKind,
+    access_test::AccessTestKind,
 ];
 
 /// The entry of a policy kind in the registry.

@@ -28,14 +28,6 @@ fn files_below(folder: &Path, prefix: &str, found: &mut BTreeSet<String>) {
 }
 
 #[test]
-fn the_built_in_templates_are_the_folder() {
-    let mut folder = BTreeSet::new();
-    files_below(&repository().join("templates"), "", &mut folder);
-    let listed: BTreeSet<String> = BUILTIN.iter().map(|(path, _)| (*path).to_owned()).collect();
-    assert_eq!(listed, folder);
-}
-
-#[test]
 fn every_template_belongs_to_a_kind() {
     let used: BTreeSet<&str> = kinds::ALL.iter().flat_map(|kind| kind.templates).copied().collect();
     let there: BTreeSet<&str> = BUILTIN.iter().map(|(path, _)| *path).filter(|path| !path.starts_with('_')).collect();
