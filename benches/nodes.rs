@@ -15,12 +15,12 @@ use std::error::Error;
 use std::fmt::Write;
 use std::time::Instant;
 
-use bailiwick::access::{Builder, Layer};
+use bailiwick::access::{Builder, ObjectSource};
 use bailiwick::diag::{FileId, Sink};
 use bailiwick::node::graph::{Graph, ObjectKind};
 use bailiwick::node::powers::Powers;
-use bailiwick::node::reach::Atlas;
-use bailiwick::node::{Cluster, Version};
+use bailiwick::node::reach::NodeReachability;
+use bailiwick::node::{Cluster, ServerVersion};
 use bailiwick::yaml;
 use serde::Deserialize as _;
 use serde_json::json;
@@ -51,14 +51,14 @@ fn measure(nodes: usize) -> Result<(), Box<dyn Error>> {
     let texts = texts(nodes)?;
     let bytes: usize = texts.iter().map(String::len).sum();
     let started = Instant::now();
-    let mut cluster = Cluster::new(Version::new(36)?);
+    let mut cluster = Cluster::new(ServerVersion::new(36)?);
     let mut builder = Builder::new(36).with_default_policy(36);
     let mut sink = Sink::new();
     let mut tree = yaml::Tree::new(FileId::default());
     for text in &texts {
         yaml::read_into(text, &mut tree, &mut sink);
         for object in tree.documents() {
-            builder.add(object, Layer::Input(object.origin()));
+            builder.add(object, ObjectSource::Input(object.origin()));
             cluster.add(object);
         }
     }
@@ -68,7 +68,7 @@ fn measure(nodes: usize) -> Result<(), Box<dyn Error>> {
     let graph = Graph::of(&cluster);
     let built = started.elapsed();
     let started = Instant::now();
-    let atlas = Atlas::new(&cluster, &graph);
+    let atlas = NodeReachability::new(&cluster, &graph);
     let mut powers = Powers::new(&world, &cluster.version);
     let (mut secrets, mut accounts, mut trampolines) = (0, 0, 0);
     for name in cluster.node_names() {

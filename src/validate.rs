@@ -21,10 +21,10 @@ use crate::diag::{Diagnostic, Files, Origin, Sink, nearest};
 use crate::k8s::catalogue::{Api, Served};
 use crate::k8s::custom_fields::CustomFields;
 use crate::k8s::schemas;
-use crate::k8s::stored::{Form, to_stored};
+use crate::k8s::stored::{StoredForm, to_stored};
 use crate::k8s::validation;
 use crate::k8s::validation::fields::KnownFields;
-pub use crate::k8s::validation::fields::Reach;
+pub use crate::k8s::validation::fields::ValidationDepth;
 use crate::model::{ObjectType, Platform, Target, Unit};
 use crate::render::TemplateSet;
 use crate::yaml::schema::{Problem, ProblemKind};
@@ -149,7 +149,7 @@ impl<'p> Validator<'p> {
             return false;
         };
         let stored = |tree: &mut Tree, id| {
-            to_stored(tree, id, Form::Stored);
+            to_stored(tree, id, StoredForm::Stored);
             yaml::schema::to_json(tree.at(id))
         };
         let id = root.id();
@@ -240,8 +240,8 @@ impl<'p> Validator<'p> {
         to_stored(&mut self.tree, root, form);
     }
 
-    fn form(&self) -> Form {
-        if self.target.explicit { Form::Explicit } else { Form::Stored }
+    fn form(&self) -> StoredForm {
+        if self.target.explicit { StoredForm::Explicit } else { StoredForm::Stored }
     }
 
     /// Reports a text that is not YAML or not one map, with the rendered text as the source.

@@ -1,8 +1,8 @@
 //! Permissions of nodes, compared with the recorded cases.
 
 use bailiwick::ask::Connection;
-use bailiwick::node::system_node::{self, Binding, Style};
-use bailiwick::node::version::{FIRST_MINOR, LAST_MINOR, Version};
+use bailiwick::node::system_node::{self, Style, SystemNodeBinding};
+use bailiwick::node::version::{FIRST_MINOR, LAST_MINOR, ServerVersion};
 use serde_json::{Value, json};
 
 use crate::support::shared;
@@ -205,14 +205,22 @@ fn static_pods_have_the_recorded_problems() {
 fn the_binding_is_that_of_the_version() {
     for case in access_cases("system-node-binding") {
         let input = &case["input"];
-        let version = Version::parse(text(input, "k8s")).expect("a known version");
+        let version = ServerVersion::parse(text(input, "k8s")).expect("a known version");
         let has_node = input["authorizationMode"].as_array().expect("modes").contains(&json!("Node"));
         let binding = |style| system_node::binding(&version, style, has_node);
         let expected = &case["expect"];
         if !input["freshCluster"].is_null() {
-            let upstream = if text(expected, "kubeApiserver") == "bound" { Binding::Bound } else { Binding::Empty };
+            let upstream = if text(expected, "kubeApiserver") == "bound" {
+                SystemNodeBinding::Bound
+            } else {
+                SystemNodeBinding::Empty
+            };
             assert_eq!(binding(Style::Upstream), upstream, "{}", case["id"]);
-            let seed = if text(expected, "seedText").starts_with("bound") { Binding::Bound } else { Binding::Absent };
+            let seed = if text(expected, "seedText").starts_with("bound") {
+                SystemNodeBinding::Bound
+            } else {
+                SystemNodeBinding::Absent
+            };
             assert_eq!(binding(Style::Seed), seed, "{}", case["id"]);
         }
         assert_eq!(expected["object"]["apiVersion"], json!(system_node::api_version(&version)), "{}", case["id"]);
@@ -234,7 +242,7 @@ fn sorted_rules(rules: &Value) -> Vec<String> {
     rules
 }
 
-fn own_rules(version: &Version) -> Vec<String> {
+fn own_rules(version: &ServerVersion) -> Vec<String> {
     sorted_rules(&json!(system_node::rules(version)))
 }
 
@@ -252,7 +260,7 @@ fn the_role_is_that_of_every_version() {
         // The table has every gated rule, with what its gate is by default.
         let on = rules.as_array().expect("rules").iter().filter(|rule| !text(rule, "gateDefault").starts_with("false"));
         let on: Vec<Value> = on.cloned().collect();
-        let version = Version::new(minor).expect("known");
+        let version = ServerVersion::new(minor).expect("known");
         assert_eq!(own_rules(&version), sorted_rules(&json!(on)), "1.{minor}");
     }
     for role in read("facts/node/system-node-effective-defaults.yaml") {
@@ -261,12 +269,12 @@ fn the_role_is_that_of_every_version() {
         if version.trim_start_matches("1.").parse::<u32>().expect("a minor") == LAST_MINOR + 1 {
             continue;
         }
-        let version = Version::parse(&version).expect("known");
+        let version = ServerVersion::parse(&version).expect("known");
         assert_eq!(own_rules(&version), sorted_rules(&role["rules"]), "{version}");
     }
     for minor in [33, 35] {
         let role = &read(&format!("reference/node/upstream-golden-1.{minor}-system-node.yaml"))[0];
-        assert_eq!(own_rules(&Version::new(minor).expect("known")), sorted_rules(&role["rules"]), "1.{minor}");
+        assert_eq!(own_rules(&ServerVersion::new(minor).expect("known")), sorted_rules(&role["rules"]), "1.{minor}");
     }
 }
 

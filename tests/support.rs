@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use bailiwick::compile::{self, Options, OutputFile, Wanted};
 use bailiwick::diag::{Diagnostic, FileId, Files, Sink};
-use bailiwick::k8s::stored::{Form, server_owned, to_stored};
+use bailiwick::k8s::stored::{StoredForm, server_owned, to_stored};
 use bailiwick::model::Target;
 use bailiwick::report::human;
 use bailiwick::source::MemoryWorld;
@@ -155,7 +155,7 @@ pub(crate) fn stored_objects(text: &str) -> Vec<Value> {
     assert!(sink.is_empty(), "{sink:?}\n{text}");
     let roots: Vec<_> = tree.documents().map(NodeRef::id).collect();
     for root in &roots {
-        to_stored(&mut tree, *root, Form::Stored);
+        to_stored(&mut tree, *root, StoredForm::Stored);
         server_owned(&mut tree, *root);
     }
     roots.iter().map(|root| yaml::schema::to_json(tree.at(*root))).collect()

@@ -8,8 +8,8 @@ use crate::codes;
 use crate::diag::{Diagnostic, Sink, nearest};
 use crate::model::{Isolation, NodePool, PlacedAgent, Target};
 use crate::node::graph::Graph;
-use crate::node::powers::{Breach, Powers};
-use crate::node::reach::{Atlas, Certainty, Pool};
+use crate::node::powers::{NodeSecretPath, Powers};
+use crate::node::reach::{Certainty, EqualNodes, NodeReachability};
 
 /// Whether a policy asserts something about the reach of nodes of a target.
 pub(crate) fn is_asserted(workspace: &Workspace, target: &Target) -> bool {
@@ -21,12 +21,12 @@ pub(crate) fn judge(workspace: &Workspace, target: &Target, loaded: &LoadedWorld
     let facts = &workspace.project.facts;
     let Some(cluster) = loaded.cluster() else { return };
     let graph = Graph::of(cluster);
-    let atlas = Atlas::new(cluster, &graph);
+    let atlas = NodeReachability::new(cluster, &graph);
     let agents = facts.on(&target.name).map(|placed: &PlacedAgent| &placed.agent);
     let mut powers = Powers::new(&loaded.world, &cluster.version).with_agents(agents);
     for isolation in facts.on::<Isolation>(&target.name) {
         let Some(pool) = facts.on(&target.name).find(|pool: &&NodePool| pool.name == isolation.pool) else { continue };
-        let own = Pool::of(cluster, pool.like.clone());
+        let own = EqualNodes::of(cluster, pool.like.clone());
         check_namespaces(loaded, target, isolation, sink);
         // An attacker on a node can give it any label.
         let (plain, drawn) = (atlas.of_pool(&own, false), atlas.of_pool(&own, true));
@@ -57,7 +57,13 @@ fn check_namespaces(loaded: &LoadedWorld, target: &Target, isolation: &Isolation
     }
 }
 
-fn broken(target: &Target, isolation: &Isolation, pool: &NodePool, breach: &Breach, needs_labels: bool) -> Diagnostic {
+fn broken(
+    target: &Target,
+    isolation: &Isolation,
+    pool: &NodePool,
+    breach: &NodeSecretPath,
+    needs_labels: bool,
+) -> Diagnostic {
     let perhaps = if breach.certainty == Certainty::Maybe { "may be" } else { "are" };
     let message = format!(
         "on `{}`, Secrets of `{}` {perhaps} within reach of the pool `{}`",

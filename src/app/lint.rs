@@ -23,7 +23,7 @@ use crate::access::risk::{self, Finding, Tenants};
 use crate::compile;
 use crate::diag::{Diagnostic, Files, RunError, Sink};
 use crate::model::{DiagnosticSetting, Target};
-use crate::node::Version;
+use crate::node::ServerVersion;
 
 pub use self::installed::Unanswered;
 pub use self::selection::Selection;
@@ -124,8 +124,8 @@ pub fn lint_manifests(run: &Options, options: &LintOptions) -> Result<LintReport
     Ok(LintReport { findings: Diagnostics { list, files }, unanswered, is_readable: loaded.is_some() })
 }
 
-fn version_of(minor: u32) -> Result<Version, RunError> {
-    Version::new(minor).map_err(|error| RunError::new(error.to_string()))
+fn version_of(minor: u32) -> Result<ServerVersion, RunError> {
+    ServerVersion::new(minor).map_err(|error| RunError::new(error.to_string()))
 }
 
 fn find_on_target(
@@ -170,7 +170,7 @@ fn find_risks_of_target(
     let mut options = selection.options_of_workspace();
     // A finding about tenants stands for others: where it is ignored, the others are reported.
     let settings = &workspace.project.workspace.diagnostics;
-    let is_ignored = |rule: &risk::Rule| settings.of_finding(rule.code) == Some(DiagnosticSetting::Ignore);
+    let is_ignored = |rule: &risk::RiskRule| settings.of_finding(rule.code) == Some(DiagnosticSetting::Ignore);
     options.rules.retain(|rule| !rule.is_about_tenants() || !is_ignored(rule));
     let places = tenants::Places::of(&workspace.project);
     let is_own = |place| places.is_of_tenancy(place);
@@ -204,13 +204,13 @@ fn as_set(workspace: &Workspace, finding: Finding) -> Option<Finding> {
 }
 
 /// Returns the severity of a setting, or this one.
-fn severity(setting: Option<DiagnosticSetting>, severity: risk::Severity) -> risk::Severity {
+fn severity(setting: Option<DiagnosticSetting>, severity: risk::RiskSeverity) -> risk::RiskSeverity {
     match setting {
-        Some(DiagnosticSetting::Critical) => risk::Severity::Critical,
-        Some(DiagnosticSetting::High) => risk::Severity::High,
-        Some(DiagnosticSetting::Medium) => risk::Severity::Medium,
-        Some(DiagnosticSetting::Low) => risk::Severity::Low,
-        Some(DiagnosticSetting::Info) => risk::Severity::Info,
+        Some(DiagnosticSetting::Critical) => risk::RiskSeverity::Critical,
+        Some(DiagnosticSetting::High) => risk::RiskSeverity::High,
+        Some(DiagnosticSetting::Medium) => risk::RiskSeverity::Medium,
+        Some(DiagnosticSetting::Low) => risk::RiskSeverity::Low,
+        Some(DiagnosticSetting::Info) => risk::RiskSeverity::Info,
         Some(DiagnosticSetting::Error | DiagnosticSetting::Warning | DiagnosticSetting::Ignore) | None => severity,
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::workspace::Workspace;
 use super::{Diagnostics, Error, Options};
-use crate::access::{Layer, World};
+use crate::access::{ObjectSource, World};
 use crate::codes;
 use crate::compile::{Objects, Shown, Viewer, Wanted};
 use crate::diag::{Diagnostic, Files, Origin, RunError, Sink};
@@ -18,7 +18,7 @@ use crate::emit::committed::Committed;
 use crate::file_format::FileFormat;
 use crate::k8s::catalogue::{FIRST_MINOR, LAST_MINOR};
 use crate::model::{ApiServer, Platform, Target, Version};
-use crate::node::{Cluster, Version as NodeVersion};
+use crate::node::{Cluster, ServerVersion as NodeVersion};
 use crate::source::manifests as files;
 use crate::yaml::NodeRef;
 
@@ -205,7 +205,7 @@ pub(crate) fn load_target_seen(
     let Some(mut builder) = below_output(workspace, target, options, &mut surroundings, sink)? else { return Ok(None) };
     each_shown(workspace, target, sink, &mut |Shown { object, place, same_rules }| {
         see(object, place);
-        builder.add_marked(object, Layer::Input(place), same_rules);
+        builder.add_marked(object, ObjectSource::Input(place), same_rules);
         surroundings.iter_mut().for_each(|known| known.add_document(object));
     })?;
     let world = builder.build();

@@ -6,10 +6,10 @@ use serde::Serialize;
 use super::loaded_world::LoadedWorld;
 use super::workspace::Workspace;
 use crate::model::{NodePool, PlacedAgent};
-use crate::node::agent::Agent;
-use crate::node::graph::{Graph, Object, ObjectKind};
-use crate::node::powers::{Breach, Carried, Powers};
-use crate::node::reach::{Atlas, Certainty, Pool, Reach, Reached};
+use crate::node::agent::NodeAgent;
+use crate::node::graph::{Graph, GraphObject, ObjectKind};
+use crate::node::powers::{NodeAccount, NodeSecretPath, Powers};
+use crate::node::reach::{Certainty, EqualNodes, NodeReachability, Reachable, Reached};
 
 /// The conditions under which the result holds.
 const ASSUMPTIONS: [&str; 4] = [
@@ -34,7 +34,7 @@ pub struct DeclaredNodes<'w> {
     /// The pools of NodeAccess policies.
     pools: Vec<&'w NodePool>,
     /// The agents of NodeAccess policies.
-    agents: Vec<&'w Agent>,
+    agents: Vec<&'w NodeAgent>,
 }
 
 /// The answer to a question about the reach of nodes.
@@ -158,10 +158,10 @@ impl LoadedWorld {
     pub fn node_reach(&self, declared: &DeclaredNodes<'_>, options: &NodeReachOptions) -> NodeReachAnswer {
         let Some(cluster) = self.cluster() else { return NodeReachAnswer::List(Vec::new()) };
         let graph = Graph::of(cluster);
-        let atlas = Atlas::new(cluster, &graph);
+        let atlas = NodeReachability::new(cluster, &graph);
         let mut powers = Powers::new(&self.world, &cluster.version).with_agents(declared.agents.iter().copied());
         let names = cluster.node_names();
-        let pool_of = |pool: &NodePool| Pool::of(cluster, pool.like.clone());
+        let pool_of = |pool: &NodePool| EqualNodes::of(cluster, pool.like.clone());
         let Some(name) = &options.name else {
             let mut summaries = Vec::new();
             for pool in &declared.pools {
@@ -204,7 +204,7 @@ impl LoadedWorld {
 }
 
 impl NodeSummary {
-    fn new(name: &str, reach: &Reach<'_>, powers: &mut Powers<'_>) -> Self {
+    fn new(name: &str, reach: &Reachable<'_>, powers: &mut Powers<'_>) -> Self {
         let count = |kind, certainty| reach.of_kind(kind).filter(|(_, reached)| reached.certainty == certainty).count();
         let worst = powers.worst(reach).map(|carried| {
             let perhaps = if carried.certainty == Certainty::Maybe { "perhaps " } else { "" };
@@ -222,7 +222,7 @@ impl NodeSummary {
 }
 
 impl ReachedAccount {
-    fn new(carried: &Carried, atlas: &Atlas<'_>, powers: &mut Powers<'_>) -> Self {
+    fn new(carried: &NodeAccount, atlas: &NodeReachability<'_>, powers: &mut Powers<'_>) -> Self {
         let (namespace, name) = carried.account.clone();
         Self {
             namespace,
@@ -237,20 +237,20 @@ impl ReachedAccount {
 }
 
 impl ReachedObject {
-    fn new(object: &Object, reached: &Reached<'_>) -> Self {
-        let Object { kind, namespace, name } = object.clone();
+    fn new(object: &GraphObject, reached: &Reached<'_>) -> Self {
+        let GraphObject { kind, namespace, name } = object.clone();
         Self { kind, namespace, name, certainty: reached.certainty, via: reached.via.to_string() }
     }
 
     /// Returns the identity of the object.
-    pub fn object(&self) -> Object {
-        Object { kind: self.kind, namespace: self.namespace.clone(), name: self.name.clone() }
+    pub fn object(&self) -> GraphObject {
+        GraphObject { kind: self.kind, namespace: self.namespace.clone(), name: self.name.clone() }
     }
 }
 
 impl SecretPath {
-    fn new(breach: Breach) -> Self {
-        let Breach { certainty, namespace, steps } = breach;
+    fn new(breach: NodeSecretPath) -> Self {
+        let NodeSecretPath { certainty, namespace, steps } = breach;
         Self { namespace, certainty, steps }
     }
 }

@@ -1,7 +1,7 @@
 //! The request of a question, in the words of `kubectl auth can-i`.
 
 use super::Error;
-use crate::access::lookup::Found;
+use crate::access::lookup::ResourceMatch;
 use crate::access::scope;
 use crate::access::{Request, ResourceRequest, UrlRequest, World, http};
 use crate::codes;
@@ -76,7 +76,7 @@ impl RequestOptions {
             Ok(found) => found,
             Err(_) if self.any_resource => {
                 let (resource, group) = resource.split_once('.').unwrap_or((resource, ""));
-                Found { group: group.to_owned(), resource: resource.to_owned(), namespaced: None }
+                ResourceMatch { group: group.to_owned(), resource: resource.to_owned(), namespaced: None }
             }
             Err(problem) => {
                 let message = format!("Kubernetes 1.{} serves no resource `{}`", world.minor(), problem.name);
@@ -103,7 +103,7 @@ impl RequestOptions {
 
     /// Reads what stands behind the slash of a resource: `pods/exec` is the subresource, as in policies, `pods/web` the name
     /// of a pod, and `pods/web/exec` both. With `--subresource` it is the name, as for kubectl.
-    fn slashed<'w>(&self, world: &World, found: &Found, behind: Option<&'w str>) -> Slashed<'w> {
+    fn slashed<'w>(&self, world: &World, found: &ResourceMatch, behind: Option<&'w str>) -> Slashed<'w> {
         let Some(behind) = behind else { return Slashed::default() };
         let (name, last) = behind.rsplit_once('/').map_or((None, behind), |(name, last)| (Some(name), last));
         let is_subresource = world.api().catalogue().is_subresource(&found.group, &found.resource, last);
@@ -148,7 +148,7 @@ impl RequestOptions {
         self.http.is_none() && has_namespaces
     }
 
-    fn namespace_of(&self, found: &Found, name: &str) -> String {
+    fn namespace_of(&self, found: &ResourceMatch, name: &str) -> String {
         match (&self.namespace, found.namespaced) {
             (Some(namespace), _) => namespace.clone(),
             _ if self.all_namespaces => String::new(),

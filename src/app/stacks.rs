@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::Error;
 use super::loaded_world::{LoadedWorld, each_object};
 use super::workspace::Workspace;
-use crate::access::who_can::Scope;
+use crate::access::who_can::PermissionScope;
 use crate::access::write::{Escalation, Write, WriteVerb};
 use crate::crossplane::conflicts::Owners;
 use crate::crossplane::install::InstallKind;
@@ -29,7 +29,7 @@ pub struct StacksReport<'a> {
     /// The stacks that bring each definition.
     pub owners: Owners<'a>,
     /// The subjects that may request installs of each kind.
-    pub requesters: Vec<(InstallKind, Vec<(Scope, String)>)>,
+    pub requesters: Vec<(InstallKind, Vec<(PermissionScope, String)>)>,
     /// The accounts that install the stacks.
     pub managers: Vec<ManagerReport>,
     /// Every text, for places.

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::workspace::Workspace;
 use crate::model::{Target, WrittenManifests};
-use crate::validate::Reach;
+use crate::validate::ValidationDepth;
 
 /// How many objects of each kind are not checked by every rule of the API server.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -27,12 +27,13 @@ pub(crate) fn partly_checked(workspace: &Workspace, targets: &[&Target]) -> Part
         let on: Vec<_> = on.map(|target| (target.version.minor(), project.custom_fields(target))).collect();
         for (object_type, count) in &manifests.counts {
             let (api_version, kind) = (&*object_type.api_version, &*object_type.kind);
-            let reaches = on.iter().map(|(minor, definitions)| Reach::find(*minor, definitions, api_version, kind));
+            let reaches =
+                on.iter().map(|(minor, definitions)| ValidationDepth::find(*minor, definitions, api_version, kind));
             let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
             let entry = match reaches.min() {
-                Some(Reach::Fields) => found.fields.entry(kind.to_owned()),
-                Some(Reach::Metadata) => found.metadata.entry(format!("{kind}.{group}")),
-                Some(Reach::Rules) | None => continue,
+                Some(ValidationDepth::Fields) => found.fields.entry(kind.to_owned()),
+                Some(ValidationDepth::Metadata) => found.metadata.entry(format!("{kind}.{group}")),
+                Some(ValidationDepth::Rules) | None => continue,
             };
             *entry.or_default() += count;
         }

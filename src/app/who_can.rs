@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::Error;
 use super::loaded_world::LoadedWorld;
 use super::question::RequestOptions;
-use crate::access::who_can::{Scope, Where, WhoCan};
+use crate::access::who_can::{PermissionScope, Where, WhoCan};
 use crate::access::{Liveness, Request};
 
 /// The subjects that are allowed a request.
@@ -67,8 +67,8 @@ impl LoadedWorld {
         let subjects = found.capable.iter().map(|capable| AllowedSubject {
             subject: capable.subject.clone(),
             namespace: match &capable.scope {
-                Scope::Cluster => None,
-                Scope::Namespace(namespace) => Some(namespace.clone()),
+                PermissionScope::Cluster => None,
+                PermissionScope::Namespace(namespace) => Some(namespace.clone()),
             },
         });
         let dead = match self.world.liveness(&request) {

@@ -7,11 +7,11 @@ use super::keys::{Keys, RULE, check_keys};
 use crate::access::aggregate::Stated;
 use crate::access::compare::compare;
 use crate::access::cover;
-use crate::access::impersonate::{self, Target};
+use crate::access::impersonate::{self, ImpersonationTarget};
 use crate::access::reconcile::reconcile;
 use crate::access::request::{Identity, Request, ResourceRequest, UrlRequest};
-use crate::access::who_can::{Scope, Where};
-use crate::access::world::{Added, Builder, Layer};
+use crate::access::who_can::{PermissionScope, Where};
+use crate::access::world::{Added, Builder, ObjectSource};
 use crate::access::write::{Escalation, Write, WriteVerb};
 use crate::access::{decide::MissingRole, http};
 use crate::diag::{FileId, Origin, Span};
@@ -174,7 +174,7 @@ impl Connection {
             }
         }
         extra.sort();
-        let target = Target {
+        let target = ImpersonationTarget {
             user: text(body, "asUser")?.to_owned(),
             groups: body.get("asGroups").map(string_list).unwrap_or_default(),
             extra,
@@ -248,8 +248,8 @@ fn comparison(body: &Value) -> Result<Value, String> {
         .into_iter()
         .map(|(affected, change)| {
             let namespace = match affected.scope {
-                Scope::Cluster => None,
-                Scope::Namespace(namespace) => Some(namespace),
+                PermissionScope::Cluster => None,
+                PermissionScope::Namespace(namespace) => Some(namespace),
             };
             json!({
                 "subject": affected.subject, "namespace": namespace, "gained": change.gained, "lost": change.lost,
@@ -348,7 +348,7 @@ fn names(missing: &[MissingRole]) -> Value {
 fn add(builder: &mut Builder, object: &Value) -> usize {
     let tree = tree_of(object);
     let Some(root) = tree.document(0) else { return 0 };
-    let place = Layer::Input(Origin { file: FileId::default(), span: Span::default() });
+    let place = ObjectSource::Input(Origin { file: FileId::default(), span: Span::default() });
     let is_list = root.get("kind").and_then(NodeRef::as_str).is_some_and(|kind| kind.ends_with("List"));
     if !is_list {
         return usize::from(matches!(builder.add(root, place), Added::Taken | Added::Replaced(_)));

@@ -4,20 +4,20 @@ use serde_json::{Value, json};
 
 use super::access::judged_as_newest;
 use super::keys::{Keys, check_keys};
-use crate::access::{Builder, Identity, Layer, Request, ResourceRequest, UrlRequest, World};
+use crate::access::{Builder, Identity, ObjectSource, Request, ResourceRequest, UrlRequest, World};
 use crate::diag::{FileId, Origin, Span};
 use crate::k8s::list;
 use crate::k8s::rbac::PolicyRule;
-use crate::node::agent::{Agent, OwnNode, Refusal, refusal_of_read};
-use crate::node::authorize::{Authorizer, Decision, field_selector};
-use crate::node::cluster::{Cluster, Named};
+use crate::node::agent::{AgentScopeError, NodeAgent, OwnNodeWrites, refusal_of_read};
+use crate::node::authorize::{Authorizer, NodeAuthorization, field_selector};
+use crate::node::cluster::{Cluster, NamespacedName};
 use crate::node::graph::{Graph, ObjectKind};
 use crate::node::migration::{self, Inventory};
 use crate::node::mirror::{annotation_problems, static_pod_problems};
 use crate::node::powers::Powers;
-use crate::node::reach::{Atlas, Certainty};
-use crate::node::restriction::{Operation, SIGNER_VERB, Write, admit};
-use crate::node::version::Version;
+use crate::node::reach::{Certainty, NodeReachability};
+use crate::node::restriction::{NodeOperation, NodeWrite, SIGNER_VERB, admit};
+use crate::node::version::ServerVersion;
 use crate::yaml::{self, Tree};
 
 /// Answers a question if it is of a kind that is known here.
@@ -34,7 +34,7 @@ pub(super) fn answer(kind: &str, body: &Value) -> Option<Result<Value, String>> 
         "static-pod" => static_pod,
         _ => return None,
     };
-    let is_newer = Version::is_newer_than_known(text(body, "version"));
+    let is_newer = ServerVersion::is_newer_than_known(text(body, "version"));
     let answer = check_keys(KEYS, kind, body).and_then(|()| answer(body));
     Some(answer.map(|answer| if is_newer { judged_as_newest(answer) } else { answer }))
 }
@@ -71,10 +71,10 @@ const KEYS: &[Keys] = &[
 ];
 
 /// The version of a question with its feature gates; the newest where it names none.
-fn version(body: &Value) -> Result<Version, String> {
+fn version(body: &Value) -> Result<ServerVersion, String> {
     let version = match text(body, "version") {
-        "" => Version::new(crate::node::version::LAST_MINOR).map_err(|error| error.to_string())?,
-        text => Version::parse(text).map_err(|error| error.to_string())?,
+        "" => ServerVersion::new(crate::node::version::LAST_MINOR).map_err(|error| error.to_string())?,
+        text => ServerVersion::parse(text).map_err(|error| error.to_string())?,
     };
     let gates = body.get("gates").and_then(Value::as_object).into_iter().flatten();
     gates.into_iter().try_fold(version, |version, (name, is_on)| {
@@ -143,8 +143,8 @@ fn request(authorizer: &Authorizer<'_>, asked: &Value) -> Result<Value, String> 
     // A selector that cannot be read selects nothing that is known.
     let selector = field_selector(text(asked, "fieldSelector")).unwrap_or_default();
     Ok(match authorizer.decide(&identity(asked), &request, &selector) {
-        Decision::Allow(_) => json!({ "decision": "allow" }),
-        Decision::NoOpinion(why) => json!({ "decision": "no-opinion", "reason": why }),
+        NodeAuthorization::Allow(_) => json!({ "decision": "allow" }),
+        NodeAuthorization::NoOpinion(why) => json!({ "decision": "no-opinion", "reason": why }),
     })
 }
 
@@ -152,8 +152,8 @@ fn admission(cluster: &Cluster, asked: &Value) -> Result<Value, String> {
     let tree = |key: &str| asked.get(key).filter(|object| object.is_object()).map(yaml::from_json);
     let (object, old): (Option<Tree>, Option<Tree>) = (tree("object"), tree("oldObject"));
     let operation = text(asked, "operation");
-    let write = Write {
-        operation: Operation::of(operation).ok_or_else(|| format!("there is no operation `{operation}`"))?,
+    let write = NodeWrite {
+        operation: NodeOperation::of(operation).ok_or_else(|| format!("there is no operation `{operation}`"))?,
         group: text(asked, "apiGroup"),
         resource: text(asked, "resource"),
         subresource: text(asked, "subresource"),
@@ -185,7 +185,7 @@ fn validation(asked: &Value) -> Value {
 /// The world of the RBAC objects of a question, on nothing.
 fn world(body: &Value, key: &str) -> World {
     let mut builder = Builder::new(crate::node::version::LAST_MINOR);
-    let nowhere = Layer::Input(Origin { file: FileId::default(), span: Span::default() });
+    let nowhere = ObjectSource::Input(Origin { file: FileId::default(), span: Span::default() });
     for object in list(body, key) {
         yaml::from_json(object).documents().for_each(|object| _ = builder.add(object, nowhere));
     }
@@ -233,7 +233,7 @@ fn node_agent(body: &Value) -> Result<Value, String> {
     let agent = body.get("agent").ok_or("`agent` is missing")?;
     let texts = |body: &Value, key: &str| list(body, key).filter_map(Value::as_str).map(str::to_owned).collect();
     let account = agent.get("serviceAccount").ok_or("`serviceAccount` is missing")?;
-    let agent = Agent {
+    let agent = NodeAgent {
         name: text(agent, "name").to_owned(),
         account: (text(account, "namespace").to_owned(), text(account, "name").to_owned()),
         reads: list(agent, "reads")
@@ -245,7 +245,7 @@ fn node_agent(body: &Value) -> Result<Value, String> {
             })
             .collect(),
         own_node: list(agent, "ownNode")
-            .map(|own| OwnNode {
+            .map(|own| OwnNodeWrites {
                 group: text(own, "apiGroup").to_owned(),
                 resources: texts(own, "resources"),
                 verbs: texts(own, "verbs"),
@@ -254,8 +254,8 @@ fn node_agent(body: &Value) -> Result<Value, String> {
             })
             .collect(),
     };
-    let refusal = (!Agent::is_expressible(&version(body)?)).then_some(Refusal::NeedsNewerKubernetes);
-    let refusal = refusal.or_else(|| agent.own_node.iter().find_map(OwnNode::refusal));
+    let refusal = (!NodeAgent::is_expressible(&version(body)?)).then_some(AgentScopeError::NeedsNewerKubernetes);
+    let refusal = refusal.or_else(|| agent.own_node.iter().find_map(OwnNodeWrites::refusal));
     let refusal = refusal.or_else(|| agent.reads.iter().find_map(refusal_of_read));
     Ok(match refusal {
         Some(refusal) => json!({ "error": refusal.code().id() }),
@@ -281,7 +281,7 @@ fn node_reach(body: &Value) -> Result<Value, String> {
     let mut cluster = Cluster::new(version(body)?);
     add_all(&mut cluster, body, "objects");
     let graph = Graph::of(&cluster);
-    let atlas = Atlas::new(&cluster, &graph);
+    let atlas = NodeReachability::new(&cluster, &graph);
     let world = world(body, "objects");
     let mut powers = Powers::new(&world, &cluster.version);
     let mut nodes = serde_json::Map::new();
@@ -291,7 +291,7 @@ fn node_reach(body: &Value) -> Result<Value, String> {
             let found = reach.of_kind(kind).filter(|(_, reached)| reached.certainty == certainty);
             found.map(|(object, _)| format!("{}/{}", object.namespace, object.name)).collect()
         };
-        let accounts: Vec<Named> = reach
+        let accounts: Vec<NamespacedName> = reach
             .of_kind(ObjectKind::ServiceAccount)
             .filter(|(_, reached)| reached.certainty == Certainty::Yes)
             .map(|(object, _)| (object.namespace.clone(), object.name.clone()))

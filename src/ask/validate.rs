@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use super::keys::{Keys, check_keys};
 use crate::k8s::catalogue::{Api, Catalogue, LAST_MINOR, Served, read_custom};
 use crate::k8s::custom_fields::CustomFields;
-use crate::k8s::stored::{Form, to_stored};
+use crate::k8s::stored::{StoredForm, to_stored};
 use crate::k8s::validation;
 use crate::k8s::validation::expression_types::misfits;
-use crate::k8s::validation::fields::{KnownFields, Reach};
+use crate::k8s::validation::fields::{KnownFields, ValidationDepth};
 use crate::yaml::schema::{ProblemKind, to_json};
 use crate::yaml::{self, NodeRef, Tree};
 
@@ -48,7 +48,7 @@ fn validate(body: &Value) -> Result<Value, String> {
     }
     let (group, catalogue) = (api_version.rsplit_once('/').map_or("", |(group, _)| group), Catalogue::get());
     let fields = KnownFields::find(minor, &definitions, api_version, kind);
-    let checked = Reach::find(minor, &definitions, api_version, kind).id();
+    let checked = ValidationDepth::find(minor, &definitions, api_version, kind).id();
     if catalogue.is_builtin_group(group) && catalogue.kind(minor, api_version, kind) == Served::No {
         let message = format!("Kubernetes 1.{minor} does not serve {api_version} {kind}");
         let error = json!({ "field": "kind", "type": "not-served", "message": message });
@@ -90,7 +90,7 @@ fn validate(body: &Value) -> Result<Value, String> {
         Vec::new()
     };
     let id = object.id();
-    to_stored(&mut tree, id, Form::Stored);
+    to_stored(&mut tree, id, StoredForm::Stored);
     let stored = root(&tree).map(to_json);
     let mut answer = json!({ "accepted": true, "checked": checked, "errors": [], "stored": stored });
     if let (Some(answer), false) = (answer.as_object_mut(), warnings.is_empty()) {

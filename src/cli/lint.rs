@@ -10,7 +10,7 @@ use super::sandbox::{Paths, SandboxArguments};
 use super::workspaces::with_targets;
 use super::worlds::WorldArguments;
 use super::{DiagnosticForm, Global, Outcome};
-use crate::access::risk::Severity;
+use crate::access::risk::RiskSeverity;
 use crate::app::{Error, LintOptions, LintReport, Selection, lint_manifests};
 use crate::report::checks;
 
@@ -66,13 +66,13 @@ enum Least {
 }
 
 impl Least {
-    fn severity(self) -> Severity {
+    fn severity(self) -> RiskSeverity {
         match self {
-            Self::Critical => Severity::Critical,
-            Self::High => Severity::High,
-            Self::Medium => Severity::Medium,
-            Self::Low => Severity::Low,
-            Self::Info => Severity::Info,
+            Self::Critical => RiskSeverity::Critical,
+            Self::High => RiskSeverity::High,
+            Self::Medium => RiskSeverity::Medium,
+            Self::Low => RiskSeverity::Low,
+            Self::Info => RiskSeverity::Info,
         }
     }
 }

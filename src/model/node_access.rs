@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::facts::facts_with_targets;
 use crate::diag::Origin;
-use crate::node::agent::Agent;
+use crate::node::agent::NodeAgent;
 use crate::node::cluster::Node;
 
 /// A pool of nodes alike.
@@ -39,7 +39,7 @@ pub struct Isolation {
 #[derive(Debug, Clone)]
 pub struct PlacedAgent {
     /// The identity and permissions of the agent.
-    pub agent: Agent,
+    pub agent: NodeAgent,
     /// The location of its declaration.
     pub origin: Origin,
     /// The names of the targets.

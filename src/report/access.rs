@@ -8,7 +8,7 @@ use crate::access::compare::{Affected, Change};
 use crate::access::cover;
 use crate::access::decide::MissingRole;
 use crate::access::proof::{Chain, NearMiss};
-use crate::access::who_can::{Scope, WhoCan};
+use crate::access::who_can::{PermissionScope, WhoCan};
 use crate::access::{Answer, Decision, Identity, Liveness, Request, World};
 pub use crate::app::words::{chain_text, link, place_text, rule_text};
 use crate::diag::Files;
@@ -102,7 +102,7 @@ fn miss_lines(miss: &NearMiss, files: &Files, text: &mut Page) {
 /// Who can, as lines: first who may everywhere, then by namespace; namespaces with the same subjects are one line.
 pub fn who_can(found: &WhoCan, world: &World, files: &Files, with_bindings: bool) -> String {
     let mut text = Page::new();
-    let mut lines = |scope: &dyn Fn(&Scope) -> bool, indent: &str| {
+    let mut lines = |scope: &dyn Fn(&PermissionScope) -> bool, indent: &str| {
         let mut last = String::new();
         for capable in found.capable.iter().filter(|capable| scope(&capable.scope)) {
             if !with_bindings && last == capable.subject {
@@ -116,12 +116,12 @@ pub fn who_can(found: &WhoCan, world: &World, files: &Files, with_bindings: bool
             writeln!(text, "{indent}{}{}", capable.subject, if with_bindings { by } else { String::new() });
         }
     };
-    lines(&|scope| *scope == Scope::Cluster, "");
+    lines(&|scope| *scope == PermissionScope::Cluster, "");
     let mut by_namespace: Vec<(Vec<&str>, Vec<&str>)> = Vec::new();
     let mut position = std::collections::HashMap::new();
     let mut namespaces: std::collections::BTreeMap<&str, Vec<&str>> = std::collections::BTreeMap::new();
     for capable in &found.capable {
-        if let Scope::Namespace(namespace) = &capable.scope {
+        if let PermissionScope::Namespace(namespace) = &capable.scope {
             namespaces.entry(namespace).or_default().push(&capable.subject);
         }
     }
@@ -233,8 +233,8 @@ pub fn changes(changes: &[Change]) -> String {
 /// Who is affected: one by one while they are few, otherwise how many, with the first of them.
 fn affected(subjects: &[Affected]) -> String {
     let one = |affected: &Affected| match &affected.scope {
-        Scope::Cluster => format!("{} cluster-wide", affected.subject),
-        Scope::Namespace(namespace) => format!("{} in {namespace}", affected.subject),
+        PermissionScope::Cluster => format!("{} cluster-wide", affected.subject),
+        PermissionScope::Namespace(namespace) => format!("{} in {namespace}", affected.subject),
     };
     match subjects {
         [first, _, _, _, ..] => format!("{} holders, such as {}", grouped(subjects.len()), one(first)),

@@ -17,7 +17,7 @@ use crate::admission::psp::plan::{NamespacePlan, Need, Plan, PolicyPlan, Workloa
 use crate::diag::foreign;
 use crate::migrate::superfluous::Superfluous;
 use crate::migrate::{Namespace, Policies};
-use crate::node::migration::Report as KubeletMigration;
+use crate::node::migration::KubeletMigration;
 
 pub use records::{KubeletMigrationResult, PspMigrationResult};
 

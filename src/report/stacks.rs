@@ -10,7 +10,7 @@ use super::access::{chain_text, place_text, rule_text};
 use super::human;
 use super::page::Page;
 use crate::access::cover::compacted;
-use crate::access::who_can::Scope;
+use crate::access::who_can::PermissionScope;
 use crate::app::stacks::{ManagerReport, StackReport, StacksReport};
 use crate::crossplane::object::Account;
 use crate::crossplane::stack::Stack;
@@ -202,9 +202,9 @@ impl StacksReport<'_> {
         for (kind, requesters) in &self.requesters {
             for (scope, subject) in requesters {
                 let place = match scope {
-                    Scope::Cluster if kind.is_cluster() => String::new(),
-                    Scope::Cluster => " in every namespace".to_owned(),
-                    Scope::Namespace(namespace) => format!(" in `{namespace}`"),
+                    PermissionScope::Cluster if kind.is_cluster() => String::new(),
+                    PermissionScope::Cluster => " in every namespace".to_owned(),
+                    PermissionScope::Namespace(namespace) => format!(" in `{namespace}`"),
                 };
                 writeln!(text, "  {}{place}: {subject}", kind.name());
             }
@@ -267,10 +267,10 @@ impl StacksReport<'_> {
 }
 
 impl RequesterRecord {
-    fn new(scope: &Scope, subject: &str) -> Self {
+    fn new(scope: &PermissionScope, subject: &str) -> Self {
         let namespace = match scope {
-            Scope::Cluster => None,
-            Scope::Namespace(namespace) => Some(namespace.clone()),
+            PermissionScope::Cluster => None,
+            PermissionScope::Namespace(namespace) => Some(namespace.clone()),
         };
         Self { subject: subject.to_owned(), namespace }
     }

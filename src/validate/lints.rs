@@ -9,7 +9,7 @@ use super::with_askers;
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::catalogue::Api;
 use crate::k8s::custom_fields::CustomFields;
-use crate::k8s::dead::{self, Cell, Dead, Part};
+use crate::k8s::dead::{self, Dead, DeadPart, RuleResource};
 use crate::k8s::validation::expression_types::{Misfit, Unchecked, misfits};
 use crate::k8s::validation::{network, static_name};
 use crate::model::Unit;
@@ -114,8 +114,10 @@ fn role(unit: &Unit, root: NodeRef<'_>, api: &Api, trees: &Trees, sink: &mut Sin
             items.filter_map(NodeRef::as_str).map(str::to_owned).collect()
         };
         let (verbs, urls, resources) = (words("verbs"), words("nonResourceURLs"), words("resources"));
-        let cells: Vec<Cell> =
-            resources.iter().map(|resource| Cell { groups: words("apiGroups"), resource: resource.clone() }).collect();
+        let cells: Vec<RuleResource> = resources
+            .iter()
+            .map(|resource| RuleResource { groups: words("apiGroups"), resource: resource.clone() })
+            .collect();
         let found = if urls.is_empty() {
             dead::of_resources(api, &cells, &words("resourceNames"), &verbs)
         } else {
@@ -123,9 +125,9 @@ fn role(unit: &Unit, root: NodeRef<'_>, api: &Api, trees: &Trees, sink: &mut Sin
         };
         for Dead { part, message, help, reason } in found {
             let (code, field, position) = match part {
-                Part::Resource(position) => (codes::UNSERVED_RESOURCE, "resources", position),
-                Part::Verb(position) => (codes::DEAD_VERB, "verbs", position),
-                Part::Url(position) => (codes::DEAD_URL, "nonResourceURLs", position),
+                DeadPart::Resource(position) => (codes::UNSERVED_RESOURCE, "resources", position),
+                DeadPart::Verb(position) => (codes::DEAD_VERB, "verbs", position),
+                DeadPart::Url(position) => (codes::DEAD_URL, "nonResourceURLs", position),
             };
             let place = trees.place_in(unit, &format!("rules[{index}].{field}[{position}]"));
             let told = Diagnostic::warning(code, message)

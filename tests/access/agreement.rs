@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use bailiwick::access::risk::{self, Finding, Options, PowersOf};
+use bailiwick::access::risk::{self, Finding, PowersOf, RiskOptions};
 use bailiwick::access::scope::is_checked_in_namespaces;
-use bailiwick::access::who_can::{Scope, Where};
+use bailiwick::access::who_can::{PermissionScope, Where};
 use bailiwick::access::{Builder, Identity, Request, ResourceRequest, World};
 use bailiwick::diag::{Files, Sink};
 use serde_json::{Value, json};
@@ -134,8 +134,8 @@ fn identity(subject: &str) -> Identity {
     }
 }
 
-fn findings(world: &World, is_wanted: impl Fn(&'static risk::Rule) -> bool) -> Vec<Finding> {
-    world.findings(&Options { rules: risk::all().filter(|rule| is_wanted(rule)).collect(), apart: false })
+fn findings(world: &World, is_wanted: impl Fn(&'static risk::RiskRule) -> bool) -> Vec<Finding> {
+    world.findings(&RiskOptions { rules: risk::all().filter(|rule| is_wanted(rule)).collect(), apart: false })
 }
 
 /// Every right that the proof of a finding names is one that its subject holds, by `can-i` and by `who-can`.
@@ -152,8 +152,10 @@ fn the_subject_of_a_finding_may_do_what_it_says() {
                     let is_of_namespaces = (group, resource) == ("", "namespaces");
                     let (namespace, name) = match &first.scope {
                         // A request for a Namespace is in the namespace of this name.
-                        Scope::Namespace(namespace) if is_of_namespaces => (namespace.as_str(), namespace.as_str()),
-                        Scope::Namespace(namespace)
+                        PermissionScope::Namespace(namespace) if is_of_namespaces => {
+                            (namespace.as_str(), namespace.as_str())
+                        }
+                        PermissionScope::Namespace(namespace)
                             if !world.is_cluster_scoped(group, resource)
                                 || is_checked_in_namespaces(group, resource, subresource, verb) =>
                         {
@@ -206,7 +208,7 @@ fn a_power_is_a_finding_and_the_other_way_round() {
         // Of alike findings only the first few name whom they concern, and names limit a power.
         let concerns = |finding: &Finding, subject: &str| {
             finding.names.is_empty()
-                && finding.first.iter().any(|own| own.subject == subject && own.scope == Scope::Cluster)
+                && finding.first.iter().any(|own| own.subject == subject && own.scope == PermissionScope::Cluster)
         };
         for (kind, namespace, name) in SUBJECTS {
             let subject =
@@ -238,11 +240,11 @@ fn a_power_is_a_finding_and_the_other_way_round() {
 fn powers_are_what_is_critical() {
     // One rule stands for findings of others, which are powers themselves.
     for rule in risk::all().filter(|rule| rule.condition().is_some() && rule.id != "E024") {
-        if rule.cluster == Some(risk::Severity::Critical) {
+        if rule.cluster == Some(risk::RiskSeverity::Critical) {
             assert!(rule.power.is_some(), "{} is critical and no power", rule.id);
         }
         if rule.power.is_some() {
-            assert!(rule.cluster >= Some(risk::Severity::Medium), "{} is a power and {:?}", rule.id, rule.cluster);
+            assert!(rule.cluster >= Some(risk::RiskSeverity::Medium), "{} is a power and {:?}", rule.id, rule.cluster);
         }
     }
 }

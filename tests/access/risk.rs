@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use bailiwick::access::risk::{self, Options, Rule, Severity, Tenants};
-use bailiwick::access::who_can::Scope;
-use bailiwick::access::{Builder, Layer, World};
+use bailiwick::access::risk::{self, RiskOptions, RiskRule, RiskSeverity, Tenants};
+use bailiwick::access::who_can::PermissionScope;
+use bailiwick::access::{Builder, ObjectSource, World};
 use bailiwick::diag::{FileId, Origin, Span};
 use bailiwick::yaml;
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ pub(crate) fn world(objects: &[Value], minor: u32, baseline: bool) -> World {
     for (position, object) in objects.iter().enumerate() {
         let tree = yaml::from_json(object);
         let origin = Origin { file: FileId::default(), span: Span::new(position, position + 1) };
-        builder.add(tree.document(0).expect("an object"), Layer::Input(origin));
+        builder.add(tree.document(0).expect("an object"), ObjectSource::Input(origin));
     }
     builder.build()
 }
@@ -57,7 +57,7 @@ fn cases() -> Vec<Value> {
     rows(&table, "cases").to_vec()
 }
 
-fn rules_of(row: &Value) -> Vec<&'static Rule> {
+fn rules_of(row: &Value) -> Vec<&'static RiskRule> {
     text(row, "rule").split(',').map(|id| risk::of_id(id).unwrap_or_else(|| panic!("no rule {id}"))).collect()
 }
 
@@ -71,7 +71,7 @@ fn rules_say_what_the_table_says() {
     for row in cases() {
         let minor = row.get("minor").and_then(Value::as_u64).map_or(36, |minor| minor as u32);
         let world = world(&objects(&row), minor, row.get("baseline").is_some());
-        let options = Options { rules: rules_of(&row), apart: true };
+        let options = RiskOptions { rules: rules_of(&row), apart: true };
         // The objects of these positions belong to Tenancies.
         let own = rows_of_numbers(&row, "own");
         let is_own = |place: Origin| own.contains(&u64::from(place.span.start));
@@ -83,8 +83,8 @@ fn rules_say_what_the_table_says() {
         for finding in world.findings_among(Some(&tenants), &options) {
             for affected in &finding.first {
                 let scope = match &affected.scope {
-                    Scope::Cluster => "cluster",
-                    Scope::Namespace(namespace) => namespace,
+                    PermissionScope::Cluster => "cluster",
+                    PermissionScope::Namespace(namespace) => namespace,
                 };
                 found.push(format!("{} {scope}", finding.severity));
             }
@@ -134,16 +134,16 @@ fn severities_are_those_of_the_catalogue() {
         return note("the catalogue of rules lies beside the repository, and is not here");
     };
     let text = std::fs::read_to_string(shared.join("facts/rbac/lint-rules.yaml")).expect("the catalogue");
-    let letter = |severity: Option<Severity>| match severity {
-        Some(Severity::Critical) => "C",
-        Some(Severity::High) => "H",
-        Some(Severity::Medium) => "M",
-        Some(Severity::Low) => "L",
-        Some(Severity::Info) => "I",
+    let letter = |severity: Option<RiskSeverity>| match severity {
+        Some(RiskSeverity::Critical) => "C",
+        Some(RiskSeverity::High) => "H",
+        Some(RiskSeverity::Medium) => "M",
+        Some(RiskSeverity::Low) => "L",
+        Some(RiskSeverity::Info) => "I",
         None => "-",
     };
     // The catalogue has no rule for these.
-    let is_ours = |rule: &&Rule| matches!(rule.id, "B019" | "D018" | "D019" | "E024");
+    let is_ours = |rule: &&RiskRule| matches!(rule.id, "B019" | "D018" | "D019" | "E024");
     for rule in risk::all().filter(|rule| !is_ours(rule)) {
         let line = text.lines().find(|line| line.starts_with(&format!("- {{id: {},", rule.id)));
         let line = line.unwrap_or_else(|| panic!("{} is not in the catalogue", rule.id));
@@ -178,7 +178,8 @@ fn what_is_alike_is_told_once() {
         ]));
     }
     let world = world(&objects, 36, false);
-    let options = Options { rules: ["S001", "W001"].iter().filter_map(|id| risk::of_id(id)).collect(), apart: false };
+    let options =
+        RiskOptions { rules: ["S001", "W001"].iter().filter_map(|id| risk::of_id(id)).collect(), apart: false };
     let findings = world.findings(&options);
     let told: Vec<(usize, String)> = findings.iter().map(|finding| (finding.count, finding.message())).collect();
     let shown = "can run pods with any service account, Secret and ConfigMap";

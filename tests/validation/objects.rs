@@ -3,7 +3,7 @@
 use bailiwick::codes;
 use bailiwick::diag::{Code, Files, Sink};
 use bailiwick::k8s::schemas;
-use bailiwick::k8s::stored::{Form, server_owned, to_stored};
+use bailiwick::k8s::stored::{StoredForm, server_owned, to_stored};
 use bailiwick::k8s::validation::{self, FieldError};
 use bailiwick::yaml::schema::{ProblemKind, to_json};
 use bailiwick::yaml::{self, NodeRef, Tree};
@@ -59,7 +59,7 @@ fn the_stored_form_is_its_own_stored_form_and_still_valid() {
         }
         checked += 1;
         let old = case.get("old").and_then(Value::as_str).map(Object::read);
-        for form in [Form::Stored, Form::Explicit] {
+        for form in [StoredForm::Stored, StoredForm::Explicit] {
             let mut object = Object::read(string(case, "manifest"));
             object.fill_namespace();
             object.store(form);
@@ -175,9 +175,9 @@ fn a_value_of_another_type_does_no_harm_anywhere() {
                     _ => object.tree.set_entries(node.id(), &[]),
                 }
                 object.rule_errors(Some(&original), 24).iter().for_each(|error| well_worded(error).unwrap());
-                object.store(Form::Stored);
+                object.store(StoredForm::Stored);
                 let once = object.json().to_string();
-                object.store(Form::Stored);
+                object.store(StoredForm::Stored);
                 assert_eq!(object.json().to_string(), once, "{}: {replacement}", string(case, "id"));
                 tried += 1;
             }
@@ -248,7 +248,7 @@ fn pair(kind: &str, path: &str) -> (String, String) {
 fn stored_as_recorded(case: &Value, mut object: Object) -> Result<(), String> {
     let Some(persisted) = case.get("persisted") else { return Ok(()) };
     let expected: Json = serde_json::to_value(persisted).map_err(|error| error.to_string())?;
-    object.store(Form::Stored);
+    object.store(StoredForm::Stored);
     let root = object.root().id();
     server_owned(&mut object.tree, root);
     let (expected, found) = (without_nulls(expected), without_nulls(object.json()));
@@ -344,7 +344,7 @@ impl Object {
         errors
     }
 
-    fn store(&mut self, form: Form) {
+    fn store(&mut self, form: StoredForm) {
         let root = self.root().id();
         to_stored(&mut self.tree, root, form);
     }

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::rules::{Rule, RuleListId, RuleLists};
+use super::rules::{InternedRule, RuleListId, RuleLists};
 use super::symbols::{Symbol, Symbols};
 use super::world::Role;
 use bailiwick_kubernetes::selector::LabelSelector;
@@ -50,7 +50,7 @@ pub(super) fn settle(roles: &mut [Role], lists: &mut RuleLists, symbols: &Symbol
         if own.is_empty() {
             continue;
         }
-        let gathered: HashSet<&Rule> = lists.get(rules_of(&overwritten, *target)).iter().collect();
+        let gathered: HashSet<&InternedRule> = lists.get(rules_of(&overwritten, *target)).iter().collect();
         if own.iter().any(|rule| !gathered.contains(rule)) {
             stated.push(name(*target));
         }
@@ -99,8 +99,8 @@ fn fixed_point(components: &[Vec<&Target>], roles: &[Role], lists: &mut RuleList
 }
 
 /// Whether two lists differ in order alone.
-fn same_rules(left: &[Rule], right: &[Rule]) -> bool {
-    let known: HashSet<&Rule> = left.iter().collect();
+fn same_rules(left: &[InternedRule], right: &[InternedRule]) -> bool {
+    let known: HashSet<&InternedRule> = left.iter().collect();
     left.len() == right.len() && right.iter().all(|rule| known.contains(rule))
 }
 
@@ -181,9 +181,9 @@ impl<'r> Labelled<'r> {
 }
 
 /// Returns the rules of lists one after the other, each once.
-fn gather(selected: impl Iterator<Item = RuleListId>, lists: &RuleLists) -> Vec<Rule> {
+fn gather(selected: impl Iterator<Item = RuleListId>, lists: &RuleLists) -> Vec<InternedRule> {
     let mut met: HashSet<RuleListId> = HashSet::new();
-    let mut seen: HashSet<&Rule> = HashSet::new();
+    let mut seen: HashSet<&InternedRule> = HashSet::new();
     let rules = selected.filter(|id| met.insert(*id)).flat_map(|id| lists.get(id));
     rules.filter(|rule| seen.insert(rule)).cloned().collect()
 }

@@ -13,7 +13,7 @@ use super::index;
 use super::request::{MASTERS, service_account};
 use super::rules::RuleListId;
 use super::symbols::Symbol;
-use super::who_can::Scope;
+use super::who_can::PermissionScope;
 use super::world::World;
 use bailiwick_kubernetes::rbac::PolicyRule;
 use bailiwick_yaml::digest::{Digest, digest};
@@ -38,7 +38,7 @@ pub struct Affected {
     /// As `User/name`, `Group/name` or `ServiceAccount/namespace/name`.
     pub subject: String,
     /// The scope of the change.
-    pub scope: Scope,
+    pub scope: PermissionScope,
 }
 
 /// The rules of a subject in a place, by the contents of its roles.
@@ -99,7 +99,8 @@ pub fn compare(old: &World, new: &World) -> Vec<Change> {
         if difference.0.is_empty() && difference.1.is_empty() {
             continue;
         }
-        let scope = key.1.as_ref().map_or(Scope::Cluster, |namespace| Scope::Namespace(namespace.clone()));
+        let scope =
+            key.1.as_ref().map_or(PermissionScope::Cluster, |namespace| PermissionScope::Namespace(namespace.clone()));
         let affected = Affected { subject: key.0.to_string(), scope };
         let next = changes.len();
         match positions.get(&*difference).and_then(|&position| changes.get_mut(position)) {
@@ -160,7 +161,7 @@ impl<'w> Side<'w> {
         self.world.symbols.text(symbol).to_owned()
     }
 
-    fn held_by(&self, held: &[index::Held]) -> Held {
+    fn held_by(&self, held: &[index::BoundRules]) -> Held {
         let rules = held.iter().filter_map(|held| held.rules).filter(|rules| !self.world.lists.get(*rules).is_empty());
         let mut held: Held = rules.filter_map(|rules| self.prints.get(rules.number()).copied()).collect();
         held.sort_unstable();

@@ -4,10 +4,10 @@
 //! The authorizer walks every ClusterRoleBinding and every RoleBinding of the namespace; this module looks up the
 //! bindings of the user and of each group. Both are unions, so the order makes no difference.
 
-use super::index::Held;
+use super::index::BoundRules;
 use super::index::{hash_of, of_hash};
 use super::request::{Identity, Request, ResourceRequest};
-use super::rules::{Rule, RuleListId};
+use super::rules::{InternedRule, RuleListId};
 use super::served::Liveness;
 use super::symbols::{Symbol, Symbols};
 use super::world::namespace_of_role;
@@ -137,7 +137,7 @@ impl<'q> Query<'q> {
     }
 
     /// Whether a rule allows the request (`RuleAllows`).
-    pub(crate) fn is_allowed_by(&self, rule: &Rule, symbols: &Symbols) -> bool {
+    pub(crate) fn is_allowed_by(&self, rule: &InternedRule, symbols: &Symbols) -> bool {
         let has = |list: &[Symbol], wanted: Symbol| list.iter().any(|&entry| entry == Symbol::STAR || entry == wanted);
         match *self {
             Query::Resource { verb, group, resource, any_of_subresource, name } => {
@@ -355,7 +355,7 @@ impl World {
     }
 
     /// Returns the bindings of a holder in a namespace: none without a namespace.
-    pub(crate) fn held_here(&self, holder: Holder, namespace: Option<Symbol>) -> &[Held] {
+    pub(crate) fn held_here(&self, holder: Holder, namespace: Option<Symbol>) -> &[BoundRules] {
         namespace.map_or(&[], |namespace| self.held(holder, Some(namespace)))
     }
 

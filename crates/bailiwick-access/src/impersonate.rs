@@ -11,7 +11,7 @@ use bailiwick_kubernetes::names;
 
 /// The impersonated identity of the impersonation headers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Target {
+pub struct ImpersonationTarget {
     /// The user name.
     pub user: String,
     /// The groups in `Impersonate-Group`.
@@ -22,10 +22,10 @@ pub struct Target {
     pub uid: String,
 }
 
-/// The mode of an impersonation.
+/// A kind of impersonation with permissions of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Mode {
+pub enum ImpersonationMode {
     /// An account as the node of its token.
     AssociatedNode,
     /// As any node.
@@ -43,7 +43,7 @@ pub enum Mode {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Impersonation {
     /// The allowing mode, if there is one.
-    pub mode: Option<Mode>,
+    pub mode: Option<ImpersonationMode>,
     /// The requests to the authorizer, in the allowing mode or else in the old one.
     pub checks: Vec<(Request, bool)>,
     /// The groups of the impersonated user.
@@ -59,39 +59,44 @@ const NODE_PREFIX: &str = "system:node:";
 /// From how many groups, or extra values, on a constrained mode first asks for all of them at once.
 const MANY: usize = 4;
 
-impl Mode {
-    const CONSTRAINED: [Mode; 4] = [Mode::AssociatedNode, Mode::ArbitraryNode, Mode::ServiceAccount, Mode::UserInfo];
+impl ImpersonationMode {
+    const CONSTRAINED: [ImpersonationMode; 4] = [
+        ImpersonationMode::AssociatedNode,
+        ImpersonationMode::ArbitraryNode,
+        ImpersonationMode::ServiceAccount,
+        ImpersonationMode::UserInfo,
+    ];
 
     /// Returns the verb on the target.
     fn verb(self) -> String {
         match self {
-            Mode::Legacy => "impersonate".to_owned(),
+            ImpersonationMode::Legacy => "impersonate".to_owned(),
             constrained => format!("impersonate:{}", constrained.name()),
         }
     }
 
     fn name(self) -> &'static str {
         match self {
-            Mode::AssociatedNode => "associated-node",
-            Mode::ArbitraryNode => "arbitrary-node",
-            Mode::ServiceAccount => "serviceaccount",
-            Mode::UserInfo => "user-info",
-            Mode::Legacy => "legacy",
+            ImpersonationMode::AssociatedNode => "associated-node",
+            ImpersonationMode::ArbitraryNode => "arbitrary-node",
+            ImpersonationMode::ServiceAccount => "serviceaccount",
+            ImpersonationMode::UserInfo => "user-info",
+            ImpersonationMode::Legacy => "legacy",
         }
     }
 
     /// Whether the mode applies to this target. `node` is the node of the asking account's token.
-    fn is_for(self, who: &Identity, node: Option<&str>, target: &Target) -> bool {
+    fn is_for(self, who: &Identity, node: Option<&str>, target: &ImpersonationTarget) -> bool {
         let has_name_alone = target.groups.is_empty() && target.extra.is_empty() && target.uid.is_empty();
         let wanted = node_name(&target.user);
         match self {
-            Mode::AssociatedNode => {
+            ImpersonationMode::AssociatedNode => {
                 has_name_alone && wanted.is_some() && wanted == node && service_account(&who.user).is_some()
             }
-            Mode::ArbitraryNode => has_name_alone && wanted.is_some(),
-            Mode::ServiceAccount => has_name_alone && service_account(&target.user).is_some(),
-            Mode::UserInfo => wanted.is_none() && service_account(&target.user).is_none(),
-            Mode::Legacy => true,
+            ImpersonationMode::ArbitraryNode => has_name_alone && wanted.is_some(),
+            ImpersonationMode::ServiceAccount => has_name_alone && service_account(&target.user).is_some(),
+            ImpersonationMode::UserInfo => wanted.is_none() && service_account(&target.user).is_none(),
+            ImpersonationMode::Legacy => true,
         }
     }
 }
@@ -108,7 +113,7 @@ impl World {
         &self,
         who: &Identity,
         node: Option<&str>,
-        target: &Target,
+        target: &ImpersonationTarget,
         constrained: Option<&Request>,
     ) -> Impersonation {
         if target.user.is_empty() {
@@ -116,19 +121,19 @@ impl World {
             return Impersonation { mode: None, checks: Vec::new(), groups: Vec::new() };
         }
         if let Some(request) = constrained {
-            for mode in Mode::CONSTRAINED.into_iter().filter(|mode| mode.is_for(who, node, target)) {
+            for mode in ImpersonationMode::CONSTRAINED.into_iter().filter(|mode| mode.is_for(who, node, target)) {
                 let mut attempt = Attempt { world: self, who, mode, checks: Vec::new() };
                 if attempt.is_acceptable(target) && attempt.may_be(target) && attempt.check(acted_on(mode, request)) {
                     return Impersonation { mode: Some(mode), checks: attempt.checks, groups: groups(mode, target) };
                 }
             }
         }
-        let mut attempt = Attempt { world: self, who, mode: Mode::Legacy, checks: Vec::new() };
+        let mut attempt = Attempt { world: self, who, mode: ImpersonationMode::Legacy, checks: Vec::new() };
         let allowed = attempt.may_be(target);
         Impersonation {
-            mode: allowed.then_some(Mode::Legacy),
+            mode: allowed.then_some(ImpersonationMode::Legacy),
             checks: attempt.checks,
-            groups: if allowed { groups(Mode::Legacy, target) } else { Vec::new() },
+            groups: if allowed { groups(ImpersonationMode::Legacy, target) } else { Vec::new() },
         }
     }
 }
@@ -137,13 +142,13 @@ impl World {
 struct Attempt<'w> {
     world: &'w World,
     who: &'w Identity,
-    mode: Mode,
+    mode: ImpersonationMode,
     checks: Vec<(Request, bool)>,
 }
 
 impl Attempt<'_> {
     /// Whether a constrained mode accepts the target at all.
-    fn is_acceptable(&self, target: &Target) -> bool {
+    fn is_acceptable(&self, target: &ImpersonationTarget) -> bool {
         let groups_fit = target.groups.iter().all(|group| !group.is_empty() && group != MASTERS);
         groups_fit
             && target.extra.iter().all(|(key, values)| {
@@ -156,13 +161,13 @@ impl Attempt<'_> {
 
     /// Whether the identity has the permissions on the target: its name, its groups, its extra fields, its uid. All
     /// are checked, so that a refusal lists everything missing.
-    fn may_be(&mut self, target: &Target) -> bool {
-        let is_legacy = self.mode == Mode::Legacy;
+    fn may_be(&mut self, target: &ImpersonationTarget) -> bool {
+        let is_legacy = self.mode == ImpersonationMode::Legacy;
         let group = if is_legacy { "" } else { AUTHENTICATION };
         let user = match (service_account(&target.user), node_name(&target.user)) {
             (Some((namespace, name)), _) => self.on(group, "serviceaccounts", "", namespace, name),
             // One cache serves every node there, so the permission has to cover all of them.
-            (None, Some(_)) if self.mode == Mode::AssociatedNode => self.on(group, "nodes", "", "", "*"),
+            (None, Some(_)) if self.mode == ImpersonationMode::AssociatedNode => self.on(group, "nodes", "", "", "*"),
             (None, Some(node)) if !is_legacy => self.on(group, "nodes", "", "", node),
             _ => self.on(group, "users", "", "", &target.user),
         };
@@ -215,7 +220,7 @@ impl Attempt<'_> {
 }
 
 /// Returns the request of a constrained mode beside the permission on the target: the action itself.
-fn acted_on(mode: Mode, request: &Request) -> Request {
+fn acted_on(mode: ImpersonationMode, request: &Request) -> Request {
     let mut acted = request.clone();
     let verb = format!("impersonate-on:{}:{}", mode.name(), request.verb());
     match &mut acted {
@@ -226,9 +231,9 @@ fn acted_on(mode: Mode, request: &Request) -> Request {
 }
 
 /// Returns the groups of the impersonated user: the given ones, or the groups of its kind of user.
-fn groups(mode: Mode, target: &Target) -> Vec<String> {
+fn groups(mode: ImpersonationMode, target: &ImpersonationTarget) -> Vec<String> {
     let mut groups = match (mode, service_account(&target.user)) {
-        (Mode::AssociatedNode | Mode::ArbitraryNode, _) => vec!["system:nodes".to_owned()],
+        (ImpersonationMode::AssociatedNode | ImpersonationMode::ArbitraryNode, _) => vec!["system:nodes".to_owned()],
         (_, Some(_)) if target.groups.is_empty() => {
             let mut implicit = Identity::of(&target.user).groups;
             implicit.retain(|group| group != AUTHENTICATED);

@@ -15,7 +15,7 @@ use bailiwick_yaml::internal;
 
 /// The permissions of a holder by one binding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Held {
+pub(crate) struct BoundRules {
     /// Of the holder's name; see [`hash_of`].
     hash: u64,
     pub(crate) holder: Holder,
@@ -28,7 +28,7 @@ pub(crate) struct Held {
 #[derive(Debug, Default)]
 pub(crate) struct Index {
     /// Cluster-wide entries, then the entries of each namespace, each part sorted by hash and holder.
-    held: Vec<Held>,
+    held: Vec<BoundRules>,
     cluster: HashMap<u64, Range>,
     namespaces: HashTable<(Symbol, Range)>,
 }
@@ -41,7 +41,7 @@ pub(crate) fn hash_of(is_group: bool, name: &str) -> u64 {
     xxh3_64_with_seed(name.as_bytes(), u64::from(is_group))
 }
 
-impl Held {
+impl BoundRules {
     pub(crate) fn new(holder: Holder, rules: Option<RuleListId>, binding: u32, symbols: &Symbols) -> Self {
         Self { hash: hash_of(holder.is_group, symbols.text(holder.name)), holder, rules, binding }
     }
@@ -54,7 +54,7 @@ impl Held {
 
 impl Index {
     /// Creates the index of entries with their namespaces; none for cluster-wide.
-    pub(crate) fn new(mut entries: Vec<(Option<Symbol>, Held)>, symbols: &Symbols) -> Self {
+    pub(crate) fn new(mut entries: Vec<(Option<Symbol>, BoundRules)>, symbols: &Symbols) -> Self {
         entries.sort_unstable();
         entries.dedup();
         let mut index = Self { held: Vec::with_capacity(entries.len()), ..Self::default() };
@@ -79,12 +79,12 @@ impl Index {
     }
 
     /// Returns the cluster-wide entries of all holders with this hash.
-    pub(crate) fn cluster(&self, hash: u64) -> &[Held] {
+    pub(crate) fn cluster(&self, hash: u64) -> &[BoundRules] {
         self.range(self.cluster.get(&hash))
     }
 
     /// Returns the entries of a namespace, by hash; see [`of_hash`].
-    pub(crate) fn local(&self, namespace: &str, symbols: &Symbols) -> &[Held] {
+    pub(crate) fn local(&self, namespace: &str, symbols: &Symbols) -> &[BoundRules] {
         if namespace.is_empty() {
             return &[];
         }
@@ -93,7 +93,7 @@ impl Index {
     }
 
     /// Returns the entries of a holder, cluster-wide or in a namespace.
-    pub(crate) fn held(&self, holder: Holder, namespace: Option<Symbol>, symbols: &Symbols) -> &[Held] {
+    pub(crate) fn held(&self, holder: Holder, namespace: Option<Symbol>, symbols: &Symbols) -> &[BoundRules] {
         let hash = hash_of(holder.is_group, symbols.text(holder.name));
         let all = match namespace {
             None => self.cluster(hash),
@@ -114,18 +114,20 @@ impl Index {
         })
     }
 
-    fn range(&self, range: Option<&Range>) -> &[Held] {
+    fn range(&self, range: Option<&Range>) -> &[BoundRules] {
         range.map_or(&[], |&(start, end)| internal::items(&self.held, start as usize..end as usize))
     }
 
     /// Returns the used memory in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        self.held.capacity() * size_of::<Held>() + self.cluster.allocation_size() + self.namespaces.allocation_size()
+        self.held.capacity() * size_of::<BoundRules>()
+            + self.cluster.allocation_size()
+            + self.namespaces.allocation_size()
     }
 }
 
 /// Returns the entries of all holders with this hash in a namespace.
-pub(crate) fn of_hash(local: &[Held], hash: u64) -> &[Held] {
+pub(crate) fn of_hash(local: &[BoundRules], hash: u64) -> &[BoundRules] {
     let start = local.partition_point(|held| held.hash < hash);
     let rest = internal::items(local, start..);
     let length = rest.iter().take_while(|held| held.hash == hash).count();

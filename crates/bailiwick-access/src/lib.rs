@@ -22,7 +22,7 @@
 //!
 //! ```
 //! use bailiwick_access::who_can::Where;
-//! use bailiwick_access::{Answer, Builder, Identity, Layer, Request, ResourceRequest};
+//! use bailiwick_access::{Answer, Builder, Identity, ObjectSource, Request, ResourceRequest};
 //! use bailiwick_yaml::diag::{Files, Sink};
 //!
 //! let manifests = r#"
@@ -45,7 +45,7 @@
 //!
 //! let mut builder = Builder::new(36).with_default_policy(36);
 //! for object in tree.documents() {
-//!     builder.add(object, Layer::Input(object.origin()));
+//!     builder.add(object, ObjectSource::Input(object.origin()));
 //! }
 //! let world = builder.build();
 //!
@@ -105,7 +105,7 @@ pub use decide::{Answer, Decision};
 pub use objects::{BindingRef, RoleRef, SubjectRef};
 pub use request::{Identity, Request, ResourceRequest, UrlRequest};
 pub use served::Liveness;
-pub use world::{Builder, Layer, World};
+pub use world::{Builder, ObjectSource, World};
 
 /// Runs the example of the README.
 #[cfg(doctest)]

@@ -7,7 +7,7 @@ use bailiwick_yaml::diag::nearest;
 
 /// A resource of a lookup.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct ResourceMatch {
     /// The API group.
     pub group: String,
     /// The plural.
@@ -38,13 +38,13 @@ impl World {
     ///
     /// # Errors
     /// The world's version has no such resource.
-    pub fn find_resource(&self, written: &str) -> Result<Found, NotFound> {
+    pub fn find_resource(&self, written: &str) -> Result<ResourceMatch, NotFound> {
         let (name, group) = match written.split_once('.') {
             Some((name, rest)) => (name, Some(without_version(rest))),
             None => (written, None),
         };
         if name.contains('*') {
-            return Ok(Found {
+            return Ok(ResourceMatch {
                 group: group.map_or_else(|| "*".to_owned(), str::to_owned),
                 resource: name.to_owned(),
                 namespaced: None,
@@ -59,20 +59,24 @@ impl World {
                     || entry.short_names.iter().any(|short| short == name)
             });
         if let Some(entry) = found {
-            return Ok(Found {
+            return Ok(ResourceMatch {
                 group: entry.group.clone(),
                 resource: entry.resource.clone(),
                 namespaced: Some(entry.namespaced),
             });
         }
         if let Some((group, name)) = VIRTUAL.iter().find(|(own, known)| *known == name && fits_group(own)) {
-            return Ok(Found { group: (*group).to_owned(), resource: (*name).to_owned(), namespaced: Some(false) });
+            return Ok(ResourceMatch {
+                group: (*group).to_owned(),
+                resource: (*name).to_owned(),
+                namespaced: Some(false),
+            });
         }
         match group {
             // An unknown group is accepted: its definition may be missing among the inputs. So is every group of a
             // version newer than the known ones.
             Some(group) if !self.api().is_builtin_group(group) || self.api().is_newer_than_known() => {
-                Ok(Found { group: group.to_owned(), resource: name.to_owned(), namespaced: None })
+                Ok(ResourceMatch { group: group.to_owned(), resource: name.to_owned(), namespaced: None })
             }
             _ => Err(self.not_found(written, name)),
         }

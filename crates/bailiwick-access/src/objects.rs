@@ -1,7 +1,7 @@
 //! The roles and bindings of a world, for readers outside of this crate.
 
 use super::rules::RuleListId;
-use super::world::{Binding, Layer, Role, RoleKind, Subject, SubjectKind, World};
+use super::world::{Binding, ObjectSource, Role, RoleKind, Subject, SubjectKind, World};
 
 /// A role of a world.
 #[derive(Debug, Clone, Copy)]
@@ -85,7 +85,7 @@ impl<'w> BindingRef<'w> {
     }
 
     /// Returns the source of the binding.
-    pub fn layer(self) -> Layer {
+    pub fn layer(self) -> ObjectSource {
         self.binding.layer
     }
 

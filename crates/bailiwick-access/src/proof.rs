@@ -4,9 +4,9 @@ use std::collections::{BTreeSet, HashSet};
 
 use super::decide::{Decision, MissingRole, url_matches};
 use super::request::{ACCOUNTS, AUTHENTICATED, Identity, Request, UNAUTHENTICATED};
-use super::rules::Rule;
+use super::rules::InternedRule;
 use super::symbols::Symbol;
-use super::world::{Binding, Layer, Role, RoleKind, Subject, SubjectKind, World, account_user};
+use super::world::{Binding, ObjectSource, Role, RoleKind, Subject, SubjectKind, World, account_user};
 use bailiwick_kubernetes::rbac::PolicyRule;
 use bailiwick_yaml::diag::Origin;
 
@@ -136,12 +136,12 @@ impl World {
     }
 
     /// Returns the roles through which an aggregated role has a rule.
-    pub(crate) fn gathered_from(&self, role: &Role, rule: &Rule) -> Vec<Link> {
+    pub(crate) fn gathered_from(&self, role: &Role, rule: &InternedRule) -> Vec<Link> {
         self.sources_of(role, rule).into_iter().map(|source| self.role_link(source)).collect()
     }
 
     /// Returns the roles through which an aggregated role has a rule; the last one contains it.
-    pub(crate) fn sources_of(&self, role: &Role, rule: &Rule) -> Vec<&Role> {
+    pub(crate) fn sources_of(&self, role: &Role, rule: &InternedRule) -> Vec<&Role> {
         let mut path = Vec::new();
         let mut met = HashSet::new();
         let mut at = role;
@@ -314,10 +314,10 @@ impl World {
 }
 
 /// Returns the location of an object; none for an object of the default policy.
-pub fn place(layer: Layer) -> Option<Origin> {
+pub fn place(layer: ObjectSource) -> Option<Origin> {
     match layer {
-        Layer::Baseline => None,
-        Layer::Dump(origin) | Layer::Input(origin) => Some(origin),
+        ObjectSource::Baseline => None,
+        ObjectSource::Dump(origin) | ObjectSource::Input(origin) => Some(origin),
     }
 }
 

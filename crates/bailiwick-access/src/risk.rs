@@ -43,16 +43,16 @@ mod unlike;
 
 use std::fmt;
 
-pub use judge::{Finding, Folded, Options};
+pub use judge::{Finding, Folded, RiskOptions};
 pub use paths::Path;
 pub use powers::PowersOf;
-pub use table::{Reach, Rule, all, of_code, of_id};
+pub use table::{PermissionReach, RiskRule, all, of_code, of_id};
 pub use tenants::Tenants;
 
 /// How much a finding opens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Severity {
+pub enum RiskSeverity {
     /// Nothing; it is good to know.
     Info,
     /// Little.
@@ -65,19 +65,19 @@ pub enum Severity {
     Critical,
 }
 
-impl Severity {
+impl RiskSeverity {
     /// Every severity, worst first.
-    pub const ALL: [Severity; 5] =
-        [Severity::Critical, Severity::High, Severity::Medium, Severity::Low, Severity::Info];
+    pub const ALL: [RiskSeverity; 5] =
+        [RiskSeverity::Critical, RiskSeverity::High, RiskSeverity::Medium, RiskSeverity::Low, RiskSeverity::Info];
 
     /// Returns the name of the severity.
     pub fn word(self) -> &'static str {
         match self {
-            Severity::Critical => "critical",
-            Severity::High => "high",
-            Severity::Medium => "medium",
-            Severity::Low => "low",
-            Severity::Info => "info",
+            RiskSeverity::Critical => "critical",
+            RiskSeverity::High => "high",
+            RiskSeverity::Medium => "medium",
+            RiskSeverity::Low => "low",
+            RiskSeverity::Info => "info",
         }
     }
 
@@ -89,15 +89,15 @@ impl Severity {
     /// Returns the next lower severity.
     pub(crate) fn step_down(self) -> Self {
         match self {
-            Severity::Critical => Severity::High,
-            Severity::High => Severity::Medium,
-            Severity::Medium => Severity::Low,
-            Severity::Low | Severity::Info => Severity::Info,
+            RiskSeverity::Critical => RiskSeverity::High,
+            RiskSeverity::High => RiskSeverity::Medium,
+            RiskSeverity::Medium => RiskSeverity::Low,
+            RiskSeverity::Low | RiskSeverity::Info => RiskSeverity::Info,
         }
     }
 }
 
-impl fmt::Display for Severity {
+impl fmt::Display for RiskSeverity {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.word())
     }

@@ -13,13 +13,13 @@ use bailiwick_yaml::internal;
 
 /// A rule. Its five lists lie one behind the other: verbs, groups, resources, names, URLs.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub(crate) struct Rule {
+pub(crate) struct InternedRule {
     symbols: Box<[Symbol]>,
     /// The end of each list but the last.
     ends: [u32; 4],
 }
 
-impl Rule {
+impl InternedRule {
     /// Reads a rule of an object.
     pub(crate) fn from_node(rule: NodeRef<'_>, symbols: &mut Symbols) -> Self {
         let mut all = Vec::new();
@@ -88,7 +88,7 @@ pub struct RuleListId(u32);
 /// Every distinct list of rules: the roles of a thousand tenants of one class share one.
 #[derive(Debug)]
 pub(crate) struct RuleLists {
-    lists: Vec<Box<[Rule]>>,
+    lists: Vec<Box<[InternedRule]>>,
     table: HashTable<u32>,
 }
 
@@ -102,7 +102,7 @@ impl RuleLists {
     /// The list without rules.
     pub(crate) const EMPTY: RuleListId = RuleListId(0);
 
-    pub(crate) fn add(&mut self, rules: Vec<Rule>) -> RuleListId {
+    pub(crate) fn add(&mut self, rules: Vec<InternedRule>) -> RuleListId {
         let hash = hash_of(&rules);
         let found = self.table.find(hash, |&id| self.lists.get(id as usize).is_some_and(|known| **known == *rules));
         if let Some(&id) = found {
@@ -115,17 +115,17 @@ impl RuleLists {
         RuleListId(id)
     }
 
-    pub(crate) fn get(&self, id: RuleListId) -> &[Rule] {
+    pub(crate) fn get(&self, id: RuleListId) -> &[InternedRule] {
         self.lists.get(id.0 as usize).map_or(&[], |list| list)
     }
 
     /// Returns every list, in the order of the ids.
-    pub(crate) fn all(&self) -> &[Box<[Rule]>] {
+    pub(crate) fn all(&self) -> &[Box<[InternedRule]>] {
         &self.lists
     }
 
     /// Creates a table of settled lists, without further additions.
-    pub(crate) fn from_all(lists: Vec<Box<[Rule]>>) -> Self {
+    pub(crate) fn from_all(lists: Vec<Box<[InternedRule]>>) -> Self {
         Self { lists, table: HashTable::new() }
     }
 
@@ -145,9 +145,9 @@ impl RuleLists {
             .lists
             .iter()
             .flat_map(|list| list.iter())
-            .map(|rule| size_of::<Rule>() + rule.symbols.len() * size_of::<Symbol>())
+            .map(|rule| size_of::<InternedRule>() + rule.symbols.len() * size_of::<Symbol>())
             .sum();
-        rules + self.lists.capacity() * size_of::<Box<[Rule]>>() + self.table.allocation_size()
+        rules + self.lists.capacity() * size_of::<Box<[InternedRule]>>() + self.table.allocation_size()
     }
 }
 
@@ -158,7 +158,7 @@ impl RuleListId {
     }
 }
 
-fn hash_of(rules: &[Rule]) -> u64 {
+fn hash_of(rules: &[InternedRule]) -> u64 {
     let mut hasher = Xxh3Default::new();
     rules.hash(&mut hasher);
     hasher.finish()

@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use super::aggregate::Doubts;
 use super::clouds::Clouds;
-use super::rules::{Rule, RuleListId, RuleLists};
+use super::rules::{InternedRule, RuleListId, RuleLists};
 use super::symbols::{Symbol, Symbols};
 use super::workloads::Running;
-use super::world::{Binding, Layer, Parts, Role, RoleKind, Subject, World};
+use super::world::{Binding, ObjectSource, Parts, Role, RoleKind, Subject, World};
 use bailiwick_kubernetes::catalogue::Resource;
 use bailiwick_kubernetes::selector::LabelSelector;
 use bailiwick_yaml::diag::{FileId, Files, Origin, Span};
@@ -26,7 +26,7 @@ pub struct Snapshot {
     baseline: Option<u32>,
     texts: Vec<(String, String)>,
     symbols: (String, Vec<u32>),
-    lists: Vec<Box<[Rule]>>,
+    lists: Vec<Box<[InternedRule]>>,
     roles: Vec<SnapshotRole>,
     bindings: Vec<SnapshotBinding>,
     subjects: Vec<Subject>,
@@ -169,10 +169,10 @@ impl World {
         let ids: Vec<FileId> = saved.texts.into_iter().map(|(path, text)| files.add(path, text)).collect();
         let layer = |(text, is_dump, start, end): SnapshotLayer| {
             let Some(file) = text.checked_sub(1).and_then(|text| ids.get(text as usize)) else {
-                return Layer::Baseline;
+                return ObjectSource::Baseline;
             };
             let origin = Origin { file: *file, span: Span { start, end } };
-            if is_dump { Layer::Dump(origin) } else { Layer::Input(origin) }
+            if is_dump { ObjectSource::Dump(origin) } else { ObjectSource::Input(origin) }
         };
         let roles = saved.roles.into_iter().map(|role| Role {
             namespace: role.namespace,
@@ -231,11 +231,11 @@ struct Texts<'f> {
 }
 
 impl Texts<'_> {
-    fn layer(&mut self, layer: Layer) -> SnapshotLayer {
+    fn layer(&mut self, layer: ObjectSource) -> SnapshotLayer {
         let (is_dump, origin) = match layer {
-            Layer::Baseline => return (0, false, 0, 0),
-            Layer::Dump(origin) => (true, origin),
-            Layer::Input(origin) => (false, origin),
+            ObjectSource::Baseline => return (0, false, 0, 0),
+            ObjectSource::Dump(origin) => (true, origin),
+            ObjectSource::Input(origin) => (false, origin),
         };
         let (files, list) = (self.files, &mut self.list);
         let number = *self.numbers.entry(origin.file).or_insert_with(|| {

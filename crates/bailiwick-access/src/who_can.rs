@@ -7,9 +7,9 @@ use super::request::{MASTERS, Request};
 use super::symbols::Symbol;
 use super::world::{Subject, SubjectKind, World};
 
-/// The scope of a permission.
+/// The whole cluster or a namespace.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Scope {
+pub enum PermissionScope {
     /// In every namespace, and outside of them.
     Cluster,
     /// A single namespace.
@@ -20,7 +20,7 @@ pub enum Scope {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Capable {
     /// The scope of the permission.
-    pub scope: Scope,
+    pub scope: PermissionScope,
     /// The subject, as `User/name`, `Group/name` or `ServiceAccount/namespace/name`.
     pub subject: String,
     /// The binding; none for `system:masters`.
@@ -62,7 +62,7 @@ impl World {
             .ids()
             .map(|id| self.lists.get(id).iter().any(|rule| query.is_allowed_by(rule, &self.symbols)))
             .collect();
-        let masters = Capable { scope: Scope::Cluster, subject: format!("Group/{MASTERS}"), binding: None };
+        let masters = Capable { scope: PermissionScope::Cluster, subject: format!("Group/{MASTERS}"), binding: None };
         let mut found = WhoCan { capable: vec![masters], missing: Vec::new() };
         let namespace = self.namespace_symbol(request.namespace());
         // A URL belongs to no namespace, so no RoleBinding applies to it.
@@ -79,8 +79,8 @@ impl World {
                 continue;
             }
             let scope = || match binding.namespace {
-                Some(namespace) => Scope::Namespace(self.symbols.text(namespace).to_owned()),
-                None => Scope::Cluster,
+                Some(namespace) => PermissionScope::Namespace(self.symbols.text(namespace).to_owned()),
+                None => PermissionScope::Cluster,
             };
             let subjects =
                 self.subjects(binding).iter().filter_map(|subject| self.subject_name(*subject, binding.namespace));

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::world::Layer;
+use super::world::ObjectSource;
 use bailiwick_kubernetes::templates::template_of_kind;
 use bailiwick_yaml::NodeRef;
 
@@ -17,14 +17,14 @@ pub(crate) struct Running {
     /// The namespace and name of the service account.
     pub(crate) account: (String, String),
     /// The place of the pod template.
-    pub(crate) layer: Layer,
+    pub(crate) layer: ObjectSource,
 }
 
 /// The workloads and service accounts read so far. A later object replaces an earlier one of its name.
 #[derive(Debug, Default)]
 pub(super) struct Workloads {
     /// By workload the service account, the decision of the template about tokens, and the place.
-    pods: BTreeMap<WorkloadId, (String, Option<bool>, Layer)>,
+    pods: BTreeMap<WorkloadId, (String, Option<bool>, ObjectSource)>,
     /// The namespaces and names of the service accounts without tokens for their pods, unless the template decides
     /// otherwise.
     without_token: BTreeSet<(String, String)>,
@@ -47,7 +47,7 @@ impl Workloads {
         (group, kind): (&str, &str),
         object: NodeRef<'_>,
         (namespace, name): (&str, &str),
-        layer: Layer,
+        layer: ObjectSource,
     ) {
         let found = match (group, kind) {
             // Kinds of OpenShift have no line in the table of Pod Security.
@@ -65,8 +65,8 @@ impl Workloads {
         let has_token = if projects_token(spec) { Some(true) } else { automounts };
         let place = match layer {
             // A compiled object has the place of its policy.
-            Layer::Input(place) if place == object.origin() => Layer::Input(template.origin()),
-            Layer::Input(_) | Layer::Dump(_) | Layer::Baseline => layer,
+            ObjectSource::Input(place) if place == object.origin() => ObjectSource::Input(template.origin()),
+            ObjectSource::Input(_) | ObjectSource::Dump(_) | ObjectSource::Baseline => layer,
         };
         let id = (kind, namespace.to_owned(), name.to_owned());
         self.pods.insert(id, (account_or_default(account).to_owned(), has_token, place));

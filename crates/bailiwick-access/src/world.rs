@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use super::aggregate::{self, Doubts, Stated};
 use super::clouds::Clouds;
-use super::index::{Held, Index};
+use super::index::{BoundRules, Index};
 use super::reconcile;
-use super::rules::{Rule, RuleListId, RuleLists};
+use super::rules::{InternedRule, RuleListId, RuleLists};
 use super::shape;
 use super::symbols::{Symbol, Symbols};
 use super::workloads::{Running, Workloads};
@@ -25,9 +25,9 @@ use bailiwick_yaml::NodeRef;
 use bailiwick_yaml::diag::Origin;
 use bailiwick_yaml::internal;
 
-/// The source of an object.
+/// The input that contains an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Layer {
+pub enum ObjectSource {
     /// The API server's own objects of this minor.
     Baseline,
     /// A dump of a cluster, in place of the baseline.
@@ -62,7 +62,7 @@ pub(crate) struct Role {
     pub(crate) labels: Box<[(Symbol, Symbol)]>,
     /// True when the API server leaves it as it is at its start.
     pub(crate) is_kept: bool,
-    pub(crate) layer: Layer,
+    pub(crate) layer: ObjectSource,
 }
 
 /// A binding of the world.
@@ -79,7 +79,7 @@ pub(crate) struct Binding {
     pub(super) subjects: u32,
     /// True when the API server leaves it as it is at its start.
     pub(crate) is_kept: bool,
-    pub(crate) layer: Layer,
+    pub(crate) layer: ObjectSource,
 }
 
 /// A subject of a binding.
@@ -177,7 +177,7 @@ struct Gathering {
     /// The selected roles, by number.
     sources: Vec<usize>,
     /// The first role with each rule, computed on demand.
-    by_rule: OnceLock<HashMap<Rule, usize>>,
+    by_rule: OnceLock<HashMap<InternedRule, usize>>,
 }
 
 impl Builder {
@@ -214,7 +214,7 @@ impl Builder {
     pub fn with_default_policy(mut self, minor: u32) -> Self {
         self.baseline = Some(minor);
         for object in default_policy::objects(minor) {
-            self.add(object, Layer::Baseline);
+            self.add(object, ObjectSource::Baseline);
         }
         self
     }
@@ -228,8 +228,8 @@ impl Builder {
     pub fn end_baseline(&mut self) {
         let layers = self.roles.iter_mut().map(|role| &mut role.layer);
         for layer in layers.chain(self.bindings.iter_mut().map(|binding| &mut binding.layer)) {
-            if let Layer::Input(origin) = *layer {
-                *layer = Layer::Dump(origin);
+            if let ObjectSource::Input(origin) = *layer {
+                *layer = ObjectSource::Dump(origin);
             }
         }
     }
@@ -242,7 +242,9 @@ impl Builder {
         let mut take =
             |api_version: &str, kind: &str, object: NodeRef<'t>| match shape::problem(api_version, kind, object) {
                 Some((place, why)) => told(place, Added::Misshapen(why)),
-                None => told(object, self.add_as((api_version, kind), object, Layer::Input(object.origin()), None)),
+                None => {
+                    told(object, self.add_as((api_version, kind), object, ObjectSource::Input(object.origin()), None))
+                }
             };
         let Some(item_kind) = kind.strip_suffix("List").filter(|_| root.get("items").is_some()) else {
             return take(&api_version, &kind, root);
@@ -257,12 +259,12 @@ impl Builder {
     }
 
     /// Adds an object.
-    pub fn add(&mut self, object: NodeRef<'_>, layer: Layer) -> Added {
+    pub fn add(&mut self, object: NodeRef<'_>, layer: ObjectSource) -> Added {
         self.add_marked(object, layer, None)
     }
 
     /// Adds an object; of roles with the same mark only the first has its rules read.
-    pub fn add_marked(&mut self, object: NodeRef<'_>, layer: Layer, same_rules: Option<SameRules>) -> Added {
+    pub fn add_marked(&mut self, object: NodeRef<'_>, layer: ObjectSource, same_rules: Option<SameRules>) -> Added {
         let text = |key| object.get(key).and_then(NodeRef::as_str);
         match (text("apiVersion"), text("kind")) {
             (Some(api_version), Some(kind)) => self.add_as((api_version, kind), object, layer, same_rules),
@@ -274,7 +276,7 @@ impl Builder {
         &mut self,
         (api_version, kind): (&str, &str),
         object: NodeRef<'_>,
-        layer: Layer,
+        layer: ObjectSource,
         same_rules: Option<SameRules>,
     ) -> Added {
         let text = |keys: &[&str]| object.path(keys).and_then(NodeRef::as_str);
@@ -321,7 +323,7 @@ impl Builder {
             return *known;
         }
         let rules = object.get("rules").into_iter().flat_map(NodeRef::items);
-        let rules = rules.map(|rule| Rule::from_node(rule, &mut self.symbols)).collect();
+        let rules = rules.map(|rule| InternedRule::from_node(rule, &mut self.symbols)).collect();
         let list = self.lists.add(rules);
         if let Some(mark) = same_rules {
             self.read.insert(mark, list);
@@ -333,7 +335,7 @@ impl Builder {
         &mut self,
         object: NodeRef<'_>,
         (namespace, name): (Option<&str>, &str),
-        layer: Layer,
+        layer: ObjectSource,
         same_rules: Option<SameRules>,
     ) -> Added {
         let rules = self.read_rules(object, same_rules);
@@ -366,7 +368,7 @@ impl Builder {
         }
     }
 
-    fn add_binding(&mut self, object: NodeRef<'_>, namespace: Option<&str>, name: &str, layer: Layer) -> Added {
+    fn add_binding(&mut self, object: NodeRef<'_>, namespace: Option<&str>, name: &str, layer: ObjectSource) -> Added {
         let first_subject = internal::number(self.subjects.len());
         for subject in object.get("subjects").into_iter().flat_map(NodeRef::items) {
             let kind = match subject.get("kind").and_then(NodeRef::as_str) {
@@ -465,10 +467,10 @@ pub(super) struct Parts {
     pub(super) doubts: Doubts,
 }
 
-fn replaced(layer: Layer) -> Added {
+fn replaced(layer: ObjectSource) -> Added {
     match layer {
-        Layer::Baseline | Layer::Dump(_) => Added::Taken,
-        Layer::Input(origin) => Added::Replaced(origin),
+        ObjectSource::Baseline | ObjectSource::Dump(_) => Added::Taken,
+        ObjectSource::Input(origin) => Added::Replaced(origin),
     }
 }
 
@@ -546,12 +548,12 @@ impl World {
             };
             binding.role = role_ids.get(&(namespace, binding.role_name)).copied();
         }
-        let mut entries: Vec<(Option<Symbol>, Held)> = Vec::with_capacity(parts.subjects.len());
+        let mut entries: Vec<(Option<Symbol>, BoundRules)> = Vec::with_capacity(parts.subjects.len());
         for (id, binding) in (0..).zip(&parts.bindings) {
             let rules = binding.role.and_then(|role| parts.roles.get(role as usize)).map(|role| role.rules);
             for subject in binding.subjects_in(&parts.subjects) {
                 if let Some(holder) = holder(*subject, binding.namespace, &mut parts.symbols) {
-                    entries.push((binding.namespace, Held::new(holder, rules, id, &parts.symbols)));
+                    entries.push((binding.namespace, BoundRules::new(holder, rules, id, &parts.symbols)));
                 }
             }
         }
@@ -585,7 +587,7 @@ impl World {
     }
 
     /// Returns the rules of an aggregated role, each with the number of the first role with it.
-    pub(super) fn gathered(&self, role: &Role) -> Option<&HashMap<Rule, usize>> {
+    pub(super) fn gathered(&self, role: &Role) -> Option<&HashMap<InternedRule, usize>> {
         let gathering = self.gathering.get(self.role_ids.get(&(role.namespace, role.name))?)?;
         Some(gathering.by_rule.get_or_init(|| {
             let mut by_rule = HashMap::new();
@@ -649,7 +651,7 @@ impl World {
     }
 
     /// Returns the bindings of a holder, cluster-wide or in a namespace.
-    pub(crate) fn held(&self, holder: Holder, namespace: Option<Symbol>) -> &[Held] {
+    pub(crate) fn held(&self, holder: Holder, namespace: Option<Symbol>) -> &[BoundRules] {
         self.index.held(holder, namespace, &self.symbols)
     }
 
@@ -676,7 +678,7 @@ impl World {
         self.bindings.get(*id as usize)
     }
 
-    pub(crate) fn rules_of(&self, role: &Role) -> &[Rule] {
+    pub(crate) fn rules_of(&self, role: &Role) -> &[InternedRule] {
         self.lists.get(role.rules)
     }
 

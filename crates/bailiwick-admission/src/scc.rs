@@ -249,7 +249,7 @@ pub fn is_scc(api_version: &str, kind: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bailiwick_kubernetes::stored::{Form, to_stored};
+    use bailiwick_kubernetes::stored::{StoredForm, to_stored};
     use bailiwick_yaml as yaml;
     use bailiwick_yaml::diag::{FileId, Sink};
 
@@ -266,7 +266,7 @@ mod tests {
             let mut tree = yaml::read(text, FileId::default(), &mut Sink::new());
             let typed = Scc::read(tree.document(0).expect("a document")).expect("constraints");
             let root = tree.document(0).expect("a document").id();
-            to_stored(&mut tree, root, Form::Stored);
+            to_stored(&mut tree, root, StoredForm::Stored);
             let mut stored = Scc::read_raw(tree.at(root)).expect("constraints");
             "AllowHostLevel".clone_into(&mut stored.user_namespace_level);
             assert_eq!(typed, stored, "{text}");

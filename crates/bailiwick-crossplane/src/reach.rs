@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use super::object::Account;
 use bailiwick_access::proof::Chain;
 use bailiwick_access::request::{Identity, Request, ResourceRequest};
-use bailiwick_access::who_can::{Scope, Where};
+use bailiwick_access::who_can::{PermissionScope, Where};
 use bailiwick_access::world::{World, account_user};
 
 /// How far an account reaches.
@@ -60,10 +60,10 @@ pub fn reach(world: &World, bound: &BTreeSet<String>, account: &Account) -> Reac
 }
 
 /// Returns the subjects with the permission to request an install of a kind, each with the scope.
-pub fn requesters(world: &World, group: &str, resource: &str) -> Vec<(Scope, String)> {
+pub fn requesters(world: &World, group: &str, resource: &str) -> Vec<(PermissionScope, String)> {
     let capable = world.who_can(&creation(group, resource, ""), Where::Everywhere).capable.into_iter();
     // The list is sorted, and a subject of several bindings occurs once.
-    let mut found: Vec<(Scope, String)> = capable.map(|capable| (capable.scope, capable.subject)).collect();
+    let mut found: Vec<(PermissionScope, String)> = capable.map(|capable| (capable.scope, capable.subject)).collect();
     found.dedup();
     found
 }

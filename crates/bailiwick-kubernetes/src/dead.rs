@@ -11,7 +11,7 @@ use bailiwick_yaml::diag::nearest;
 
 /// A resource of a rule, with its possible groups.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cell {
+pub struct RuleResource {
     /// API groups to search.
     pub groups: Vec<String>,
     /// The resource, its subresource behind a slash.
@@ -20,7 +20,7 @@ pub struct Cell {
 
 /// The dead part of a rule, by its index in its list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Part {
+pub enum DeadPart {
     /// An entry of `resources`.
     Resource(usize),
     /// An entry of `verbs`.
@@ -33,18 +33,18 @@ pub enum Part {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dead {
     /// The part of the rule.
-    pub part: Part,
+    pub part: DeadPart,
     /// The problem: lower case, without a full stop.
     pub message: String,
     /// The remedy.
     pub help: String,
     /// Why no request matches.
-    pub reason: Reason,
+    pub reason: DeadReason,
 }
 
 /// Why no request matches a part of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reason {
+pub enum DeadReason {
     /// The cluster serves the resource in another group of Kubernetes or of a custom resource.
     WrongGroup,
     /// An earlier version of Kubernetes served the resource in this group, and the cluster serves it in another one.
@@ -67,7 +67,7 @@ pub enum Reason {
     Url,
 }
 
-impl Reason {
+impl DeadReason {
     /// Whether the intended permission has another name: `check` fails, since the rule does not grant its literal
     /// meaning.
     pub fn fails_check(self) -> bool {
@@ -116,7 +116,7 @@ enum State {
 }
 
 /// Returns the dead parts of a rule for resources.
-pub fn of_resources(api: &Api, cells: &[Cell], names: &[String], verbs: &[String]) -> Vec<Dead> {
+pub fn of_resources(api: &Api, cells: &[RuleResource], names: &[String], verbs: &[String]) -> Vec<Dead> {
     let states: Vec<State> = cells.iter().map(|cell| state_of(api, cell, verbs)).collect();
     let mut dead: Vec<Dead> = cells
         .iter()
@@ -128,22 +128,22 @@ pub fn of_resources(api: &Api, cells: &[Cell], names: &[String], verbs: &[String
             State::Known | State::Open => None,
         })
         .collect();
-    let known: Vec<&Cell> =
+    let known: Vec<&RuleResource> =
         cells.iter().zip(&states).filter(|(_, state)| **state == State::Known).map(|(cell, _)| cell).collect();
     if known.is_empty() || states.iter().any(|state| matches!(state, State::Open | State::Doubtful)) {
         return dead;
     }
     for (index, verb) in verbs.iter().enumerate().filter(|(_, verb)| *verb != "*") {
-        let part = Part::Verb(index);
+        let part = DeadPart::Verb(index);
         if !known.iter().any(|cell| takes(api, cell, verb)) {
             let message = match known.as_slice() {
                 [only] => format!("`{}` does not support the verb `{verb}`", only.resource),
                 _ => format!("no resource of this rule supports the verb `{verb}`"),
             };
-            dead.push(Dead { part, message, help: verb_help(api, &known, verb), reason: Reason::Verb });
+            dead.push(Dead { part, message, help: verb_help(api, &known, verb), reason: DeadReason::Verb });
         } else if let Some(message) = nameless(api, &known, names, verbs, verb) {
             let help = "write it in a separate rule without names, or remove it".to_owned();
-            dead.push(Dead { part, message, help, reason: Reason::NamelessRequest });
+            dead.push(Dead { part, message, help, reason: DeadReason::NamelessRequest });
         }
     }
     dead
@@ -165,14 +165,14 @@ pub fn of_urls(urls: &[String], verbs: &[String]) -> Vec<Dead> {
         } else {
             continue;
         };
-        dead.push(Dead { part: Part::Url(index), message, help, reason: Reason::Url });
+        dead.push(Dead { part: DeadPart::Url(index), message, help, reason: DeadReason::Url });
     }
     for (index, verb) in verbs.iter().enumerate().filter(|(_, verb)| *verb != "*") {
         if !METHODS.contains(&verb.as_str()) {
             let lower = verb.to_lowercase();
             let near = METHODS.iter().find(|method| **method == lower).copied().or_else(|| method_of(&lower));
             dead.push(Dead {
-                part: Part::Verb(index),
+                part: DeadPart::Verb(index),
                 message: format!("no request for a URL has the verb `{verb}`"),
                 help: near.map_or_else(
                     || {
@@ -183,7 +183,7 @@ pub fn of_urls(urls: &[String], verbs: &[String]) -> Vec<Dead> {
                     },
                     |near| format!("verbs of URLs are HTTP methods in lower case; did you mean `{near}`?"),
                 ),
-                reason: Reason::Url,
+                reason: DeadReason::Url,
             });
         }
     }
@@ -201,7 +201,7 @@ fn method_of(verb: &str) -> Option<&'static str> {
     }
 }
 
-fn state_of(api: &Api, cell: &Cell, verbs: &[String]) -> State {
+fn state_of(api: &Api, cell: &RuleResource, verbs: &[String]) -> State {
     let states: Vec<State> = cell.groups.iter().map(|group| state_in(api, group, &cell.resource, verbs)).collect();
     // A group with the resource, known or possible, makes the others harmless.
     match [State::Known, State::Open, State::Doubtful].into_iter().find(|state| states.contains(state)) {
@@ -247,19 +247,19 @@ fn state_in(api: &Api, group: &str, resource: &str, verbs: &[String]) -> State {
 /// Kubernetes.
 const CORE_GROUP_SLIPS: [&str; 2] = ["core", "v1"];
 
-fn missing(api: &Api, cell: &Cell, index: usize) -> Dead {
+fn missing(api: &Api, cell: &RuleResource, index: usize) -> Dead {
     let resource = &cell.resource;
     let place = place_of(cell);
     let minors = cell.groups.iter().find_map(|group| api.catalogue().served_minors(group, resource));
-    let part = Part::Resource(index);
+    let part = DeadPart::Resource(index);
     match minors {
         Some((_, last)) if last < api.minor() => {
             let message = format!("`{resource}` is not served {place} since Kubernetes 1.{}", last + 1);
             match moved_help(api, cell) {
-                Some(help) => Dead { part, message, help, reason: Reason::Moved },
+                Some(help) => Dead { part, message, help, reason: DeadReason::Moved },
                 None => {
                     let help = format!("remove it when every cluster has Kubernetes 1.{} or later", last + 1);
-                    Dead { part, message, help, reason: Reason::OtherVersion }
+                    Dead { part, message, help, reason: DeadReason::OtherVersion }
                 }
             }
         }
@@ -267,13 +267,13 @@ fn missing(api: &Api, cell: &Cell, index: usize) -> Dead {
             part,
             message: format!("`{resource}` is served {place} from Kubernetes 1.{first} on"),
             help: format!("remove it, or upgrade the cluster to Kubernetes 1.{first}"),
-            reason: Reason::OtherVersion,
+            reason: DeadReason::OtherVersion,
         },
         None => Dead {
             part,
             message: format!("`{resource}` is not served {place}{}", by(api)),
             help: missing_help(api, cell),
-            reason: if resource.contains('*') { Reason::StarInResource } else { reason_of(api, cell) },
+            reason: if resource.contains('*') { DeadReason::StarInResource } else { reason_of(api, cell) },
         },
     }
 }
@@ -284,7 +284,7 @@ fn by(api: &Api) -> String {
 }
 
 /// Returns the help for a resource moved to another group.
-fn moved_help(api: &Api, cell: &Cell) -> Option<String> {
+fn moved_help(api: &Api, cell: &RuleResource) -> Option<String> {
     let group = *api.catalogue().groups_of(api.minor(), &cell.resource).first()?;
     Some(if group.is_empty() {
         "use the core group, written as `\"\"`".to_owned()
@@ -294,7 +294,7 @@ fn moved_help(api: &Api, cell: &Cell) -> Option<String> {
 }
 
 /// Returns the reason for a missing resource, absent from these groups in all versions of Kubernetes.
-fn reason_of(api: &Api, cell: &Cell) -> Reason {
+fn reason_of(api: &Api, cell: &RuleResource) -> DeadReason {
     let is_known = |group: &String| api.is_builtin_group(group) || !api.versions_of(group).is_empty();
     let is_elsewhere = !api.catalogue().groups_of(api.minor(), &cell.resource).is_empty();
     let is_slip = |group: &String| {
@@ -305,21 +305,21 @@ fn reason_of(api: &Api, cell: &Cell) -> Reason {
     // An unknown group may belong to an aggregated API, with questions about its resources. A version newer than the
     // known ones may serve it there.
     if is_elsewhere && !api.is_newer_than_known() && cell.groups.iter().all(is_known) {
-        Reason::WrongGroup
+        DeadReason::WrongGroup
     } else if cell.groups.iter().any(is_slip) {
-        Reason::Misspelt
+        DeadReason::Misspelt
     } else {
-        Reason::NotServed
+        DeadReason::NotServed
     }
 }
 
 /// Returns a resource of an unknown group with a similar known one.
-fn doubtful(api: &Api, cell: &Cell, index: usize) -> Dead {
+fn doubtful(api: &Api, cell: &RuleResource, index: usize) -> Dead {
     let message = format!("`{}` is not known {}", cell.resource, place_of(cell));
-    Dead { part: Part::Resource(index), message, help: missing_help(api, cell), reason: Reason::UnknownGroup }
+    Dead { part: DeadPart::Resource(index), message, help: missing_help(api, cell), reason: DeadReason::UnknownGroup }
 }
 
-fn place_of(cell: &Cell) -> String {
+fn place_of(cell: &RuleResource) -> String {
     let groups: Vec<String> = cell.groups.iter().map(|group| named(group)).collect();
     match groups.as_slice() {
         [only] if only == "`*`" => "anywhere".to_owned(),
@@ -333,7 +333,7 @@ fn named(group: &str) -> String {
     if group.is_empty() { "the core group".to_owned() } else { format!("`{group}`") }
 }
 
-fn missing_help(api: &Api, cell: &Cell) -> String {
+fn missing_help(api: &Api, cell: &RuleResource) -> String {
     let resource = &cell.resource;
     if let Some((name, _)) = resource.split_once('*') {
         let name = name.trim_end_matches('/');
@@ -370,7 +370,7 @@ fn missing_help(api: &Api, cell: &Cell) -> String {
 }
 
 /// Whether some request with the verb is for the resource.
-fn takes(api: &Api, cell: &Cell, verb: &str) -> bool {
+fn takes(api: &Api, cell: &RuleResource, verb: &str) -> bool {
     let groups: Vec<&str> = if cell.groups.iter().any(|group| group == "*") {
         api.catalogue().groups_of(api.minor(), &cell.resource)
     } else {
@@ -379,7 +379,7 @@ fn takes(api: &Api, cell: &Cell, verb: &str) -> bool {
     groups.into_iter().any(|group| api.takes(group, &cell.resource, verb))
 }
 
-fn verb_help(api: &Api, cells: &[&Cell], verb: &str) -> String {
+fn verb_help(api: &Api, cells: &[&RuleResource], verb: &str) -> String {
     let mut verbs: Vec<&str> = cells
         .iter()
         .flat_map(|cell| cell.groups.iter().flat_map(|group| api.verbs_of(group, &cell.resource)))
@@ -399,12 +399,12 @@ fn verb_help(api: &Api, cells: &[&Cell], verb: &str) -> String {
 
 /// Reports requests without a name: they never match a rule with names (`ResourceNameMatches` in
 /// `pkg/apis/rbac/v1/evaluation_helpers.go` of Kubernetes 1.37).
-fn nameless(api: &Api, cells: &[&Cell], names: &[String], verbs: &[String], verb: &str) -> Option<String> {
+fn nameless(api: &Api, cells: &[&RuleResource], names: &[String], verbs: &[String], verb: &str) -> Option<String> {
     if names.is_empty() || names.iter().any(String::is_empty) {
         return None;
     }
     let has = |wanted: &str| verbs.iter().any(|verb| verb == wanted || verb == "*");
-    let never = |cell: &&Cell| {
+    let never = |cell: &&RuleResource| {
         let of = |group: &String| named_create(api, group, &cell.resource, has("patch"), has("update"));
         cell.groups.iter().all(|group| of(group) == NamedCreate::Never)
     };
@@ -428,8 +428,8 @@ mod tests {
     }
 
     fn told(minor: u32, groups: &str, resources: &str, verbs: &str) -> Vec<String> {
-        let cells: Vec<Cell> =
-            words(resources).into_iter().map(|resource| Cell { groups: words(groups), resource }).collect();
+        let cells: Vec<RuleResource> =
+            words(resources).into_iter().map(|resource| RuleResource { groups: words(groups), resource }).collect();
         of_resources(&Api::new(minor), &cells, &[], &words(verbs))
             .into_iter()
             .map(|dead| format!("{}; {}", dead.message, dead.help))
@@ -452,7 +452,7 @@ mod tests {
         let names = crate::catalogue::tests::names_that_only_rules_know();
         assert!(names.len() > 80, "{}", names.len());
         for (group, resource, verbs, minor) in names {
-            let cells = [Cell { groups: vec![group.clone()], resource: resource.clone() }];
+            let cells = [RuleResource { groups: vec![group.clone()], resource: resource.clone() }];
             assert_eq!(of_resources(&Api::new(minor), &cells, &[], &verbs), [], "{group} {resource} at 1.{minor}");
         }
     }
@@ -503,7 +503,7 @@ mod tests {
     #[test]
     fn a_right_under_another_name_fails_a_check() {
         let fails = |minor, groups: &str, resource: &str| {
-            let cells = [Cell { groups: words(groups), resource: resource.to_owned() }];
+            let cells = [RuleResource { groups: words(groups), resource: resource.to_owned() }];
             of_resources(&Api::new(minor), &cells, &[], &words("get"))
                 .iter()
                 .map(|dead| dead.reason.fails_check())
@@ -547,7 +547,7 @@ mod tests {
 
     #[test]
     fn names_and_urls_have_rules_of_their_own() {
-        let cells = [Cell { groups: words("-"), resource: "configmaps".to_owned() }];
+        let cells = [RuleResource { groups: words("-"), resource: "configmaps".to_owned() }];
         let dead = |verbs: &str| of_resources(&Api::new(36), &cells, &words("a"), &words(verbs)).len();
         assert_eq!(
             (dead("create"), dead("create patch"), dead("get list watch"), dead("deletecollection")),

@@ -45,7 +45,7 @@ struct Minors(u64);
 
 /// The value of a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Form {
+pub enum FieldType {
     /// Any JSON value.
     Any,
     /// An object with unknown fields. The server takes any JSON value for it.
@@ -79,10 +79,10 @@ pub enum Form {
     /// One of these words, or nothing: defaulting fills most of such fields.
     Word(Vec<String>),
     /// A list of values.
-    List(Box<Form>),
+    List(Box<FieldType>),
     /// A map from texts to values.
-    Map(Box<Form>),
-    /// An object of a type.
+    Map(Box<FieldType>),
+    /// A map with the fields of a type.
     Object(TypeId),
 }
 
@@ -90,7 +90,7 @@ pub enum Form {
 #[derive(Debug, Clone)]
 struct Field {
     name: &'static str,
-    form: Form,
+    form: FieldType,
     minors: Minors,
 }
 
@@ -136,7 +136,7 @@ impl TypeId {
     }
 
     /// Returns the fields of the type at a minor.
-    pub fn fields(self, minor: u32) -> impl Iterator<Item = (&'static str, &'static Form)> {
+    pub fn fields(self, minor: u32) -> impl Iterator<Item = (&'static str, &'static FieldType)> {
         let minor = minor.clamp(FIRST_MINOR, LAST_MINOR);
         let fields = Table::get().fields(self).iter().filter(move |field| field.minors.holds(minor));
         fields.map(|field| (field.name, &field.form))
@@ -263,28 +263,28 @@ impl Table {
         Some(Field { name, form: self.parse_form(form)?, minors: Minors::parse(words.next()) })
     }
 
-    fn parse_form(&self, text: &str) -> Option<Form> {
+    fn parse_form(&self, text: &str) -> Option<FieldType> {
         Some(match text {
-            "any" => Form::Any,
-            "object" => Form::AnyObject,
-            "boolean" => Form::Boolean,
-            "bytes" => Form::Bytes,
-            "int32" => Form::Int32,
-            "int64" => Form::Int64,
-            "int-or-string" => Form::IntOrString,
-            "micro-time" => Form::MicroTime,
-            "number" => Form::Number,
-            "quantity" => Form::Quantity,
-            "schema-or-list" => Form::SchemaOrList,
-            "schema-or-bool" => Form::SchemaOrBool,
-            "schema-or-strings" => Form::SchemaOrStrings,
-            "string" => Form::Text,
-            "time" => Form::Time,
+            "any" => FieldType::Any,
+            "object" => FieldType::AnyObject,
+            "boolean" => FieldType::Boolean,
+            "bytes" => FieldType::Bytes,
+            "int32" => FieldType::Int32,
+            "int64" => FieldType::Int64,
+            "int-or-string" => FieldType::IntOrString,
+            "micro-time" => FieldType::MicroTime,
+            "number" => FieldType::Number,
+            "quantity" => FieldType::Quantity,
+            "schema-or-list" => FieldType::SchemaOrList,
+            "schema-or-bool" => FieldType::SchemaOrBool,
+            "schema-or-strings" => FieldType::SchemaOrStrings,
+            "string" => FieldType::Text,
+            "time" => FieldType::Time,
             _ => match (text.strip_prefix("[]"), text.strip_prefix("{}"), text.strip_prefix('=')) {
-                (Some(items), _, _) => Form::List(Box::new(self.parse_form(items)?)),
-                (_, Some(values), _) => Form::Map(Box::new(self.parse_form(values)?)),
-                (_, _, Some(words)) => Form::Word(words.split('|').map(|word| word.replace("%20", " ")).collect()),
-                _ => Form::Object(self.find(text)?),
+                (Some(items), _, _) => FieldType::List(Box::new(self.parse_form(items)?)),
+                (_, Some(values), _) => FieldType::Map(Box::new(self.parse_form(values)?)),
+                (_, _, Some(words)) => FieldType::Word(words.split('|').map(|word| word.replace("%20", " ")).collect()),
+                _ => FieldType::Object(self.find(text)?),
             },
         })
     }

@@ -21,7 +21,7 @@ pub use scc::effective_volumes;
 
 /// The treatment of written zeros.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum StoredForm {
     /// Left out if the server does not store them.
     Stored,
     /// Kept as written; equal to the stored form after the server's defaulting.
@@ -29,7 +29,7 @@ pub enum Form {
 }
 
 /// Rewrites a document in place. Of a kind without a schema only the keys are sorted.
-pub fn to_stored(tree: &mut Tree, root: NodeId, form: Form) {
+pub fn to_stored(tree: &mut Tree, root: NodeId, form: StoredForm) {
     let node = tree.at(root);
     let api_version = node.get("apiVersion").and_then(|value| value.as_str());
     let kind = node.get("kind").and_then(|value| value.as_str());
@@ -56,7 +56,7 @@ pub fn put_metadata(tree: &mut Tree, root: NodeId, section: &str, key: &str, val
 /// A walk over one document. The stack has the entries of every open map.
 struct Walk<'t> {
     tree: &'t mut Tree,
-    form: Form,
+    form: StoredForm,
     stack: Vec<(NodeId, NodeId)>,
 }
 
@@ -181,7 +181,7 @@ impl Walk<'_> {
             (Value::Map(_), Shape::Map(_) | Shape::Object(_)) => node.is_empty(),
             _ => false,
         };
-        is_zero && field.omit_zero && self.form == Form::Stored
+        is_zero && field.omit_zero && self.form == StoredForm::Stored
     }
 }
 
@@ -192,7 +192,7 @@ mod tests {
     use bailiwick_yaml::diag::{Files, Sink};
 
     /// A document in a form, as text.
-    fn written(text: &str, form: Form) -> String {
+    fn written(text: &str, form: StoredForm) -> String {
         let (files, mut sink) = (Files::new(), Sink::new());
         let mut tree = yaml::read(text, files.add("object.yaml", text), &mut sink);
         let root = tree.document(0).unwrap().id();
@@ -208,17 +208,17 @@ mod tests {
                       allowedHostPaths:\n  - readOnly: false\n    pathPrefix: /data\nmetadata:\n  name: a\n";
         let head = "apiVersion: policy/v1beta1\nkind: PodSecurityPolicy\nmetadata:\n  name: a\nspec:\n  \
                     allowPrivilegeEscalation: true\n  allowedHostPaths:\n  - pathPrefix: /data\n";
-        assert_eq!(written(policy, Form::Stored), head);
+        assert_eq!(written(policy, StoredForm::Stored), head);
         let kept = format!("{head}    readOnly: false\n  privileged: false\n  volumes: []\n");
-        assert_eq!(written(policy, Form::Explicit), kept);
+        assert_eq!(written(policy, StoredForm::Explicit), kept);
     }
 
     #[test]
     fn an_aggregated_role_loses_its_empty_rules_and_a_plain_one_keeps_them() {
         let role = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  name: a\nrules: []\n";
-        assert_eq!(written(role, Form::Stored), role);
+        assert_eq!(written(role, StoredForm::Stored), role);
         let aggregated = format!("aggregationRule:\n  clusterRoleSelectors:\n  - matchLabels:\n      a: b\n{role}");
-        for form in [Form::Stored, Form::Explicit] {
+        for form in [StoredForm::Stored, StoredForm::Explicit] {
             assert!(!written(&aggregated, form).contains("rules"), "{form:?}");
         }
     }
@@ -229,7 +229,7 @@ mod tests {
             "apiVersion: v1\nkind: ResourceQuota\nspec:\n  hard:\n    cpu: 0.5\n    memory: 1024Mi\n    pods: 10\n";
         let stored =
             "apiVersion: v1\nkind: ResourceQuota\nspec:\n  hard:\n    cpu: 500m\n    memory: 1Gi\n    pods: \"10\"\n";
-        assert_eq!(written(quota, Form::Stored), stored);
+        assert_eq!(written(quota, StoredForm::Stored), stored);
     }
 
     #[test]
@@ -240,10 +240,10 @@ mod tests {
             "apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nroleRef: 3\nsubjects: 4\n",
             "apiVersion: policy/v1beta1\nkind: PodSecurityPolicy\nspec:\n- 1\n",
         ] {
-            assert!(!written(text, Form::Stored).contains("default: {}"));
+            assert!(!written(text, StoredForm::Stored).contains("default: {}"));
             let kept = text.lines().filter(|line| line.ends_with(": 3") || line.ends_with("- 1"));
             for line in kept {
-                assert!(written(text, Form::Stored).lines().any(|found| found == line), "{text}");
+                assert!(written(text, StoredForm::Stored).lines().any(|found| found == line), "{text}");
             }
         }
     }
@@ -252,6 +252,6 @@ mod tests {
     fn an_unknown_kind_is_only_sorted() {
         let widget = "kind: Widget\nz: null\na:\n  c: false\n  b: []\napiVersion: example.com/v1\n";
         let sorted = "apiVersion: example.com/v1\nkind: Widget\na:\n  b: []\n  c: false\nz: null\n";
-        assert_eq!(written(widget, Form::Stored), sorted);
+        assert_eq!(written(widget, StoredForm::Stored), sorted);
     }
 }

@@ -7,8 +7,8 @@
 use crate::codes;
 use serde_json::{Value, json};
 
-use super::cluster::Named;
-use super::version::Version;
+use super::cluster::NamespacedName;
+use super::version::ServerVersion;
 use bailiwick_access::world::account_user;
 use bailiwick_cel as cel;
 use bailiwick_kubernetes::rbac::{GROUP, PolicyRule};
@@ -35,25 +35,25 @@ const WITHOUT_NODE: [&str; 9] =
 
 /// An agent of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Agent {
+pub struct NodeAgent {
     /// Name of its objects.
     pub name: String,
     /// The service account.
-    pub account: Named,
+    pub account: NamespacedName,
     /// Reads of all objects.
     pub reads: Vec<PolicyRule>,
     /// Writes to objects of its own node.
-    pub own_node: Vec<OwnNode>,
+    pub own_node: Vec<OwnNodeWrites>,
 }
 
 /// The permitted writes to objects of the agent's own node.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OwnNode {
+pub struct OwnNodeWrites {
     /// The API group.
     pub group: String,
     /// The resources, with their subresource after a slash.
     pub resources: Vec<String>,
-    /// Verbs of writes.
+    /// Such as `update`.
     pub verbs: Vec<String>,
     /// The field of the object with the name of its node, such as `metadata.name` or `spec.nodeName`.
     pub node: String,
@@ -63,7 +63,7 @@ pub struct OwnNode {
 
 /// Why an agent cannot be held to its node.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Refusal {
+pub enum AgentScopeError {
     /// The version has no such policies, or no node in its tokens.
     NeedsNewerKubernetes,
     /// Admission is not asked about reads.
@@ -78,29 +78,31 @@ pub enum Refusal {
     NotAField(String),
 }
 
-impl Refusal {
+impl AgentScopeError {
     /// Returns the code of its diagnostic.
     pub fn code(&self) -> Code {
         match self {
-            Refusal::NeedsNewerKubernetes => codes::AGENT_NEEDS_NEWER_KUBERNETES,
-            Refusal::Read(_) => codes::AGENT_READS_CANNOT_BE_SCOPED,
-            Refusal::Wildcard(_) => codes::AGENT_WILDCARD,
-            Refusal::NotExpressible(_) => codes::AGENT_NOT_EXPRESSIBLE,
-            Refusal::WriteAmongReads(_) | Refusal::NotAField(_) => bailiwick_yaml::diag::codes::INVALID_VALUE,
+            AgentScopeError::NeedsNewerKubernetes => codes::AGENT_NEEDS_NEWER_KUBERNETES,
+            AgentScopeError::Read(_) => codes::AGENT_READS_CANNOT_BE_SCOPED,
+            AgentScopeError::Wildcard(_) => codes::AGENT_WILDCARD,
+            AgentScopeError::NotExpressible(_) => codes::AGENT_NOT_EXPRESSIBLE,
+            AgentScopeError::WriteAmongReads(_) | AgentScopeError::NotAField(_) => {
+                bailiwick_yaml::diag::codes::INVALID_VALUE
+            }
         }
     }
 }
 
-impl OwnNode {
+impl OwnNodeWrites {
     /// Returns the reason against a limit to the node.
-    pub fn refusal(&self) -> Option<Refusal> {
+    pub fn refusal(&self) -> Option<AgentScopeError> {
         let wild = std::iter::once(&self.group).chain(&self.resources).find(|text| text.contains('*'));
         if let Some(wild) = wild {
-            return Some(Refusal::Wildcard(wild.clone()));
+            return Some(AgentScopeError::Wildcard(wild.clone()));
         }
         let is_read = |verb: &&String| matches!(verb.as_str(), "get" | "list" | "watch" | "*");
         if let Some(verb) = self.verbs.iter().find(is_read) {
-            return Some(Refusal::Read(verb.clone()));
+            return Some(AgentScopeError::Read(verb.clone()));
         }
         let says_nothing = |resource: &&String| {
             let subresource = resource.split_once('/').map(|(_, subresource)| subresource);
@@ -108,13 +110,13 @@ impl OwnNode {
                 || subresource.is_some_and(|subresource| WITHOUT_NODE.contains(&subresource))
         };
         if let Some(resource) = self.resources.iter().find(says_nothing) {
-            return Some(Refusal::NotExpressible(resource.clone()));
+            return Some(AgentScopeError::NotExpressible(resource.clone()));
         }
         if UNSEEN_GROUPS.contains(&self.group.as_str()) {
-            return Some(Refusal::NotExpressible(self.group.clone()));
+            return Some(AgentScopeError::NotExpressible(self.group.clone()));
         }
         if let Some(verb) = self.verbs.iter().find(|verb| operation(verb).is_none()) {
-            return Some(Refusal::NotExpressible(verb.clone()));
+            return Some(AgentScopeError::NotExpressible(verb.clone()));
         }
         let is_name = |part: &str| {
             let mut letters = part.chars();
@@ -122,7 +124,8 @@ impl OwnNode {
                 && letters.all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
                 && !cel::RESERVED.contains(&part)
         };
-        (!self.node.split('.').all(is_name) || !self.node.contains('.')).then(|| Refusal::NotAField(self.node.clone()))
+        (!self.node.split('.').all(is_name) || !self.node.contains('.'))
+            .then(|| AgentScopeError::NotAField(self.node.clone()))
     }
 
     /// Whether the agent can give its Node any labels and taints: without a limit on labels, or by creating the Node
@@ -165,7 +168,7 @@ pub fn operation(verb: &str) -> Option<&'static str> {
 
 /// Returns the reason against a rule as a read: a verb for writing, a wildcard, or a subresource with a connection,
 /// with more effect than a read (`pods/exec` is opened by GET too).
-pub fn refusal_of_read(rule: &PolicyRule) -> Option<Refusal> {
+pub fn refusal_of_read(rule: &PolicyRule) -> Option<AgentScopeError> {
     const CONNECTED: [&str; 4] = ["attach", "exec", "portforward", "proxy"];
     let is_read = |verb: &&String| matches!(verb.as_str(), "get" | "list" | "watch");
     let connects = |resource: &&String| {
@@ -174,23 +177,24 @@ pub fn refusal_of_read(rule: &PolicyRule) -> Option<Refusal> {
     };
     let wild = rule.api_groups.iter().chain(&rule.resources).find(|text| text.contains('*'));
     let write = rule.verbs.iter().find(|verb| !is_read(verb)).or_else(|| rule.resources.iter().find(connects));
-    wild.map(|text| Refusal::Wildcard(text.clone())).or(write.map(|text| Refusal::WriteAmongReads(text.clone())))
+    wild.map(|text| AgentScopeError::Wildcard(text.clone()))
+        .or(write.map(|text| AgentScopeError::WriteAmongReads(text.clone())))
 }
 
-impl Agent {
+impl NodeAgent {
     /// Returns the name of its objects.
     pub fn object_name(&self) -> String {
         format!("node-access-{}", self.name)
     }
 
     /// Whether a version can hold it to its node.
-    pub fn is_expressible(version: &Version) -> bool {
+    pub fn is_expressible(version: &ServerVersion) -> bool {
         version.since(FIRST_MINOR)
     }
 
     /// Returns the rules: the reads, and the writes permitted by the policy.
     pub fn rules(&self) -> Vec<PolicyRule> {
-        self.reads.iter().cloned().chain(self.own_node.iter().map(OwnNode::rule)).collect()
+        self.reads.iter().cloned().chain(self.own_node.iter().map(OwnNodeWrites::rule)).collect()
     }
 
     /// Returns the service account as a manifest.
@@ -232,10 +236,10 @@ impl Agent {
     }
 
     /// Returns the policies: one for each field with the node, and for each limit on labels.
-    pub fn policies(&self) -> Vec<Policy> {
-        let mut groups: Vec<Vec<&OwnNode>> = Vec::new();
+    pub fn policies(&self) -> Vec<AgentPolicy> {
+        let mut groups: Vec<Vec<&OwnNodeWrites>> = Vec::new();
         for own in &self.own_node {
-            let same = |group: &&mut Vec<&OwnNode>| {
+            let same = |group: &&mut Vec<&OwnNodeWrites>| {
                 group.first().is_some_and(|first| first.node == own.node && first.labels == own.labels)
             };
             match groups.iter_mut().find(same) {
@@ -246,12 +250,12 @@ impl Agent {
         let is_alone = groups.len() == 1;
         let policies = groups.iter().enumerate().map(|(index, group)| {
             let name = if is_alone { self.object_name() } else { format!("{}-{}", self.object_name(), index + 1) };
-            Policy { name, spec: self.spec(group) }
+            AgentPolicy { name, spec: self.spec(group) }
         });
         policies.collect()
     }
 
-    fn spec(&self, group: &[&OwnNode]) -> Value {
+    fn spec(&self, group: &[&OwnNodeWrites]) -> Value {
         let (namespace, account) = &self.account;
         let user = account_user(namespace, account);
         let rules = group.iter().map(|own| {
@@ -309,9 +313,9 @@ impl Agent {
     }
 }
 
-/// A policy of an agent.
+/// A ValidatingAdmissionPolicy that limits an agent to its node.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Policy {
+pub struct AgentPolicy {
     /// Name of the object.
     pub name: String,
     /// Contents of `spec`.

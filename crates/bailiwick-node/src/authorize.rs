@@ -2,10 +2,10 @@
 //! (`plugin/pkg/auth/authorizer/node/node_authorizer.go`): it allows or has no opinion, and then another authorizer
 //! may still allow.
 
-use super::graph::{Graph, Object, ObjectKind};
+use super::graph::{Graph, GraphObject, ObjectKind};
 use super::identity::NodeIdentity;
 use super::system_node;
-use super::version::{Gate, Version};
+use super::version::{FeatureGate, ServerVersion};
 use bailiwick_access::{Identity, Request, ResourceRequest};
 use bailiwick_kubernetes::rbac::PolicyRule;
 use std::error::Error;
@@ -16,18 +16,18 @@ pub const LEASES: &str = "kube-node-lease";
 
 /// The decision of the authorizer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Decision {
+pub enum NodeAuthorization {
     /// It allows, and why.
-    Allow(Reason),
+    Allow(NodeReason),
     /// No opinion, with the reason; the reason may be empty.
     NoOpinion(String),
 }
 
 /// Why a node may do something.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reason {
+pub enum NodeReason {
     /// A way leads from the object to the node.
-    Way(Vec<Object>),
+    Way(Vec<GraphObject>),
     /// A rule of `system:node` for all nodes.
     Rule(PolicyRule),
     /// The request is about the node itself, or limited to its own objects.
@@ -36,10 +36,10 @@ pub enum Reason {
     LeftToAdmission,
 }
 
-impl Decision {
+impl NodeAuthorization {
     /// Whether it allows.
     pub fn is_allowed(&self) -> bool {
-        matches!(self, Decision::Allow(_))
+        matches!(self, NodeAuthorization::Allow(_))
     }
 }
 
@@ -147,21 +147,21 @@ fn unescape(value: &str) -> Result<String, FieldSelectorError> {
 /// The authorizer of a cluster.
 #[derive(Debug)]
 pub struct Authorizer<'c> {
-    version: &'c Version,
+    version: &'c ServerVersion,
     graph: &'c Graph,
     rules: Vec<PolicyRule>,
 }
 
 impl<'c> Authorizer<'c> {
     /// Returns the authorizer of a version, with the graph of the cluster.
-    pub fn new(version: &'c Version, graph: &'c Graph) -> Self {
+    pub fn new(version: &'c ServerVersion, graph: &'c Graph) -> Self {
         Self { version, graph, rules: system_node::rules(version) }
     }
 
     /// Decides about a request.
-    pub fn decide(&self, who: &Identity, request: &Request, selector: &[FieldRequirement]) -> Decision {
+    pub fn decide(&self, who: &Identity, request: &Request, selector: &[FieldRequirement]) -> NodeAuthorization {
         let node = match NodeIdentity::of(who) {
-            NodeIdentity::None => return Decision::NoOpinion(String::new()),
+            NodeIdentity::None => return NodeAuthorization::NoOpinion(String::new()),
             NodeIdentity::Unnamed => return no(format!("unknown node: the user `{}` names none", who.user)),
             NodeIdentity::Node(node) => node,
         };
@@ -187,24 +187,27 @@ impl<'c> Authorizer<'c> {
     }
 
     fn selects_by_node(&self) -> bool {
-        self.version.is_on(Gate::AuthorizeNodeWithSelectors)
+        self.version.is_on(FeatureGate::AuthorizeNodeWithSelectors)
     }
 
     /// Decides by the rules common to all nodes.
-    fn by_rules(&self, request: &Request) -> Decision {
-        let Request::Resource(request) = request else { return Decision::NoOpinion(String::new()) };
+    fn by_rules(&self, request: &Request) -> NodeAuthorization {
+        let Request::Resource(request) = request else { return NodeAuthorization::NoOpinion(String::new()) };
         let has = |list: &[String], wanted: &str| list.iter().any(|entry| entry == wanted);
         let rule = self.rules.iter().find(|rule| {
             has(&rule.verbs, &request.verb)
                 && has(&rule.api_groups, &request.group)
                 && has(&rule.resources, &request.full_resource())
         });
-        rule.map_or_else(|| Decision::NoOpinion(String::new()), |rule| Decision::Allow(Reason::Rule(rule.clone())))
+        rule.map_or_else(
+            || NodeAuthorization::NoOpinion(String::new()),
+            |rule| NodeAuthorization::Allow(NodeReason::Rule(rule.clone())),
+        )
     }
 }
 
-fn no(why: impl Into<String>) -> Decision {
-    Decision::NoOpinion(why.into())
+fn no(why: impl Into<String>) -> NodeAuthorization {
+    NodeAuthorization::NoOpinion(why.into())
 }
 
 /// A request of a node.
@@ -220,7 +223,7 @@ impl Asked<'_> {
         &self.request.verb
     }
 
-    fn is_on(&self, gate: Gate) -> bool {
+    fn is_on(&self, gate: FeatureGate) -> bool {
         self.authorizer.version.is_on(gate)
     }
 
@@ -232,19 +235,19 @@ impl Asked<'_> {
     }
 
     /// Decides by a path from the object to the node.
-    fn by_way(&self, kind: ObjectKind) -> Decision {
+    fn by_way(&self, kind: ObjectKind) -> NodeAuthorization {
         if self.request.name.is_empty() {
             return no("No Object name found in the request, and only named objects can belong to a node");
         }
-        let object = Object::new(kind, &self.request.namespace, &self.request.name);
+        let object = GraphObject::new(kind, &self.request.namespace, &self.request.name);
         match self.authorizer.graph.way(&object, self.node) {
-            Some(way) => Decision::Allow(Reason::Way(way.into_iter().cloned().collect())),
+            Some(way) => NodeAuthorization::Allow(NodeReason::Way(way.into_iter().cloned().collect())),
             None => no(format!("no relationship found between the node `{}` and {object}", self.node)),
         }
     }
 
     /// Decides about an object readable with `get` alone.
-    fn single(&self, kind: ObjectKind) -> Decision {
+    fn single(&self, kind: ObjectKind) -> NodeAuthorization {
         if self.verb() != "get" {
             return no("a node can only get individual resources of this type");
         }
@@ -255,7 +258,7 @@ impl Asked<'_> {
     }
 
     /// Decides about an object readable one by one; since 1.11 also by a list or a watch of one name.
-    fn readable(&self, kind: ObjectKind) -> Decision {
+    fn readable(&self, kind: ObjectKind) -> NodeAuthorization {
         if !self.authorizer.version.since(11) {
             return self.single(kind);
         }
@@ -271,8 +274,8 @@ impl Asked<'_> {
         self.by_way(kind)
     }
 
-    fn claim(&self) -> Decision {
-        let writes_status = self.request.subresource == "status" && self.is_on(Gate::ExpandPersistentVolumes);
+    fn claim(&self) -> NodeAuthorization {
+        let writes_status = self.request.subresource == "status" && self.is_on(FeatureGate::ExpandPersistentVolumes);
         match (writes_status, self.verb()) {
             (false, _) => self.single(ObjectKind::PersistentVolumeClaim),
             (true, "update" | "patch") => self.by_way(ObjectKind::PersistentVolumeClaim),
@@ -280,23 +283,23 @@ impl Asked<'_> {
         }
     }
 
-    fn attachment(&self) -> Decision {
-        if self.is_on(Gate::CSIPersistentVolume) {
+    fn attachment(&self) -> NodeAuthorization {
+        if self.is_on(FeatureGate::CSIPersistentVolume) {
             self.single(ObjectKind::VolumeAttachment)
         } else {
             no("the feature gate CSIPersistentVolume is off")
         }
     }
 
-    fn account(&self) -> Decision {
-        let gates = [Gate::KubeletServiceAccountTokenForCredentialProviders, Gate::PodCertificateRequest];
+    fn account(&self) -> NodeAuthorization {
+        let gates = [FeatureGate::KubeletServiceAccountTokenForCredentialProviders, FeatureGate::PodCertificateRequest];
         if self.authorizer.version.since(33) && self.verb() == "get" && self.request.subresource.is_empty() {
             if !gates.iter().any(|gate| self.is_on(*gate)) {
                 return no("a node is not allowed to get service accounts");
             }
             return self.readable(ObjectKind::ServiceAccount);
         }
-        if !self.is_on(Gate::TokenRequest) {
+        if !self.is_on(FeatureGate::TokenRequest) {
             return no("the feature gate TokenRequest is off");
         }
         if self.verb() != "create" || self.request.name.is_empty() {
@@ -310,17 +313,19 @@ impl Asked<'_> {
 
     /// Decides about the verbs of a node on an object of its own name. An object has no name at its creation:
     /// NodeRestriction checks it.
-    fn by_own_name(&self, what: &str) -> Decision {
+    fn by_own_name(&self, what: &str) -> NodeAuthorization {
         match self.verb() {
-            "create" => Decision::Allow(Reason::LeftToAdmission),
-            "get" | "update" | "patch" | "delete" if self.request.name == self.node => Decision::Allow(Reason::Own),
+            "create" => NodeAuthorization::Allow(NodeReason::LeftToAdmission),
+            "get" | "update" | "patch" | "delete" if self.request.name == self.node => {
+                NodeAuthorization::Allow(NodeReason::Own)
+            }
             "get" | "update" | "patch" | "delete" => no(format!("a node can only access the {what} with its own name")),
             _ => no(format!("a node can only get, create, update, patch or delete a {what}")),
         }
     }
 
-    fn lease(&self) -> Decision {
-        if !self.is_on(Gate::NodeLease) {
+    fn lease(&self) -> NodeAuthorization {
+        if !self.is_on(FeatureGate::NodeLease) {
             return no("the feature gate NodeLease is off");
         }
         let verbs = ["get", "create", "update", "patch", "delete"];
@@ -330,16 +335,16 @@ impl Asked<'_> {
         self.by_own_name("lease")
     }
 
-    fn csi_node(&self) -> Decision {
-        if !self.is_on(Gate::CSINodeInfo)
-            || !self.authorizer.version.since(16) && !self.is_on(Gate::KubeletPluginsWatcher)
+    fn csi_node(&self) -> NodeAuthorization {
+        if !self.is_on(FeatureGate::CSINodeInfo)
+            || !self.authorizer.version.since(16) && !self.is_on(FeatureGate::KubeletPluginsWatcher)
         {
             return no("the feature gate CSINodeInfo is off");
         }
         match self.request.subresource.as_str() {
             "" => self.by_own_name("CSINode"),
             // `authorizeCSINode` of plugin/pkg/auth/authorizer/node/node_authorizer.go, 1.37.
-            "status" if self.authorizer.version.since(37) && !self.is_on(Gate::CSIVolumeHealth) => {
+            "status" if self.authorizer.version.since(37) && !self.is_on(FeatureGate::CSIVolumeHealth) => {
                 no("the feature gate CSIVolumeHealth is off")
             }
             "status" if self.authorizer.version.since(37) => match self.verb() {
@@ -350,19 +355,19 @@ impl Asked<'_> {
         }
     }
 
-    fn slice(&self) -> Decision {
+    fn slice(&self) -> NodeAuthorization {
         if !self.request.subresource.is_empty() {
             return no("a ResourceSlice has no subresources");
         }
         match self.verb() {
-            "create" => Decision::Allow(Reason::LeftToAdmission),
+            "create" => NodeAuthorization::Allow(NodeReason::LeftToAdmission),
             "get" | "update" | "patch" | "delete" => self.by_way(ObjectKind::ResourceSlice),
             "deletecollection" if !self.authorizer.version.since(31) => {
                 no("a node can only get, list, watch, create, update, patch or delete a ResourceSlice")
             }
             "list" | "watch" | "deletecollection" => {
                 if !self.authorizer.selects_by_node() || self.is_limited_to_node() {
-                    Decision::Allow(Reason::Own)
+                    NodeAuthorization::Allow(NodeReason::Own)
                 } else {
                     no("a node can only list, watch or delete many ResourceSlices with a nodeName field selector")
                 }
@@ -371,45 +376,47 @@ impl Asked<'_> {
         }
     }
 
-    fn own_node(&self) -> Decision {
+    fn own_node(&self) -> NodeAuthorization {
         match (self.request.subresource.as_str(), self.verb()) {
             ("", "create" | "update" | "patch") | ("status", "update" | "patch") => {
-                Decision::Allow(Reason::LeftToAdmission)
+                NodeAuthorization::Allow(NodeReason::LeftToAdmission)
             }
-            ("", "get" | "list" | "watch") if self.request.name == self.node => Decision::Allow(Reason::Own),
+            ("", "get" | "list" | "watch") if self.request.name == self.node => {
+                NodeAuthorization::Allow(NodeReason::Own)
+            }
             ("", "get" | "list" | "watch") if self.request.name.is_empty() => {
                 no(format!("the node `{}` cannot read all nodes, only its own Node", self.node))
             }
             ("", "get" | "list" | "watch") => no(format!("the node `{}` can only read its own Node", self.node)),
-            _ => Decision::NoOpinion(String::new()),
+            _ => NodeAuthorization::NoOpinion(String::new()),
         }
     }
 
-    fn pod(&self) -> Decision {
+    fn pod(&self) -> NodeAuthorization {
         match (self.request.subresource.as_str(), self.verb()) {
-            ("", "get") => self.single(ObjectKind::Pod),
-            ("", "list" | "watch") if self.is_limited_to_node() => Decision::Allow(Reason::Own),
-            ("", "list" | "watch") if !self.request.name.is_empty() => self.by_way(ObjectKind::Pod),
+            ("", "get") => self.single(ObjectKind::ClusterPod),
+            ("", "list" | "watch") if self.is_limited_to_node() => NodeAuthorization::Allow(NodeReason::Own),
+            ("", "list" | "watch") if !self.request.name.is_empty() => self.by_way(ObjectKind::ClusterPod),
             ("", "list" | "watch") => no("a node can only list or watch pods with a spec.nodeName field selector"),
             ("", "create" | "delete") | ("status", "update" | "patch") | ("eviction", "create") => {
-                Decision::Allow(Reason::LeftToAdmission)
+                NodeAuthorization::Allow(NodeReason::LeftToAdmission)
             }
-            _ => Decision::NoOpinion(String::new()),
+            _ => NodeAuthorization::NoOpinion(String::new()),
         }
     }
 
-    fn certificate_request(&self) -> Decision {
-        if !self.is_on(Gate::PodCertificateRequest) || !self.authorizer.selects_by_node() {
+    fn certificate_request(&self) -> NodeAuthorization {
+        if !self.is_on(FeatureGate::PodCertificateRequest) || !self.authorizer.selects_by_node() {
             // Only 1.34 continued with the rules, present with the gate on.
-            return Decision::NoOpinion(String::new());
+            return NodeAuthorization::NoOpinion(String::new());
         }
         if !self.request.subresource.is_empty() {
             return no("a node has no business with a subresource of a PodCertificateRequest");
         }
         match self.verb() {
-            "create" => Decision::Allow(Reason::LeftToAdmission),
+            "create" => NodeAuthorization::Allow(NodeReason::LeftToAdmission),
             "get" => self.by_way(ObjectKind::PodCertificateRequest),
-            "list" | "watch" if self.is_limited_to_node() => Decision::Allow(Reason::Own),
+            "list" | "watch" if self.is_limited_to_node() => NodeAuthorization::Allow(NodeReason::Own),
             "list" | "watch" => {
                 no("a node can only list or watch PodCertificateRequests with a nodeName field selector")
             }

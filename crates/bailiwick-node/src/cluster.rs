@@ -5,40 +5,40 @@ use bailiwick_kubernetes::absent;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::placement::Constraints;
-use super::pod::{Pod, items};
-use super::version::{Gate, Version};
+use super::pod::{ClusterPod, items};
+use super::version::{FeatureGate, ServerVersion};
 use super::volume::{driver_of, field, secrets_of_persistent, text};
-use super::workload::Workload;
+use super::workload::ClusterWorkload;
 use bailiwick_yaml::NodeRef;
 
 /// A namespace and a name.
-pub type Named = (String, String);
+pub type NamespacedName = (String, String);
 
 /// The known objects of a cluster.
 #[derive(Debug)]
 pub struct Cluster {
     /// The version of its API server.
-    pub version: Version,
+    pub version: ServerVersion,
     /// Whether it is OpenShift, with a NodeRestriction open to registration with a role.
     pub is_openshift: bool,
     /// Its nodes by name.
     pub nodes: BTreeMap<String, Node>,
     /// Pods by namespace and name.
-    pub pods: BTreeMap<Named, Pod>,
+    pub pods: BTreeMap<NamespacedName, ClusterPod>,
     /// Workloads with pods on nodes unknown yet, by kind and name.
-    pub workloads: BTreeMap<(&'static str, Named), Workload>,
+    pub workloads: BTreeMap<(&'static str, NamespacedName), ClusterWorkload>,
     /// Its PersistentVolumeClaims, with the volume of each; empty for none.
-    pub claims: BTreeMap<Named, String>,
+    pub claims: BTreeMap<NamespacedName, String>,
     /// Its PersistentVolumes.
-    pub volumes: BTreeMap<String, Volume>,
+    pub volumes: BTreeMap<String, PersistentVolume>,
     /// The node of each VolumeAttachment.
     pub attachments: BTreeMap<String, String>,
     /// The node of each ResourceSlice with one.
     pub slices: BTreeMap<String, String>,
     /// The node of each PodCertificateRequest.
-    pub certificate_requests: BTreeMap<Named, String>,
+    pub certificate_requests: BTreeMap<NamespacedName, String>,
     /// Its ServiceAccounts.
-    pub accounts: BTreeMap<Named, Account>,
+    pub accounts: BTreeMap<NamespacedName, ServiceAccount>,
     /// The additions of each RuntimeClass to its pods.
     pub runtime_classes: BTreeMap<String, Constraints>,
     /// The audiences of tokens requested by each CSIDriver.
@@ -55,12 +55,12 @@ pub struct Node {
     /// Taints in the object.
     pub taints: Vec<Taint>,
     /// The ConfigMap with its configuration, in minors with this field.
-    pub config_map: Option<Named>,
+    pub config_map: Option<NamespacedName>,
 }
 
-/// A ServiceAccount.
+/// The data of a service account that matter to its pods.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Account {
+pub struct ServiceAccount {
     /// Its UID; empty if the object has none.
     pub uid: String,
     /// Secrets added to every pod of the account at its creation, unless the pod names some itself.
@@ -78,20 +78,20 @@ pub struct Taint {
     pub effect: String,
 }
 
-/// A PersistentVolume.
+/// A volume of the cluster with its claim and its Secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Volume {
+pub struct PersistentVolume {
     /// The claim it is bound to.
-    pub claim: Option<Named>,
+    pub claim: Option<NamespacedName>,
     /// The Secrets it lets a kubelet read.
-    pub secrets: Vec<Named>,
+    pub secrets: Vec<NamespacedName>,
     /// Its CSI driver, or the reason for an unknown driver.
     pub driver: Result<Option<String>, DriverError>,
 }
 
 impl Cluster {
     /// Returns a cluster without objects.
-    pub fn new(version: Version) -> Self {
+    pub fn new(version: ServerVersion) -> Self {
         Self {
             version,
             is_openshift: false,
@@ -125,10 +125,10 @@ impl Cluster {
                 self.nodes.insert(name, Node::read(object));
             }
             ("", "Pod") => {
-                let pod = Pod::read(object, &self.version);
+                let pod = ClusterPod::read(object, &self.version);
                 let id = named(name);
-                self.pods.insert(id.clone(), Pod { namespace: id.0.clone(), ..pod });
-                match Workload::read(group, kind, object, &self.version) {
+                self.pods.insert(id.clone(), ClusterPod { namespace: id.0.clone(), ..pod });
+                match ClusterWorkload::read(group, kind, object, &self.version) {
                     Some(pending) => self.add_workload(pending),
                     // It was bound to a node since.
                     None => _ = self.workloads.remove(&("Pod", id)),
@@ -138,10 +138,10 @@ impl Cluster {
                 self.claims.insert(named(name), own(&["spec", "volumeName"]));
             }
             ("", "PersistentVolume") => {
-                self.volumes.insert(name, Volume::read(object, &self.version));
+                self.volumes.insert(name, PersistentVolume::read(object, &self.version));
             }
             ("", "ServiceAccount") => {
-                self.accounts.insert(named(name), Account::read(object));
+                self.accounts.insert(named(name), ServiceAccount::read(object));
             }
             ("storage.k8s.io", "VolumeAttachment") => {
                 self.attachments.insert(name, own(&["spec", "nodeName"]));
@@ -165,7 +165,7 @@ impl Cluster {
                 self.certificate_requests.insert(named(name), own(&["spec", "nodeName"]));
             }
             ("" | "apps" | "batch" | "apps.openshift.io", _) => {
-                if let Some(workload) = Workload::read(group, kind, object, &self.version) {
+                if let Some(workload) = ClusterWorkload::read(group, kind, object, &self.version) {
                     self.add_workload(workload);
                 }
             }
@@ -183,10 +183,10 @@ impl Cluster {
 
     /// Whether the API server tracks the ConfigMaps with the configuration of nodes.
     pub(super) fn follows_node_configuration(&self) -> bool {
-        !self.version.since(26) && self.version.is_on(Gate::DynamicKubeletConfig)
+        !self.version.since(26) && self.version.is_on(FeatureGate::DynamicKubeletConfig)
     }
 
-    fn add_workload(&mut self, workload: Workload) {
+    fn add_workload(&mut self, workload: ClusterWorkload) {
         self.workloads.insert((workload.kind, workload.id.clone()), workload);
     }
 }
@@ -214,7 +214,7 @@ impl Node {
     }
 }
 
-impl Account {
+impl ServiceAccount {
     fn read(object: NodeRef<'_>) -> Self {
         let pull = items(object, "imagePullSecrets").filter_map(|secret| text(secret, &["name"]));
         Self {
@@ -232,8 +232,8 @@ impl Taint {
     }
 }
 
-impl Volume {
-    fn read(object: NodeRef<'_>, version: &Version) -> Self {
+impl PersistentVolume {
+    fn read(object: NodeRef<'_>, version: &ServerVersion) -> Self {
         let Some(spec) = field(object, "spec") else {
             return Self { claim: None, secrets: Vec::new(), driver: Ok(None) };
         };
@@ -255,13 +255,13 @@ mod tests {
 
     #[test]
     fn of_two_pods_with_one_name_the_last_counts() {
-        let mut cluster = Cluster::new(Version::new(30).expect("a version"));
+        let mut cluster = Cluster::new(ServerVersion::new(30).expect("a version"));
         let mut add = |name: &str, spec: &str| {
             let text =
                 format!("apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}, namespace: team}}\nspec: {spec}\n");
             let tree = yaml::read(&text, FileId::default(), &mut Sink::new());
             cluster.add(tree.document(0).expect("a document"));
-            cluster.workloads.values().map(Workload::to_string).collect::<Vec<_>>()
+            cluster.workloads.values().map(ClusterWorkload::to_string).collect::<Vec<_>>()
         };
         add("a", "{}");
         assert_eq!(add("b", "{}"), ["Pod team/a", "Pod team/b"]);
@@ -269,7 +269,7 @@ mod tests {
         assert_eq!(add("b", "{serviceAccountName: app}"), ["Pod team/b"]);
         assert_eq!(add("a", "{}"), ["Pod team/a", "Pod team/b"]);
         assert_eq!(add("b", "{nodeName: node}"), ["Pod team/a"]);
-        let accounts: Vec<&str> = cluster.workloads.values().map(Workload::account).collect();
+        let accounts: Vec<&str> = cluster.workloads.values().map(ClusterWorkload::account).collect();
         assert_eq!(accounts, ["default"]);
     }
 }

@@ -9,9 +9,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::cluster::Cluster;
-use super::pod::Pod;
-use super::reach::Reach;
-use super::version::Gate;
+use super::pod::ClusterPod;
+use super::reach::Reachable;
+use super::version::FeatureGate;
 
 /// The kinds of objects in the graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, schemars::JsonSchema)]
@@ -20,7 +20,7 @@ pub enum ObjectKind {
     ConfigMap,
     PersistentVolume,
     PersistentVolumeClaim,
-    Pod,
+    ClusterPod,
     PodCertificateRequest,
     ResourceClaim,
     ResourceSlice,
@@ -37,7 +37,7 @@ impl ObjectKind {
             ObjectKind::ConfigMap => "ConfigMap",
             ObjectKind::PersistentVolume => "PersistentVolume",
             ObjectKind::PersistentVolumeClaim => "PersistentVolumeClaim",
-            ObjectKind::Pod => "Pod",
+            ObjectKind::ClusterPod => "Pod",
             ObjectKind::PodCertificateRequest => "PodCertificateRequest",
             ObjectKind::ResourceClaim => "ResourceClaim",
             ObjectKind::ResourceSlice => "ResourceSlice",
@@ -49,9 +49,9 @@ impl ObjectKind {
     }
 }
 
-/// An object of the graph.
+/// A vertex: an object that a node may reach.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Object {
+pub struct GraphObject {
     /// Resource of the vertex.
     pub kind: ObjectKind,
     /// Its namespace; empty for a cluster-scoped object.
@@ -60,14 +60,14 @@ pub struct Object {
     pub name: String,
 }
 
-impl Object {
+impl GraphObject {
     /// Names an object by kind, namespace and name.
     pub fn new(kind: ObjectKind, namespace: &str, name: &str) -> Self {
         Self { kind, namespace: namespace.to_owned(), name: name.to_owned() }
     }
 }
 
-impl std::fmt::Display for Object {
+impl std::fmt::Display for GraphObject {
     /// Prints `Secret a/web` or `Node n1`.
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if self.namespace.is_empty() {
@@ -83,8 +83,8 @@ type Vertex = usize;
 /// The graph of a cluster.
 #[derive(Debug, Default)]
 pub struct Graph {
-    objects: Vec<Object>,
-    vertices: HashMap<Object, Vertex>,
+    objects: Vec<GraphObject>,
+    vertices: HashMap<GraphObject, Vertex>,
     /// Targets of the edges of each vertex.
     onward: Vec<Vec<Vertex>>,
     /// Sources of the edges to each vertex.
@@ -98,11 +98,11 @@ impl Graph {
         cluster.pods.values().filter(|pod| !pod.node.is_empty()).for_each(|pod| graph.add_pod(pod));
         for (name, volume) in &cluster.volumes {
             let Some((namespace, claim)) = &volume.claim else { continue };
-            let volume_vertex = graph.vertex(Object::new(ObjectKind::PersistentVolume, "", name));
-            let claim = graph.vertex(Object::new(ObjectKind::PersistentVolumeClaim, namespace, claim));
+            let volume_vertex = graph.vertex(GraphObject::new(ObjectKind::PersistentVolume, "", name));
+            let claim = graph.vertex(GraphObject::new(ObjectKind::PersistentVolumeClaim, namespace, claim));
             graph.connect(volume_vertex, claim);
             for (namespace, secret) in &volume.secrets {
-                let secret = graph.vertex(Object::new(ObjectKind::Secret, namespace, secret));
+                let secret = graph.vertex(GraphObject::new(ObjectKind::Secret, namespace, secret));
                 graph.connect(secret, volume_vertex);
             }
         }
@@ -110,40 +110,38 @@ impl Graph {
         let bound = |of: &BTreeMap<String, String>| {
             of.iter().filter(|(_, node)| !node.is_empty()).map(|(name, node)| (name.clone(), node.clone())).collect()
         };
-        let mut at_nodes: Vec<(Object, String)> = Vec::new();
+        let mut at_nodes: Vec<(GraphObject, String)> = Vec::new();
         let mut add = |kind, bound: Vec<(String, String)>| {
-            at_nodes.extend(bound.into_iter().map(|(name, node)| (Object::new(kind, "", &name), node)));
+            at_nodes.extend(bound.into_iter().map(|(name, node)| (GraphObject::new(kind, "", &name), node)));
         };
         add(ObjectKind::VolumeAttachment, bound(&cluster.attachments));
         // The API server watches these two kinds only in versions with them.
-        if version.since(30) && version.is_on(Gate::DynamicResourceAllocation) {
+        if version.since(30) && version.is_on(FeatureGate::DynamicResourceAllocation) {
             add(ObjectKind::ResourceSlice, bound(&cluster.slices));
         }
-        if version.is_on(Gate::PodCertificateRequest) {
+        if version.is_on(FeatureGate::PodCertificateRequest) {
             let requests = cluster.certificate_requests.iter();
             at_nodes.extend(requests.map(|((namespace, name), node)| {
-                (Object::new(ObjectKind::PodCertificateRequest, namespace, name), node.clone())
+                (GraphObject::new(ObjectKind::PodCertificateRequest, namespace, name), node.clone())
             }));
         }
         if cluster.follows_node_configuration() {
             let sources = cluster.nodes.iter().filter_map(|(name, node)| Some((name, node.config_map.as_ref()?)));
-            at_nodes.extend(
-                sources.map(|(node, (namespace, name))| {
-                    (Object::new(ObjectKind::ConfigMap, namespace, name), node.clone())
-                }),
-            );
+            at_nodes.extend(sources.map(|(node, (namespace, name))| {
+                (GraphObject::new(ObjectKind::ConfigMap, namespace, name), node.clone())
+            }));
         }
         for (object, node) in at_nodes {
-            let (object, node) = (graph.vertex(object), graph.vertex(Object::new(ObjectKind::Node, "", &node)));
+            let (object, node) = (graph.vertex(object), graph.vertex(GraphObject::new(ObjectKind::Node, "", &node)));
             graph.connect(object, node);
         }
         graph
     }
 
     /// Returns a graph with short paths from every object in reach of a node to this node.
-    pub fn of_reach(reach: &Reach<'_>, node: &str) -> Self {
+    pub fn of_reach(reach: &Reachable<'_>, node: &str) -> Self {
         let mut graph = Self::default();
-        let goal = graph.vertex(Object::new(ObjectKind::Node, "", node));
+        let goal = graph.vertex(GraphObject::new(ObjectKind::Node, "", node));
         for object in reach.objects.keys() {
             let object = graph.vertex((*object).clone());
             graph.connect(object, goal);
@@ -151,9 +149,9 @@ impl Graph {
         graph
     }
 
-    fn add_pod(&mut self, pod: &Pod) {
-        let vertex = self.vertex(Object::new(ObjectKind::Pod, &pod.namespace, &pod.name));
-        let node = self.vertex(Object::new(ObjectKind::Node, "", &pod.node));
+    fn add_pod(&mut self, pod: &ClusterPod) {
+        let vertex = self.vertex(GraphObject::new(ObjectKind::ClusterPod, &pod.namespace, &pod.name));
+        let node = self.vertex(GraphObject::new(ObjectKind::Node, "", &pod.node));
         self.connect(vertex, node);
         // A node writes its mirror pods itself: they open nothing to it.
         if pod.is_mirror {
@@ -170,13 +168,13 @@ impl Graph {
         ];
         for (kind, names) in lists {
             for name in names.iter().filter(|name| !name.is_empty() || kind == ObjectKind::ResourceClaim) {
-                let object = self.vertex(Object::new(kind, &pod.namespace, name));
+                let object = self.vertex(GraphObject::new(kind, &pod.namespace, name));
                 self.connect(object, vertex);
             }
         }
     }
 
-    fn vertex(&mut self, object: Object) -> Vertex {
+    fn vertex(&mut self, object: GraphObject) -> Vertex {
         if let Some(&known) = self.vertices.get(&object) {
             return known;
         }
@@ -198,9 +196,9 @@ impl Graph {
     }
 
     /// Returns the path from an object to a node, both ends included; none without a path.
-    pub fn way(&self, object: &Object, node: &str) -> Option<Vec<&Object>> {
+    pub fn way(&self, object: &GraphObject, node: &str) -> Option<Vec<&GraphObject>> {
         let start = *self.vertices.get(object)?;
-        let goal = *self.vertices.get(&Object::new(ObjectKind::Node, "", node))?;
+        let goal = *self.vertices.get(&GraphObject::new(ObjectKind::Node, "", node))?;
         // Each vertex with the one it was reached from; the graph has no cycles, but a pod may be reached twice.
         let mut reached: HashMap<Vertex, Vertex> = HashMap::from([(start, start)]);
         let mut waiting = vec![start];
@@ -225,9 +223,9 @@ impl Graph {
     }
 
     /// Returns every object with a path to a node, each with the next object on its path.
-    pub fn reach(&self, node: &str) -> BTreeMap<&Object, &Object> {
+    pub fn reach(&self, node: &str) -> BTreeMap<&GraphObject, &GraphObject> {
         let mut reached = BTreeMap::new();
-        let Some(&goal) = self.vertices.get(&Object::new(ObjectKind::Node, "", node)) else { return reached };
+        let Some(&goal) = self.vertices.get(&GraphObject::new(ObjectKind::Node, "", node)) else { return reached };
         let mut waiting = vec![goal];
         while let Some(vertex) = waiting.pop() {
             let Some(next) = self.objects.get(vertex) else { continue };

@@ -2,7 +2,7 @@
 //!
 //! # Tour
 //!
-//! - [`Version`] is a minor of Kubernetes with its feature gates, and [`Cluster`] the objects of a cluster with an effect
+//! - [`ServerVersion`] is a minor of Kubernetes with its feature gates, and [`Cluster`] the objects of a cluster with an effect
 //!   on nodes: nodes, pods, volumes, service accounts.
 //! - [`graph`] has the paths from objects to nodes, [`authorize`] the decision of the Node authorizer about a request, and
 //!   [`restriction`] the decision of NodeRestriction about a write. [`identity`] recognises a node.
@@ -34,4 +34,4 @@ pub mod workload;
 
 pub use cluster::Cluster;
 pub use identity::NodeIdentity;
-pub use version::{Gate, Version};
+pub use version::{FeatureGate, ServerVersion};

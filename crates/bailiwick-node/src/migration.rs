@@ -34,7 +34,7 @@ pub struct ApiServer {
 /// A binding with permissions for kubelets.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Binding {
+pub struct KubeletBinding {
     /// Name in the cluster.
     pub name: String,
     /// The bound ClusterRole. Default: the name of the binding.
@@ -55,13 +55,13 @@ pub struct Inventory {
     /// The names of the nodes.
     pub nodes: Vec<String>,
     /// The bindings of `system:node` and of other roles to kubelets.
-    pub bindings: Vec<Binding>,
+    pub bindings: Vec<KubeletBinding>,
 }
 
 /// The class of a kubelet for the Node authorizer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Class {
+pub enum KubeletClass {
     /// It is known by its node, and in the group.
     Conforming,
     /// The kubelet is outside of the group: it needs its present authorizer.
@@ -75,11 +75,11 @@ pub enum Class {
 /// A kubelet with its findings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Judged {
+pub struct JudgedKubelet {
     /// Its user name.
     pub user: String,
     /// Class by name and group.
-    pub class: Class,
+    pub class: KubeletClass,
     /// The absence of any restriction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub also: Option<&'static str>,
@@ -97,7 +97,7 @@ pub struct Judged {
 /// How far a step has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum State {
+pub enum StepState {
     /// Nothing is left to do.
     Done,
     /// It is to be done.
@@ -111,11 +111,11 @@ pub enum State {
 /// One of the four steps.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Step {
+pub struct MigrationStep {
     /// Its number in the seed.
     pub step: u32,
     /// How far it has come.
-    pub state: State,
+    pub state: StepState,
     /// The action.
     pub what: String,
     /// The actions needed before.
@@ -126,32 +126,32 @@ pub struct Step {
 /// The migration of all kubelets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Report {
+pub struct KubeletMigration {
     /// The kubelets, as they came.
-    pub kubelets: Vec<Judged>,
+    pub kubelets: Vec<JudgedKubelet>,
     /// Nodes without a kubelet named after them.
     pub nodes_without_identity: Vec<String>,
     /// The four steps.
-    pub steps: Vec<Step>,
+    pub steps: Vec<MigrationStep>,
 }
 
 impl Kubelet {
     /// Returns the class for the Node authorizer.
-    pub fn class(&self) -> Class {
+    pub fn class(&self) -> KubeletClass {
         let who = Identity { user: self.user.clone(), groups: self.groups.clone() };
         let is_member = self.groups.iter().any(|group| group == NODES);
         match NodeIdentity::of(&who) {
-            NodeIdentity::Node(_) => Class::Conforming,
-            NodeIdentity::Unnamed => Class::Unnamed,
-            NodeIdentity::None if is_member => Class::Undifferentiated,
-            NodeIdentity::None => Class::OutsideGroup,
+            NodeIdentity::Node(_) => KubeletClass::Conforming,
+            NodeIdentity::Unnamed => KubeletClass::Unnamed,
+            NodeIdentity::None if is_member => KubeletClass::Undifferentiated,
+            NodeIdentity::None => KubeletClass::OutsideGroup,
         }
     }
 
     /// Whether the kubelet depends on the binding of the group to `system:node`: no other authorizer allows it.
     pub fn depends_on_group(&self) -> bool {
         // A kubelet without a node name may write nothing under NodeRestriction, with any bindings.
-        self.class() == Class::Undifferentiated
+        self.class() == KubeletClass::Undifferentiated
     }
 
     /// Whether the name contains a node, in any form.
@@ -160,7 +160,7 @@ impl Kubelet {
         before.is_some_and(|before| !before.ends_with(|letter: char| letter.is_ascii_alphanumeric()))
     }
 
-    fn judged(&self, bindings: &[Binding]) -> Judged {
+    fn judged(&self, bindings: &[KubeletBinding]) -> JudgedKubelet {
         let class = self.class();
         let own = format!("User {}", self.user);
         let kept: Vec<&str> = bindings
@@ -168,15 +168,15 @@ impl Kubelet {
             .filter(|binding| binding.subjects.contains(&own))
             .map(|binding| binding.name.as_str())
             .collect();
-        Judged {
+        JudgedKubelet {
             user: self.user.clone(),
             class,
             also: self.groups.iter().any(|group| group == MASTERS).then_some("system:masters: unrestricted"),
-            node_authorizer: (class != Class::Conforming).then_some("no opinion"),
+            node_authorizer: (class != KubeletClass::Conforming).then_some("no opinion"),
             node_restriction: match class {
-                Class::Conforming => None,
-                Class::Unnamed => Some("every write it looks at is refused"),
-                Class::OutsideGroup | Class::Undifferentiated => Some("not applied"),
+                KubeletClass::Conforming => None,
+                KubeletClass::Unnamed => Some("every write it looks at is refused"),
+                KubeletClass::OutsideGroup | KubeletClass::Undifferentiated => Some("not applied"),
             },
             kept_by: (!kept.is_empty()).then(|| kept.join(", ")),
         }
@@ -184,18 +184,18 @@ impl Kubelet {
 }
 
 /// Whether this is a binding of the group to the permissions of `system:node`, or to all permissions, under any name.
-fn binds_group(binding: &Binding) -> bool {
+fn binds_group(binding: &KubeletBinding) -> bool {
     let role = binding.role.as_deref().unwrap_or(binding.name.as_str());
     matches!(role, super::system_node::NAME | "cluster-admin") && binding.subjects.contains(&format!("Group {NODES}"))
 }
 
 /// Returns the findings and the progress of the steps.
-pub fn report(inventory: &Inventory) -> Report {
+pub fn report(inventory: &Inventory) -> KubeletMigration {
     let settings = &inventory.api_server;
     let mode = |wanted: &str| settings.authorization_mode.iter().position(|mode| mode == wanted);
     let has_node = mode("Node").is_some_and(|node| mode("RBAC").is_none_or(|rbac| node < rbac));
     let is_set = has_node && settings.admission_plugins.iter().any(|plugin| plugin == "NodeRestriction");
-    let others = inventory.kubelets.iter().filter(|kubelet| kubelet.class() != Class::Conforming).count();
+    let others = inventory.kubelets.iter().filter(|kubelet| kubelet.class() != KubeletClass::Conforming).count();
     let dependent: Vec<String> = inventory
         .kubelets
         .iter()
@@ -203,7 +203,7 @@ pub fn report(inventory: &Inventory) -> Report {
         .map(|kubelet| kubelet.user.clone())
         .collect();
     let is_bound = inventory.bindings.iter().any(binds_group);
-    let state = |is_done: bool| if is_done { State::Done } else { State::Todo };
+    let state = |is_done: bool| if is_done { StepState::Done } else { StepState::Todo };
     let blocked_by = match (is_bound, dependent.is_empty(), is_set) {
         (false, _, _) => Vec::new(),
         (true, false, _) => dependent,
@@ -211,20 +211,23 @@ pub fn report(inventory: &Inventory) -> Report {
         (true, true, true) => Vec::new(),
     };
     let last = match (is_bound, blocked_by.is_empty()) {
-        (false, _) => State::Done,
-        (true, false) => State::Blocked,
-        (true, true) => State::Todo,
+        (false, _) => StepState::Done,
+        (true, false) => StepState::Blocked,
+        (true, true) => StepState::Todo,
     };
-    let step = |step, state, what: String| Step { step, state, what, blocked_by: Vec::new() };
+    let step = |step, state, what: String| MigrationStep { step, state, what, blocked_by: Vec::new() };
     let has_identity = |node: &&String| inventory.kubelets.iter().any(|kubelet| kubelet.tells_of(node));
-    Report {
+    KubeletMigration {
         kubelets: inventory.kubelets.iter().map(|kubelet| kubelet.judged(&inventory.bindings)).collect(),
         nodes_without_identity: inventory.nodes.iter().filter(|node| !has_identity(node)).cloned().collect(),
         steps: vec![
             step(1, state(is_set), "authorization mode Node before RBAC and admission NodeRestriction".to_owned()),
             step(2, state(others == 0), format!("{others} kubelet identities to reissue")),
-            step(3, State::Manual, "watch the apiserver log for NODE DENY".to_owned()),
-            Step { blocked_by, ..step(4, last, format!("remove Group {NODES} from {}", super::system_node::NAME)) },
+            step(3, StepState::Manual, "watch the apiserver log for NODE DENY".to_owned()),
+            MigrationStep {
+                blocked_by,
+                ..step(4, last, format!("remove Group {NODES} from {}", super::system_node::NAME))
+            },
         ],
     }
 }

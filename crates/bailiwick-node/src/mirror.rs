@@ -1,7 +1,7 @@
 //! Pods from a file on a node: static pods, and the mirror pods written for them by a kubelet.
 
 use super::pod::{References, items};
-use super::version::Version;
+use super::version::ServerVersion;
 use super::volume::{field, text};
 use bailiwick_kubernetes::absent;
 use bailiwick_kubernetes::volumes::{self, ApiObject, KINDS};
@@ -38,7 +38,7 @@ impl Error for UnknownVolume {}
 ///
 /// # Errors
 /// A volume of an unknown kind.
-pub fn referenced_kind(pod: NodeRef<'_>, version: &Version) -> Result<Option<&'static str>, UnknownVolume> {
+pub fn referenced_kind(pod: NodeRef<'_>, version: &ServerVersion) -> Result<Option<&'static str>, UnknownVolume> {
     let Some(spec) = field(pod, "spec") else { return Ok(None) };
     let references = References::read(spec, version);
     if !references.account.is_empty() {
@@ -63,7 +63,7 @@ pub fn referenced_kind(pod: NodeRef<'_>, version: &Version) -> Result<Option<&'s
     Ok(None)
 }
 
-fn behind_volume_before_1_34(volume: NodeRef<'_>, version: &Version) -> Option<&'static str> {
+fn behind_volume_before_1_34(volume: NodeRef<'_>, version: &ServerVersion) -> Option<&'static str> {
     let projected = field(volume, "projected").into_iter().flat_map(|projected| items(projected, "sources"));
     if version.since(29) && projected.into_iter().any(|source| field(source, "clusterTrustBundle").is_some()) {
         return Some("clustertrustbundles");
@@ -111,7 +111,7 @@ fn behind_volume(volume: NodeRef<'_>) -> Result<Option<&'static str>, UnknownVol
 
 /// Returns the problems of a manifest in the folder of static pods of a kubelet, each as a referenced resource or a
 /// short text.
-pub fn static_pod_problems(manifest: NodeRef<'_>, version: &Version) -> Vec<String> {
+pub fn static_pod_problems(manifest: NodeRef<'_>, version: &ServerVersion) -> Vec<String> {
     if text(manifest, &["kind"]) != Some("Pod") {
         return vec!["not a Pod".to_owned()];
     }

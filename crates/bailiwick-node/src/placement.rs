@@ -68,7 +68,7 @@ struct Toleration {
 
 /// A node, or some node of a pool of equal nodes.
 #[derive(Debug, Clone, Copy)]
-pub struct Place<'n> {
+pub struct NodeSlot<'n> {
     /// The node's name; none for some node of a pool.
     pub name: Option<&'n str>,
     /// Its labels and taints.
@@ -112,7 +112,7 @@ impl Taken {
     }
 }
 
-impl Place<'_> {
+impl NodeSlot<'_> {
     /// Whether this label may be set and removed.
     fn chooses(&self, label: &str) -> bool {
         self.taken.is_some_and(|taken| taken.chooses(label))
@@ -229,7 +229,7 @@ impl Constraints {
     ///
     /// # Errors
     /// Obstacles of the node as it is.
-    pub fn admit(&self, place: Place<'_>) -> Result<Fit, KeptAway> {
+    pub fn admit(&self, place: NodeSlot<'_>) -> Result<Fit, KeptAway> {
         let node = place.node;
         let is_named = !self.node_name.is_empty();
         if is_named && place.name.is_some_and(|name| name != self.node_name) {
@@ -288,7 +288,7 @@ impl Term {
     }
 
     /// Whether a term holds; an empty term holds nowhere.
-    fn holds(&self, place: Place<'_>) -> bool {
+    fn holds(&self, place: NodeSlot<'_>) -> bool {
         !self.requirements.is_empty() && self.requirements.iter().all(|requirement| requirement.holds(place))
     }
 }
@@ -304,7 +304,7 @@ impl Requirement {
         !self.is_field && self.key == key && matches!(self.operator.as_str(), "In" | "Exists" | "Gt" | "Lt")
     }
 
-    fn holds(&self, place: Place<'_>) -> bool {
+    fn holds(&self, place: NodeSlot<'_>) -> bool {
         if self.is_field {
             // Some node of a pool may have the name, and another may not.
             let Some(name) = place.name else { return true };
@@ -374,8 +374,8 @@ mod tests {
         Constraints::read(tree.document(0).expect("a document"), is_daemon)
     }
 
-    fn at<'n>(name: &'n str, node: &'n Node) -> Place<'n> {
-        Place { name: Some(name), node, taken: None }
+    fn at<'n>(name: &'n str, node: &'n Node) -> NodeSlot<'n> {
+        NodeSlot { name: Some(name), node, taken: None }
     }
 
     fn node(text: &str) -> Node {

@@ -3,7 +3,7 @@
 //! Read leniently: a field of another type than the API's counts as absent, since the API server would never have stored it.
 
 use super::mirror::MIRROR;
-use super::version::{Gate, Version};
+use super::version::{FeatureGate, ServerVersion};
 use super::volume::DriverError;
 use super::volume::{driver_of, field, secret_of_inline, text};
 use bailiwick_kubernetes::absent;
@@ -11,7 +11,7 @@ use bailiwick_yaml::NodeRef;
 
 /// A pod, bound to a node or pending.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Pod {
+pub struct ClusterPod {
     /// Namespace of the object.
     pub namespace: String,
     /// Name of the object.
@@ -60,9 +60,9 @@ pub enum TokenVolume {
     Broken(DriverError),
 }
 
-impl Pod {
+impl ClusterPod {
     /// Reads a pod of the API.
-    pub fn read(object: NodeRef<'_>, version: &Version) -> Self {
+    pub fn read(object: NodeRef<'_>, version: &ServerVersion) -> Self {
         let own = |path: &[&str]| absent::text_at(object, path).to_owned();
         let name = own(&["metadata", "name"]);
         let Some(spec) = field(object, "spec") else {
@@ -89,7 +89,7 @@ impl Pod {
 
 impl References {
     /// Returns the references of the spec of a pod or a template. Claims made from templates have no name yet.
-    pub fn read(spec: NodeRef<'_>, version: &Version) -> Self {
+    pub fn read(spec: NodeRef<'_>, version: &ServerVersion) -> Self {
         let mut found = Self {
             account: absent::text(text(spec, &["serviceAccountName"]).or_else(|| text(spec, &["serviceAccount"])))
                 .to_owned(),
@@ -99,7 +99,7 @@ impl References {
             found.secrets.extend(text(reference, &["name"]).map(str::to_owned));
         }
         // Before 1.19 ephemeral containers counted only with their gate on.
-        let counts_ephemeral = version.since(19) || version.is_on(Gate::EphemeralContainers);
+        let counts_ephemeral = version.since(19) || version.is_on(FeatureGate::EphemeralContainers);
         let lists = ["initContainers", "containers", "ephemeralContainers"];
         for list in lists.iter().filter(|list| counts_ephemeral || **list != "ephemeralContainers") {
             items(spec, list).for_each(|container| found.add_container(container));
@@ -127,7 +127,7 @@ impl References {
         }
     }
 
-    fn add_volume(&mut self, volume: NodeRef<'_>, version: &Version) {
+    fn add_volume(&mut self, volume: NodeRef<'_>, version: &ServerVersion) {
         if let Some(projected) = field(volume, "projected") {
             for source in items(projected, "sources") {
                 self.secrets.extend(text(source, &["secret", "name"]).map(str::to_owned));
@@ -139,7 +139,7 @@ impl References {
         self.config_maps.extend(text(volume, &["configMap", "name"]).map(str::to_owned));
         if let Some(claim) = field(volume, "persistentVolumeClaim") {
             self.claims.extend(text(claim, &["claimName"]).map(str::to_owned));
-        } else if field(volume, "ephemeral").is_some() && version.is_on(Gate::GenericEphemeralVolume) {
+        } else if field(volume, "ephemeral").is_some() && version.is_on(FeatureGate::GenericEphemeralVolume) {
             self.ephemeral.extend(text(volume, &["name"]).map(str::to_owned));
         }
     }
@@ -152,7 +152,7 @@ pub(super) fn items<'t>(node: NodeRef<'t>, key: &str) -> impl Iterator<Item = No
 
 /// Returns the ResourceClaims of a pod: named directly, or generated for it according to its status
 /// (`k8s.io/dynamic-resource-allocation/resourceclaim`).
-fn resource_claims(pod: NodeRef<'_>, spec: NodeRef<'_>, version: &Version) -> Vec<String> {
+fn resource_claims(pod: NodeRef<'_>, spec: NodeRef<'_>, version: &ServerVersion) -> Vec<String> {
     let mut names = Vec::new();
     if !version.since(28) {
         return names;
@@ -183,7 +183,7 @@ fn certificate_signers(spec: NodeRef<'_>) -> Vec<String> {
     certificates.map(|certificate| absent::text_at(certificate, &["signerName"]).to_owned()).collect()
 }
 
-fn token_volumes(pod: &str, spec: NodeRef<'_>, version: &Version) -> Vec<TokenVolume> {
+fn token_volumes(pod: &str, spec: NodeRef<'_>, version: &ServerVersion) -> Vec<TokenVolume> {
     let mut found = Vec::new();
     for volume in items(spec, "volumes") {
         if let Some(projected) = field(volume, "projected") {

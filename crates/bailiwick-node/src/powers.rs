@@ -3,15 +3,15 @@
 use bailiwick_kubernetes::absent;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
-use super::agent::{Agent, OwnNode, operation};
-use super::cluster::Named;
-use super::graph::{Object, ObjectKind};
+use super::agent::{NodeAgent, OwnNodeWrites, operation};
+use super::cluster::NamespacedName;
+use super::graph::{GraphObject, ObjectKind};
 use super::identity;
-use super::reach::{Atlas, Certainty, Reach, Reached};
-use super::version::Version;
+use super::reach::{Certainty, NodeReachability, Reachable, Reached};
+use super::version::ServerVersion;
 use bailiwick_access::proof::RuleLink;
 use bailiwick_access::request::ANONYMOUS;
-use bailiwick_access::risk::{self, Path, PowersOf, Reach as ReachOf};
+use bailiwick_access::risk::{self, Path, PermissionReach as ReachOf, PowersOf};
 use bailiwick_access::world::account_user;
 use bailiwick_access::{Identity, Request, ResourceRequest, World};
 use bailiwick_kubernetes::rbac::PolicyRule;
@@ -28,9 +28,9 @@ const DRAWING: [(&str, &str, bool, &str); 6] = [
 
 /// A service account on a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Carried {
+pub struct NodeAccount {
     /// Its namespace and name.
-    pub account: Named,
+    pub account: NamespacedName,
     /// The certainty of its tokens on the node.
     pub certainty: Certainty,
     /// The path of the account to the node.
@@ -39,9 +39,9 @@ pub struct Carried {
     pub powers: Vec<&'static str>,
 }
 
-impl Carried {
+impl NodeAccount {
     /// Returns a line with its location and its permissions.
-    pub fn finding(&self, atlas: &Atlas<'_>) -> String {
+    pub fn finding(&self, atlas: &NodeReachability<'_>) -> String {
         let (carriers, all) = (atlas.carriers(&self.account), atlas.cluster().nodes.len());
         let place = match (self.certainty, carriers) {
             (Certainty::Maybe, _) => "may run here".to_owned(),
@@ -55,10 +55,10 @@ impl Carried {
 
 /// A path from a node to the Secrets of a namespace.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Breach {
+pub struct NodeSecretPath {
     /// How sure it is.
     pub certainty: Certainty,
-    /// Namespace with the Secrets.
+    /// The Secrets are in this namespace.
     pub namespace: String,
     /// Steps in order.
     pub steps: Vec<String>,
@@ -69,20 +69,20 @@ pub struct Powers<'w> {
     world: &'w World,
     bound: BTreeSet<String>,
     /// Permissions of an account on objects of its own node alone, by a policy: groups, resources and operations.
-    own_node: BTreeMap<Named, BTreeSet<(String, String, &'static str)>>,
+    own_node: BTreeMap<NamespacedName, BTreeSet<(String, String, &'static str)>>,
     /// Accounts with a policy without a limit on the labels of their Node.
-    relabelling: BTreeSet<Named>,
+    relabelling: BTreeSet<NamespacedName>,
     /// Whether pods mount the token of their account as a Secret created with the account: until 1.20, with the gate
     /// `BoundServiceAccountTokenVolume` off.
     mounts_token_secrets: bool,
     of_table: PowersOf<'w>,
-    powers: HashMap<Named, Vec<&'static str>>,
-    paths: HashMap<Named, Vec<Path>>,
+    powers: HashMap<NamespacedName, Vec<&'static str>>,
+    paths: HashMap<NamespacedName, Vec<Path>>,
 }
 
 impl<'w> Powers<'w> {
     /// Begins with a world and the version of its API server.
-    pub fn new(world: &'w World, version: &Version) -> Self {
+    pub fn new(world: &'w World, version: &ServerVersion) -> Self {
         Self {
             world,
             bound: world.bound_subjects(),
@@ -97,7 +97,7 @@ impl<'w> Powers<'w> {
 
     /// Adds the agents limited to their own node by policies.
     #[must_use]
-    pub fn with_agents<'a>(mut self, agents: impl Iterator<Item = &'a Agent>) -> Self {
+    pub fn with_agents<'a>(mut self, agents: impl Iterator<Item = &'a NodeAgent>) -> Self {
         for agent in agents {
             let held = self.own_node.entry(agent.account.clone()).or_default();
             for own in &agent.own_node {
@@ -105,7 +105,7 @@ impl<'w> Powers<'w> {
                     held.extend(own.resources.iter().map(|resource| (own.group.clone(), resource.clone(), operation)));
                 }
             }
-            if agent.own_node.iter().any(OwnNode::relabels_nodes) {
+            if agent.own_node.iter().any(OwnNodeWrites::relabels_nodes) {
                 self.relabelling.insert(agent.account.clone());
             }
         }
@@ -113,17 +113,17 @@ impl<'w> Powers<'w> {
     }
 
     /// Returns the accounts on a node: trampolines first, the worst before the others.
-    pub fn carried(&mut self, reach: &Reach<'_>) -> Vec<Carried> {
+    pub fn carried(&mut self, reach: &Reachable<'_>) -> Vec<NodeAccount> {
         let accounts = reach.of_kind(ObjectKind::ServiceAccount);
-        let mut carried: Vec<Carried> = accounts
+        let mut carried: Vec<NodeAccount> = accounts
             .map(|(object, reached)| {
                 let account = (object.namespace.clone(), object.name.clone());
                 let powers = self.powers_of(&account).to_vec();
-                Carried { account, certainty: reached.certainty, via: reached.via.to_string(), powers }
+                NodeAccount { account, certainty: reached.certainty, via: reached.via.to_string(), powers }
             })
             .collect();
         // In the order of the table, the worst first.
-        let rank = |carried: &Carried| {
+        let rank = |carried: &NodeAccount| {
             let worst =
                 carried.powers.first().and_then(|worst| risk::all().position(|rule| rule.power == Some(*worst)));
             // An account without a dangerous permission comes last.
@@ -134,7 +134,7 @@ impl<'w> Powers<'w> {
     }
 
     /// Returns the worst trampoline on a node, if any.
-    pub fn worst(&mut self, reach: &Reach<'_>) -> Option<Carried> {
+    pub fn worst(&mut self, reach: &Reachable<'_>) -> Option<NodeAccount> {
         self.carried(reach).into_iter().next().filter(|carried| !carried.powers.is_empty())
     }
 
@@ -154,7 +154,7 @@ impl<'w> Powers<'w> {
 
     /// Returns the rules of an account by name or as a member of its namespace, each with its scope: `secrets list
     /// cluster-wide`. Rules of all subjects are left out.
-    pub fn effective(&self, account: &Named) -> Vec<String> {
+    pub fn effective(&self, account: &NamespacedName) -> Vec<String> {
         let grants = self.world.all_grants_of(&identity_of(account)).into_iter();
         let own = grants.filter(|chain| chain.binding.place.is_some() || !chain.subject.starts_with("Group/"));
         let mut rights: Vec<String> = own
@@ -176,13 +176,13 @@ impl<'w> Powers<'w> {
     }
 
     /// Whether this is a write limited by a policy to the node in the token.
-    fn is_held(&self, account: &Named, verb: &str, group: &str, resource: &str) -> bool {
+    fn is_held(&self, account: &NamespacedName, verb: &str, group: &str, resource: &str) -> bool {
         let held = self.own_node.get(account).zip(operation(verb));
         held.is_some_and(|(held, operation)| held.contains(&(group.to_owned(), resource.to_owned(), operation)))
     }
 
     /// Whether this is a rule of such writes alone.
-    fn is_of_own_node(&self, account: &Named, rule: &PolicyRule) -> bool {
+    fn is_of_own_node(&self, account: &NamespacedName, rule: &PolicyRule) -> bool {
         rule.atoms().iter().all(|atom| {
             let one = |list: &[String]| list.concat();
             self.is_held(account, &one(&atom.verbs), &one(&atom.api_groups), &one(&atom.resources))
@@ -191,7 +191,7 @@ impl<'w> Powers<'w> {
 
     /// Returns the account with the same permissions: accounts without a binding of their own are equal in a
     /// namespace.
-    fn standing_for(&self, account: &Named) -> Named {
+    fn standing_for(&self, account: &NamespacedName) -> NamespacedName {
         let names = [
             format!("ServiceAccount/{}/{}", account.0, account.1),
             format!("User/{}", account_user(&account.0, &account.1)),
@@ -203,7 +203,7 @@ impl<'w> Powers<'w> {
         }
     }
 
-    fn powers_of(&mut self, account: &Named) -> &[&'static str] {
+    fn powers_of(&mut self, account: &NamespacedName) -> &[&'static str] {
         let key = self.standing_for(account);
         if !self.powers.contains_key(&key) {
             let who = identity_of(account);
@@ -219,30 +219,33 @@ impl<'w> Powers<'w> {
 
     /// Returns the paths to the Secrets of namespaces with the reach of some nodes; the shortest and surest path for
     /// each namespace.
-    pub fn breaches(&mut self, nodes: &[String], reach: &Reach<'_>, namespaces: &[String]) -> Vec<Breach> {
-        let mut found: BTreeMap<String, Breach> = BTreeMap::new();
+    pub fn breaches(&mut self, nodes: &[String], reach: &Reachable<'_>, namespaces: &[String]) -> Vec<NodeSecretPath> {
+        let mut found: BTreeMap<String, NodeSecretPath> = BTreeMap::new();
         for (object, reached) in reach.of_kind(ObjectKind::Secret) {
             if namespaces.contains(&object.namespace) {
                 let steps = vec![format!("{} names {object}", reached.via)];
-                tell(&mut found, Breach { certainty: reached.certainty, namespace: object.namespace.clone(), steps });
+                tell(
+                    &mut found,
+                    NodeSecretPath { certainty: reached.certainty, namespace: object.namespace.clone(), steps },
+                );
             }
         }
         // The kubelet comes first: the Node authorizer does not restrict permissions by RBAC.
-        let mut waiting: VecDeque<(Identity, Option<Named>, Certainty, Vec<String>)> = VecDeque::new();
+        let mut waiting: VecDeque<(Identity, Option<NamespacedName>, Certainty, Vec<String>)> = VecDeque::new();
         for kubelet in kubelets(nodes) {
             waiting.push_back((kubelet, None, Certainty::Yes, Vec::new()));
         }
         // Requests without credentials are open to all.
         waiting.push_back((Identity::of(ANONYMOUS), None, Certainty::Yes, Vec::new()));
-        let mut seen: BTreeSet<(Named, Certainty)> = BTreeSet::new();
-        let mut accounts: Vec<(&Object, Reached<'_>)> = reach.of_kind(ObjectKind::ServiceAccount).collect();
+        let mut seen: BTreeSet<(NamespacedName, Certainty)> = BTreeSet::new();
+        let mut accounts: Vec<(&GraphObject, Reached<'_>)> = reach.of_kind(ObjectKind::ServiceAccount).collect();
         accounts.sort_by_key(|(_, reached)| reached.certainty);
         for (object, reached) in accounts {
             let account = (object.namespace.clone(), object.name.clone());
             let step = format!("{} runs as {}/{}", reached.via, account.0, account.1);
             if self.mounts_token_secrets && namespaces.contains(&account.0) {
                 let steps = vec![step.clone(), "until 1.20 its pods mount the Secret with its token".to_owned()];
-                tell(&mut found, Breach { certainty: reached.certainty, namespace: account.0.clone(), steps });
+                tell(&mut found, NodeSecretPath { certainty: reached.certainty, namespace: account.0.clone(), steps });
             }
             waiting.push_back((identity_of(&account), Some(account), reached.certainty, vec![step]));
         }
@@ -258,12 +261,15 @@ impl<'w> Powers<'w> {
             let with = |last: String| steps.iter().cloned().chain([last]).collect::<Vec<String>>();
             for namespace in namespaces.iter().filter(|namespace| self.reads_secrets(&who, namespace)) {
                 let steps = with(format!("{name} reads Secrets in `{namespace}`"));
-                tell(&mut found, Breach { certainty, namespace: namespace.clone(), steps });
+                tell(&mut found, NodeSecretPath { certainty, namespace: namespace.clone(), steps });
             }
             for namespace in namespaces {
                 if let Some(words) = self.draws(&who, account.as_ref(), namespace) {
                     let steps = with(format!("{name} {words}"));
-                    tell(&mut found, Breach { certainty: Certainty::Maybe, namespace: namespace.clone(), steps });
+                    tell(
+                        &mut found,
+                        NodeSecretPath { certainty: Certainty::Maybe, namespace: namespace.clone(), steps },
+                    );
                 }
             }
             for path in self.paths_of(&who, account.as_ref()) {
@@ -275,12 +281,15 @@ impl<'w> Powers<'w> {
                     );
                     for namespace in namespaces {
                         let steps = steps.iter().cloned().chain([last.clone(), further.clone()]).collect();
-                        tell(&mut found, Breach { certainty, namespace: namespace.clone(), steps });
+                        tell(&mut found, NodeSecretPath { certainty, namespace: namespace.clone(), steps });
                     }
                 }
                 let hit = |namespace: &&String| path.namespaces.is_empty() || path.namespaces.contains(*namespace);
                 for namespace in namespaces.iter().filter(hit) {
-                    tell(&mut found, Breach { certainty, namespace: namespace.clone(), steps: with(last.clone()) });
+                    tell(
+                        &mut found,
+                        NodeSecretPath { certainty, namespace: namespace.clone(), steps: with(last.clone()) },
+                    );
                 }
                 for namespace in &path.namespaces {
                     for next in self.accounts_of(namespace) {
@@ -293,7 +302,7 @@ impl<'w> Powers<'w> {
     }
 
     /// Returns a way to move pods of a namespace to a controlled node; none without one.
-    fn draws(&self, who: &Identity, account: Option<&Named>, namespace: &str) -> Option<&'static str> {
+    fn draws(&self, who: &Identity, account: Option<&NamespacedName>, namespace: &str) -> Option<&'static str> {
         let is_limited = |verb: &str, resource: &str| {
             account
                 .is_some_and(|account| self.is_held(account, verb, "", resource) && !self.relabelling.contains(account))
@@ -313,7 +322,7 @@ impl<'w> Powers<'w> {
     }
 
     /// Returns the escalation paths to Secrets.
-    fn paths_of(&mut self, who: &Identity, account: Option<&Named>) -> Vec<Path> {
+    fn paths_of(&mut self, who: &Identity, account: Option<&NamespacedName>) -> Vec<Path> {
         let world = self.world;
         let find = || {
             let paths = world.escalation_paths(who).into_iter();
@@ -329,7 +338,7 @@ impl<'w> Powers<'w> {
     }
 
     /// Returns the accounts of a namespace with a binding, and one for all others there.
-    fn accounts_of(&self, namespace: &str) -> BTreeSet<Named> {
+    fn accounts_of(&self, namespace: &str) -> BTreeSet<NamespacedName> {
         let prefixes = [format!("ServiceAccount/{namespace}/"), format!("User/{}", account_user(namespace, ""))];
         let names = prefixes.iter().flat_map(|prefix| {
             self.bound.range(prefix.clone()..).map_while(move |name| name.strip_prefix(prefix.as_str()))
@@ -345,8 +354,8 @@ fn kubelets(nodes: &[String]) -> impl Iterator<Item = Identity> {
 }
 
 /// Keeps the surest and then the shortest way to a namespace.
-fn tell(found: &mut BTreeMap<String, Breach>, breach: Breach) {
-    let key = |breach: &Breach| (breach.certainty, breach.steps.len());
+fn tell(found: &mut BTreeMap<String, NodeSecretPath>, breach: NodeSecretPath) {
+    let key = |breach: &NodeSecretPath| (breach.certainty, breach.steps.len());
     match found.get_mut(&breach.namespace) {
         Some(known) if key(known) <= key(&breach) => {}
         Some(known) => *known = breach,
@@ -360,7 +369,7 @@ fn reach_of(path: &Path) -> ReachOf {
     risk::of_id(path.rule).map_or(ReachOf::None, |rule| rule.reach)
 }
 
-fn identity_of(account: &Named) -> Identity {
+fn identity_of(account: &NamespacedName) -> Identity {
     Identity::of(&account_user(&account.0, &account.1))
 }
 

@@ -8,11 +8,11 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
-use super::cluster::{Account, Cluster, Named, Node};
-use super::graph::{Graph, Object, ObjectKind};
-use super::placement::{Constraints, Fit, Place, Taken};
-use super::pod::Pod;
-use super::workload::Workload;
+use super::cluster::{Cluster, NamespacedName, Node, ServiceAccount};
+use super::graph::{Graph, GraphObject, ObjectKind};
+use super::placement::{Constraints, Fit, NodeSlot, Taken};
+use super::pod::ClusterPod;
+use super::workload::ClusterWorkload;
 
 /// How sure it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, schemars::JsonSchema)]
@@ -38,9 +38,9 @@ impl Certainty {
 #[derive(Debug, Clone, Copy)]
 pub enum Via<'c> {
     /// A pod on the node, or another bound object.
-    Bound(&'c Object),
+    Bound(&'c GraphObject),
     /// A workload with possible pods on the node.
-    Workload(&'c Workload),
+    Workload(&'c ClusterWorkload),
 }
 
 impl std::fmt::Display for Via<'_> {
@@ -64,15 +64,15 @@ pub struct Reached<'c> {
 
 /// Everything within reach of a node; of several ways to an object the surest.
 #[derive(Debug, Default)]
-pub struct Reach<'c> {
+pub struct Reachable<'c> {
     /// Everything reached, with its cause.
-    pub objects: BTreeMap<&'c Object, Reached<'c>>,
+    pub objects: BTreeMap<&'c GraphObject, Reached<'c>>,
     /// Claims of workloads without a known PersistentVolume.
-    pub open_claims: BTreeSet<&'c Named>,
+    pub open_claims: BTreeSet<&'c NamespacedName>,
 }
 
-impl<'c> Reach<'c> {
-    fn add(&mut self, object: &'c Object, reached: Reached<'c>) {
+impl<'c> Reachable<'c> {
+    fn add(&mut self, object: &'c GraphObject, reached: Reached<'c>) {
         let known = self.objects.entry(object).or_insert(reached);
         if reached.certainty < known.certainty {
             *known = reached;
@@ -80,21 +80,21 @@ impl<'c> Reach<'c> {
     }
 
     /// Returns the objects of a kind.
-    pub fn of_kind(&self, kind: ObjectKind) -> impl Iterator<Item = (&'c Object, Reached<'c>)> {
+    pub fn of_kind(&self, kind: ObjectKind) -> impl Iterator<Item = (&'c GraphObject, Reached<'c>)> {
         self.objects.iter().filter(move |(object, _)| object.kind == kind).map(|(object, reached)| (*object, *reached))
     }
 }
 
 /// The common node of a pool, with its known members.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Pool {
+pub struct EqualNodes {
     /// The common labels and taints.
     pub like: Node,
     /// Their names.
     pub members: Vec<String>,
 }
 
-impl Pool {
+impl EqualNodes {
     /// Returns the pool of the nodes with some labels.
     pub fn of(cluster: &Cluster, like: Node) -> Self {
         let has_all = |node: &Node| like.labels.iter().all(|(key, value)| node.labels.get(key) == Some(value));
@@ -107,16 +107,16 @@ impl Pool {
 #[derive(Debug)]
 struct Load {
     /// The objects; objects reached by a generated claim are never sure.
-    objects: Vec<(Object, Certainty)>,
+    objects: Vec<(GraphObject, Certainty)>,
     /// Claims without a volume.
-    open_claims: Vec<Named>,
+    open_claims: Vec<NamespacedName>,
 }
 
 /// A PersistentVolume with its claim.
 struct BoundVolume<'c> {
     claim: &'c str,
     name: &'c str,
-    secrets: &'c [Named],
+    secrets: &'c [NamespacedName],
 }
 
 /// The fits of all workloads at nodes alike.
@@ -124,15 +124,15 @@ type Fits = Rc<Vec<(usize, Fit)>>;
 
 /// The reach of every node of a cluster.
 #[derive(Debug)]
-pub struct Atlas<'c> {
+pub struct NodeReachability<'c> {
     cluster: &'c Cluster,
     graph: &'c Graph,
     /// The workloads, with the objects and the possible nodes of each, in the same order.
-    workloads: Vec<&'c Workload>,
+    workloads: Vec<&'c ClusterWorkload>,
     loads: Vec<Load>,
     constraints: Vec<Constraints>,
     /// The default account of pods without an account, by pod.
-    default_accounts: HashMap<Object, Object>,
+    default_accounts: HashMap<GraphObject, GraphObject>,
     /// Labels in the constraints of some workload: nodes with the same values are equal.
     asked_labels: BTreeSet<String>,
     /// True when some workload asks about the names of nodes.
@@ -140,7 +140,7 @@ pub struct Atlas<'c> {
     fits: RefCell<HashMap<(Node, bool), Fits>>,
 }
 
-impl<'c> Atlas<'c> {
+impl<'c> NodeReachability<'c> {
     /// Derives the reach from a cluster and its graph.
     pub fn new(cluster: &'c Cluster, graph: &'c Graph) -> Self {
         let mut by_namespace: HashMap<&str, Vec<BoundVolume<'_>>> = HashMap::new();
@@ -159,23 +159,24 @@ impl<'c> Atlas<'c> {
                 by_namespace.entry(namespace).or_default().push(bound);
             }
         }
-        let workloads: Vec<&Workload> = cluster.workloads.values().collect();
-        let load = |workload: &&Workload| {
+        let workloads: Vec<&ClusterWorkload> = cluster.workloads.values().collect();
+        let load = |workload: &&ClusterWorkload| {
             let account = cluster.accounts.get(&(workload.id.0.clone(), workload.account().to_owned()));
             let volumes = by_namespace.get(workload.id.0.as_str()).map_or(&[][..], Vec::as_slice);
             load_of(workload, account, volumes)
         };
-        let constrained = |workload: &&Workload| workload.constraints.with_runtime_class(&cluster.runtime_classes);
+        let constrained =
+            |workload: &&ClusterWorkload| workload.constraints.with_runtime_class(&cluster.runtime_classes);
         let constraints: Vec<Constraints> = workloads.iter().map(constrained).collect();
         let asked_labels = constraints
             .iter()
             .flat_map(|constraints| constraints.labels().map(str::to_owned).collect::<Vec<_>>())
             .collect();
         let asks_names = constraints.iter().any(Constraints::asks_for_name);
-        let nameless = |pod: &&Pod| !pod.is_mirror && pod.references.account.is_empty() && !pod.node.is_empty();
-        let default_account = |pod: &Pod| {
-            let account = Object::new(ObjectKind::ServiceAccount, &pod.namespace, "default");
-            (Object::new(ObjectKind::Pod, &pod.namespace, &pod.name), account)
+        let nameless = |pod: &&ClusterPod| !pod.is_mirror && pod.references.account.is_empty() && !pod.node.is_empty();
+        let default_account = |pod: &ClusterPod| {
+            let account = GraphObject::new(ObjectKind::ServiceAccount, &pod.namespace, "default");
+            (GraphObject::new(ObjectKind::ClusterPod, &pod.namespace, &pod.name), account)
         };
         Self {
             cluster,
@@ -192,28 +193,28 @@ impl<'c> Atlas<'c> {
 
     /// Returns the reach of a node; an unknown node counts as a node without labels and taints. With `taken`, the
     /// reach includes the changes of an attacker.
-    pub fn of_node(&self, name: &str, taken: bool) -> Reach<'_> {
-        let mut reach = Reach::default();
+    pub fn of_node(&self, name: &str, taken: bool) -> Reachable<'_> {
+        let mut reach = Reachable::default();
         self.add_bound(name, Certainty::Yes, &mut reach);
         let unknown = Node::default();
         let node = match self.cluster.nodes.get(name) {
             Some(node) => node,
             None => &unknown,
         };
-        let place = Place { name: Some(name), node, taken: self.taken(taken) };
+        let place = NodeSlot { name: Some(name), node, taken: self.taken(taken) };
         self.add_workloads(&self.fits_at(place), &mut reach);
         reach
     }
 
     /// Returns the reach of some node of a pool, including a future one.
-    pub fn of_pool(&self, pool: &Pool, taken: bool) -> Reach<'_> {
-        let mut reach = Reach::default();
+    pub fn of_pool(&self, pool: &EqualNodes, taken: bool) -> Reachable<'_> {
+        let mut reach = Reachable::default();
         let taken = self.taken(taken);
         // Equal members have the same fits, added once.
         let mut all: Vec<Fits> = Vec::new();
         for (name, node) in pool.members.iter().filter_map(|name| Some((name, self.cluster.nodes.get(name)?))) {
             self.add_bound(name, Certainty::Yes, &mut reach);
-            let fits = self.fits_at(Place { name: Some(name), node, taken });
+            let fits = self.fits_at(NodeSlot { name: Some(name), node, taken });
             if !all.iter().any(|known| Rc::ptr_eq(known, &fits)) {
                 all.push(fits);
             }
@@ -222,7 +223,7 @@ impl<'c> Atlas<'c> {
         for name in self.cluster.node_names().into_iter().filter(|name| !self.cluster.nodes.contains_key(*name)) {
             self.add_bound(name, Certainty::Maybe, &mut reach);
         }
-        let joining = self.fits_at(Place { name: None, node: &pool.like, taken });
+        let joining = self.fits_at(NodeSlot { name: None, node: &pool.like, taken });
         // Pods bound to a node of another pool do not come to a node of this pool.
         let elsewhere = |position: usize| {
             let name = self.constraints.get(position).map_or("", |constraints| constraints.node_name.as_str());
@@ -238,7 +239,7 @@ impl<'c> Atlas<'c> {
     }
 
     /// Adds the objects of the node's pods, as in the Node authorizer.
-    fn add_bound<'a>(&'a self, name: &str, certainty: Certainty, reach: &mut Reach<'a>) {
+    fn add_bound<'a>(&'a self, name: &str, certainty: Certainty, reach: &mut Reachable<'a>) {
         let reached = self.graph.reach(name);
         for (object, next) in &reached {
             let mut last = *object;
@@ -257,7 +258,7 @@ impl<'c> Atlas<'c> {
         }
     }
 
-    fn add_workloads<'a>(&'a self, fits: &Fits, reach: &mut Reach<'a>) {
+    fn add_workloads<'a>(&'a self, fits: &Fits, reach: &mut Reachable<'a>) {
         for (position, fit) in fits.iter() {
             let (Some(workload), Some(load)) = (self.workloads.get(*position), self.loads.get(*position)) else {
                 continue;
@@ -273,7 +274,7 @@ impl<'c> Atlas<'c> {
 
     /// Returns the workloads with possible pods on a node. Nodes with the same relevant labels are evaluated once,
     /// unless a constraint uses names.
-    fn fits_at(&self, place: Place<'_>) -> Fits {
+    fn fits_at(&self, place: NodeSlot<'_>) -> Fits {
         let find = || -> Fits {
             let each = self.constraints.iter().enumerate();
             Rc::new(each.filter_map(|(position, own)| Some((position, own.admit(place).ok()?))).collect())
@@ -291,20 +292,21 @@ impl<'c> Atlas<'c> {
     }
 
     /// Returns the number of known nodes with a certain token of an account.
-    pub fn carriers(&self, account: &Named) -> usize {
-        let own =
-            |workload: &Workload| workload.is_daemon() && workload.id.0 == account.0 && workload.account() == account.1;
+    pub fn carriers(&self, account: &NamespacedName) -> usize {
+        let own = |workload: &ClusterWorkload| {
+            workload.is_daemon() && workload.id.0 == account.0 && workload.account() == account.1
+        };
         let each = self.workloads.iter().zip(&self.constraints);
         let daemons: Vec<&Constraints> =
             each.filter(|(workload, _)| own(workload)).map(|(_, constraints)| constraints).collect();
-        let is_own = |pod: &&Pod| match pod.references.account.as_str() {
+        let is_own = |pod: &&ClusterPod| match pod.references.account.as_str() {
             "" => account.1 == "default",
             name => name == account.1,
         };
         let pods = self.cluster.pods.values().filter(|pod| !pod.is_mirror && pod.namespace == account.0);
         let bound: BTreeSet<&str> = pods.filter(is_own).map(|pod| pod.node.as_str()).collect();
         let carries = |(name, node): &(&String, &Node)| {
-            let place = Place { name: Some(name), node, taken: None };
+            let place = NodeSlot { name: Some(name), node, taken: None };
             let fits = |constraints: &&Constraints| constraints.admit(place) == Ok(Fit::Sure);
             bound.contains(name.as_str()) || daemons.iter().any(fits)
         };
@@ -318,7 +320,7 @@ impl<'c> Atlas<'c> {
 }
 
 /// Returns the objects of a workload, with the bound volumes of its namespace.
-fn load_of(workload: &Workload, account: Option<&Account>, volumes: &[BoundVolume<'_>]) -> Load {
+fn load_of(workload: &ClusterWorkload, account: Option<&ServiceAccount>, volumes: &[BoundVolume<'_>]) -> Load {
     let namespace = &workload.id.0;
     let references = &workload.references;
     let pulled = absent::list(account.map(|account| &account.pull_secrets));
@@ -331,10 +333,10 @@ fn load_of(workload: &Workload, account: Option<&Account>, volumes: &[BoundVolum
         (ObjectKind::PersistentVolumeClaim, references.claims.as_slice()),
         (ObjectKind::ResourceClaim, references.resource_claims.as_slice()),
     ];
-    let named = lists
-        .into_iter()
-        .flat_map(|(kind, names)| names.iter().map(move |name| (Object::new(kind, namespace, name), Certainty::Yes)));
-    let mut objects: Vec<(Object, Certainty)> = named.collect();
+    let named = lists.into_iter().flat_map(|(kind, names)| {
+        names.iter().map(move |name| (GraphObject::new(kind, namespace, name), Certainty::Yes))
+    });
+    let mut objects: Vec<(GraphObject, Certainty)> = named.collect();
     let mut open: BTreeSet<&str> = references.claims.iter().map(String::as_str).collect();
     for BoundVolume { claim, name, secrets } in volumes {
         let is_named = references.claims.iter().any(|own| own == claim);
@@ -344,9 +346,9 @@ fn load_of(workload: &Workload, account: Option<&Account>, volumes: &[BoundVolum
         open.remove(claim);
         // The owner of a claim made for a pod is unknown here.
         let certainty = if is_named { Certainty::Yes } else { Certainty::Maybe };
-        objects.push((Object::new(ObjectKind::PersistentVolumeClaim, namespace, claim), certainty));
-        objects.push((Object::new(ObjectKind::PersistentVolume, "", name), certainty));
-        let secrets = secrets.iter().map(|(namespace, secret)| Object::new(ObjectKind::Secret, namespace, secret));
+        objects.push((GraphObject::new(ObjectKind::PersistentVolumeClaim, namespace, claim), certainty));
+        objects.push((GraphObject::new(ObjectKind::PersistentVolume, "", name), certainty));
+        let secrets = secrets.iter().map(|(namespace, secret)| GraphObject::new(ObjectKind::Secret, namespace, secret));
         objects.extend(secrets.map(|secret| (secret, certainty)));
     }
     Load { objects, open_claims: open.into_iter().map(|claim| (namespace.clone(), claim.to_owned())).collect() }

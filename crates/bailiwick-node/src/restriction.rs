@@ -18,14 +18,14 @@ use super::authorize::LEASES;
 use super::cluster::Cluster;
 use super::equality::same;
 use super::identity::NodeIdentity;
-use super::version::Gate;
+use super::version::FeatureGate;
 use super::volume::text;
 use bailiwick_access::{Identity, Request};
 use bailiwick_yaml::NodeRef;
 
 /// The operation on an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operation {
+pub enum NodeOperation {
     /// It is made.
     Create,
     /// It is changed.
@@ -36,14 +36,14 @@ pub enum Operation {
     Connect,
 }
 
-impl Operation {
+impl NodeOperation {
     /// Returns the operation of a word such as `CREATE`.
     pub fn of(word: &str) -> Option<Self> {
         Some(match word {
-            "CREATE" => Operation::Create,
-            "UPDATE" => Operation::Update,
-            "DELETE" => Operation::Delete,
-            "CONNECT" => Operation::Connect,
+            "CREATE" => NodeOperation::Create,
+            "UPDATE" => NodeOperation::Update,
+            "DELETE" => NodeOperation::Delete,
+            "CONNECT" => NodeOperation::Connect,
             _ => return None,
         })
     }
@@ -51,19 +51,19 @@ impl Operation {
     /// Returns the word of the operation.
     pub fn word(self) -> &'static str {
         match self {
-            Operation::Create => "CREATE",
-            Operation::Update => "UPDATE",
-            Operation::Delete => "DELETE",
-            Operation::Connect => "CONNECT",
+            NodeOperation::Create => "CREATE",
+            NodeOperation::Update => "UPDATE",
+            NodeOperation::Delete => "DELETE",
+            NodeOperation::Connect => "CONNECT",
         }
     }
 }
 
 /// A write in admission.
 #[derive(Debug, Clone, Copy)]
-pub struct Write<'w> {
+pub struct NodeWrite<'w> {
     /// Creation, change, deletion or connection.
-    pub operation: Operation,
+    pub operation: NodeOperation,
     /// The API group; empty for the core group.
     pub group: &'w str,
     /// The resource, in the plural.
@@ -89,7 +89,7 @@ fn refuse<T>(why: impl Into<String>) -> Result<T, NodeRestrictionError> {
     Err(NodeRestrictionError(why.into()))
 }
 
-impl<'w> Write<'w> {
+impl<'w> NodeWrite<'w> {
     /// Returns the object as it is to be, if it is of a kind.
     fn new_object(&self, kind: &str) -> Result<NodeRef<'w>, NodeRestrictionError> {
         of_kind(self.object, kind)
@@ -122,12 +122,12 @@ pub type MayAlso<'m> = &'m dyn Fn(&Identity, &Request) -> bool;
 pub fn admit(
     cluster: &Cluster,
     who: &Identity,
-    write: &Write<'_>,
+    write: &NodeWrite<'_>,
     may_also: MayAlso<'_>,
 ) -> Result<(), NodeRestrictionError> {
     let node = match NodeIdentity::of(who) {
         NodeIdentity::None => return Ok(()),
-        _ if write.operation == Operation::Connect => return Ok(()),
+        _ if write.operation == NodeOperation::Connect => return Ok(()),
         NodeIdentity::Unnamed => return refuse(format!("could not determine node from the user `{}`", who.user)),
         NodeIdentity::Node(node) => node,
     };
@@ -136,7 +136,7 @@ pub fn admit(
         ("", "pods") => pods::admit(cluster, node, write),
         ("", "nodes") => nodes::admit(cluster, node, write),
         ("", "persistentvolumeclaims") if version.since(9) => admit_claim(cluster, node, write),
-        ("", "serviceaccounts") if version.is_on(Gate::TokenRequest) => {
+        ("", "serviceaccounts") if version.is_on(FeatureGate::TokenRequest) => {
             tokens::admit(cluster, who, node, write, may_also)
         }
         ("coordination.k8s.io", "leases") if version.since(12) => admit_lease(cluster, node, write),
@@ -146,7 +146,7 @@ pub fn admit(
         }
         ("resource.k8s.io", "resourceslices") if version.since(30) => admit_slice(cluster, node, write),
         ("certificates.k8s.io", "certificatesigningrequests")
-            if version.since(31) && !version.is_on(Gate::AllowInsecureKubeletCertificateSigningRequests) =>
+            if version.since(31) && !version.is_on(FeatureGate::AllowInsecureKubeletCertificateSigningRequests) =>
         {
             certificates::admit_signing_request(node, write)
         }
@@ -158,15 +158,15 @@ pub fn admit(
 }
 
 /// Checks a claim: a kubelet may change only the status, and in it only the size.
-fn admit_claim(cluster: &Cluster, node: &str, write: &Write<'_>) -> Result<(), NodeRestrictionError> {
+fn admit_claim(cluster: &Cluster, node: &str, write: &NodeWrite<'_>) -> Result<(), NodeRestrictionError> {
     const KIND: &str = "PersistentVolumeClaim";
     if write.subresource != "status" {
         return refuse("a node may only update PVC status");
     }
-    if write.operation != Operation::Update {
+    if write.operation != NodeOperation::Update {
         return write.unexpected();
     }
-    if !cluster.version.is_on(Gate::ExpandPersistentVolumes) {
+    if !cluster.version.is_on(FeatureGate::ExpandPersistentVolumes) {
         return refuse(format!("the node `{node}` is not allowed to update the metadata of claims"));
     }
     let mut may_differ: Vec<&[&str]> = vec![
@@ -177,7 +177,7 @@ fn admit_claim(cluster: &Cluster, node: &str, write: &Write<'_>) -> Result<(), N
         &["status", "capacity"],
         &["status", "conditions"],
     ];
-    if cluster.version.is_on(Gate::RecoverVolumeExpansionFailure) {
+    if cluster.version.is_on(FeatureGate::RecoverVolumeExpansionFailure) {
         may_differ.push(&["status", "allocatedResources"]);
         may_differ.push(if cluster.version.since(28) {
             &["status", "allocatedResourceStatuses"]
@@ -199,15 +199,15 @@ fn name_of<'w>(object: Option<NodeRef<'w>>) -> &'w str {
     absent::text(object.and_then(|object| text(object, &["metadata", "name"])))
 }
 
-fn admit_lease(cluster: &Cluster, node: &str, write: &Write<'_>) -> Result<(), NodeRestrictionError> {
-    if !cluster.version.is_on(Gate::NodeLease) {
+fn admit_lease(cluster: &Cluster, node: &str, write: &NodeWrite<'_>) -> Result<(), NodeRestrictionError> {
+    if !cluster.version.is_on(FeatureGate::NodeLease) {
         return refuse("the feature gate NodeLease is off");
     }
     if write.namespace != LEASES {
         return refuse(format!("a node can only access leases in the system namespace `{LEASES}`"));
     }
     let name = match write.operation {
-        Operation::Create => name_of(Some(write.new_object("Lease")?)),
+        NodeOperation::Create => name_of(Some(write.new_object("Lease")?)),
         _ => write.name,
     };
     if name == node {
@@ -217,12 +217,14 @@ fn admit_lease(cluster: &Cluster, node: &str, write: &Write<'_>) -> Result<(), N
     }
 }
 
-fn admit_csi_node(cluster: &Cluster, node: &str, write: &Write<'_>) -> Result<(), NodeRestrictionError> {
+fn admit_csi_node(cluster: &Cluster, node: &str, write: &NodeWrite<'_>) -> Result<(), NodeRestrictionError> {
     let version = &cluster.version;
-    if !version.is_on(Gate::CSINodeInfo) || !version.since(16) && !version.is_on(Gate::KubeletPluginsWatcher) {
+    if !version.is_on(FeatureGate::CSINodeInfo)
+        || !version.since(16) && !version.is_on(FeatureGate::KubeletPluginsWatcher)
+    {
         return refuse("the feature gate CSINodeInfo is off");
     }
-    let name = if write.operation == Operation::Create { name_of(write.object) } else { write.name };
+    let name = if write.operation == NodeOperation::Create { name_of(write.object) } else { write.name };
     if name != node {
         return refuse(format!("the node `{node}` can only access the CSINode with the same name"));
     }
@@ -234,12 +236,12 @@ fn admit_csi_node(cluster: &Cluster, node: &str, write: &Write<'_>) -> Result<()
 }
 
 /// Returns the status of a CSINode changes alone (`admitCSINodeStatus`, since 1.37).
-fn admit_csi_node_status(cluster: &Cluster, node: &str, write: &Write<'_>) -> Result<(), NodeRestrictionError> {
+fn admit_csi_node_status(cluster: &Cluster, node: &str, write: &NodeWrite<'_>) -> Result<(), NodeRestrictionError> {
     const KIND: &str = "CSINode";
-    if !cluster.version.is_on(Gate::CSIVolumeHealth) {
+    if !cluster.version.is_on(FeatureGate::CSIVolumeHealth) {
         return refuse("the feature gate CSIVolumeHealth is off");
     }
-    if write.operation != Operation::Update {
+    if write.operation != NodeOperation::Update {
         return write.unexpected();
     }
     let (old, new) = (write.old_object(KIND)?, write.new_object(KIND)?);
@@ -251,10 +253,10 @@ fn admit_csi_node_status(cluster: &Cluster, node: &str, write: &Write<'_>) -> Re
 
 /// Checks a ResourceSlice. Changes are authorized by the existing object; a new object, and each one of a deleted
 /// collection, is checked here.
-fn admit_slice(cluster: &Cluster, node: &str, write: &Write<'_>) -> Result<(), NodeRestrictionError> {
+fn admit_slice(cluster: &Cluster, node: &str, write: &NodeWrite<'_>) -> Result<(), NodeRestrictionError> {
     let slice = match write.operation {
-        Operation::Create => write.new_object("ResourceSlice")?,
-        Operation::Delete if cluster.version.since(31) => write.old_object("ResourceSlice")?,
+        NodeOperation::Create => write.new_object("ResourceSlice")?,
+        NodeOperation::Delete if cluster.version.since(31) => write.old_object("ResourceSlice")?,
         _ => return Ok(()),
     };
     let of = if cluster.version.since(31) { text(slice, &["spec", "nodeName"]) } else { text(slice, &["nodeName"]) };

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::identity::NODES;
-use super::version::{Gate, Version};
+use super::version::{FeatureGate, ServerVersion};
 use bailiwick_kubernetes::rbac::{GROUP, PolicyRule};
 use bailiwick_yaml::de::from_node;
 use bailiwick_yaml::diag::{FileId, Sink};
@@ -31,7 +31,7 @@ struct Row {
     until: Option<u32>,
     /// The gate for its presence.
     #[serde(default)]
-    gate: Option<Gate>,
+    gate: Option<FeatureGate>,
 }
 
 impl Row {
@@ -39,7 +39,7 @@ impl Row {
         self.since.is_none_or(|since| minor >= since) && self.until.is_none_or(|until| minor <= until)
     }
 
-    fn holds(&self, version: &Version) -> bool {
+    fn holds(&self, version: &ServerVersion) -> bool {
         self.is_of(version.minor()) && self.gate.is_none_or(|gate| version.is_on(gate))
     }
 
@@ -64,18 +64,18 @@ fn table() -> &'static [Row] {
 }
 
 /// Returns the rules of the role.
-pub fn rules(version: &Version) -> Vec<PolicyRule> {
+pub fn rules(version: &ServerVersion) -> Vec<PolicyRule> {
     table().iter().filter(|row| row.holds(version)).map(Row::rule).collect()
 }
 
 /// Returns the rules possible for the role with any gates.
-pub fn possible_rules(version: &Version) -> Vec<PolicyRule> {
+pub fn possible_rules(version: &ServerVersion) -> Vec<PolicyRule> {
     let known = table().iter().filter(|row| row.is_of(version.minor()));
     known.map(Row::rule).collect()
 }
 
 /// Returns the version of the RBAC API for the role and the binding.
-pub fn api_version(version: &Version) -> String {
+pub fn api_version(version: &ServerVersion) -> String {
     format!("{GROUP}/{}", if version.since(8) { "v1" } else { "v1beta1" })
 }
 
@@ -92,7 +92,7 @@ pub enum Style {
 
 /// The state of the binding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Binding {
+pub enum SystemNodeBinding {
     /// It binds the group `system:nodes`.
     Bound,
     /// The binding exists without subjects, for the removal of an old subject by the server.
@@ -102,18 +102,18 @@ pub enum Binding {
 }
 
 /// Returns the binding of a new cluster.
-pub fn binding(version: &Version, style: Style, has_node_authorizer: bool) -> Binding {
+pub fn binding(version: &ServerVersion, style: Style, has_node_authorizer: bool) -> SystemNodeBinding {
     let is_bound = !version.since(7) || version.minor() == 7 && !has_node_authorizer;
     match (is_bound, style) {
-        (true, _) => Binding::Bound,
-        (false, Style::Upstream) => Binding::Empty,
-        (false, Style::Seed) => Binding::Absent,
+        (true, _) => SystemNodeBinding::Bound,
+        (false, Style::Upstream) => SystemNodeBinding::Empty,
+        (false, Style::Seed) => SystemNodeBinding::Absent,
     }
 }
 
 /// Returns the permissions opened to every node by a binding of the group `system:nodes` to the role: short texts, the
 /// worst first.
-pub fn opened_by_stale_binding(version: &Version) -> Vec<&'static str> {
+pub fn opened_by_stale_binding(version: &ServerVersion) -> Vec<&'static str> {
     let mut opened = Vec::new();
     let rules = rules(version);
     let allows = |resource: &str, verb: &str| {
@@ -136,7 +136,7 @@ pub fn opened_by_stale_binding(version: &Version) -> Vec<&'static str> {
 }
 
 /// Returns the role `system:node` of a version and its binding, as manifests.
-pub fn objects(version: &Version, binding: Binding) -> Vec<Value> {
+pub fn objects(version: &ServerVersion, binding: SystemNodeBinding) -> Vec<Value> {
     let metadata = json!({
         "name": NAME,
         "labels": { "kubernetes.io/bootstrapping": "rbac-defaults" },
@@ -146,12 +146,12 @@ pub fn objects(version: &Version, binding: Binding) -> Vec<Value> {
     let mut objects = vec![json!({
         "apiVersion": api_version, "kind": "ClusterRole", "metadata": metadata, "rules": rules(version),
     })];
-    if binding != Binding::Absent {
+    if binding != SystemNodeBinding::Absent {
         let mut object = json!({
             "apiVersion": api_version, "kind": "ClusterRoleBinding", "metadata": metadata,
             "roleRef": { "apiGroup": GROUP, "kind": "ClusterRole", "name": NAME },
         });
-        if let (Binding::Bound, Some(map)) = (binding, object.as_object_mut()) {
+        if let (SystemNodeBinding::Bound, Some(map)) = (binding, object.as_object_mut()) {
             let subject = json!({ "apiGroup": GROUP, "kind": "Group", "name": NODES });
             map.insert("subjects".to_owned(), json!([subject]));
         }
@@ -178,18 +178,18 @@ mod tests {
 
     #[test]
     fn the_binding_has_its_history() {
-        let binding = |minor, style, mode| binding(&Version::new(minor).expect("known"), style, mode);
-        assert_eq!(binding(6, Style::Seed, true), Binding::Bound);
-        assert_eq!(binding(7, Style::Upstream, false), Binding::Bound);
-        assert_eq!(binding(7, Style::Upstream, true), Binding::Empty);
-        assert_eq!(binding(7, Style::Seed, true), Binding::Absent);
-        assert_eq!(binding(36, Style::Upstream, false), Binding::Empty);
-        assert_eq!(binding(8, Style::Seed, false), Binding::Absent);
+        let binding = |minor, style, mode| binding(&ServerVersion::new(minor).expect("known"), style, mode);
+        assert_eq!(binding(6, Style::Seed, true), SystemNodeBinding::Bound);
+        assert_eq!(binding(7, Style::Upstream, false), SystemNodeBinding::Bound);
+        assert_eq!(binding(7, Style::Upstream, true), SystemNodeBinding::Empty);
+        assert_eq!(binding(7, Style::Seed, true), SystemNodeBinding::Absent);
+        assert_eq!(binding(36, Style::Upstream, false), SystemNodeBinding::Empty);
+        assert_eq!(binding(8, Style::Seed, false), SystemNodeBinding::Absent);
     }
 
     #[test]
     fn a_stale_binding_opens_more_from_minor_to_minor() {
-        let opened = |minor| opened_by_stale_binding(&Version::new(minor).expect("known"));
+        let opened = |minor| opened_by_stale_binding(&ServerVersion::new(minor).expect("known"));
         assert!(opened(10).contains(&"gets every Secret with a known name"));
         assert!(
             opened(11).contains(&"lists every Secret") && !opened(11).contains(&"makes tokens of any service account")

@@ -16,7 +16,7 @@ pub const LAST_MINOR: u32 = bailiwick_kubernetes::catalogue::LAST_MINOR;
 /// A feature gate about nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[expect(missing_docs, reason = "the names come from Kubernetes, with its documentation")]
-pub enum Gate {
+pub enum FeatureGate {
     AllowInsecureKubeletCertificateSigningRequests,
     AuthorizeNodeWithSelectors,
     CSIDriverRegistry,
@@ -54,70 +54,78 @@ const fn history(name: &'static str, defaults: &'static [(u32, bool)], locked: O
     History { name, defaults, locked }
 }
 
-impl Gate {
+impl FeatureGate {
     /// All gates.
-    pub const ALL: [Gate; 21] = [
-        Gate::AllowInsecureKubeletCertificateSigningRequests,
-        Gate::AuthorizeNodeWithSelectors,
-        Gate::CSIDriverRegistry,
-        Gate::CSINodeInfo,
-        Gate::CSIPersistentVolume,
-        Gate::CSIVolumeHealth,
-        Gate::ClusterTrustBundle,
-        Gate::DynamicKubeletConfig,
-        Gate::DynamicResourceAllocation,
-        Gate::EphemeralContainers,
-        Gate::ExpandPersistentVolumes,
-        Gate::GenericEphemeralVolume,
-        Gate::KubeletPluginsWatcher,
-        Gate::KubeletServiceAccountTokenForCredentialProviders,
-        Gate::NodeLease,
-        Gate::PodCertificateRequest,
-        Gate::PreventStaticPodAPIReferences,
-        Gate::RecoverVolumeExpansionFailure,
-        Gate::RuntimeClass,
-        Gate::ServiceAccountNodeAudienceRestriction,
-        Gate::TokenRequest,
+    pub const ALL: [FeatureGate; 21] = [
+        FeatureGate::AllowInsecureKubeletCertificateSigningRequests,
+        FeatureGate::AuthorizeNodeWithSelectors,
+        FeatureGate::CSIDriverRegistry,
+        FeatureGate::CSINodeInfo,
+        FeatureGate::CSIPersistentVolume,
+        FeatureGate::CSIVolumeHealth,
+        FeatureGate::ClusterTrustBundle,
+        FeatureGate::DynamicKubeletConfig,
+        FeatureGate::DynamicResourceAllocation,
+        FeatureGate::EphemeralContainers,
+        FeatureGate::ExpandPersistentVolumes,
+        FeatureGate::GenericEphemeralVolume,
+        FeatureGate::KubeletPluginsWatcher,
+        FeatureGate::KubeletServiceAccountTokenForCredentialProviders,
+        FeatureGate::NodeLease,
+        FeatureGate::PodCertificateRequest,
+        FeatureGate::PreventStaticPodAPIReferences,
+        FeatureGate::RecoverVolumeExpansionFailure,
+        FeatureGate::RuntimeClass,
+        FeatureGate::ServiceAccountNodeAudienceRestriction,
+        FeatureGate::TokenRequest,
     ];
 
     fn history(self) -> History {
         match self {
-            Gate::AllowInsecureKubeletCertificateSigningRequests => {
+            FeatureGate::AllowInsecureKubeletCertificateSigningRequests => {
                 history("AllowInsecureKubeletCertificateSigningRequests", &[(0, true), (31, false)], None)
             }
-            Gate::AuthorizeNodeWithSelectors => {
+            FeatureGate::AuthorizeNodeWithSelectors => {
                 history("AuthorizeNodeWithSelectors", &[(31, false), (32, true)], Some(34))
             }
-            Gate::CSIDriverRegistry => history("CSIDriverRegistry", &[(12, false), (14, true)], Some(18)),
-            Gate::CSINodeInfo => history("CSINodeInfo", &[(12, false), (14, true)], Some(17)),
-            Gate::CSIPersistentVolume => history("CSIPersistentVolume", &[(9, false), (10, true)], Some(14)),
-            Gate::CSIVolumeHealth => history("CSIVolumeHealth", &[(37, false)], None),
-            Gate::ClusterTrustBundle => history("ClusterTrustBundle", &[(27, false), (37, true)], None),
-            Gate::DynamicKubeletConfig => {
+            FeatureGate::CSIDriverRegistry => history("CSIDriverRegistry", &[(12, false), (14, true)], Some(18)),
+            FeatureGate::CSINodeInfo => history("CSINodeInfo", &[(12, false), (14, true)], Some(17)),
+            FeatureGate::CSIPersistentVolume => history("CSIPersistentVolume", &[(9, false), (10, true)], Some(14)),
+            FeatureGate::CSIVolumeHealth => history("CSIVolumeHealth", &[(37, false)], None),
+            FeatureGate::ClusterTrustBundle => history("ClusterTrustBundle", &[(27, false), (37, true)], None),
+            FeatureGate::DynamicKubeletConfig => {
                 history("DynamicKubeletConfig", &[(4, false), (11, true), (22, false)], Some(26))
             }
-            Gate::DynamicResourceAllocation => {
+            FeatureGate::DynamicResourceAllocation => {
                 history("DynamicResourceAllocation", &[(26, false), (34, true)], Some(35))
             }
-            Gate::EphemeralContainers => history("EphemeralContainers", &[(16, false), (23, true)], Some(25)),
-            Gate::ExpandPersistentVolumes => history("ExpandPersistentVolumes", &[(8, false), (11, true)], Some(24)),
-            Gate::GenericEphemeralVolume => history("GenericEphemeralVolume", &[(19, false), (21, true)], Some(23)),
-            Gate::KubeletPluginsWatcher => history("KubeletPluginsWatcher", &[(11, false), (12, true)], Some(14)),
-            Gate::KubeletServiceAccountTokenForCredentialProviders => {
+            FeatureGate::EphemeralContainers => history("EphemeralContainers", &[(16, false), (23, true)], Some(25)),
+            FeatureGate::ExpandPersistentVolumes => {
+                history("ExpandPersistentVolumes", &[(8, false), (11, true)], Some(24))
+            }
+            FeatureGate::GenericEphemeralVolume => {
+                history("GenericEphemeralVolume", &[(19, false), (21, true)], Some(23))
+            }
+            FeatureGate::KubeletPluginsWatcher => {
+                history("KubeletPluginsWatcher", &[(11, false), (12, true)], Some(14))
+            }
+            FeatureGate::KubeletServiceAccountTokenForCredentialProviders => {
                 history("KubeletServiceAccountTokenForCredentialProviders", &[(33, false), (34, true)], None)
             }
-            Gate::NodeLease => history("NodeLease", &[(12, false), (14, true)], Some(17)),
-            Gate::PodCertificateRequest => history("PodCertificateRequest", &[(34, false), (37, true)], None),
+            FeatureGate::NodeLease => history("NodeLease", &[(12, false), (14, true)], Some(17)),
+            FeatureGate::PodCertificateRequest => history("PodCertificateRequest", &[(34, false), (37, true)], None),
             // 1.37 removed the gate and kept the refusal (`pkg/kubelet/config/common.go`).
-            Gate::PreventStaticPodAPIReferences => history("PreventStaticPodAPIReferences", &[(34, true)], Some(37)),
-            Gate::RecoverVolumeExpansionFailure => {
+            FeatureGate::PreventStaticPodAPIReferences => {
+                history("PreventStaticPodAPIReferences", &[(34, true)], Some(37))
+            }
+            FeatureGate::RecoverVolumeExpansionFailure => {
                 history("RecoverVolumeExpansionFailure", &[(23, false), (32, true)], Some(34))
             }
-            Gate::RuntimeClass => history("RuntimeClass", &[(12, false), (14, true)], Some(20)),
-            Gate::ServiceAccountNodeAudienceRestriction => {
+            FeatureGate::RuntimeClass => history("RuntimeClass", &[(12, false), (14, true)], Some(20)),
+            FeatureGate::ServiceAccountNodeAudienceRestriction => {
                 history("ServiceAccountNodeAudienceRestriction", &[(32, false), (33, true)], None)
             }
-            Gate::TokenRequest => history("TokenRequest", &[(10, false), (12, true)], Some(20)),
+            FeatureGate::TokenRequest => history("TokenRequest", &[(10, false), (12, true)], Some(20)),
         }
     }
 
@@ -134,9 +142,9 @@ impl Gate {
 
 /// A minor of Kubernetes with its feature gates.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Version {
+pub struct ServerVersion {
     minor: u32,
-    switched: BTreeMap<Gate, bool>,
+    switched: BTreeMap<FeatureGate, bool>,
 }
 
 /// An error of a version or its gates.
@@ -151,14 +159,14 @@ pub enum VersionError {
     /// A gate of a later minor.
     NoGateYet {
         /// The later gate.
-        gate: Gate,
+        gate: FeatureGate,
         /// The minor without a switch for it.
         minor: u32,
     },
     /// A gate with a fixed value.
     FixedGate {
         /// The fixed gate.
-        gate: Gate,
+        gate: FeatureGate,
         /// The fixed value.
         is_on: bool,
         /// The minor without a switch for it.
@@ -188,7 +196,7 @@ impl fmt::Display for VersionError {
 
 impl Error for VersionError {}
 
-impl Version {
+impl ServerVersion {
     /// Returns a minor with the default gates. A minor newer than every known one counts as the newest.
     ///
     /// # Errors
@@ -219,7 +227,7 @@ impl Version {
     /// # Errors
     /// The gate is not about nodes, or the minor cannot switch it.
     pub fn with_gate(mut self, name: &str, is_on: bool) -> Result<Self, VersionError> {
-        let gate = Gate::of(name).ok_or_else(|| VersionError::UnknownGate(name.to_owned()))?;
+        let gate = FeatureGate::of(name).ok_or_else(|| VersionError::UnknownGate(name.to_owned()))?;
         let history = gate.history();
         if history.defaults.first().is_none_or(|(first, _)| self.minor < *first) {
             return Err(VersionError::NoGateYet { gate, minor: self.minor });
@@ -242,7 +250,7 @@ impl Version {
     }
 
     /// Whether a gate is there and on.
-    pub fn is_on(&self, gate: Gate) -> bool {
+    pub fn is_on(&self, gate: FeatureGate) -> bool {
         let by_default = || {
             let reached = gate.history().defaults.iter().rev().find(|(since, _)| self.minor >= *since);
             reached.is_some_and(|(_, is_on)| *is_on)
@@ -262,7 +270,7 @@ fn minor_of(text: &str) -> Option<u32> {
     }
 }
 
-impl std::fmt::Display for Version {
+impl std::fmt::Display for ServerVersion {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(formatter, "1.{}", self.minor)
     }
@@ -274,32 +282,35 @@ mod tests {
 
     #[test]
     fn every_gate_has_a_row_of_its_own() {
-        for gate in Gate::ALL {
+        for gate in FeatureGate::ALL {
             let row = gate.history();
             assert_eq!(format!("{:?}", gate), row.name);
-            assert_eq!(Gate::of(row.name), Some(gate));
+            assert_eq!(FeatureGate::of(row.name), Some(gate));
             assert!(row.defaults.is_sorted_by_key(|(since, _)| *since), "{}", row.name);
         }
     }
 
     #[test]
     fn gates_follow_their_history() {
-        let on = |minor, gate| Version::new(minor).expect("known").is_on(gate);
+        let on = |minor, gate| ServerVersion::new(minor).expect("known").is_on(gate);
         assert_eq!(
-            [30, 31, 32, 36].map(|minor| on(minor, Gate::AuthorizeNodeWithSelectors)),
+            [30, 31, 32, 36].map(|minor| on(minor, FeatureGate::AuthorizeNodeWithSelectors)),
             [false, false, true, true]
         );
-        assert_eq!([10, 11, 21, 22].map(|minor| on(minor, Gate::DynamicKubeletConfig)), [false, true, true, false]);
-        assert!(on(30, Gate::AllowInsecureKubeletCertificateSigningRequests));
-        for gate in [Gate::ClusterTrustBundle, Gate::PodCertificateRequest] {
+        assert_eq!(
+            [10, 11, 21, 22].map(|minor| on(minor, FeatureGate::DynamicKubeletConfig)),
+            [false, true, true, false]
+        );
+        assert!(on(30, FeatureGate::AllowInsecureKubeletCertificateSigningRequests));
+        for gate in [FeatureGate::ClusterTrustBundle, FeatureGate::PodCertificateRequest] {
             assert_eq!([36, 37].map(|minor| on(minor, gate)), [false, true]);
         }
-        assert!(!on(37, Gate::CSIVolumeHealth));
+        assert!(!on(37, FeatureGate::CSIVolumeHealth));
     }
 
     #[test]
     fn what_cannot_be_switched_is_refused() {
-        let version = |minor| Version::new(minor).expect("known");
+        let version = |minor| ServerVersion::new(minor).expect("known");
         assert!(version(33).with_gate("AuthorizeNodeWithSelectors", false).is_ok());
         assert!(version(34).with_gate("AuthorizeNodeWithSelectors", false).is_err());
         assert!(version(34).with_gate("AuthorizeNodeWithSelectors", true).is_ok());
@@ -309,6 +320,10 @@ mod tests {
         assert!(version(37).with_gate("PreventStaticPodAPIReferences", false).is_err());
         assert!(version(36).with_gate("CSIVolumeHealth", true).is_err());
         assert!(version(37).with_gate("CSIVolumeHealth", true).is_ok());
-        assert!(Version::parse("1.5").is_err() && Version::parse("2.30").is_err() && Version::parse("v1.36.3").is_ok());
+        assert!(
+            ServerVersion::parse("1.5").is_err()
+                && ServerVersion::parse("2.30").is_err()
+                && ServerVersion::parse("v1.36.3").is_ok()
+        );
     }
 }

@@ -1,20 +1,20 @@
 //! Workloads with the constraints on their nodes and their references.
 
-use super::cluster::{Named, namespace_of};
+use super::cluster::{NamespacedName, namespace_of};
 use super::placement::Constraints;
 use super::pod::{References, items};
-use super::version::Version;
+use super::version::ServerVersion;
 use super::volume::text;
 use bailiwick_admission::workload::template_of_kind;
 use bailiwick_yaml::NodeRef;
 
 /// A source of pods on nodes unknown yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Workload {
+pub struct ClusterWorkload {
     /// Kind of the object.
     pub kind: &'static str,
     /// Its namespace and name.
-    pub id: Named,
+    pub id: NamespacedName,
     /// The references of its pods.
     pub references: References,
     /// The constraints on their nodes.
@@ -23,9 +23,9 @@ pub struct Workload {
     pub made_claims: Vec<(String, String)>,
 }
 
-impl Workload {
+impl ClusterWorkload {
     /// Reads an object of a kind; none for a kind without pods, or for a bound pod.
-    pub fn read(group: &str, kind: &str, object: NodeRef<'_>, version: &Version) -> Option<Self> {
+    pub fn read(group: &str, kind: &str, object: NodeRef<'_>, version: &ServerVersion) -> Option<Self> {
         let (kind, template) = match (group, kind) {
             // OpenShift's own, before there were Deployments.
             ("apps.openshift.io", "DeploymentConfig") => ("DeploymentConfig", object.path(&["spec", "template"])?),
@@ -79,7 +79,7 @@ impl Workload {
     }
 }
 
-impl std::fmt::Display for Workload {
+impl std::fmt::Display for ClusterWorkload {
     /// Prints `DaemonSet kube-system/agent`.
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(formatter, "{} {}/{}", self.kind, self.id.0, self.id.1)

@@ -14,12 +14,12 @@ use crate::app::words::rule_text;
 use crate::diag::{Files, RunError, Sink};
 use crate::k8s::list;
 use crate::node::Cluster;
-use crate::node::authorize::{Authorizer, Decision, FieldRequirement, Reason};
+use crate::node::authorize::{Authorizer, FieldRequirement, NodeAuthorization, NodeReason};
 use crate::node::graph::Graph;
 use crate::node::identity::NodeIdentity;
 use crate::node::mirror::annotation_problems;
-use crate::node::reach::{Atlas, Certainty};
-use crate::node::restriction::{Operation, Write, admit};
+use crate::node::reach::{Certainty, NodeReachability};
+use crate::node::restriction::{NodeOperation, NodeWrite, admit};
 use crate::yaml::schema::to_json;
 use crate::yaml::{NodeRef, Tree};
 
@@ -45,15 +45,16 @@ pub(super) fn ask(
     }
     let said = |answer, reasons| Some(NodeDecision { answer, reasons });
     let no_opinion = match Authorizer::new(&cluster.version, graph).decide(who, request, selector) {
-        Decision::Allow(reason) => return said(Answer::Yes, vec![words(&reason)]),
-        Decision::NoOpinion(why) => why,
+        NodeAuthorization::Allow(reason) => return said(Answer::Yes, vec![words(&reason)]),
+        NodeAuthorization::NoOpinion(why) => why,
     };
     let NodeIdentity::Node(node) = identity else { return said(Answer::No, told(&no_opinion)) };
     // The same with the pods of workloads where they may come to.
-    let atlas = Atlas::new(cluster, graph);
+    let atlas = NodeReachability::new(cluster, graph);
     let reach = atlas.of_node(node, false);
     let wider = Graph::of_reach(&reach, node);
-    let Decision::Allow(Reason::Way(way)) = Authorizer::new(&cluster.version, &wider).decide(who, request, selector)
+    let NodeAuthorization::Allow(NodeReason::Way(way)) =
+        Authorizer::new(&cluster.version, &wider).decide(who, request, selector)
     else {
         return said(Answer::No, told(&no_opinion));
     };
@@ -76,15 +77,17 @@ fn told(no_opinion: &str) -> Vec<String> {
     if no_opinion.is_empty() { Vec::new() } else { vec![format!("the Node authorizer: {no_opinion}")] }
 }
 
-fn words(reason: &Reason) -> String {
+fn words(reason: &NodeReason) -> String {
     match reason {
-        Reason::Way(way) => {
+        NodeReason::Way(way) => {
             let steps: Vec<String> = way.iter().map(ToString::to_string).collect();
             format!("the Node authorizer: {}", steps.join(" <- "))
         }
-        Reason::Rule(rule) => format!("the Node authorizer, for every node: {}", rule_text(rule)),
-        Reason::Own => "the Node authorizer: it is about the node itself, or limited to what belongs to it".to_owned(),
-        Reason::LeftToAdmission => {
+        NodeReason::Rule(rule) => format!("the Node authorizer, for every node: {}", rule_text(rule)),
+        NodeReason::Own => {
+            "the Node authorizer: it is about the node itself, or limited to what belongs to it".to_owned()
+        }
+        NodeReason::LeftToAdmission => {
             "the Node authorizer: NodeRestriction looks at the object when it is written".to_owned()
         }
     }
@@ -145,17 +148,17 @@ pub(super) fn admission(
         return Ok(Admission::Passes);
     };
     let operation = match request.verb.as_str() {
-        "create" => Operation::Create,
-        "update" | "patch" => Operation::Update,
-        "delete" | "deletecollection" => Operation::Delete,
+        "create" => NodeOperation::Create,
+        "update" | "patch" => NodeOperation::Update,
+        "delete" | "deletecollection" => NodeOperation::Delete,
         other => return Err(format!("admission is not asked about `{other}`")),
     };
     let (object, old) = (first(written.new.as_ref()), first(written.old.as_ref()));
-    if operation == Operation::Update && old.is_none() {
+    if operation == NodeOperation::Update && old.is_none() {
         return Err("what is changed has to be there: name the object as it is by --admission-old".to_owned());
     }
-    let is_removed = operation == Operation::Delete;
-    let write = Write {
+    let is_removed = operation == NodeOperation::Delete;
+    let write = NodeWrite {
         operation,
         group: &request.group,
         resource: &request.resource,
@@ -186,7 +189,7 @@ fn by_policies(
     surroundings: &Surroundings,
     who: &Identity,
     extra: &BTreeMap<String, Vec<String>>,
-    write: &Write<'_>,
+    write: &NodeWrite<'_>,
 ) -> Admission {
     let of_object = |path: &[&str]| {
         let object = write.object.or(write.old);

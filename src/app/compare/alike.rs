@@ -11,7 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::access::compare::{Affected, Change};
-use crate::access::who_can::Scope;
+use crate::access::who_can::PermissionScope;
 use crate::access::world::account_user;
 use crate::alike::OwnName;
 use crate::diag::{FileId, Sink};
@@ -134,8 +134,8 @@ impl Classes {
             let mut subjects = Vec::with_capacity(change.subjects.len());
             for subject in std::mem::take(&mut change.subjects) {
                 let found = match &subject.scope {
-                    Scope::Namespace(namespace) => delegates.get_key_value(namespace.as_str()),
-                    Scope::Cluster => None,
+                    PermissionScope::Namespace(namespace) => delegates.get_key_value(namespace.as_str()),
+                    PermissionScope::Cluster => None,
                 };
                 match found.filter(|(_, class)| !class.represented.is_empty()) {
                     None => subjects.push(subject),
@@ -203,7 +203,7 @@ impl Class {
         let renamed = self.own_name().map(|own| own.renamed(own.of_same_shape(member), &subject.subject));
         Affected {
             subject: renamed.unwrap_or_else(|| subject.subject.clone()),
-            scope: Scope::Namespace(member.to_owned()),
+            scope: PermissionScope::Namespace(member.to_owned()),
         }
     }
 
@@ -233,7 +233,7 @@ impl Class {
         all.sort();
         let first = all.first().map(|first| first.scope.clone());
         let member = match &first {
-            Some(Scope::Namespace(namespace)) => namespace,
+            Some(PermissionScope::Namespace(namespace)) => namespace,
             _ => return Vec::new(),
         };
         vec![as_member(member, all, true)]

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::AccessEffect;
 use crate::access::compare::{Affected, Change, compare};
-use crate::access::{Builder, Layer, World};
+use crate::access::{Builder, ObjectSource, World};
 use crate::app::loaded_world::platform_objects;
 use crate::k8s::rbac::PolicyRule;
 use crate::model::Target;
@@ -54,7 +54,7 @@ fn default_world(target: &Target) -> World {
     let minor = target.version.minor();
     let mut builder = Builder::new(minor).with_default_policy(minor);
     for tree in platform_objects(target) {
-        tree.documents().for_each(|object| _ = builder.add(object, Layer::Baseline));
+        tree.documents().for_each(|object| _ = builder.add(object, ObjectSource::Baseline));
     }
     builder.build()
 }

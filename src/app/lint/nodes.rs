@@ -17,17 +17,17 @@ use crate::k8s::list;
 use crate::k8s::rbac::PolicyRule;
 use crate::model::{NodePool, PlacedAgent};
 use crate::node::agent::operation;
-use crate::node::cluster::Named;
+use crate::node::cluster::NamespacedName;
 use crate::node::identity::NODES;
 use crate::node::mirror::static_pod_problems;
-use crate::node::placement::{Fit, Place};
+use crate::node::placement::{Fit, NodeSlot};
 use crate::node::restriction::is_settable_by_kubelet;
 use crate::node::system_node::{self, opened_by_stale_binding};
-use crate::node::version::Version;
+use crate::node::version::ServerVersion;
 
 /// Reports what is wrong with the role of nodes and its binding.
 pub(super) fn check_role(loaded: &LoadedWorld, sink: &mut Sink) {
-    let Ok(version) = Version::new(loaded.world.minor()) else { return };
+    let Ok(version) = ServerVersion::new(loaded.world.minor()) else { return };
     for (binding, subjects) in loaded.world.bound_by(None, system_node::NAME) {
         // Objects of the server itself are not judged.
         let Some(place) = binding.place.filter(|_| subjects.contains(&format!("Group/{NODES}"))) else { continue };
@@ -65,7 +65,7 @@ pub(super) fn check_agents<'a>(loaded: &LoadedWorld, agents: impl Iterator<Item 
     }
 }
 
-fn identity_of((namespace, name): &Named) -> Identity {
+fn identity_of((namespace, name): &NamespacedName) -> Identity {
     Identity::of(&account_user(namespace, name))
 }
 
@@ -174,7 +174,7 @@ fn check_defeat(world: &World, placed: &PlacedAgent, sink: &mut Sink) {
 pub(super) fn check_selectors<'p>(loaded: &LoadedWorld, pools: impl Iterator<Item = &'p NodePool>, sink: &mut Sink) {
     let Some(cluster) = loaded.cluster() else { return };
     for pool in pools {
-        let place = Place { name: None, node: &pool.like, taken: None };
+        let place = NodeSlot { name: None, node: &pool.like, taken: None };
         for workload in cluster.workloads.values().filter(|workload| !workload.references.secrets.is_empty()) {
             let required = workload.constraints.required_labels();
             let is_kept = required.iter().any(|key| pool.like.labels.contains_key(*key));
@@ -202,7 +202,7 @@ pub(super) fn check_selectors<'p>(loaded: &LoadedWorld, pools: impl Iterator<Ite
 pub(super) fn check_static_pods(
     run: &Options,
     paths: &[PathBuf],
-    version: &Version,
+    version: &ServerVersion,
     files: &Arc<Files>,
     sink: &mut Sink,
 ) -> Result<(), RunError> {

@@ -6,7 +6,7 @@ use super::rule_places::RulePlaces;
 use crate::access::compare::Affected;
 use crate::access::proof::Link;
 use crate::access::risk::Finding;
-use crate::access::who_can::Scope;
+use crate::access::who_can::PermissionScope;
 use crate::app::words::{chain_line, more_alike, number, rule_text};
 use crate::diag::{Diagnostic, Files, Risk};
 
@@ -58,7 +58,7 @@ pub(super) fn diagnostic(finding: &Finding, files: &Files, rules: &mut RulePlace
 /// A subject, and the namespace in which it holds something where its name does not say it.
 fn named(affected: &Affected) -> String {
     match &affected.scope {
-        Scope::Namespace(namespace) if !affected.subject.contains(&format!("/{namespace}/")) => {
+        PermissionScope::Namespace(namespace) if !affected.subject.contains(&format!("/{namespace}/")) => {
             format!("{} in `{namespace}`", affected.subject)
         }
         _ => affected.subject.clone(),
@@ -69,8 +69,8 @@ fn named(affected: &Affected) -> String {
 fn about(finding: &Finding) -> Risk {
     let first = finding.first.first();
     let namespace = first.and_then(|first| match &first.scope {
-        Scope::Cluster => None,
-        Scope::Namespace(namespace) => Some(namespace.clone()),
+        PermissionScope::Cluster => None,
+        PermissionScope::Namespace(namespace) => Some(namespace.clone()),
     });
     Risk {
         rule: finding.rule.id.into(),

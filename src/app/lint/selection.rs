@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::access::risk::{self, Finding, Options, Rule, Severity};
+use crate::access::risk::{self, Finding, RiskOptions, RiskRule, RiskSeverity};
 use crate::app::Error;
 use crate::codes;
 use crate::diag::{self, Code, Diagnostic, nearest};
@@ -10,11 +10,11 @@ use crate::diag::{self, Code, Diagnostic, nearest};
 /// The findings that were chosen.
 #[derive(Debug)]
 pub struct Selection {
-    rules: Vec<&'static Rule>,
+    rules: Vec<&'static RiskRule>,
     /// The codes of the chosen findings; none where every code is chosen.
     selected: Option<BTreeSet<Code>>,
     ignored: BTreeSet<Code>,
-    least: Severity,
+    least: RiskSeverity,
     /// True when nothing was chosen by name.
     is_default: bool,
 }
@@ -25,7 +25,7 @@ impl Default for Selection {
             rules: risk::all().collect(),
             selected: None,
             ignored: BTreeSet::new(),
-            least: Severity::High,
+            least: RiskSeverity::High,
             is_default: true,
         }
     }
@@ -37,17 +37,17 @@ impl Selection {
     ///
     /// # Errors
     /// When a name stands for no finding.
-    pub fn new(select: &[String], ignore: &[String], least: Option<Severity>) -> Result<Self, Error> {
+    pub fn new(select: &[String], ignore: &[String], least: Option<RiskSeverity>) -> Result<Self, Error> {
         if let Some(name) = select.iter().chain(ignore).find(|name| codes_of(name).is_empty()) {
             return Err(Error::invalid(unknown(name)));
         }
         let codes = |names: &[String]| names.iter().flat_map(|name| codes_of(name)).collect::<BTreeSet<_>>();
-        let among = |names: &[String], rule: &Rule| names.iter().any(|name| is_named(rule, name));
+        let among = |names: &[String], rule: &RiskRule| names.iter().any(|name| is_named(rule, name));
         let rules = risk::all()
             .filter(|rule| select.is_empty() || among(select, rule))
             .filter(|rule| !among(ignore, rule))
             .collect();
-        let usual = if select.is_empty() { Severity::High } else { Severity::Info };
+        let usual = if select.is_empty() { RiskSeverity::High } else { RiskSeverity::Info };
         Ok(Self {
             rules,
             selected: (!select.is_empty()).then(|| codes(select)),
@@ -58,15 +58,15 @@ impl Selection {
     }
 
     /// The rules to apply to manifests.
-    pub(super) fn options(&self) -> Options {
-        Options { rules: self.rules.clone(), apart: false }
+    pub(super) fn options(&self) -> RiskOptions {
+        RiskOptions { rules: self.rules.clone(), apart: false }
     }
 
     /// The rules to apply to the compiled output of a workspace: without those that the compiler has applied where the
     /// policies are written. Each policy accepts findings for itself, so that those of different policies are kept apart.
-    pub(super) fn options_of_workspace(&self) -> Options {
+    pub(super) fn options_of_workspace(&self) -> RiskOptions {
         let rules = self.rules.iter().copied().filter(|rule| !rule.is_applied_while_compiling());
-        Options { rules: rules.collect(), apart: true }
+        RiskOptions { rules: rules.collect(), apart: true }
     }
 
     /// The diagnostics whose codes are chosen, and every error.
@@ -94,7 +94,7 @@ fn codes_of(name: &str) -> Vec<Code> {
     if rules.is_empty() { other().into_iter().collect() } else { rules }
 }
 
-fn is_named(rule: &Rule, name: &str) -> bool {
+fn is_named(rule: &RiskRule, name: &str) -> bool {
     let is_family = |name: &str| name.len() == 1 && rule.id.starts_with(name);
     risk::of_id(&name.to_ascii_uppercase()).is_some_and(|named| named.id == rule.id)
         || rule.code.id() == name

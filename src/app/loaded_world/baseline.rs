@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::manifests::{add_with_surroundings, misshapen, refuse_nothing, start};
 use super::{Baseline, Surroundings, WorldOptions, read_baseline};
 use crate::access::world::Added;
-use crate::access::{Builder, Layer};
+use crate::access::{Builder, ObjectSource};
 use crate::admission::scc::defaults::{self, Start};
 use crate::app::workspace::{Workspace, keeps};
 use crate::app::{Options, unclaimed};
@@ -72,7 +72,7 @@ impl BaselineInputs<'_> {
         }
         if matches!(baseline, Baseline::DefaultPolicy(_)) {
             for tree in platform_objects(target) {
-                tree.documents().for_each(|object| _ = builder.add(object, Layer::Baseline));
+                tree.documents().for_each(|object| _ = builder.add(object, ObjectSource::Baseline));
             }
         }
         // The objects of packages are there, independent of the installer.

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::admission::policy::{AdmissionRequest, Answer, Binding, Policy, Verdict};
 use crate::k8s::list;
-use crate::node::{Cluster, Version};
+use crate::node::{Cluster, ServerVersion};
 use crate::yaml::NodeRef;
 use crate::yaml::schema::to_json;
 
@@ -22,7 +22,7 @@ pub(crate) struct Surroundings {
 
 impl Surroundings {
     /// Nothing yet, in a cluster of a version.
-    pub(crate) fn new(version: Version, is_openshift: bool) -> Self {
+    pub(crate) fn new(version: ServerVersion, is_openshift: bool) -> Self {
         let mut cluster = Cluster::new(version);
         cluster.is_openshift = is_openshift;
         Self { cluster, policies: Vec::new(), bindings: Vec::new(), namespaces: BTreeMap::new() }

@@ -11,7 +11,7 @@ use crate::app::{Diagnostics, Error, LoadedWorld, Options};
 use crate::codes;
 use crate::diag::{Diagnostic, Files, Sink};
 use crate::node::identity::NODES;
-use crate::node::migration::{self, ApiServer, Binding, Inventory, Kubelet, Report};
+use crate::node::migration::{self, ApiServer, Inventory, Kubelet, KubeletBinding, KubeletMigration};
 use crate::node::system_node;
 use crate::yaml::de::from_node;
 
@@ -26,7 +26,7 @@ pub struct KubeletInventory {
     #[serde(default)]
     nodes: Vec<String>,
     #[serde(default)]
-    bindings: Vec<Binding>,
+    bindings: Vec<KubeletBinding>,
 }
 
 impl KubeletInventory {
@@ -64,7 +64,7 @@ impl KubeletInventory {
     }
 
     /// Reports the progress of the migration, with the bindings and nodes of a world.
-    pub fn report(&self, loaded: &LoadedWorld) -> Report {
+    pub fn report(&self, loaded: &LoadedWorld) -> KubeletMigration {
         migration::report(&inventory(self, loaded))
     }
 }
@@ -86,7 +86,7 @@ fn inventory(written: &KubeletInventory, loaded: &LoadedWorld) -> Inventory {
             let name = binding.name.rsplit('/').next().unwrap_or_default().to_owned();
             let subjects = subjects.iter().map(|subject| subject.replacen('/', " ", 1)).collect();
             if relevant && known.insert(name.clone()) {
-                bindings.push(Binding { name, role: Some(role.clone()), subjects });
+                bindings.push(KubeletBinding { name, role: Some(role.clone()), subjects });
             }
         }
     }

@@ -9,7 +9,7 @@ use super::super::reporting::FormatArguments;
 use super::super::worlds::{WorldArguments, with_worlds};
 use super::super::{Global, Outcome};
 use crate::app::{Error, KubeletInventory};
-use crate::node::migration::State;
+use crate::node::migration::StepState;
 use crate::report::migration::{self, KubeletMigrationResult};
 use crate::report::worlds;
 
@@ -37,7 +37,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
                 || KubeletMigrationResult { migration: report.clone(), target: loaded.target.clone() },
                 || format!("{}{}", worlds::heading(loaded), migration::kubelets(&report)),
             );
-            let is_open = |state: State| matches!(state, State::Todo | State::Blocked);
+            let is_open = |state: StepState| matches!(state, StepState::Todo | StepState::Blocked);
             if report.steps.iter().any(|step| is_open(step.state)) {
                 outcome = outcome.worse(Outcome::No);
             }

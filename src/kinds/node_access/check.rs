@@ -8,9 +8,9 @@ use super::{Agent, NodeAccessSpec};
 use crate::diag::{Diagnostic, Origin, Sink, nearest};
 use crate::k8s::names::{Reasons, dns_label, dns_subdomain, label_key, label_value};
 use crate::model::{Isolation, NodePool, PlacedAgent, PolicyFacts, PolicyMeta, Target};
-use crate::node::agent::{FIRST_MINOR, NODES, Refusal, refusal_of_read};
-use crate::node::system_node::Binding;
-use crate::node::version::Version;
+use crate::node::agent::{AgentScopeError, FIRST_MINOR, NODES, refusal_of_read};
+use crate::node::system_node::SystemNodeBinding;
+use crate::node::version::ServerVersion;
 
 /// The authorizers of an API server.
 const AUTHORIZERS: [&str; 6] = ["ABAC", "AlwaysAllow", "AlwaysDeny", "Node", "RBAC", "Webhook"];
@@ -71,7 +71,7 @@ pub(super) fn agents(
             let names: Vec<String> = old.iter().map(|target| format!("`{}`", target.name)).collect();
             sink.push(
                 Diagnostic::error(
-                    Refusal::NeedsNewerKubernetes.code(),
+                    AgentScopeError::NeedsNewerKubernetes.code(),
                     format!(
                         "`{}` cannot be limited to its node on {}: tokens contain the node since Kubernetes 1.{FIRST_MINOR}, and the target has 1.{}",
                         agent.name.value,
@@ -162,25 +162,25 @@ fn check_prefix(prefix: &str, is_for_nodes: bool, origin: Origin, sink: &mut Sin
     }
 }
 
-fn refused(refusal: &Refusal, origin: Origin) -> Diagnostic {
+fn refused(refusal: &AgentScopeError, origin: Origin) -> Diagnostic {
     let (message, help) = match refusal {
-        Refusal::NeedsNewerKubernetes => ("this needs a newer Kubernetes".to_owned(), "exclude the target"),
-        Refusal::Read(verb) => (
+        AgentScopeError::NeedsNewerKubernetes => ("this needs a newer Kubernetes".to_owned(), "exclude the target"),
+        AgentScopeError::Read(verb) => (
             format!("`{verb}` cannot be limited to the own node: admission does not see read requests"),
             "move the read permissions to `reads`; they apply to every node",
         ),
-        Refusal::Wildcard(text) => (
+        AgentScopeError::Wildcard(text) => (
             format!("`{text}` grants more than an admission policy can list"),
             "list the groups, resources and subresources",
         ),
-        Refusal::NotExpressible(text) => (
+        AgentScopeError::NotExpressible(text) => (
             format!("`{text}` cannot be limited to the own node: its requests do not contain the node"),
             "leave the task to the kubelet, or grant it for all nodes with a PermissionSet and a Grant",
         ),
-        Refusal::WriteAmongReads(verb) => {
+        AgentScopeError::WriteAmongReads(verb) => {
             (format!("`{verb}` is not a read verb"), "move the write permissions for its node to `ownNode`")
         }
-        Refusal::NotAField(field) => {
+        AgentScopeError::NotAField(field) => {
             (format!("`{field}` is not a field path"), "write a path such as `metadata.name` or `spec.nodeName`")
         }
     };
@@ -188,7 +188,7 @@ fn refused(refusal: &Refusal, origin: Origin) -> Diagnostic {
 }
 
 /// Returns the version of each target with its feature gates, for targets with the role of nodes.
-pub(super) fn versions(spec: &NodeAccessSpec, targets: &[Target], sink: &mut Sink) -> BTreeMap<String, Version> {
+pub(super) fn versions(spec: &NodeAccessSpec, targets: &[Target], sink: &mut Sink) -> BTreeMap<String, ServerVersion> {
     let mut versions = BTreeMap::new();
     let Some(system_node) = &spec.system_node else { return versions };
     for mode in &system_node.authorization_mode {
@@ -207,11 +207,11 @@ pub(super) fn versions(spec: &NodeAccessSpec, targets: &[Target], sink: &mut Sin
     }
     for target in targets {
         let gates = system_node.feature_gates.iter();
-        let version = Version::new(target.version.minor());
+        let version = ServerVersion::new(target.version.minor());
         let version = gates.fold(version, |version, (name, is_on)| version?.with_gate(name, *is_on));
         match version {
             Ok(version) => {
-                let depend = binding_of(system_node, &version) != Binding::Bound;
+                let depend = binding_of(system_node, &version) != SystemNodeBinding::Bound;
                 let depending = system_node.kubelets.iter().filter(|kubelet| depend && kubelet.depends_on_group());
                 for kubelet in depending {
                     let message = format!("`{}` depends on the group in the binding of `system:node`", kubelet.user);

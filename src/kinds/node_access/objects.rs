@@ -9,8 +9,8 @@ use crate::diag::Origin;
 use crate::k8s::rbac::PolicyRule;
 use crate::model::{Data, Home, Identity, ObjectType, Target, Unit};
 use crate::node::agent;
-use crate::node::system_node::{self, Binding};
-use crate::node::version::Version;
+use crate::node::system_node::{self, SystemNodeBinding};
+use crate::node::version::ServerVersion;
 use crate::yaml::Spanned;
 
 /// The templates of the kind.
@@ -23,7 +23,7 @@ pub(super) const TEMPLATES: &[&str] = &[
 ];
 
 /// Builds all objects of a target; without a version, all except the role of nodes.
-pub(super) fn of_target(spec: &NodeAccessSpec, target: &Target, version: Option<&Version>) -> Vec<Part> {
+pub(super) fn of_target(spec: &NodeAccessSpec, target: &Target, version: Option<&ServerVersion>) -> Vec<Part> {
     let mut parts = Vec::new();
     if let (Some(system_node), Some(version)) = (&spec.system_node, version) {
         let binding = binding_of(system_node, version);
@@ -41,16 +41,16 @@ pub(super) fn of_target(spec: &NodeAccessSpec, target: &Target, version: Option<
 }
 
 /// Returns the binding of `system:node`.
-pub(super) fn binding_of(system_node: &SystemNode, version: &Version) -> Binding {
+pub(super) fn binding_of(system_node: &SystemNode, version: &ServerVersion) -> SystemNodeBinding {
     let modes = &system_node.authorization_mode;
     let has_node = modes.is_empty() || modes.iter().any(|mode| mode.as_str() == "Node");
-    system_node.binding.style().map_or(Binding::Bound, |style| system_node::binding(version, style, has_node))
+    system_node.binding.style().map_or(SystemNodeBinding::Bound, |style| system_node::binding(version, style, has_node))
 }
 
 /// Converts an agent for compilation.
-pub(super) fn agent(written: &Agent) -> agent::Agent {
+pub(super) fn agent(written: &Agent) -> agent::NodeAgent {
     let account = &written.service_account;
-    agent::Agent {
+    agent::NodeAgent {
         name: written.name.value.clone(),
         account: (account.namespace.value.clone(), account.name.value.clone()),
         reads: written.reads.iter().map(read_rule).collect(),
@@ -67,8 +67,8 @@ pub(super) fn read_rule(reads: &Spanned<Reads>) -> PolicyRule {
     }
 }
 
-pub(super) fn own_node(own: &Spanned<OwnNode>) -> agent::OwnNode {
-    agent::OwnNode {
+pub(super) fn own_node(own: &Spanned<OwnNode>) -> agent::OwnNodeWrites {
+    agent::OwnNodeWrites {
         group: own.api_group.clone(),
         resources: own.resources.clone(),
         verbs: own.verbs.clone(),

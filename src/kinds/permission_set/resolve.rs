@@ -5,7 +5,7 @@ use super::{Access, Rule};
 use crate::codes;
 use crate::diag::{Diagnostic, Origin};
 use crate::k8s::catalogue::{Api, Lookup, Served};
-use crate::k8s::dead::{self, Cell, Dead, Part};
+use crate::k8s::dead::{self, Dead, DeadPart, RuleResource};
 use crate::k8s::rbac::PolicyRule;
 use crate::model::{Pattern, Target};
 use crate::yaml::Spanned;
@@ -47,7 +47,7 @@ fn plain(texts: &[Spanned<String>]) -> Vec<String> {
 
 /// A resource of a rule, in each of some groups.
 struct Wanted {
-    cell: Cell,
+    cell: RuleResource,
     names: Vec<String>,
     origin: Origin,
 }
@@ -63,7 +63,7 @@ struct Resolved<'r> {
 
 impl Resolved<'_> {
     fn want(&mut self, groups: Vec<String>, resource: &Spanned<String>, names: &[String]) {
-        let cell = Cell { groups, resource: resource.value.clone() };
+        let cell = RuleResource { groups, resource: resource.value.clone() };
         self.wanted.push(Wanted { cell, names: names.to_vec(), origin: resource.origin });
     }
 
@@ -175,17 +175,17 @@ impl Resolved<'_> {
 
     /// Reports the ineffective parts of the rule on the target.
     fn judge(&self, names: &[String], report: Report<'_>) {
-        let cells: Vec<Cell> = self.wanted.iter().map(|wanted| wanted.cell.clone()).collect();
+        let cells: Vec<RuleResource> = self.wanted.iter().map(|wanted| wanted.cell.clone()).collect();
         // A text with account variables is unknown here.
         let is_open = |text: &String| text.contains(['{', '}']);
-        let open = |cell: &Cell| is_open(&cell.resource) || cell.groups.iter().any(is_open);
+        let open = |cell: &RuleResource| is_open(&cell.resource) || cell.groups.iter().any(is_open);
         if cells.iter().any(open) || self.verbs.iter().any(|verb| is_open(&verb.value)) {
             return;
         }
         for dead in dead::of_resources(self.api, &cells, names, &plain(self.verbs)) {
             let origin = match dead.part {
-                Part::Resource(index) | Part::Url(index) => self.wanted.get(index).map(|wanted| wanted.origin),
-                Part::Verb(index) => self.verbs.get(index).map(|verb| verb.origin),
+                DeadPart::Resource(index) | DeadPart::Url(index) => self.wanted.get(index).map(|wanted| wanted.origin),
+                DeadPart::Verb(index) => self.verbs.get(index).map(|verb| verb.origin),
             };
             report(warning(dead, origin));
         }
@@ -287,10 +287,10 @@ impl Resolved<'_> {
         }
         for dead in dead::of_urls(&plain(urls), &verbs) {
             let origin = match dead.part {
-                Part::Url(index) | Part::Resource(index) => urls.get(index).map(|url| url.origin),
-                Part::Verb(index) => self.verbs.get(index).map(|verb| verb.origin),
+                DeadPart::Url(index) | DeadPart::Resource(index) => urls.get(index).map(|url| url.origin),
+                DeadPart::Verb(index) => self.verbs.get(index).map(|verb| verb.origin),
             };
-            if from_paths && matches!(dead.part, Part::Verb(_)) {
+            if from_paths && matches!(dead.part, DeadPart::Verb(_)) {
                 report(Diagnostic::error(codes::INVALID_PATH, dead.message).at_maybe(origin).help(dead.help));
             } else {
                 report(warning(dead, origin));
@@ -306,9 +306,9 @@ fn named(group: &str) -> String {
 
 fn warning(dead: Dead, origin: Option<Origin>) -> Diagnostic {
     let code = match dead.part {
-        Part::Resource(_) => codes::UNSERVED_RESOURCE,
-        Part::Verb(_) => codes::DEAD_VERB,
-        Part::Url(_) => codes::DEAD_URL,
+        DeadPart::Resource(_) => codes::UNSERVED_RESOURCE,
+        DeadPart::Verb(_) => codes::DEAD_VERB,
+        DeadPart::Url(_) => codes::DEAD_URL,
     };
     let told = Diagnostic::warning(code, dead.message).at_maybe(origin).help(dead.help);
     if dead.reason.fails_check() { told.failing_check() } else { told }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::{DecisionReport, place_text};
 use crate::access::decide::MissingRole;
 use crate::access::proof::{Chain, Link, NearMiss, RuleLink};
-use crate::access::who_can::{Scope, WhoCan};
+use crate::access::who_can::{PermissionScope, WhoCan};
 use crate::access::{Answer, Identity, Liveness, Request, World};
 use crate::app::{LoadedWorld, NodeDecision};
 use crate::diag::Files;
@@ -330,8 +330,8 @@ impl WhoCanResult {
             CapableSubject {
                 subject: capable.subject.clone(),
                 namespace: match &capable.scope {
-                    Scope::Cluster => None,
-                    Scope::Namespace(namespace) => Some(namespace.clone()),
+                    PermissionScope::Cluster => None,
+                    PermissionScope::Namespace(namespace) => Some(namespace.clone()),
                 },
                 binding: binding.map(|binding| LinkRecord::new(&binding, &loaded.files)),
             }

@@ -11,7 +11,7 @@ use crate::admission::level::Level;
 use crate::admission::psp::mapping::Mapping;
 use crate::admission::psp::migrate::{FieldOutcome, Filled, PspDefault};
 use crate::admission::psp::plan::{Change, NamespacePlan, Need, PolicyPlan, WorkloadPlan};
-use crate::node::migration::Report as KubeletMigration;
+use crate::node::migration::KubeletMigration;
 use crate::report::result::CommandResult;
 
 /// The result of `migrate psp`.

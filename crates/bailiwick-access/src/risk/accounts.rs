@@ -6,11 +6,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::Severity;
-use super::holders::{Classes, Judged, Place, Powers};
+use super::RiskSeverity;
+use super::holders::{Classes, Judged, Powers, ScopedSubject};
 use super::judge::{Finding, Findings, Folded, Judge, Likeness, is_given};
 use super::objects::few;
-use super::table::{AccountCheck, FULL_AUTHORITY, Rule, When};
+use super::table::{AccountCheck, FULL_AUTHORITY, RiskRule, When};
 use crate::compare::Affected;
 use crate::proof::place;
 use crate::request::service_account;
@@ -26,8 +26,8 @@ const CREATES_PODS: [&str; 2] = ["W001", "W002"];
 #[derive(Clone, Copy)]
 struct Power<'j> {
     judged: &'j Judged,
-    severity: Severity,
-    place: Place,
+    severity: RiskSeverity,
+    place: ScopedSubject,
 }
 
 /// The high and critical findings about a service account, the worst first.
@@ -38,8 +38,8 @@ struct Account<'j> {
 }
 
 impl Account<'_> {
-    fn severity(&self) -> Severity {
-        self.powers.first().map_or(Severity::Info, |power| power.severity)
+    fn severity(&self) -> RiskSeverity {
+        self.powers.first().map_or(RiskSeverity::Info, |power| power.severity)
     }
 
     fn full_name(&self) -> String {
@@ -51,7 +51,7 @@ impl Judge<'_> {
     /// Judges service accounts by the workloads and the users beside them.
     pub(super) fn accounts(&self, classes: &Classes, powers: &Powers, findings: &mut Findings) {
         let rule_of = |check| {
-            let is_it = |rule: &&&'static Rule| matches!(rule.when, When::Accounts(own) if own == check);
+            let is_it = |rule: &&&'static RiskRule| matches!(rule.when, When::Accounts(own) if own == check);
             self.options.rules.iter().find(is_it).copied()
         };
         let (runs, above) = (rule_of(AccountCheck::Runs), rule_of(AccountCheck::AboveUsers));
@@ -63,7 +63,7 @@ impl Judge<'_> {
             let (namespace, name) = &workload.account;
             running.entry((namespace, name)).or_default().push(workload);
         }
-        let judged_at: HashMap<Place, &[Judged]> = classes.iter().collect();
+        let judged_at: HashMap<ScopedSubject, &[Judged]> = classes.iter().collect();
         let mut creators: HashMap<&str, Vec<(Holder, &Judged)>> = HashMap::new();
         for ((holder, namespace), judged) in classes.iter() {
             let Some(namespace) = namespace.filter(|_| above.is_some() && !self.is_account(holder)) else { continue };
@@ -104,7 +104,7 @@ impl Judge<'_> {
     /// Returns the service accounts with high or critical findings, by namespace and name.
     fn strong_accounts<'j>(&'j self, classes: &'j Classes, powers: &Powers) -> Vec<Account<'j>> {
         let chooses_powers = self.options.rules.iter().any(|rule| rule.condition().is_some());
-        let is_counted = |rule: &Rule| !chooses_powers || self.is_selected(rule);
+        let is_counted = |rule: &RiskRule| !chooses_powers || self.is_selected(rule);
         let mut accounts: BTreeMap<(&str, &str), Vec<Power<'j>>> = BTreeMap::new();
         for (place, all) in classes.iter().filter(|((holder, _), _)| !holder.is_group) {
             let Some(account) = service_account(self.world.symbols.text(place.0.name)) else { continue };
@@ -113,7 +113,7 @@ impl Judge<'_> {
             let head = self.head(&told).map(|head| head.rule.id);
             let mut found: Vec<Power<'j>> = told
                 .iter()
-                .filter(|(_, severity)| *severity >= Severity::High)
+                .filter(|(_, severity)| *severity >= RiskSeverity::High)
                 .map(|(judged, severity)| Power { judged, severity: *severity, place })
                 .collect();
             found.sort_by_key(|power| (std::cmp::Reverse(power.severity), Some(power.judged.rule.id) != head));
@@ -129,7 +129,7 @@ impl Judge<'_> {
     }
 
     /// Whether a holder has a permission of an account, in the same scope or a wider one.
-    fn has_power(&self, holder: Holder, power: &Power<'_>, judged_at: &HashMap<Place, &[Judged]>) -> bool {
+    fn has_power(&self, holder: Holder, power: &Power<'_>, judged_at: &HashMap<ScopedSubject, &[Judged]>) -> bool {
         let has_at = |namespace: Option<Symbol>| {
             judged_at.get(&(holder, namespace)).into_iter().copied().flatten().any(|own| {
                 let is_same = own.rule.id == power.judged.rule.id && own.has_names_of(power.judged);
@@ -140,7 +140,7 @@ impl Judge<'_> {
     }
 
     /// Adds the finding about a workload of an account.
-    fn tell_runs(&self, rule: &'static Rule, account: &Account<'_>, workload: &Running, findings: &mut Findings) {
+    fn tell_runs(&self, rule: &'static RiskRule, account: &Account<'_>, workload: &Running, findings: &mut Findings) {
         let Some(worst) = account.powers.first() else { return };
         let place = place(workload.layer);
         let likeness = Likeness {
@@ -162,10 +162,10 @@ impl Judge<'_> {
     /// Adds the finding about users with access to pods and without the permissions of an account of their namespace.
     fn tell_above_users(
         &self,
-        rule: &'static Rule,
+        rule: &'static RiskRule,
         account: &Account<'_>,
         lacking: &[(Holder, Judged, Power<'_>)],
-        folded: Option<&'static Rule>,
+        folded: Option<&'static RiskRule>,
         findings: &mut Findings,
     ) {
         let Some(level) = rule.namespace else { return };

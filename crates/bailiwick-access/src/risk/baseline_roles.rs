@@ -6,11 +6,11 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use super::Severity;
-use super::holders::{Judged, Place, Powers};
+use super::RiskSeverity;
+use super::holders::{Judged, Powers, ScopedSubject};
 use super::judge::{Finding, Findings, Folded, Judge, Likeness, is_given};
-use super::matching::Held;
-use super::table::{BASELINE_ROLE, FULL_AUTHORITY, Rule, When};
+use super::matching::EffectiveRules;
+use super::table::{BASELINE_ROLE, FULL_AUTHORITY, RiskRule, When};
 use crate::compare::Affected;
 use crate::proof::{Chain, place};
 use crate::rules::{self, RuleListId};
@@ -42,15 +42,15 @@ struct Parted {
 pub(super) struct Parts(HashMap<(usize, Grants), Rc<Parted>>);
 
 /// For each role by number its rules in the baseline.
-pub(super) type RulesOfBaseline = RefCell<HashMap<u32, Rc<HashSet<rules::Rule>>>>;
+pub(super) type RulesOfBaseline = RefCell<HashMap<u32, Rc<HashSet<rules::InternedRule>>>>;
 
 impl Judge<'_> {
     /// Reports the baseline roles of a scope, each role as one finding, and returns the remaining findings. A class
     /// is a set of lists and its number.
     pub(super) fn tell_baseline_roles<'j>(
         &self,
-        place: Place,
-        (class, held, all): (usize, &(Held, bool), &'j [Judged]),
+        place: ScopedSubject,
+        (class, held, all): (usize, &(EffectiveRules, bool), &'j [Judged]),
         (powers, parts): (&Powers, &mut Parts),
         findings: &mut Findings,
     ) -> Cow<'j, [Judged]> {
@@ -70,7 +70,7 @@ impl Judge<'_> {
         let mut others = parted.others.clone();
         let chooses_powers = self.options.rules.iter().any(|rule| rule.condition().is_some());
         for (role, judged) in &parted.by_role {
-            let is_counted = |rule: &Rule| !chooses_powers || self.is_selected(rule);
+            let is_counted = |rule: &RiskRule| !chooses_powers || self.is_selected(rule);
             let folded = self.told(place, judged, powers, &is_counted);
             if folded.len() >= MINIMUM_FOLDED {
                 self.tell_baseline_role(rule, place, *role, &folded, findings);
@@ -88,10 +88,10 @@ impl Judge<'_> {
     /// Adds the finding about a role, with folded findings.
     fn tell_baseline_role(
         &self,
-        rule: &'static Rule,
-        (holder, namespace): Place,
+        rule: &'static RiskRule,
+        (holder, namespace): ScopedSubject,
         role: u32,
-        folded: &[(&Judged, Severity)],
+        folded: &[(&Judged, RiskSeverity)],
         findings: &mut Findings,
     ) {
         let bindings = self.world.index.held(holder, namespace, &self.world.symbols).iter();
@@ -125,7 +125,7 @@ impl Judge<'_> {
     }
 
     /// Returns the baseline roles of a holder by given bindings of a scope.
-    fn baseline_grants(&self, (holder, namespace): Place) -> Grants {
+    fn baseline_grants(&self, (holder, namespace): ScopedSubject) -> Grants {
         let mut grants = Grants::default();
         let mut elsewhere: Vec<RuleListId> = Vec::new();
         for held in self.world.index.held(holder, namespace, &self.world.symbols) {
@@ -146,12 +146,13 @@ impl Judge<'_> {
     }
 
     /// Parts the findings of a set of lists by their causes.
-    fn parted(&self, (held, in_control_plane): &(Held, bool), all: &[Judged], grants: &Grants) -> Parted {
+    fn parted(&self, (held, in_control_plane): &(EffectiveRules, bool), all: &[Judged], grants: &Grants) -> Parted {
         let of_baseline = |id: &u32| Some((*id, self.world.roles.get(*id as usize)?, self.rules_of_baseline(*id)?));
-        let roles: Vec<(u32, &Role, Rc<HashSet<rules::Rule>>)> = grants.roles.iter().filter_map(of_baseline).collect();
+        let roles: Vec<(u32, &Role, Rc<HashSet<rules::InternedRule>>)> =
+            grants.roles.iter().filter_map(of_baseline).collect();
         let is_in_all = |judged: &Judged| all.iter().any(|other| other.is_told && other.rule.id == judged.rule.id);
-        let judged_alone = |(id, role, own): &(u32, &Role, Rc<HashSet<rules::Rule>>)| {
-            let alone = Held::only(role.rules, held.is_in_namespace());
+        let judged_alone = |(id, role, own): &(u32, &Role, Rc<HashSet<rules::InternedRule>>)| {
+            let alone = EffectiveRules::only(role.rules, held.is_in_namespace());
             let mut judged = self.judged(&alone, *in_control_plane, &|_, rule| own.contains(rule));
             judged.retain(is_in_all);
             (*id, judged)
@@ -181,12 +182,12 @@ impl Judge<'_> {
     }
 
     /// Returns the rules of a role in the baseline: the rules that no given role adds by aggregation.
-    fn rules_of_baseline(&self, id: u32) -> Option<Rc<HashSet<rules::Rule>>> {
+    fn rules_of_baseline(&self, id: u32) -> Option<Rc<HashSet<rules::InternedRule>>> {
         if let Some(known) = self.rules_of_baseline.borrow().get(&id) {
             return Some(Rc::clone(known));
         }
         let role = self.world.roles.get(id as usize)?;
-        let is_own = |rule: &&rules::Rule| match self.world.sources_of(role, rule).last() {
+        let is_own = |rule: &&rules::InternedRule| match self.world.sources_of(role, rule).last() {
             Some(source) => self.is_of_baseline(source),
             None => true,
         };

@@ -19,7 +19,7 @@
 
 use crate::request::split_at_first;
 use crate::request::{Request, ResourceRequest};
-use crate::risk::Severity;
+use crate::risk::RiskSeverity;
 use crate::scope::is_checked_in_namespaces;
 use crate::served::Liveness;
 use crate::symbols::{Symbol, Symbols};
@@ -35,7 +35,7 @@ pub(super) struct Condition {
 #[derive(Debug)]
 pub(super) struct Case {
     /// A severity in place of the rule's.
-    pub(super) level: Option<Severity>,
+    pub(super) level: Option<RiskSeverity>,
     pub(super) needs: Vec<Need>,
     pub(super) unless: Vec<Need>,
 }
@@ -103,7 +103,7 @@ pub(super) enum Word {
 
 impl Condition {
     /// Returns the severity of a case: the severity of the rule where the case has none of its own.
-    pub(super) fn level_of(&self, case: usize, of_rule: Severity) -> Severity {
+    pub(super) fn level_of(&self, case: usize, of_rule: RiskSeverity) -> RiskSeverity {
         self.cases.get(case).and_then(|case| case.level).unwrap_or(of_rule)
     }
 
@@ -112,7 +112,7 @@ impl Condition {
         let mut cases = Vec::new();
         for case in text.split("; ") {
             let (level, case) = match case.split_once(": ") {
-                Some((word, rest)) => (Some(Severity::from_word(word)?), rest),
+                Some((word, rest)) => (Some(RiskSeverity::from_word(word)?), rest),
                 None => (None, case),
             };
             let (needs, unless) = match case.split_once(" unless ") {

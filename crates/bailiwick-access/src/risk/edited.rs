@@ -4,7 +4,7 @@
 use super::judge::{Findings, Judge, Likeness};
 use super::objects::few;
 use super::table::When;
-use super::{Finding, Rule};
+use super::{Finding, RiskRule};
 use crate::compare::Affected;
 use crate::cover;
 use crate::proof::place;
@@ -89,7 +89,7 @@ impl Judge<'_> {
     pub(super) fn edited(&self, findings: &mut Findings) {
         let rules = self.options.rules.iter().filter(|rule| matches!(rule.when, When::Default));
         for rule in rules {
-            let rule: &'static Rule = rule;
+            let rule: &'static RiskRule = rule;
             // The server looks after its Roles as well.
             let Some(severity) = rule.cluster else { continue };
             for edited in &self.edited {

@@ -4,12 +4,12 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use super::Severity;
+use super::RiskSeverity;
 use super::baseline_roles::Parts;
 use super::judge::{Finding, Findings, Folded, Judge, Likeness};
-use super::matching::{Counts, Held, Met, Part, Step};
+use super::matching::{Counts, EffectiveRules, Met, PermissionSource, Step};
 use super::objects::few;
-use super::table::{CONTROL_PLANE, NEARLY_FULL, Named, Needs, Rule};
+use super::table::{CONTROL_PLANE, NEARLY_FULL, NameEffect, Needs, RiskRule};
 use crate::clouds::AWS_AUTH_NAMESPACE;
 use crate::compare::Affected;
 use crate::proof::{Chain, RuleLink, place};
@@ -20,16 +20,16 @@ use crate::world::{Binding, Holder, Role, World, account_user};
 use bailiwick_yaml::diag::Origin;
 
 /// A holder in a scope.
-pub(super) type Place = (Holder, Option<Symbol>);
+pub(super) type ScopedSubject = (Holder, Option<Symbol>);
 
 /// A result for a set of lists.
 #[derive(Debug, Clone)]
 pub(super) struct Judged {
-    pub(super) rule: &'static Rule,
+    pub(super) rule: &'static RiskRule,
     /// How bad it is without names.
-    level: Severity,
+    level: RiskSeverity,
     /// The severity, as far as the rules alone decide it.
-    pub(super) severity: Severity,
+    pub(super) severity: RiskSeverity,
     met: Met,
     /// Whether a given object is needed for the finding. Permissions by the server's own objects are not reported,
     /// but they count for identities that another may act as.
@@ -39,9 +39,9 @@ pub(super) struct Judged {
 /// The permissions of all holders, by class.
 pub(super) struct Classes {
     /// Each place with the number of its class, sorted by name.
-    places: Vec<(Place, usize)>,
+    places: Vec<(ScopedSubject, usize)>,
     /// For each class the permissions, and whether they are in the control plane.
-    sets: Vec<(Held, bool)>,
+    sets: Vec<(EffectiveRules, bool)>,
     judged: Vec<Vec<Judged>>,
 }
 
@@ -49,12 +49,12 @@ pub(super) struct Classes {
 const MAXIMUM_VERBS: usize = 10;
 
 /// Whether a rule covers every resource of every API group.
-pub(super) fn is_wide(rule: &rules::Rule) -> bool {
+pub(super) fn is_wide(rule: &rules::InternedRule) -> bool {
     rule.groups().contains(&Symbol::STAR) && rule.resources().contains(&Symbol::STAR) && rule.names().is_empty()
 }
 
 /// The worst severity of a user or group in any scope.
-pub(super) type Powers = HashMap<Holder, Severity>;
+pub(super) type Powers = HashMap<Holder, RiskSeverity>;
 
 impl Judge<'_> {
     /// Judges the permissions of all holders.
@@ -63,7 +63,7 @@ impl Judge<'_> {
         let needs_powers = classes.judged.iter().flatten().any(|judged| {
             judged.is_told
                 && judged.met.is_named()
-                && matches!(judged.rule.named, Named::Users | Named::Groups | Named::Accounts)
+                && matches!(judged.rule.named, NameEffect::Users | NameEffect::Groups | NameEffect::Accounts)
         });
         let powers = if needs_powers { self.classes(true).powers() } else { Powers::new() };
         let mut parts = Parts::default();
@@ -81,7 +81,7 @@ impl Judge<'_> {
     }
 
     /// Adds the findings of a place.
-    fn tell_all(&self, place: Place, all: &[Judged], powers: &Powers, findings: &mut Findings) {
+    fn tell_all(&self, place: ScopedSubject, all: &[Judged], powers: &Powers, findings: &mut Findings) {
         let told = self.told(place, all, powers, &|rule| self.is_selected(rule));
         let head = self.head(&told);
         for (judged, severity) in &told {
@@ -90,7 +90,7 @@ impl Judge<'_> {
                     let same_rules = all.iter().filter(|other| other.is_told && self.is_only_wide(other));
                     let same_rules = same_rules.filter(|other| self.has_what_it_needs(place, other));
                     let worst = same_rules.map(|other| self.severity(place, other, powers)).max();
-                    let folded: Vec<(&Judged, Severity)> = told
+                    let folded: Vec<(&Judged, RiskSeverity)> = told
                         .iter()
                         .filter(|(other, _)| !std::ptr::eq(*other, head) && self.is_only_wide(other))
                         .copied()
@@ -107,11 +107,11 @@ impl Judge<'_> {
     /// Returns the findings to report in a scope, with their severity there.
     pub(super) fn told<'j>(
         &self,
-        place: Place,
+        place: ScopedSubject,
         all: &'j [Judged],
         powers: &Powers,
-        is_selected: &dyn Fn(&Rule) -> bool,
-    ) -> Vec<(&'j Judged, Severity)> {
+        is_selected: &dyn Fn(&RiskRule) -> bool,
+    ) -> Vec<(&'j Judged, RiskSeverity)> {
         let selected = all.iter().filter(|judged| judged.is_told && is_selected(judged.rule));
         let selected = selected.filter(|judged| self.has_what_it_needs(place, judged));
         let with_severity = selected.map(|judged| (judged, self.severity(place, judged, powers)));
@@ -119,7 +119,7 @@ impl Judge<'_> {
     }
 
     /// Returns the finding that replaces all others of the same rules: some verbs on every resource.
-    pub(super) fn head<'j>(&self, told: &[(&'j Judged, Severity)]) -> Option<&'j Judged> {
+    pub(super) fn head<'j>(&self, told: &[(&'j Judged, RiskSeverity)]) -> Option<&'j Judged> {
         NEARLY_FULL.iter().find_map(|id| {
             let found = told.iter().map(|(judged, _)| *judged).find(|judged| judged.rule.id == *id);
             found.filter(|judged| self.is_only_wide(judged))
@@ -134,14 +134,14 @@ impl Judge<'_> {
     /// Returns the permissions of holders with given grants, or of all holders.
     fn classes(&self, by_everybody: bool) -> Classes {
         let symbols = &self.world.symbols;
-        let mut places: Vec<Place> = self.world.index.places().collect();
+        let mut places: Vec<ScopedSubject> = self.world.index.places().collect();
         places.sort_unstable_by_key(|(holder, namespace)| {
             (holder.is_group, symbols.text(holder.name), namespace.map(|namespace| symbols.text(namespace)))
         });
         let control_plane = CONTROL_PLANE.map(|namespace| symbols.find(namespace));
         let masters = symbols.find(MASTERS);
         let mut classes = Classes { places: Vec::with_capacity(places.len()), sets: Vec::new(), judged: Vec::new() };
-        let mut known: HashMap<(Held, bool), usize> = HashMap::new();
+        let mut known: HashMap<(EffectiveRules, bool), usize> = HashMap::new();
         for (holder, namespace) in places {
             // No binding changes its members: they have all permissions before the authorizer.
             if holder.is_group && holder.name == masters {
@@ -164,8 +164,8 @@ impl Judge<'_> {
     }
 
     /// Returns the permissions of a holder in a scope.
-    fn held(&self, holder: Holder, namespace: Option<Symbol>) -> Held {
-        let mut held = Held::nothing(namespace.is_some());
+    fn held(&self, holder: Holder, namespace: Option<Symbol>) -> EffectiveRules {
+        let mut held = EffectiveRules::nothing(namespace.is_some());
         let mut add = |namespace, given, default| {
             for id in self.world.index.held(holder, namespace, &self.world.symbols).iter().map(|held| held.binding) {
                 let Some((binding, role)) = self.bound(id) else { continue };
@@ -174,9 +174,9 @@ impl Judge<'_> {
                 }
             }
         };
-        add(namespace, Part::Own, Part::OwnDefault);
+        add(namespace, PermissionSource::Own, PermissionSource::OwnDefault);
         if namespace.is_some() {
-            add(None, Part::Wide, Part::WideDefault);
+            add(None, PermissionSource::Wide, PermissionSource::WideDefault);
         }
         held
     }
@@ -187,7 +187,7 @@ impl Judge<'_> {
     }
 
     /// Returns the findings about some rules of a set of lists, by every risk rule.
-    pub(super) fn judged(&self, held: &Held, in_control_plane: bool, counts: &Counts<'_>) -> Vec<Judged> {
+    pub(super) fn judged(&self, held: &EffectiveRules, in_control_plane: bool, counts: &Counts<'_>) -> Vec<Judged> {
         let wide = held.is_in_namespace().then(|| held.wide_alone());
         let conditions = self.conditions.iter();
         conditions
@@ -201,15 +201,15 @@ impl Judge<'_> {
                     let wide = wide.as_ref().filter(|_| rule.cluster.is_some())?;
                     self.world.meets(condition, wide).filter(|wide| !wide.is_named() || wide.names == met.names)
                 };
-                if !is_here || (met.is_named() && rule.named == Named::Void) || is_told_wide().is_some() {
+                if !is_here || (met.is_named() && rule.named == NameEffect::Void) || is_told_wide().is_some() {
                     return None;
                 }
                 let level = condition.level_of(met.case, level);
                 let severity = match rule.named {
                     _ if !met.is_named() => level,
-                    Named::To(severity) => severity.min(level),
-                    Named::Signers => self.of_signers(&met, level),
-                    Named::Policies => self.of_policies(&met, level),
+                    NameEffect::To(severity) => severity.min(level),
+                    NameEffect::Signers => self.of_signers(&met, level),
+                    NameEffect::Policies => self.of_policies(&met, level),
                     _ => level.step_down(),
                 };
                 Some(Judged { rule, level, severity, met, is_told })
@@ -221,10 +221,10 @@ impl Judge<'_> {
     /// last one is reported.
     fn is_behind(
         &self,
-        place: Place,
-        (judged, severity): (&Judged, Severity),
+        place: ScopedSubject,
+        (judged, severity): (&Judged, RiskSeverity),
         others: &[Judged],
-        (powers, is_selected): (&Powers, &dyn Fn(&Rule) -> bool),
+        (powers, is_selected): (&Powers, &dyn Fn(&RiskRule) -> bool),
     ) -> bool {
         others.iter().filter(|other| other.is_told).any(|other| {
             let says_more = other.rule.id == "E001" || judged.rule.behind.contains(&other.rule.id);
@@ -239,10 +239,10 @@ impl Judge<'_> {
     /// Adds a finding with its folded findings.
     fn tell(
         &self,
-        (holder, namespace): Place,
+        (holder, namespace): ScopedSubject,
         judged: &Judged,
-        severity: Severity,
-        folded: &[(&Judged, Severity)],
+        severity: RiskSeverity,
+        folded: &[(&Judged, RiskSeverity)],
         findings: &mut Findings,
     ) {
         let Some(anchor) = judged.met.steps.iter().find(|step| !step.part.is_default()) else { return };
@@ -279,7 +279,7 @@ impl Judge<'_> {
     }
 
     /// Returns the severity for a holder in a scope.
-    fn severity(&self, (holder, namespace): Place, judged: &Judged, powers: &Powers) -> Severity {
+    fn severity(&self, (holder, namespace): ScopedSubject, judged: &Judged, powers: &Powers) -> RiskSeverity {
         let severity = self.resolved(judged, namespace, powers);
         if self.is_ordinary(holder, namespace, judged) { severity.step_down() } else { severity }
     }
@@ -307,7 +307,7 @@ impl Judge<'_> {
     }
 
     /// Whether the objects that a rule needs exist: in the namespace, or anywhere for cluster-wide permissions.
-    fn has_what_it_needs(&self, place: Place, judged: &Judged) -> bool {
+    fn has_what_it_needs(&self, place: ScopedSubject, judged: &Judged) -> bool {
         match judged.rule.needs {
             Needs::Nothing => true,
             Needs::CloudAccount => !self.cloud_accounts(place).is_empty(),
@@ -316,7 +316,7 @@ impl Judge<'_> {
     }
 
     /// Returns the accounts with an identity in a cloud in a scope, without the holder itself.
-    fn cloud_accounts(&self, (holder, namespace): Place) -> Vec<String> {
+    fn cloud_accounts(&self, (holder, namespace): ScopedSubject) -> Vec<String> {
         let symbols = &self.world.symbols;
         let own = Some(symbols.text(holder.name)).filter(|_| !holder.is_group).and_then(service_account);
         let accounts = self.world.clouds.accounts(namespace.map(|namespace| symbols.text(namespace)));
@@ -325,7 +325,7 @@ impl Judge<'_> {
     }
 
     /// Returns the text of a message beside the words of its rule.
-    fn what(&self, place: Place, judged: &Judged, steps: &[Step]) -> String {
+    fn what(&self, place: ScopedSubject, judged: &Judged, steps: &[Step]) -> String {
         if judged.rule.id == NEARLY_FULL[0] {
             self.verbs(steps)
         } else if judged.rule.needs == Needs::CloudAccount {
@@ -336,7 +336,7 @@ impl Judge<'_> {
     }
 
     /// Returns the text of a message for a finding beside the rule's own words.
-    pub(super) fn what_of(&self, place: Place, judged: &Judged) -> String {
+    pub(super) fn what_of(&self, place: ScopedSubject, judged: &Judged) -> String {
         self.what(place, judged, &judged.met.steps)
     }
 
@@ -365,7 +365,7 @@ impl Judge<'_> {
     }
 
     /// Returns the proof of a finding.
-    pub(super) fn proof_of(&self, (holder, namespace): Place, judged: &Judged) -> Vec<Chain> {
+    pub(super) fn proof_of(&self, (holder, namespace): ScopedSubject, judged: &Judged) -> Vec<Chain> {
         self.chains(holder, namespace, judged, &judged.met.steps)
     }
 
@@ -411,26 +411,26 @@ impl Judge<'_> {
     }
 
     /// Returns the severity, after a look at the named objects.
-    fn resolved(&self, judged: &Judged, namespace: Option<Symbol>, powers: &Powers) -> Severity {
+    fn resolved(&self, judged: &Judged, namespace: Option<Symbol>, powers: &Powers) -> RiskSeverity {
         let names = judged.met.names.first().map_or(&[][..], Vec::as_slice);
         let symbols = &self.world.symbols;
         let texts = || names.iter().map(|&name| symbols.text(name));
         let found = match judged.rule.named {
             _ if names.is_empty() => None,
-            Named::Roles => texts().map(|name| self.worst_of_role(namespace, name)).max().flatten(),
-            Named::Users => {
+            NameEffect::Roles => texts().map(|name| self.worst_of_role(namespace, name)).max().flatten(),
+            NameEffect::Users => {
                 let user = |name: &Symbol| powers.get(&Holder { is_group: false, name: *name }).copied();
                 names.iter().map(user).max().flatten()
             }
-            Named::Groups if texts().any(|name| name == MASTERS) => Some(Severity::Critical),
-            Named::Groups => {
+            NameEffect::Groups if texts().any(|name| name == MASTERS) => Some(RiskSeverity::Critical),
+            NameEffect::Groups => {
                 let group = |name: &Symbol| powers.get(&Holder { is_group: true, name: *name }).copied();
                 Some(match names.iter().map(group).max().flatten() {
-                    Some(severity) if severity >= Severity::High => Severity::Critical,
-                    _ => Severity::Medium,
+                    Some(severity) if severity >= RiskSeverity::High => RiskSeverity::Critical,
+                    _ => RiskSeverity::Medium,
                 })
             }
-            Named::Accounts => {
+            NameEffect::Accounts => {
                 let is_meant = |holder: &Holder| match (service_account(symbols.text(holder.name)), namespace) {
                     _ if holder.is_group => false,
                     (Some((_, name)), None) => texts().any(|wanted| wanted == name),
@@ -444,10 +444,10 @@ impl Judge<'_> {
             }
             _ => None,
         };
-        found.map_or(judged.severity, |found| found.clamp(Severity::Low, judged.level))
+        found.map_or(judged.severity, |found| found.clamp(RiskSeverity::Low, judged.level))
     }
 
-    fn worst_of_role(&self, namespace: Option<Symbol>, name: &str) -> Option<Severity> {
+    fn worst_of_role(&self, namespace: Option<Symbol>, name: &str) -> Option<RiskSeverity> {
         let cluster_role = self.world.role(None, name);
         let role = namespace.and_then(|namespace| self.world.role(Some(self.world.symbols.text(namespace)), name));
         let found = cluster_role.into_iter().chain(role);
@@ -455,7 +455,7 @@ impl Judge<'_> {
     }
 
     /// Returns the severity of certificates of the named signers: the first is for users, the next two for nodes.
-    fn of_signers(&self, met: &Met, level: Severity) -> Severity {
+    fn of_signers(&self, met: &Met, level: RiskSeverity) -> RiskSeverity {
         let of_signer = |name: &Symbol| match self.world.symbols.text(*name) {
             "kubernetes.io/kube-apiserver-client" | "kubernetes.io/*" => level,
             name if name.starts_with("kubernetes.io/") => level.step_down(),
@@ -466,9 +466,9 @@ impl Judge<'_> {
 
     /// Returns the severity of pods under the named policies: the policies of OpenShift are known by name, others may
     /// permit anything.
-    fn of_policies(&self, met: &Met, level: Severity) -> Severity {
+    fn of_policies(&self, met: &Met, level: RiskSeverity) -> RiskSeverity {
         let of_policy = |name: &Symbol| match self.world.symbols.text(*name) {
-            "restricted" | "restricted-v2" | "restricted-v3" | "nonroot" | "nonroot-v2" => Severity::Info,
+            "restricted" | "restricted-v2" | "restricted-v3" | "nonroot" | "nonroot-v2" => RiskSeverity::Info,
             "privileged"
             | "hostaccess"
             | "hostmount-anyuid"
@@ -497,7 +497,7 @@ impl Judged {
 
 impl Classes {
     /// Iterates over the places with the findings there.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (Place, &[Judged])> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (ScopedSubject, &[Judged])> {
         self.places.iter().filter_map(|(place, class)| Some((*place, self.judged.get(*class)?.as_slice())))
     }
 

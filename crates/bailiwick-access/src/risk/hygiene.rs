@@ -10,7 +10,7 @@ use super::objects::{Applied, Bound, RoleHit, WHOLE_ROLE, few};
 use crate::cover;
 use crate::proof::place;
 use crate::request::MASTERS;
-use crate::rules::{Rule, RuleListId};
+use crate::rules::{InternedRule, RuleListId};
 use crate::symbols::Symbol;
 use crate::world::{Binding, Holder, Role, SubjectKind};
 use bailiwick_kubernetes::rbac::PolicyRule;
@@ -104,7 +104,7 @@ impl<'w> Judge<'w> {
         self.overview.offered.get_or_init(|| {
             let is_bind = |verb: &Symbol| matches!(self.world.symbols.text(*verb), "bind" | "*");
             let rules = self.world.lists.all().iter().flat_map(|list| list.iter());
-            rules.filter(|rule| rule.verbs().iter().any(is_bind)).flat_map(Rule::names).copied().collect()
+            rules.filter(|rule| rule.verbs().iter().any(is_bind)).flat_map(InternedRule::names).copied().collect()
         })
     }
 
@@ -280,16 +280,17 @@ fn are_many(places: impl Iterator<Item = Option<Origin>>) -> bool {
 }
 
 /// Returns the number of smallest parts of rules.
-fn parts(rules: &[Rule]) -> usize {
-    let of_rule = |rule: &Rule| {
+fn parts(rules: &[InternedRule]) -> usize {
+    let of_rule = |rule: &InternedRule| {
         let lists = [rule.groups(), rule.resources(), rule.names(), rule.urls(), rule.verbs()];
         lists.into_iter().fold(1usize, |product, list| product.saturating_mul(list.len().max(1)))
     };
     rules.iter().map(of_rule).fold(0, usize::saturating_add)
 }
 
-fn sorted_rules(rules: &[Rule]) -> Vec<SortedRule> {
+fn sorted_rules(rules: &[InternedRule]) -> Vec<SortedRule> {
     let sorted = |list: &[Symbol]| list.iter().copied().collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>();
-    let of_rule = |rule: &Rule| [rule.verbs(), rule.groups(), rule.resources(), rule.names(), rule.urls()].map(sorted);
+    let of_rule =
+        |rule: &InternedRule| [rule.verbs(), rule.groups(), rule.resources(), rule.names(), rule.urls()].map(sorted);
     rules.iter().map(of_rule).collect::<BTreeSet<_>>().into_iter().collect()
 }

@@ -4,23 +4,23 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use super::Severity;
+use super::RiskSeverity;
 use super::baseline_roles::RulesOfBaseline;
 use super::condition::Condition;
-use super::dead_parts::DeadPart;
+use super::dead_parts::DeadRulePart;
 use super::edited::Edited;
 use super::hygiene::Overview;
-use super::matching::Held;
+use super::matching::EffectiveRules;
 use super::objects::{Applied, Bound, RoleHit, few};
-use super::table::{self, Named, Rule, When};
+use super::table::{self, NameEffect, RiskRule, When};
 use super::tenants::{Tenancy, Tenants};
 use crate::compare::Affected;
 use crate::cover;
 use crate::proof::{Chain, Link, RuleLink, place};
 use crate::rules::{self, RuleListId};
 use crate::symbols::Symbol;
-use crate::who_can::Scope;
-use crate::world::{Binding, Builder, Layer, Role, SubjectKind, World};
+use crate::who_can::PermissionScope;
+use crate::world::{Binding, Builder, ObjectSource, Role, SubjectKind, World};
 use bailiwick_kubernetes::rbac::PolicyRule;
 use bailiwick_yaml::diag::Origin;
 use bailiwick_yaml::digest::digest_of_run;
@@ -28,9 +28,9 @@ use bailiwick_yaml::internal;
 
 /// The selection of rules, and the grouping of findings.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct RiskOptions {
     /// The selected rules. A rule that reports less than another yields only to a selected rule.
-    pub rules: Vec<&'static Rule>,
+    pub rules: Vec<&'static RiskRule>,
     /// Whether findings of different places stay apart, so that each place can accept its own.
     pub apart: bool,
 }
@@ -39,9 +39,9 @@ pub struct Options {
 #[derive(Debug, Clone)]
 pub struct Finding {
     /// The risk rule.
-    pub rule: &'static Rule,
+    pub rule: &'static RiskRule,
     /// How bad it is.
-    pub severity: Severity,
+    pub severity: RiskSeverity,
     /// How many principals, roles or bindings it concerns.
     pub count: usize,
     /// The first holders with their scopes; the other fields are about the very first.
@@ -68,9 +68,9 @@ pub struct Finding {
 #[derive(Debug, Clone, Copy)]
 pub struct Folded {
     /// The risk rule.
-    pub rule: &'static Rule,
+    pub rule: &'static RiskRule,
     /// How bad it is.
-    pub severity: Severity,
+    pub severity: RiskSeverity,
 }
 
 /// The namespace of a role, if it has one, and its name.
@@ -86,7 +86,7 @@ const MAXIMUM_FIRST: usize = 8;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Likeness {
     pub(super) rule: &'static str,
-    pub(super) severity: Severity,
+    pub(super) severity: RiskSeverity,
     pub(super) in_namespace: bool,
     /// The granting lists.
     pub(super) shapes: Vec<u128>,
@@ -96,11 +96,11 @@ pub(super) struct Likeness {
 /// A world under judgement.
 pub(super) struct Judge<'w> {
     pub(super) world: &'w World,
-    pub(super) options: &'w Options,
+    pub(super) options: &'w RiskOptions,
     /// The tenants, if known and a selected rule needs them.
     pub(super) tenancy: Option<Tenancy<'w>>,
     /// The conditions of all rules with present objects, both selected and others.
-    pub(super) conditions: Vec<(&'static Rule, Condition)>,
+    pub(super) conditions: Vec<(&'static RiskRule, Condition)>,
     /// Bindings and names of roles of the server's own, from any source.
     default_bindings: HashSet<u32>,
     default_roles: HashSet<RoleName>,
@@ -117,7 +117,7 @@ pub(super) struct Judge<'w> {
     /// For each list of rules a number, equal for lists that differ in names alone.
     shapes: Vec<u128>,
     /// The dead parts of already judged lists of rules.
-    pub(super) dead_parts: RefCell<HashMap<RuleListId, Rc<[DeadPart]>>>,
+    pub(super) dead_parts: RefCell<HashMap<RuleListId, Rc<[DeadRulePart]>>>,
     pub(super) overview: Overview,
     pub(super) edited: Vec<Edited>,
 }
@@ -152,12 +152,12 @@ impl Findings {
 
 impl World {
     /// Returns the risky, dead or misleading grants, worst first.
-    pub fn findings(&self, options: &Options) -> Vec<Finding> {
+    pub fn findings(&self, options: &RiskOptions) -> Vec<Finding> {
         self.findings_among(None, options)
     }
 
     /// Returns the findings as [`World::findings`] does, with the findings about tenants.
-    pub fn findings_among(&self, tenants: Option<&Tenants<'_>>, options: &Options) -> Vec<Finding> {
+    pub fn findings_among(&self, tenants: Option<&Tenants<'_>>, options: &RiskOptions) -> Vec<Finding> {
         let judge = Judge::new(self, tenants, options);
         let mut findings = Findings::default();
         judge.holders(&mut findings);
@@ -176,7 +176,7 @@ impl World {
 }
 
 impl<'w> Judge<'w> {
-    fn new(world: &'w World, tenants: Option<&'w Tenants<'w>>, options: &'w Options) -> Self {
+    fn new(world: &'w World, tenants: Option<&'w Tenants<'w>>, options: &'w RiskOptions) -> Self {
         let tenants =
             tenants.filter(|tenants| !tenants.is_empty() && options.rules.iter().any(|rule| rule.is_about_tenants()));
         let answerable = table::all().filter(|rule| rule.has_what_it_needs(world));
@@ -247,7 +247,7 @@ impl<'w> Judge<'w> {
         }
     }
 
-    pub(super) fn is_selected(&self, rule: &Rule) -> bool {
+    pub(super) fn is_selected(&self, rule: &RiskRule) -> bool {
         self.options.rules.iter().any(|selected| selected.id == rule.id)
     }
 
@@ -311,21 +311,21 @@ impl<'w> Judge<'w> {
         &self,
         list: RuleListId,
         in_namespace: bool,
-        counts: &dyn Fn(&rules::Rule) -> bool,
-    ) -> Severity {
-        let held = Held::only(list, in_namespace);
+        counts: &dyn Fn(&rules::InternedRule) -> bool,
+    ) -> RiskSeverity {
+        let held = EffectiveRules::only(list, in_namespace);
         let severities = self.conditions.iter().filter_map(|(rule, condition)| {
             let level = rule.level(in_namespace, false)?;
             let met = self.world.meets_by(condition, &held, &|_, rule| counts(rule))?;
             let level = condition.level_of(met.case, level);
             match (met.is_named(), rule.named) {
                 (false, _) => Some(level),
-                (true, Named::Void) => None,
-                (true, Named::To(severity)) => Some(severity.min(level)),
+                (true, NameEffect::Void) => None,
+                (true, NameEffect::To(severity)) => Some(severity.min(level)),
                 (true, _) => Some(level.step_down()),
             }
         });
-        severities.max().unwrap_or(Severity::Info)
+        severities.max().unwrap_or(RiskSeverity::Info)
     }
 
     fn roles(&self, findings: &mut Findings) {
@@ -375,8 +375,8 @@ impl<'w> Judge<'w> {
 
     fn add_role(
         &self,
-        rule: &'static Rule,
-        severity: Severity,
+        rule: &'static RiskRule,
+        severity: RiskSeverity,
         applied: &Applied<'_>,
         hit: RoleHit,
         findings: &mut Findings,
@@ -447,7 +447,7 @@ impl<'w> Judge<'w> {
                     shapes: vec![roles as u128],
                     place: self.apart(place),
                 };
-                let affected = || Affected { subject: self.world.holder_name(holder), scope: Scope::Cluster };
+                let affected = || Affected { subject: self.world.holder_name(holder), scope: PermissionScope::Cluster };
                 findings.add(likeness, affected, || Finding { what, ..Finding::new(rule, severity, place) });
             }
         }
@@ -455,8 +455,8 @@ impl<'w> Judge<'w> {
 
     fn of_binding(
         &self,
-        rule: &'static Rule,
-        severity: Severity,
+        rule: &'static RiskRule,
+        severity: RiskSeverity,
         binding: &Binding,
         role: Option<&Role>,
         what: String,
@@ -469,8 +469,10 @@ impl<'w> Judge<'w> {
         }
     }
 
-    pub(super) fn scope(&self, namespace: Option<Symbol>) -> Scope {
-        namespace.map_or(Scope::Cluster, |namespace| Scope::Namespace(self.world.symbols.text(namespace).to_owned()))
+    pub(super) fn scope(&self, namespace: Option<Symbol>) -> PermissionScope {
+        namespace.map_or(PermissionScope::Cluster, |namespace| {
+            PermissionScope::Namespace(self.world.symbols.text(namespace).to_owned())
+        })
     }
 
     pub(super) fn rule_link(&self, role: &Role, position: usize) -> Option<RuleLink> {
@@ -485,7 +487,7 @@ impl<'w> Judge<'w> {
 
 impl Finding {
     /// Creates a finding without holders: they are counted on addition to others.
-    pub(super) fn new(rule: &'static Rule, severity: Severity, place: Option<Origin>) -> Self {
+    pub(super) fn new(rule: &'static RiskRule, severity: RiskSeverity, place: Option<Origin>) -> Self {
         Self {
             rule,
             severity,
@@ -517,8 +519,8 @@ impl Finding {
         let is_held = self.rule.condition().is_some() || self.rule.when.is_folding();
         let place = match &first.scope {
             _ if !is_held => String::new(),
-            Scope::Cluster => ", cluster-wide".to_owned(),
-            Scope::Namespace(namespace) => format!(", in namespace `{namespace}`"),
+            PermissionScope::Cluster => ", cluster-wide".to_owned(),
+            PermissionScope::Namespace(namespace) => format!(", in namespace `{namespace}`"),
         };
         format!("{says}{place}")
     }
@@ -547,7 +549,7 @@ impl Finding {
     /// Judges the folded findings again: `severity` returns the severity of each, and none for findings to drop.
     /// Returns none if a finding that only replaces others has none left. The severity of a finding with own contents
     /// stays.
-    pub fn with_folded_judged(mut self, severity: impl Fn(Folded) -> Option<Severity>) -> Option<Self> {
+    pub fn with_folded_judged(mut self, severity: impl Fn(Folded) -> Option<RiskSeverity>) -> Option<Self> {
         self.folded = self
             .folded
             .into_iter()
@@ -571,8 +573,8 @@ impl Finding {
     }
 }
 
-pub(super) fn is_given(layer: Layer) -> bool {
-    matches!(layer, Layer::Input(_))
+pub(super) fn is_given(layer: ObjectSource) -> bool {
+    matches!(layer, ObjectSource::Input(_))
 }
 
 /// Returns the rules of a role as texts.
@@ -619,9 +621,9 @@ fn is_made_so(world: &World, binding: &Binding, expected: &World, known: &Bindin
 }
 
 /// Returns a number for a list of rules without its names.
-fn shape(list: &[rules::Rule]) -> u128 {
+fn shape(list: &[rules::InternedRule]) -> u128 {
     let without_names = |rule| {
-        let rule: &rules::Rule = rule;
+        let rule: &rules::InternedRule = rule;
         (rule.verbs(), rule.groups(), rule.resources(), rule.urls(), rule.names().is_empty())
     };
     digest_of_run(&list.iter().map(without_names).collect::<Vec<_>>())

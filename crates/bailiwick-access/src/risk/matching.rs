@@ -2,7 +2,7 @@
 
 use super::condition::{Atom, Case, Condition, Naming, Need, What, Word};
 use crate::decide::{Query, url_matches};
-use crate::rules::{Rule, RuleListId};
+use crate::rules::{InternedRule, RuleListId};
 use crate::symbols::Symbol;
 use crate::world::World;
 use bailiwick_kubernetes::rbac::PolicyRule;
@@ -10,7 +10,7 @@ use bailiwick_kubernetes::rbac::PolicyRule;
 /// The source of a permission. Given objects come before the server's own, and the scope's before cluster-wide ones,
 /// so that the first fitting rule is the one to report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Part {
+pub(super) enum PermissionSource {
     /// By a given binding of this scope.
     Own,
     /// By a given ClusterRoleBinding, seen from a namespace.
@@ -21,23 +21,24 @@ pub(super) enum Part {
     WideDefault,
 }
 
-impl Part {
-    const ALL: [Part; 4] = [Part::Own, Part::Wide, Part::OwnDefault, Part::WideDefault];
+impl PermissionSource {
+    const ALL: [PermissionSource; 4] =
+        [PermissionSource::Own, PermissionSource::Wide, PermissionSource::OwnDefault, PermissionSource::WideDefault];
 
     /// Whether a binding is of the scope itself.
     pub(super) fn is_own(self) -> bool {
-        matches!(self, Part::Own | Part::OwnDefault)
+        matches!(self, PermissionSource::Own | PermissionSource::OwnDefault)
     }
 
     /// Whether an object is the server's own.
     pub(super) fn is_default(self) -> bool {
-        matches!(self, Part::OwnDefault | Part::WideDefault)
+        matches!(self, PermissionSource::OwnDefault | PermissionSource::WideDefault)
     }
 }
 
 /// The lists of rules of a holder in a scope, each once and in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub(super) struct Held {
+pub(super) struct EffectiveRules {
     in_namespace: bool,
     own: Vec<RuleListId>,
     wide: Vec<RuleListId>,
@@ -45,7 +46,7 @@ pub(super) struct Held {
     wide_default: Vec<RuleListId>,
 }
 
-impl Held {
+impl EffectiveRules {
     /// Creates an empty set of lists.
     pub(super) fn nothing(in_namespace: bool) -> Self {
         Self { in_namespace, ..Self::default() }
@@ -60,24 +61,24 @@ impl Held {
         self.in_namespace
     }
 
-    pub(super) fn add(&mut self, part: Part, list: RuleListId) {
+    pub(super) fn add(&mut self, part: PermissionSource, list: RuleListId) {
         let lists = match part {
-            Part::Own => &mut self.own,
-            Part::Wide => &mut self.wide,
-            Part::OwnDefault => &mut self.own_default,
-            Part::WideDefault => &mut self.wide_default,
+            PermissionSource::Own => &mut self.own,
+            PermissionSource::Wide => &mut self.wide,
+            PermissionSource::OwnDefault => &mut self.own_default,
+            PermissionSource::WideDefault => &mut self.wide_default,
         };
         if let Err(position) = lists.binary_search(&list) {
             lists.insert(position, list);
         }
     }
 
-    pub(super) fn lists(&self, part: Part) -> &[RuleListId] {
+    pub(super) fn lists(&self, part: PermissionSource) -> &[RuleListId] {
         match part {
-            Part::Own => &self.own,
-            Part::Wide => &self.wide,
-            Part::OwnDefault => &self.own_default,
-            Part::WideDefault => &self.wide_default,
+            PermissionSource::Own => &self.own,
+            PermissionSource::Wide => &self.wide,
+            PermissionSource::OwnDefault => &self.own_default,
+            PermissionSource::WideDefault => &self.wide_default,
         }
     }
 
@@ -95,7 +96,7 @@ impl Held {
 /// A rule that contributes to a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Step {
-    pub(super) part: Part,
+    pub(super) part: PermissionSource,
     pub(super) list: RuleListId,
     /// Its position in the list.
     pub(super) rule: usize,
@@ -129,17 +130,17 @@ enum Fit {
 }
 
 /// Whether a rule of a list is looked at.
-pub(super) type Counts<'c> = dyn Fn(RuleListId, &Rule) -> bool + 'c;
+pub(super) type Counts<'c> = dyn Fn(RuleListId, &InternedRule) -> bool + 'c;
 
 impl World {
     /// Returns how permissions meet a condition: without limits if possible, else for some names; none if they do
     /// not.
-    pub(super) fn meets(&self, condition: &Condition, held: &Held) -> Option<Met> {
+    pub(super) fn meets(&self, condition: &Condition, held: &EffectiveRules) -> Option<Met> {
         self.meets_by(condition, held, &|_, _| true)
     }
 
     /// Matches as [`World::meets`] does, with some of the rules alone.
-    pub(super) fn meets_by(&self, condition: &Condition, held: &Held, counts: &Counts<'_>) -> Option<Met> {
+    pub(super) fn meets_by(&self, condition: &Condition, held: &EffectiveRules, counts: &Counts<'_>) -> Option<Met> {
         let mut named = None;
         for (position, case) in condition.cases.iter().enumerate() {
             let Some((steps, names)) = self.meets_case(case, held, counts) else { continue };
@@ -152,7 +153,12 @@ impl World {
         named
     }
 
-    fn meets_case(&self, case: &Case, held: &Held, counts: &Counts<'_>) -> Option<(Vec<Step>, Vec<Vec<Symbol>>)> {
+    fn meets_case(
+        &self,
+        case: &Case,
+        held: &EffectiveRules,
+        counts: &Counts<'_>,
+    ) -> Option<(Vec<Step>, Vec<Vec<Symbol>>)> {
         let (mut steps, mut names) = (Vec::new(), Vec::new());
         for need in &case.needs {
             names.push(self.meets_need(need, held, counts, &mut steps)?);
@@ -165,7 +171,13 @@ impl World {
     }
 
     /// Adds the rule for a need, unless an earlier one is sufficient; returns the limiting names.
-    fn meets_need(&self, need: &Need, held: &Held, counts: &Counts<'_>, steps: &mut Vec<Step>) -> Option<Vec<Symbol>> {
+    fn meets_need(
+        &self,
+        need: &Need,
+        held: &EffectiveRules,
+        counts: &Counts<'_>,
+        steps: &mut Vec<Step>,
+    ) -> Option<Vec<Symbol>> {
         let can_apply = |atom: &Atom, name| self.can_apply(atom, name, held, counts);
         let fit_of = |step: &Step| {
             let in_namespace = held.in_namespace && step.part.is_own();
@@ -177,7 +189,7 @@ impl World {
         }
         let mut first = None;
         let mut names: Vec<Symbol> = Vec::new();
-        for part in Part::ALL {
+        for part in PermissionSource::ALL {
             for &list in held.lists(part) {
                 for (position, rule) in self.lists.get(list).iter().enumerate() {
                     let step = Step { part, list, rule: position };
@@ -206,8 +218,8 @@ impl World {
 
     /// Whether some rule permits the request to create an object of this name: server-side apply, or an update of a
     /// kind that an update creates.
-    fn can_apply(&self, atom: &Atom, name: Symbol, held: &Held, counts: &Counts<'_>) -> bool {
-        Part::ALL.into_iter().any(|part| {
+    fn can_apply(&self, atom: &Atom, name: Symbol, held: &EffectiveRules, counts: &Counts<'_>) -> bool {
+        PermissionSource::ALL.into_iter().any(|part| {
             let is_live = !held.in_namespace || !part.is_own() || atom.live_in_namespace;
             let mut lists = held.lists(part).iter().map(|&list| (list, self.lists.get(list)));
             let is_applying = |list, rule| counts(list, rule) && self.is_applying(atom, rule, name);
@@ -216,7 +228,7 @@ impl World {
     }
 
     /// Whether a rule permits the request to create the object of an atom under this name.
-    fn is_applying(&self, atom: &Atom, rule: &Rule, name: Symbol) -> bool {
+    fn is_applying(&self, atom: &Atom, rule: &InternedRule, name: Symbol) -> bool {
         let What::Exact { group, resource, any_of_subresource, naming: Naming::ByApply, .. } = &atom.what else {
             return false;
         };
@@ -240,7 +252,7 @@ impl World {
     }
 
     /// Returns the part of a rule relevant for a case.
-    pub(super) fn narrowed(&self, case: &Case, rule: &Rule) -> PolicyRule {
+    pub(super) fn narrowed(&self, case: &Case, rule: &InternedRule) -> PolicyRule {
         let symbols = &self.symbols;
         let atoms: Vec<&Atom> = case
             .needs
@@ -285,7 +297,7 @@ impl World {
     fn fit_of_need(
         &self,
         need: &Need,
-        rule: &Rule,
+        rule: &InternedRule,
         (in_scope, in_namespace): (bool, bool),
         can_apply: &dyn Fn(&Atom, Symbol) -> bool,
     ) -> Fit {
@@ -310,7 +322,7 @@ impl World {
         best
     }
 
-    fn fit(&self, atom: &Atom, rule: &Rule, can_apply: &dyn Fn(&Atom, Symbol) -> bool) -> Fit {
+    fn fit(&self, atom: &Atom, rule: &InternedRule, can_apply: &dyn Fn(&Atom, Symbol) -> bool) -> Fit {
         let symbols = &self.symbols;
         if atom.named_group.is_some_and(|group| !rule.groups().contains(&group)) {
             return Fit::No;

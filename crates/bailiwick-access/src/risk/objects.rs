@@ -5,16 +5,16 @@
 
 use std::collections::HashSet;
 
-use super::Severity;
+use super::RiskSeverity;
 use super::condition::Condition;
 use super::holders::is_wide;
 use super::judge::Judge;
-use super::matching::Held;
+use super::matching::EffectiveRules;
 use super::table::{self, NEARLY_FULL};
 use crate::cover;
 use crate::request::split_at_first;
 use crate::request::{ACCOUNTS, ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED};
-use crate::rules::Rule;
+use crate::rules::InternedRule;
 use crate::scope::is_checked_in_namespaces;
 use crate::symbols::Symbol;
 use crate::world::{Binding, Role, RoleKind, Subject, SubjectKind, World};
@@ -44,7 +44,7 @@ pub(super) struct RoleHit {
     pub(super) rule: usize,
     pub(super) what: String,
     /// A severity in the place of the rule's.
-    pub(super) severity: Option<Severity>,
+    pub(super) severity: Option<RiskSeverity>,
     /// The remedy, in place of the rule's help.
     pub(super) help: Option<String>,
 }
@@ -70,7 +70,7 @@ impl Applied<'_> {
         self.judge.world
     }
 
-    fn rules(&self) -> &[Rule] {
+    fn rules(&self) -> &[InternedRule] {
         self.world().rules_of(self.role)
     }
 
@@ -83,7 +83,7 @@ impl Applied<'_> {
     }
 
     /// Returns one hit for each rule with a problem.
-    fn each_rule(&self, wrong: impl Fn(&Rule) -> Vec<String>) -> Vec<RoleHit> {
+    fn each_rule(&self, wrong: impl Fn(&InternedRule) -> Vec<String>) -> Vec<RoleHit> {
         let hits = self.rules().iter().enumerate().map(|(rule, own)| (rule, wrong(own)));
         hits.filter(|(_, words)| !words.is_empty())
             .map(|(rule, words)| RoleHit { rule, what: few(&words), severity: None, help: None })
@@ -155,12 +155,12 @@ pub(super) fn named_create_by_apply(applied: &Applied<'_>) -> Vec<RoleHit> {
 }
 
 /// Whether a rule matches no request without a name.
-fn is_named(rule: &Rule) -> bool {
+fn is_named(rule: &InternedRule) -> bool {
     !rule.names().is_empty() && !rule.names().contains(&Symbol::EMPTY)
 }
 
 /// Returns the resources of a rule with names for which `create` has this effect, and in no group a greater one.
-fn named_creates(applied: &Applied<'_>, rule: &Rule, wanted: NamedCreate) -> Vec<String> {
+fn named_creates(applied: &Applied<'_>, rule: &InternedRule, wanted: NamedCreate) -> Vec<String> {
     if !is_named(rule) || !applied.texts(rule.verbs()).contains(&"create") {
         return Vec::new();
     }
@@ -183,7 +183,7 @@ fn named_creates(applied: &Applied<'_>, rule: &Rule, wanted: NamedCreate) -> Vec
 }
 
 /// Whether some rule of the role permits a verb on the same objects.
-fn may_also(applied: &Applied<'_>, named: &Rule, resource: &str, wanted: &str) -> bool {
+fn may_also(applied: &Applied<'_>, named: &InternedRule, resource: &str, wanted: &str) -> bool {
     let shares = |left: &[Symbol], right: &[Symbol]| {
         left.iter().any(|entry| *entry == Symbol::STAR || right.contains(entry) || right.contains(&Symbol::STAR))
     };
@@ -201,7 +201,7 @@ pub(super) fn cluster_scoped_in_namespace(applied: &Applied<'_>) -> Vec<RoleHit>
         return Vec::new();
     }
     let world = applied.world();
-    let is_wrong = |rule: &Rule, resource: &str| {
+    let is_wrong = |rule: &InternedRule, resource: &str| {
         let (name, subresource) = split_at_first(resource, '/');
         let groups = applied.texts(rule.groups());
         let works = |group: &str| {
@@ -295,7 +295,7 @@ pub(super) fn read_only_in_name(applied: &Applied<'_>) -> Vec<RoleHit> {
     if !(says_so || is_for_viewers) {
         return Vec::new();
     }
-    let held = Held::only(applied.role.rules, applied.in_namespaces_only);
+    let held = EffectiveRules::only(applied.role.rules, applied.in_namespaces_only);
     let mut hits = Vec::new();
     for (words, condition) in [
         ("`get` on `nodes/proxy`, which runs commands in pods", "get nodes/proxy"),
@@ -340,7 +340,7 @@ pub(super) fn adds_to_default_roles(applied: &Applied<'_>) -> Vec<RoleHit> {
         return Vec::new();
     }
     let (mut names, mut hit) = (Vec::new(), None);
-    let own: HashSet<&Rule> = applied.rules().iter().collect();
+    let own: HashSet<&InternedRule> = applied.rules().iter().collect();
     for target in applied.judge.default_aggregated().filter(|target| target.name != applied.role.name) {
         let is_gathered = target.selectors().any(|selector| selector.matches(|key| world.label(applied.role, key)));
         if !is_gathered {
@@ -352,11 +352,12 @@ pub(super) fn adds_to_default_roles(applied: &Applied<'_>) -> Vec<RoleHit> {
             .filter(|rule| !own.contains(rule))
             .map(|rule| rule.to_policy_rule(&world.symbols))
             .collect();
-        let is_more = |rule: &Rule| !cover::uncovered(&others, &[rule.to_policy_rule(&world.symbols)]).is_empty();
+        let is_more =
+            |rule: &InternedRule| !cover::uncovered(&others, &[rule.to_policy_rule(&world.symbols)]).is_empty();
         let Some(rule) = applied.rules().iter().position(is_more) else { continue };
         let severity = applied.judge.worst_of(applied.role.rules, true, &is_more);
         names.push(applied.text(target.name).to_owned());
-        let worst = hit.map_or((severity, rule), |known: (Severity, usize)| known.max((severity, rule)));
+        let worst = hit.map_or((severity, rule), |known: (RiskSeverity, usize)| known.max((severity, rule)));
         hit = Some(worst);
     }
     let what = few(&quoted(names.iter().map(String::as_str)));
@@ -456,7 +457,7 @@ pub(super) fn needlessly_cluster_wide(bound: &Bound<'_>) -> Vec<String> {
     let Some(role) = world.role_of(bound.binding).filter(|_| bound.binding.namespace.is_none() && are_accounts) else {
         return Vec::new();
     };
-    let lives_in_namespaces = |rule: &Rule| {
+    let lives_in_namespaces = |rule: &InternedRule| {
         let texts = |list: &[Symbol]| list.iter().map(|&symbol| world.symbols.text(symbol)).collect::<Vec<_>>();
         let (groups, resources) = (texts(rule.groups()), texts(rule.resources()));
         rule.urls().is_empty()

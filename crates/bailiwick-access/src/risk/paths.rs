@@ -8,12 +8,12 @@
 use std::collections::HashMap;
 
 use super::condition::Condition;
-use super::matching::{Held, Met, Part, Step};
+use super::matching::{EffectiveRules, Met, PermissionSource, Step};
 use super::table;
 use crate::proof::{Chain, RuleLink};
 use crate::request::{AUTHENTICATED, Identity, MASTERS, UNAUTHENTICATED};
 use crate::symbols::Symbol;
-use crate::world::{Binding, Holder, Layer, Role, World};
+use crate::world::{Binding, Holder, ObjectSource, Role, World};
 
 /// A step to more permissions.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -137,7 +137,7 @@ const MAXIMUM_NAMES: usize = 8;
 const MAXIMUM_NAMESPACES: usize = 3;
 
 /// A path in one scope, before paths of several scopes are joined.
-struct Found {
+struct ScopedPath {
     edge: usize,
     via: String,
     to: String,
@@ -161,7 +161,7 @@ struct Seat<'w> {
     conditions: &'w Conditions,
     holders: Vec<Holder>,
     namespace: Option<Symbol>,
-    held: Held,
+    held: EffectiveRules,
 }
 
 impl World {
@@ -179,9 +179,9 @@ impl World {
         let conditions = Conditions::of(self);
         let seat = |namespace| Seat::new(self, &conditions, holders.clone(), namespace);
         let wide = seat(None).paths(&[]);
-        let mut all: Vec<Found> = Vec::new();
+        let mut all: Vec<ScopedPath> = Vec::new();
         // Namespaces with the same rules have the same paths.
-        let mut known: HashMap<Held, Vec<usize>> = HashMap::new();
+        let mut known: HashMap<EffectiveRules, Vec<usize>> = HashMap::new();
         for namespace in namespaces {
             let seat = seat(Some(namespace));
             let positions = known.entry(seat.held.clone()).or_insert_with(|| {
@@ -196,14 +196,14 @@ impl World {
                 }
             }
         }
-        let mut all: Vec<Found> = wide.into_iter().chain(all).collect();
+        let mut all: Vec<ScopedPath> = wide.into_iter().chain(all).collect();
         all.sort_by_key(|found| found.edge);
         together(all)
     }
 }
 
 /// Joins paths that differ in the rights alone.
-fn together(all: Vec<Found>) -> Vec<Path> {
+fn together(all: Vec<ScopedPath>) -> Vec<Path> {
     let mut paths: Vec<Path> = Vec::new();
     for found in all {
         let to = found.to.replace("{namespace}", &listed(&found.namespaces, MAXIMUM_NAMESPACES));
@@ -257,7 +257,8 @@ impl Conditions {
 
 impl<'w> Seat<'w> {
     fn new(world: &'w World, conditions: &'w Conditions, holders: Vec<Holder>, namespace: Option<Symbol>) -> Self {
-        let mut seat = Self { world, conditions, holders, namespace, held: Held::nothing(namespace.is_some()) };
+        let mut seat =
+            Self { world, conditions, holders, namespace, held: EffectiveRules::nothing(namespace.is_some()) };
         for (_, role, part) in seat.bound() {
             seat.held.add(part, role.rules);
         }
@@ -265,21 +266,24 @@ impl<'w> Seat<'w> {
     }
 
     /// Returns every binding of this scope with a present role.
-    fn bound(&self) -> Vec<(&'w Binding, &'w Role, Part)> {
+    fn bound(&self) -> Vec<(&'w Binding, &'w Role, PermissionSource)> {
         let world = self.world;
         let bindings = self.bindings().into_iter();
         bindings.filter_map(|(_, binding, part)| Some((binding, world.role_of(binding)?, part))).collect()
     }
 
     /// Returns every binding of this scope, with its holder.
-    fn bindings(&self) -> Vec<(Holder, &'w Binding, Part)> {
+    fn bindings(&self) -> Vec<(Holder, &'w Binding, PermissionSource)> {
         let world = self.world;
         let mut all = Vec::new();
         for &holder in &self.holders {
-            let own =
-                world.index.held(holder, self.namespace, &world.symbols).iter().map(|held| (held.binding, Part::Own));
+            let own = world
+                .index
+                .held(holder, self.namespace, &world.symbols)
+                .iter()
+                .map(|held| (held.binding, PermissionSource::Own));
             let wide = self.namespace.map_or(&[][..], |_| world.index.held(holder, None, &world.symbols));
-            let wide = wide.iter().map(|held| (held.binding, Part::Wide));
+            let wide = wide.iter().map(|held| (held.binding, PermissionSource::Wide));
             all.extend(own.chain(wide).filter_map(|(id, part)| Some((holder, world.binding(id)?, part))));
         }
         all
@@ -290,14 +294,14 @@ impl<'w> Seat<'w> {
     }
 
     /// Returns the paths of this scope, except for cluster-wide ones.
-    fn paths(&self, wide: &[Found]) -> Vec<Found> {
-        let mut all: Vec<Found> = Vec::new();
+    fn paths(&self, wide: &[ScopedPath]) -> Vec<ScopedPath> {
+        let mut all: Vec<ScopedPath> = Vec::new();
         // Full authority leaves nothing to gain.
         if wide.iter().any(|found| is_everything(found.edge)) {
             return all;
         }
         for (position, edge) in EDGES.iter().enumerate() {
-            let is_told = |found: &Found, rules: &[&str]| {
+            let is_told = |found: &ScopedPath, rules: &[&str]| {
                 !found.is_limited && EDGES.get(found.edge).is_some_and(|known| rules.contains(&known.rule))
             };
             let told = || wide.iter().chain(&all);
@@ -316,7 +320,7 @@ impl<'w> Seat<'w> {
             }
             let is_limited = met.is_named() && !to.contains(MASTERS);
             let links = self.links(condition, &met);
-            all.push(Found { edge: position, via, to, namespaces: Vec::new(), is_limited, links });
+            all.push(ScopedPath { edge: position, via, to, namespaces: Vec::new(), is_limited, links });
             if is_everything(position) {
                 break;
             }
@@ -426,7 +430,7 @@ impl<'w> Seat<'w> {
             // The holder has the permissions of a missing role, whatever they are.
             let entry = (role.map_or(0, |role| self.width(role)), self.text(binding.role_name));
             // The server's own grants for all identities of a kind are left out.
-            let is_given = !matches!(binding.layer, Layer::Baseline);
+            let is_given = !matches!(binding.layer, ObjectSource::Baseline);
             if is_given && !is_public && !is_own && !roles.contains(&entry) {
                 roles.push(entry);
             }

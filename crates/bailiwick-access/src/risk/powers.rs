@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::condition::Condition;
-use super::matching::{Held, Part};
-use super::table::{self, Rule};
+use super::matching::{EffectiveRules, PermissionSource};
+use super::table::{self, RiskRule};
 use crate::request::Identity;
 use crate::world::{Holder, World};
 use bailiwick_kubernetes::rbac::PolicyRule;
@@ -12,14 +12,14 @@ use bailiwick_kubernetes::rbac::PolicyRule;
 /// The powers of the identities of one world. Identities with the same rules are judged once.
 pub struct PowersOf<'w> {
     world: &'w World,
-    conditions: Vec<(&'static Rule, Condition)>,
-    known: HashMap<Held, Vec<&'static Rule>>,
+    conditions: Vec<(&'static RiskRule, Condition)>,
+    known: HashMap<EffectiveRules, Vec<&'static RiskRule>>,
 }
 
 impl<'w> PowersOf<'w> {
     /// Creates the list of powers in a world.
     pub fn new(world: &'w World) -> Self {
-        let of_rule = |rule: &'static Rule| Some((rule, Condition::parse(rule.condition()?, world)?));
+        let of_rule = |rule: &'static RiskRule| Some((rule, Condition::parse(rule.condition()?, world)?));
         let conditions = table::all()
             .filter(|rule| rule.power.is_some() && rule.has_what_it_needs(world))
             .filter_map(of_rule)
@@ -29,7 +29,7 @@ impl<'w> PowersOf<'w> {
 
     /// Returns the rules with a power and a condition met cluster-wide, without a limit by names; in the order of the
     /// table, the worst first. Beside full authority no other rule is listed.
-    pub fn of(&mut self, who: &Identity) -> Vec<&'static Rule> {
+    pub fn of(&mut self, who: &Identity) -> Vec<&'static RiskRule> {
         let held = self.held(who);
         if let Some(known) = self.known.get(&held) {
             return known.clone();
@@ -41,24 +41,24 @@ impl<'w> PowersOf<'w> {
 
     /// Returns the powers as [`PowersOf::of`] does, without rules limited by other means than RBAC: `counts` receives
     /// the part of a rule relevant for the condition.
-    pub fn of_unlimited(&self, who: &Identity, counts: impl Fn(&PolicyRule) -> bool) -> Vec<&'static Rule> {
+    pub fn of_unlimited(&self, who: &Identity, counts: impl Fn(&PolicyRule) -> bool) -> Vec<&'static RiskRule> {
         self.met(&self.held(who), counts)
     }
 
-    fn held(&self, who: &Identity) -> Held {
-        let mut held = Held::nothing(false);
+    fn held(&self, who: &Identity) -> EffectiveRules {
+        let mut held = EffectiveRules::nothing(false);
         let holders: Vec<Holder> = self.world.holders(who).collect();
         for holder in holders {
             for grant in self.world.index.held(holder, None, &self.world.symbols) {
                 if let Some(role) = self.world.binding(grant.binding).and_then(|binding| self.world.role_of(binding)) {
-                    held.add(Part::Own, role.rules);
+                    held.add(PermissionSource::Own, role.rules);
                 }
             }
         }
         held
     }
 
-    fn met(&self, held: &Held, counts: impl Fn(&PolicyRule) -> bool) -> Vec<&'static Rule> {
+    fn met(&self, held: &EffectiveRules, counts: impl Fn(&PolicyRule) -> bool) -> Vec<&'static RiskRule> {
         let is_met = |condition: &Condition| {
             let is_unlimited = |_, rule: &_| {
                 condition.cases.iter().all(|case| {
@@ -68,12 +68,12 @@ impl<'w> PowersOf<'w> {
             };
             self.world.meets_by(condition, held, &is_unlimited).is_some_and(|met| !met.is_named())
         };
-        let met: Vec<&'static Rule> =
+        let met: Vec<&'static RiskRule> =
             self.conditions.iter().filter(|(_, condition)| is_met(condition)).map(|(rule, _)| *rule).collect();
         if let Some(full) = met.iter().find(|rule| rule.id == table::FULL_AUTHORITY) {
             return vec![*full];
         }
-        let has_more = |rule: &Rule| met.iter().any(|other| rule.behind.contains(&other.id));
+        let has_more = |rule: &RiskRule| met.iter().any(|other| rule.behind.contains(&other.id));
         met.iter().copied().filter(|rule| !has_more(rule)).collect()
     }
 }

@@ -1,6 +1,6 @@
 //! The scope of the rules of a role for a subject confined to its namespaces.
 
-use super::Severity;
+use super::RiskSeverity;
 use crate::Builder;
 use crate::cover::uncovered;
 use crate::request::split_at_first;
@@ -41,7 +41,7 @@ impl<'w> Scopes<'w> {
 
     /// Returns the severity of a rule in the namespace of another tenant, or in the whole cluster, without the table
     /// of risk rules; none if it adds nothing to other rules and to the default policy.
-    pub(super) fn level(&self, rule: &PolicyRule, in_namespace: bool, beside: &[PolicyRule]) -> Option<Severity> {
+    pub(super) fn level(&self, rule: &PolicyRule, in_namespace: bool, beside: &[PolicyRule]) -> Option<RiskSeverity> {
         let size = rule.verbs.len() * (rule.api_groups.len() * rule.resources.len() + rule.non_resource_urls.len());
         let is_new = |part: &PolicyRule| {
             let names = part.resource_names.len().max(1);
@@ -78,7 +78,7 @@ impl<'w> Scopes<'w> {
         group: &str,
         resource: &str,
         in_namespace: bool,
-    ) -> Option<(Severity, Vec<String>)> {
+    ) -> Option<(RiskSeverity, Vec<String>)> {
         let (base, subresource) = split_at_first(resource, '/');
         let scope = self.scope(group, resource, base)?;
         let is_served = |verb: &str| {
@@ -96,16 +96,16 @@ impl<'w> Scopes<'w> {
         }
         let only_reads = verbs.iter().all(|verb| matches!(verb.as_str(), "get" | "list" | "watch"));
         let severity = match scope {
-            _ if in_namespace => Severity::Medium,
-            Scope::Cluster if only_reads => Severity::Low,
-            Scope::Cluster | Scope::Namespaced if REVIEWS.contains(&group) && verbs == ["create"] => Severity::Low,
-            Scope::Namespaced => Severity::High,
-            Scope::Cluster | Scope::Unknown => Severity::Medium,
+            _ if in_namespace => RiskSeverity::Medium,
+            Scope::Cluster if only_reads => RiskSeverity::Low,
+            Scope::Cluster | Scope::Namespaced if REVIEWS.contains(&group) && verbs == ["create"] => RiskSeverity::Low,
+            Scope::Namespaced => RiskSeverity::High,
+            Scope::Cluster | Scope::Unknown => RiskSeverity::Medium,
         };
         Some((severity, verbs))
     }
 
-    fn level_of_urls(&self, rule: &PolicyRule) -> Option<Severity> {
+    fn level_of_urls(&self, rule: &PolicyRule) -> Option<RiskSeverity> {
         let only_urls = PolicyRule {
             verbs: rule.verbs.clone(),
             non_resource_urls: rule.non_resource_urls.clone(),
@@ -114,7 +114,7 @@ impl<'w> Scopes<'w> {
         let size = rule.verbs.len() * rule.non_resource_urls.len();
         let is_new = size > MOST_COMPARED || !uncovered(&self.everybody, &[only_urls]).is_empty();
         let only_reads = rule.verbs.iter().all(|verb| matches!(verb.as_str(), "get" | "head"));
-        let level = if only_reads { Severity::Low } else { Severity::Medium };
+        let level = if only_reads { RiskSeverity::Low } else { RiskSeverity::Medium };
         (is_new && size > 0).then_some(level)
     }
 

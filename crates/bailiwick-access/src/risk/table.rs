@@ -10,7 +10,7 @@ mod network;
 mod tenants;
 mod workloads;
 
-use super::Severity;
+use super::RiskSeverity;
 use super::objects::{OfBinding, OfRole, OfSubject};
 use crate::clouds::AWS_AUTH;
 use crate::codes;
@@ -18,9 +18,9 @@ use crate::symbols::Symbol;
 use crate::world::World;
 use bailiwick_yaml::diag::Code;
 
-/// A risk rule.
+/// A row of the table: a dangerous permission with its severities.
 #[derive(Debug)]
-pub struct Rule {
+pub struct RiskRule {
     /// The short id, such as `E001`.
     pub id: &'static str,
     /// The ids of rules included in this one.
@@ -28,9 +28,9 @@ pub struct Rule {
     /// The code of the rule, the name for accepting it.
     pub code: Code,
     /// The severity cluster-wide; none if impossible.
-    pub cluster: Option<Severity>,
+    pub cluster: Option<RiskSeverity>,
     /// The severity within a namespace; none if impossible.
-    pub namespace: Option<Severity>,
+    pub namespace: Option<RiskSeverity>,
     /// The remedy.
     pub help: &'static str,
     /// The message behind the name of the subject. `{role}` and `{what}` are replaced by the found ones, and the text
@@ -40,13 +40,13 @@ pub struct Rule {
     /// person with its object. None for a rule without power over others.
     pub power: Option<&'static str>,
     /// The reach of the permission.
-    pub reach: Reach,
+    pub reach: PermissionReach,
     pub(super) when: When,
-    pub(super) named: Named,
+    pub(super) named: NameEffect,
     /// Stronger rules. Beside them this one is not reported.
     pub(super) behind: &'static [&'static str],
     /// The severity in [`CONTROL_PLANE`], if it differs from other namespaces.
-    in_control_plane: Option<Severity>,
+    in_control_plane: Option<RiskSeverity>,
     /// True when other namespaces do not matter.
     elsewhere: bool,
     /// Required objects beside roles and bindings.
@@ -64,9 +64,9 @@ pub(super) enum Needs {
     AwsAuth,
 }
 
-/// The reach of a permission.
+/// The pods and Secrets within the power of a permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reach {
+pub enum PermissionReach {
     /// Neither pods nor Secrets of others: changed limits of pods, delegation of own permissions, or no escalation.
     /// more.
     None,
@@ -132,13 +132,13 @@ pub(super) enum TenantCheck {
 
 /// The effect of names in a rule on the severity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Named {
+pub(super) enum NameEffect {
     /// One step less.
     Step,
     /// The named object is not the intended one.
     Void,
     /// This instead.
-    To(Severity),
+    To(RiskSeverity),
     /// The permissions of the named roles.
     Roles,
     /// The permissions of the named users.
@@ -153,7 +153,7 @@ pub(super) enum Named {
     Policies,
 }
 
-impl Rule {
+impl RiskRule {
     const fn new(
         id: &'static str,
         code: Code,
@@ -175,9 +175,9 @@ impl Rule {
             help,
             says,
             power: None,
-            reach: Reach::None,
+            reach: PermissionReach::None,
             when,
-            named: Named::Step,
+            named: NameEffect::Step,
             behind: &[],
             in_control_plane: None,
             elsewhere: true,
@@ -185,7 +185,7 @@ impl Rule {
         }
     }
 
-    const fn named(mut self, named: Named) -> Self {
+    const fn named(mut self, named: NameEffect) -> Self {
         self.named = named;
         self
     }
@@ -195,7 +195,7 @@ impl Rule {
         self
     }
 
-    const fn reach(mut self, reach: Reach) -> Self {
+    const fn reach(mut self, reach: PermissionReach) -> Self {
         self.reach = reach;
         self
     }
@@ -210,7 +210,7 @@ impl Rule {
         self
     }
 
-    const fn in_control_plane(mut self, severity: Severity) -> Self {
+    const fn in_control_plane(mut self, severity: RiskSeverity) -> Self {
         self.in_control_plane = Some(severity);
         self
     }
@@ -227,7 +227,7 @@ impl Rule {
 
     /// Whether the required objects of the rule are present.
     pub(super) fn has_what_it_needs(&self, world: &World) -> bool {
-        let names_it = |rule: &crate::rules::Rule| {
+        let names_it = |rule: &crate::rules::InternedRule| {
             let is_it = |name: &Symbol| world.symbols.text(*name) == AWS_AUTH;
             let is_config_map = |resource: &Symbol| world.symbols.text(*resource) == "configmaps";
             rule.names().iter().any(is_it) && rule.resources().iter().any(is_config_map)
@@ -242,7 +242,7 @@ impl Rule {
     }
 
     /// Returns the severity cluster-wide, in a namespace of the control plane, or in any other.
-    pub(super) fn level(&self, in_namespace: bool, in_control_plane: bool) -> Option<Severity> {
+    pub(super) fn level(&self, in_namespace: bool, in_control_plane: bool) -> Option<RiskSeverity> {
         match (in_namespace, in_control_plane) {
             (false, _) => self.cluster,
             (true, true) => self.in_control_plane.or(self.namespace),
@@ -276,13 +276,13 @@ impl Rule {
 }
 
 /// Returns the severity of a letter.
-const fn level(letter: u8) -> Option<Severity> {
+const fn level(letter: u8) -> Option<RiskSeverity> {
     match letter {
-        b'C' => Some(Severity::Critical),
-        b'H' => Some(Severity::High),
-        b'M' => Some(Severity::Medium),
-        b'L' => Some(Severity::Low),
-        b'I' => Some(Severity::Info),
+        b'C' => Some(RiskSeverity::Critical),
+        b'H' => Some(RiskSeverity::High),
+        b'M' => Some(RiskSeverity::Medium),
+        b'L' => Some(RiskSeverity::Low),
+        b'I' => Some(RiskSeverity::Info),
         _ => None,
     }
 }
@@ -295,12 +295,12 @@ const fn holds(
     condition: &'static str,
     says: &'static str,
     help: &'static str,
-) -> Rule {
-    Rule::new(id, code, levels, When::Holds(condition), says, help)
+) -> RiskRule {
+    RiskRule::new(id, code, levels, When::Holds(condition), says, help)
 }
 
 /// Returns every rule, family by family.
-pub fn all() -> impl Iterator<Item = &'static Rule> {
+pub fn all() -> impl Iterator<Item = &'static RiskRule> {
     let families = [
         escalation::RULES,
         data::RULES,
@@ -316,11 +316,11 @@ pub fn all() -> impl Iterator<Item = &'static Rule> {
 }
 
 /// Returns the rule with an id.
-pub fn of_id(id: &str) -> Option<&'static Rule> {
+pub fn of_id(id: &str) -> Option<&'static RiskRule> {
     all().find(|rule| rule.id == id || rule.also.contains(&id))
 }
 
 /// Returns the rule with a code.
-pub fn of_code(code: Code) -> Option<&'static Rule> {
+pub fn of_code(code: Code) -> Option<&'static RiskRule> {
     all().find(|rule| rule.code == code)
 }

@@ -10,14 +10,14 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
-use super::Severity;
+use super::RiskSeverity;
 use super::condition::Condition;
-use super::holders::{Judged, Place, Powers};
+use super::holders::{Judged, Powers, ScopedSubject};
 use super::judge::{Finding, Findings, Folded, Judge, Likeness};
-use super::matching::{Held, Part};
+use super::matching::{EffectiveRules, PermissionSource};
 use super::objects::Bound;
 use super::scopes::Scopes;
-use super::table::{BASELINE_ROLE, FULL_AUTHORITY, Rule, TenantCheck, When};
+use super::table::{BASELINE_ROLE, FULL_AUTHORITY, RiskRule, TenantCheck, When};
 use crate::compare::Affected;
 use crate::proof::{Chain, place};
 use crate::request::{MASTERS, service_account};
@@ -117,7 +117,7 @@ pub(super) struct Tenancy<'w> {
 /// The permissions of a role beyond the expected ones.
 struct Reach {
     /// The severity without the risk rules; none if the role has no effect.
-    level: Option<Severity>,
+    level: Option<RiskSeverity>,
     /// The findings of the role alone.
     alone: Vec<Judged>,
 }
@@ -136,12 +136,12 @@ struct Grant<'w> {
 #[derive(Clone, Copy)]
 struct Reached<'g> {
     /// The subject and its scope.
-    place: Place,
+    place: ScopedSubject,
     tenant: usize,
     /// The tenant of the namespace.
     other: Option<usize>,
     grant: &'g Grant<'g>,
-    level: Severity,
+    level: RiskSeverity,
 }
 
 impl<'w> Tenancy<'w> {
@@ -231,7 +231,7 @@ impl<'w> Tenancy<'w> {
         *self.own.borrow_mut().entry(place).or_insert_with(|| (self.tenants.is_own)(place))
     }
 
-    pub(super) fn is_accepted(&self, rule: &Rule, binding: &Binding) -> bool {
+    pub(super) fn is_accepted(&self, rule: &RiskRule, binding: &Binding) -> bool {
         place(binding.layer).is_some_and(|place| (self.tenants.is_accepted)(rule.code, place))
     }
 }
@@ -241,8 +241,8 @@ impl Judge<'_> {
     /// returns the remaining findings. A class is a set of lists and its number.
     pub(super) fn tell_tenants<'j>(
         &self,
-        place: Place,
-        (class, held, all): (usize, &(Held, bool), &'j [Judged]),
+        place: ScopedSubject,
+        (class, held, all): (usize, &(EffectiveRules, bool), &'j [Judged]),
         powers: &Powers,
         findings: &mut Findings,
     ) -> Cow<'j, [Judged]> {
@@ -255,7 +255,7 @@ impl Judge<'_> {
             Some(_) => return Cow::Borrowed(all),
         };
         let check = if other.is_some() { TenantCheck::ReachesTenant } else { TenantCheck::ReachesCluster };
-        let is_it = |rule: &&&'static Rule| matches!(rule.when, When::Tenants(own) if own == check);
+        let is_it = |rule: &&&'static RiskRule| matches!(rule.when, When::Tenants(own) if own == check);
         let Some(rule) = self.options.rules.iter().find(is_it).copied() else { return Cow::Borrowed(all) };
         let mut grants = self.reaching(rule, tenancy, place);
         let reach_of = |grant: &Grant<'_>| {
@@ -304,9 +304,9 @@ impl Judge<'_> {
     /// Adds the finding about a binding.
     fn tell_tenant(
         &self,
-        rule: &'static Rule,
+        rule: &'static RiskRule,
         reached: Reached<'_>,
-        told: &[(&Judged, Severity)],
+        told: &[(&Judged, RiskSeverity)],
         findings: &mut Findings,
     ) {
         let Some(tenancy) = &self.tenancy else { return };
@@ -349,7 +349,7 @@ impl Judge<'_> {
     }
 
     /// Whether findings about tenants replace the finding of a rule about a binding.
-    pub(super) fn is_told_of_tenants(&self, rule: &Rule, number: u32, binding: &Binding) -> bool {
+    pub(super) fn is_told_of_tenants(&self, rule: &RiskRule, number: u32, binding: &Binding) -> bool {
         let tenancy = self.tenancy.as_ref().filter(|_| OF_BINDINGS.contains(&rule.id));
         tenancy.is_some_and(|tenancy| {
             tenancy.reported.borrow().contains(&number) && self.is_of_tenants_alone(rule.id, tenancy, binding)
@@ -388,7 +388,7 @@ impl Judge<'_> {
 
     /// Returns the effective bindings of a subject of a tenant in a scope, except for bindings of the server and of a
     /// Tenancy, and for bindings repeated by another one of the scope.
-    fn reaching(&self, rule: &Rule, tenancy: &Tenancy<'_>, (holder, namespace): Place) -> Vec<Grant<'_>> {
+    fn reaching(&self, rule: &RiskRule, tenancy: &Tenancy<'_>, (holder, namespace): ScopedSubject) -> Vec<Grant<'_>> {
         let mut grants: Vec<Grant<'_>> = Vec::new();
         let mut elsewhere: HashSet<RuleListId> = HashSet::new();
         for held in self.world.index.held(holder, namespace, &self.world.symbols) {
@@ -411,30 +411,36 @@ impl Judge<'_> {
     }
 
     /// Judges the rules of a role of a class by a binding.
-    fn reach(&self, tenancy: &Tenancy<'_>, class: &(Held, bool), all: &[Judged], list: RuleListId) -> Reach {
+    fn reach(&self, tenancy: &Tenancy<'_>, class: &(EffectiveRules, bool), all: &[Judged], list: RuleListId) -> Reach {
         let (held, in_control_plane) = class;
         let in_namespace = held.is_in_namespace();
         let beside = match in_namespace {
-            true => [Part::Wide, Part::WideDefault].map(|part| held.lists(part)).concat(),
-            false => held.lists(Part::OwnDefault).to_vec(),
+            true => [PermissionSource::Wide, PermissionSource::WideDefault].map(|part| held.lists(part)).concat(),
+            false => held.lists(PermissionSource::OwnDefault).to_vec(),
         };
         let rules = |list: &RuleListId| self.world.lists.get(*list).iter();
-        let text = |rule: &rules::Rule| rule.to_policy_rule(&self.world.symbols);
+        let text = |rule: &rules::InternedRule| rule.to_policy_rule(&self.world.symbols);
         let beside: Vec<PolicyRule> = beside.iter().flat_map(rules).map(text).collect();
         let given = rules(&list).map(text);
         let level = given.filter_map(|rule| tenancy.scopes.level(&rule, in_namespace, &beside)).max();
         let writes = || {
             let writes = tenancy.writes.as_ref().filter(|_| in_namespace);
-            writes.is_some_and(|writes| self.world.meets(writes, &Held::only(list, true)).is_some())
+            writes.is_some_and(|writes| self.world.meets(writes, &EffectiveRules::only(list, true)).is_some())
         };
-        let level = level.map(|level| if writes() { Severity::Critical } else { level });
-        let mut alone = self.judged(&Held::only(list, in_namespace), *in_control_plane, &|_, _| true);
+        let level = level.map(|level| if writes() { RiskSeverity::Critical } else { level });
+        let mut alone = self.judged(&EffectiveRules::only(list, in_namespace), *in_control_plane, &|_, _| true);
         alone.retain(|judged| is_told(all, judged));
         Reach { level, alone }
     }
 
     /// Returns the findings of a class without the findings of bindings to some lists of rules, each list alone.
-    fn left(&self, class: &(Held, bool), all: &[Judged], lists: &[RuleListId], reaches: &[Rc<Reach>]) -> Vec<Judged> {
+    fn left(
+        &self,
+        class: &(EffectiveRules, bool),
+        all: &[Judged],
+        lists: &[RuleListId],
+        reaches: &[Rc<Reach>],
+    ) -> Vec<Judged> {
         let mut alone = reaches.iter().flat_map(|reach| &reach.alone);
         if alone.any(is_full) {
             return Vec::new();
@@ -455,7 +461,12 @@ impl Judge<'_> {
     }
 
     /// Returns the selected rules replaced by a finding about a tenant.
-    fn folded_into_tenant(&self, place: Place, grant: &Grant<'_>, told: &[(&Judged, Severity)]) -> Vec<Folded> {
+    fn folded_into_tenant(
+        &self,
+        place: ScopedSubject,
+        grant: &Grant<'_>,
+        told: &[(&Judged, RiskSeverity)],
+    ) -> Vec<Folded> {
         let chooses_powers = self.options.rules.iter().any(|rule| rule.condition().is_some());
         let counted = told.iter().filter(|(judged, _)| !chooses_powers || self.is_selected(judged.rule));
         let mut folded: Vec<Folded> =

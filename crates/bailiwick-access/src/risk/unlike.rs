@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::judge::{Finding, Findings, Judge, Likeness};
 use super::objects::few;
-use super::table::{Rule, TenantCheck, When};
+use super::table::{RiskRule, TenantCheck, When};
 use super::tenants::Tenancy;
 use crate::compare::Affected;
 use crate::proof::place;
-use crate::who_can::Scope;
+use crate::who_can::PermissionScope;
 use crate::world::{Binding, Role};
 use bailiwick_yaml::digest::digest_of_run;
 
@@ -44,7 +44,7 @@ struct Unlike<'g, 'w> {
 impl Judge<'_> {
     /// Adds a finding about each tenant unlike the others of its Tenancy.
     pub(super) fn unlike_tenants(&self, findings: &mut Findings) {
-        let is_it = |rule: &&&'static Rule| matches!(rule.when, When::Tenants(TenantCheck::UnlikeOthers));
+        let is_it = |rule: &&&'static RiskRule| matches!(rule.when, When::Tenants(TenantCheck::UnlikeOthers));
         let Some((rule, tenancy)) = self.options.rules.iter().find(is_it).copied().zip(self.tenancy.as_ref()) else {
             return;
         };
@@ -110,7 +110,7 @@ impl Judge<'_> {
 
     fn tell_unlike(
         &self,
-        rule: &'static Rule,
+        rule: &'static RiskRule,
         tenancy: &Tenancy<'_>,
         unlike: &Unlike<'_, '_>,
         findings: &mut Findings,
@@ -140,8 +140,10 @@ impl Judge<'_> {
             place: self.apart(origin),
         };
         let tenant = tenancy.tenant_name(unlike.namespace);
-        let affected =
-            || Affected { subject: format!("Tenant/{tenant}"), scope: Scope::Namespace(unlike.namespace.to_owned()) };
+        let affected = || Affected {
+            subject: format!("Tenant/{tenant}"),
+            scope: PermissionScope::Namespace(unlike.namespace.to_owned()),
+        };
         findings.add(likeness, affected, || Finding {
             what: format!("differs from the other tenants of its Tenancy: it {what}"),
             ..Finding::new(rule, severity, origin)

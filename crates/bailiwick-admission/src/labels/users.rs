@@ -13,7 +13,7 @@ use crate::level::Level;
 use crate::scc::range::UidRange;
 use crate::scc::{GROUP, RESOURCE};
 use bailiwick_access::request::{MASTERS, Request, ResourceRequest, service_account};
-use bailiwick_access::who_can::{Scope, Where};
+use bailiwick_access::who_can::{PermissionScope, Where};
 use bailiwick_yaml::diag::Origin;
 
 /// A subject with the permission to create pods rejected by Pod Security.
@@ -177,8 +177,8 @@ impl SyncWorld {
             let reach = reaches.entry(capable.subject).or_default();
             match capable.scope {
                 // A binding of a manifest is preferred to a binding of the platform.
-                Scope::Cluster => reach.wide = Some(reach.wide.flatten().or(place)),
-                Scope::Namespace(namespace) => {
+                PermissionScope::Cluster => reach.wide = Some(reach.wide.flatten().or(place)),
+                PermissionScope::Namespace(namespace) => {
                     let known = reach.own.entry(namespace).or_default();
                     *known = known.or(place);
                 }

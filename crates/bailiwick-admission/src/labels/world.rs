@@ -19,7 +19,7 @@ use crate::scc::lints::{SccLint, lints};
 use crate::scc::range::UidRange;
 use crate::scc::semantic::guarantee;
 use crate::scc::{Scc, is_scc};
-use bailiwick_access::world::{Added, Builder, Layer, World};
+use bailiwick_access::world::{Added, Builder, ObjectSource, World};
 use bailiwick_kubernetes::absent;
 use bailiwick_kubernetes::catalogue::{FIRST_MINOR, LAST_MINOR};
 use bailiwick_kubernetes::rbac::{self, SameRules};
@@ -131,7 +131,7 @@ impl SyncBuilder {
         for tree in defaults::trees(Start { release: self.settings.release, upgraded_from_4_10 }) {
             for object in tree.documents() {
                 // The payload is well-formed; a test reads it.
-                _ = self.add_to_layer(object, Source::Declared, Layer::Baseline, None);
+                _ = self.add_to_layer(object, Source::Declared, ObjectSource::Baseline, None);
             }
         }
         self
@@ -164,14 +164,14 @@ impl SyncBuilder {
         place: Origin,
         same_rules: Option<SameRules>,
     ) -> Result<bool, DeError> {
-        self.add_to_layer(object, source, Layer::Input(place), same_rules)
+        self.add_to_layer(object, source, ObjectSource::Input(place), same_rules)
     }
 
     fn add_to_layer(
         &mut self,
         object: NodeRef<'_>,
         source: Source,
-        layer: Layer,
+        layer: ObjectSource,
         same_rules: Option<SameRules>,
     ) -> Result<bool, DeError> {
         let text = |keys: &[&str]| absent::text_at(object, keys);

@@ -8,7 +8,7 @@ use crate::absent;
 use data_encoding::BASE64;
 use jsonschema::JsonType;
 
-use super::{Field, Form, KindFields, Minors, Table, TypeId, time};
+use super::{Field, FieldType, KindFields, Minors, Table, TypeId, time};
 use crate::catalogue::{FIRST_MINOR, LAST_MINOR};
 use crate::quantity::Quantity;
 use bailiwick_yaml::schema::Problem;
@@ -35,7 +35,7 @@ pub fn metadata_problems(minor: u32, object: NodeRef<'_>) -> Vec<Problem<'_>> {
     };
     let fields = KindFields { of_type, minor: minor.clamp(FIRST_MINOR, LAST_MINOR), checks_words: true };
     let mut check = Check { fields, is_strict: true, path: Vec::new(), problems: Vec::new() };
-    check.at(Step::Key("metadata"), |check| check.value(metadata, &Form::Object(of_type)));
+    check.at(Step::Key("metadata"), |check| check.value(metadata, &FieldType::Object(of_type)));
     check.problems
 }
 
@@ -56,46 +56,48 @@ struct Check<'t> {
 }
 
 impl<'t> Check<'t> {
-    fn value(&mut self, node: NodeRef<'t>, form: &Form) {
+    fn value(&mut self, node: NodeRef<'t>, form: &FieldType) {
         if node.is_null() {
             return;
         }
         match form {
-            Form::Any | Form::AnyObject => {}
-            Form::Boolean => self.expect(node, node.as_bool().is_some(), JsonType::Boolean),
-            Form::Int32 => self.whole_number(node, i32::MIN.into(), i32::MAX.into()),
-            Form::Int64 => self.whole_number(node, i64::MIN, i64::MAX),
-            Form::Number => {
+            FieldType::Any | FieldType::AnyObject => {}
+            FieldType::Boolean => self.expect(node, node.as_bool().is_some(), JsonType::Boolean),
+            FieldType::Int32 => self.whole_number(node, i32::MIN.into(), i32::MAX.into()),
+            FieldType::Int64 => self.whole_number(node, i64::MIN, i64::MAX),
+            FieldType::Number => {
                 let is_number = matches!(node.value(), Value::Int(_) | Value::Float(_));
                 self.expect(node, is_number, JsonType::Number);
             }
-            Form::Text => self.expect(node, node.as_str().is_some(), JsonType::String),
-            Form::IntOrString => match node.value() {
+            FieldType::Text => self.expect(node, node.as_str().is_some(), JsonType::String),
+            FieldType::IntOrString => match node.value() {
                 Value::Str(_) => {}
                 Value::Int(_) | Value::Float(_) => self.whole_number(node, i32::MIN.into(), i32::MAX.into()),
                 _ => self.wrong_type(node, &[JsonType::Integer, JsonType::String]),
             },
-            Form::Word(words) => self.word(node, words),
-            Form::Bytes | Form::Time | Form::MicroTime => self.encoded_text(node, form),
-            Form::Quantity => self.quantity(node),
-            Form::List(items) => self.list(node, items),
-            Form::Map(values) => self.map(node, values),
-            Form::Object(id) => self.object(node, *id),
-            Form::SchemaOrBool | Form::SchemaOrList | Form::SchemaOrStrings => self.schema_or_else(node, form),
+            FieldType::Word(words) => self.word(node, words),
+            FieldType::Bytes | FieldType::Time | FieldType::MicroTime => self.encoded_text(node, form),
+            FieldType::Quantity => self.quantity(node),
+            FieldType::List(items) => self.list(node, items),
+            FieldType::Map(values) => self.map(node, values),
+            FieldType::Object(id) => self.object(node, *id),
+            FieldType::SchemaOrBool | FieldType::SchemaOrList | FieldType::SchemaOrStrings => {
+                self.schema_or_else(node, form)
+            }
         }
     }
 
     /// Checks values with decoders of their own in the server (`marshal.go` of k8s.io/apiextensions-apiserver
-    /// v0.37.2): unknown fields and values of another form are dropped, except for [`Form::SchemaOrBool`].
-    fn schema_or_else(&mut self, node: NodeRef<'t>, form: &Form) {
+    /// v0.37.2): unknown fields and values of another form are dropped, except for [`FieldType::SchemaOrBool`].
+    fn schema_or_else(&mut self, node: NodeRef<'t>, form: &FieldType) {
         let was_strict = std::mem::replace(&mut self.is_strict, false);
         match form {
-            Form::SchemaOrBool if !node.is_map() && node.as_bool().is_none() => {
+            FieldType::SchemaOrBool if !node.is_map() && node.as_bool().is_none() => {
                 self.wrong_type(node, &[JsonType::Boolean, JsonType::Object]);
             }
-            Form::SchemaOrStrings if node.is_seq() => self.list(node, &Form::Text),
-            Form::SchemaOrList if node.is_seq() => {
-                Table::get().json_schema().into_iter().for_each(|id| self.list(node, &Form::Object(id)));
+            FieldType::SchemaOrStrings if node.is_seq() => self.list(node, &FieldType::Text),
+            FieldType::SchemaOrList if node.is_seq() => {
+                Table::get().json_schema().into_iter().for_each(|id| self.list(node, &FieldType::Object(id)));
             }
             _ if node.is_map() => Table::get().json_schema().into_iter().for_each(|id| self.object(node, id)),
             _ => {}
@@ -109,7 +111,7 @@ impl<'t> Check<'t> {
         self.path.pop();
     }
 
-    fn list(&mut self, node: NodeRef<'t>, items: &Form) {
+    fn list(&mut self, node: NodeRef<'t>, items: &FieldType) {
         if !node.is_seq() {
             return self.wrong_type(node, &[JsonType::Array]);
         }
@@ -118,7 +120,7 @@ impl<'t> Check<'t> {
         }
     }
 
-    fn map(&mut self, node: NodeRef<'t>, values: &Form) {
+    fn map(&mut self, node: NodeRef<'t>, values: &FieldType) {
         if !node.is_map() {
             return self.wrong_type(node, &[JsonType::Object]);
         }
@@ -162,17 +164,17 @@ impl<'t> Check<'t> {
         }
     }
 
-    fn encoded_text(&mut self, node: NodeRef<'t>, form: &Form) {
+    fn encoded_text(&mut self, node: NodeRef<'t>, form: &FieldType) {
         let is_byte =
             |item: NodeRef<'_>| item.is_null() || item.as_int().is_some_and(|byte| u8::try_from(byte).is_ok());
-        if *form == Form::Bytes && node.is_seq() && node.items().all(is_byte) {
+        if *form == FieldType::Bytes && node.is_seq() && node.items().all(is_byte) {
             // Go takes a list of numbers for bytes too.
             return;
         }
         let Some(text) = node.as_str() else { return self.wrong_type(node, &[JsonType::String]) };
         let (is_right, what, help) = match form {
-            Form::Bytes => (is_base64(text), "base64", "encode the value, for example with `base64 -w0`"),
-            Form::Time => (time::is_rfc3339(text), "a time", "write it as `2026-01-02T15:04:05Z`"),
+            FieldType::Bytes => (is_base64(text), "base64", "encode the value, for example with `base64 -w0`"),
+            FieldType::Time => (time::is_rfc3339(text), "a time", "write it as `2026-01-02T15:04:05Z`"),
             _ => {
                 let help = "write it with six digits of a second, as `2026-01-02T15:04:05.000000Z`";
                 (time::is_rfc3339_micro(text), "a time in microseconds", help)

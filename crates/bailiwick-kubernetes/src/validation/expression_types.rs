@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use crate::catalogue::Catalogue;
 use crate::custom_fields::CustomFields;
-use crate::openapi::{Form, KindFields, TypeId};
+use crate::openapi::{FieldType, KindFields, TypeId};
 use bailiwick_cel::{self as cel, Fields, Refusal, Schema, Scope, Type, Wanted};
 use bailiwick_yaml::{NodeId, NodeRef};
 
@@ -41,7 +41,7 @@ pub struct Misfit {
     /// The path of the expression, such as `spec.validations[0].expression`.
     pub field: String,
     /// Tested kind of object.
-    pub kind: Kind,
+    pub kind: GroupVersionKind,
     /// Text of the compiler.
     pub reason: String,
 }
@@ -72,23 +72,23 @@ impl fmt::Display for Unchecked {
 
 /// A kind of objects, in the order of the controller.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Kind {
+pub struct GroupVersionKind {
     /// The API group; empty for the core group.
     pub group: String,
-    /// The version of the group.
+    /// Such as `v1`.
     pub version: String,
     /// Word in a manifest.
     pub name: String,
 }
 
 /// As manifests name it: `apps/v1 Deployment`.
-impl fmt::Display for Kind {
+impl fmt::Display for GroupVersionKind {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{} {}", self.api_version(), self.name)
     }
 }
 
-impl Kind {
+impl GroupVersionKind {
     /// Returns the group and the version, such as `apps/v1`.
     pub fn api_version(&self) -> String {
         let slash = if self.group.is_empty() { "" } else { "/" };
@@ -166,7 +166,7 @@ pub fn misfits(
 ///
 /// A rule has groups, versions and resources. The names of resources are looked up, rather than all combinations of
 /// the words; the order is the order of the combinations, because only the first kinds of a rule count.
-fn kinds(spec: NodeRef<'_>, minor: u32, catalogue: &Catalogue) -> Result<BTreeSet<Kind>, Unchecked> {
+fn kinds(spec: NodeRef<'_>, minor: u32, catalogue: &Catalogue) -> Result<BTreeSet<GroupVersionKind>, Unchecked> {
     let mut found = BTreeSet::new();
     let mut lookups = 0_usize;
     for rule in spec.path(&["matchConstraints", "resourceRules"]).into_iter().flat_map(NodeRef::items) {
@@ -195,7 +195,7 @@ fn kinds(spec: NodeRef<'_>, minor: u32, catalogue: &Catalogue) -> Result<BTreeSe
         let mut count = 0;
         for (_, times, served) in matches {
             let (group, version, name) = (served.group.to_owned(), served.version.to_owned(), served.kind.to_owned());
-            found.insert(Kind { group, version, name });
+            found.insert(GroupVersionKind { group, version, name });
             count += times;
             if count >= MOST_KINDS {
                 return Ok(found);
@@ -252,23 +252,27 @@ impl Fields for BuiltInObject {
 impl BuiltInObject {
     /// Returns the schema of a value. Quantities and the free values of a CustomResourceDefinition have no type in the
     /// controller's definitions (k8s.io/kubernetes v1.37.2 `pkg/generated/openapi`), and are absent for expressions.
-    fn schema(&self, form: &Form) -> Option<Schema> {
+    fn schema(&self, form: &FieldType) -> Option<Schema> {
         Some(match form {
-            Form::Any | Form::Quantity | Form::SchemaOrBool | Form::SchemaOrList | Form::SchemaOrStrings => {
+            FieldType::Any
+            | FieldType::Quantity
+            | FieldType::SchemaOrBool
+            | FieldType::SchemaOrList
+            | FieldType::SchemaOrStrings => {
                 return None;
             }
-            Form::AnyObject => Schema::Object(Arc::new(NoFields)),
-            Form::Boolean => Schema::Bool,
-            Form::Bytes => Schema::Bytes,
-            Form::Int32 | Form::Int64 => Schema::Int,
-            Form::IntOrString => Schema::Any,
-            Form::MicroTime | Form::Time => Schema::Timestamp,
-            Form::Number => Schema::Double,
-            Form::Text | Form::Word(_) => Schema::String,
-            Form::List(items) => Schema::List(Box::new(self.schema(items)?)),
-            Form::Map(values) => Schema::Map(Box::new(self.schema(values)?)),
-            Form::Object(inner) if self.around.contains(inner) => Schema::Object(Arc::new(NoFields)),
-            Form::Object(inner) => {
+            FieldType::AnyObject => Schema::Object(Arc::new(NoFields)),
+            FieldType::Boolean => Schema::Bool,
+            FieldType::Bytes => Schema::Bytes,
+            FieldType::Int32 | FieldType::Int64 => Schema::Int,
+            FieldType::IntOrString => Schema::Any,
+            FieldType::MicroTime | FieldType::Time => Schema::Timestamp,
+            FieldType::Number => Schema::Double,
+            FieldType::Text | FieldType::Word(_) => Schema::String,
+            FieldType::List(items) => Schema::List(Box::new(self.schema(items)?)),
+            FieldType::Map(values) => Schema::Map(Box::new(self.schema(values)?)),
+            FieldType::Object(inner) if self.around.contains(inner) => Schema::Object(Arc::new(NoFields)),
+            FieldType::Object(inner) => {
                 let around = self.around.iter().copied().chain([*inner]).collect();
                 Schema::Object(Arc::new(BuiltInObject { minor: self.minor, of_type: *inner, around }))
             }

@@ -11,7 +11,7 @@ use bailiwick_yaml::schema::{Problem, Schema};
 
 /// How far the checks of a kind reach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Reach {
+pub enum ValidationDepth {
     /// Metadata alone.
     Metadata,
     /// Metadata, fields, types and words.
@@ -20,22 +20,22 @@ pub enum Reach {
     Rules,
 }
 
-impl Reach {
+impl ValidationDepth {
     /// Returns the name in answers of `bailiwick ask`.
     pub fn id(self) -> &'static str {
         match self {
-            Reach::Metadata => "metadata",
-            Reach::Fields => "fields",
-            Reach::Rules => "rules",
+            ValidationDepth::Metadata => "metadata",
+            ValidationDepth::Fields => "fields",
+            ValidationDepth::Rules => "rules",
         }
     }
 
     /// Returns the coverage of the checks of a kind at a minor of Kubernetes.
     pub fn find(minor: u32, definitions: &[Arc<CustomFields>], api_version: &str, kind: &str) -> Self {
         match KnownFields::find(minor, definitions, api_version, kind) {
-            _ if super::has_rules(api_version, kind) => Reach::Rules,
-            KnownFields::MetadataAlone(_) => Reach::Metadata,
-            _ => Reach::Fields,
+            _ if super::has_rules(api_version, kind) => ValidationDepth::Rules,
+            KnownFields::MetadataAlone(_) => ValidationDepth::Metadata,
+            _ => ValidationDepth::Fields,
         }
     }
 }

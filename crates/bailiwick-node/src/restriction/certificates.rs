@@ -9,10 +9,10 @@ use x509_cert::der::oid::ObjectIdentifier;
 use x509_cert::request::CertReq;
 
 use super::pods::existing;
-use super::{MayAlso, NodeRestrictionError, Operation, Write, refuse};
+use super::{MayAlso, NodeOperation, NodeRestrictionError, NodeWrite, refuse};
 use crate::cluster::Cluster;
 use crate::identity::USER_PREFIX;
-use crate::version::Gate;
+use crate::version::FeatureGate;
 use bailiwick_access::{Identity, Request, ResourceRequest};
 
 /// Signers of certificates for kubelets: as servers, and as clients of the API server.
@@ -25,8 +25,8 @@ pub const SIGNER_VERB: &str = "request-serviceaccounts-podcertificate-signer";
 const COMMON_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.4.3");
 
 /// Returns a certificate for a kubelet names its own node.
-pub(super) fn admit_signing_request(node: &str, write: &Write<'_>) -> Result<(), NodeRestrictionError> {
-    if write.operation != Operation::Create {
+pub(super) fn admit_signing_request(node: &str, write: &NodeWrite<'_>) -> Result<(), NodeRestrictionError> {
+    if write.operation != NodeOperation::Create {
         return Ok(());
     }
     let request = write.new_object("CertificateSigningRequest")?;
@@ -100,13 +100,13 @@ pub(super) fn admit_pod_request(
     cluster: &Cluster,
     who: &Identity,
     node: &str,
-    write: &Write<'_>,
+    write: &NodeWrite<'_>,
     may_also: MayAlso<'_>,
 ) -> Result<(), NodeRestrictionError> {
-    if !cluster.version.is_on(Gate::PodCertificateRequest) {
+    if !cluster.version.is_on(FeatureGate::PodCertificateRequest) {
         return refuse("the feature gate PodCertificateRequest is off");
     }
-    if write.operation != Operation::Create || !write.subresource.is_empty() {
+    if write.operation != NodeOperation::Create || !write.subresource.is_empty() {
         return write.unexpected();
     }
     let request = write.new_object("PodCertificateRequest")?;
@@ -153,7 +153,7 @@ pub(super) fn admit_pod_request(
 
 /// Returns the request to the authorizer for certificates of a signer outside of the pod's volumes
 /// (`validateNodePodCertificateSigner`, since 1.37). A resource cannot have a slash in it.
-fn right_to_signer(write: &Write<'_>, signer: &str, account: &str) -> Request {
+fn right_to_signer(write: &NodeWrite<'_>, signer: &str, account: &str) -> Request {
     Request::Resource(ResourceRequest {
         verb: SIGNER_VERB.to_owned(),
         group: write.group.to_owned(),

@@ -1,19 +1,19 @@
 //! A node writes Node objects.
 
 use super::labels::forbidden;
-use super::{NodeRestrictionError, Operation, Write, refuse};
+use super::{NodeOperation, NodeRestrictionError, NodeWrite, refuse};
 use crate::cluster::Cluster;
 use crate::equality::same;
 use crate::volume::field;
 use bailiwick_yaml::NodeRef;
 
-pub(super) fn admit(cluster: &Cluster, node: &str, write: &Write<'_>) -> Result<(), NodeRestrictionError> {
+pub(super) fn admit(cluster: &Cluster, node: &str, write: &NodeWrite<'_>) -> Result<(), NodeRestrictionError> {
     if write.name != node {
         return refuse(format!("the node `{node}` is not allowed to modify node `{}`", write.name));
     }
     match write.operation {
-        Operation::Create => admit_create(cluster, node, write.new_object("Node")?),
-        Operation::Update => admit_update(cluster, node, write.new_object("Node")?, write.old_object("Node")?),
+        NodeOperation::Create => admit_create(cluster, node, write.new_object("Node")?),
+        NodeOperation::Update => admit_update(cluster, node, write.new_object("Node")?, write.old_object("Node")?),
         _ => Ok(()),
     }
 }

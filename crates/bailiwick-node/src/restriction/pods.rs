@@ -1,42 +1,46 @@
 //! Writes of a node to pods: its mirror pods, and the status of its pods.
 
-use super::{NodeRestrictionError, Operation, Write, refuse};
+use super::{NodeOperation, NodeRestrictionError, NodeWrite, refuse};
 use crate::cluster::Cluster;
 use crate::equality::same;
 use crate::mirror::{MIRROR, referenced_kind};
-use crate::pod::{Pod, items};
+use crate::pod::{ClusterPod, items};
 use crate::volume::{field, text};
 use bailiwick_kubernetes::absent;
 use bailiwick_yaml::NodeRef;
 
-pub(super) fn admit(cluster: &Cluster, node: &str, write: &Write<'_>) -> Result<(), NodeRestrictionError> {
+pub(super) fn admit(cluster: &Cluster, node: &str, write: &NodeWrite<'_>) -> Result<(), NodeRestrictionError> {
     match write.subresource {
         "" => match write.operation {
-            Operation::Create => admit_create(cluster, node, write),
-            Operation::Delete => match existing(cluster, write.namespace, write.name)? {
+            NodeOperation::Create => admit_create(cluster, node, write),
+            NodeOperation::Delete => match existing(cluster, write.namespace, write.name)? {
                 pod if pod.node == node => Ok(()),
                 _ => refuse(format!("the node `{node}` can only delete pods that are bound to it")),
             },
             _ => write.unexpected(),
         },
         "status" => match write.operation {
-            Operation::Update => admit_status(cluster, node, write),
+            NodeOperation::Update => admit_status(cluster, node, write),
             _ => write.unexpected(),
         },
         "eviction" if cluster.version.since(8) => match write.operation {
-            Operation::Create => admit_eviction(cluster, node, write),
+            NodeOperation::Create => admit_eviction(cluster, node, write),
             _ => write.unexpected(),
         },
         other => refuse(format!("unexpected pod subresource `{other}`: a node has `status` and `eviction`")),
     }
 }
 
-pub(super) fn existing<'c>(cluster: &'c Cluster, namespace: &str, name: &str) -> Result<&'c Pod, NodeRestrictionError> {
+pub(super) fn existing<'c>(
+    cluster: &'c Cluster,
+    namespace: &str,
+    name: &str,
+) -> Result<&'c ClusterPod, NodeRestrictionError> {
     let pod = cluster.pods.get(&(namespace.to_owned(), name.to_owned()));
     pod.ok_or_else(|| NodeRestrictionError(format!("the pod {namespace}/{name} is not found")))
 }
 
-fn admit_create(cluster: &Cluster, node: &str, write: &Write<'_>) -> Result<(), NodeRestrictionError> {
+fn admit_create(cluster: &Cluster, node: &str, write: &NodeWrite<'_>) -> Result<(), NodeRestrictionError> {
     let pod = write.new_object("Pod")?;
     if pod.path(&["metadata", "annotations", MIRROR]).is_none() {
         return refuse(format!(
@@ -92,7 +96,7 @@ fn admit_owner(cluster: &Cluster, node: &str, pod: NodeRef<'_>) -> Result<(), No
     refuse(format!("node `{node}` UID mismatch: the pod has `{}`, and it is `{}`", own("uid"), known.uid))
 }
 
-fn admit_status(cluster: &Cluster, node: &str, write: &Write<'_>) -> Result<(), NodeRestrictionError> {
+fn admit_status(cluster: &Cluster, node: &str, write: &NodeWrite<'_>) -> Result<(), NodeRestrictionError> {
     let old = write.old_object("Pod")?;
     if text(old, &["spec", "nodeName"]) != Some(node) {
         return refuse(format!("the node `{node}` can only update pod status of pods that are bound to it"));
@@ -172,7 +176,7 @@ fn claim_statuses<'p>(pod: NodeRef<'p>) -> Vec<(&'p str, Option<&'p str>)> {
     statuses.map(both).collect()
 }
 
-fn admit_eviction(cluster: &Cluster, node: &str, write: &Write<'_>) -> Result<(), NodeRestrictionError> {
+fn admit_eviction(cluster: &Cluster, node: &str, write: &NodeWrite<'_>) -> Result<(), NodeRestrictionError> {
     let eviction = write.new_object("Eviction")?;
     let named = || absent::text_at(eviction, &["metadata", "name"]);
     let name = if write.name.is_empty() { named() } else { write.name };

@@ -1,10 +1,10 @@
 //! Requests of a node for a token of a service account: for a pod on it, and for an audience needed by the pod.
 
 use super::pods::existing;
-use super::{MayAlso, NodeRestrictionError, Operation, Write, refuse};
+use super::{MayAlso, NodeOperation, NodeRestrictionError, NodeWrite, refuse};
 use crate::cluster::Cluster;
-use crate::pod::{Pod, TokenVolume};
-use crate::version::Gate;
+use crate::pod::{ClusterPod, TokenVolume};
+use crate::version::FeatureGate;
 use crate::volume::DriverError;
 use bailiwick_access::{Identity, Request, ResourceRequest};
 use bailiwick_kubernetes::absent;
@@ -18,10 +18,10 @@ pub(super) fn admit(
     cluster: &Cluster,
     who: &Identity,
     node: &str,
-    write: &Write<'_>,
+    write: &NodeWrite<'_>,
     may_also: MayAlso<'_>,
 ) -> Result<(), NodeRestrictionError> {
-    if write.operation != Operation::Create || write.subresource != "token" {
+    if write.operation != NodeOperation::Create || write.subresource != "token" {
         return Ok(());
     }
     let request = write.new_object("TokenRequest")?;
@@ -39,7 +39,7 @@ pub(super) fn admit(
     if pod.node != node {
         return refuse("a node asks for a token that is bound to a pod on a different node");
     }
-    if !cluster.version.is_on(Gate::ServiceAccountNodeAudienceRestriction) {
+    if !cluster.version.is_on(FeatureGate::ServiceAccountNodeAudienceRestriction) {
         return Ok(());
     }
     let audiences: Vec<&str> = request
@@ -89,7 +89,7 @@ impl fmt::Display for AudienceError {
 ///
 /// # Errors
 /// No volume matched, and some volume was unreadable: no further question is asked then.
-fn needs_audience(cluster: &Cluster, pod: &Pod, audience: &str) -> Result<bool, AudienceError> {
+fn needs_audience(cluster: &Cluster, pod: &ClusterPod, audience: &str) -> Result<bool, AudienceError> {
     let mut problems = Vec::new();
     for volume in &pod.token_volumes {
         let driver = match volume {

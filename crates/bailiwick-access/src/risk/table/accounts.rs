@@ -1,10 +1,10 @@
 //! Service accounts stronger than their surroundings.
 
-use super::{AccountCheck, Rule, When};
+use super::{AccountCheck, RiskRule, When};
 use crate::codes;
 
-pub(super) const RULES: &[Rule] = &[
-    Rule::new(
+pub(super) const RULES: &[RiskRule] = &[
+    RiskRule::new(
         "B016",
         codes::RISKY_WORKLOAD,
         "-/-",
@@ -12,7 +12,7 @@ pub(super) const RULES: &[Rule] = &[
         "runs as {what}",
         "run its pods as an account with the required permissions, or set `automountServiceAccountToken: false` on pods without API access",
     ),
-    Rule::new(
+    RiskRule::new(
         "T004",
         codes::ACCOUNT_ABOVE_USERS,
         "H/H",

@@ -1,11 +1,11 @@
 //! B: bindings and their subjects.
 
 use super::super::{hygiene, objects};
-use super::{Rule, When};
+use super::{RiskRule, When};
 use crate::codes;
 
-pub(super) const RULES: &[Rule] = &[
-    Rule::new(
+pub(super) const RULES: &[RiskRule] = &[
+    RiskRule::new(
         "B001",
         codes::ANONYMOUS_SUBJECT,
         "C/C",
@@ -13,7 +13,7 @@ pub(super) const RULES: &[Rule] = &[
         "grants {role} to {what}, and so to every client of the API server",
         "bind users, groups or service accounts that authenticate",
     ),
-    Rule::new(
+    RiskRule::new(
         "B002",
         codes::EVERYBODY_SUBJECT,
         "H/H",
@@ -21,7 +21,7 @@ pub(super) const RULES: &[Rule] = &[
         "grants {role} to {what}, and so to every user and service account",
         "bind the groups and service accounts that need the role",
     ),
-    Rule::new(
+    RiskRule::new(
         "B003",
         codes::ALL_ACCOUNTS_SUBJECT,
         "H/M",
@@ -29,7 +29,7 @@ pub(super) const RULES: &[Rule] = &[
         "grants {role} to {what}, which includes service accounts of later workloads",
         "bind the service accounts that need the role",
     ),
-    Rule::new(
+    RiskRule::new(
         "B004",
         codes::MASTERS_SUBJECT,
         "H/H",
@@ -37,7 +37,7 @@ pub(super) const RULES: &[Rule] = &[
         "grants {role} to {what}, whose members have full authority without it",
         "remove the subject, and issue no certificate for the group: a certificate cannot be revoked",
     ),
-    Rule::new(
+    RiskRule::new(
         "B005",
         codes::CLUSTER_ADMIN_BINDING,
         "C/H",
@@ -45,7 +45,7 @@ pub(super) const RULES: &[Rule] = &[
         "grants full authority to {what}",
         "bind a role with the required permissions, and reserve `cluster-admin` for repairs of the cluster",
     ),
-    Rule::new(
+    RiskRule::new(
         "B006",
         codes::DEFAULT_ACCOUNT_BOUND,
         "M/M",
@@ -53,7 +53,7 @@ pub(super) const RULES: &[Rule] = &[
         "grants {role} to {what}, the account of every pod that sets no other account",
         "create a service account for the workload, and bind it instead",
     ),
-    Rule::new(
+    RiskRule::new(
         "B007",
         codes::NEEDLESSLY_CLUSTER_WIDE,
         "M/-",
@@ -61,7 +61,7 @@ pub(super) const RULES: &[Rule] = &[
         "grants {role} in every namespace to {what}, although RoleBindings can grant it in single namespaces",
         "bind the role by RoleBindings in the required namespaces",
     ),
-    Rule::new(
+    RiskRule::new(
         "B008",
         codes::DANGLING_ROLE,
         "M/M",
@@ -69,7 +69,7 @@ pub(super) const RULES: &[Rule] = &[
         "binds {what}, which is not among the objects",
         "add the role, or remove the binding: it grants any role that is created under that name",
     ),
-    Rule::new(
+    RiskRule::new(
         "B010",
         codes::UNUSED_ROLE,
         "I/I",
@@ -77,7 +77,7 @@ pub(super) const RULES: &[Rule] = &[
         "has no binding among the objects, and no aggregated role selects it",
         "remove the role, or add a binding",
     ),
-    Rule::new(
+    RiskRule::new(
         "B011",
         codes::BINDING_WITHOUT_SUBJECTS,
         "I/I",
@@ -85,7 +85,7 @@ pub(super) const RULES: &[Rule] = &[
         "grants {role} to no subject",
         "remove the binding, or add subjects",
     ),
-    Rule::new(
+    RiskRule::new(
         "B012",
         codes::REPEATED_USERS,
         "I/I",
@@ -93,7 +93,7 @@ pub(super) const RULES: &[Rule] = &[
         "lists {what}",
         "bind a group of these users, if the identity provider has groups",
     ),
-    Rule::new(
+    RiskRule::new(
         "B013",
         codes::SHADOWED_BINDING,
         "I/I",
@@ -101,7 +101,7 @@ pub(super) const RULES: &[Rule] = &[
         "grants {role} to {what}",
         "remove the binding, or remove the wider one if the narrow one is intended",
     ),
-    Rule::new(
+    RiskRule::new(
         "B014",
         codes::REPEATED_ROLE,
         "I/I",
@@ -109,7 +109,7 @@ pub(super) const RULES: &[Rule] = &[
         "has the same rules as {what}",
         "write the rules once, in a ClusterRole, and bind it in each namespace",
     ),
-    Rule::new(
+    RiskRule::new(
         "B015",
         codes::FOREIGN_ACCOUNT,
         "L/L",
@@ -117,7 +117,7 @@ pub(super) const RULES: &[Rule] = &[
         "grants {role} to {what}, an account of another namespace",
         "make sure that one team controls both namespaces: a subject that creates pods there gains the role",
     ),
-    Rule::new(
+    RiskRule::new(
         "B017",
         codes::MANY_ROLES,
         "I/I",
@@ -125,7 +125,7 @@ pub(super) const RULES: &[Rule] = &[
         "is bound to {what} roles with different rules",
         "merge roles that are granted in the same namespaces",
     ),
-    Rule::new(
+    RiskRule::new(
         "B018",
         codes::WILDCARD,
         "M/L",
@@ -133,7 +133,7 @@ pub(super) const RULES: &[Rule] = &[
         "has `*` among {what}, which grows with every Kubernetes version and every custom resource",
         "list the required entries",
     ),
-    Rule::new(
+    RiskRule::new(
         "B019",
         codes::BASELINE_ROLE_BINDING,
         "C/H",

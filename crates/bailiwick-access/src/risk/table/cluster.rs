@@ -1,9 +1,9 @@
 //! C: the control plane and the nodes.
 
-use super::{Reach, Rule, holds};
+use super::{PermissionReach, RiskRule, holds};
 use crate::codes;
 
-pub(super) const RULES: &[Rule] = &[
+pub(super) const RULES: &[RiskRule] = &[
     holds(
         "C001",
         codes::KUBELET_API,
@@ -13,7 +13,7 @@ pub(super) const RULES: &[Rule] = &[
         "grant `nodes/metrics`, `nodes/stats` and, from 1.33 on, `nodes/pods`, `nodes/healthz` and `nodes/configz` instead",
     )
     .power("talks to every kubelet")
-    .reach(Reach::Secrets),
+    .reach(PermissionReach::Secrets),
     holds(
         "C002",
         codes::CHANGE_NODES,
@@ -51,7 +51,7 @@ pub(super) const RULES: &[Rule] = &[
         "list the subject's own configuration under `resourceNames`",
     )
     .power("changes what is admitted")
-    .reach(Reach::Secrets),
+    .reach(PermissionReach::Secrets),
     holds(
         "C006",
         codes::ADMISSION_POLICIES,
@@ -61,7 +61,7 @@ pub(super) const RULES: &[Rule] = &[
         "reserve admission policies for administrators",
     )
     .power("changes what is refused")
-    .reach(Reach::Secrets),
+    .reach(PermissionReach::Secrets),
     holds(
         "C007",
         codes::POLICY_ENGINES,
@@ -79,7 +79,7 @@ pub(super) const RULES: &[Rule] = &[
         "list the subject's own APIService under `resourceNames`",
     )
     .power("answers for API groups")
-    .reach(Reach::Secrets),
+    .reach(PermissionReach::Secrets),
     holds(
         "C009",
         codes::CUSTOM_RESOURCE_DEFINITIONS,
@@ -98,7 +98,7 @@ pub(super) const RULES: &[Rule] = &[
         "leave volumes to a provisioner",
     )
     .power("makes volumes of any folder of a node")
-    .reach(Reach::Secrets),
+    .reach(PermissionReach::Secrets),
     holds(
         "C011",
         codes::STORAGE_PLUMBING,

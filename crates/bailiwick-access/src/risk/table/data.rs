@@ -1,10 +1,10 @@
 //! S: secrets and data.
 
-use super::super::Severity;
-use super::{Named, Reach, Rule, holds};
+use super::super::RiskSeverity;
+use super::{NameEffect, PermissionReach, RiskRule, holds};
 use crate::codes;
 
-pub(super) const RULES: &[Rule] = &[
+pub(super) const RULES: &[RiskRule] = &[
     holds(
         "S001",
         codes::READ_SECRETS,
@@ -14,8 +14,8 @@ pub(super) const RULES: &[Rule] = &[
         "grant `get` on single Secrets by `resourceNames`, or mount the Secrets into the pods that need them",
     )
     .power("reads every secret")
-    .reach(Reach::Secrets)
-    .named(Named::To(Severity::Medium))
+    .reach(PermissionReach::Secrets)
+    .named(NameEffect::To(RiskSeverity::Medium))
     .behind(&["S007", "S002"]),
     holds(
         "S002",
@@ -26,8 +26,8 @@ pub(super) const RULES: &[Rule] = &[
         "remove `list` and `watch`, too, or grant `get` on single Secrets by `resourceNames`",
     )
     .power("lists every secret")
-    .reach(Reach::Secrets)
-    .named(Named::To(Severity::Medium))
+    .reach(PermissionReach::Secrets)
+    .named(NameEffect::To(RiskSeverity::Medium))
     .behind(&["S007"]),
     holds(
         "S003",
@@ -54,7 +54,7 @@ pub(super) const RULES: &[Rule] = &[
         "can write ConfigMaps",
         "list the ConfigMaps under `resourceNames`, and grant none of `kube-system`",
     )
-    .in_control_plane(Severity::High),
+    .in_control_plane(RiskSeverity::High),
     holds(
         "S006",
         codes::READ_LOGS,
@@ -73,7 +73,7 @@ pub(super) const RULES: &[Rule] = &[
         "list the resources, as the ClusterRole `view` does without Secrets",
     )
     .power("reads everything in the core group")
-    .reach(Reach::Secrets),
+    .reach(PermissionReach::Secrets),
     holds(
         "S008",
         codes::DELETE_EVENTS,

@@ -1,11 +1,11 @@
 //! D: grants that are dead, or not what they seem.
 
 use super::super::{dead_parts, objects};
-use super::{Rule, When};
+use super::{RiskRule, When};
 use crate::codes;
 
-pub(super) const RULES: &[Rule] = &[
-    Rule::new(
+pub(super) const RULES: &[RiskRule] = &[
+    RiskRule::new(
         "D001",
         codes::SLASH_STAR_RESOURCE,
         "M/M",
@@ -13,7 +13,7 @@ pub(super) const RULES: &[Rule] = &[
         "has the resource {what}, where `*` is a literal character: the resource grants nothing",
         "list the subresources, or write `*/SUBRESOURCE` for one subresource of every resource",
     ),
-    Rule::new(
+    RiskRule::new(
         "D002",
         codes::GLOB_IN_NAMES,
         "M/M",
@@ -21,7 +21,7 @@ pub(super) const RULES: &[Rule] = &[
         "has the resource name {what}, where `*` is a literal character",
         "list the full names: RBAC compares names exactly",
     ),
-    Rule::new(
+    RiskRule::new(
         "D003",
         codes::NAMED_CREATE,
         "M/M",
@@ -29,10 +29,10 @@ pub(super) const RULES: &[Rule] = &[
         "limits {what} by names, but such a request carries no name",
         "grant `create` in a rule without `resourceNames`; server-side apply also needs `patch` on the same name",
     ),
-    Rule::new("D004", codes::DEAD_VERB, "L/L", When::Role(dead_parts::verbs), PART, HELP),
-    Rule::new("D005", codes::UNSERVED_RESOURCE, "M/M", When::Role(dead_parts::resources), PART, HELP)
+    RiskRule::new("D004", codes::DEAD_VERB, "L/L", When::Role(dead_parts::verbs), PART, HELP),
+    RiskRule::new("D005", codes::UNSERVED_RESOURCE, "M/M", When::Role(dead_parts::resources), PART, HELP)
         .also(&["D012", "D017"]),
-    Rule::new(
+    RiskRule::new(
         "D006",
         codes::CLUSTER_SCOPED_IN_NAMESPACE,
         "M/M",
@@ -40,7 +40,7 @@ pub(super) const RULES: &[Rule] = &[
         "grants {what} by RoleBindings, without effect: the resource is cluster-scoped",
         "bind it by a ClusterRoleBinding, or remove it",
     ),
-    Rule::new(
+    RiskRule::new(
         "D007",
         codes::URL_IN_NAMESPACE,
         "M/M",
@@ -48,7 +48,7 @@ pub(super) const RULES: &[Rule] = &[
         "grants the URL {what} by RoleBindings, without effect: URLs have no namespace",
         "bind it by a ClusterRoleBinding, or remove it",
     ),
-    Rule::new(
+    RiskRule::new(
         "D008",
         codes::BIND_ON_BINDINGS,
         "M/M",
@@ -56,7 +56,7 @@ pub(super) const RULES: &[Rule] = &[
         "grants {what}, which no request needs",
         "grant `bind` and `escalate` on `roles` or `clusterroles`",
     ),
-    Rule::new(
+    RiskRule::new(
         "D009",
         codes::IMPERSONATE_IN_WRONG_GROUP,
         "M/M",
@@ -64,7 +64,7 @@ pub(super) const RULES: &[Rule] = &[
         "grants `impersonate` on {what}, which no request needs",
         "grant `users`, `groups` and `serviceaccounts` in the core group, and `userextras/KEY` and `uids` in `authentication.k8s.io`",
     ),
-    Rule::new(
+    RiskRule::new(
         "D010",
         codes::NAMED_LIST,
         "L/L",
@@ -72,7 +72,7 @@ pub(super) const RULES: &[Rule] = &[
         "limits {what} by names, which matches only requests with the field selector `metadata.name`",
         "use that field selector in clients, or grant `get` instead",
     ),
-    Rule::new(
+    RiskRule::new(
         "D011",
         codes::EMPTY_NAME,
         "H/H",
@@ -80,7 +80,7 @@ pub(super) const RULES: &[Rule] = &[
         "has an empty name under `resourceNames`, which matches every request without a name: {what}",
         "remove the empty name",
     ),
-    Rule::new(
+    RiskRule::new(
         "D014",
         codes::NAMESPACE_ON_GROUP,
         "H/M",
@@ -88,7 +88,7 @@ pub(super) const RULES: &[Rule] = &[
         "has the subject {what}, where the namespace is ignored",
         "remove the namespace; the group of the service accounts of one namespace is `system:serviceaccounts:NAMESPACE`",
     ),
-    Rule::new(
+    RiskRule::new(
         "D015",
         codes::EDITED_DEFAULT_OBJECT,
         "M/-",
@@ -96,7 +96,7 @@ pub(super) const RULES: &[Rule] = &[
         "{what}",
         "set the annotation `rbac.authorization.kubernetes.io/autoupdate: \"false\"` on the object if the change is intended, or revert the change",
     ),
-    Rule::new(
+    RiskRule::new(
         "D016",
         codes::READ_ONLY_IN_NAME,
         "H/H",
@@ -104,7 +104,7 @@ pub(super) const RULES: &[Rule] = &[
         "is read-only by name or label and grants {what}",
         "remove it, or rename the role",
     ),
-    Rule::new(
+    RiskRule::new(
         "D018",
         codes::NAMED_CREATE_BY_APPLY,
         "I/I",
@@ -112,11 +112,11 @@ pub(super) const RULES: &[Rule] = &[
         "limits {what} by names, which works by server-side apply only",
         "grant `create` in a rule without `resourceNames` for client-side apply and `kubectl create`, which send no name",
     ),
-    Rule::new("D019", codes::DEAD_URL, "L/L", When::Role(dead_parts::urls), PART, HELP),
+    RiskRule::new("D019", codes::DEAD_URL, "L/L", When::Role(dead_parts::urls), PART, HELP),
 ];
 
-/// What is said of a rule in which some part matches no request.
+/// The message for a rule with a part that matches no request.
 const PART: &str = "has a rule with a part that matches no request: {what}";
 
-/// What to do about it, where nothing better is known.
+/// The help for a dead part without a better suggestion.
 const HELP: &str = "remove or correct it";

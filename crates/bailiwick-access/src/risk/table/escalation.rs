@@ -1,10 +1,10 @@
 //! E: how to become more than one is.
 
 use super::super::objects::adds_to_default_roles;
-use super::{Named, Needs, Reach, Rule, Severity, When, holds};
+use super::{NameEffect, Needs, PermissionReach, RiskRule, RiskSeverity, When, holds};
 use crate::codes;
 
-pub(super) const RULES: &[Rule] = &[
+pub(super) const RULES: &[RiskRule] = &[
     holds(
         "E001",
         codes::FULL_AUTHORITY,
@@ -14,8 +14,8 @@ pub(super) const RULES: &[Rule] = &[
         "grant the required verbs and resources, and reserve full authority for repairs of the cluster",
     )
     .power("does everything")
-    .reach(Reach::Secrets)
-    .named(Named::Void),
+    .reach(PermissionReach::Secrets)
+    .named(NameEffect::Void),
     holds(
         "E002",
         codes::ESCALATE_ROLES,
@@ -25,7 +25,7 @@ pub(super) const RULES: &[Rule] = &[
         "remove `escalate`: without it the API server rejects a role with more permissions than its writer holds",
     )
     .power("makes roles with more than it holds")
-    .reach(Reach::Secrets),
+    .reach(PermissionReach::Secrets),
     holds(
         "E003",
         codes::BIND_ROLES,
@@ -35,8 +35,8 @@ pub(super) const RULES: &[Rule] = &[
         "limit `bind` to the required roles by `resourceNames`",
     )
     .power("binds any role")
-    .reach(Reach::Secrets)
-    .named(Named::Roles),
+    .reach(PermissionReach::Secrets)
+    .named(NameEffect::Roles),
     holds(
         "E004",
         codes::IMPERSONATE_USERS,
@@ -46,8 +46,8 @@ pub(super) const RULES: &[Rule] = &[
         "list the users under `resourceNames`",
     )
     .power("acts as any user")
-    .reach(Reach::Secrets)
-    .named(Named::Users)
+    .reach(PermissionReach::Secrets)
+    .named(NameEffect::Users)
     .behind(&["E005"]),
     holds(
         "E005",
@@ -59,8 +59,8 @@ pub(super) const RULES: &[Rule] = &[
         "list the groups under `resourceNames`, without `system:masters`",
     )
     .power("acts as any group")
-    .reach(Reach::Secrets)
-    .named(Named::Groups),
+    .reach(PermissionReach::Secrets)
+    .named(NameEffect::Groups),
     holds(
         "E006",
         codes::IMPERSONATE_ACCOUNTS,
@@ -70,8 +70,8 @@ pub(super) const RULES: &[Rule] = &[
         "list the accounts under `resourceNames`, and grant the verb in their namespace only",
     )
     .power("acts as any service account")
-    .reach(Reach::Secrets)
-    .named(Named::Accounts)
+    .reach(PermissionReach::Secrets)
+    .named(NameEffect::Accounts)
     .behind(&["E004", "E005"]),
     holds(
         "E007",
@@ -92,7 +92,7 @@ pub(super) const RULES: &[Rule] = &[
         "can impersonate others for some actions",
         "list the impersonated names under `resourceNames`",
     )
-    .reach(Reach::Secrets)
+    .reach(PermissionReach::Secrets)
     .behind(&["E004", "E005"]),
     holds(
         "E009",
@@ -103,8 +103,8 @@ pub(super) const RULES: &[Rule] = &[
         "list the accounts under `resourceNames`",
     )
     .power("makes tokens of every service account")
-    .reach(Reach::Secrets)
-    .named(Named::Accounts),
+    .reach(PermissionReach::Secrets)
+    .named(NameEffect::Accounts),
     holds(
         "E010",
         codes::TOKEN_THROUGH_SECRET,
@@ -114,7 +114,7 @@ pub(super) const RULES: &[Rule] = &[
         "remove `create` or the read verbs: the cluster fills a Secret of type `kubernetes.io/service-account-token` with a token",
     )
     .power("makes and reads token Secrets of every service account")
-    .reach(Reach::Secrets),
+    .reach(PermissionReach::Secrets),
     holds(
         "E011",
         codes::APPROVE_CERTIFICATES,
@@ -125,8 +125,8 @@ pub(super) const RULES: &[Rule] = &[
         "let one identity request and another approve, and list the signers under `resourceNames`",
     )
     .power("approves certificates")
-    .reach(Reach::Secrets)
-    .named(Named::Signers),
+    .reach(PermissionReach::Secrets)
+    .named(NameEffect::Signers),
     holds(
         "E012",
         codes::SIGN_CERTIFICATES,
@@ -137,8 +137,8 @@ pub(super) const RULES: &[Rule] = &[
         "list the name of the own signer under `resourceNames`",
     )
     .power("signs certificates")
-    .reach(Reach::Secrets)
-    .named(Named::Signers),
+    .reach(PermissionReach::Secrets)
+    .named(NameEffect::Signers),
     holds(
         "E013",
         codes::WRITE_ROLES,
@@ -165,7 +165,7 @@ pub(super) const RULES: &[Rule] = &[
         "can revoke the access of others",
         "reserve roles and bindings for administrators",
     ),
-    Rule::new(
+    RiskRule::new(
         "E016",
         codes::AGGREGATED_INTO_DEFAULT_ROLE,
         "-/-",
@@ -182,8 +182,8 @@ pub(super) const RULES: &[Rule] = &[
         "grant other ConfigMaps of `kube-system` by name, and reserve `aws-auth` for administrators",
     )
     .power("changes which identities of AWS are which users")
-    .reach(Reach::Secrets)
-    .in_control_plane(Severity::Critical)
+    .reach(PermissionReach::Secrets)
+    .in_control_plane(RiskSeverity::Critical)
     .nowhere_else()
     .needs(Needs::AwsAuth),
     holds(
@@ -194,7 +194,7 @@ pub(super) const RULES: &[Rule] = &[
         "can get tokens of {what}, and so use identities of a cloud provider",
         "keep service accounts with a cloud identity in separate namespaces",
     )
-    .named(Named::Void)
+    .named(NameEffect::Void)
     .needs(Needs::CloudAccount),
     holds(
         "E019",
@@ -205,7 +205,7 @@ pub(super) const RULES: &[Rule] = &[
         "reserve identities for the identity provider, its group sync and administrators, or list the objects under `resourceNames`",
     )
     .power("changes users, groups or logins of OpenShift")
-    .reach(Reach::Secrets),
+    .reach(PermissionReach::Secrets),
     holds(
         "E020",
         codes::USE_PRIVILEGED_POLICY,
@@ -214,7 +214,7 @@ pub(super) const RULES: &[Rule] = &[
         "can use [any pod policy, privileged policies included,] for its pods",
         "list the policies under `resourceNames`",
     )
-    .named(Named::Policies),
+    .named(NameEffect::Policies),
     holds(
         "E021",
         codes::WRITE_POD_POLICIES,
@@ -233,7 +233,7 @@ pub(super) const RULES: &[Rule] = &[
         "let the controller impersonate a service account of the writer, and reserve projects for administrators",
     )
     .power("writes for every GitOps controller")
-    .reach(Reach::Secrets),
+    .reach(PermissionReach::Secrets),
     holds(
         "E023",
         codes::DRIVE_INSTALLER,
@@ -243,7 +243,7 @@ pub(super) const RULES: &[Rule] = &[
         "reserve installation for administrators: the package manager holds every permission that a package requests",
     )
     .power("installs packages")
-    .reach(Reach::Secrets),
+    .reach(PermissionReach::Secrets),
     holds(
         "E024",
         codes::NEARLY_FULL_AUTHORITY,
@@ -252,5 +252,5 @@ pub(super) const RULES: &[Rule] = &[
         "can {what} every resource of every API group",
         "list the required resources",
     )
-    .named(Named::Void),
+    .named(NameEffect::Void),
 ];

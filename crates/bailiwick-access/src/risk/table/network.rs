@@ -1,9 +1,9 @@
 //! N: network traffic.
 
-use super::{Rule, holds};
+use super::{RiskRule, holds};
 use crate::codes;
 
-pub(super) const RULES: &[Rule] = &[
+pub(super) const RULES: &[RiskRule] = &[
     holds(
         "N001",
         codes::WRITE_SERVICES,

@@ -1,10 +1,10 @@
 //! T: tenants beyond their namespaces.
 
-use super::{Rule, TenantCheck, When};
+use super::{RiskRule, TenantCheck, When};
 use crate::codes;
 
-pub(super) const RULES: &[Rule] = &[
-    Rule::new(
+pub(super) const RULES: &[RiskRule] = &[
+    RiskRule::new(
         "T001",
         codes::TENANT_REACHES_TENANT,
         "C/C",
@@ -12,7 +12,7 @@ pub(super) const RULES: &[Rule] = &[
         "{what}",
         "remove the subject from the binding, or grant the access by the Tenancy of the other tenant",
     ),
-    Rule::new(
+    RiskRule::new(
         "T002",
         codes::TENANT_REACHES_CLUSTER,
         "C/C",
@@ -20,7 +20,7 @@ pub(super) const RULES: &[Rule] = &[
         "{what}",
         "bind the role by RoleBindings in the namespaces of the tenant",
     ),
-    Rule::new(
+    RiskRule::new(
         "T005",
         codes::TENANT_UNLIKE_OTHERS,
         "M/M",

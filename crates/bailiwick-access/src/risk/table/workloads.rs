@@ -1,9 +1,9 @@
 //! W: control of running workloads.
 
-use super::{Reach, Rule, holds};
+use super::{PermissionReach, RiskRule, holds};
 use crate::codes;
 
-pub(super) const RULES: &[Rule] = &[
+pub(super) const RULES: &[RiskRule] = &[
     holds(
         "W001",
         codes::CREATE_PODS,
@@ -13,7 +13,7 @@ pub(super) const RULES: &[Rule] = &[
         "grant it in namespaces without more privileged service accounts and Secrets, under a Pod Security level that protects the node",
     )
     .power("creates pods everywhere")
-    .reach(Reach::Pods),
+    .reach(PermissionReach::Pods),
     holds(
         "W002",
         codes::CHANGE_WORKLOADS,
@@ -23,7 +23,7 @@ pub(super) const RULES: &[Rule] = &[
         "grant it in namespaces without more privileged service accounts, or list the workloads under `resourceNames`",
     )
     .power("changes workloads everywhere")
-    .reach(Reach::Pods),
+    .reach(PermissionReach::Pods),
     holds(
         "W003",
         codes::CHANGE_PODS,
@@ -33,7 +33,7 @@ pub(super) const RULES: &[Rule] = &[
         "remove the verbs: controllers have their own permissions",
     )
     .power("changes every pod")
-    .reach(Reach::Pods),
+    .reach(PermissionReach::Pods),
     holds(
         "W004",
         codes::EXEC_INTO_PODS,
@@ -43,7 +43,7 @@ pub(super) const RULES: &[Rule] = &[
         "grant it for debugging, for a limited time and in single namespaces",
     )
     .power("runs commands in every pod")
-    .reach(Reach::Pods),
+    .reach(PermissionReach::Pods),
     holds(
         "W005",
         codes::ATTACH_TO_PODS,
@@ -53,7 +53,7 @@ pub(super) const RULES: &[Rule] = &[
         "grant it for debugging, for a limited time and in single namespaces",
     )
     .power("attaches to every pod")
-    .reach(Reach::Pods),
+    .reach(PermissionReach::Pods),
     holds(
         "W006",
         codes::REACH_PORTS,
@@ -71,7 +71,7 @@ pub(super) const RULES: &[Rule] = &[
         "grant it for debugging, for a limited time and in single namespaces",
     )
     .power("adds containers to every pod")
-    .reach(Reach::Pods),
+    .reach(PermissionReach::Pods),
     holds(
         "W008",
         codes::EVICT_PODS,
@@ -90,7 +90,7 @@ pub(super) const RULES: &[Rule] = &[
         "grant changes of nodes and removal of pods to different subjects",
     )
     .power("stops pods and closes nodes")
-    .reach(Reach::Secrets),
+    .reach(PermissionReach::Secrets),
     holds(
         "W010",
         codes::CHANGE_POD_STATUS,
