@@ -24,7 +24,7 @@ use crate::emit::file;
 use crate::expand::HomeIndex;
 use crate::k8s::{list, names};
 use crate::label::{self, Collector, Filling, Labels};
-use crate::model::{Account, Home, Identity, Part, Policy, Target, Unit};
+use crate::model::{Account, Home, Identity, Known, Part, Policy, Target, Unit};
 use crate::parallel;
 use crate::render::Renderer;
 use crate::stats::{Lap, Stage, Stats};
@@ -372,7 +372,7 @@ impl<'p> Worker<'p> {
             return None;
         }
         let mut builder = class::Builder::new(&stand_ins);
-        let (mut facts, mut other_facts) = (HomeFacts::default(), HomeFacts::default());
+        let mut facts = HomeFacts::default();
         for (unit, other) in first.into_iter().zip(&second) {
             let printed = Unit { data: stand_ins.open(&unit.data, &other.data)?, ..unit.clone() };
             let mut text = String::new();
@@ -382,7 +382,7 @@ impl<'p> Worker<'p> {
                 return None;
             }
             let tree = self.checked(&unit, filling, &mut facts)?;
-            let other_tree = self.checked(other, filling, &mut other_facts)?;
+            let other_tree = self.checked(other, filling, &mut HomeFacts::default())?;
             // Whether somebody makes the constraints that a role names is asked of each name.
             let of = |tree: &yaml::Tree| tree.document(0).map(|root| label::names_constraints(root));
             if self.labels.is_some() && of(&tree) != of(&other_tree) {
@@ -390,16 +390,14 @@ impl<'p> Worker<'p> {
             }
             builder.add((unit, other), (&tree, &other_tree))?;
         }
-        // A diagnostic of one account is a diagnostic of each, and no two of its texts are confused. A reference that one of
-        // the two accounts meets by chance, the other does not.
-        for facts in [facts, other_facts] {
-            let is_told_once = facts.is_told_once();
-            let mut sink = Sink::new();
-            // An object that exists for a stand-in need not exist for the other accounts.
-            TargetFacts::new(self.target, &BTreeSet::new()).absorb(facts, &|_| true, &mut sink);
-            if !is_told_once || !sink.is_empty() {
-                return None;
-            }
+        // A reference is resolved by an object with the same pieces in its name, which every account has. An object that
+        // exists, or a declared name, may fit the stand-in alone.
+        let is_told_once = facts.is_told_once();
+        let target = Target { known: Known::default(), ..self.target.clone() };
+        let mut sink = Sink::new();
+        TargetFacts::new(&target, &BTreeSet::new()).absorb(facts, &|_| true, &mut sink);
+        if !is_told_once || !sink.is_empty() {
+            return None;
         }
         builder.finish()
     }

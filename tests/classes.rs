@@ -92,7 +92,7 @@ spec:
   volumes: [configMap, hostPath]
   hostPaths: [{pathPrefix: "/data/{name}"}, {pathPrefix: /srv, readOnly: true}]
   runAsUser: {rule: MustRunAs, ranges: [{min: "{uid}", max: "{uid}"}]}
-  runAsGroup: {rule: MustRunAs, ranges: [{min: "{uid}", max: 70000}]}
+  runAsGroup: {rule: MustRunAs, ranges: [{min: "{uid}", max: "{uid}"}]}
   fsGroup: {rule: MustRunAs, ranges: [{min: 1, max: 65535}]}
   supplementalGroups: {rule: MustRunAs, ranges: [{min: "{uid}", max: "{uid}"}]}
   seLinux: {rule: RunAsAny}
@@ -286,9 +286,8 @@ fn what_the_server_makes_of_nulls_is_known_of_every_text() {
 #[test]
 fn the_largest_number_is_a_number_like_others() {
     let accounts = vec![(i64::MAX, "n"); 12];
-    let policies = TENANCY
-        .replace("{min: \"{uid}\", max: \"{uid}\"}", "{min: 1, max: 2}")
-        .replace("{min: \"{uid}\", max: 70000}", "{min: 1, max: 2}");
+    let policies =
+        TENANCY.replace("{min: \"{uid}\", max: \"{uid}\"}", "{min: 1, max: 2}").replace("max: 65535", "max: 2");
     same_every_way(&world(&policies, &rows(&accounts)), "largest");
 }
 
@@ -473,7 +472,10 @@ const EDITS: [(&str, &str); 18] = [
     ("cpu: \"2\"", "cpu: \"{uid}\""),
     ("fixed: \"yes\"", "fixed: \"{note}\""),
     ("fixed: \"yes\"", "\"key-{team}\": \"x\""),
-    ("max: 70000", "max: \"{uid}\""),
+    (
+        "runAsGroup: {rule: MustRunAs, ranges: [{min: \"{uid}\", max: \"{uid}\"}]}",
+        "runAsGroup: {rule: MustRunAs, ranges: [{min: \"{uid}\", max: 70000}]}",
+    ),
     ("{min: 1, max: 65535}", "{min: 1500, max: \"{uid}\"}"),
 ];
 
@@ -664,4 +666,25 @@ fn a_template_that_used_up_its_bounds_fails_for_every_account() {
     let general = world.compile_with(options(false));
     assert!(general.told.contains("this text has more than 1 MiB"), "{}", general.told);
     compare(&world.compile_with(options(true)), &general, "used up");
+}
+
+#[test]
+fn a_service_account_may_have_the_name_of_each_stand_in() {
+    let class = "    namespace: {name: \"t-{name}\"}\n    serviceAccounts: [{name: q00zwk-x}, {name: j00xvp-x}]\n    grants:\n    \
+                 - {name: g, clusterRole: view, to: {serviceAccounts: [{name: \"{name}-x\"}]}}\n";
+    let world = world_of(class, (0..12).map(|index| format!("a{index},{index},n\n")));
+    let told = world.compile().told;
+    assert!(told.contains("no policy creates the service account `a0-x`"), "{told}");
+    same_every_way(&world, "service accounts");
+}
+
+#[test]
+fn the_end_of_a_range_may_be_the_number_of_a_stand_in() {
+    for end in [28_658, 31_398] {
+        let policies = TENANCY.replace("{min: 1, max: 65535}", &format!("{{min: \"{{uid}}\", max: {end}}}"));
+        let accounts: Vec<(i64, &str)> = (0..12).map(|index| (if index == 11 { 60_000 } else { 1000 }, "n")).collect();
+        let world = world(&policies, &rows(&accounts));
+        assert!(world.compile().told.contains("and ends at"), "{}", world.compile().told);
+        same_every_way(&world, "an end");
+    }
 }

@@ -18,7 +18,6 @@ mod pattern;
 mod standin;
 
 use std::collections::BTreeSet;
-use std::ops::Range;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
@@ -182,13 +181,9 @@ fn is_open(value: AccountValue<'_>) -> bool {
 pub(super) struct Class {
     /// The objects, by scope, rank and kind; those of one kind in any order.
     objects: Vec<Object>,
-    /// The objects of one kind, where there are several: their names decide their order.
-    runs: Vec<Range<usize>>,
     scalars: Vec<Scalar>,
-    /// Numbers that may not be more than others.
-    limits: Vec<(Number, Number)>,
-    /// The name of the namespace.
-    namespace: Name,
+    /// The scalar with the name of the namespace.
+    namespace: usize,
     /// Namespaces that the account's own may not be.
     other_namespaces: Vec<String>,
     /// How many bytes a file has at least, about.
@@ -200,7 +195,10 @@ pub(super) struct Class {
 /// An object of a class.
 #[derive(Debug)]
 struct Object {
-    name: Name,
+    /// The number of the scalar with its name.
+    name: usize,
+    /// Its place among the kinds: names decide the order of the objects of one kind.
+    rank: usize,
     origin: Origin,
     content: Origin,
     /// Its type, where other files may hold one of its name.
@@ -215,19 +213,7 @@ struct Object {
     same_rules: Option<SameRules>,
 }
 
-#[derive(Debug, Clone)]
-enum Name {
-    Same(Arc<str>),
-    Scalar(usize),
-}
-
-#[derive(Debug, Clone, Copy)]
-enum Number {
-    Same(i64),
-    Scalar(usize),
-}
-
-/// A value that differs, and what its positions accept.
+/// A name, or a value that differs, and the values that its positions accept.
 #[derive(Debug)]
 struct Scalar {
     composed: Composed,
@@ -268,17 +254,8 @@ impl Class {
             })
         });
         let is_own =
-            self.namespace.of(scratch)? == namespace && !self.other_namespaces.iter().any(|it| it == namespace);
-        let value = |end: &Number| match end {
-            Number::Same(number) => Some(*number),
-            Number::Scalar(index) => match self.scalars.get(*index)?.composed {
-                Composed::Number(column) => number(account, column),
-                Composed::Text(_) => None,
-            },
-        };
-        let is_limited =
-            self.limits.iter().all(|(least, most)| value(least).zip(value(most)).is_some_and(|(it, most)| it <= most));
-        if !is_fine || !is_own || !is_limited {
+            scratch.text(self.namespace)? == namespace && !self.other_namespaces.iter().any(|it| it == namespace);
+        if !is_fine || !is_own {
             return None;
         }
         let mut order = std::mem::take(&mut scratch.order);
@@ -291,17 +268,9 @@ impl Class {
 
     /// Puts the objects of each kind in the order of their names; none where two have one name.
     fn sort(&self, order: &mut [usize], scratch: &Scratch) -> Option<()> {
-        let name = |object: &usize| self.objects.get(*object).and_then(|object| object.name.of(scratch));
-        for run in &self.runs {
-            let order = order.get_mut(run.clone())?;
-            if !order.is_sorted_by(|left, right| name(left) < name(right)) {
-                order.sort_by_key(name);
-                if !order.is_sorted_by(|left, right| name(left) < name(right)) {
-                    return None;
-                }
-            }
-        }
-        Some(())
+        let key = |index: &usize| self.objects.get(*index).map(|object| (object.rank, scratch.text(object.name)));
+        order.sort_by(|left, right| key(left).cmp(&key(right)));
+        order.is_sorted_by(|left, right| key(left) < key(right)).then_some(())
     }
 
     /// Returns the whole file of the account whose values were made last.
@@ -341,7 +310,7 @@ impl Class {
     pub(super) fn facts(&self, scratch: &Scratch) -> HomeFacts {
         let cluster = self
             .ordered(scratch)
-            .filter_map(|object| Some((object.cluster.clone()?, object.name.of(scratch)?.into(), object.origin)));
+            .filter_map(|object| Some((object.cluster.clone()?, scratch.text(object.name)?.into(), object.origin)));
         HomeFacts::of_cluster_objects(cluster.collect())
     }
 
@@ -380,16 +349,6 @@ impl Class {
     }
 }
 
-impl Name {
-    /// Returns the name for the account whose values were made last.
-    fn of<'n>(&'n self, scratch: &'n Scratch) -> Option<&'n str> {
-        match self {
-            Name::Same(name) => Some(name),
-            Name::Scalar(index) => scratch.text(*index),
-        }
-    }
-}
-
 fn number(account: Account<'_>, column: usize) -> Option<i64> {
     match account.value(column) {
         AccountValue::Int(number) => Some(number),
@@ -409,7 +368,6 @@ pub(super) struct Builder<'s> {
     scalars: Vec<Scalar>,
     by_composed: HashMap<Composed, usize>,
     objects: Vec<(Unit, Object)>,
-    limits: Vec<(Number, Number)>,
     other_namespaces: Vec<String>,
 }
 
@@ -421,7 +379,6 @@ impl<'s> Builder<'s> {
             scalars: Vec::new(),
             by_composed: HashMap::new(),
             objects: Vec::new(),
-            limits: Vec::new(),
             other_namespaces: Vec::new(),
         }
     }
@@ -437,7 +394,6 @@ impl<'s> Builder<'s> {
         let kind = &*unit.identity.object_type.kind;
         let (values, others) = (open::values(kind, first)?, open::values(kind, second)?);
         let (holes, of_second) = self.holes(&unit, &values, &others)?;
-        self.limit_ranges(&values, &holes);
         let nodes: Vec<NodeId> = holes.iter().map(|(node, _)| *node).collect();
         let subjects = first.get("subjects").into_iter().flat_map(NodeRef::items);
         let namespaces = subjects.filter_map(|subject| subject.get("namespace"));
@@ -459,16 +415,13 @@ impl<'s> Builder<'s> {
         // The general path reports the difference.
         let of_first: Vec<NodeRef<'_>> = nodes.iter().map(|node| tree.at(*node)).collect();
         ReadBack::default().compare(&filled(&of_first), first).ok()?;
-        let name = if unit.identity.name == other.identity.name {
-            Name::Same(Arc::clone(&unit.identity.name))
-        } else {
-            let composed = self.stand_ins.explain_text(&unit.identity.name, &other.identity.name)?;
-            Name::Scalar(self.scalar(composed))
-        };
+        let composed = self.stand_ins.explain_text(&unit.identity.name, &other.identity.name)?;
+        let name = self.scalar(Composed::Text(composed));
         let is_in_rules = |value: &OpenValue<'_>| value.top.0 == "rules" && nodes.contains(&value.node.id());
         let is_cluster = unit.identity.namespace.is_none() && kind != "Namespace";
         let object = Object {
             name,
+            rank: 0,
             origin: unit.origin,
             content: unit.content,
             cluster: is_cluster.then(|| unit.identity.object_type.clone()),
@@ -485,6 +438,9 @@ impl<'s> Builder<'s> {
     fn holes<'t>(&mut self, unit: &Unit, values: &[OpenValue<'_>], others: &[OpenValue<'t>]) -> Option<Differing<'t>> {
         let mut holes: Vec<(NodeId, usize)> = Vec::new();
         let mut of_second: Vec<NodeRef<'t>> = Vec::new();
+        if values.len() != others.len() {
+            return None;
+        }
         for (value, other) in values.iter().zip(others) {
             let Some(composed) = self.stand_ins.explain(value.node, other.node)? else { continue };
             if matches!(composed, Composed::Number(_)) != value.accepts.is_number() {
@@ -507,25 +463,18 @@ impl<'s> Builder<'s> {
         self.objects.sort_by(|(left, _), (right, _)| expand::kind_order(left).cmp(&expand::kind_order(right)));
         let same_kind =
             |left: &(Unit, Object), right: &(Unit, Object)| expand::kind_order(&left.0) == expand::kind_order(&right.0);
-        let mut runs = Vec::new();
-        let mut start = 0;
-        for run in self.objects.chunk_by(same_kind) {
-            if run.len() > 1 {
-                runs.push(start..start + run.len());
-            }
-            start += run.len();
+        for (rank, run) in self.objects.chunk_by_mut(same_kind).enumerate() {
+            run.iter_mut().for_each(|(_, object)| object.rank = rank);
         }
         let (_, namespace) = self.objects.iter().find(|(unit, _)| *unit.identity.object_type.kind == *"Namespace")?;
-        let namespace = namespace.name.clone();
+        let namespace = namespace.name;
         let kinds = self.objects.iter().map(|(unit, _)| Arc::clone(&unit.identity.object_type.kind)).collect();
         let origins = self.objects.iter().map(|(unit, _)| unit.content).collect();
         let objects: Vec<Object> = self.objects.into_iter().map(|(_, object)| object).collect();
         Some(Class {
             length: objects.iter().map(|object| object.cut.bytes() + object.holes.len() * TYPICAL_VALUE).sum(),
             objects,
-            runs,
             scalars: self.scalars,
-            limits: self.limits,
             namespace,
             other_namespaces: self.other_namespaces,
             kinds,
@@ -539,16 +488,5 @@ impl<'s> Builder<'s> {
             scalars.push(Scalar { composed, accepts: Vec::new() });
             scalars.len() - 1
         })
-    }
-
-    /// Notes which ends of ranges may not be more than others.
-    fn limit_ranges(&mut self, values: &[OpenValue<'_>], holes: &[(NodeId, usize)]) {
-        let end = |node: NodeRef<'_>| match holes.iter().find(|(hole, _)| *hole == node.id()) {
-            Some((_, scalar)) => Some(Number::Scalar(*scalar)),
-            None => node.as_int().map(Number::Same),
-        };
-        let starts = values.iter().filter(|value| matches!(value.accepts, Accepts::RangeStart));
-        let ranges = starts.filter_map(|value| Some((end(value.node)?, end(value.parent.get("max")?)?)));
-        self.limits.extend(ranges.filter(|range| !matches!(range, (Number::Same(_), Number::Same(_)))));
     }
 }

@@ -1,8 +1,8 @@
-//! Accounts that stand in for every account of a class, and what becomes of their values.
+//! Two accounts that represent every account of a class, and the changes of their values.
 //!
 //! Two accounts with different stand-ins in the same columns are compiled. What is the same in both is the same for
-//! every account; what differs has to be explained by the stand-ins: the same text around the same columns. A text of
-//! a policy or a template that happens to look like a stand-in stays what it is in both, and so is never taken for one.
+//! every account; each difference has to be explained by the stand-ins: the same text around the same columns. A text of
+//! a policy or a template that happens to look like a stand-in stays the same in both. Then there is no class.
 
 use std::sync::Arc;
 
@@ -78,9 +78,6 @@ impl StandIns {
 
     /// Opens the differences of two values. Maps must have the same keys, and lists the same length.
     pub(in crate::compile) fn open(&self, first: &Data, second: &Data) -> Option<Data> {
-        if first == second {
-            return Some(first.clone());
-        }
         match (first, second) {
             (Data::List(items), Data::List(others)) if items.len() == others.len() => {
                 let items = items.iter().zip(others.iter()).map(|(first, second)| self.open(first, second));
@@ -93,12 +90,14 @@ impl StandIns {
                 Some(Data::Map(entries.collect::<Option<_>>()?))
             }
             (Data::Str(text), Data::Str(other)) => {
-                self.explain_text(text, other).map(|_| Data::Open(Arc::new(first.clone())))
+                let differs = has_column(&self.explain_text(text, other)?);
+                Some(if differs { Data::Open(Arc::new(first.clone())) } else { first.clone() })
             }
             (Data::Int(number), Data::Int(other)) => {
-                self.explain_number(*number, *other).map(|_| Data::Open(Arc::new(first.clone())))
+                let differs = self.explain_number(*number, *other)?.is_some();
+                Some(if differs { Data::Open(Arc::new(first.clone())) } else { first.clone() })
             }
-            _ => None,
+            (first, second) => (first == second).then(|| first.clone()),
         }
     }
 
@@ -106,17 +105,17 @@ impl StandIns {
     pub(super) fn explain(&self, first: NodeRef<'_>, second: NodeRef<'_>) -> Option<Option<Composed>> {
         match (first.value(), second.value()) {
             (Value::Str(_), Value::Str(_)) => {
-                let (first, second) = (first.as_str()?, second.as_str()?);
-                if first == second { Some(None) } else { self.explain_text(first, second).map(Some) }
+                let pieces = self.explain_text(first.as_str()?, second.as_str()?)?;
+                Some(Some(pieces).filter(|pieces| has_column(pieces)).map(Composed::Text))
             }
-            (first, second) if first == second => Some(None),
-            (Value::Int(first), Value::Int(second)) => self.explain_number(first, second).map(Some),
-            _ => None,
+            (Value::Int(first), Value::Int(second)) => self.explain_number(first, second),
+            (first, second) => (first == second).then_some(None),
         }
     }
 
-    /// As [`StandIns::explain`], for two texts that differ.
-    pub(super) fn explain_text(&self, first: &str, second: &str) -> Option<Composed> {
+    /// Explains two texts by their pieces. None for a text of a policy that looks like a stand-in: two texts of the first
+    /// account are then equal only if they have the same pieces, and equal pieces give equal texts for every account.
+    pub(super) fn explain_text(&self, first: &str, second: &str) -> Option<Vec<Piece>> {
         let mut pieces: Vec<Piece> = Vec::new();
         let mut other = String::with_capacity(second.len());
         let mut rest = first;
@@ -136,13 +135,19 @@ impl StandIns {
             other.push(letter);
             rest = rest.get(letter.len_utf8()..)?;
         }
-        (other == second).then_some(Composed::Text(pieces))
+        (other == second).then_some(pieces)
     }
 
-    fn explain_number(&self, first: i64, second: i64) -> Option<Composed> {
-        let is_one = |(_, of_first, of_second): &&(usize, String, String)| {
-            *of_first == first.to_string() && *of_second == second.to_string()
-        };
-        self.texts.iter().find(is_one).map(|(column, ..)| Composed::Number(*column))
+    /// Explains two numbers: none within if they are the same for every account. A number of a policy that is the stand-in
+    /// has no explanation.
+    fn explain_number(&self, first: i64, second: i64) -> Option<Option<Composed>> {
+        let stand_in = self.texts.iter().find(|(_, of_first, _)| *of_first == first.to_string());
+        let Some((column, _, of_second)) = stand_in else { return (first == second).then_some(None) };
+        (*of_second == second.to_string()).then_some(Some(Composed::Number(*column)))
     }
+}
+
+/// Whether a text differs from account to account.
+fn has_column(pieces: &[Piece]) -> bool {
+    pieces.iter().any(|piece| matches!(piece, Piece::Column(_)))
 }

@@ -32,9 +32,7 @@ pub enum Accepts {
     Text(fn(&str) -> bool),
     /// Any text, if it is the namespace of the object wherever it was before, and nowhere else.
     Namespace,
-    /// A positive number that is not more than the value of the key `max` beside it.
-    RangeStart,
-    /// A positive number that is not less than the value of the key `min` beside it.
+    /// A positive number, if both ends of its range stay equal.
     RangeEnd,
 }
 
@@ -44,7 +42,7 @@ impl Accepts {
         match self {
             Accepts::Text(check) => check(text),
             Accepts::Namespace => true,
-            Accepts::RangeStart | Accepts::RangeEnd => false,
+            Accepts::RangeEnd => false,
         }
     }
 
@@ -56,7 +54,7 @@ impl Accepts {
 
     /// Whether the position is for numbers.
     pub fn is_number(self) -> bool {
-        matches!(self, Accepts::RangeStart | Accepts::RangeEnd)
+        matches!(self, Accepts::RangeEnd)
     }
 }
 

@@ -12,14 +12,8 @@ use super::{ErrorKind, Path, Report, entries, is_empty, items, place, shown, str
 pub(super) const POSITIONS: &[Position] = &[
     Position {
         kinds: &["PodSecurityPolicy"],
-        path: &["spec", "*", "ranges", "[]", "min"],
-        holds: |_, _| true,
-        accepts: Accepts::RangeStart,
-    },
-    Position {
-        kinds: &["PodSecurityPolicy"],
-        path: &["spec", "*", "ranges", "[]", "max"],
-        holds: |_, _| true,
+        path: &["spec", "*", "ranges", "[]", "*"],
+        holds: |_, range| range.get("min").and_then(NodeRef::as_int) == range.get("max").and_then(NodeRef::as_int),
         accepts: Accepts::RangeEnd,
     },
     Position {
