@@ -17,13 +17,14 @@
 //! connection.answer(&json!({"world": {"objects": [role, binding]}}))?;
 //! let answer = connection.answer(&json!({"can-i": {"user": "jane", "verb": "get", "resource": "pods"}}))?;
 //! assert_eq!(answer["allowed"], true);
-//! # Ok::<(), String>(())
+//! # Ok::<(), bailiwick::ask::AskError>(())
 //! ```
 
 mod access;
 mod admission;
 mod admission_policy;
 mod crossplane;
+mod error;
 mod keys;
 mod labels;
 mod node;
@@ -37,6 +38,8 @@ use serde_json::Value;
 use crate::access::{Builder, World};
 use crate::k8s::catalogue::LAST_MINOR;
 use crate::yaml::internal;
+
+pub use self::error::AskError;
 
 /// A world with the questions that are asked about it.
 #[derive(Debug)]
@@ -63,9 +66,9 @@ impl Connection {
     ///
     /// # Errors
     /// The reason why it is no question. After an internal error of the process, every question ends with that error.
-    pub fn answer(&mut self, question: &Value) -> Result<Value, String> {
+    pub fn answer(&mut self, question: &Value) -> Result<Value, AskError> {
         let entry = question.as_object().filter(|map| map.len() == 1).and_then(|map| map.iter().next());
-        let Some((kind, body)) = entry else { return Err("a question is an object with one key".to_owned()) };
+        let Some((kind, body)) = entry else { return Err(AskError::NotAQuestion) };
         let answer = if kind == "world" {
             self.set_world(body)
         } else {
@@ -76,7 +79,7 @@ impl Connection {
                 .unwrap_or_else(|| self.ask(kind, body))
         };
         match internal::first() {
-            Some(error) => Err(format!("internal error, please report it: {error}")),
+            Some(error) => Err(AskError::Internal(error)),
             None => answer,
         }
     }

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::AskError;
 use super::Connection;
 use super::keys::{Keys, RULE, check_keys};
 use crate::access::aggregate::Stated;
@@ -52,7 +53,7 @@ impl Connection {
     ///
     /// # Errors
     /// The reason why it is no question.
-    pub(super) fn ask(&self, kind: &str, body: &Value) -> Result<Value, String> {
+    pub(super) fn ask(&self, kind: &str, body: &Value) -> Result<Value, AskError> {
         check_keys(KEYS, kind, body)?;
         let answer = match kind {
             "can-i" => self.can_i(body),
@@ -66,7 +67,7 @@ impl Connection {
             "compare" => comparison(body),
             "reconcile" => reconciliation(body),
             "default-policy" => default_objects(body),
-            other => Err(format!("there is no question `{other}`")),
+            other => Err(AskError::UnknownQuestion(other.to_owned())),
         };
         answer.map(|answer| if self.is_about_newer(body) { judged_as_newest(answer) } else { answer })
     }
@@ -82,7 +83,7 @@ impl Connection {
     ///
     /// # Errors
     /// The reason why it is no world.
-    pub(super) fn set_world(&mut self, body: &Value) -> Result<Value, String> {
+    pub(super) fn set_world(&mut self, body: &Value) -> Result<Value, AskError> {
         check_keys(KEYS, "world", body)?;
         let minor = match body.get("minor") {
             None | Some(Value::Null) => LAST_MINOR,
@@ -100,7 +101,7 @@ impl Connection {
         Ok(if self.is_about_newer(body) { judged_as_newest(answer) } else { answer })
     }
 
-    fn can_i(&self, body: &Value) -> Result<Value, String> {
+    fn can_i(&self, body: &Value) -> Result<Value, AskError> {
         let who = identity(body)?;
         let request = request(body)?;
         let mut decision = self.world.decide(&who, &request);
@@ -121,34 +122,35 @@ impl Connection {
         Ok(answer.into())
     }
 
-    fn rules(&self, body: &Value) -> Result<Value, String> {
+    fn rules(&self, body: &Value) -> Result<Value, AskError> {
         let resolved = self.world.rules_for(&identity(body)?, text(body, "namespace")?);
         Ok(json!({ "rules": resolved.rules, "missing": names(&resolved.missing) }))
     }
 
-    fn who_can(&self, body: &Value) -> Result<Value, String> {
+    fn who_can(&self, body: &Value) -> Result<Value, AskError> {
         let found = self.world.who_can(&request(body)?, Where::AsRequested);
         Ok(json!({ "subjects": found.subjects(), "missing": names(&found.missing) }))
     }
 
-    fn escalation(&self, body: &Value) -> Result<Value, String> {
+    fn escalation(&self, body: &Value) -> Result<Value, AskError> {
         let paths = self.world.escalation_paths(&identity(body)?).into_iter();
         let paths = paths.map(|path| json!({ "via": path.via, "to": path.to }));
         Ok(json!({ "paths": paths.collect::<Vec<_>>() }))
     }
 
-    fn write(&self, body: &Value) -> Result<Value, String> {
-        let object = body.get("object").map(tree_of).ok_or("`object` is missing")?;
+    fn write(&self, body: &Value) -> Result<Value, AskError> {
+        let object = body.get("object").map(tree_of).ok_or(AskError::Missing("object"))?;
         let old = body.get("old").filter(|old| !old.is_null()).map(tree_of);
-        let root = object.document(0).ok_or("`object` is missing")?;
+        let root = object.document(0).ok_or(AskError::Missing("object"))?;
         let old = old.as_ref().and_then(|tree| tree.document(0));
         let verb = match (text(body, "verb")?, old) {
             ("create", _) | ("", None) => WriteVerb::Create,
             ("update", _) | ("", Some(_)) => WriteVerb::Update,
             ("patch", _) => WriteVerb::Patch,
-            (other, _) => return Err(format!("nothing is written by `{other}`")),
+            (other, _) => return Err(AskError::Value(format!("nothing is written by `{other}`"))),
         };
-        let resource = self.world.resource_of(root).ok_or("the kind of `object` is not known")?;
+        let resource =
+            self.world.resource_of(root).ok_or_else(|| AskError::value("the kind of `object` is not known"))?;
         let decision = self.world.may_write(&identity(body)?, Write { object: root, old, verb, resource });
         let (word, missing) = match &decision.escalation {
             Escalation::Fine => ("ok", Vec::new()),
@@ -164,7 +166,7 @@ impl Connection {
         }))
     }
 
-    fn impersonate(&self, body: &Value) -> Result<Value, String> {
+    fn impersonate(&self, body: &Value) -> Result<Value, AskError> {
         let mut extra = Vec::new();
         for (key, values) in body.get("asExtra").and_then(Value::as_object).into_iter().flatten() {
             // A header without a value says nothing.
@@ -206,15 +208,15 @@ impl Connection {
     }
 }
 
-fn covers(body: &Value) -> Result<Value, String> {
+fn covers(body: &Value) -> Result<Value, AskError> {
     let missing = cover::uncovered(&policy_rules(body, "owner")?, &policy_rules(body, "wanted")?);
     Ok(json!({ "covers": missing.is_empty(), "uncovered": missing }))
 }
 
-fn reconciliation(body: &Value) -> Result<Value, String> {
+fn reconciliation(body: &Value) -> Result<Value, AskError> {
     let expected = document(body, "expected")?;
     let existing = body.get("existing").filter(|existing| !existing.is_null()).map(yaml::from_json);
-    let root = expected.document(0).ok_or("`expected` is missing")?;
+    let root = expected.document(0).ok_or(AskError::Missing("expected"))?;
     let remove_extra = body.get("removeExtra").and_then(Value::as_bool).unwrap_or_default();
     let done = reconcile(root, existing.as_ref().and_then(|tree| tree.document(0)), remove_extra);
     Ok(json!({
@@ -227,7 +229,7 @@ fn reconciliation(body: &Value) -> Result<Value, String> {
 }
 
 /// Both sides stand on the same default policy, where one is named.
-fn comparison(body: &Value) -> Result<Value, String> {
+fn comparison(body: &Value) -> Result<Value, AskError> {
     let baseline = body.get("baseline").filter(|baseline| !baseline.is_null()).map(known_minor).transpose()?;
     let world = |key: &str| {
         let mut builder = Builder::new(baseline.unwrap_or(LAST_MINOR));
@@ -259,7 +261,7 @@ fn comparison(body: &Value) -> Result<Value, String> {
     Ok(json!({ "none": changes.is_empty(), "changes": changes }))
 }
 
-fn default_objects(body: &Value) -> Result<Value, String> {
+fn default_objects(body: &Value) -> Result<Value, AskError> {
     let objects = default_policy::objects(known_minor(body)?).map(|object| {
         let mut json = yaml::schema::to_json(object);
         if let Some(map) = json.as_object_mut() {
@@ -279,29 +281,29 @@ pub(super) fn judged_as_newest(mut answer: Value) -> Value {
 }
 
 /// A minor as a number or as `1.36`, not older than the known ones. A newer one is judged as the newest known.
-fn known_minor(value: &Value) -> Result<u32, String> {
+fn known_minor(value: &Value) -> Result<u32, AskError> {
     let number = match value {
         Value::String(text) => text.strip_prefix("1.").and_then(|minor| minor.parse().ok()),
         other => other.as_u64().and_then(|minor| u32::try_from(minor).ok()),
     };
     number
         .filter(|minor| *minor >= FIRST_MINOR)
-        .ok_or_else(|| format!("`{value}` is not a Kubernetes version since 1.{FIRST_MINOR}"))
+        .ok_or_else(|| AskError::Value(format!("`{value}` is not a Kubernetes version since 1.{FIRST_MINOR}")))
 }
 
-fn identity(body: &Value) -> Result<Identity, String> {
+fn identity(body: &Value) -> Result<Identity, AskError> {
     let user = text(body, "user")?;
     Ok(match body.get("groups").filter(|groups| !groups.is_null()) {
         Some(groups) if groups.is_array() => Identity { user: user.to_owned(), groups: string_list(groups) },
-        Some(_) => return Err("`groups` is not a list".to_owned()),
+        Some(_) => return Err(AskError::NotAList("groups")),
         None => Identity::of(user),
     })
 }
 
-fn request(body: &Value) -> Result<Request, String> {
+fn request(body: &Value) -> Result<Request, AskError> {
     let own = |key| text(body, key).map(str::to_owned);
     if body.get("http").is_some() {
-        return http::attributes(text(body, "http")?).map_err(|problem| problem.0);
+        return http::attributes(text(body, "http")?).map_err(|problem| AskError::refused(problem.0));
     }
     if body.get("path").is_some() {
         return Ok(Request::Url(UrlRequest { verb: own("verb")?, path: own("path")? }));
@@ -317,11 +319,11 @@ fn request(body: &Value) -> Result<Request, String> {
     }))
 }
 
-fn text<'v>(body: &'v Value, key: &str) -> Result<&'v str, String> {
+fn text<'v>(body: &'v Value, key: &'static str) -> Result<&'v str, AskError> {
     match body.get(key) {
         None | Some(Value::Null) => Ok(""),
         Some(Value::String(text)) => Ok(text),
-        Some(_) => Err(format!("`{key}` is not a string")),
+        Some(_) => Err(AskError::NotAString(key)),
     }
 }
 
@@ -330,14 +332,17 @@ fn string_list(value: &Value) -> Vec<String> {
     items.filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-fn policy_rules(body: &Value, key: &str) -> Result<Vec<PolicyRule>, String> {
-    let list = body.get(key).filter(|list| list.is_array()).ok_or_else(|| format!("`{key}` is not a list of rules"))?;
+fn policy_rules(body: &Value, key: &'static str) -> Result<Vec<PolicyRule>, AskError> {
+    let list = body
+        .get(key)
+        .filter(|list| list.is_array())
+        .ok_or_else(|| AskError::Value(format!("`{key}` is not a list of rules")))?;
     let tree = yaml::from_json(list);
     Ok(tree.document(0).into_iter().flat_map(NodeRef::items).map(PolicyRule::from_node).collect())
 }
 
-fn document(body: &Value, key: &str) -> Result<Tree, String> {
-    body.get(key).map(yaml::from_json).ok_or_else(|| format!("`{key}` is missing"))
+fn document(body: &Value, key: &'static str) -> Result<Tree, AskError> {
+    body.get(key).map(yaml::from_json).ok_or(AskError::Missing(key))
 }
 
 fn names(missing: &[MissingRole]) -> Value {

@@ -4,6 +4,7 @@
 
 use serde_json::Value;
 
+use super::AskError;
 use super::keys::{Keys, check_keys};
 use super::{admission_policy, labels, pod_security, psp, scc};
 use crate::admission::pod::Pod;
@@ -13,8 +14,8 @@ use crate::yaml;
 ///
 /// # Errors
 /// Inside: why it cannot be answered.
-pub(super) fn answer(kind: &str, body: &Value) -> Option<Result<Value, String>> {
-    let answer: fn(&Value) -> Result<Value, String> = match kind {
+pub(super) fn answer(kind: &str, body: &Value) -> Option<Result<Value, AskError>> {
+    let answer: fn(&Value) -> Result<Value, AskError> = match kind {
         "pod-security" => pod_security::pod_security,
         "pod-admission" => pod_security::pod_admission,
         "namespace-policy" => pod_security::namespace_policy,
@@ -70,17 +71,20 @@ const KEYS: &[Keys] = &[
 ];
 
 /// The pod at a key of a question.
-pub(super) fn pod(body: &Value, key: &str) -> Result<Pod, String> {
+pub(super) fn pod(body: &Value, key: &'static str) -> Result<Pod, AskError> {
     let tree = body.get(key).filter(|pod| pod.is_object()).map(yaml::from_json);
-    let root = tree.as_ref().and_then(|tree| tree.document(0)).ok_or_else(|| format!("`{key}` is no object"))?;
-    Pod::read(root).map_err(|problem| format!("`{key}`: {problem}"))
+    let root = tree
+        .as_ref()
+        .and_then(|tree| tree.document(0))
+        .ok_or_else(|| AskError::Value(format!("`{key}` is no object")))?;
+    Pod::read(root).map_err(|problem| AskError::unreadable(key, problem))
 }
 
 /// The text at a key of a question, or none.
-pub(super) fn text<'v>(body: &'v Value, key: &str) -> Result<Option<&'v str>, String> {
+pub(super) fn text<'v>(body: &'v Value, key: &'static str) -> Result<Option<&'v str>, AskError> {
     match body.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
-        Some(_) => Err(format!("`{key}` is not a string")),
+        Some(_) => Err(AskError::NotAString(key)),
     }
 }

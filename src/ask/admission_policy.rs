@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::AskError;
 use crate::admission::policy::{AdmissionRequest, Binding, Policy};
 use crate::k8s::catalogue::LAST_MINOR;
 use crate::yaml;
@@ -10,26 +11,29 @@ use crate::yaml;
 ///
 /// # Errors
 /// Why it is not a question.
-pub(super) fn admission_policy(body: &Value) -> Result<Value, String> {
+pub(super) fn admission_policy(body: &Value) -> Result<Value, AskError> {
     let given = |key: &str| body.get(key).filter(|value| !value.is_null());
-    let tree = yaml::from_json(given("policy").ok_or("`policy` is missing")?);
-    let root = tree.document(0).ok_or("`policy` is missing")?;
+    let tree = yaml::from_json(given("policy").ok_or(AskError::Missing("policy"))?);
+    let root = tree.document(0).ok_or(AskError::Missing("policy"))?;
     let minor = match given("minor") {
-        Some(minor) => minor.as_u64().and_then(|minor| u32::try_from(minor).ok()).ok_or("`minor` is not a number")?,
+        Some(minor) => minor
+            .as_u64()
+            .and_then(|minor| u32::try_from(minor).ok())
+            .ok_or_else(|| AskError::value("`minor` is not a number"))?,
         None => LAST_MINOR,
     };
-    let policy = Policy::read(root, minor).map_err(|error| format!("`policy`: {}", error.message))?;
+    let policy = Policy::read(root, minor).map_err(|error| AskError::unreadable("policy", error.message))?;
     let binding = match given("binding") {
         Some(binding) => {
             let tree = yaml::from_json(binding);
-            let root = tree.document(0).ok_or("`binding` is missing")?;
-            Some(Binding::read(root).map_err(|error| format!("`binding`: {}", error.message))?)
+            let root = tree.document(0).ok_or(AskError::Missing("binding"))?;
+            Some(Binding::read(root).map_err(|error| AskError::unreadable("binding", error.message))?)
         }
         None => None,
     };
-    let requests = given("requests").and_then(Value::as_array).ok_or("`requests` is not a list")?;
+    let requests = given("requests").and_then(Value::as_array).ok_or(AskError::NotAList("requests"))?;
     let answers = requests.iter().map(|request| {
-        let request = AdmissionRequest::from_json(request).map_err(|error| error.to_string())?;
+        let request = AdmissionRequest::from_json(request).map_err(AskError::refused)?;
         let verdict = policy.evaluate(&request, binding.as_ref(), given("namespace"));
         Ok(json!({
             "answer": verdict.answer.name(),
@@ -41,5 +45,5 @@ pub(super) fn admission_policy(body: &Value) -> Result<Value, String> {
             "unknown": verdict.unknown,
         }))
     });
-    Ok(json!({ "answers": answers.collect::<Result<Vec<_>, String>>()? }))
+    Ok(json!({ "answers": answers.collect::<Result<Vec<_>, AskError>>()? }))
 }

@@ -1,6 +1,7 @@
 //! The questions about Crossplane among those of `bailiwick ask`; `docs/ask.md` shows each with its answer. None needs
 //! a world.
 
+use super::AskError;
 use crate::codes;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,8 +31,8 @@ use crate::yaml::de::from_node;
 ///
 /// # Errors
 /// Inside: why it cannot be answered.
-pub(super) fn answer(kind: &str, body: &Value) -> Option<Result<Value, String>> {
-    let answer: fn(&Value) -> Result<Value, String> = match kind {
+pub(super) fn answer(kind: &str, body: &Value) -> Option<Result<Value, AskError>> {
+    let answer: fn(&Value) -> Result<Value, AskError> = match kind {
         "stack" => stack,
         "stack-plan" => plan,
         "namespace-personas" => namespace_personas,
@@ -88,7 +89,7 @@ const KEYS: &[Keys] = &[
 ];
 
 /// The objects of one stack, or why it is refused.
-fn stack(body: &Value) -> Result<Value, String> {
+fn stack(body: &Value) -> Result<Value, AskError> {
     let mut sink = Sink::new();
     let stack = read_stack(body, Revision::default(), &mut sink)?;
     let stack = stack.inspect(|stack| stack.check(&mut sink));
@@ -99,7 +100,7 @@ fn stack(body: &Value) -> Result<Value, String> {
 }
 
 /// The objects of several stacks in one cluster, or what makes them impossible.
-fn plan(body: &Value) -> Result<Value, String> {
+fn plan(body: &Value) -> Result<Value, AskError> {
     let mut sink = Sink::new();
     let revision = revision(body, Revision::default())?;
     let mut stacks = Vec::new();
@@ -146,11 +147,10 @@ fn objects_of(stack: &Stack) -> Vec<Value> {
 }
 
 /// A stack with its package; none where the package is refused.
-fn read_stack(body: &Value, default: Revision, sink: &mut Sink) -> Result<Option<Stack>, String> {
-    let install = body.get("install").ok_or("`install` is missing")?;
+fn read_stack(body: &Value, default: Revision, sink: &mut Sink) -> Result<Option<Stack>, AskError> {
+    let install = body.get("install").ok_or(AskError::Missing("install"))?;
     let word = |key: &str| install.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let kind =
-        InstallKind::deserialize(install.get("kind").unwrap_or(&Value::Null)).map_err(|error| error.to_string())?;
+    let kind = InstallKind::deserialize(install.get("kind").unwrap_or(&Value::Null)).map_err(AskError::refused)?;
     let nowhere = Origin { file: FileId::default(), span: Span::default() };
     let files = list(body, "files");
     if files.iter().filter_map(Value::as_str).any(|path| path.rsplit('/').next() == Some("rbac.yaml")) {
@@ -161,7 +161,8 @@ fn read_stack(body: &Value, default: Revision, sink: &mut Sink) -> Result<Option
         return Ok(None);
     };
     let tree = yaml::from_json(app);
-    let app: App = from_node(tree.document(0).ok_or("`app` is empty")?).map_err(|error| format!("`app`: {error}"))?;
+    let app: App = from_node(tree.document(0).ok_or_else(|| AskError::value("`app` is empty"))?)
+        .map_err(|error| AskError::unreadable("app", error))?;
     let definitions = list(body, "crds").iter().filter_map(|text| {
         let tree = yaml::from_json(text);
         Definition::read(tree.document(0)?, sink)
@@ -176,11 +177,13 @@ fn read_stack(body: &Value, default: Revision, sink: &mut Sink) -> Result<Option
 }
 
 /// The revision that a question is about; `default` where it names none.
-fn revision(body: &Value, default: Revision) -> Result<Revision, String> {
+fn revision(body: &Value, default: Revision) -> Result<Revision, AskError> {
     match body.get("revision") {
         None | Some(Value::Null) => Ok(default),
-        Some(Value::String(text)) => Revision::parse(text).ok_or_else(|| format!("there is no revision `{text}`")),
-        Some(_) => Err("`revision` is not a string".to_owned()),
+        Some(Value::String(text)) => {
+            Revision::parse(text).ok_or_else(|| AskError::Value(format!("there is no revision `{text}`")))
+        }
+        Some(_) => Err(AskError::NotAString("revision")),
     }
 }
 
@@ -203,10 +206,13 @@ fn told(sink: &Sink, answer: impl FnOnce() -> Value) -> Value {
     told
 }
 
-fn namespace_personas(body: &Value) -> Result<Value, String> {
+fn namespace_personas(body: &Value) -> Result<Value, AskError> {
     let mut objects = Vec::new();
     for namespace in list(body, "namespaces") {
-        let name = namespace.get("name").and_then(Value::as_str).ok_or("a namespace has no `name`")?;
+        let name = namespace
+            .get("name")
+            .and_then(Value::as_str)
+            .ok_or_else(|| AskError::value("a namespace has no `name`"))?;
         let label =
             |key: &str| namespace.pointer("/labels").and_then(|labels| labels.get(key)?.as_str()) == Some("true");
         objects.extend(personas::of_namespace(name, label).iter().map(Object::to_json));
@@ -214,21 +220,21 @@ fn namespace_personas(body: &Value) -> Result<Value, String> {
     Ok(json!({ "objects": objects }))
 }
 
-fn truncate(body: &Value) -> Result<Value, String> {
+fn truncate(body: &Value) -> Result<Value, AskError> {
     if let Some([namespace, name]) = body.get("multiParent").and_then(Value::as_array).map(Vec::as_slice) {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         return Ok(
             json!({ "out": owner_label("parent.stacks.crossplane.io/", &text(namespace), &text(name), Dots::Kept) }),
         );
     }
-    let text = body.get("in").and_then(Value::as_str).ok_or("`in` is missing")?;
+    let text = body.get("in").and_then(Value::as_str).ok_or(AskError::Missing("in"))?;
     let length = body.get("len").and_then(Value::as_u64).and_then(|length| usize::try_from(length).ok());
     Ok(json!({ "out": cut(text, length.unwrap_or(LABEL), Dots::Kept) }))
 }
 
-fn provider(body: &Value) -> Result<Value, String> {
+fn provider(body: &Value) -> Result<Value, AskError> {
     let revision = revision(body, Revision::RbacManager)?;
-    let name = body.get("providerRevision").and_then(Value::as_str).ok_or("`providerRevision` is missing")?;
+    let name = body.get("providerRevision").and_then(Value::as_str).ok_or(AskError::Missing("providerRevision"))?;
     let names = |body: &Value| -> Vec<String> {
         let crds = list(body, "crds").iter();
         crds.filter_map(|crd| crd.pointer("/metadata/name")?.as_str().map(str::to_owned)).collect()
@@ -261,11 +267,11 @@ fn provider(body: &Value) -> Result<Value, String> {
     Ok(json!({ "objects": objects }))
 }
 
-fn composite(body: &Value) -> Result<Value, String> {
-    let xrd = body.get("xrd").ok_or("`xrd` is missing")?;
+fn composite(body: &Value) -> Result<Value, AskError> {
+    let xrd = body.get("xrd").ok_or(AskError::Missing("xrd"))?;
     let word = |key: &str| xrd.get(key).and_then(Value::as_str).map(str::to_owned);
     let composite = Composite {
-        name: word("name").ok_or("`xrd` has no `name`")?,
+        name: word("name").ok_or_else(|| AskError::value("`xrd` has no `name`"))?,
         group: word("group").unwrap_or_default(),
         plural: word("plural").unwrap_or_default(),
         claim_plural: word("claimPlural"),
@@ -274,21 +280,21 @@ fn composite(body: &Value) -> Result<Value, String> {
     Ok(json!({ "objects": objects.iter().map(Object::to_json).collect::<Vec<_>>() }))
 }
 
-fn family(body: &Value) -> Result<Value, String> {
+fn family(body: &Value) -> Result<Value, AskError> {
     let word = |key: &str| body.get(key).and_then(Value::as_str);
-    let (Some(a), Some(b)) = (word("a"), word("b")) else { return Err("`a` and `b` are images".to_owned()) };
+    let (Some(a), Some(b)) = (word("a"), word("b")) else { return Err(AskError::value("`a` and `b` are images")) };
     // Only v1 has a default.
     let reader =
         word("defaultRegistry").map_or(Reader::V2, |default_registry| Reader { default_registry, ..Reader::V1 });
     Ok(json!({ "sameOrg": same_organisation(a, b, reader) }))
 }
 
-fn permission_request(body: &Value) -> Result<Value, String> {
+fn permission_request(body: &Value) -> Result<Value, AskError> {
     Ok(json!({ "allowed": gate::rejected(&rules(body, "owner"), &rules(body, "servant")).is_empty() }))
 }
 
-fn gate_question(body: &Value) -> Result<Value, String> {
-    let rule = body.get("rule").filter(|rule| rule.is_object()).ok_or("`rule` is missing")?;
+fn gate_question(body: &Value) -> Result<Value, AskError> {
+    let rule = body.get("rule").filter(|rule| rule.is_object()).ok_or(AskError::Missing("rule"))?;
     let rules = rules(&json!({ "rule": [rule] }), "rule");
     Ok(json!({ "allowed": rules.iter().all(gate::stack_manager_allows) }))
 }

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::AskError;
 use crate::diag::nearest;
 
 /// The keys of one object of a question. The path of the object begins with the kind of the question, and `*` in it stands
@@ -19,7 +20,7 @@ const OWN_KEYS: &[&str] = &["id", "note", "why", "source", "expect", "allow", "b
 ///
 /// # Errors
 /// The first key that is not known, with what was meant; a kind of question that is not in the table.
-pub(super) fn check_keys(table: &[Keys], kind: &str, body: &Value) -> Result<(), String> {
+pub(super) fn check_keys(table: &[Keys], kind: &str, body: &Value) -> Result<(), AskError> {
     let mut is_known = false;
     for (path, keys) in table {
         let (own, below) = path.split_once('/').unwrap_or((path, ""));
@@ -28,10 +29,10 @@ pub(super) fn check_keys(table: &[Keys], kind: &str, body: &Value) -> Result<(),
             check_at(body, below, keys)?;
         }
     }
-    if is_known { Ok(()) } else { Err(format!("there is no question `{kind}`")) }
+    if is_known { Ok(()) } else { Err(AskError::UnknownQuestion(kind.to_owned())) }
 }
 
-fn check_at(value: &Value, path: &str, keys: &[&[&str]]) -> Result<(), String> {
+fn check_at(value: &Value, path: &str, keys: &[&[&str]]) -> Result<(), AskError> {
     let (step, below) = path.split_once('/').unwrap_or((path, ""));
     match (step, value) {
         ("", object) => only_keys(object, keys),
@@ -44,7 +45,7 @@ fn check_at(value: &Value, path: &str, keys: &[&[&str]]) -> Result<(), String> {
 ///
 /// # Errors
 /// The first key that is not known, with what was meant.
-fn only_keys(body: &Value, known: &[&[&str]]) -> Result<(), String> {
+fn only_keys(body: &Value, known: &[&[&str]]) -> Result<(), AskError> {
     let Some(map) = body.as_object() else { return Ok(()) };
     let keys = || known.iter().flat_map(|keys| keys.iter().copied());
     let is_known = |key: &str| OWN_KEYS.contains(&key) || keys().any(|known| known == key);
@@ -55,9 +56,10 @@ fn only_keys(body: &Value, known: &[&[&str]]) -> Result<(), String> {
         "group" => keys().find(|known| *known == "apiGroup"),
         _ => None,
     };
-    Err(match other_name.or_else(|| nearest(unknown, keys())) {
-        Some(near) => format!("there is no key `{unknown}` here: did you mean `{near}`?"),
-        None if keys().next().is_none() => format!("there is no key `{unknown}` here"),
-        None => format!("there is no key `{unknown}` here: the keys are {}", keys().collect::<Vec<_>>().join(", ")),
-    })
+    let suggestion = match other_name.or_else(|| nearest(unknown, keys())) {
+        Some(near) => format!(": did you mean `{near}`?"),
+        None if keys().next().is_none() => String::new(),
+        None => format!(": the keys are {}", keys().collect::<Vec<_>>().join(", ")),
+    };
+    Err(AskError::UnknownKey { key: unknown.clone(), suggestion })
 }

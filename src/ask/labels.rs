@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::AskError;
 use super::scc::{is_stored, release, text, version};
 use crate::admission::labels::Settings;
 use crate::admission::labels::chain::{Grant, GrantedBy, Lift};
@@ -19,12 +20,12 @@ use crate::yaml;
 ///
 /// # Errors
 /// Why it is no question.
-pub(super) fn namespace_labels(body: &Value) -> Result<Value, String> {
+pub(super) fn namespace_labels(body: &Value) -> Result<Value, AskError> {
     let world = world(body)?;
     let is_declared = flag(body, "declared");
     let answer = |name: &str| answer(&world, name, is_declared);
     match text(body, "namespace")? {
-        Some(name) => answer(name).ok_or_else(|| format!("there is no namespace `{name}`")),
+        Some(name) => answer(name).ok_or_else(|| AskError::UnknownNamespace(name.to_owned())),
         None => {
             let answers = world.namespaces().filter_map(|name| Some((name.to_owned(), answer(name)?)));
             Ok(json!({ "conversions": world.conversions(), "namespaces": answers.collect::<Map<_, _>>() }))
@@ -37,10 +38,10 @@ pub(super) fn namespace_labels(body: &Value) -> Result<Value, String> {
 ///
 /// # Errors
 /// Why it is no question.
-pub(super) fn namespace_neighbours(body: &Value) -> Result<Value, String> {
+pub(super) fn namespace_neighbours(body: &Value) -> Result<Value, AskError> {
     let world = world(body)?;
-    let name = text(body, "namespace")?.ok_or("`namespace` is missing")?;
-    let facts = world.declared_facts(name).ok_or_else(|| format!("there is no namespace `{name}`"))?;
+    let name = text(body, "namespace")?.ok_or(AskError::Missing("namespace"))?;
+    let facts = world.declared_facts(name).ok_or_else(|| AskError::UnknownNamespace(name.to_owned()))?;
     let release = world.settings().release;
     let (action, applied) = run_level_zero(name, facts, release);
     let opted_in = opts_in_operators(name, facts, world.has_operator(name), release);
@@ -51,11 +52,13 @@ pub(super) fn namespace_neighbours(body: &Value) -> Result<Value, String> {
     }))
 }
 
-fn world(body: &Value) -> Result<SyncWorld, String> {
+fn world(body: &Value) -> Result<SyncWorld, AskError> {
     let release = release(body)?;
     let mode = match text(body, "mode")? {
         None => release.default_mode(),
-        Some(text) => Mode::parse(text).ok_or_else(|| format!("`{text}` is no mode of the label syncer"))?,
+        Some(text) => {
+            Mode::parse(text).ok_or_else(|| AskError::Value(format!("`{text}` is no mode of the label syncer")))?
+        }
     };
     let mut builder = SyncBuilder::new(Settings { release, mode, checks: version(body)? });
     if flag(body, "defaults") {
@@ -69,7 +72,7 @@ fn world(body: &Value) -> Result<SyncWorld, String> {
     for object in objects {
         let tree = yaml::from_json(object);
         for root in tree.documents() {
-            builder.add(root, source).map_err(|problem| problem.to_string())?;
+            builder.add(root, source).map_err(AskError::refused)?;
         }
     }
     Ok(builder.build())

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::AskError;
 use super::access::judged_as_newest;
 use super::keys::{Keys, check_keys};
 use crate::access::{Builder, Identity, ObjectSource, Request, ResourceRequest, UrlRequest, World};
@@ -24,8 +25,8 @@ use crate::yaml::{self, Tree};
 ///
 /// # Errors
 /// Inside: why it cannot be answered.
-pub(super) fn answer(kind: &str, body: &Value) -> Option<Result<Value, String>> {
-    let answer: fn(&Value) -> Result<Value, String> = match kind {
+pub(super) fn answer(kind: &str, body: &Value) -> Option<Result<Value, AskError>> {
+    let answer: fn(&Value) -> Result<Value, AskError> = match kind {
         "node" => node,
         "node-agent" => node_agent,
         "node-chain" => node_chain,
@@ -71,15 +72,16 @@ const KEYS: &[Keys] = &[
 ];
 
 /// The version of a question with its feature gates; the newest where it names none.
-fn version(body: &Value) -> Result<ServerVersion, String> {
+fn version(body: &Value) -> Result<ServerVersion, AskError> {
     let version = match text(body, "version") {
-        "" => ServerVersion::new(crate::node::version::LAST_MINOR).map_err(|error| error.to_string())?,
-        text => ServerVersion::parse(text).map_err(|error| error.to_string())?,
+        "" => ServerVersion::new(crate::node::version::LAST_MINOR).map_err(AskError::refused)?,
+        text => ServerVersion::parse(text).map_err(AskError::refused)?,
     };
     let gates = body.get("gates").and_then(Value::as_object).into_iter().flatten();
     gates.into_iter().try_fold(version, |version, (name, is_on)| {
-        let is_on = is_on.as_bool().ok_or_else(|| format!("the gate `{name}` is neither true nor false"))?;
-        version.with_gate(name, is_on).map_err(|error| error.to_string())
+        let is_on =
+            is_on.as_bool().ok_or_else(|| AskError::Value(format!("the gate `{name}` is neither true nor false")))?;
+        version.with_gate(name, is_on).map_err(AskError::refused)
     })
 }
 
@@ -102,7 +104,7 @@ fn add_all(cluster: &mut Cluster, body: &Value, key: &str) {
 }
 
 /// The decisions of the Node authorizer, of NodeRestriction and of validation about a cluster.
-fn node(body: &Value) -> Result<Value, String> {
+fn node(body: &Value) -> Result<Value, AskError> {
     let mut cluster = Cluster::new(version(body)?);
     cluster.is_openshift = body.get("openshift").and_then(Value::as_bool).unwrap_or_default();
     add_all(&mut cluster, body, "objects");
@@ -138,7 +140,7 @@ fn attributes(asked: &Value) -> Request {
     }
 }
 
-fn request(authorizer: &Authorizer<'_>, asked: &Value) -> Result<Value, String> {
+fn request(authorizer: &Authorizer<'_>, asked: &Value) -> Result<Value, AskError> {
     let request = attributes(asked);
     // A selector that cannot be read selects nothing that is known.
     let selector = field_selector(text(asked, "fieldSelector")).unwrap_or_default();
@@ -148,12 +150,13 @@ fn request(authorizer: &Authorizer<'_>, asked: &Value) -> Result<Value, String> 
     })
 }
 
-fn admission(cluster: &Cluster, asked: &Value) -> Result<Value, String> {
+fn admission(cluster: &Cluster, asked: &Value) -> Result<Value, AskError> {
     let tree = |key: &str| asked.get(key).filter(|object| object.is_object()).map(yaml::from_json);
     let (object, old): (Option<Tree>, Option<Tree>) = (tree("object"), tree("oldObject"));
     let operation = text(asked, "operation");
     let write = NodeWrite {
-        operation: NodeOperation::of(operation).ok_or_else(|| format!("there is no operation `{operation}`"))?,
+        operation: NodeOperation::of(operation)
+            .ok_or_else(|| AskError::Value(format!("there is no operation `{operation}`")))?,
         group: text(asked, "apiGroup"),
         resource: text(asked, "resource"),
         subresource: text(asked, "subresource"),
@@ -196,18 +199,20 @@ fn world(body: &Value, key: &str) -> World {
 const AUTHORIZERS: [&str; 2] = ["Node", "RBAC"];
 
 /// The authorizers of a question in their order: `chain`, or all.
-fn chain(body: &Value) -> Result<Vec<&str>, String> {
+fn chain(body: &Value) -> Result<Vec<&str>, AskError> {
     let Some(stated) = body.get("chain").filter(|stated| !stated.is_null()) else { return Ok(AUTHORIZERS.to_vec()) };
-    let names = stated.as_array().ok_or("`chain` is not a list")?.iter();
+    let names = stated.as_array().ok_or(AskError::NotAList("chain"))?.iter();
     let named = |name: &'_ Value| {
         let known = AUTHORIZERS.into_iter().find(|known| name.as_str() == Some(*known));
-        known.ok_or_else(|| format!("`{name}` is no authorizer that is known here: {}", AUTHORIZERS.join(", ")))
+        known.ok_or_else(|| {
+            AskError::Value(format!("`{name}` is no authorizer that is known here: {}", AUTHORIZERS.join(", ")))
+        })
     };
     names.map(named).collect()
 }
 
 /// The decisions of the authorizers of a chain: the first that allows decides.
-fn node_chain(body: &Value) -> Result<Value, String> {
+fn node_chain(body: &Value) -> Result<Value, AskError> {
     let mut cluster = Cluster::new(version(body)?);
     add_all(&mut cluster, body, "state");
     let graph = Graph::of(&cluster);
@@ -224,15 +229,15 @@ fn node_chain(body: &Value) -> Result<Value, String> {
         let by = chain.iter().find(allows);
         Ok(json!({ "allowed": by.is_some(), "by": by }))
     };
-    let answers: Vec<Value> = list(body, "requests").map(decide).collect::<Result<_, String>>()?;
+    let answers: Vec<Value> = list(body, "requests").map(decide).collect::<Result<_, AskError>>()?;
     Ok(json!({ "answers": answers }))
 }
 
 /// The objects of an agent, or why there can be none.
-fn node_agent(body: &Value) -> Result<Value, String> {
-    let agent = body.get("agent").ok_or("`agent` is missing")?;
+fn node_agent(body: &Value) -> Result<Value, AskError> {
+    let agent = body.get("agent").ok_or(AskError::Missing("agent"))?;
     let texts = |body: &Value, key: &str| list(body, key).filter_map(Value::as_str).map(str::to_owned).collect();
-    let account = agent.get("serviceAccount").ok_or("`serviceAccount` is missing")?;
+    let account = agent.get("serviceAccount").ok_or(AskError::Missing("serviceAccount"))?;
     let agent = NodeAgent {
         name: text(agent, "name").to_owned(),
         account: (text(account, "namespace").to_owned(), text(account, "name").to_owned()),
@@ -263,21 +268,22 @@ fn node_agent(body: &Value) -> Result<Value, String> {
     })
 }
 
-fn node_migration(body: &Value) -> Result<Value, String> {
+fn node_migration(body: &Value) -> Result<Value, AskError> {
     let part = |key: &str| body.get(key).cloned().unwrap_or_else(|| json!([]));
-    let read = |key: &str, problem: serde_json::Error| format!("`{key}`: {problem}");
     let inventory = Inventory {
         api_server: serde_json::from_value(body.get("apiserver").cloned().unwrap_or_else(|| json!({})))
-            .map_err(|problem| read("apiserver", problem))?,
-        kubelets: serde_json::from_value(part("kubelets")).map_err(|problem| read("kubelets", problem))?,
-        nodes: serde_json::from_value(part("nodes")).map_err(|problem| read("nodes", problem))?,
-        bindings: serde_json::from_value(part("bindings")).map_err(|problem| read("bindings", problem))?,
+            .map_err(|problem| AskError::unreadable("apiserver", problem))?,
+        kubelets: serde_json::from_value(part("kubelets"))
+            .map_err(|problem| AskError::unreadable("kubelets", problem))?,
+        nodes: serde_json::from_value(part("nodes")).map_err(|problem| AskError::unreadable("nodes", problem))?,
+        bindings: serde_json::from_value(part("bindings"))
+            .map_err(|problem| AskError::unreadable("bindings", problem))?,
     };
     Ok(json!(migration::report(&inventory)))
 }
 
 /// What each node reaches: Secrets and accounts, surely and perhaps, and what the accounts may do.
-fn node_reach(body: &Value) -> Result<Value, String> {
+fn node_reach(body: &Value) -> Result<Value, AskError> {
     let mut cluster = Cluster::new(version(body)?);
     add_all(&mut cluster, body, "objects");
     let graph = Graph::of(&cluster);
@@ -319,8 +325,8 @@ fn node_reach(body: &Value) -> Result<Value, String> {
 }
 
 /// What is wrong with a manifest in the folder of static pods.
-fn static_pod(body: &Value) -> Result<Value, String> {
-    let tree = yaml::from_json(body.get("pod").ok_or("`pod` is missing")?);
-    let root = tree.document(0).ok_or("`pod` is empty")?;
+fn static_pod(body: &Value) -> Result<Value, AskError> {
+    let tree = yaml::from_json(body.get("pod").ok_or(AskError::Missing("pod"))?);
+    let root = tree.document(0).ok_or_else(|| AskError::value("`pod` is empty"))?;
     Ok(json!({ "problems": static_pod_problems(root, &version(body)?) }))
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use super::AskError;
 use super::admission::{pod, text};
 use crate::admission::level::{Level, PolicyVersion};
 use crate::admission::pod::Pod;
@@ -15,25 +16,29 @@ use crate::admission::workload::Workload;
 use crate::yaml;
 
 /// `pod-security`: what the checks of a level have against a pod, or those of each of several policies.
-pub(super) fn pod_security(body: &Value) -> Result<Value, String> {
+pub(super) fn pod_security(body: &Value) -> Result<Value, AskError> {
     let pod = pod(body, "pod")?;
     let policies = body.get("policies").filter(|policies| !policies.is_null());
     let Some(policies) = policies else {
         let version = text(body, "version")?.unwrap_or("latest");
-        let version = PolicyVersion::parse(version).ok_or_else(|| format!("`{version}` is no version"))?;
+        let version =
+            PolicyVersion::parse(version).ok_or_else(|| AskError::Value(format!("`{version}` is no version")))?;
         let level = text(body, "level")?.unwrap_or("restricted");
-        let level = Level::parse(level).ok_or_else(|| format!("`{level}` is no level"))?;
+        let level = Level::parse(level).ok_or_else(|| AskError::Value(format!("`{level}` is no level")))?;
         let mut answer = verdict(&pod, LevelVersion { level, version });
         if let Some(map) = answer.as_object_mut() {
             map.insert("fits".to_owned(), strictest(&pod, version).name().into());
         }
         return Ok(answer);
     };
-    let policies = policies.as_array().ok_or("`policies` is no list")?.iter().map(|policy| {
-        let policy = policy.as_str().and_then(LevelVersion::parse).ok_or_else(|| format!("`{policy}` is no policy"))?;
+    let policies = policies.as_array().ok_or_else(|| AskError::value("`policies` is no list"))?.iter().map(|policy| {
+        let policy = policy
+            .as_str()
+            .and_then(LevelVersion::parse)
+            .ok_or_else(|| AskError::Value(format!("`{policy}` is no policy")))?;
         Ok(verdict(&pod, policy))
     });
-    Ok(json!({ "answers": policies.collect::<Result<Vec<_>, String>>()? }))
+    Ok(json!({ "answers": policies.collect::<Result<Vec<_>, AskError>>()? }))
 }
 
 fn verdict(pod: &Pod, policy: LevelVersion) -> Value {
@@ -49,11 +54,12 @@ fn verdict(pod: &Pod, policy: LevelVersion) -> Value {
 }
 
 /// `pod-admission`: what the admission plugin answers to who writes a pod, or an object that brings pods.
-pub(super) fn pod_admission(body: &Value) -> Result<Value, String> {
+pub(super) fn pod_admission(body: &Value) -> Result<Value, AskError> {
     let object = body.get("object").filter(|object| object.is_object()).map(yaml::from_json);
-    let root = object.as_ref().and_then(|tree| tree.document(0)).ok_or("`object` is no object")?;
-    let workload = Workload::read(root).map_err(|problem| format!("`object`: {problem}"))?;
-    let workload = workload.ok_or("`object` brings no pods")?;
+    let root =
+        object.as_ref().and_then(|tree| tree.document(0)).ok_or_else(|| AskError::value("`object` is no object"))?;
+    let workload = Workload::read(root).map_err(|problem| AskError::unreadable("object", problem))?;
+    let workload = workload.ok_or_else(|| AskError::value("`object` brings no pods"))?;
     let configuration = configuration(body)?;
     let review = review(
         &configuration,
@@ -74,7 +80,7 @@ pub(super) fn pod_admission(body: &Value) -> Result<Value, String> {
 }
 
 /// `namespace-policy`: which levels the labels of a namespace mean.
-pub(super) fn namespace_policy(body: &Value) -> Result<Value, String> {
+pub(super) fn namespace_policy(body: &Value) -> Result<Value, AskError> {
     let defaults = configuration(body)?.defaults;
     let (labels, old) = (labels(body, "labels")?.unwrap_or_default(), labels(body, "old")?);
     let (policy, errors) = defaults.of(&labels);
@@ -89,14 +95,14 @@ pub(super) fn namespace_policy(body: &Value) -> Result<Value, String> {
 }
 
 /// Labels of a question, if it has them.
-fn labels(body: &Value, key: &str) -> Result<Option<BTreeMap<String, String>>, String> {
+fn labels(body: &Value, key: &'static str) -> Result<Option<BTreeMap<String, String>>, AskError> {
     let labels = body.get(key).cloned().unwrap_or_default();
-    serde_json::from_value(labels).map_err(|problem| format!("`{key}`: {problem}"))
+    serde_json::from_value(labels).map_err(|problem| AskError::unreadable(key, problem))
 }
 
 /// The configuration of the cluster in a question.
-fn configuration(body: &Value) -> Result<Configuration, String> {
+fn configuration(body: &Value) -> Result<Configuration, AskError> {
     let tree = yaml::from_json(body);
-    let root = tree.document(0).ok_or("the question is empty")?;
-    Configuration::read(root).map_err(|problem| problem.to_string())
+    let root = tree.document(0).ok_or_else(|| AskError::value("the question is empty"))?;
+    Configuration::read(root).map_err(AskError::refused)
 }

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::AskError;
 use crate::admission::pod::{Container, Pod};
 use crate::admission::psp::admit::Provider;
 use crate::admission::psp::mapping::{self, Mapping, Reading};
@@ -14,7 +15,7 @@ use crate::yaml;
 ///
 /// # Errors
 /// Why it is not a question.
-pub(super) fn level(body: &Value) -> Result<Value, String> {
+pub(super) fn level(body: &Value) -> Result<Value, AskError> {
     let policy = policy(body, "psp")?;
     let answers = Reading::ALL.map(|reading| (reading.name().to_owned(), mapped(&mapping::map(&policy, reading))));
     Ok(Value::Object(answers.into_iter().collect()))
@@ -37,7 +38,7 @@ fn mapped(mapping: &Mapping) -> Value {
 ///
 /// # Errors
 /// Why it is not a question.
-pub(super) fn admit(body: &Value) -> Result<Value, String> {
+pub(super) fn admit(body: &Value) -> Result<Value, AskError> {
     let (policy, pod) = (policy(body, "psp")?, pod(body)?);
     let provider = match Provider::new(&policy) {
         Ok(provider) => provider,
@@ -61,8 +62,8 @@ pub(super) fn admit(body: &Value) -> Result<Value, String> {
 ///
 /// # Errors
 /// Why it is not a question.
-pub(super) fn choose(body: &Value) -> Result<Value, String> {
-    let list = body.get("psps").and_then(Value::as_array).ok_or("`psps` is not a list")?;
+pub(super) fn choose(body: &Value) -> Result<Value, AskError> {
+    let list = body.get("psps").and_then(Value::as_array).ok_or(AskError::NotAList("psps"))?;
     let policies = list.iter().map(read_policy).collect::<Result<Vec<_>, _>>()?;
     let usable = body.get("usable").and_then(Value::as_array);
     let may_use = |name: &str| usable.is_none_or(|names| names.iter().any(|usable| usable.as_str() == Some(name)));
@@ -87,7 +88,7 @@ pub(super) fn choose(body: &Value) -> Result<Value, String> {
 ///
 /// # Errors
 /// Why it is not a question.
-pub(super) fn compare(body: &Value) -> Result<Value, String> {
+pub(super) fn compare(body: &Value) -> Result<Value, AskError> {
     Ok(json!(compare::compare(&policy(body, "old")?, &policy(body, "new")?)))
 }
 
@@ -99,11 +100,12 @@ const FILLED_IN: &str = "it was filled in for pods that say nothing, which have 
 ///
 /// # Errors
 /// Why it is not a question.
-pub(super) fn migrate(body: &Value) -> Result<Value, String> {
+pub(super) fn migrate(body: &Value) -> Result<Value, AskError> {
     let policy = policy(body, "psp")?;
     let name = body.get("reading").and_then(Value::as_str).unwrap_or(Reading::Practical.name());
     let reading = Reading::ALL.into_iter().find(|reading| reading.name() == name);
-    let migration = migrate::migrate(&policy, reading.ok_or_else(|| format!("there is no reading `{name}`"))?);
+    let migration =
+        migrate::migrate(&policy, reading.ok_or_else(|| AskError::Value(format!("there is no reading `{name}`")))?);
     let fates = migration.fields.iter().map(|field| {
         let (fate, text) = match &field.fate {
             FieldOutcome::Unlimited => ("unlimited", None),
@@ -115,7 +117,7 @@ pub(super) fn migrate(body: &Value) -> Result<Value, String> {
         json!({ "field": field.field, "fate": fate, "text": text })
     });
     let relied = match body.get("pod") {
-        Some(_) => Some(migrate::relied_on(&policy, &pod(body)?).map_err(|error| error.to_string())?),
+        Some(_) => Some(migrate::relied_on(&policy, &pod(body)?).map_err(AskError::refused)?),
         None => None,
     };
     Ok(json!({
@@ -126,20 +128,20 @@ pub(super) fn migrate(body: &Value) -> Result<Value, String> {
     }))
 }
 
-fn policy(body: &Value, key: &str) -> Result<PodSecurityPolicy, String> {
-    read_policy(body.get(key).ok_or_else(|| format!("`{key}` is missing"))?)
+fn policy(body: &Value, key: &'static str) -> Result<PodSecurityPolicy, AskError> {
+    read_policy(body.get(key).ok_or(AskError::Missing(key))?)
 }
 
-fn read_policy(value: &Value) -> Result<PodSecurityPolicy, String> {
+fn read_policy(value: &Value) -> Result<PodSecurityPolicy, AskError> {
     let tree = yaml::from_json(value);
-    let root = tree.document(0).ok_or("a policy is an object")?;
-    PodSecurityPolicy::read(root).map_err(|problem| format!("not a policy: {problem}"))
+    let root = tree.document(0).ok_or_else(|| AskError::value("a policy is an object"))?;
+    PodSecurityPolicy::read(root).map_err(|problem| AskError::Value(format!("not a policy: {problem}")))
 }
 
-fn pod(body: &Value) -> Result<Pod, String> {
-    let tree = yaml::from_json(body.get("pod").ok_or("`pod` is missing")?);
-    let root = tree.document(0).ok_or("`pod` is missing")?;
-    Pod::read(root).map_err(|problem| format!("not a pod: {problem}"))
+fn pod(body: &Value) -> Result<Pod, AskError> {
+    let tree = yaml::from_json(body.get("pod").ok_or(AskError::Missing("pod"))?);
+    let root = tree.document(0).ok_or(AskError::Missing("pod"))?;
+    Pod::read(root).map_err(|problem| AskError::Value(format!("not a pod: {problem}")))
 }
 
 fn violations(violations: &[Violation]) -> Value {

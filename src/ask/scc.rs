@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::AskError;
 use crate::access::request::{ACCOUNTS, AUTHENTICATED};
 use crate::admission::level::{Level, PolicyVersion};
 use crate::admission::pod::Pod;
@@ -19,8 +20,8 @@ use crate::yaml::{self, NodeRef};
 ///
 /// # Errors
 /// Why it is no question.
-pub(super) fn scc_level(body: &Value) -> Result<Value, String> {
-    let scc = scc(body.get("scc").ok_or("`scc` is missing")?, is_stored(body))?;
+pub(super) fn scc_level(body: &Value) -> Result<Value, AskError> {
+    let scc = scc(body.get("scc").ok_or(AskError::Missing("scc"))?, is_stored(body))?;
     let range = UidRange::read(text(body, "uidRange")?);
     let mut answer = Map::new();
     match findings(&scc, range, release(body)?) {
@@ -51,7 +52,7 @@ pub(super) fn scc_level(body: &Value) -> Result<Value, String> {
 ///
 /// # Errors
 /// Why it is no question.
-pub(super) fn scc_order(body: &Value) -> Result<Value, String> {
+pub(super) fn scc_order(body: &Value) -> Result<Value, AskError> {
     let sccs = sccs(body)?;
     let mut order: Vec<&Scc> = sccs.iter().collect();
     sort(&mut order);
@@ -64,10 +65,10 @@ pub(super) fn scc_order(body: &Value) -> Result<Value, String> {
 ///
 /// # Errors
 /// Why it is no question.
-pub(super) fn scc_admit(body: &Value) -> Result<Value, String> {
+pub(super) fn scc_admit(body: &Value) -> Result<Value, AskError> {
     let sccs = sccs(body)?;
-    let pod = yaml::from_json(body.get("pod").ok_or("`pod` is missing")?);
-    let pod = Pod::read(pod.document(0).ok_or("`pod` is missing")?).map_err(|problem| problem.to_string())?;
+    let pod = yaml::from_json(body.get("pod").ok_or(AskError::Missing("pod"))?);
+    let pod = Pod::read(pod.document(0).ok_or(AskError::Missing("pod"))?).map_err(AskError::refused)?;
     let annotations = body.get("annotations").map(yaml::from_json).unwrap_or_else(|| yaml::from_json(&json!({})));
     let text = |key: &str| annotations.document(0).and_then(|map| map.get(key)).and_then(NodeRef::as_str);
     let allocated = admit::Allocated {
@@ -108,18 +109,22 @@ pub(super) fn guaranteed(guarantee: &Guarantee) -> Value {
 }
 
 /// The release of a question; the newest where it names none.
-pub(super) fn release(body: &Value) -> Result<Release, String> {
+pub(super) fn release(body: &Value) -> Result<Release, AskError> {
     match text(body, "release")? {
         None => Ok(Release::LAST),
-        Some(text) => Release::parse(text).ok_or_else(|| format!("`{text}` is no release with a label syncer")),
+        Some(text) => {
+            Release::parse(text).ok_or_else(|| AskError::Value(format!("`{text}` is no release with a label syncer")))
+        }
     }
 }
 
 /// The version of the checks; the latest where a question names none.
-pub(super) fn version(body: &Value) -> Result<PolicyVersion, String> {
+pub(super) fn version(body: &Value) -> Result<PolicyVersion, AskError> {
     match text(body, "version")? {
         None => Ok(PolicyVersion::Latest),
-        Some(text) => PolicyVersion::parse(text).ok_or_else(|| format!("`{text}` is no version of the checks")),
+        Some(text) => {
+            PolicyVersion::parse(text).ok_or_else(|| AskError::Value(format!("`{text}` is no version of the checks")))
+        }
     }
 }
 
@@ -129,22 +134,22 @@ pub(super) fn is_stored(body: &Value) -> bool {
 }
 
 /// The text of a key; none where it is missing or null.
-pub(super) fn text<'v>(body: &'v Value, key: &str) -> Result<Option<&'v str>, String> {
+pub(super) fn text<'v>(body: &'v Value, key: &'static str) -> Result<Option<&'v str>, AskError> {
     match body.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
-        Some(_) => Err(format!("`{key}` is not a string")),
+        Some(_) => Err(AskError::NotAString(key)),
     }
 }
 
-fn sccs(body: &Value) -> Result<Vec<Scc>, String> {
-    let list = body.get("sccs").and_then(Value::as_array).ok_or("`sccs` is not a list")?;
+fn sccs(body: &Value) -> Result<Vec<Scc>, AskError> {
+    let list = body.get("sccs").and_then(Value::as_array).ok_or(AskError::NotAList("sccs"))?;
     list.iter().map(|object| scc(object, is_stored(body))).collect()
 }
 
-fn scc(object: &Value, is_stored: bool) -> Result<Scc, String> {
+fn scc(object: &Value, is_stored: bool) -> Result<Scc, AskError> {
     let tree = yaml::from_json(object);
-    let root = tree.document(0).ok_or("constraints are missing")?;
+    let root = tree.document(0).ok_or_else(|| AskError::value("constraints are missing"))?;
     let scc = if is_stored { Scc::read_raw(root) } else { Scc::read(root) };
-    scc.map_err(|problem| problem.to_string())
+    scc.map_err(AskError::refused)
 }

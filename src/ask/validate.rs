@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::AskError;
 use super::keys::{Keys, check_keys};
 use crate::k8s::catalogue::{Api, Catalogue, LAST_MINOR, Served, read_custom};
 use crate::k8s::custom_fields::CustomFields;
@@ -21,14 +22,17 @@ const KEYS: &[Keys] = &[("validate", &[&["object", "old", "minor", "definitions"
 ///
 /// # Errors
 /// Inside: why it cannot be answered.
-pub(super) fn answer(kind: &str, body: &Value) -> Option<Result<Value, String>> {
+pub(super) fn answer(kind: &str, body: &Value) -> Option<Result<Value, AskError>> {
     (kind == "validate").then(|| check_keys(KEYS, kind, body).and_then(|()| validate(body)))
 }
 
-fn validate(body: &Value) -> Result<Value, String> {
+fn validate(body: &Value) -> Result<Value, AskError> {
     let minor = match body.get("minor") {
         None => LAST_MINOR,
-        Some(minor) => minor.as_u64().and_then(|minor| u32::try_from(minor).ok()).ok_or("`minor` is no number")?,
+        Some(minor) => minor
+            .as_u64()
+            .and_then(|minor| u32::try_from(minor).ok())
+            .ok_or_else(|| AskError::value("`minor` is no number"))?,
     };
     let read = |key: &str| body.get(key).filter(|object| object.is_object()).map(yaml::from_json);
     let definitions = body.get("definitions").and_then(Value::as_array).into_iter().flatten();
@@ -38,13 +42,13 @@ fn validate(body: &Value) -> Result<Value, String> {
         .flat_map(|tree| root(tree).map(|object| CustomFields::read(tree, object)).unwrap_or_default())
         .map(Arc::new)
         .collect();
-    let mut tree = read("object").ok_or("`object` is no object")?;
+    let mut tree = read("object").ok_or_else(|| AskError::value("`object` is no object"))?;
     let old = read("old");
-    let object = root(&tree).ok_or("`object` is no object")?;
+    let object = root(&tree).ok_or_else(|| AskError::value("`object` is no object"))?;
     let text = |key: &str| object.get(key).and_then(NodeRef::as_str).unwrap_or_default();
     let (api_version, kind) = (text("apiVersion"), text("kind"));
     if api_version.is_empty() || kind.is_empty() {
-        return Err("`object` has no `apiVersion` or no `kind`".to_owned());
+        return Err(AskError::value("`object` has no `apiVersion` or no `kind`"));
     }
     let (group, catalogue) = (api_version.rsplit_once('/').map_or("", |(group, _)| group), Catalogue::get());
     let fields = KnownFields::find(minor, &definitions, api_version, kind);
@@ -73,7 +77,7 @@ fn validate(body: &Value) -> Result<Value, String> {
         let mut api = Api::new(minor);
         api.extend(&trees.iter().filter_map(|tree| root(tree).and_then(read_custom)).collect::<Vec<_>>());
         let found = misfits(object, api.minor(), api.catalogue(), &definitions).map_err(|unchecked| {
-            format!("the expressions of `object` are not compiled for their kinds: {unchecked}")
+            AskError::Value(format!("the expressions of `object` are not compiled for their kinds: {unchecked}"))
         })?;
         found
             .iter()

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::{Global, Outcome};
 use crate::app::Error;
-use crate::ask::Connection;
+use crate::ask::{AskError, Connection};
 use crate::diag::RunError;
 
 /// Options of `ask`.
@@ -29,15 +29,15 @@ pub(super) fn run(global: &Global, _: &Arguments) -> Result<Outcome, Error> {
             Line::End => break,
             // Bytes that are not UTF-8 are not JSON, and get the answer for invalid JSON.
             Line::Whole => Ok(String::from_utf8_lossy(&bytes)),
-            Line::TooLong => Err(format!("a question of more than {MAXIMUM_LINE} bytes")),
+            Line::TooLong => Err(AskError::TooLong(MAXIMUM_LINE)),
         };
         if line.as_ref().is_ok_and(|line| line.trim().is_empty()) {
             continue;
         }
-        let question = line.and_then(|line| serde_json::from_str(&line).map_err(|error| format!("not JSON: {error}")));
+        let question = line.and_then(|line| Ok(serde_json::from_str(&line)?));
         let answer = question.and_then(|question| connection.answer(&question)).unwrap_or_else(|problem| {
             outcome = Outcome::Invalid;
-            serde_json::json!({ "error": problem })
+            serde_json::json!({ "error": problem.to_string() })
         });
         output.write(&answer).map_err(cannot_write)?;
     }
