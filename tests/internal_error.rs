@@ -37,5 +37,5 @@ fn an_internal_error_leaves_no_output_and_no_answer() {
     assert_eq!(run(&["check"]), 3);
 
     let problem = Connection::default().answer(&question).expect_err("no answer");
-    assert!(problem.contains("internal error"), "{problem}");
+    assert!(problem.to_string().contains("internal error"), "{problem}");
 }

@@ -171,7 +171,7 @@ impl LoadedWorld {
             list.push(not_understood("the object cannot be read".to_owned()));
             return Err(Error::Invalid(Diagnostics::new(list, &self.files)));
         }
-        node::admission(self, graph, (who, &extra), request, &written).map_err(invalid)
+        node::admission(self, graph, (who, &extra), request, &written).map_err(|error| invalid(error.to_string()))
     }
 }
 

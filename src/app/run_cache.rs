@@ -62,7 +62,7 @@ impl RunCache {
         let around: Vec<&Path> = work_tree.iter().chain([&root]).map(PathBuf::as_path).collect();
         let place = match Place::judge(&cache.folder, &around) {
             Ok(place) => place,
-            Err(why) => return Ok(OpenedCache::Refused(why)),
+            Err(reason) => return Ok(OpenedCache::Refused(reason.to_string())),
         };
         let opened = Cache::of(place, &root);
         let kept = opened.load();

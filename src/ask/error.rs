@@ -22,7 +22,7 @@ pub enum AskError {
     /// A key is not known; the suggestion names the keys that are.
     #[error("there is no key `{key}` here{suggestion}")]
     UnknownKey {
-        /// The key.
+        /// The unknown word.
         key: String,
         /// The nearest key, or every key.
         suggestion: String,
@@ -42,9 +42,9 @@ pub enum AskError {
     /// The object at a key cannot be read.
     #[error("`{key}`: {reason}")]
     Unreadable {
-        /// The key.
+        /// The part of the question.
         key: &'static str,
-        /// The reason.
+        /// The first problem that the reader found.
         reason: String,
     },
     /// The evaluator does not accept a value, for this reason.

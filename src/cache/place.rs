@@ -23,32 +23,61 @@ pub struct Place {
     folder: PathBuf,
 }
 
+/// The reason why a folder holds no cache, as the end of a sentence about the folder.
+#[derive(Debug, thiserror::Error)]
+pub enum UnfitFolder {
+    /// A symbolic link can lead elsewhere.
+    #[error("it is a symbolic link")]
+    Link,
+    /// The path is not valid.
+    #[error("it is no path: {0}")]
+    NoPath(std::io::Error),
+    /// The path does not begin at the root.
+    #[error("it is no absolute path")]
+    NotAbsolute,
+    /// The path has a part `..`.
+    #[error("its path holds `..`")]
+    HasParent,
+    /// The folder is in the workspace or in the git work tree.
+    #[error("it lies in `{}`, where a commit can write", .0.display())]
+    InRepository(PathBuf),
+    /// The system does not describe the folder.
+    #[error("it cannot be looked at: {0}")]
+    Unreadable(std::io::Error),
+    /// Other users own the folder or can write to it.
+    #[error("it is not a folder that only its owner, the user of this run, can write to")]
+    NotOwn,
+    /// Other users can replace the folder.
+    #[error("others can rename what lies in `{}`", .0.display())]
+    OpenParent(PathBuf),
+}
+
 impl Place {
     /// Judges a folder. `around` are folders in which no cache may lie, as canonical paths.
     ///
     /// # Errors
-    /// Why a cache may not lie there, as the end of a sentence about the folder.
-    pub fn judge(folder: &Path, around: &[&Path]) -> Result<Self, String> {
+    /// When a cache may not lie there.
+    pub fn judge(folder: &Path, around: &[&Path]) -> Result<Self, UnfitFolder> {
         if folder.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
-            return Err("it is a symbolic link".to_owned());
+            return Err(UnfitFolder::Link);
         }
-        let folder = std::path::absolute(folder).map_err(|error| format!("it is no path: {error}"))?;
+        let folder = std::path::absolute(folder).map_err(UnfitFolder::NoPath)?;
         let folder = canonical(&folder)?;
         if let Some(outer) = around.iter().find(|outer| folder.starts_with(outer)) {
-            return Err(format!("it lies in `{}`, where a commit can write", outer.display()));
+            return Err(UnfitFolder::InRepository((*outer).to_owned()));
         }
         let user = rustix::process::geteuid().as_raw();
         let is_there = |part: &&Path| part.symlink_metadata().is_ok();
         for part in folder.ancestors().filter(is_there) {
-            let found = part.symlink_metadata().map_err(|error| format!("it cannot be looked at: {error}"))?;
+            let found = part.symlink_metadata().map_err(UnfitFolder::Unreadable)?;
             let is_own = found.uid() == user;
             let is_closed = found.mode() & OTHERS_WRITE == 0;
             let is_sticky = found.mode() & STICKY != 0;
             if part == folder && !(found.is_dir() && is_own && is_closed) {
-                return Err("it is not a folder that only its owner, the user of this run, can write to".to_owned());
+                return Err(UnfitFolder::NotOwn);
             }
             if part != folder && !((is_own || found.uid() == 0) && (is_closed || is_sticky)) {
-                return Err(format!("others can rename what lies in `{}`", part.display()));
+                return Err(UnfitFolder::OpenParent(part.to_owned()));
             }
         }
         Ok(Self { folder })
@@ -78,12 +107,12 @@ impl Place {
 }
 
 /// The path without links; the end of it need not be there.
-fn canonical(folder: &Path) -> Result<PathBuf, String> {
+fn canonical(folder: &Path) -> Result<PathBuf, UnfitFolder> {
     let there = folder.ancestors().find_map(|part| Some((part, part.canonicalize().ok()?)));
-    let (part, found) = there.ok_or("it is no absolute path")?;
+    let (part, found) = there.ok_or(UnfitFolder::NotAbsolute)?;
     let rest = folder.strip_prefix(part).unwrap_or(Path::new(""));
     if rest.components().any(|part| !matches!(part, std::path::Component::Normal(_))) {
-        return Err("its path holds `..`".to_owned());
+        return Err(UnfitFolder::HasParent);
     }
     Ok(if rest.as_os_str().is_empty() { found } else { found.join(rest) })
 }

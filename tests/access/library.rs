@@ -31,7 +31,7 @@ impl Evaluator for Library {
     }
 
     fn ask(&self, question: &Value) -> Value {
-        self.connection.borrow_mut().answer(question).unwrap_or_else(|problem| json!({ "error": problem }))
+        self.connection.borrow_mut().answer(question).unwrap_or_else(|problem| json!({ "error": problem.to_string() }))
     }
 }
 

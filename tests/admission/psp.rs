@@ -7,13 +7,13 @@ use bailiwick::admission::pod::Pod;
 use bailiwick::admission::psp::PodSecurityPolicy;
 use bailiwick::admission::psp::mapping::{Reading, map};
 use bailiwick::admission::psp::select::{Operation, PodRequest, choose, usable};
-use bailiwick::ask::Connection;
+use bailiwick::ask::{AskError, Connection};
 use bailiwick::diag::{FileId, Sink};
 use bailiwick::yaml;
 use serde_json::{Map, Value, json};
 
 /// Asks a question about policies.
-fn ask(kind: &str, body: &Value) -> Result<Value, String> {
+fn ask(kind: &str, body: &Value) -> Result<Value, AskError> {
     Connection::default().answer(&json!({ kind: body }))
 }
 

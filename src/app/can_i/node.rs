@@ -133,6 +133,17 @@ pub(super) enum Admission {
     Unknown(String),
 }
 
+/// The reason why admission is not asked about a request.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum AdmissionQuestionError {
+    /// The verb writes nothing.
+    #[error("admission is not asked about `{0}`")]
+    Verb(String),
+    /// A change has no object before the change.
+    #[error("what is changed has to be there: name the object as it is by --admission-old")]
+    NoOldObject,
+}
+
 /// Asks NodeRestriction, validation of mirror pods, and the admission policies that are bound.
 ///
 /// # Errors
@@ -143,7 +154,7 @@ pub(super) fn admission(
     (who, extra): (&Identity, &BTreeMap<String, Vec<String>>),
     request: &Request,
     written: &Written,
-) -> Result<Admission, String> {
+) -> Result<Admission, AdmissionQuestionError> {
     let (Some(surroundings), Some(graph), Request::Resource(request)) = (&loaded.surroundings, graph, request) else {
         return Ok(Admission::Passes);
     };
@@ -151,11 +162,11 @@ pub(super) fn admission(
         "create" => NodeOperation::Create,
         "update" | "patch" => NodeOperation::Update,
         "delete" | "deletecollection" => NodeOperation::Delete,
-        other => return Err(format!("admission is not asked about `{other}`")),
+        other => return Err(AdmissionQuestionError::Verb(other.to_owned())),
     };
     let (object, old) = (first(written.new.as_ref()), first(written.old.as_ref()));
     if operation == NodeOperation::Update && old.is_none() {
-        return Err("what is changed has to be there: name the object as it is by --admission-old".to_owned());
+        return Err(AdmissionQuestionError::NoOldObject);
     }
     let is_removed = operation == NodeOperation::Delete;
     let write = NodeWrite {
