@@ -394,9 +394,9 @@ impl Asked<'_> {
 
     fn pod(&self) -> NodeAuthorization {
         match (self.request.subresource.as_str(), self.verb()) {
-            ("", "get") => self.single(ObjectKind::ClusterPod),
+            ("", "get") => self.single(ObjectKind::Pod),
             ("", "list" | "watch") if self.is_limited_to_node() => NodeAuthorization::Allow(NodeReason::Own),
-            ("", "list" | "watch") if !self.request.name.is_empty() => self.by_way(ObjectKind::ClusterPod),
+            ("", "list" | "watch") if !self.request.name.is_empty() => self.by_way(ObjectKind::Pod),
             ("", "list" | "watch") => no("a node can only list or watch pods with a spec.nodeName field selector"),
             ("", "create" | "delete") | ("status", "update" | "patch") | ("eviction", "create") => {
                 NodeAuthorization::Allow(NodeReason::LeftToAdmission)

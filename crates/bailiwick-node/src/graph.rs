@@ -20,7 +20,7 @@ pub enum ObjectKind {
     ConfigMap,
     PersistentVolume,
     PersistentVolumeClaim,
-    ClusterPod,
+    Pod,
     PodCertificateRequest,
     ResourceClaim,
     ResourceSlice,
@@ -37,7 +37,7 @@ impl ObjectKind {
             ObjectKind::ConfigMap => "ConfigMap",
             ObjectKind::PersistentVolume => "PersistentVolume",
             ObjectKind::PersistentVolumeClaim => "PersistentVolumeClaim",
-            ObjectKind::ClusterPod => "Pod",
+            ObjectKind::Pod => "Pod",
             ObjectKind::PodCertificateRequest => "PodCertificateRequest",
             ObjectKind::ResourceClaim => "ResourceClaim",
             ObjectKind::ResourceSlice => "ResourceSlice",
@@ -150,7 +150,7 @@ impl Graph {
     }
 
     fn add_pod(&mut self, pod: &ClusterPod) {
-        let vertex = self.vertex(GraphObject::new(ObjectKind::ClusterPod, &pod.namespace, &pod.name));
+        let vertex = self.vertex(GraphObject::new(ObjectKind::Pod, &pod.namespace, &pod.name));
         let node = self.vertex(GraphObject::new(ObjectKind::Node, "", &pod.node));
         self.connect(vertex, node);
         // A node writes its mirror pods itself: they open nothing to it.
@@ -238,5 +238,30 @@ impl Graph {
             }
         }
         reached
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ObjectKind;
+
+    #[test]
+    fn data_and_text_have_the_same_names_of_kinds() {
+        let kinds = [
+            ObjectKind::ConfigMap,
+            ObjectKind::PersistentVolume,
+            ObjectKind::PersistentVolumeClaim,
+            ObjectKind::Pod,
+            ObjectKind::PodCertificateRequest,
+            ObjectKind::ResourceClaim,
+            ObjectKind::ResourceSlice,
+            ObjectKind::Secret,
+            ObjectKind::ServiceAccount,
+            ObjectKind::VolumeAttachment,
+            ObjectKind::Node,
+        ];
+        for kind in kinds {
+            assert_eq!(serde_json::json!(kind), kind.word());
+        }
     }
 }

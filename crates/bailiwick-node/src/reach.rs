@@ -176,7 +176,7 @@ impl<'c> NodeReachability<'c> {
         let nameless = |pod: &&ClusterPod| !pod.is_mirror && pod.references.account.is_empty() && !pod.node.is_empty();
         let default_account = |pod: &ClusterPod| {
             let account = GraphObject::new(ObjectKind::ServiceAccount, &pod.namespace, "default");
-            (GraphObject::new(ObjectKind::ClusterPod, &pod.namespace, &pod.name), account)
+            (GraphObject::new(ObjectKind::Pod, &pod.namespace, &pod.name), account)
         };
         Self {
             cluster,
