@@ -62,7 +62,7 @@ impl Outcome {
         if other.code() > self.code() { other } else { self }
     }
 
-    /// The exit code.
+    /// Returns the exit code.
     pub fn code(self) -> u8 {
         match self {
             Outcome::Fine => 0,
@@ -171,7 +171,7 @@ impl Global {
         if self.format().is_some() { terminal.without_results() } else { terminal }
     }
 
-    /// A path that was given to the program: as if started in the folder of `-C`.
+    /// Returns a path that was given to the program: as if started in the folder of `-C`.
     fn at(&self, path: &Path) -> PathBuf {
         self.directory.as_ref().map_or_else(|| path.to_owned(), |start| start.join(path))
     }
@@ -181,7 +181,7 @@ impl Global {
         if path.as_os_str() == "-" { path.to_owned() } else { self.at(path) }
     }
 
-    /// The only look at a clock: stages are told the day, and the output does not depend on it.
+    /// Returns the only look at a clock: stages are told the day, and the output does not depend on it.
     #[expect(clippy::disallowed_methods, reason = "what day it is decides about warnings, never about the output")]
     fn today(&self) -> Date {
         self.today.unwrap_or_else(|| {
@@ -190,7 +190,7 @@ impl Global {
         })
     }
 
-    /// The time in nanoseconds since 1970: a file that was changed just before may change again unseen.
+    /// Returns the time in nanoseconds since 1970: a file that was changed just before may change again unseen.
     #[expect(clippy::disallowed_methods, reason = "what time it is decides how files are told to be the same")]
     fn nanoseconds(&self) -> i64 {
         let since_1970 = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
@@ -223,7 +223,7 @@ impl Global {
         }
     }
 
-    /// The measurements of the run.
+    /// Returns the measurements of the run.
     fn stats(&self) -> &Stats {
         &self.measured
     }
@@ -345,7 +345,7 @@ impl Command {
     }
 }
 
-/// Every generated file below `docs/`, with its path there: what `explain` and `schema` print.
+/// Returns every generated file below `docs/`, with its path there: what `explain` and `schema` print.
 pub fn generated_docs() -> Vec<(String, String)> {
     let lists =
         [("README.md", book::introduction()), ("SUMMARY.md", book::contents()), ("commands.md", book::commands())];

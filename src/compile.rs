@@ -318,7 +318,7 @@ impl<'p> Worker<'p> {
         detached.or_else(|| self.project.policies.get(index).map(|shared| &**shared))
     }
 
-    /// The file of an account whose class is known; none where the general way is to be taken.
+    /// Returns the file of an account whose class is known; none where the general way is to be taken.
     fn stamped(&mut self, index: &HomeIndex, position: usize, home: &Home) -> Option<(OutputFile, HomeFacts)> {
         // Nobody needs JSON in a hurry.
         let gives_up = self.renderer.gives_up() || self.built_in.as_ref().is_some_and(Renderer::gives_up);

@@ -106,17 +106,17 @@ impl Repository {
         Ok(Some(Self { work_tree, git_dir }))
     }
 
-    /// The root of the work tree, as a canonical path.
+    /// Returns the root of the work tree, as a canonical path.
     pub fn work_tree(&self) -> &Path {
         &self.work_tree
     }
 
-    /// The folder of the repository that belongs to this work tree, as a canonical path.
+    /// Returns the folder of the repository that belongs to this work tree, as a canonical path.
     pub fn git_dir(&self) -> &Path {
         &self.git_dir
     }
 
-    /// The folder that a linked work tree shares with the others, as a canonical path; none for a work tree that is not
+    /// Returns the folder that a linked work tree shares with the others, as a canonical path; none for a work tree that is not
     /// linked, and for a folder that does not hold [`Repository::git_dir`].
     pub fn common_dir(&self) -> Option<PathBuf> {
         let path = self.git_dir.join("commondir");
@@ -125,7 +125,7 @@ impl Repository {
         (self.git_dir.starts_with(&common) && common.join("objects").is_dir()).then_some(common)
     }
 
-    /// The file in which git keeps the index of this work tree.
+    /// Returns the file in which git keeps the index of this work tree.
     pub fn index(&self) -> PathBuf {
         self.git_dir.join("index")
     }
@@ -226,7 +226,7 @@ impl Repository {
         Ok(command)
     }
 
-    /// The folders of `PATH` that are absolute and lie outside the work tree.
+    /// Returns the folders of `PATH` that are absolute and lie outside the work tree.
     fn program_folders(&self) -> Vec<PathBuf> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let is_foreign = |folder: &PathBuf| folder.is_absolute() && self.is_outside(folder);
@@ -313,7 +313,7 @@ fn not_started(error: &std::io::Error) -> RunError {
     RunError::new(format!("cannot run git: {error}")).help("compare with a folder instead")
 }
 
-/// An object is absent, as in a partial or a shallow clone.
+/// Reports an absent object, as in a partial or a shallow clone.
 fn missing(object: &str) -> RunError {
     RunError::new(format!("the repository lacks objects of `{object}`"))
         .help("nothing is fetched on its own; fetch them first: `git fetch --refetch --no-filter`")

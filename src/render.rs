@@ -37,7 +37,7 @@ pub struct Renderer<'t> {
 const MOST_EXHAUSTED: usize = 20;
 
 impl<'t> Renderer<'t> {
-    /// An engine for a set of templates.
+    /// Returns an engine for a set of templates.
     pub fn new(templates: &'t TemplateSet) -> Self {
         Self { parsed: Parsed::new(templates), exhausted: HashMap::new() }
     }
@@ -87,7 +87,7 @@ impl<'t> Renderer<'t> {
     }
 }
 
-/// The problem of a template as a diagnostic: the template's line, and the policy's.
+/// Returns the problem of a template as a diagnostic: the template's line, and the policy's.
 fn explain(templates: &TemplateSet, unit: &Unit, fault: &Fault<'_>) -> Box<Diagnostic> {
     let mut diagnostic = Diagnostic::error(code(&fault.cause), message(&fault.cause))
         .at_maybe(place(templates, fault))
@@ -120,7 +120,7 @@ fn message(cause: &Cause) -> String {
     }
 }
 
-/// The remedy of a problem.
+/// Returns the remedy of a problem.
 fn help(templates: &TemplateSet, unit: &Unit, cause: &Cause) -> String {
     match cause {
         Cause::Undefined(written) => {
@@ -154,12 +154,12 @@ fn place(templates: &TemplateSet, fault: &Fault<'_>) -> Option<Origin> {
     Some(Origin { file, span })
 }
 
-/// The beginning of a name that a template computed.
+/// Returns the beginning of a name that a template computed.
 fn shortened(name: &str) -> String {
     name.chars().take(100).collect()
 }
 
-/// A statement on a line of its own leaves no blank line behind.
+/// Returns a statement on a line of its own leaves no blank line behind.
 fn syntax() -> SyntaxConfig {
     SyntaxConfig::builder()
         .trim_blocks(true)
@@ -169,7 +169,7 @@ fn syntax() -> SyntaxConfig {
         .unwrap_or_default()
 }
 
-/// The names that a template may use at its top level.
+/// Returns the names that a template may use at its top level.
 fn fields(data: &Data) -> Vec<&str> {
     match data {
         Data::Map(entries) => entries.iter().map(|(name, _)| &**name).collect(),

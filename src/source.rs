@@ -41,7 +41,7 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// The texts of a world, registered in `files`.
+    /// Returns the texts of a world, registered in `files`.
     pub fn new(world: Box<dyn World>, files: Arc<Files>) -> Self {
         Self {
             world: Arc::from(world),
@@ -53,7 +53,7 @@ impl Sources {
         }
     }
 
-    /// The registered texts.
+    /// Returns the registered texts.
     pub fn files(&self) -> &Files {
         &self.files
     }
@@ -85,7 +85,7 @@ impl Sources {
         }
     }
 
-    /// The path of every file that was asked for so far.
+    /// Returns the path of every file that was asked for so far.
     pub fn asked(&self) -> impl Iterator<Item = &str> {
         self.asked.iter().map(String::as_str)
     }
@@ -189,7 +189,7 @@ impl Sources {
         self.files.add_loaded(path, Box::new(load))
     }
 
-    /// A path written in a file, relative to that file's folder, as a path of the workspace.
+    /// Returns a path written in a file, relative to that file's folder, as a path of the workspace.
     pub fn resolve(from: &str, written: &str) -> Option<String> {
         if written.starts_with('/') || written.contains('\\') {
             return None;

@@ -60,7 +60,7 @@ pub struct CanI {
     pub node: Option<NodeDecision>,
     /// The reason of admission against the request.
     pub objection: Option<String>,
-    /// What the authorizers that a policy states mean for the answer; none where they make no difference.
+    /// The effect of the authorizers of a policy on the answer; none without an effect.
     pub authorizers: Option<String>,
 }
 

@@ -11,7 +11,7 @@ use super::{Diagnostics, Error, isolation, unclaimed};
 use crate::diag::{Severity, Sink};
 use crate::model::Target;
 
-/// What is in the output folder beside the output.
+/// The entries of the output folder beside the output.
 #[derive(Debug)]
 pub struct FolderFindings {
     /// The output files elsewhere that are not judged here.

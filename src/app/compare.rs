@@ -76,7 +76,7 @@ pub struct TargetComparison {
     pub totals: Totals,
     /// The differences of the files as unified diffs.
     pub diff: String,
-    /// What the differences mean for access; none where nothing differs.
+    /// The effect of the differences on access; none without differences.
     pub access: Option<AccessEffect>,
     /// The PodSecurityPolicies that change, with what each change means.
     pub pod_security_policies: Vec<(String, psp::compare::Comparison)>,
@@ -91,7 +91,7 @@ pub enum AccessEffect {
     Unknown,
     /// It is known.
     Known {
-        /// What subjects gain and lose.
+        /// The permissions that subjects gain and lose.
         changes: Vec<Change>,
         /// The components of the cluster whose access changes with the default policy.
         components: BTreeSet<String>,

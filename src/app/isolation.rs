@@ -38,7 +38,7 @@ pub(crate) fn judge(workspace: &Workspace, target: &Target, loaded: &LoadedWorld
     }
 }
 
-/// An assertion about namespaces that nobody knows would hold for ever.
+/// Reports an assertion about unknown namespaces: it would hold for ever.
 fn check_namespaces(loaded: &LoadedWorld, target: &Target, isolation: &Isolation, sink: &mut Sink) {
     let named = loaded.world.known_namespaces();
     let mut known: BTreeSet<&str> = named.iter().map(String::as_str).collect();
@@ -51,8 +51,7 @@ fn check_namespaces(loaded: &LoadedWorld, target: &Target, isolation: &Isolation
             || "make it by a NamespaceSet, or bring it in by a Manifests policy".to_owned(),
             |near| format!("did you mean `{near}`?"),
         );
-        let message =
-            format!("nobody tells of a namespace `{namespace}` on `{}`: the isolation holds for nothing", target.name);
+        let message = format!("there is no namespace `{namespace}` on `{}`: the isolation has no effect", target.name);
         sink.push(Diagnostic::error(codes::UNKNOWN_REFERENCE, message).at(isolation.origin).help(help));
     }
 }
@@ -80,6 +79,6 @@ fn broken(
     told.help(if needs_labels {
         "keep the pods to nodes by a label below `node-restriction.kubernetes.io/`, or by a taint on the pool"
     } else {
-        "take one of the steps away; `bailiwick node-reach` tells all that is within reach"
+        "remove one of the steps; `bailiwick node-reach` prints everything within reach"
     })
 }

@@ -32,8 +32,8 @@ pub struct NotJudged {
     pub fixtures: usize,
 }
 
-/// Reports the files of these paths below the root that bear our header, and returns the number of those that are not
-/// judged here.
+/// Reports the files of these paths below the root with the header of an output file, and returns the number of files
+/// that are not judged here.
 pub(crate) fn judge(workspace: &Workspace, paths: &BTreeSet<String>, sink: &mut Sink) -> NotJudged {
     let root = Folder::new(workspace.root.clone());
     let model::Workspace { output, fixtures, .. } = &workspace.project.workspace;

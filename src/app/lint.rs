@@ -185,8 +185,8 @@ fn find_risks_of_target(
     }
 }
 
-/// Gives a finding, and those that it stands for, the severities of a workspace. Returns none where it stood for nothing but what is
-/// ignored or accepted.
+/// Sets the severities of a workspace for a finding and the findings that it represents. Returns none if all of them
+/// are ignored or accepted.
 fn as_set(workspace: &Workspace, finding: Finding) -> Option<Finding> {
     let settings = &workspace.project.workspace.diagnostics;
     let place = finding.place;

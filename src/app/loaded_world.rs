@@ -189,7 +189,7 @@ pub(crate) fn load_target(
     load_target_seen(workspace, target, options, &mut |_, _| {}, sink)
 }
 
-/// As [`load_target`], and shows each compiled object with the place of its policy.
+/// Loads a target as [`load_target`] does, and shows each compiled object with the place of its policy.
 pub(crate) fn load_target_seen(
     workspace: &Workspace,
     target: &Target,
@@ -238,7 +238,7 @@ pub(crate) fn each_object(
     each_shown(workspace, target, sink, &mut |shown| visit(shown.object, shown.place))
 }
 
-/// As [`each_object`], with what else is known of each.
+/// Reads each object as [`each_object`] does, with its further properties.
 fn each_shown(
     workspace: &Workspace,
     target: &Target,
@@ -250,7 +250,7 @@ fn each_shown(
     workspace.compile_files(target, Wanted::Trees, &|file| Ok(Objects::of(file)), &mut show, sink)
 }
 
-/// The world of a target as its earlier output has it.
+/// Returns the world of a target as its earlier output has it.
 pub(crate) fn load_committed(
     workspace: &Workspace,
     target: &Target,
@@ -302,7 +302,7 @@ pub(crate) fn load_manifests(
     }))
 }
 
-/// The bytes of a file that `index` wrote; none for anything else.
+/// Returns the bytes of a file that `index` wrote; none for anything else.
 fn read_saved(path: &Path) -> Result<Option<Vec<u8>>, RunError> {
     if !path.is_file() {
         return Ok(None);
@@ -384,7 +384,7 @@ fn read_baseline(written: &str, run: &Options, sink: &mut Sink) -> Option<Baseli
     version_of(written, sink).map(Baseline::DefaultPolicy)
 }
 
-/// The minor of a version. One that is newer than every known minor is judged as the newest, with a warning.
+/// Returns the minor of a version. One that is newer than every known minor is judged as the newest, with a warning.
 pub(crate) fn version_of(written: &str, sink: &mut Sink) -> Option<u32> {
     let version = Version::parse(Platform::Kubernetes, written).filter(|version| version.minor() >= FIRST_MINOR);
     match version.map(Version::warning) {
@@ -406,15 +406,15 @@ pub(crate) fn version_of(written: &str, sink: &mut Sink) -> Option<u32> {
     version.map(|version| version.api().asked())
 }
 
-/// Reports ClusterRoles whose rules nobody can tell for sure from the manifests.
+/// Reports ClusterRoles whose rules do not follow from the manifests.
 fn report_doubts(world: &World, sink: &mut Sink) {
     for ring in &world.doubts().rings {
         let names = ring.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         sink.push(
             Diagnostic::warning(codes::AGGREGATION_RING, format!("the ClusterRoles {names} gather each other's rules"))
                 .at_maybe(ring.first().and_then(|name| world.place_of_cluster_role(name)))
-                .note("what a cluster keeps in such a ring depends on its history: here it is only what comes from outside")
-                .help("take the label away from one of them, so that no role gathers itself by a detour"),
+                .note("the rules in such a ring depend on the history of the cluster: here the ring has only the rules of other roles")
+                .help("remove the label from one of them, so that no role gathers its own rules"),
         );
     }
     for name in &world.doubts().stated {

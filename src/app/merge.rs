@@ -22,7 +22,7 @@ use crate::source::manifests;
 pub struct MergeOptions {
     /// The summaries of the shards, in any order.
     pub files: Vec<PathBuf>,
-    /// The deletions that are accepted, beside those that the shards accepted.
+    /// The accepted deletions, beside the deletions that the shards accepted.
     pub consent: Consent,
 }
 
@@ -138,7 +138,7 @@ struct Given {
     summary: Summary,
 }
 
-/// Reads every summary; those that cannot be used are reported.
+/// Reads every summary and reports unusable summaries.
 fn read(workspace: &Workspace, paths: &[PathBuf], sink: &mut Sink) -> Result<Vec<Given>, RunError> {
     let files = &workspace.project.files;
     let input = files.digest();

@@ -15,7 +15,7 @@ use crate::node::reach::{Certainty, EqualNodes, NodeReachability, Reachable, Rea
 const ASSUMPTIONS: [&str; 4] = [
     "every pod comes from these objects, and stays on the node that it is bound to",
     "the nodes have the labels and taints that they have here; a pool's nodes have no others",
-    "pods of workloads run as their templates say: no webhook adds to them on the way",
+    "pods of workloads equal their templates: no webhook changes them",
     "volumes that are yet to be made, by a StorageClass, name no Secrets of others",
 ];
 

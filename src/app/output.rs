@@ -23,8 +23,8 @@ const LONG_RUN: usize = 2_000;
 
 impl Workspace {
     /// Compiles a target and compares every file with earlier output. `detail_of` is called on the compiling threads
-    /// for each file that is not the same; what it makes of them goes to `each`, those that stay or come in order of
-    /// namespace, then those that go in order of path. `depth` tells how closely they are looked at.
+    /// for each changed file; `each` receives its results, first the results of kept and new files in order of
+    /// namespace, then of deleted files in order of path. `depth` is the depth of the comparison.
     pub(crate) fn compare_output<T: Send>(
         &self,
         target: &Target,
@@ -144,7 +144,7 @@ impl Workspace {
         Ok(comparison)
     }
 
-    /// Takes a Namespace object off those that go if it goes from a file that is not its own, and its own file keeps it.
+    /// Keeps a Namespace object that goes from a foreign file and stays in its own file.
     fn keep_namespaces_of_other_files(&self, committed: &dyn Committed, plan: &mut TargetPlan) -> Result<(), RunError> {
         let place = |name: &str| file::path(Some(name), "", self.project.workspace.shards);
         let mut stay: HashSet<String> = HashSet::new();
@@ -164,14 +164,14 @@ impl Workspace {
         Ok(())
     }
 
-    /// True for an entry of a target's folder that is for this run to judge. A link, or a file where a folder has to be,
-    /// is in everybody's way; that of the objects of no namespace is the first part's alone.
+    /// Returns whether this run judges an entry of a target's folder. A link, and a file in the place of a folder,
+    /// concern every shard; an entry for objects without a namespace concerns only the first shard.
     fn looks_at(&self, entry: &Entry) -> bool {
         let is_in_the_way = !entry.is_file() || (self.is_folder_of_ours(&entry.path) && entry.path != "cluster");
         self.part().is_none_or(|part| is_in_the_way || part.has_file(&entry.path))
     }
 
-    /// True for the path of a folder, below that of a target, in which there may be files of ours.
+    /// Returns whether a path below a target's folder can be a folder of output files.
     fn is_folder_of_ours(&self, path: &str) -> bool {
         matches!(path, "" | "cluster" | "namespaces")
             || (self.project.workspace.shards.is_some() && file::is_shard(path))
@@ -232,7 +232,7 @@ impl Workspace {
             let old = whole.read(&path)?.unwrap_or_default();
             let below_target = path.split_once('/').map_or("", |(_, below)| below);
             let plan = FilePlan { path: path.clone(), ..FilePlan::compare(below_target, None, Some(&old)) };
-            // Nobody knows which folders were those of targets: without a header a file may be anybody's.
+            // The folders of removed targets are unknown: a file without a header can have any origin.
             let is_ours =
                 kind == EntryKind::File && plan.ownership == Some(Ownership::Ours) && file::bears_header(&old);
             if kind == EntryKind::File && !is_ours && self.keeps(&path) {
@@ -270,8 +270,8 @@ impl Listing {
         Ok(listing)
     }
 
-    /// Whatever is no file, and every file that is not of these paths: where there are such, the folder is looked at once more
-    /// for their names.
+    /// Returns every entry that is no file, and every file with another path. If there are any, the folder is listed
+    /// again for their names.
     fn others(self, committed: &dyn Committed, paths: &HashSet<u128>) -> Result<Vec<Entry>, RunError> {
         let mut others = self.others;
         if !self.files.iter().all(|path| paths.contains(path)) {
@@ -297,7 +297,7 @@ pub(crate) struct ChangedFile<'f> {
     pub(crate) change: &'f FileChange<'f>,
 }
 
-/// An entry of the output folder that nobody of ours made.
+/// Returns the diagnostic for a foreign entry of the output folder.
 fn stray(path: &str, kind: EntryKind) -> Diagnostic {
     match kind {
         EntryKind::File => Diagnostic::error(codes::FOREIGN_FILE, format!("`{path}` is not a file of ours")),

@@ -101,8 +101,8 @@ impl RequestOptions {
         }))
     }
 
-    /// Reads what stands behind the slash of a resource: `pods/exec` is the subresource, as in policies, `pods/web` the name
-    /// of a pod, and `pods/web/exec` both. With `--subresource` it is the name, as for kubectl.
+    /// Reads the part behind the slash of a resource: `pods/exec` is the subresource, as in policies, `pods/web` the
+    /// name of a pod, and `pods/web/exec` both. With `--subresource` the part is the name, as for kubectl.
     fn slashed<'w>(&self, world: &World, found: &ResourceMatch, behind: Option<&'w str>) -> Slashed<'w> {
         let Some(behind) = behind else { return Slashed::default() };
         let (name, last) = behind.rsplit_once('/').map_or((None, behind), |(name, last)| (Some(name), last));
@@ -113,7 +113,7 @@ impl RequestOptions {
         Slashed { name: Some(behind), subresource: None }
     }
 
-    /// A note that `pods/exec` was read as the subresource, which kubectl reads as a name.
+    /// Returns a note that `pods/exec` was read as the subresource, which kubectl reads as a name.
     pub(crate) fn subresource_note(&self, request: &Request, world: &World) -> Option<String> {
         let Request::Resource(request) = request else { return None };
         let written = self.resource.as_deref()?;
@@ -129,7 +129,7 @@ impl RequestOptions {
         Some(format!("{}\n", foreign::line(&note)))
     }
 
-    /// A note that says where finalizers are asked for: whether a request is allowed does not say whether anybody asks.
+    /// Returns a note about the check of finalizers: the answer about a request does not include it.
     pub(crate) fn finalizers_note(request: &Request) -> Option<&'static str> {
         let Request::Resource(request) = request else { return None };
         (request.subresource == "finalizers" && request.verb == "update").then_some(
@@ -137,7 +137,7 @@ impl RequestOptions {
         )
     }
 
-    /// True when the request names no namespace although its resource lives in them.
+    /// Returns whether the request names no namespace although its resource lives in them.
     pub(crate) fn is_open_to_namespaces(&self, world: &World, request: &Request) -> bool {
         let Request::Resource(request) = request else { return false };
         let ResourceRequest { group, resource, subresource, verb, .. } = request;
@@ -162,8 +162,8 @@ impl RequestOptions {
     }
 }
 
-/// True for a request about one Namespace object, which carries that namespace; list, create and watch carry none
-/// (`specs/rbac.md` 4.2).
+/// Returns whether a request is about one Namespace object and carries that namespace; list, create and watch carry
+/// none.
 pub(crate) fn is_about_one_namespace(group: &str, resource: &str, verb: Option<&str>) -> bool {
     group.is_empty() && resource == "namespaces" && matches!(verb, Some("get" | "update" | "patch" | "delete"))
 }

@@ -21,7 +21,7 @@ pub(crate) fn among_them(totals: &Totals) -> String {
     }
 }
 
-/// Refuses to delete namespaces that nobody named.
+/// Refuses to delete namespaces without consent.
 fn refuse_namespaces(target: &Target, totals: &Totals, loss: Loss, consent: &Consent, sink: &mut Sink) {
     if consent.allow_mass_delete || (loss.everything && consent.allow_empty) {
         return;
@@ -31,7 +31,7 @@ fn refuse_namespaces(target: &Target, totals: &Totals, loss: Loss, consent: &Con
     for name in unnamed.iter().take(MAXIMUM_TOLD) {
         let message =
             format!("the namespace `{name}` of the target `{}` would be deleted, with everything in it", target.name);
-        let help = format!("`bailiwick render --delete-namespace {name}` says that it is meant");
+        let help = format!("`bailiwick render --delete-namespace {name}` confirms the deletion");
         sink.push(Diagnostic::error(codes::NAMESPACE_DELETE, message).help(help));
     }
     if let Some(more) = unnamed.len().checked_sub(MAXIMUM_TOLD).filter(|more| *more > 0) {
@@ -40,12 +40,12 @@ fn refuse_namespaces(target: &Target, totals: &Totals, loss: Loss, consent: &Con
             grouped(more),
             target.name
         );
-        let help = "`bailiwick diff` shows them; `bailiwick render --allow-mass-delete` says that all are meant";
+        let help = "`bailiwick diff` shows them; `bailiwick render --allow-mass-delete` confirms every deletion";
         sink.push(Diagnostic::error(codes::NAMESPACE_DELETE, message).help(help));
     }
 }
 
-/// Refuses to delete namespaces that nobody named, and nearly everything.
+/// Refuses to delete namespaces, and most of the output, without consent.
 pub(crate) fn refuse(target: &Target, totals: &Totals, loss: Loss, consent: &Consent, sink: &mut Sink) {
     refuse_namespaces(target, totals, loss, consent, sink);
     let Loss { everything, gone, before } = loss;
@@ -55,7 +55,7 @@ pub(crate) fn refuse(target: &Target, totals: &Totals, loss: Loss, consent: &Con
                 codes::EMPTY_OUTPUT,
                 format!("every object of the target `{}` would be deleted", target.name),
             )
-            .help("`bailiwick render --allow-empty` says that it is meant"),
+            .help("`bailiwick render --allow-empty` confirms the deletion"),
         );
     } else if gone > 1 && gone * 2 > before && !consent.allow_mass_delete && !consent.allow_empty {
         sink.push(
@@ -63,7 +63,7 @@ pub(crate) fn refuse(target: &Target, totals: &Totals, loss: Loss, consent: &Con
                 codes::MASS_DELETE,
                 format!("{} of the target `{}` would be deleted, of {before}", number(gone, "namespace"), target.name),
             )
-            .help("`bailiwick render --allow-mass-delete` says that it is meant"),
+            .help("`bailiwick render --allow-mass-delete` confirms the deletion"),
         );
     }
 }

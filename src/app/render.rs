@@ -134,7 +134,7 @@ impl Workspace {
         self.stage_output_with(options, None)
     }
 
-    /// As [`Workspace::stage_output`], with the results of earlier runs.
+    /// Stages the output as [`Workspace::stage_output`] does, with the results of earlier runs.
     pub(crate) fn stage_output_with<'w>(
         &'w self,
         options: &RenderOptions,
@@ -274,7 +274,7 @@ impl<'w> StagedOutput<'w> {
     }
 }
 
-/// A file whose mode forbids writing was protected by somebody; a rename would not even notice.
+/// Refuses to replace a file whose mode forbids writing: its owner protects it, and a rename would succeed.
 fn refuse_read_only(output: &Path, plans: &[(&Target, TargetPlan, Totals)]) -> Result<(), RunError> {
     for (target, plan, _) in plans {
         for file in plan.changes.iter().filter(|file| file.action != Action::Create) {

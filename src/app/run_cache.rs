@@ -103,7 +103,7 @@ impl RunCache {
         Ok(Some(Unchanged { targets, diagnostics: Diagnostics { list, files } }))
     }
 
-    /// Looks at what lies beside the folders of the targets, before it is judged: what comes later was not.
+    /// Records the entries beside the folders of the targets before they are judged; later entries are not judged.
     pub(crate) fn look_beside(&self, project: &LinkedWorkspace) -> Result<(), RunError> {
         let model::Workspace { output, targets, .. } = &project.workspace;
         let names = targets.iter().map(|target| target.name.as_str());
@@ -111,7 +111,7 @@ impl RunCache {
         Ok(())
     }
 
-    /// The output folder of a target, from now on watched.
+    /// Returns the output folder of a target, from now on watched.
     pub(crate) fn watch(&self, folder: Folder, target: &Target) -> WatchedFolder {
         let earlier = self.kept.as_ref().and_then(|kept| kept.target(&target.name));
         WatchedFolder::new(folder, earlier, self.options.now)
@@ -140,12 +140,12 @@ impl RunCache {
         self.cache.save(found);
     }
 
-    /// Forgets the earlier run: what it knows of files no longer holds once some are written.
+    /// Forgets the earlier run: its record of files is wrong once some files are written.
     pub(crate) fn forget(&self) {
         self.cache.forget();
     }
 
-    /// Keeps what this run wrote. Of targets that it left alone, what the earlier run knew still holds.
+    /// Keeps the record of this run. For the targets outside this run, the record of the earlier run holds.
     pub(crate) fn keep_written(&self, project: &LinkedWorkspace) {
         let mut targets = self.found.take().targets;
         let is_other = |target: &KeptTarget| {
@@ -164,7 +164,7 @@ fn day_of(options: &Options) -> String {
     options.today.map_or_else(String::new, |today| today.to_string())
 }
 
-/// A hash of what lies in the output folder beside the folders of the targets.
+/// Returns a hash of the entries of the output folder beside the folders of the targets.
 fn beside<'t>(output: &Path, targets: impl Iterator<Item = &'t str> + Clone) -> Result<Digest, RunError> {
     let is_of_target = |top: &str| top == STAGING || targets.clone().any(|target| target == top);
     let entries = Folder::new(output.to_path_buf()).list_except(&is_of_target)?;

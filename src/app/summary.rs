@@ -52,7 +52,7 @@ pub(crate) struct TargetSummary {
     pub(crate) totals: Totals,
 }
 
-/// The command that the parts do together, as far as its options decide what is told.
+/// The command of the shards together, with the options that decide its output.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Command {
     /// `render`.
@@ -108,7 +108,7 @@ impl Consent {
 }
 
 impl Summary {
-    /// The file. `known` texts were input; those after them are taken along where a diagnostic points into one.
+    /// Returns the file. `known` texts were input; those after them are taken along where a diagnostic points into one.
     ///
     /// # Errors
     /// When there is no room for it.
@@ -126,7 +126,7 @@ impl Summary {
         FORMAT.close(&self)
     }
 
-    /// The summary in a file. Texts in it are registered in `files`, which had the hash `input` before.
+    /// Returns the summary in a file. Texts in it are registered in `files`, which had the hash `input` before.
     ///
     /// # Errors
     /// Why the file cannot be used.
@@ -144,8 +144,7 @@ impl Summary {
         Ok(summary)
     }
 
-    /// Points the diagnostics into `files`. False when something in it names nothing: a checksum tells of accidents
-    /// only.
+    /// Points the diagnostics into `files`. Returns false for an invalid number: a checksum detects accidents only.
     fn settle(&mut self, files: &Files) -> bool {
         let ids: BTreeMap<FileId, FileId> =
             std::mem::take(&mut self.texts).into_iter().map(|(id, path, text)| (id, files.add(path, text))).collect();
@@ -221,7 +220,7 @@ mod tests {
         assert!(Summary::from_bytes(&longer, &files, [7; 32]).is_err());
     }
 
-    /// A checksum that fits is no proof: whoever can write a file can write that, too.
+    /// A right checksum is no proof: the writer of a file can write the checksum, too.
     #[test]
     fn numbers_that_fit_nothing_are_refused() {
         let files = Files::new();

@@ -1,4 +1,4 @@
-//! Targets that come and go between earlier output and what the policies say.
+//! Targets that come and go between earlier output and the policies.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -67,7 +67,7 @@ impl TargetChanges {
         Ok(changes)
     }
 
-    /// Of the folders of another output that no target of the workspace has, where they hold a file of ours.
+    /// Finds the folders of other output without a target in the workspace that have an output file.
     pub(crate) fn of_folders(workspace: &Workspace, output: &dyn Committed) -> Result<Self, RunError> {
         let mut plan = TargetPlan::default();
         let mut texts = Vec::new();
@@ -109,7 +109,7 @@ impl TargetChanges {
         self.asks_for_objects
     }
 
-    /// Has the objects of new targets collected, for a merge.
+    /// Requests the objects of new targets, for a merge.
     pub(crate) fn ask_for_objects(&mut self) {
         self.asks_for_objects = true;
     }
@@ -136,7 +136,7 @@ impl TargetChanges {
         format!("target `{name}` is gone: {objects} deleted{}", removal::among_them(totals))
     }
 
-    /// Names each target that is gone, one sentence each, and with `with_new` those that are new.
+    /// Names each removed target, one sentence each, and with `with_new` the new targets.
     pub(crate) fn sentences(&self, output: &str, with_new: bool) -> Vec<String> {
         let mut lines: Vec<String> = self.gone.iter().map(|(name, totals)| self.loss(name, totals, output)).collect();
         let renamed: BTreeSet<&str> = self.gone.keys().filter_map(|name| self.renamed_to(name)).collect();
@@ -145,17 +145,17 @@ impl TargetChanges {
         lines
     }
 
-    /// Refuses to delete the output of targets that nobody named.
+    /// Refuses to delete the output of targets without consent.
     pub(crate) fn refuse(&self, output: &str, consent: &Consent, sink: &mut Sink) {
         for (name, totals) in self.gone.iter().filter(|(name, _)| !consent.remove_target.contains(name)) {
-            let help = format!("`bailiwick render --remove-target {name}` says that it is meant");
+            let help = format!("`bailiwick render --remove-target {name}` confirms the deletion");
             sink.push(Diagnostic::error(codes::TARGET_DELETE, self.loss(name, totals, output)).help(help));
         }
     }
 }
 
-/// Whether a file of an output folder is one of a target; `below` is its path below the target's folder. Without a
-/// header it may be anybody's.
+/// Whether a file of an output folder belongs to a target; `below` is its path below the target's folder. A file
+/// without a header can have any origin.
 pub(crate) fn is_ours(below: &str, bytes: &[u8]) -> bool {
     ownership(below, bytes) == Ownership::Ours && bears_header(bytes)
 }

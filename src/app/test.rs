@@ -136,7 +136,8 @@ impl TestRun {
                 Tested::User(name) => Identity::of(name),
                 Tested::Group(name) => Identity::member_of(name),
             };
-            // A request for one object carries its name: where none is said, whoever may for any name fails the test.
+            // A request for one object carries its name: without a name, a subject with the permission for any name
+            // fails the test.
             let mut asked = requests.clone();
             if check.expectation == Expectation::MustNot && check.names.is_empty() {
                 asked.extend(requests.iter().flat_map(|request| loaded.world.named_variants(&who, request)));
@@ -166,7 +167,7 @@ fn unexpected(
     request: &Request,
 ) -> Option<(Decision, Answer)> {
     let allowed = loaded.world.allows(who, request);
-    // Most answers are as expected, and need no reasons; only a request that nobody can make is looked at again.
+    // Most answers are as expected and need no reasons; only an impossible request is examined again.
     if !allowed && expectation == Expectation::MustNot && loaded.world.is_free_of_gaps(who, request) {
         return None;
     }
@@ -179,7 +180,7 @@ fn unexpected(
     (!is_as_expected).then_some((decision, answer))
 }
 
-/// Every request that an expectation is about; none where it cannot be asked.
+/// Returns every request that an expectation is about; none where it cannot be asked.
 fn requests(loaded: &LoadedWorld, check: &AccessCheck, problems: &mut Sink) -> Option<Vec<Request>> {
     let mut requests = Vec::new();
     for verb in &check.verbs {

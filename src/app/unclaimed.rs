@@ -1,6 +1,6 @@
-//! Everything in the output folder that no policy accounts for and that Argo CD, Flux or kubectl could apply from there:
-//! empty folders, submodules, files that `spec.keep` names, what a killed run left, and files of ours elsewhere in the
-//! workspace. Files that are not ours, links and files that differ are found by the comparison.
+//! Entries of the output folder without a policy that Argo CD, Flux or kubectl could apply: empty folders, submodules,
+//! files of `spec.keep`, leftovers of a killed run, and output files elsewhere in the workspace. The comparison finds
+//! foreign files, links and changed files.
 
 use std::collections::BTreeSet;
 
@@ -91,10 +91,10 @@ pub(crate) fn kept_objects(workspace: &Workspace, target: &str) -> Result<Vec<Tr
     kept_in(&workspace.project, target, &whole, &list)
 }
 
-/// As [`kept_objects`], in the output folder of a revision.
+/// Returns the kept objects as [`kept_objects`] does, in the output folder of a revision.
 ///
 /// # Errors
-/// When the revision cannot be read.
+/// If the revision cannot be read.
 pub(crate) fn kept_before(
     project: &LinkedWorkspace,
     target: &str,
@@ -138,7 +138,7 @@ fn kept_in(
     Ok(trees)
 }
 
-/// The files that Manifests policies bring in without writing them, each with the target that the policy applies to.
+/// Returns the files that Manifests policies bring in without writing them, each with the target that the policy applies to.
 fn claimed(project: &LinkedWorkspace) -> BTreeSet<(String, String)> {
     let mut claimed = BTreeSet::new();
     for target in &project.workspace.targets {
@@ -200,7 +200,7 @@ fn judge_kept(workspace: &Workspace, path: &str, bytes: &[u8], is_claimed: bool,
     let tree = yaml::read(&String::from_utf8_lossy(bytes), FileId::default(), &mut problems);
     let is_unreadable = problems.has_errors() || !is_text;
     if is_unreadable && (is_manifest || KUSTOMIZATIONS.contains(&name)) {
-        sink.push(kept("cannot be read as YAML, so nobody knows what it holds").help(help));
+        sink.push(kept("cannot be read as YAML, so its objects are unknown").help(help));
         return;
     }
     let base = path.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -218,7 +218,7 @@ fn judge_kept(workspace: &Workspace, path: &str, bytes: &[u8], is_claimed: bool,
         let named = rest.iter().fold(format!("`{first}`"), |named, object| format!("{named}, `{object}`"));
         let more = objects.len().saturating_sub(NAMED);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        sink.push(kept(&format!("holds objects that no policy knows: {named}{more}")).help(help));
+        sink.push(kept(&format!("holds objects of no policy: {named}{more}")).help(help));
     }
 }
 
@@ -260,7 +260,7 @@ fn is_plain(workspace: &Workspace, base: &str, root: NodeRef<'_>) -> bool {
         })
 }
 
-/// A path written in a file of the folder `base`, as a path below the output folder; none for one that leaves it.
+/// Returns a path written in a file of the folder `base`, as a path below the output folder; none for one that leaves it.
 fn resolve(base: &str, written: &str) -> Option<String> {
     if written.starts_with('/') || written.contains([':', '?', '\\']) {
         return None;
@@ -276,7 +276,7 @@ fn resolve(base: &str, written: &str) -> Option<String> {
     Some(parts.join("/"))
 }
 
-/// The identity of an object, as far as it has one.
+/// Returns the identity of an object, as far as it has one.
 fn identity(root: NodeRef<'_>) -> String {
     let text = |keys: &[&str]| root.path(keys).and_then(NodeRef::as_str).unwrap_or_default();
     let namespace = text(&["metadata", "namespace"]);
@@ -314,7 +314,7 @@ fn judge_index(workspace: &Workspace, sink: &mut Sink) -> Result<NotJudged, RunE
     Ok(left_behind::judge(workspace, &outside, sink))
 }
 
-/// The entries of an index that say something about the output folder, and the manifests of the workspace outside it.
+/// Returns the entries of an index about the output folder, and the manifests of the workspace outside it.
 fn wanted_entries(bytes: &[u8], prefix: &str, output: &str) -> Result<Vec<IndexEntry>, IndexError> {
     let place = format!("{prefix}{output}");
     let is_wanted = |entry: &IndexEntry| {
@@ -339,18 +339,18 @@ fn hidden_entry(entry: &IndexEntry, path: &str, place: &str, shown: &str) -> Opt
         }
         IndexEntryKind::Submodule => folder(format!("`{shown}` is a submodule"))
             .help("remove it with `git rm`: Argo CD and Flux apply what a submodule holds"),
-        IndexEntryKind::SparseFolder => folder(format!("`{shown}` is not checked out, so nobody knows what it holds"))
+        IndexEntryKind::SparseFolder => folder(format!("`{shown}` is not checked out, so its files are unknown"))
             .help("check it out: `git sparse-checkout disable`"),
         IndexEntryKind::File if is_below(path, place) => {
-            folder(format!("git overlooks changes of `{shown}`, so what is committed is not what lies here"))
+            folder(format!("git ignores changes of `{shown}`, so the committed file can differ"))
                 .help(format!("`git update-index --no-assume-unchanged --no-skip-worktree {shown}`"))
         }
         IndexEntryKind::File => return None,
     })
 }
 
-/// The files below the workspace that have the ending of a manifest, outside the output folder, of any repository in it,
-/// and of folders that package managers and build tools fill. Files there that git knows are found in the index.
+/// Returns the files below the workspace with the ending of a manifest, outside the output folder, of any repository in
+/// it, and of folders that package managers and build tools fill. Files that git has are found in the index.
 fn manifests_outside(workspace: &Workspace) -> BTreeSet<String> {
     let output = workspace.output();
     let is_searched = |entry: &walkdir::DirEntry| {
@@ -369,12 +369,12 @@ pub(crate) fn is_manifest_name(path: &str) -> bool {
     ending(path).is_some_and(|ending| MANIFEST_ENDINGS.contains(&ending.as_str()))
 }
 
-/// Whether a path is a folder or lies below it.
+/// Whether a path is a folder or is below it.
 fn is_below(path: &str, folder: &str) -> bool {
     path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Whether a path would be a folder, or lie below it, on a file system that does not tell cases apart, and does not here.
+/// Whether a path is a folder, or is below it, on a file system without upper and lower case, and is not here.
 fn is_below_in_another_case(path: &str, folder: &str) -> bool {
     let head = path.get(..folder.len());
     !is_below(path, folder)

@@ -6,22 +6,22 @@ use crate::access::proof::{Chain, Link};
 use crate::diag::{Files, Origin};
 use crate::k8s::rbac::PolicyRule;
 
-/// `1 error`, `2 errors`, `1,204 objects`.
+/// Returns a count with its noun: `1 error`, `2 errors`, `1,204 objects`.
 pub fn number(count: usize, noun: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{} {noun}{plural}", grouped(count))
 }
 
-/// The words behind a finding that stands for others: how many are alike.
+/// Returns the words behind a finding that stands for others: how many are alike.
 pub fn more_alike(count: usize) -> String {
     match count {
         0 => String::new(),
-        1 => "; one more is like it".to_owned(),
+        1 => "; 1 more is like it".to_owned(),
         more => format!("; {} more are like it", grouped(more)),
     }
 }
 
-/// A number with commas.
+/// Returns a number with commas.
 pub fn grouped(count: usize) -> String {
     let digits = count.to_string();
     let mut text = String::new();
@@ -34,12 +34,12 @@ pub fn grouped(count: usize) -> String {
     text
 }
 
-/// A grant in one line, without its rules.
+/// Returns a grant in one line, without its rules.
 pub fn chain_text(chain: &Chain, files: &Files) -> String {
     format!("{} <- {} <- {}", chain.subject, link(&chain.binding, files), link(&chain.role, files))
 }
 
-/// A grant in one line, with its rules.
+/// Returns a grant in one line, with its rules.
 pub fn chain_line(chain: &Chain, files: &Files) -> String {
     let rules = chain.rules.iter().map(|rule| {
         let sources = rule.gathered_from.iter().map(|source| source.name.clone());
@@ -52,7 +52,7 @@ pub fn chain_line(chain: &Chain, files: &Files) -> String {
     format!("{} binds {}{rules}", link(&chain.binding, files), link(&chain.role, files))
 }
 
-/// An object with where it comes from.
+/// Returns an object with where it comes from.
 pub fn link(link: &Link, files: &Files) -> String {
     match link.place {
         Some(place) => format!("{} ({})", link.name, place_text(place, files)),
@@ -60,14 +60,14 @@ pub fn link(link: &Link, files: &Files) -> String {
     }
 }
 
-/// A place as `path:line:column`.
+/// Returns a place as `path:line:column`.
 pub fn place_text(place: Origin, files: &Files) -> String {
     let file = files.get(place.file);
     let at = file.line_column(place.span.start);
     format!("{}:{}:{}", file.path(), at.line, at.column)
 }
 
-/// A rule in words: `get, list on pods, pods/log in apps, named a, b`.
+/// Returns a rule in words: `get, list on pods, pods/log in apps, named a, b`.
 pub fn rule_text(rule: &PolicyRule) -> String {
     let mut text = rule.verbs.join(", ");
     if !rule.non_resource_urls.is_empty() {

@@ -29,7 +29,7 @@ pub struct Workspace {
     pub(crate) answers: Answers,
 }
 
-/// A path without `.` and `..`.
+/// Returns a path without `.` and `..`.
 pub(crate) fn normal(path: &Path) -> PathBuf {
     path.components().fold(PathBuf::new(), |mut normal, part| {
         match part {
@@ -211,7 +211,7 @@ impl Workspace {
         diagnostics
     }
 
-    /// As [`Workspace::findings`], with the files that the diagnostics point into.
+    /// Returns the diagnostics as [`Workspace::findings`] does, with the files that they point into.
     pub(crate) fn diagnostics(&self, sink: Sink) -> Diagnostics {
         Diagnostics::new(self.findings(sink), &self.project.files)
     }

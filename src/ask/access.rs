@@ -272,7 +272,7 @@ fn default_objects(body: &Value) -> Result<Value, AskError> {
     Ok(json!({ "objects": objects.collect::<Vec<_>>() }))
 }
 
-/// An answer with the version that was judged in place of a newer one.
+/// Returns an answer with the version that was judged in place of a newer one.
 pub(super) fn judged_as_newest(mut answer: Value) -> Value {
     if let Some(map) = answer.as_object_mut() {
         map.insert("judgedAs".to_owned(), format!("1.{LAST_MINOR}").into());
@@ -280,7 +280,7 @@ pub(super) fn judged_as_newest(mut answer: Value) -> Value {
     answer
 }
 
-/// A minor as a number or as `1.36`, not older than the known ones. A newer one is judged as the newest known.
+/// Returns a minor as a number or as `1.36`, not older than the known ones. A newer one is judged as the newest known.
 fn known_minor(value: &Value) -> Result<u32, AskError> {
     let number = match value {
         Value::String(text) => text.strip_prefix("1.").and_then(|minor| minor.parse().ok()),
@@ -363,7 +363,7 @@ fn add(builder: &mut Builder, object: &Value) -> usize {
     taken
 }
 
-/// An object of a question; one of the RBAC kinds may leave out its API version.
+/// Returns an object of a question; one of the RBAC kinds may leave out its API version.
 fn tree_of(object: &Value) -> Tree {
     const KINDS: [&str; 4] = ["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"];
     let kind = object.get("kind").and_then(Value::as_str).unwrap_or_default();

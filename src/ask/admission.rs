@@ -70,7 +70,7 @@ const KEYS: &[Keys] = &[
     ),
 ];
 
-/// The pod at a key of a question.
+/// Returns the pod at a key of a question.
 pub(super) fn pod(body: &Value, key: &'static str) -> Result<Pod, AskError> {
     let tree = body.get(key).filter(|pod| pod.is_object()).map(yaml::from_json);
     let root = tree
@@ -80,7 +80,7 @@ pub(super) fn pod(body: &Value, key: &'static str) -> Result<Pod, AskError> {
     Pod::read(root).map_err(|problem| AskError::unreadable(key, problem))
 }
 
-/// The text at a key of a question, or none.
+/// Returns the text at a key of a question, or none.
 pub(super) fn text<'v>(body: &'v Value, key: &'static str) -> Result<Option<&'v str>, AskError> {
     match body.get(key) {
         None | Some(Value::Null) => Ok(None),

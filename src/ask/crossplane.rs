@@ -88,7 +88,7 @@ const KEYS: &[Keys] = &[
     ("permission-request/servant/*", &[RULE]),
 ];
 
-/// The objects of one stack, or why it is refused.
+/// Returns the objects of one stack, or why it is refused.
 fn stack(body: &Value) -> Result<Value, AskError> {
     let mut sink = Sink::new();
     let stack = read_stack(body, Revision::default(), &mut sink)?;
@@ -99,7 +99,7 @@ fn stack(body: &Value) -> Result<Value, AskError> {
     }))
 }
 
-/// The objects of several stacks in one cluster, or what makes them impossible.
+/// Returns the objects of several stacks in one cluster, or what makes them impossible.
 fn plan(body: &Value) -> Result<Value, AskError> {
     let mut sink = Sink::new();
     let revision = revision(body, Revision::default())?;
@@ -146,7 +146,7 @@ fn objects_of(stack: &Stack) -> Vec<Value> {
     objects
 }
 
-/// A stack with its package; none where the package is refused.
+/// Returns a stack with its package; none where the package is refused.
 fn read_stack(body: &Value, default: Revision, sink: &mut Sink) -> Result<Option<Stack>, AskError> {
     let install = body.get("install").ok_or(AskError::Missing("install"))?;
     let word = |key: &str| install.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -176,7 +176,7 @@ fn read_stack(body: &Value, default: Revision, sink: &mut Sink) -> Result<Option
     Ok(package.map(|package| Stack { package: Arc::new(package), install, revision, verbs }))
 }
 
-/// The revision that a question is about; `default` where it names none.
+/// Returns the revision that a question is about; `default` where it names none.
 fn revision(body: &Value, default: Revision) -> Result<Revision, AskError> {
     match body.get("revision") {
         None | Some(Value::Null) => Ok(default),
@@ -187,7 +187,7 @@ fn revision(body: &Value, default: Revision) -> Result<Revision, AskError> {
     }
 }
 
-/// The codes of what was found, and what is answered where nothing is refused.
+/// Returns the codes of what was found, and what is answered where nothing is refused.
 fn told(sink: &Sink, answer: impl FnOnce() -> Value) -> Value {
     let codes = |severity: Severity| -> Vec<&str> {
         let found = sink.diagnostics().iter().filter(|diagnostic| diagnostic.severity == severity);
@@ -303,7 +303,7 @@ fn list<'v>(body: &'v Value, key: &str) -> &'v [Value] {
     body.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
 
-/// The rules at a key of a question.
+/// Returns the rules at a key of a question.
 fn rules(body: &Value, key: &str) -> Vec<PolicyRule> {
     let read = |rule: &Value| yaml::from_json(rule).document(0).map(PolicyRule::from_node);
     list(body, key).iter().filter_map(read).collect()

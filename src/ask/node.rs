@@ -71,7 +71,7 @@ const KEYS: &[Keys] = &[
     ("static-pod", &[VERSION, &["pod"]]),
 ];
 
-/// The version of a question with its feature gates; the newest where it names none.
+/// Returns the version of a question with its feature gates; the newest where it names none.
 fn version(body: &Value) -> Result<ServerVersion, AskError> {
     let version = match text(body, "version") {
         "" => ServerVersion::new(crate::node::version::LAST_MINOR).map_err(AskError::refused)?,
@@ -103,7 +103,7 @@ fn add_all(cluster: &mut Cluster, body: &Value, key: &str) {
     }
 }
 
-/// The decisions of the Node authorizer, of NodeRestriction and of validation about a cluster.
+/// Returns the decisions of the Node authorizer, of NodeRestriction and of validation about a cluster.
 fn node(body: &Value) -> Result<Value, AskError> {
     let mut cluster = Cluster::new(version(body)?);
     cluster.is_openshift = body.get("openshift").and_then(Value::as_bool).unwrap_or_default();
@@ -185,7 +185,7 @@ fn validation(asked: &Value) -> Value {
     json!({ "errors": problems.into_iter().map(|(_, message)| message).collect::<Vec<_>>() })
 }
 
-/// The world of the RBAC objects of a question, on nothing.
+/// Returns the world of the RBAC objects of a question, on nothing.
 fn world(body: &Value, key: &str) -> World {
     let mut builder = Builder::new(crate::node::version::LAST_MINOR);
     let nowhere = ObjectSource::Input(Origin { file: FileId::default(), span: Span::default() });
@@ -198,7 +198,7 @@ fn world(body: &Value, key: &str) -> World {
 /// The authorizers that a question may name, in the order in which a server asks them unless it says otherwise.
 const AUTHORIZERS: [&str; 2] = ["Node", "RBAC"];
 
-/// The authorizers of a question in their order: `chain`, or all.
+/// Returns the authorizers of a question in their order: `chain`, or all.
 fn chain(body: &Value) -> Result<Vec<&str>, AskError> {
     let Some(stated) = body.get("chain").filter(|stated| !stated.is_null()) else { return Ok(AUTHORIZERS.to_vec()) };
     let names = stated.as_array().ok_or(AskError::NotAList("chain"))?.iter();
@@ -211,7 +211,7 @@ fn chain(body: &Value) -> Result<Vec<&str>, AskError> {
     names.map(named).collect()
 }
 
-/// The decisions of the authorizers of a chain: the first that allows decides.
+/// Returns the decisions of the authorizers of a chain: the first that allows decides.
 fn node_chain(body: &Value) -> Result<Value, AskError> {
     let mut cluster = Cluster::new(version(body)?);
     add_all(&mut cluster, body, "state");
@@ -233,7 +233,7 @@ fn node_chain(body: &Value) -> Result<Value, AskError> {
     Ok(json!({ "answers": answers }))
 }
 
-/// The objects of an agent, or why there can be none.
+/// Returns the objects of an agent, or why there can be none.
 fn node_agent(body: &Value) -> Result<Value, AskError> {
     let agent = body.get("agent").ok_or(AskError::Missing("agent"))?;
     let texts = |body: &Value, key: &str| list(body, key).filter_map(Value::as_str).map(str::to_owned).collect();

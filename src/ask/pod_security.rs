@@ -100,7 +100,7 @@ fn labels(body: &Value, key: &'static str) -> Result<Option<BTreeMap<String, Str
     serde_json::from_value(labels).map_err(|problem| AskError::unreadable(key, problem))
 }
 
-/// The configuration of the cluster in a question.
+/// Returns the configuration of the cluster in a question.
 fn configuration(body: &Value) -> Result<Configuration, AskError> {
     let tree = yaml::from_json(body);
     let root = tree.document(0).ok_or_else(|| AskError::value("the question is empty"))?;

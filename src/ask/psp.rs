@@ -148,7 +148,7 @@ fn violations(violations: &[Violation]) -> Value {
     json!(violations)
 }
 
-/// The parts of a pod that a policy fills in, and those beside them.
+/// Returns the parts of a pod that a policy fills in, and those beside them.
 fn parts(pod: &Pod) -> Value {
     let spec = &pod.spec;
     let mut parts = Map::new();
@@ -170,7 +170,7 @@ fn container(container: &Container) -> Value {
     json!({ "name": container.name, "securityContext": container.security_context })
 }
 
-/// The same without what says nothing: null, and empty lists and texts. An empty object says that it is there, and an
+/// Returns the same without what says nothing: null, and empty lists and texts. An empty object says that it is there, and an
 /// annotation may be empty.
 fn pruned(value: Value) -> Value {
     match value {

@@ -93,7 +93,7 @@ fn refusal(refusal: &admit::SccRejection) -> Value {
     json!({ "scc": refusal.scc, "why": refusal.problems })
 }
 
-/// A guarantee as JSON.
+/// Returns a guarantee as JSON.
 pub(super) fn guaranteed(guarantee: &Guarantee) -> Value {
     let gaps =
         guarantee.gaps.iter().map(|gap| json!({ "check": gap.check, "level": gap.level.name(), "field": gap.field }));
@@ -108,7 +108,7 @@ pub(super) fn guaranteed(guarantee: &Guarantee) -> Value {
     })
 }
 
-/// The release of a question; the newest where it names none.
+/// Returns the release of a question; the newest where it names none.
 pub(super) fn release(body: &Value) -> Result<Release, AskError> {
     match text(body, "release")? {
         None => Ok(Release::LAST),
@@ -118,7 +118,7 @@ pub(super) fn release(body: &Value) -> Result<Release, AskError> {
     }
 }
 
-/// The version of the checks; the latest where a question names none.
+/// Returns the version of the checks; the latest where a question names none.
 pub(super) fn version(body: &Value) -> Result<PolicyVersion, AskError> {
     match text(body, "version")? {
         None => Ok(PolicyVersion::Latest),
@@ -128,12 +128,12 @@ pub(super) fn version(body: &Value) -> Result<PolicyVersion, AskError> {
     }
 }
 
-/// True when the objects of a question stand as a server stores them.
+/// Returns whether the objects of a question stand as a server stores them.
 pub(super) fn is_stored(body: &Value) -> bool {
     body.get("stored").and_then(Value::as_bool).unwrap_or_default()
 }
 
-/// The text of a key; none where it is missing or null.
+/// Returns the text of a key; none where it is missing or null.
 pub(super) fn text<'v>(body: &'v Value, key: &'static str) -> Result<Option<&'v str>, AskError> {
     match body.get(key) {
         None | Some(Value::Null) => Ok(None),

@@ -107,7 +107,7 @@ fn root(tree: &Tree) -> Option<NodeRef<'_>> {
     tree.document(0)
 }
 
-/// The name of an error of decoding.
+/// Returns the name of an error of decoding.
 fn id(kind: ProblemKind) -> &'static str {
     match kind {
         ProblemKind::UnknownField => "unknown-field",

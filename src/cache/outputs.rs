@@ -70,7 +70,7 @@ impl KeptTarget {
         Totals { counts, files: self.files.len(), ..Totals::default() }
     }
 
-    /// True when the folder holds these files and no others, each as it was: by its state, else by its content. With
+    /// Returns whether the folder holds these files and no others, each as it was: by its state, else by its content. With
     /// `by_content` the state decides nothing.
     ///
     /// # Errors
@@ -130,7 +130,7 @@ pub struct WatchedFolder {
 }
 
 impl WatchedFolder {
-    /// A folder, with what an earlier run knew of it. `now` is the time in nanoseconds since 1970.
+    /// Returns a folder, with what an earlier run knew of it. `now` is the time in nanoseconds since 1970.
     pub fn new(folder: Folder, earlier: Option<&KeptTarget>, now: i64) -> Self {
         let files = earlier.into_iter().flat_map(|target| &target.files);
         Self {
@@ -141,7 +141,7 @@ impl WatchedFolder {
         }
     }
 
-    /// The files that were looked at so far, each as it is or as it is to be written.
+    /// Returns the files that were looked at so far, each as it is or as it is to be written.
     pub fn take_files(&self) -> Vec<KeptFile> {
         std::mem::take(&mut *self.files.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
     }

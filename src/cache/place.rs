@@ -106,7 +106,7 @@ impl Place {
     }
 }
 
-/// The path without links; the end of it need not be there.
+/// Returns the path without links; the end of it need not be there.
 fn canonical(folder: &Path) -> Result<PathBuf, UnfitFolder> {
     let there = folder.ancestors().find_map(|part| Some((part, part.canonicalize().ok()?)));
     let (part, found) = there.ok_or(UnfitFolder::NotAbsolute)?;

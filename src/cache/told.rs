@@ -48,7 +48,7 @@ impl Told {
         })
     }
 
-    /// The warning again; `find` gives the place in a file of that path. None when it is of another program.
+    /// Returns the warning again; `find` gives the place in a file of that path. None when it is of another program.
     pub fn again(&self, find: &mut dyn FnMut(&str) -> Option<crate::diag::FileId>) -> Option<Diagnostic> {
         let mut origin = |place: &Place| -> Option<Origin> {
             Some(Origin { file: find(&place.path)?, span: Span { start: place.start, end: place.end } })

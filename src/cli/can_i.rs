@@ -177,7 +177,7 @@ fn list(global: &Global, loaded: &LoadedWorld, arguments: &Arguments, who: &Iden
     global.print_result(result, text);
 }
 
-/// The answer in a word.
+/// Returns the answer in a word.
 pub(super) fn word(answer: Answer) -> &'static str {
     match answer {
         Answer::Yes => "yes",

@@ -9,7 +9,7 @@ use crate::codes;
 use crate::diag::{Code, DefaultSeverity};
 use crate::kinds;
 
-/// The list of all pages.
+/// Returns the list of all pages.
 pub fn index() -> String {
     let mut text = "# Policy kinds\n\n".to_owned();
     for name in kinds::names() {
@@ -22,7 +22,7 @@ pub fn index() -> String {
     text
 }
 
-/// Every page with its path below `docs/`.
+/// Returns every page with its path below `docs/`.
 pub(super) fn all() -> Vec<(String, String)> {
     let kinds = kinds::names().filter_map(|name| Some((format!("kinds/{}.md", name.to_lowercase()), kind(name)?)));
     let codes = codes::all().iter().map(|one| (format!("diagnostics/{}.md", one.id()), code(*one)));
@@ -34,7 +34,7 @@ pub(super) fn summary(kind: &str) -> String {
     first_sentence(&description(&schema(kind)))
 }
 
-/// The page of a diagnostic; for a risk rule with its condition and its risk severity.
+/// Returns the page of a diagnostic; for a risk rule with its condition and its risk severity.
 pub fn code(code: Code) -> String {
     let mut text = format!("# {}\n\n{}.\n\n{}\n", code.id(), capitalised(code.title()), code.page());
     let Some(rule) = risk::of_code(code) else {
@@ -80,7 +80,7 @@ fn severity(code: Code) -> String {
     }
 }
 
-/// The page of a kind, from its schema; none for a kind that is not there.
+/// Returns the page of a kind, from its schema; none for a kind that is not there.
 pub fn kind(name: &str) -> Option<String> {
     let schema = kinds::schema_of(name)?;
     let mut text = format!("# {name}\n\n{}\n\n## Fields of `spec`\n\n", description(&schema));

@@ -196,7 +196,7 @@ pub(super) fn print_usage(error: &clap::Error, arguments: &[OsString]) -> Outcom
     Outcome::Invalid
 }
 
-/// The form of diagnostics that a command line asks for that cannot be read as a whole.
+/// Returns the form of diagnostics that a command line asks for that cannot be read as a whole.
 fn form_of(arguments: &[String]) -> DiagnosticForm {
     let options = arguments.iter().take_while(|argument| *argument != "--");
     let mut form = DiagnosticForm::Human;
@@ -213,7 +213,7 @@ fn form_of(arguments: &[String]) -> DiagnosticForm {
     form
 }
 
-/// The message of the parser as data: its first paragraph, its tips, and the way to the help.
+/// Returns the message of the parser as data: its first paragraph, its tips, and the way to the help.
 fn usage_as_diagnostic(kind: ErrorKind, text: &str) -> Diagnostic {
     if kind == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         return Diagnostic::error(codes::INVALID_USAGE, "no command is given").help("`bailiwick --help` lists them");

@@ -47,7 +47,7 @@ pub(super) struct IdentityArguments {
 }
 
 impl IdentityArguments {
-    /// The identity, as impersonation would present it; none when nobody was named.
+    /// Returns the identity, as impersonation would present it; none when nobody was named.
     pub(super) fn identity(&self) -> Option<Identity> {
         match (&self.user, self.groups.as_slice()) {
             (None, []) => None,

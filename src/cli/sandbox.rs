@@ -144,7 +144,7 @@ const FILES_OF_SYSTEM: [&str; 6] = [
 ];
 
 impl Places {
-    /// The places for a run that starts in a folder, whose path has no links.
+    /// Returns the places for a run that starts in a folder, whose path has no links.
     fn new(start: &Path, paths: &Paths) -> Self {
         let workspace = || start.ancestors().find(|folder| folder.join(WORKSPACE_FILE).is_file());
         let root = git::work_tree(start).unwrap_or_else(|| workspace().unwrap_or(start).to_owned());
@@ -168,14 +168,14 @@ impl Places {
     }
 }
 
-/// The folders of the repository of a work tree. A linked work tree has a folder of its own inside the folder of the
+/// Returns the folders of the repository of a work tree. A linked work tree has a folder of its own inside the folder of the
 /// repository. Objects that a clone borrows elsewhere are left out: the repository alone says where that is.
 fn folders_of_git(folder: &Path) -> Vec<PathBuf> {
     let Ok(Some(repository)) = Repository::find(folder) else { return Vec::new() };
     std::iter::once(repository.git_dir().to_owned()).chain(repository.common_dir()).collect()
 }
 
-/// The folder of a program outside the work tree, and those beside it with its libraries.
+/// Returns the folder of a program outside the work tree, and those beside it with its libraries.
 fn folders_of_program(name: &str, root: &Path) -> Vec<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let programs = std::env::split_paths(&path).filter_map(|folder| folder.join(name).canonicalize().ok());

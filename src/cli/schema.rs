@@ -52,14 +52,14 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
     Ok(refuse_usage(global, format!("there is no policy kind `{kind}`"), help))
 }
 
-/// Every schema file with its name.
+/// Returns every schema file with its name.
 pub(super) fn files() -> Vec<(String, String)> {
     let mut files = policy_files();
     files.extend(json::schemas().into_iter().map(|(name, schema)| (format!("{name}.json"), text(&schema))));
     files
 }
 
-/// The files of the schemas of policies, with their names.
+/// Returns the files of the schemas of policies, with their names.
 pub(super) fn policy_files() -> Vec<(String, String)> {
     let mut files: Vec<(String, String)> = kinds::names()
         .filter_map(|name| Some((format!("{}.json", name.to_lowercase()), text(&kinds::schema_of(name)?))))
@@ -68,7 +68,7 @@ pub(super) fn policy_files() -> Vec<(String, String)> {
     files
 }
 
-/// A schema for documents of every policy kind: the kind chooses the part that counts.
+/// Returns a schema for documents of every policy kind: the kind chooses the part that counts.
 fn any_policy() -> serde_json::Value {
     let arms: Vec<serde_json::Value> = kinds::ALL
         .iter()

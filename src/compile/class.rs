@@ -372,7 +372,7 @@ pub(super) struct Builder<'s> {
 }
 
 impl<'s> Builder<'s> {
-    /// A class without objects.
+    /// Returns a class without objects.
     pub(super) fn new(stand_ins: &'s StandIns) -> Self {
         Self {
             stand_ins,

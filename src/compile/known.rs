@@ -281,7 +281,7 @@ impl<'c> OnTarget<'c> {
         self.named.get_or_init(|| self.collect_named()).has(category, name)
     }
 
-    /// The names that policies and manifests make.
+    /// Returns the names that policies and manifests make.
     fn made(&self) -> &Names {
         self.made.get_or_init(|| {
             let mut made = Names::default();
@@ -385,7 +385,7 @@ impl<'c> OnTarget<'c> {
 /// About how many edits [`edits`] makes for each letter.
 const EDITS_OF_A_LETTER: usize = 2 * 37 + 2;
 
-/// Every text that is one edit away from another one, in letters that namespaces have.
+/// Returns every text that is one edit away from another one, in letters that namespaces have.
 fn edits(letters: &[char]) -> impl Iterator<Item = String> {
     let alphabet = || ('a'..='z').chain('0'..='9').chain(['-']);
     let join = |before: &[char], between: &[char], after: &[char]| -> String {

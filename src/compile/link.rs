@@ -80,7 +80,7 @@ pub(super) struct Document {
 }
 
 impl Document {
-    /// The policy's name, where it has one.
+    /// Returns the policy's name, where it has one.
     pub(super) fn name(&self) -> Option<&str> {
         self.tree.document(self.index)?.path(&["metadata", "name"])?.as_str()
     }
@@ -289,7 +289,7 @@ fn accepted_codes(head: &Head<'_>, sink: &mut Sink) -> Vec<Code> {
     accepted
 }
 
-/// The names of the targets that `spec.targets` matches; all of them without it.
+/// Returns the names of the targets that `spec.targets` matches; all of them without it.
 fn matching_targets(spec: NodeRef<'_>, targets: &[Target], sink: &mut Sink) -> BTreeSet<String> {
     let Some(globs) = spec.get("targets").filter(|globs| !globs.is_empty()) else {
         return targets.iter().map(|target| target.name.clone()).collect();

@@ -39,12 +39,12 @@ pub struct LinkedWorkspace {
 }
 
 impl LinkedWorkspace {
-    /// The policies that apply to a target.
+    /// Returns the policies that apply to a target.
     pub fn policies_of<'p>(&'p self, target: &'p Target) -> impl Iterator<Item = &'p dyn Policy> {
         self.policies.iter().filter(|policy| policy.meta().targets.contains(&target.name)).map(|policy| &**policy)
     }
 
-    /// The policy whose document a place stands in; none for a place in an account list or a manifest.
+    /// Returns the policy whose document a place stands in; none for a place in an account list or a manifest.
     pub fn policy_at(&self, place: Origin) -> Option<&PolicyMeta> {
         self.policies.iter().map(|policy| policy.meta()).find(|meta| self.trees.share_document(meta.origin, place))
     }
@@ -54,7 +54,7 @@ impl LinkedWorkspace {
         self.facts.on(&target.name).flat_map(AnalyzedManifest::documents)
     }
 
-    /// The objects of a target that are there without being compiled.
+    /// Returns the objects of a target that are there without being compiled.
     pub fn existing_on(&self, target: &Target) -> &BTreeSet<Identity> {
         static NONE: BTreeSet<Identity> = BTreeSet::new();
         self.existing.get(&target.name).unwrap_or(&NONE)

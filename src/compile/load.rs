@@ -167,7 +167,7 @@ fn existing_objects(
     workspace.targets.iter().map(|target| (target.name.clone(), of_target(target))).collect()
 }
 
-/// The roles that a cluster has beside the output.
+/// Returns the roles that a cluster has beside the output.
 fn roles_of_baseline(tree: &Tree) -> impl Iterator<Item = Identity> {
     tree.documents().flat_map(list::typed_objects).filter_map(|(api_version, kind, object)| {
         let is_role = api_version == RBAC && matches!(kind.as_str(), "Role" | "ClusterRole");
@@ -181,7 +181,7 @@ fn roles_of_baseline(tree: &Tree) -> impl Iterator<Item = Identity> {
     })
 }
 
-/// The ClusterRoles that grant the constraints which OpenShift itself makes; none on another platform.
+/// Returns the ClusterRoles that grant the constraints which OpenShift itself makes; none on another platform.
 fn roles_of_platform(target: &Target) -> Vec<Identity> {
     let names = label::settings(target).into_iter().flat_map(|settings| defaults::names(settings.release));
     let role = |name| Identity {
@@ -209,7 +209,7 @@ fn refuse_names(files: &Files, sink: &mut Sink) {
     }
 }
 
-/// The objects of clusters beside the output.
+/// Returns the objects of clusters beside the output.
 fn read_baselines(
     workspace: &Workspace,
     sources: &mut Sources,
@@ -257,8 +257,8 @@ pub fn each_baseline(
     Ok(())
 }
 
-/// The output folder may be overwritten and removed: nothing that decides it lies there. Files that `spec.keep` names stay,
-/// and a Manifests policy may bring their objects in.
+/// Refuses an output folder that contains inputs: a run can overwrite and remove its files. Files of `spec.keep` stay,
+/// and a Manifests policy may read them.
 fn refuse_sources_in_output(workspace: &Workspace, sources: &mut Sources, sink: &mut Sink) -> Result<(), RunError> {
     let prefix = format!("{}/", workspace.output);
     let is_in_danger = |path: &&str| path.strip_prefix(&prefix).is_some_and(|below| !workspace.keep.is_match(below));

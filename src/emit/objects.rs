@@ -148,7 +148,7 @@ impl Memory {
 }
 
 impl Known {
-    /// The short way; none where it leads nowhere.
+    /// Returns the short way; none where it leads nowhere.
     fn compare<'t>(
         &mut self,
         path: &str,
@@ -294,13 +294,13 @@ pub fn leaves_open(path: &str, text: &str) -> bool {
     own_name(path).is_none_or(|own| Shape::split_message(text, &Hints::of_name(own)).0.has_holes())
 }
 
-/// The objects of a group in a text of ours; none where it is not as we write.
+/// Returns the objects of a group in a text of ours; none where it is not as we write.
 pub fn of_group<'t>(text: &'t str, group: &str) -> Option<Vec<&'t str>> {
     let (_, body) = parts(text)?;
     Some(objects(body)?.into_iter().filter(|(key, _)| key.group == group).map(|(_, text)| text).collect())
 }
 
-/// The objects in a text of ours; none where it is not as we write.
+/// Returns the objects in a text of ours; none where it is not as we write.
 pub(super) fn keys(text: &str) -> Option<Vec<ObjectKey<'_>>> {
     let (_, body) = parts(text)?;
     Some(objects(body)?.into_iter().map(|(key, _)| key).collect())
@@ -352,7 +352,7 @@ fn parts(text: &str) -> Option<(&str, &str)> {
     if text.is_empty() { Some(("", "")) } else { file::parts(text) }
 }
 
-/// The objects that stand below a header.
+/// Returns the objects that stand below a header.
 fn objects(body: &str) -> Option<Vec<Object<'_>>> {
     let mut objects = Vec::new();
     let mut rest = body;
@@ -388,7 +388,7 @@ fn key_of(object: &str) -> Option<ObjectKey<'_>> {
     (!key.name.is_empty()).then_some(key)
 }
 
-/// A scalar without its quotes; none where more has to be taken away than those.
+/// Returns a scalar without its quotes; none where more has to be taken away than those.
 fn unquoted(scalar: &str) -> Option<&str> {
     let inside = match scalar.as_bytes().first()? {
         quote @ (b'"' | b'\'') => scalar.strip_prefix(char::from(*quote))?.strip_suffix(char::from(*quote))?,
@@ -398,7 +398,7 @@ fn unquoted(scalar: &str) -> Option<&str> {
     inside.bytes().all(is_plain).then_some(inside)
 }
 
-/// The objects of both texts by their names, each with its text before and after; none where a name is there twice.
+/// Returns the objects of both texts by their names, each with its text before and after; none where a name is there twice.
 fn merged<'t>(old: &mut [Object<'t>], new: &mut [Object<'t>]) -> Option<Vec<Pair<'t>>> {
     old.sort_unstable();
     new.sort_unstable();

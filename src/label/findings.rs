@@ -35,7 +35,7 @@ struct Report<'r> {
 type Place<'p> = (&'p str, Option<&'p str>);
 
 impl Report<'_> {
-    /// The place of a field, or of the value in it, in the manifest or in the policy that it was made from.
+    /// Returns the place of a field, or of the value in it, in the manifest or in the policy that it was made from.
     fn place(&self, path: &str, value: Option<&str>) -> Origin {
         let exact = if value.is_none() { self.trees.place_in(self.unit, path) } else { None };
         exact.unwrap_or_else(|| self.trees.place_of(self.unit, path, value))
@@ -321,7 +321,7 @@ pub(super) fn role(unit: &Unit, root: NodeRef<'_>, sccs: &[Scc], trees: &Trees, 
     }
 }
 
-/// The service accounts that a binding names as users, by their places in its list.
+/// Returns the service accounts that a binding names as users, by their places in its list.
 pub(super) fn accounts_as_users(root: NodeRef<'_>) -> BTreeMap<usize, &str> {
     let subjects = root.get("subjects").into_iter().flat_map(NodeRef::items).enumerate();
     subjects

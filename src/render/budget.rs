@@ -67,12 +67,12 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// The budget of one object.
+    /// Returns the budget of one object.
     pub(super) fn new() -> Self {
         Self { steps: MAXIMUM_STEPS, nesting: 0, open: None, written: 0, captures: 0 }
     }
 
-    /// The budget of an object with open values, each of which may have so many bytes where it is written.
+    /// Returns the budget of an object with open values, each of which may have so many bytes where it is written.
     pub(super) fn with_open(longest: usize) -> Self {
         Self { open: Some(longest), ..Self::new() }
     }
@@ -133,7 +133,7 @@ impl Budget {
         self.spend((entries / ENTRIES_PER_STEP) as u64)
     }
 
-    /// The value of a key, of a map.
+    /// Returns the value of a key, of a map.
     pub(super) fn get(&mut self, map: &Data, key: &str) -> Result<Option<Data>, Cause> {
         if let Data::Map(entries) = map {
             self.search(entries.len())?;

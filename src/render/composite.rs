@@ -97,7 +97,7 @@ fn next(before: Before, letter: char) -> Option<Before> {
 /// What may stand before a place.
 type States = BTreeSet<Before>;
 
-/// Every `{{ value }}` of the templates that does not stand alone where a YAML key or value can stand: the template, and
+/// Returns every `{{ value }}` of the templates that does not stand alone where a YAML key or value can stand: the template, and
 /// the bytes of it. A template that cannot be read is told of when it is used.
 ///
 /// # Errors
@@ -117,7 +117,7 @@ pub(super) fn find<'t>(
     Ok(found.map(|(name, start, end)| (name.to_owned(), start, end)).collect())
 }
 
-/// The text of a literal: the parser would compute with constants as long as it takes.
+/// Returns the text of a literal: the parser would compute with constants as long as it takes.
 pub(super) fn literal<'e>(expression: &'e Expr<'_>) -> Option<&'e str> {
     match expression {
         Expr::Const(constant) => constant.value.as_str(),

@@ -39,7 +39,7 @@ impl<'t> Parsed<'t> {
         Self { templates, trees: HashMap::new() }
     }
 
-    /// The tree of a template; none where there is no such template.
+    /// Returns the tree of a template; none where there is no such template.
     fn tree(&mut self, name: &str) -> Outcome<'t, Option<(&'t str, Arc<Stmt<'t>>)>> {
         let Some((name, source)) = self.templates.named(name) else { return Ok(None) };
         if let Some(tree) = self.trees.get(name) {
@@ -110,7 +110,7 @@ impl Loop {
         }
     }
 
-    /// A loop as a value.
+    /// Returns a loop as a value.
     pub(super) fn as_data(&self) -> Data {
         Data::map(Self::FIELDS.iter().filter_map(|name| Some((*name, self.field(name)?))))
     }
@@ -147,7 +147,7 @@ impl<'r, 't> Run<'r, 't> {
         (run.out, outcome)
     }
 
-    /// A problem at a place of the template that runs.
+    /// Returns a problem at a place of the template that runs.
     pub(super) fn fault(&self, cause: Cause, span: Span) -> Box<Fault<'t>> {
         Box::new(Fault { cause, template: self.template, span: Some(span), line: 1 })
     }

@@ -13,13 +13,13 @@ use crate::model::Data;
 type Outcome<'t, R> = Result<R, Box<Fault<'t>>>;
 
 impl<'t> Run<'_, 't> {
-    /// The value of an expression that has to be defined.
+    /// Returns the value of an expression that has to be defined.
     pub(super) fn defined(&mut self, expression: &Expr<'t>) -> Outcome<'t, Data> {
         let value = self.value(expression)?;
         value.ok_or_else(|| self.undefined(expression))
     }
 
-    /// The value of an expression.
+    /// Returns the value of an expression.
     fn value(&mut self, expression: &Expr<'t>) -> Outcome<'t, Value> {
         let entered = self.budget.enter();
         self.at(entered, expression.span())?;
@@ -192,7 +192,7 @@ impl<'t> Run<'_, 't> {
         }
     }
 
-    /// The loop around an expression.
+    /// Returns the loop around an expression.
     fn own_loop(&mut self, span: Span) -> Outcome<'t, Option<Loop>> {
         let found = self.lookup(LOOP).map(|found| match found.as_deref() {
             Some(Binding::Loop(own)) => Some(own.clone()),
@@ -201,7 +201,7 @@ impl<'t> Run<'_, 't> {
         self.at(found, span)
     }
 
-    /// An item of a list by its number, which counts from the end below 0, or a value of a map by its key.
+    /// Returns an item of a list by its number, which counts from the end below 0, or a value of a map by its key.
     fn item(&mut self, whole: &Data, key: &Data) -> Result<Value, Cause> {
         match (whole, key) {
             (_, Data::Open(_)) => Err(value::more_than_printed()),
@@ -402,7 +402,7 @@ fn sign(operator: BinOpKind) -> &'static str {
     }
 }
 
-/// A path as the template writes it, as far as it is one.
+/// Returns a path as the template writes it, as far as it is one.
 fn written(expression: &Expr<'_>) -> String {
     match expression {
         Expr::Var(name) => name.id.to_owned(),
@@ -412,7 +412,7 @@ fn written(expression: &Expr<'_>) -> String {
     }
 }
 
-/// The bytes of a path with what it begins with, which the parser leaves out.
+/// Returns the bytes of a path with what it begins with, which the parser leaves out.
 fn whole_span(expression: &Expr<'_>) -> Span {
     let inner = match expression {
         Expr::GetAttr(attribute) => &attribute.expr,

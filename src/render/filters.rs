@@ -74,7 +74,7 @@ pub(super) struct Arguments<'t> {
 }
 
 impl Arguments<'_> {
-    /// An argument by its position or its name.
+    /// Returns an argument by its position or its name.
     fn get(&self, position: usize, name: &str) -> Option<&Data> {
         let named = || self.named.iter().find(|(known, _)| *known == name).map(|(_, data)| data);
         self.positional.get(position).or_else(named)
@@ -90,7 +90,7 @@ impl Arguments<'_> {
         self.get(position, name).is_some_and(is_true)
     }
 
-    /// The arguments behind the first ones.
+    /// Returns the arguments behind the first ones.
     fn after(&self, count: usize) -> Self {
         Self { positional: self.positional.iter().skip(count).cloned().collect(), named: Vec::new() }
     }
@@ -203,7 +203,7 @@ pub(super) fn contains(whole: &Data, part: &Data, budget: &mut Budget) -> Result
     }
 }
 
-/// The items of a list, or the keys of a map.
+/// Returns the items of a list, or the keys of a map.
 pub(super) fn items(data: &Data, budget: &mut Budget) -> Result<Arc<[Data]>, Cause> {
     match data {
         Data::List(items) => Ok(Arc::clone(items)),
@@ -215,7 +215,7 @@ pub(super) fn items(data: &Data, budget: &mut Budget) -> Result<Arc<[Data]>, Cau
     }
 }
 
-/// A problem with a name that templates do not have.
+/// Returns a problem with a name that templates do not have.
 pub(super) fn unknown(what: &str, name: &str, known: &[&str]) -> Cause {
     let near = nearest(name, known.iter().copied());
     let help =
@@ -223,7 +223,7 @@ pub(super) fn unknown(what: &str, name: &str, known: &[&str]) -> Cause {
     Cause::Wrong(format!("there is no {what} `{name}`"), help)
 }
 
-/// A list that a filter made, which is paid with everything in it.
+/// Returns a list that a filter made, which is paid with everything in it.
 fn made(items: Vec<Data>, budget: &mut Budget) -> Result<Data, Cause> {
     let list = Data::List(items.into());
     budget.value(&list)?;
@@ -284,7 +284,7 @@ fn of_text(name: &str, input: &Data, arguments: &Arguments<'_>, budget: &mut Bud
     })
 }
 
-/// The beginning of a text, for a message.
+/// Returns the beginning of a text, for a message.
 fn shortened(text: &str) -> String {
     text.chars().take(40).collect()
 }
@@ -345,7 +345,7 @@ fn join(items: &[Data], arguments: &Arguments<'_>, budget: &mut Budget) -> Resul
     Ok(Data::text(joined))
 }
 
-/// The value below a dotted path.
+/// Returns the value below a dotted path.
 fn attribute(item: &Data, path: &str, budget: &mut Budget) -> Result<Value, Cause> {
     let mut found = Some(item.clone());
     for name in path.split('.') {
@@ -376,7 +376,7 @@ fn map(items: &[Data], arguments: &Arguments<'_>, budget: &mut Budget) -> Result
     made(mapped, budget)
 }
 
-/// A filter in a filter, which nests as an expression does.
+/// Returns a filter in a filter, which nests as an expression does.
 fn nested(name: &str, input: Value, arguments: &Arguments<'_>, budget: &mut Budget) -> Result<Value, Cause> {
     budget.enter()?;
     let value = apply(name, input, arguments, budget)?;

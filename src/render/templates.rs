@@ -29,7 +29,7 @@ pub struct TemplateSet {
 }
 
 impl TemplateSet {
-    /// The built-in templates, with those of the workspace's folder over them.
+    /// Returns the built-in templates, with those of the workspace's folder over them.
     ///
     /// # Errors
     /// When a template is there and cannot be read.
@@ -95,7 +95,7 @@ impl TemplateSet {
         wanted.contains(name) || names.any(|name| self.reaches(name, wanted))
     }
 
-    /// The built-in templates, where the workspace replaces some of them: what they make of a unit is what its policy
+    /// Returns the built-in templates, where the workspace replaces some of them: what they make of a unit is what its policy
     /// states.
     pub fn built_in(&self) -> Option<&TemplateSet> {
         self.built_in.as_deref()
@@ -106,7 +106,7 @@ impl TemplateSet {
         self.replaced.contains(template)
     }
 
-    /// The line of the workspace's templates that prints a field of an object, as far as the text shows it: the first
+    /// Returns the line of the workspace's templates that prints a field of an object, as far as the text shows it: the first
     /// line with the first of these names that one has, else the beginning.
     pub fn place_of<'n>(&self, template: &str, names: impl Iterator<Item = &'n str>) -> Option<Origin> {
         let mut reached = Vec::new();
@@ -172,13 +172,13 @@ impl TemplateSet {
         }
     }
 
-    /// A template by its name, which may be that of one that only includes it.
+    /// Returns a template by its name, which may be that of one that only includes it.
     pub(super) fn named(&self, name: &str) -> Option<(&str, &str)> {
         let (name, (_, source)) = self.templates.get_key_value(self.resolve(name))?;
         Some((name, source))
     }
 
-    /// The template that a name stands for: one that only includes another one is the other one, at no cost.
+    /// Returns the template that a name stands for: one that only includes another one is the other one, at no cost.
     pub(super) fn resolve<'n>(&'n self, name: &'n str) -> &'n str {
         self.aliases.get(name).map_or(name, String::as_str)
     }
@@ -199,22 +199,22 @@ impl TemplateSet {
         resolved
     }
 
-    /// The source of a template.
+    /// Returns the source of a template.
     pub(super) fn source(&self, name: &str) -> Option<&str> {
         self.templates.get(name).map(|(_, text)| &**text)
     }
 
-    /// The names of all templates.
+    /// Returns the names of all templates.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.templates.keys().map(String::as_str)
     }
 
-    /// The registered text of a template.
+    /// Returns the registered text of a template.
     pub(super) fn file(&self, name: &str) -> Option<FileId> {
         self.templates.get(name).map(|(file, _)| *file)
     }
 
-    /// The bytes of a line, counted from 1, without its indentation.
+    /// Returns the bytes of a line, counted from 1, without its indentation.
     pub(super) fn line(&self, name: &str, line: usize) -> Span {
         let mut start = 0;
         for (index, text) in self.source(name).unwrap_or_default().split_inclusive('\n').enumerate() {

@@ -23,7 +23,7 @@ pub(super) fn is_true(data: &Data) -> bool {
     }
 }
 
-/// The type of a value in words.
+/// Returns the type of a value in words.
 pub(super) fn type_of(data: &Data) -> &'static str {
     match data {
         Data::Null => "null",
@@ -67,7 +67,7 @@ pub(super) fn equal(left: &Data, right: &Data, budget: &mut Budget) -> Result<bo
     })
 }
 
-/// The order of two numbers, strings or booleans.
+/// Returns the order of two numbers, strings or booleans.
 pub(super) fn order(left: &Data, right: &Data, budget: &mut Budget) -> Result<Ordering, Cause> {
     if let (Data::Str(left), Data::Str(right)) = (left, right) {
         budget.bytes(left.len().min(right.len()))?;
@@ -88,7 +88,7 @@ fn ordered(left: &Data, right: &Data) -> Option<Ordering> {
     }
 }
 
-/// A number with less than full precision for large integers.
+/// Returns a number with less than full precision for large integers.
 #[expect(clippy::cast_precision_loss, reason = "only where one of two numbers is a fraction")]
 pub(super) fn number(data: &Data) -> Option<f64> {
     match data {
@@ -98,7 +98,7 @@ pub(super) fn number(data: &Data) -> Option<f64> {
     }
 }
 
-/// The text of a scalar.
+/// Returns the text of a scalar.
 pub(super) fn text(data: &Data, budget: &mut Budget) -> Result<Arc<str>, Cause> {
     budget.spend(1)?;
     match data {
@@ -138,7 +138,7 @@ pub(super) fn joined(left: &Data, right: &Data, budget: &mut Budget) -> Result<D
     budget.value(&joined).map(|()| joined)
 }
 
-/// The problem of a template that does something with an open value. Whoever renders open values takes it for a no.
+/// Returns the problem of a template that does something with an open value. Whoever renders open values takes it for a no.
 pub(super) fn more_than_printed() -> Cause {
     Cause::Wrong("a value of an account is more than printed".to_owned(), "print it as it is".to_owned())
 }

@@ -45,7 +45,7 @@ pub struct DecisionReport<'a> {
 }
 
 impl DecisionReport<'_> {
-    /// The reasons, one a line; the answer itself is not among them.
+    /// Returns the reasons, one a line; the answer itself is not among them.
     pub fn reasons(&self) -> String {
         let mut text = Page::new();
         if self.decision.by_masters {
@@ -80,7 +80,7 @@ impl DecisionReport<'_> {
     }
 }
 
-/// A chain as lines.
+/// Returns a chain as lines.
 pub fn chain_lines(chain: &Chain, files: &Files) -> String {
     let mut text = Page::new();
     writeln!(text, "  {} <- {}", chain.subject, link(&chain.binding, files));
@@ -153,7 +153,7 @@ pub fn missing(list: &[MissingRole]) -> String {
     text.finish()
 }
 
-/// A role: its rules, what they are gathered from, and who is bound to it.
+/// Returns a role: its rules, what they are gathered from, and who is bound to it.
 pub fn role(world: &World, namespace: Option<&str>, name: &str, files: &Files) -> Option<String> {
     let (own, rules, is_aggregated) = world.describe_role(namespace, name)?;
     let mut text = Page::new();
@@ -180,7 +180,7 @@ pub fn role(world: &World, namespace: Option<&str>, name: &str, files: &Files) -
     Some(text.finish())
 }
 
-/// A binding: its role with its rules, and its subjects.
+/// Returns a binding: its role with its rules, and its subjects.
 pub fn binding(world: &World, namespace: Option<&str>, name: &str, files: &Files) -> Option<String> {
     let (own, bound, subjects) = world.describe_binding(namespace, name)?;
     let mut text = Page::new();
@@ -251,7 +251,7 @@ fn listed(subjects: &[String]) -> String {
     }
 }
 
-/// The rules of an identity, one a line as `kubectl auth can-i --list` has them, with where each comes from.
+/// Returns the rules of an identity, one a line as `kubectl auth can-i --list` has them, with where each comes from.
 pub fn grants(chains: &[Chain], files: &Files) -> String {
     let mut text = Page::new();
     for chain in chains {

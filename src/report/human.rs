@@ -48,7 +48,7 @@ impl<'d> Shown<'d> {
     }
 }
 
-/// The diagnostics as a text with colours, each with its source lines: the first 200, and how many more there are.
+/// Returns the diagnostics as a text with colours, each with its source lines: the first 200, and how many more there are.
 pub fn diagnostics(list: &[Diagnostic], files: &Files) -> String {
     let mut text = String::new();
     let shown = Shown::of(list);
@@ -67,7 +67,7 @@ pub fn diagnostics(list: &[Diagnostic], files: &Files) -> String {
     text
 }
 
-/// The closing line: how many errors and warnings there are.
+/// Returns the closing line: how many errors and warnings there are.
 pub fn tally(list: &[Diagnostic]) -> String {
     let count = |severity| list.iter().filter(|diagnostic| diagnostic.severity == severity).count();
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
@@ -90,7 +90,7 @@ pub fn counts(counts: Counts) -> String {
     )
 }
 
-/// The same by kind, one line each, for the kinds that something happens to.
+/// Returns the same by kind, one line each, for the kinds that something happens to.
 pub fn counts_by_kind(by_kind: &BTreeMap<String, Counts>) -> String {
     let mut text = Page::new();
     for (kind, of_kind) in by_kind.iter().filter(|(_, counts)| counts.is_drift()) {
@@ -139,7 +139,7 @@ fn one(diagnostic: &Diagnostic, help: &[&str], files: &Files) -> String {
     text
 }
 
-/// The targets that a diagnostic is about, in words; none where it is about no target in particular.
+/// Returns the targets that a diagnostic is about, in words; none where it is about no target in particular.
 fn on_targets(targets: &[String]) -> Option<String> {
     let named: Vec<String> = targets.iter().take(MAXIMUM_TARGETS).map(|target| format!("`{target}`")).collect();
     let more = match targets.len().saturating_sub(named.len()) {
@@ -185,7 +185,7 @@ struct Source {
 }
 
 impl Source {
-    /// The excerpt for the renderer, with a mark in the place of the path.
+    /// Returns the excerpt for the renderer, with a mark in the place of the path.
     fn snippet<'s>(&'s self, mark: &'s str) -> Snippet<'s, annotate_snippets::Annotation<'s>> {
         let annotations = self.places.iter().map(|place| {
             let kind = if place.primary { AnnotationKind::Primary } else { AnnotationKind::Context };
@@ -210,7 +210,7 @@ impl Source {
 }
 
 impl Excerpt {
-    /// The text between the first and the last line's end.
+    /// Returns the text between the first and the last line's end.
     fn text(&self) -> &str {
         self.file.text().get(self.start..self.end).unwrap_or_default()
     }
@@ -223,7 +223,7 @@ impl Excerpt {
         self.is_cut_before || self.is_cut_after
     }
 
-    /// True when two places are to be shown in one excerpt.
+    /// Returns whether two places are to be shown in one excerpt.
     fn is_near(&self, other: &Excerpt) -> bool {
         let (lines, bytes) = MAXIMUM_EXCERPT;
         let both = self.end.max(other.end).saturating_sub(self.start.min(other.start));
@@ -309,7 +309,7 @@ impl Excerpt {
     }
 }
 
-/// How many columns a character of an excerpt takes, about.
+/// Returns the number of columns a character of an excerpt takes, about.
 fn width(text: &str, offset: usize, letter: char) -> usize {
     match letter {
         '\t' => 4,
@@ -317,7 +317,7 @@ fn width(text: &str, offset: usize, letter: char) -> usize {
     }
 }
 
-/// The lines around every place of a diagnostic; places near each other share an excerpt.
+/// Returns the lines around every place of a diagnostic; places near each other share an excerpt.
 fn excerpts(diagnostic: &Diagnostic, files: &Files) -> Vec<Excerpt> {
     let primary = diagnostic.origin.map(|origin| (origin, diagnostic.label.clone(), true));
     let further = diagnostic.labels.iter().map(|label| (label.origin, label.text.clone(), false));
@@ -333,7 +333,7 @@ fn excerpts(diagnostic: &Diagnostic, files: &Files) -> Vec<Excerpt> {
     excerpts.into_iter().map(|(_, excerpt)| excerpt).collect()
 }
 
-/// The line of a place, or of a long one the part around it. A place of several lines is underlined in its first one only:
+/// Returns the line of a place, or of a long one the part around it. A place of several lines is underlined in its first one only:
 /// the place counts, not the extent.
 fn around(file: Arc<SourceFile>, span: Span, label: String, primary: bool) -> Excerpt {
     let (most, least_after) = MAXIMUM_COLUMNS;

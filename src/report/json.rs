@@ -18,7 +18,7 @@ use super::table::TableResult;
 use super::tests::TestFailure;
 use crate::diag::{Diagnostic, Files, foreign};
 
-/// Every published schema of a result, with its name: `diagnostic` is a line of `--diagnostics json`, `run` a report, and each
+/// Returns every published schema of a result, with its name: `diagnostic` is a line of `--diagnostics json`, `run` a report, and each
 /// further name a command with results of its own.
 pub fn schemas() -> Vec<(&'static str, Value)> {
     vec![

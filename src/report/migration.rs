@@ -39,7 +39,7 @@ pub struct PspMigrationReport<'r> {
 /// How many names of a list are told.
 const SHOWN: usize = 3;
 
-/// The report as lines.
+/// Returns the report as lines.
 pub fn text(report: &PspMigrationReport<'_>) -> String {
     let mut out = String::new();
     for section in sections(report) {
@@ -55,7 +55,7 @@ pub fn text(report: &PspMigrationReport<'_>) -> String {
     out
 }
 
-/// The report as Markdown.
+/// Returns the report as Markdown.
 pub fn markdown(report: &PspMigrationReport<'_>) -> String {
     let mut out = "# Leaving PodSecurityPolicy behind\n".to_owned();
     for section in sections(report) {
@@ -149,7 +149,7 @@ fn quoted(names: &[String]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// The first names of a list, and how many there are besides.
+/// Returns the first names of a list, and how many there are besides.
 fn some(names: &[String]) -> String {
     let first: Vec<&str> = names.iter().take(SHOWN).map(String::as_str).collect();
     let more = names.len().saturating_sub(SHOWN);
@@ -243,7 +243,7 @@ fn fates(policy: &PolicyPlan) -> Vec<Entry> {
     details
 }
 
-/// A reading of the mapping, in words.
+/// Returns a reading of the mapping, in words.
 fn reading_text(reading: Reading) -> &'static str {
     match reading {
         Reading::Practical => "as clusters are run (this one counts)",
@@ -252,7 +252,7 @@ fn reading_text(reading: Reading) -> &'static str {
     }
 }
 
-/// The level that a namespace gets.
+/// Returns the level that a namespace gets.
 fn level(plan: &Plan, need: &Need) -> Option<Level> {
     match need {
         Need::Nothing => Some(Level::Restricted),
@@ -309,7 +309,7 @@ fn namespaces(report: &PspMigrationReport<'_>) -> Vec<Entry> {
     told
 }
 
-/// The Pod Security labels that a Namespace has already.
+/// Returns the Pod Security labels that a Namespace has already.
 fn own_levels(report: &PspMigrationReport<'_>, namespace: &str) -> Vec<String> {
     let labels = report.declared.get(namespace).into_iter().flat_map(|declared| &declared.labels);
     let own = labels.filter(|(key, _)| key.starts_with("pod-security.kubernetes.io/"));
@@ -372,7 +372,7 @@ fn superfluous(found: &Superfluous) -> Vec<Entry> {
     told.collect()
 }
 
-/// The progress of a migration of kubelets as lines.
+/// Returns the progress of a migration of kubelets as lines.
 pub fn kubelets(report: &KubeletMigration) -> String {
     let mut text = Page::new();
     text.push_str("kubelets\n");

@@ -9,7 +9,7 @@ use crate::diag::foreign;
 pub struct Page(String);
 
 impl Page {
-    /// An empty page.
+    /// Returns an empty page.
     pub fn new() -> Self {
         Self::default()
     }
@@ -31,12 +31,12 @@ impl Page {
         self.0.push_str(lines);
     }
 
-    /// The lines so far.
+    /// Returns the lines so far.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The lines.
+    /// Returns the lines.
     pub fn finish(self) -> String {
         self.0
     }

@@ -44,7 +44,7 @@ pub struct Row {
     pub not_served: bool,
 }
 
-/// The rows of a role's rules on a cluster, sorted by group and resource.
+/// Returns the rows of a role's rules on a cluster, sorted by group and resource.
 pub fn rows(rules: NodeRef<'_>, cluster: &Api) -> Vec<Row> {
     let (catalogue, minor) = (cluster.catalogue(), cluster.minor());
     let mut by_resource: BTreeMap<(&str, &str), Vec<Grant<'_>>> = BTreeMap::new();
@@ -112,7 +112,7 @@ fn cells(row: &Row) -> [String; 4] {
     [row.api.clone(), row.resource.clone(), row.verbs.join(","), dead(row)]
 }
 
-/// The table in aligned columns.
+/// Returns the table in aligned columns.
 pub fn text(rows: &[Row]) -> String {
     let lines: Vec<[String; 4]> = std::iter::once(HEADER.map(str::to_owned)).chain(rows.iter().map(cells)).collect();
     let mut widths = [0; 4];
@@ -129,7 +129,7 @@ pub fn text(rows: &[Row]) -> String {
     text.finish()
 }
 
-/// The table in Markdown.
+/// Returns the table in Markdown.
 pub fn markdown(rows: &[Row]) -> String {
     let mut text = format!("| {} |\n| --- | --- | --- | --- |\n", HEADER.join(" | "));
     for row in rows {
@@ -139,7 +139,7 @@ pub fn markdown(rows: &[Row]) -> String {
     text
 }
 
-/// The table as comma-separated values.
+/// Returns the table as comma-separated values.
 pub fn csv(rows: &[Row]) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let header = HEADER.map(str::to_lowercase);

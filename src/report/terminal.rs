@@ -49,7 +49,7 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// A terminal; a quiet one swallows what is not a result or a problem.
+    /// Returns a terminal; a quiet one swallows what is not a result or a problem.
     pub fn new(color: ColorChoice, quiet: bool) -> Self {
         Self { color, quiet, has_results: true }
     }
@@ -116,7 +116,7 @@ impl Terminal {
         Answers { output: BufWriter::with_capacity(1 << 16, io::stdout().lock()) }
     }
 
-    /// A progress bar with a heading, out of sight until it is drawn.
+    /// Returns a progress bar with a heading, out of sight until it is drawn.
     pub fn progress(self, heading: &str, total: usize) -> ProgressBar {
         let bar = ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::stderr());
         let heading = foreign::line(heading).into_owned();
@@ -129,7 +129,7 @@ impl Terminal {
         bar
     }
 
-    /// True when somebody watches standard error and wants to.
+    /// Returns whether somebody watches standard error and wants to.
     pub fn is_watched(self) -> bool {
         !self.quiet && io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none()
     }
@@ -138,7 +138,7 @@ impl Terminal {
 /// The most columns of a line of progress.
 const COLUMNS: usize = 60;
 
-/// A line of progress with the numbers of namespaces that are done and that there are, without fractions. The bar takes
+/// Returns a line of progress with the numbers of namespaces that are done and that there are, without fractions. The bar takes
 /// the columns that are left.
 fn progress_line(heading: &str, (done, total): (u64, u64), per_second: f64, left: Duration) -> String {
     // A run that has just begun may seem to take years.

@@ -5,12 +5,12 @@ use serde_json::Value;
 use super::json;
 use crate::app::LoadedWorld;
 
-/// The start of a short answer: the target, if there can be several.
+/// Returns the start of a short answer: the target, if there can be several.
 pub fn prefix(loaded: &LoadedWorld) -> String {
     loaded.target.as_ref().map_or_else(String::new, |target| format!("{target}: "))
 }
 
-/// An answer as a line of JSON, with the target in it.
+/// Returns an answer as a line of JSON, with the target in it.
 pub fn json_line(loaded: &LoadedWorld, mut answer: Value) -> String {
     if let (Some(target), Some(map)) = (&loaded.target, answer.as_object_mut()) {
         map.insert("target".to_owned(), target.as_str().into());
@@ -18,7 +18,7 @@ pub fn json_line(loaded: &LoadedWorld, mut answer: Value) -> String {
     json::line(&answer)
 }
 
-/// The heading of a long answer.
+/// Returns the heading of a long answer.
 pub fn heading(loaded: &LoadedWorld) -> String {
     loaded.target.as_ref().map_or_else(String::new, |target| format!("# {target}\n"))
 }

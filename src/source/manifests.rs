@@ -12,7 +12,7 @@ use crate::diag::{FileId, Files, Origin, RunError, Sink, Span};
 /// The endings of files that hold manifests.
 const ENDINGS: &[&str] = &["json", "yaml", "yml"];
 
-/// The manifest files at a path: the file itself, or every one below the folder, sorted. Links are followed, and hidden
+/// Returns the manifest files at a path: the file itself, or every one below the folder, sorted. Links are followed, and hidden
 /// ones are left out.
 ///
 /// # Errors

@@ -26,7 +26,7 @@ pub struct Answered {
 }
 
 impl Answered {
-    /// True when a world gives this answer.
+    /// Returns whether a world gives this answer.
     pub fn holds(&self, world: &dyn World) -> bool {
         let answer = match &self.question {
             Question::Read(path, most) => world.read(path, *most).ok().map(|content| hash_of_content(&content)),
@@ -52,7 +52,7 @@ fn hash_of_list(listing: &Listing) -> Digest {
     hash(3, format!("{listing:?}").as_bytes())
 }
 
-/// A hash of an answer of one kind.
+/// Returns a hash of an answer of one kind.
 fn hash(kind: u8, bytes: &[u8]) -> Digest {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&[kind]).update(bytes);
@@ -69,13 +69,13 @@ pub struct RecordedWorld {
 }
 
 impl RecordedWorld {
-    /// A world, with the place where its answers are remembered.
+    /// Returns a world, with the place where its answers are remembered.
     pub fn new(world: Box<dyn World>) -> (Self, Answers) {
         let answers = Answers::default();
         (Self::with(world, &answers), answers)
     }
 
-    /// A world whose answers are remembered beside earlier ones.
+    /// Returns a world whose answers are remembered beside earlier ones.
     pub fn with(world: Box<dyn World>, answers: &Answers) -> Self {
         Self { world, answers: Arc::clone(answers) }
     }

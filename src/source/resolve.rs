@@ -130,7 +130,7 @@ impl RegularFile {
 }
 
 impl Folder {
-    /// The identity of the folder.
+    /// Returns the identity of the folder.
     pub(super) fn identity(&self) -> Result<(u64, u64), Error> {
         let stat = rustix::fs::fstat(&self.folder)?;
         // Both have other types elsewhere.
@@ -138,7 +138,7 @@ impl Folder {
         Ok((stat.st_dev as u64, stat.st_ino as u64))
     }
 
-    /// The entries whose names do not begin with a dot.
+    /// Returns the entries whose names do not begin with a dot.
     pub(super) fn entries(&self) -> Result<Vec<Entry>, Error> {
         let mut entries = Vec::new();
         for entry in rustix::fs::Dir::read_from(&self.folder)? {

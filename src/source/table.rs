@@ -40,7 +40,7 @@ pub struct Line<'r> {
 }
 
 impl Line<'_> {
-    /// True when a cell is written in quotes. Asked only where blanks surround its text; all cells are looked at once.
+    /// Returns whether a cell is written in quotes. Asked only where blanks surround its text; all cells are looked at once.
     fn is_quoted(self, index: usize) -> bool {
         let all = self.quoted.get_or_init(|| {
             let mut rest = self.written;
@@ -60,7 +60,7 @@ impl Line<'_> {
         all.get(index).copied().unwrap_or_default()
     }
 
-    /// The text of a cell: what surrounds it outside of quotes does not belong to it.
+    /// Returns the text of a cell: what surrounds it outside of quotes does not belong to it.
     fn text_of(self, index: usize, cell: &str) -> &str {
         let trimmed = cell.trim();
         if trimmed.len() == cell.len() || !self.is_quoted(index) { trimmed } else { cell }
@@ -108,7 +108,7 @@ pub enum Cell<'r> {
 }
 
 impl Cell<'_> {
-    /// The place.
+    /// Returns the place.
     pub fn origin(self) -> Origin {
         match self {
             Cell::Text(_, line, index) => line.place_of(index),
@@ -321,7 +321,7 @@ pub fn read_names(
     }
 }
 
-/// True when the columns can be told apart.
+/// Returns whether the columns can be told apart.
 fn check_header(header: &csv::StringRecord, origin: Origin, sink: &mut Sink) -> bool {
     let before = sink.len();
     let mut seen = HashSet::new();

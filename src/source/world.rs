@@ -15,7 +15,7 @@ pub trait World: Send + Sync {
     /// When it is there and the system does not let it be read.
     fn read(&self, path: &str, most: u64) -> Result<Content, RunError>;
 
-    /// True when there is a link of this name, wherever it leads.
+    /// Returns whether there is a link of this name, wherever it leads.
     fn is_link(&self, _path: &str) -> bool {
         false
     }
@@ -78,7 +78,7 @@ pub struct DiskWorld {
 }
 
 impl DiskWorld {
-    /// The folder as a world.
+    /// Returns the folder as a world.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into() }
     }
@@ -176,7 +176,7 @@ pub struct MemoryWorld {
 }
 
 impl MemoryWorld {
-    /// A world of texts by their paths.
+    /// Returns a world of texts by their paths.
     pub fn new<P: Into<String>, T: Into<Vec<u8>>>(files: impl IntoIterator<Item = (P, T)>) -> Self {
         Self { files: files.into_iter().map(|(path, text)| (path.into(), text.into())).collect() }
     }

@@ -107,7 +107,7 @@ impl Alike {
         Some(KnownId(*found))
     }
 
-    /// The object of a text that was found.
+    /// Returns the object of a text that was found.
     pub(super) fn tree(&self, id: KnownId) -> Option<&Tree> {
         self.known.get(id.0).map(|known| known.blank.tree())
     }
@@ -185,7 +185,7 @@ impl Known {
         self.shape.find_values(text, |hole, rest| hole.spelling.length(rest), values)
     }
 
-    /// True when the values are those of the unit's object, and all that is demanded of them holds.
+    /// Returns whether the values are those of the unit's object, and all that is demanded of them holds.
     fn fits(&self, unit: &Unit, text: &str, values: &[Range<usize>]) -> bool {
         let identity = &unit.identity;
         let value = |index: usize| values.get(index).and_then(|range| text.get(range.clone())).unwrap_or_default();
@@ -224,7 +224,7 @@ impl Known {
         });
     }
 
-    /// True when the text with other values in all places reads as the object with these values put in, which it should.
+    /// Returns whether the text with other values in all places reads as the object with these values put in, which it should.
     fn holds_for_others(&mut self, text: &str, read: &mut dyn FnMut(&str) -> Option<Tree>) -> bool {
         let mut own = Vec::new();
         if self.find_values(text, &mut own).is_none() {

@@ -140,7 +140,7 @@ fn assert_named(folder: &Path, name: &str, remark: &str) {
             "error[namespace-delete]: the namespace `{name}` of the target `production` would be deleted, with everything in it\n"
         );
         assert!(stderr(&refused).contains(&message), "{}", stderr(&refused));
-        let help = format!("`bailiwick render --delete-namespace {name}` says that it is meant");
+        let help = format!("`bailiwick render --delete-namespace {name}` confirms the deletion");
         assert!(stderr(&refused).contains(&help), "{}", stderr(&refused));
     }
     assert!(before == snapshot(&folder.join("out")), "a refused run wrote something");

@@ -93,7 +93,7 @@ fn words(reason: &NodeReason) -> String {
     }
 }
 
-/// The object that is to be written, and the one that is there.
+/// The new object and the old object.
 pub(super) struct Written {
     new: Option<Tree>,
     old: Option<Tree>,
@@ -129,7 +129,7 @@ pub(super) enum Admission {
     Passes,
     /// It is refused, and why.
     Refuses(String),
-    /// Nobody can tell, and why.
+    /// The decision is unknown, with the reason.
     Unknown(String),
 }
 
@@ -140,7 +140,7 @@ pub(super) enum AdmissionQuestionError {
     #[error("admission is not asked about `{0}`")]
     Verb(String),
     /// A change has no object before the change.
-    #[error("what is changed has to be there: name the object as it is by --admission-old")]
+    #[error("the object before the change is missing: give it with --admission-old")]
     NoOldObject,
 }
 
@@ -195,7 +195,7 @@ pub(super) fn admission(
     Ok(by_policies(surroundings, who, extra, &write))
 }
 
-/// Asks the admission policies. One that refuses decides, whatever others say.
+/// Asks the admission policies. A rejection by one policy decides.
 fn by_policies(
     surroundings: &Surroundings,
     who: &Identity,
@@ -230,7 +230,7 @@ fn by_policies(
         // The message names the policy.
         (Some((_, verdict)), _) => Admission::Refuses(verdict.message.clone()),
         (None, Some((name, verdict))) => {
-            Admission::Unknown(format!("ValidatingAdmissionPolicy '{name}' cannot be told: {}", verdict.message))
+            Admission::Unknown(format!("ValidatingAdmissionPolicy '{name}' has no known answer: {}", verdict.message))
         }
         (None, None) => Admission::Passes,
     }

@@ -1,12 +1,12 @@
-//! Files whose roles and bindings change alike: of many thousand tenants one is compared, and stands for the others.
+//! Files whose roles and bindings change alike: of many thousand tenants one tenant is compared for all of them.
 //!
-//! The others gain and lose the same under their own names, since all roles and bindings of their files are the same up
-//! to the names, before and after ([`crate::alike`]). This holds if nothing else refers to them by name:
+//! The others gain and lose the same permissions under their own names, since all roles and bindings of their files are
+//! equal up to the names, before and after ([`crate::alike`]). This holds if no other object refers to them by name:
 //!
-//! - all that counts is in the file: Roles and RoleBindings of its namespace, and ClusterRoles by names that are not its
-//!   own; no number of its own names anybody ([`Alike::of`]);
-//! - a subject named after the tenant has no cluster-wide permissions, and no object of the baseline stands in
-//!   the namespace ([`Class::delegate`]). Any other tenant is compared on its own.
+//! - the file has everything that counts: Roles and RoleBindings of its namespace, and ClusterRoles with names that are not
+//!   its own; no number of the file names a subject ([`Alike::of`]);
+//! - a subject named after the tenant has no cluster-wide permissions, and no object of the baseline is in the namespace
+//!   ([`Class::delegate`]). Any other tenant is compared on its own.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -32,7 +32,7 @@ pub(super) struct Alike {
 }
 
 impl Alike {
-    /// Of the file of a namespace; none where it stands for nobody but itself.
+    /// Creates the conditions of the file of a namespace; none if it represents only itself.
     pub(super) fn of(namespace: &str, texts: &Texts) -> Option<Self> {
         let own = OwnName::new(namespace)?;
         let mut holders = BTreeSet::new();
@@ -46,7 +46,7 @@ impl Alike {
     }
 }
 
-/// The holders named after the tenant that a role or binding names; none where it keeps its file from standing for
+/// Returns the holders named after the tenant that a role or binding names; none where it keeps its file from standing for
 /// others.
 fn holders_of(object: NodeRef<'_>, namespace: &str, own: OwnName<'_>) -> Option<Vec<String>> {
     let text = |node: NodeRef<'_>, keys: &[&str]| -> String {
@@ -111,9 +111,8 @@ impl Classes {
         self.classes.push(Class { first, namespaces, delegate: 0, represented: Vec::new() });
     }
 
-    /// Decides who stands for whom, and returns the roles and bindings of those that have to be compared beside the
-    /// first of each class. `wide` are the holders of anything in the whole cluster, `places` the namespaces of what
-    /// lies under the output.
+    /// Forms the classes, and returns the roles and bindings to compare beside the first file of each class. `wide` are
+    /// the holders of cluster-wide permissions, `places` the namespaces of the baseline.
     pub(super) fn settle(
         &mut self,
         wide: &BTreeSet<String>,
@@ -122,9 +121,8 @@ impl Classes {
         self.classes.iter_mut().flat_map(|class| class.delegate(wide, places)).collect()
     }
 
-    /// Adds to the changes of those that stand for others the same changes of the others: to each change its subjects,
-    /// unless its rules name something of the tenant's own. Then all of them are told by one, or each for itself while
-    /// they are few.
+    /// Adds the changes of the represented files to the changes of their class: to each change its subjects, unless its
+    /// rules name something of the tenant's own. All of them are then one change, or a change each if they are few.
     pub(super) fn spread(&self, changes: Vec<Change>) -> Vec<Change> {
         let delegates: BTreeMap<&str, &Class> =
             self.classes.iter().filter_map(|class| Some((class.name(class.delegate)?, class))).collect();
@@ -189,7 +187,7 @@ impl Class {
         names.map(|name| (name.to_owned(), [read(name, old), read(name, new)])).collect()
     }
 
-    /// The namespaces of the one that is compared and of those that it stands for.
+    /// Returns the namespace of the compared file and the namespaces of the represented files.
     fn members(&self) -> impl Iterator<Item = &str> {
         std::iter::once(&self.delegate).chain(&self.represented).filter_map(|&position| self.name(position))
     }
@@ -198,7 +196,7 @@ impl Class {
         self.name(self.delegate).and_then(OwnName::new)
     }
 
-    /// A subject of the one that is compared, as another has it.
+    /// Returns a subject of the compared file as it is in another file.
     fn as_member(&self, subject: &Affected, member: &str) -> Affected {
         let renamed = self.own_name().map(|own| own.renamed(own.of_same_shape(member), &subject.subject));
         Affected {
@@ -207,7 +205,7 @@ impl Class {
         }
     }
 
-    /// Rules of the one that is compared, as another has them.
+    /// Returns rules of the compared file as they are in another file.
     fn rules_of(&self, rules: &[PolicyRule], member: &str) -> Vec<PolicyRule> {
         let mut rules = rules.to_vec();
         let Some(own) = self.own_name() else { return rules };
@@ -217,7 +215,7 @@ impl Class {
         rules
     }
 
-    /// A change whose rules name something of the tenant's own, for all that it is the same for.
+    /// Returns a change whose rules name something of the tenant's own, for all that it is the same for.
     fn told(&self, change: &Change, subjects: &[Affected]) -> Vec<Change> {
         let as_member = |member: &str, subjects: Vec<Affected>, own_names: bool| Change {
             gained: self.rules_of(&change.gained, member),
@@ -240,7 +238,7 @@ impl Class {
     }
 }
 
-/// True when a rule of a change names something of a tenant's own.
+/// Returns whether a rule of a change names something of a tenant's own.
 fn names(change: &Change, namespace: &str) -> bool {
     let Some(own) = OwnName::new(namespace) else { return false };
     change.gained.iter().chain(&change.lost).flat_map(|rule| &rule.resource_names).any(|name| own.is_in(name))

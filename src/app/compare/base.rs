@@ -20,7 +20,7 @@ use crate::model::Target;
 /// The earlier side of a comparison.
 pub struct Base(Kind);
 
-/// What the name of a base stands for.
+/// The meaning of the name of a base.
 #[derive(Debug, Clone, Copy)]
 pub enum DescribedBase<'b> {
     /// A folder of output, by its name.
@@ -142,7 +142,7 @@ impl Base {
         }
     }
 
-    /// Opens the output of a target; that of all of them without one.
+    /// Opens the output of a target, or of all targets.
     pub(crate) fn output(&self, workspace: &Workspace, target: Option<&Target>) -> Box<dyn Committed> {
         let below = |folder: PathBuf| target.map_or(folder.clone(), |target| folder.join(&target.name));
         match &self.0 {
@@ -244,7 +244,7 @@ impl Base {
     }
 }
 
-/// Whether a target's folder holds a file of ours.
+/// Returns whether a target's folder has an output file.
 fn holds_output(folder: &Folder) -> Result<bool, RunError> {
     for entry in folder.list()?.iter().filter(|entry| entry.is_file()) {
         if is_ours(&entry.path, &folder.read(&entry.path)?.unwrap_or_default()) {

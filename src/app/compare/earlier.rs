@@ -146,7 +146,7 @@ impl Earlier {
         self.stale.iter().map(|path| format!("{}/{path}", workspace.output)).collect()
     }
 
-    /// The name that the user gave to the workspace.
+    /// Returns the name that the user gave to the workspace.
     pub(super) fn name(&self) -> &str {
         &self.name
     }
@@ -156,7 +156,7 @@ impl Earlier {
         matches!(self.place, Place::Folder(_))
     }
 
-    /// The policies, if they can be read.
+    /// Returns the policies, if they can be read.
     pub(super) fn project(&self) -> Option<&LinkedWorkspace> {
         match &self.policies {
             Policies::Read { project, .. } => Some(project),
@@ -164,7 +164,7 @@ impl Earlier {
         }
     }
 
-    /// The first reason for which the policies cannot be read.
+    /// Returns the first reason for which the policies cannot be read.
     pub(super) fn reason(&self) -> &str {
         match &self.policies {
             Policies::Read { errors, .. } | Policies::Broken { errors, .. } => {
@@ -173,7 +173,7 @@ impl Earlier {
         }
     }
 
-    /// The workspace file, if it can be read.
+    /// Returns the workspace file, if it can be read.
     pub(super) fn workspace(&self) -> Option<&model::Workspace> {
         match &self.policies {
             Policies::Read { project, .. } => Some(&project.workspace),
@@ -181,27 +181,27 @@ impl Earlier {
         }
     }
 
-    /// The target with a name.
+    /// Returns the target with a name.
     pub(super) fn target(&self, name: &str) -> Option<&Target> {
         self.workspace()?.targets.iter().find(|target| target.name == name)
     }
 
-    /// The files of the workspace.
+    /// Returns the files of the workspace.
     pub(super) fn world(&self) -> &dyn World {
         &*self.world
     }
 
-    /// The files of the workspace, for a loader that keeps its own.
+    /// Returns the files of the workspace, for a loader that keeps its own.
     pub(super) fn shared_world(&self) -> Box<dyn World> {
         Box::new(Shared(Arc::clone(&self.world)))
     }
 
-    /// The committed output of all targets.
+    /// Returns the committed output of all targets.
     pub(super) fn committed(&self, workspace: &Workspace) -> Box<dyn Committed> {
         self.place.output(&self.workspace().unwrap_or(&workspace.project.workspace).output, None)
     }
 
-    /// The output to compare with: of a target, or of all of them.
+    /// Returns the output to compare with: of a target, or of all of them.
     pub(super) fn output(&self, workspace: &Workspace, target: Option<&Target>) -> Box<dyn Committed> {
         match (&self.compiled, target) {
             (Some(compiled), Some(target)) => Box::new(OutputOfTarget(Arc::clone(compiled), target.name.clone())),

@@ -1,11 +1,11 @@
 //! The effect of a change on each subject: compares two worlds, each with as many objects as the comparison needs.
 //!
-//! The permissions of a subject in a namespace follow from the roles and bindings of the namespace, which stand in one
-//! file, and from the ClusterRoles that they bind. Its cluster-wide permissions follow from the files with a ClusterRole or
-//! a ClusterRoleBinding. Both worlds therefore hold every file with a role or binding that grants something else than
-//! before, and the other files with a ClusterRole or a ClusterRoleBinding. All other files grant the same before and after.
-//! One of several files that change alike stands for all. If an object stands in a file that is not its own, the worlds
-//! hold all files.
+//! The permissions of a subject in a namespace follow from the roles and bindings of the namespace, which are in one
+//! file, and from the ClusterRoles that they bind. Its cluster-wide permissions follow from the files with a
+//! ClusterRole or a ClusterRoleBinding. Both worlds therefore hold every file with a role or binding that grants other
+//! permissions than before, and the other files with a ClusterRole or a ClusterRoleBinding. All other files grant the
+//! same permissions before and after. One of several files that change alike represents all. If an object is in a file
+//! that is not its own, the worlds hold all files.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
@@ -35,7 +35,7 @@ const BOUND_CLUSTER_ROLE: &str = "\n  kind: ClusterRole\n";
 pub(super) struct Rules {
     path: String,
     way: Option<Way>,
-    /// None where others of the way were read before, which say the same.
+    /// The parsed texts; none if an earlier file with the same change was read.
     trees: Option<[Vec<Tree>; 2]>,
     alike: Option<Alike>,
 }
@@ -71,7 +71,7 @@ impl Rules {
     }
 }
 
-/// The roles and bindings of a text; everything in it, where they cannot be told by sight.
+/// Returns the roles and bindings of a text; all of the text if its form is unusual.
 fn rules(text: &str) -> Vec<String> {
     match objects::of_group(text, rbac::GROUP) {
         Some(objects) => objects.into_iter().map(str::to_owned).collect(),
@@ -83,20 +83,20 @@ fn rules(text: &str) -> Vec<String> {
 pub(super) struct Effect<'s> {
     workspace: &'s Workspace,
     target: &'s Target,
-    /// As it was and as it is, once some file grants otherwise; none where what lies underneath cannot be read.
+    /// The worlds before and after, once some file grants other permissions; none if the baseline cannot be read.
     worlds: Option<Result<Option<[Builder; 2]>, RunError>>,
     /// The files that grant otherwise.
     paths: HashSet<String>,
     /// The files that do so alike.
     classes: Classes,
-    /// The namespaces of what lies under the output.
+    /// The namespaces of the baseline.
     under: BTreeSet<String>,
     /// True when some object is not where it belongs.
     is_astray: bool,
 }
 
 impl<'s> Effect<'s> {
-    /// Of a target, before anything is known to change.
+    /// Creates the effect of a target without changes.
     pub(super) fn new(workspace: &'s Workspace, target: &'s Target) -> Self {
         Self {
             workspace,
@@ -157,7 +157,7 @@ impl<'s> Effect<'s> {
         Ok(Some(compare(&old, &new.world)))
     }
 
-    /// Adds the files to both worlds that grant as before, and say or bind what holds in the whole cluster.
+    /// Adds the files to both worlds that grant the same permissions as before, and have or bind cluster-wide roles.
     fn add_bystanders(
         &mut self,
         committed: &dyn Committed,

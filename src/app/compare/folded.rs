@@ -34,7 +34,7 @@ pub(super) fn folded(group: &Group<First>, shown: &str) -> String {
     lines.iter().map(|line| format!("{}\n", foreign::line(line))).collect()
 }
 
-/// The values while they are few, otherwise how many there are, with the first of them.
+/// Returns the values while they are few, otherwise how many there are, with the first of them.
 fn all(values: &Distinct) -> String {
     let first = values.first.join(", ");
     match values.count() {

@@ -1,5 +1,5 @@
-//! Changes since a revision beside the output: changes of the gate itself, and of the inputs that decide access and are not
-//! written. The effects of the latter are not computed here; a line says that there are some.
+//! Changes since a revision beside the output: changes of the gate itself, and of inputs that decide access and are not
+//! written. The effects of such inputs are not computed here; a line reports them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,7 +47,7 @@ pub(super) fn changes(
     Ok(lines)
 }
 
-/// As [`changes`], where only the workspace file of the revision can be read.
+/// Returns the changes as [`changes`] does, if only the workspace file of the revision can be read.
 pub(super) fn of_workspaces(old: &model::Workspace, new: &model::Workspace) -> Vec<String> {
     let mut lines = workspace_fields(old, new);
     for target in &new.targets {
@@ -62,8 +62,8 @@ fn named(target: &Target, line: &str) -> String {
     format!("target `{}`: {line}", target.name)
 }
 
-/// Whether access below the output of a target changes: its version, its baseline, or the objects that are judged and not
-/// written. `world` holds the files of the revision, and `output` its whole output folder.
+/// Returns whether access below the output of a target changes: its version, its baseline, or the objects that are
+/// judged and not written. `world` holds the files of the revision, and `output` its whole output folder.
 pub(super) fn is_other_below(
     old: &LinkedWorkspace,
     before: &Target,
@@ -159,7 +159,7 @@ fn tests(old: &LinkedWorkspace, new: &LinkedWorkspace) -> Vec<String> {
     lines
 }
 
-/// The questions of each AccessTest, with the place of each.
+/// Returns the questions of each AccessTest, with the place of each.
 fn questions<'p>(
     project: &'p LinkedWorkspace,
     targets: &BTreeSet<&str>,
@@ -358,7 +358,7 @@ fn judged(old: &LinkedWorkspace, new: &LinkedWorkspace, target: &Target) -> Vec<
     changes.into_iter().map(line).collect()
 }
 
-/// The objects that are new, gone or other, with what happens to them.
+/// Returns the objects that are new, gone or other, with what happens to them.
 fn changed_objects<'o>(before: &'o JsonByName, after: &'o JsonByName) -> Vec<(&'o str, String)> {
     let keys: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     let mut changes = Vec::new();
@@ -374,7 +374,7 @@ fn changed_objects<'o>(before: &'o JsonByName, after: &'o JsonByName) -> Vec<(&'
     changes
 }
 
-/// The roles and bindings that the API server makes for itself and that are others in another version.
+/// Returns the roles and bindings that the API server makes for itself and that are others in another version.
 fn default_policy_change(old: &Target, new: &Target) -> Option<String> {
     let objects = |target: &Target| {
         let mut objects = JsonByName::new();
@@ -432,7 +432,7 @@ fn judged_objects(project: &LinkedWorkspace, target: &Target) -> JsonByName {
     objects
 }
 
-/// Adds the object of a document, or those of a list.
+/// Adds the object of a document, or the objects of a list.
 fn add_objects(document: NodeRef<'_>, objects: &mut JsonByName) {
     let mut add = |object: NodeRef<'_>| {
         // A second object of the same name hides no change of the first.
@@ -445,7 +445,7 @@ fn add_objects(document: NodeRef<'_>, objects: &mut JsonByName) {
     }
 }
 
-/// The kind of an object with its namespace and name.
+/// Returns the kind of an object with its namespace and name.
 fn name_of(object: NodeRef<'_>) -> String {
     let text = |keys: &[&str]| object.path(keys).and_then(NodeRef::as_str).unwrap_or_default();
     let (kind, namespace, name) = (text(&["kind"]), text(&["metadata", "namespace"]), text(&["metadata", "name"]));

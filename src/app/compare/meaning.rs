@@ -43,7 +43,7 @@ impl Meaning {
         Self { policies: Policies::of(found, old, new, known), stacks: Stacks::of(old, new, names) }
     }
 
-    /// Takes that of a further file.
+    /// Adds the meaning of a further file.
     pub(super) fn add(&mut self, more: Meaning) {
         self.policies.add(more.policies);
         self.stacks.old.extend(more.stacks.old);
@@ -116,8 +116,8 @@ struct Policies {
     /// The policies of files that cannot be compared object by object, by name, before and after.
     old: BTreeMap<String, PodSecurityPolicy>,
     new: BTreeMap<String, PodSecurityPolicy>,
-    /// The names of those that go, with the paths of their files, and of those that are new: all that is kept of them,
-    /// since hardly ever one moves from file to file.
+    /// The names of deleted objects, with the paths of their files, and of new objects. Nothing else is kept, since few
+    /// objects move between files.
     gone: BTreeMap<String, String>,
     come: BTreeSet<String>,
     /// The effects of the other changes, with the names of the policies.
@@ -166,12 +166,12 @@ impl Policies {
         match change {
             Some(change) if change.is_empty() => {}
             Some(change) => self.changes.entry(change).or_default().push(object.name.to_owned()),
-            // Neither tells what it means; that it differs shows in the text.
+            // The meaning is unknown; the text shows the difference.
             None => {}
         }
     }
 
-    /// Reads those that move from one file to another, which is known in the end.
+    /// Reads the objects that move from one file to another, which is known in the end.
     fn read_moved(
         &mut self,
         workspace: &Workspace,
@@ -217,9 +217,9 @@ impl Policies {
     }
 }
 
-/// True when a change means the same for every policy whose change has the same form: neither what differs nor what
-/// that means holds anything that the form leaves open. Fields that say the same before and after add nothing to the
-/// comparison, but for those that another one gives a meaning.
+/// Returns whether a change has the same meaning for every policy whose change has the same form: neither the
+/// difference nor its meaning has an open value. Fields that are equal before and after add nothing to the comparison,
+/// except for fields that another field gives a meaning.
 fn is_general(old: NodeRef<'_>, new: NodeRef<'_>, change: &Comparison, path: &str) -> bool {
     let field = |root: NodeRef<'_>, keys: &[&str]| root.path(keys).map(yaml::schema::to_json);
     let is_fixed = |keys: &[&str]| {
@@ -242,7 +242,7 @@ fn is_general(old: NodeRef<'_>, new: NodeRef<'_>, change: &Comparison, path: &st
         && !told.into_iter().flatten().any(|text| leaves_open(path, text))
 }
 
-/// The PodSecurityPolicies of a file; one that cannot be read shows in the difference of the texts alone.
+/// Returns the PodSecurityPolicies of a file; one that cannot be read shows in the difference of the texts alone.
 fn policies(text: &str) -> BTreeMap<String, PodSecurityPolicy> {
     if !text.contains("kind: PodSecurityPolicy\n") {
         return BTreeMap::new();

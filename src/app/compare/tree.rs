@@ -155,12 +155,12 @@ impl World for TreeWorld {
     }
 }
 
-/// Whether a path lies below a folder.
+/// Whether a path is below a folder.
 fn is_below(path: &str, folder: &str) -> bool {
     path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// The folders from the folder `real` down to an entry below it, after the folders `around` it.
+/// Returns the folders from the folder `real` down to an entry below it, after the folders `around` it.
 fn folders_around(real: &str, path: &str, around: &[String]) -> Vec<String> {
     let mut within = around.to_vec();
     within.push(real.to_owned());

@@ -20,7 +20,7 @@ pub(super) fn changes(old: &World, new: &World, before: &Target, after: &Target)
     AccessEffect::Known { changes, components }
 }
 
-/// Takes the components off the changes whose change is that of the default policy, and returns their names.
+/// Removes the components from the changes whose change is the change of the default policy, and returns their names.
 fn take_components(changes: &mut Vec<Change>, before: &Target, after: &Target) -> BTreeSet<String> {
     let mut components = BTreeSet::new();
     if before.baseline.is_some() || after.baseline.is_some() {
@@ -49,7 +49,7 @@ fn is_component(subject: &str) -> bool {
     subject.starts_with("ServiceAccount/kube-system/") || subject.starts_with("User/system:kube-")
 }
 
-/// The world of a cluster without any policy.
+/// Returns the world of a cluster without any policy.
 fn default_world(target: &Target) -> World {
     let minor = target.version.minor();
     let mut builder = Builder::new(minor).with_default_policy(minor);

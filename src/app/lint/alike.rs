@@ -1,4 +1,4 @@
-//! Findings about single objects: those of one shape are one finding with a count.
+//! Findings about single objects: findings of one shape are one finding with a count.
 
 use crate::alike::{Fold, Group, Hints, Own, Shape};
 use crate::app::words;

@@ -15,8 +15,8 @@ use crate::diag::{Diagnostic, Origin, RunError, Sink};
 use crate::model::{AppliedBy, Target};
 use crate::yaml::NodeRef;
 
-/// Reports what the identity that applies the output may not write, one finding for each reason. What depends on a role that
-/// is not among the inputs is one finding, too.
+/// Reports the objects that the identity of the applier may not write, one finding for each reason. Objects that depend
+/// on an unknown role are one finding, too.
 pub(super) fn check(
     workspace: &Workspace,
     target: &Target,
@@ -105,7 +105,7 @@ fn cannot_apply(user: &str, name: &str, reason: &str) -> Diagnostic {
         .help("grant it what is missing, or let an identity with more rights apply this target")
 }
 
-/// Why an object cannot be written, in words; none when it can.
+/// Returns the reason why an object cannot be written; none if it can.
 fn refusal(decision: &WriteDecision) -> Option<String> {
     if !decision.verb_allowed {
         return Some(format!("it may not {}", decision.request));

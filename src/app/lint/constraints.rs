@@ -34,7 +34,7 @@ pub(super) fn check(world: &SyncWorld, is_accepted: &dyn Fn(&Diagnostic) -> bool
     alike.finish(sink);
 }
 
-/// The same for manifests, where constraints are among them: they are of a cluster of OpenShift.
+/// Reports the constraints among manifests: they belong to a cluster of OpenShift.
 pub(super) fn check_manifests(loaded: &LoadedWorld, sink: &mut Sink) {
     let Some(release) = Release::of_kubernetes(loaded.world.minor()) else { return };
     let files = &loaded.files;
@@ -44,7 +44,7 @@ pub(super) fn check_manifests(loaded: &LoadedWorld, sink: &mut Sink) {
     let mut collector = Collector::new(Settings::of(release));
     let mut has_constraints = false;
     for id in files.ids() {
-        // What is wrong in a file was reported when it was read.
+        // Errors of a file were reported when it was read.
         let tree = yaml::read(files.get(id).text(), id, &mut Sink::new());
         for object in tree.documents().flat_map(list::objects) {
             has_constraints |= object.get("kind").is_some_and(|kind| kind.as_str() == Some(KIND));

@@ -36,7 +36,7 @@ pub(super) fn check_role(loaded: &LoadedWorld, sink: &mut Sink) {
         let opened = opened_by_stale_binding(&version).into_iter();
         let told = opened.fold(told, |told, opened| told.note(format!("in {version} any node then {opened}")));
         sink.push(
-            told.help("take the group out once every kubelet is known by its node: `bailiwick migrate kubelets` tells"),
+            told.help("remove the group once every kubelet has the identity of its node: `bailiwick migrate kubelets` lists the steps"),
         );
     }
     let Some((role, rules, _)) = loaded.world.describe_role(None, system_node::NAME) else { return };
@@ -47,7 +47,7 @@ pub(super) fn check_role(loaded: &LoadedWorld, sink: &mut Sink) {
     if extra.is_empty() && missing.is_empty() {
         return;
     }
-    let message = format!("the role `{}` is not that of Kubernetes {version}", system_node::NAME);
+    let message = format!("the role `{}` differs from the role of Kubernetes {version}", system_node::NAME);
     let mut told = Diagnostic::warning(codes::SYSTEM_NODE_DRIFT, message).at(place);
     for (rules, words) in [(extra, "it grants too"), (missing, "it lacks, and the server adds when it starts,")] {
         for rule in compacted(&rules).iter().take(MAXIMUM_RIGHTS) {
@@ -165,7 +165,7 @@ fn check_defeat(world: &World, placed: &PlacedAgent, sink: &mut Sink) {
             )
             .at_maybe(place)
             .and(placed.origin, "the agent")
-            .help("give the agent a namespace of its own, and nobody else such rights there"),
+            .help("give the agent a namespace of its own, without such permissions for other subjects"),
         );
     }
 }

@@ -16,8 +16,8 @@ const MAXIMUM_FOLDED: usize = 5;
 /// How many of those a finding concerns are named.
 const MAXIMUM_NAMED: usize = 3;
 
-/// A finding as a warning, with what proves it. It stands at the rule of the role that it is about, where that is known; what a
-/// binding grants stands at the binding, with the rule beside it.
+/// Returns a finding as a warning with its proof. Its place is the rule of its role, if known; a finding about a
+/// binding has the place of the binding, with the rule beside it.
 pub(super) fn diagnostic(finding: &Finding, files: &Files, rules: &mut RulePlaces<'_>) -> Diagnostic {
     let alike = more_alike(finding.count.saturating_sub(1));
     let mut place_of = |role: Option<&Link>, rule| rules.of(role?.place?, rule);
@@ -55,7 +55,7 @@ pub(super) fn diagnostic(finding: &Finding, files: &Files, rules: &mut RulePlace
     diagnostic
 }
 
-/// A subject, and the namespace in which it holds something where its name does not say it.
+/// Returns a subject, and the namespace of its permissions if its name does not contain the namespace.
 fn named(affected: &Affected) -> String {
     match &affected.scope {
         PermissionScope::Namespace(namespace) if !affected.subject.contains(&format!("/{namespace}/")) => {
@@ -65,7 +65,7 @@ fn named(affected: &Affected) -> String {
     }
 }
 
-/// What a finding is about, for programs.
+/// Returns the data of a finding for programs.
 fn about(finding: &Finding) -> Risk {
     let first = finding.first.first();
     let namespace = first.and_then(|first| match &first.scope {
@@ -82,7 +82,7 @@ fn about(finding: &Finding) -> Risk {
     }
 }
 
-/// The findings that one stands for, the worst first.
+/// Returns the findings that one stands for, the worst first.
 fn folded(finding: &Finding) -> Option<String> {
     let mut folded = finding.folded.clone();
     folded.sort_by_key(|folded| Reverse(folded.severity));

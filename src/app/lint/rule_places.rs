@@ -1,4 +1,4 @@
-//! Where the rules of roles stand. A world keeps the place of each object and no more; the few that are shown are read again.
+//! The places of the rules of roles. A world keeps only the place of each object; the few printed rules are read again.
 
 use std::collections::HashMap;
 
@@ -24,12 +24,12 @@ struct Objects {
 }
 
 impl<'f> RulePlaces<'f> {
-    /// The places in these files.
+    /// Returns the places in these files.
     pub(super) fn new(files: &'f Files) -> Self {
         Self { files, read: HashMap::new() }
     }
 
-    /// The place of a rule in the object of its role; none for a rule that was gathered from another role, and where the object
+    /// Returns the place of a rule in the object of its role; none for a rule that was gathered from another role, and where the object
     /// does not state the rule, as with one that was compiled from a policy.
     pub(super) fn of(&mut self, role: Origin, link: &RuleLink) -> Option<Origin> {
         if !link.gathered_from.is_empty() {
@@ -56,7 +56,7 @@ impl Objects {
     }
 }
 
-/// True for a rule with these verbs and resources or URLs.
+/// Returns whether a rule has these verbs and resources or URLs.
 fn states(rule: NodeRef<'_>, link: &RuleLink) -> bool {
     let is_same = |field: &str, wanted: &[String]| {
         let own = rule.get(field).into_iter().flat_map(NodeRef::items).map(NodeRef::as_str);

@@ -32,11 +32,11 @@ impl Default for Selection {
 }
 
 impl Selection {
-    /// Chooses findings by the ids of rules (`E001`), whole families (`E`), or names of diagnostics. Without a severity all
-    /// findings that are named, and otherwise those of high severity.
+    /// Selects findings by the ids of rules (`E001`), whole families (`E`), or names of diagnostics. Without a
+    /// severity, selects all named findings, and otherwise findings of high severity.
     ///
     /// # Errors
-    /// When a name stands for no finding.
+    /// If a name selects no finding.
     pub fn new(select: &[String], ignore: &[String], least: Option<RiskSeverity>) -> Result<Self, Error> {
         if let Some(name) = select.iter().chain(ignore).find(|name| codes_of(name).is_empty()) {
             return Err(Error::invalid(unknown(name)));
@@ -57,19 +57,19 @@ impl Selection {
         })
     }
 
-    /// The rules to apply to manifests.
+    /// Returns the rules to apply to manifests.
     pub(super) fn options(&self) -> RiskOptions {
         RiskOptions { rules: self.rules.clone(), apart: false }
     }
 
-    /// The rules to apply to the compiled output of a workspace: without those that the compiler has applied where the
-    /// policies are written. Each policy accepts findings for itself, so that those of different policies are kept apart.
+    /// Returns the rules to apply to the compiled output of a workspace: without the rules that the compiler has
+    /// applied to policies. Each policy accepts findings for itself, so findings of different policies are kept apart.
     pub(super) fn options_of_workspace(&self) -> RiskOptions {
         let rules = self.rules.iter().copied().filter(|rule| !rule.is_applied_while_compiling());
         RiskOptions { rules: rules.collect(), apart: true }
     }
 
-    /// The diagnostics whose codes are chosen, and every error.
+    /// Returns the diagnostics whose codes are chosen, and every error.
     pub(super) fn choose(&self, mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
         diagnostics.retain(|diagnostic| self.keeps(diagnostic));
         diagnostics
@@ -81,13 +81,13 @@ impl Selection {
             || (self.selected.as_ref().is_none_or(|selected| selected.contains(&code)) && !self.ignored.contains(&code))
     }
 
-    /// True for a finding that is bad enough. A role that is not there is always told: without it no answer is sure.
+    /// Returns whether a finding is severe enough. A missing role is always reported: without it no answer is sure.
     pub(super) fn shows(&self, finding: &Finding) -> bool {
         finding.severity >= self.least || (self.is_default && finding.rule.code == codes::DANGLING_ROLE)
     }
 }
 
-/// The codes that a name stands for: those of rules, or any other code of a warning.
+/// Returns the codes of a name: the codes of rules, or any other code of a warning.
 fn codes_of(name: &str) -> Vec<Code> {
     let rules: Vec<Code> = risk::all().filter(|rule| is_named(rule, name)).map(|rule| rule.code).collect();
     let other = || codes::find(name).filter(|code| code.is_warning());

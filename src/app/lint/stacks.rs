@@ -1,4 +1,4 @@
-//! Stacks that are not as isolated as their scope says, and managers that cannot install them.
+//! Stacks that are less isolated than their scope, and managers that cannot install them.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use crate::crossplane::stack::Stack;
 use crate::diag::{Diagnostic, RunError, Sink};
 use crate::model::{InstalledManager, InstalledStack, Target};
 
-/// Reports the stacks of a target that reach too far, and those that nobody can install.
+/// Reports the stacks of a target with too many permissions, and the stacks that no manager can install.
 pub(super) fn check(
     workspace: &Workspace,
     target: &Target,
@@ -56,14 +56,18 @@ fn check_isolation(stack: &Stack, loaded: &LoadedWorld, bound: &BTreeSet<String>
     if reach.requests_cluster_packages {
         let message = format!("{install} can request packages for the whole cluster");
         let told = Diagnostic::warning(codes::STACK_REACHES_OUT, message).at(install.origin);
-        sink.push(told.help("whoever requests a package has what that holds: take the request out of `dependsOn`"));
+        sink.push(
+            told.help(
+                "a stack has the permissions of the packages that it requests: remove the request from `dependsOn`",
+            ),
+        );
     }
     if let Some((first, _)) = reach.stepping_stones.first() {
         let others = match reach.stepping_stones.len() - 1 {
-            0 => "which reaches further".to_owned(),
-            more => format!("and {}, which reach further", words::number(more, "other")),
+            0 => " with further permissions".to_owned(),
+            more => format!(" and {}, with further permissions", words::number(more, "other")),
         };
-        let message = format!("{install} can become the account `{}`, {others}", first.name);
+        let message = format!("{install} can become the account `{}`{others}", first.name);
         let chains = reach.stepping_stones.iter().flat_map(|(_, chains)| chains).take(MAXIMUM_RIGHTS);
         let told = Diagnostic::warning(codes::STACK_BESIDE_PRIVILEGED, message).at(install.origin);
         let told = chains.fold(told, |told, chain| told.note(chain_text(chain, &loaded.files)));
@@ -71,7 +75,7 @@ fn check_isolation(stack: &Stack, loaded: &LoadedWorld, bound: &BTreeSet<String>
     }
 }
 
-/// A pod on the node is held by no namespace.
+/// Reports a controller whose pod on the node belongs to no namespace.
 fn check_controller(stack: &Stack, controller: &Controller, sink: &mut Sink) {
     let parts = controller.on_node(stack.revision);
     if parts.is_empty() {

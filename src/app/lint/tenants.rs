@@ -26,7 +26,7 @@ impl<'p> Places<'p> {
         Self { project, policies }
     }
 
-    /// Whether a place stands in a policy that makes the bindings of tenants.
+    /// Whether a place is in a policy that makes the bindings of tenants.
     pub(super) fn is_of_tenancy(&self, place: Origin) -> bool {
         let policies = self.policies.get(&place.file).into_iter().flatten();
         policies.into_iter().any(|policy| self.project.trees.share_document(*policy, place))

@@ -21,7 +21,7 @@ use crate::model::{DeclaredProfile, Enforcement, InstalledStack, Platform, PodSe
 use crate::yaml::schema::to_json;
 use crate::yaml::{self, NodeRef};
 
-/// Reports the workloads of a target whose pods would be refused: those that its Manifests bring in or tell of.
+/// Reports the workloads of a target whose pods would be rejected: the workloads of its Manifests policies.
 pub(super) fn check(
     workspace: &Workspace,
     target: &Target,
@@ -93,7 +93,7 @@ pub(super) fn check(
         let template = template_within(workload.kind, json).unwrap_or(&serde_json::Value::Null);
         for refused in gate.judge(workload, template) {
             let diagnostic = refusal(workload, &refused, *place);
-            // What a policy accepts is no finding, and so stands for no other.
+            // A finding that a policy accepts is no finding, and represents no other.
             if !workspace.project.accepts(&diagnostic) {
                 let shape = shape(&[&workload.namespace, &workload.name], &refused.reasons.join("\n"));
                 alike.add(shape, &workload.to_string(), diagnostic);
@@ -107,7 +107,7 @@ pub(super) fn check(
     Ok(())
 }
 
-/// Whether an object is an admission policy, or the like, that is compiled from a policy of the workspace.
+/// Whether an object is an admission policy or a related object that is compiled from a policy of the workspace.
 fn is_compiled_policy(workspace: &Workspace, object: NodeRef<'_>, place: Option<Origin>) -> bool {
     let api_version = object.get("apiVersion").and_then(NodeRef::as_str).unwrap_or_default();
     api_version.starts_with("admissionregistration.k8s.io/")
@@ -122,7 +122,7 @@ struct Brought {
     place: Origin,
 }
 
-/// Tells the gate which profile each namespace is held to.
+/// Adds the profile of each namespace to the gate.
 fn hold_to_profiles(workspace: &Workspace, target: &Target, gate: &mut Gate<'_>) {
     if target.enforcement() != Enforcement::AdmissionPolicy {
         return;
@@ -146,7 +146,7 @@ fn hold_to_profiles(workspace: &Workspace, target: &Target, gate: &mut Gate<'_>)
     }
 }
 
-/// Tells the gate what OpenShift enforces in namespaces that say no level.
+/// Adds the default levels of OpenShift to the gate, for namespaces without a level.
 fn enforce_defaults(labels: Option<&Labels>, gate: &mut Gate<'_>) {
     let Some(labels) = labels else { return };
     for (name, place) in gate.places() {

@@ -30,7 +30,7 @@ pub(crate) struct BaselineInputs<'g> {
     pub(crate) kept: Vec<Tree>,
 }
 
-/// The objects below the output of a target in the workspace of the run.
+/// Returns the objects below the output of a target in the workspace of the run.
 pub(crate) fn below_output(
     workspace: &Workspace,
     target: &Target,
@@ -93,7 +93,7 @@ impl BaselineInputs<'_> {
     }
 }
 
-/// The objects that a platform makes beside the default policy of its Kubernetes.
+/// Returns the objects that a platform makes beside the default policy of its Kubernetes.
 pub(crate) fn platform_objects(target: &Target) -> Vec<Tree> {
     label::settings(target).map_or_else(Vec::new, |settings| {
         defaults::trees(Start { release: settings.release, upgraded_from_4_10: false })

@@ -13,7 +13,7 @@ use crate::parallel;
 use crate::source::manifests;
 use crate::yaml::{self, NodeRef, Tree};
 
-/// A builder with what lies underneath.
+/// Returns a builder with the baseline.
 pub(super) fn start(
     minor: u32,
     baseline: &Baseline,
@@ -34,7 +34,8 @@ pub(super) fn start(
     Ok(builder)
 }
 
-/// Adds a tree, and returns how many of its objects count. Where nodes are asked about, there need be nothing about access.
+/// Adds a tree, and returns the number of its objects that count. For questions about nodes, objects about access can
+/// be absent.
 pub(super) fn add_with_surroundings(
     builder: &mut Builder,
     tree: &Tree,
@@ -78,7 +79,7 @@ pub(super) fn add_manifests(
     Ok(())
 }
 
-/// Adds every object of a tree, and shows those that are well-formed. How many count is returned.
+/// Adds every object of a tree, and shows the well-formed objects. Returns the number of objects that count.
 pub(crate) fn add_tree<'t>(
     builder: &mut Builder,
     tree: &'t Tree,
@@ -157,7 +158,7 @@ pub(crate) fn each_tree(
 pub(super) fn misshapen(place: Origin, why: String) -> Diagnostic {
     Diagnostic::error(codes::MALFORMED_OBJECT, why)
         .at(place)
-        .help("the API server refuses this object; nobody can tell what it was meant to grant")
+        .help("the API server rejects this object, so its intended grants are unknown")
 }
 
 pub(crate) fn duplicate(second: Origin, first: Origin) -> Diagnostic {

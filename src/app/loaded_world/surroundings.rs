@@ -21,7 +21,7 @@ pub(crate) struct Surroundings {
 }
 
 impl Surroundings {
-    /// Nothing yet, in a cluster of a version.
+    /// Creates empty surroundings in a cluster of a version.
     pub(crate) fn new(version: ServerVersion, is_openshift: bool) -> Self {
         let mut cluster = Cluster::new(version);
         cluster.is_openshift = is_openshift;
@@ -45,7 +45,7 @@ impl Surroundings {
         }
     }
 
-    /// Policies that cannot be read are for validation to tell.
+    /// Adds a policy. Validation reports a policy that cannot be read.
     fn add_policy(&mut self, object: NodeRef<'_>) {
         let text = |path: &[&str]| object.path(path).and_then(NodeRef::as_str).unwrap_or_default();
         let group = text(&["apiVersion"]).rsplit_once('/').map_or("", |(group, _)| group);

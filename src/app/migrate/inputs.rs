@@ -83,7 +83,7 @@ impl Found {
         let text = |keys: &[&str]| object.path(keys).and_then(NodeRef::as_str).unwrap_or_default();
         match (text(&["apiVersion"]), text(&["kind"])) {
             (_, "") => sink.push(
-                Diagnostic::error(codes::MALFORMED_OBJECT, "an item of this list does not say what it is")
+                Diagnostic::error(codes::MALFORMED_OBJECT, "an item of this list has no kind")
                     .at(object.origin())
                     .help("each item needs its own `apiVersion` and `kind`, as `kubectl get -o yaml` prints them"),
             ),
@@ -110,7 +110,7 @@ impl Found {
                     sink.push(duplicate(object.origin(), first));
                 }
             }
-            // The schema has told of it already.
+            // The schema has reported it.
             Err(_) if sink.len() > before => {}
             Err(problem) => sink.push(malformed(problem, object)),
         }
@@ -156,7 +156,8 @@ impl Found {
     }
 }
 
-/// True for what a controller made of another object; the mirror of a kubelet's file is owned by its node.
+/// Returns whether a controller made the object from another object; the mirror of a kubelet's file is owned by its
+/// node.
 fn is_owned(object: NodeRef<'_>) -> bool {
     let owners = object.path(&["metadata", "ownerReferences"]).into_iter().flat_map(NodeRef::items);
     let text = |owner: NodeRef<'_>, key| owner.get(key).and_then(NodeRef::as_str).unwrap_or_default().to_owned();
@@ -194,7 +195,7 @@ fn check(object: NodeRef<'_>, sink: &mut Sink) {
     }
 }
 
-/// Metadata that the server writes is ignored.
+/// Returns whether a path is in the spec: metadata that the server writes is ignored.
 fn is_of_spec(path: &str) -> bool {
     !path.starts_with("metadata") && !path.starts_with("apiVersion")
 }

@@ -47,7 +47,7 @@ impl KubeletInventory {
                     Err(error) => sink.push(
                         Diagnostic::error(codes::WRONG_TYPE, error.message.clone())
                             .at_maybe(error.origin)
-                            .help("`bailiwick migrate kubelets --help` tells what an inventory has"),
+                            .help("`bailiwick migrate kubelets --help` describes an inventory"),
                     ),
                 }
             }
@@ -72,7 +72,7 @@ impl KubeletInventory {
 /// Returns the inventory with the bindings and nodes of the manifests.
 fn inventory(written: &KubeletInventory, loaded: &LoadedWorld) -> Inventory {
     let mut bindings = written.bindings.clone();
-    // Bindings of other roles matter where they name a kubelet; those of `system:node` always.
+    // Bindings of other roles matter if they name a kubelet; bindings of `system:node` always matter.
     let users: HashSet<&str> = written.kubelets.iter().map(|kubelet| kubelet.user.as_str()).collect();
     let named = |subject: &str| match subject.split_once('/') {
         Some(("Group", group)) => group == NODES,

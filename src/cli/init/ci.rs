@@ -19,7 +19,7 @@ pub(super) struct Program {
     pub(super) sha256: String,
 }
 
-/// The files for so many parts: a workflow of GitHub Actions, and Jobs of Kubernetes.
+/// Returns the files for so many parts: a workflow of GitHub Actions, and Jobs of Kubernetes.
 pub(super) fn files(parts: u16, program: &Program) -> Vec<(String, String)> {
     let numbers: Vec<String> = (1..=parts).map(|number| number.to_string()).collect();
     let filled = |text: &str| {

@@ -19,7 +19,7 @@ pub(in crate::compile) struct Filled {
 }
 
 impl Filled {
-    /// The values that were made last with the scratch.
+    /// Returns the values that were made last with the scratch.
     pub(in crate::compile) fn new(class: &Arc<Class>, scratch: &Scratch) -> Self {
         let Scratch { texts, ends, order, .. } = scratch;
         let order = (!order.is_sorted()).then(|| order.as_slice().into());

@@ -71,7 +71,7 @@ impl StandIns {
         Some(Self { list, texts })
     }
 
-    /// The two accounts.
+    /// Returns the two accounts.
     pub(in crate::compile) fn accounts(&self) -> impl Iterator<Item = Account<'_>> {
         self.list.iter()
     }
