@@ -181,7 +181,7 @@ impl Global {
         if path.as_os_str() == "-" { path.to_owned() } else { self.at(path) }
     }
 
-    /// Returns the only look at a clock: stages are told the day, and the output does not depend on it.
+    /// Returns the current day. No other function reads a clock; the stages receive the day, and the output does not depend on it.
     #[expect(clippy::disallowed_methods, reason = "what day it is decides about warnings, never about the output")]
     fn today(&self) -> Date {
         self.today.unwrap_or_else(|| {

@@ -159,7 +159,7 @@ fn shortened(name: &str) -> String {
     name.chars().take(100).collect()
 }
 
-/// Returns a statement on a line of its own leaves no blank line behind.
+/// Returns the syntax of templates: a statement on a line of its own leaves no blank line.
 fn syntax() -> SyntaxConfig {
     SyntaxConfig::builder()
         .trim_blocks(true)

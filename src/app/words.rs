@@ -12,7 +12,7 @@ pub fn number(count: usize, noun: &str) -> String {
     format!("{} {noun}{plural}", grouped(count))
 }
 
-/// Returns the words behind a finding that stands for others: how many are alike.
+/// Returns the number of similar findings, as the end of a message.
 pub fn more_alike(count: usize) -> String {
     match count {
         0 => String::new(),

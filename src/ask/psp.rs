@@ -170,7 +170,7 @@ fn container(container: &Container) -> Value {
     json!({ "name": container.name, "securityContext": container.security_context })
 }
 
-/// Returns the same without what says nothing: null, and empty lists and texts. An empty object says that it is there, and an
+/// Returns a value without null, empty lists and empty texts, which have no meaning. An empty object has a meaning, and an
 /// annotation may be empty.
 fn pruned(value: Value) -> Value {
     match value {

@@ -34,7 +34,7 @@ impl Ledger {
         self.kept = Some(Kept::default());
     }
 
-    /// Returns whether what is found is kept.
+    /// Returns whether the findings are kept.
     pub(super) fn is_open(&self) -> bool {
         self.kept.is_some()
     }
@@ -76,7 +76,7 @@ pub struct PartRecord {
 }
 
 impl PartRecord {
-    /// Returns whether everything in it names something; `has` tells of the places that there are.
+    /// Returns whether every number is valid; `has` returns whether a place exists.
     pub fn is_consistent(&mut self, has: impl Fn(Origin) -> bool) -> bool {
         let told = self.diagnostics.iter_mut().flat_map(|(_, diagnostic)| diagnostic.places().map(|place| *place));
         told.chain(self.facts.places()).all(has) && self.facts.is_consistent()

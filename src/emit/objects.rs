@@ -148,7 +148,7 @@ impl Memory {
 }
 
 impl Known {
-    /// Returns the short way; none where it leads nowhere.
+    /// Compares the objects by their texts; none if a text has an unusual form.
     fn compare<'t>(
         &mut self,
         path: &str,

@@ -138,7 +138,7 @@ pub(super) fn joined(left: &Data, right: &Data, budget: &mut Budget) -> Result<D
     budget.value(&joined).map(|()| joined)
 }
 
-/// Returns the problem of a template that does something with an open value. Whoever renders open values takes it for a no.
+/// Returns the problem of a template that computes with an open value. The class is then refused.
 pub(super) fn more_than_printed() -> Cause {
     Cause::Wrong("a value of an account is more than printed".to_owned(), "print it as it is".to_owned())
 }

@@ -101,7 +101,7 @@ pub struct ManagerRecord {
 }
 
 impl StacksReport<'_> {
-    /// Returns the whole, section by section.
+    /// Returns the report as text, section by section.
     pub fn text(&self) -> String {
         let mut text = Page::new();
         text.push_str("installed in this order\n");

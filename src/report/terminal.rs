@@ -129,7 +129,7 @@ impl Terminal {
         bar
     }
 
-    /// Returns whether somebody watches standard error and wants to.
+    /// Returns whether standard error is a terminal and progress is wanted.
     pub fn is_watched(self) -> bool {
         !self.quiet && io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none()
     }

@@ -67,7 +67,7 @@ fn resource_covered(list: &[&str], wanted: &str) -> bool {
     list.iter().any(|entry| *entry == "*" || *entry == wanted || pattern.as_deref() == Some(*entry))
 }
 
-/// Returns the same, or a pattern whose stem begins what is wanted, be that a URL or a narrower pattern.
+/// Returns whether a list covers a URL or a pattern: with an equal entry, or with a pattern whose stem is its beginning.
 fn url_covered(list: &[&str], wanted: &str) -> bool {
     list.iter().any(|entry| *entry == wanted || entry.ends_with('*') && wanted.starts_with(entry.trim_end_matches('*')))
 }

@@ -174,7 +174,7 @@ pub(crate) fn rule_allows(rule: &Value, request: &Request) -> bool {
     }
 }
 
-/// Returns a resource of a rule against a request: everything, literally, or a subresource of anything.
+/// Returns whether a resource of a rule matches a request: with `*`, literally, or as a subresource of any resource.
 fn resource_fits(entry: &str, request: &Request) -> bool {
     if request.subresource.is_empty() {
         return entry == "*" || entry == request.resource;
@@ -184,7 +184,7 @@ fn resource_fits(entry: &str, request: &Request) -> bool {
         || entry == format!("*/{}", request.subresource)
 }
 
-/// Returns a URL of a rule against a path: literally, or as a prefix when it ends in stars.
+/// Returns whether a URL of a rule matches a path: literally, or as a prefix if it ends in stars.
 fn url_fits(pattern: &str, path: &str) -> bool {
     pattern == path || pattern.ends_with('*') && path.starts_with(pattern.trim_end_matches('*'))
 }

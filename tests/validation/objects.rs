@@ -255,7 +255,7 @@ fn stored_as_recorded(case: &Value, mut object: Object) -> Result<(), String> {
     (expected == found).then_some(()).ok_or_else(|| format!("stored as\n  {found}, recorded\n  {expected}"))
 }
 
-/// Returns the committed form leaves null-valued keys out; a live object shows some.
+/// Returns a live object without its null values, which the committed form does not have.
 fn without_nulls(value: Json) -> Json {
     match value {
         Json::Object(members) => Json::Object(

@@ -71,7 +71,7 @@ fn fill_volumes(spec: &mut Map<String, Value>) {
     }
 }
 
-/// Returns a pod on the network of the node has its ports there.
+/// Sets the host ports of a pod on the network of the node to its container ports.
 fn fill_ports(spec: &mut Map<String, Value>) {
     if spec.get("hostNetwork").and_then(Value::as_bool) != Some(true) {
         return;

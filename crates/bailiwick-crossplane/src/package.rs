@@ -319,7 +319,7 @@ fn disallowed(message: String, origin: Origin) -> Diagnostic {
     ))
 }
 
-/// Returns a package brings each definition once.
+/// Reports definitions that a package brings twice.
 fn check_doubles(definitions: &[Definition], sink: &mut Sink) {
     let mut known: BTreeMap<&str, Origin> = BTreeMap::new();
     for definition in definitions {

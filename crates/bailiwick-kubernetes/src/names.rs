@@ -49,7 +49,7 @@ const QUALIFIED_PART: &str = "takes only letters, digits, `-`, `_` and `.`, and 
 const OVER_63: &str = "is longer than 63 bytes";
 const OVER_253: &str = "is longer than 253 bytes";
 
-/// Returns a DNS-1123 label: the names of namespaces.
+/// Checks a DNS-1123 label: the names of namespaces.
 ///
 /// # Errors
 /// The reasons, as with every function here.
@@ -80,7 +80,7 @@ pub fn dns_1035_label(text: &str) -> Result<(), Reasons> {
     reasons.verdict()
 }
 
-/// Returns a DNS-1123 subdomain: the names of most kinds. Only the whole is limited, not its parts.
+/// Checks a DNS-1123 subdomain: the names of most kinds. Only the whole is limited, not its parts.
 ///
 /// # Errors
 /// The reasons.
@@ -95,7 +95,7 @@ pub fn dns_subdomain(text: &str) -> Result<(), Reasons> {
     reasons.verdict()
 }
 
-/// Returns the prefix of a generated DNS label.
+/// Checks the prefix of a generated DNS label.
 ///
 /// # Errors
 /// The reasons.
@@ -103,7 +103,7 @@ pub fn dns_label_prefix(text: &str) -> Result<(), Reasons> {
     with_masked_dash(text, dns_label)
 }
 
-/// Returns the prefix of a generated DNS-1035 label.
+/// Checks the prefix of a generated DNS-1035 label.
 ///
 /// # Errors
 /// The reasons.
@@ -111,7 +111,7 @@ pub fn dns_1035_label_prefix(text: &str) -> Result<(), Reasons> {
     with_masked_dash(text, dns_1035_label)
 }
 
-/// Returns the prefix of a generated DNS subdomain.
+/// Checks the prefix of a generated DNS subdomain.
 ///
 /// # Errors
 /// The reasons.
@@ -131,7 +131,7 @@ pub fn path_segment(text: &str) -> Result<(), Reasons> {
     }
 }
 
-/// Returns the prefix of a generated path segment.
+/// Checks the prefix of a generated path segment.
 ///
 /// # Errors
 /// The reasons, one for each forbidden character.
@@ -146,7 +146,7 @@ pub fn path_segment_prefix(text: &str) -> Result<(), Reasons> {
     reasons.verdict()
 }
 
-/// Returns a label key, a finalizer, a resource name of a quota: an optional DNS subdomain and `/`, then a name.
+/// Checks a label key, a finalizer, a resource name of a quota: an optional DNS subdomain and `/`, then a name.
 ///
 /// # Errors
 /// The reasons.
@@ -180,7 +180,7 @@ pub fn label_key(text: &str) -> Result<(), Reasons> {
     reasons.verdict()
 }
 
-/// Returns an annotation key: a label key once it is in lower case.
+/// Checks an annotation key: a label key once it is in lower case.
 ///
 /// # Errors
 /// The reasons.
@@ -195,7 +195,7 @@ pub fn annotation_key(text: &str) -> Result<(), Reasons> {
     }
 }
 
-/// Returns a label value: empty, or like the name part of a label key.
+/// Checks a label value: empty, or like the name part of a label key.
 ///
 /// # Errors
 /// The reasons.
@@ -210,7 +210,7 @@ pub fn label_value(text: &str) -> Result<(), Reasons> {
     reasons.verdict()
 }
 
-/// Returns the name of a port of a container.
+/// Checks the name of a port of a container.
 ///
 /// # Errors
 /// The reasons; the first three.
@@ -235,7 +235,7 @@ pub fn port_name(text: &str) -> Result<(), Reasons> {
     reasons.verdict()
 }
 
-/// Returns a Pod Security level.
+/// Checks a Pod Security level.
 ///
 /// # Errors
 /// The reason.
@@ -246,7 +246,7 @@ pub fn psa_level(text: &str) -> Result<(), Reasons> {
     }
 }
 
-/// Returns the version of a Pod Security level.
+/// Checks the version of a Pod Security level.
 ///
 /// # Errors
 /// The reason.
@@ -261,7 +261,7 @@ pub fn psa_version(text: &str) -> Result<(), Reasons> {
     }
 }
 
-/// Returns a sysctl, or the beginning of one followed by `*`, as the lists of PSP and SCC take it.
+/// Checks a sysctl, or the beginning of one followed by `*`, as the lists of PSP and SCC take it.
 ///
 /// # Errors
 /// The reasons.

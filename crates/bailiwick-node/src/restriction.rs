@@ -235,7 +235,7 @@ fn admit_csi_node(cluster: &Cluster, node: &str, write: &NodeWrite<'_>) -> Resul
     }
 }
 
-/// Returns the status of a CSINode changes alone (`admitCSINodeStatus`, since 1.37).
+/// Checks that a write changes only the status of a CSINode (`admitCSINodeStatus`, since 1.37).
 fn admit_csi_node_status(cluster: &Cluster, node: &str, write: &NodeWrite<'_>) -> Result<(), NodeRestrictionError> {
     const KIND: &str = "CSINode";
     if !cluster.version.is_on(FeatureGate::CSIVolumeHealth) {

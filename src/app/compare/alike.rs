@@ -215,7 +215,7 @@ impl Class {
         rules
     }
 
-    /// Returns a change whose rules name something of the tenant's own, for all that it is the same for.
+    /// Returns a change whose rules name an object of the tenant, once for each of its tenants.
     fn told(&self, change: &Change, subjects: &[Affected]) -> Vec<Change> {
         let as_member = |member: &str, subjects: Vec<Affected>, own_names: bool| Change {
             gained: self.rules_of(&change.gained, member),

@@ -54,7 +54,8 @@ impl Comments<'_> {
         }
     }
 
-    /// Reports a comment of a function that does not begin with a verb in the third person, or with "Whether".
+    /// Reports a comment of a function that does not begin with a verb in the third person, or with "Whether", or whose verb
+    /// does not fit the type of the result.
     fn opening(&mut self, attributes: &[syn::Attribute], signature: &syn::Signature) {
         let Some((line, text)) = doc(attributes) else { return };
         let text = text.trim();
@@ -70,8 +71,24 @@ impl Comments<'_> {
         if !is_right {
             let wanted = if returns_bool(signature) { "`Whether`" } else { "a verb such as `Returns`" };
             self.add(line, "opening", format!("`{}` begins with `{first}`, not with {wanted}", signature.ident));
+        } else if word == "Returns" && !returns_value(signature) {
+            self.add(line, "opening", format!("`{}` begins with `Returns` and returns no value", signature.ident));
+        } else if returns_bool(signature)
+            && ["Returns the ", "Returns a ", "Returns an "].iter().any(|it| text.starts_with(it))
+        {
+            self.add(line, "opening", format!("`{}` returns a boolean: write `Returns whether`", signature.ident));
         }
     }
+}
+
+/// Whether a function returns a value other than `()` and the `()` of a `Result`.
+fn returns_value(signature: &syn::Signature) -> bool {
+    let syn::ReturnType::Type(_, kind) = &signature.output else { return false };
+    let is_unit = |kind: &syn::Type| matches!(kind, syn::Type::Tuple(tuple) if tuple.elems.is_empty());
+    let syn::Type::Path(path) = &**kind else { return !is_unit(kind) };
+    let Some(last) = path.path.segments.last().filter(|last| last.ident == "Result") else { return true };
+    let syn::PathArguments::AngleBracketed(arguments) = &last.arguments else { return true };
+    !matches!(arguments.args.first(), Some(syn::GenericArgument::Type(kind)) if is_unit(kind))
 }
 
 fn returns_bool(signature: &syn::Signature) -> bool {

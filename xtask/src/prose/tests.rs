@@ -78,6 +78,9 @@ fn openings_of_functions() {
     assert_eq!(findings("src/a.rs", good), [""; 0]);
     let bad = "/// The account after this.\nfn next() -> u8 {}\n/// True when more follow.\nfn has_more() -> bool {}\n";
     assert_eq!(findings("src/a.rs", bad), ["1: opening", "3: opening"]);
+    let bad = "/// Returns a range with both ends.\nfn fill() {}\n/// Returns a name.\nfn check() -> Result<(), u8> {}\n\
+               /// Returns the name of a port.\nfn is_port() -> bool {}\n";
+    assert_eq!(findings("src/a.rs", bad), ["1: opening", "3: opening", "5: opening"]);
 }
 
 #[test]

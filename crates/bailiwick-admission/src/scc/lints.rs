@@ -88,7 +88,7 @@ pub fn lints(scc: &Scc, release: Release, is_for_everybody: bool) -> Vec<SccLint
     lints
 }
 
-/// Returns the kernel's prefix and lower case are for other places; `ALL` and `*` are words of their own.
+/// Returns whether a capability has the wrong form: the kernel's prefix and lower case do not belong here; `ALL` and `*` are words of their own.
 fn is_misspelt(name: &str) -> bool {
     name.starts_with("CAP_") || name.bytes().any(|byte| byte.is_ascii_lowercase())
 }

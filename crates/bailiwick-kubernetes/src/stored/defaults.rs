@@ -115,7 +115,7 @@ fn pod_security_policy(tree: &mut Tree, root: NodeId) {
     }
 }
 
-/// Returns a range is stored with both of its ends.
+/// Adds the missing end of a range.
 fn complete_ranges(tree: &mut Tree, map: NodeId, list: &str) {
     for end in ["min", "max"] {
         for range in wanted_items(tree, map, list, |range| range.is_null() || (range.is_map() && lacks(*range, end))) {
@@ -126,7 +126,7 @@ fn complete_ranges(tree: &mut Tree, map: NodeId, list: &str) {
     }
 }
 
-/// Returns a container's missing default comes from max; its missing default request from the default, then from min.
+/// Adds the missing default of a container from `max`, and its missing default request from the default, then from `min`.
 fn limit_range(tree: &mut Tree, root: NodeId) {
     let Some(limits) = tree.at(root).path(&["spec", "limits"]) else { return };
     let items: Vec<NodeId> = limits

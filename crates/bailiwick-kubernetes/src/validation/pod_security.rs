@@ -319,7 +319,7 @@ fn runtime_class(spec: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
     }
 }
 
-/// Returns the annotations with seccomp and AppArmor profiles.
+/// Checks the annotations with seccomp and AppArmor profiles.
 fn profile_annotations(metadata: NodeRef<'_>, report: &mut Report<'_>) {
     let path = Path::root("metadata");
     let path = path.field("annotations");

@@ -24,7 +24,7 @@ pub const SIGNER_VERB: &str = "request-serviceaccounts-podcertificate-signer";
 /// The attribute `CN` of a name.
 const COMMON_NAME: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.4.3");
 
-/// Returns a certificate for a kubelet names its own node.
+/// Checks that a certificate for a kubelet names its own node.
 pub(super) fn admit_signing_request(node: &str, write: &NodeWrite<'_>) -> Result<(), NodeRestrictionError> {
     if write.operation != NodeOperation::Create {
         return Ok(());
@@ -95,7 +95,7 @@ fn first_block(text: &[u8]) -> &[u8] {
     }
 }
 
-/// Returns a certificate for a pod names the pod, its service account and the node, each with its UID.
+/// Checks that a certificate for a pod names the pod, its service account and the node, each with its UID.
 pub(super) fn admit_pod_request(
     cluster: &Cluster,
     who: &Identity,

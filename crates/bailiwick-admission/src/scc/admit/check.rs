@@ -155,7 +155,7 @@ fn levels_are_equal(left: &str, right: &str) -> bool {
     left == right || parts(left).is_some_and(|left| parts(right) == Some(left))
 }
 
-/// Returns the two names of the runtime's profile are one. A list without entries allows no profile but the absent
+/// Returns whether a list allows a profile; the two names of the runtime's profile are equal. A list without entries allows no profile but the absent
 /// one.
 fn seccomp_fits(profile: &str, scc: &Scc) -> bool {
     let is_runtime = |name: &str| matches!(name, "runtime/default" | "docker/default");
