@@ -51,7 +51,8 @@ fn main() -> std::io::Result<()> {
 /// Writes the list of the built-in templates: the path below the folder and the source of each.
 fn list_templates(files: &[PathBuf]) -> std::io::Result<()> {
     let mut list = String::from("&[\n");
-    for path in files.iter().filter_map(|path| path.strip_prefix(TEMPLATES).ok()) {
+    let templates = files.iter().filter(|path| path.extension().is_some_and(|extension| extension == "j2"));
+    for path in templates.filter_map(|path| path.strip_prefix(TEMPLATES).ok()) {
         let parts: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
         let path = parts.join("/");
         let file = format!("/{TEMPLATES}/{path}");
