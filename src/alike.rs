@@ -5,17 +5,19 @@
 //! (digest, values) of many texts -> Fold: the first, how many more, and the ranges of their values
 //! ```
 //!
-//! The hints are the name of a namespace and, where they are known, the values of the account behind it. A value is a hole
+//! The hints are the name of a namespace and, where they are known, the texts of the account behind it. A value is a hole
 //! where it stands as a whole word of a YAML value, and never where Kubernetes reads words of its own. Texts whose shapes
 //! have equal digests differ in nothing but their values.
 //!
 //! `diff` and `review` group files by the shape of their changes, `lint` groups findings by the shape of their reasons.
 
 mod fold;
+mod hints;
 mod lines;
 mod name;
 mod shape;
 
 pub use self::fold::{Distinct, Fold, Group, Ranges};
+pub use self::hints::Hints;
 pub use self::name::OwnName;
-pub use self::shape::{Hints, Hole, Note, Own, Shape, Values, common_prefix, common_suffix};
+pub use self::shape::{ColumnValue, Hole, Note, Own, Shape, Values, common_prefix, common_suffix};

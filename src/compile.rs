@@ -24,7 +24,7 @@ use crate::emit::file;
 use crate::expand::HomeIndex;
 use crate::k8s::{list, names};
 use crate::label::{self, Collector, Filling, Labels};
-use crate::model::{Account, Home, Identity, Known, Part, Policy, Target, Unit};
+use crate::model::{Account, Contribution, Home, Identity, Known, Part, Policy, Target, Unit};
 use crate::parallel;
 use crate::render::Renderer;
 use crate::stats::{Lap, Stage, Stats};
@@ -54,6 +54,8 @@ pub struct OutputFile {
     pub stamped: bool,
     /// As [`Wanted::Trees`], what was made together has no text and this instead.
     filled: Option<Filled>,
+    /// The policy of its account, and the number of the account there.
+    account: Option<(usize, Contribution)>,
 }
 
 /// The form of the compiled objects.
@@ -229,6 +231,7 @@ impl Draft {
             json: self.json,
             stamped: false,
             filled: None,
+            account: None,
         }
     }
 }
@@ -271,9 +274,10 @@ impl<'p> Worker<'p> {
         let size = |stamped: &Option<(OutputFile, HomeFacts)>| {
             stamped.as_ref().map_or((0, 0), |(file, _)| (file.kinds.len(), file.text.len()))
         };
+        let account = index.single(position);
         if let Some((file, facts)) = stats.time(Stage::Stamp, || self.stamped(index, position, home), size) {
             made.facts = facts;
-            made.results = work(file).map(|result| vec![result]);
+            made.results = work(OutputFile { account, ..file }).map(|result| vec![result]);
             return made;
         }
         let mut drafts = match self.drafts(index, position, home, &mut made.facts, &mut made.sink) {
@@ -285,7 +289,7 @@ impl<'p> Worker<'p> {
         if made.sink.has_errors() {
             self.classes.discount_last();
         } else {
-            made.results = drafts.into_iter().map(|draft| work(draft.finish())).collect();
+            made.results = drafts.into_iter().map(|draft| work(OutputFile { account, ..draft.finish() })).collect();
         }
         made
     }
@@ -346,7 +350,7 @@ impl<'p> Worker<'p> {
         };
         let path = file::path(Some(namespace), "Namespace", self.project.workspace.shards);
         let (kinds, origins) = (class.kinds(), class.origins(scratch));
-        let file = OutputFile { path, text, kinds, origins, json: Vec::new(), stamped: true, filled };
+        let file = OutputFile { path, text, kinds, origins, json: Vec::new(), stamped: true, filled, account: None };
         Some((file, class.facts(scratch)))
     }
 

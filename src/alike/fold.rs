@@ -3,9 +3,13 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::shape::Own;
+use crate::digest::digest_of_run;
 
 /// How many further members of a group are named.
 const NAMED: usize = 3;
+
+/// How many different values of an account are named: they may be users and groups.
+const NAMED_COLUMN_VALUES: usize = 20;
 
 /// How many different values are counted.
 const COUNTED: usize = 10_000;
@@ -37,6 +41,8 @@ pub struct Ranges {
     pub numbers: Vec<(u64, u64, u64)>,
     /// The notes that are new or go, with their values.
     pub notes: BTreeMap<String, Distinct>,
+    /// The columns of the first text with the values in their places, as far as they stand on changed lines.
+    pub columns: Vec<(String, Distinct)>,
 }
 
 /// The different values in one place.
@@ -61,7 +67,8 @@ impl<F> Fold<F> {
         match self.groups.get_mut(position) {
             None => {
                 let numbers = own.numbers.iter().map(|&number| (number, number, number)).collect();
-                let mut ranges = Ranges { numbers, notes: BTreeMap::new() };
+                let columns = own.columns.iter().map(|value| (value.column.clone(), Distinct::default())).collect();
+                let mut ranges = Ranges { numbers, notes: BTreeMap::new(), columns };
                 ranges.add(own);
                 self.groups.push(Group { first: first(), further: 0, named: Vec::new(), ranges });
             }
@@ -97,18 +104,21 @@ impl Ranges {
         for ((_, least, most), number) in self.numbers.iter_mut().zip(&own.numbers) {
             (*least, *most) = ((*least).min(*number), (*most).max(*number));
         }
+        for ((_, values), value) in self.columns.iter_mut().zip(&own.columns).filter(|(_, value)| value.is_changed) {
+            values.add(digest_of_run(&value.value), &value.value, NAMED_COLUMN_VALUES);
+        }
         for note in &own.notes {
             match self.notes.get_mut(&note.key) {
-                Some(values) => values.add(note.shape, &note.value),
-                None => self.notes.entry(note.key.clone()).or_default().add(note.shape, &note.value),
+                Some(values) => values.add(note.shape, &note.value, NAMED),
+                None => self.notes.entry(note.key.clone()).or_default().add(note.shape, &note.value, NAMED),
             }
         }
     }
 }
 
 impl Distinct {
-    fn add(&mut self, shape: u128, value: &str) {
-        if self.known.len() <= COUNTED && self.known.insert(shape) && self.first.len() < NAMED {
+    fn add(&mut self, shape: u128, value: &str, named: usize) {
+        if self.known.len() <= COUNTED && self.known.insert(shape) && self.first.len() < named {
             self.first.push(value.to_owned());
         }
     }

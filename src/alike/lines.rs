@@ -12,6 +12,8 @@ pub(super) struct Place {
     section: Section,
     /// Whether Kubernetes reads the value as a word of its own.
     pub(super) is_literal: bool,
+    /// Whether the value is of the reference to a role.
+    pub(super) in_role_ref: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -44,6 +46,7 @@ impl Place {
         self.is_literal = is_literal(key);
         if start == 0 {
             (self.in_metadata, self.section) = (key == "metadata", Section::Other);
+            self.in_role_ref = key == "roleRef";
         } else if indent == 2 && self.in_metadata {
             self.section = match key {
                 "labels" => Section::Labels,

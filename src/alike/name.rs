@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 use std::sync::OnceLock;
 
+use super::hints::Hints;
+use super::shape::Shape;
 use crate::k8s::catalogue::Catalogue;
 use crate::k8s::default_policy;
 
@@ -49,6 +51,39 @@ impl<'n> OwnName<'n> {
     pub fn short(self) -> Option<&'n str> {
         self.name.get(self.short?..)
     }
+
+    /// Whether a text has the name.
+    pub fn is_in(self, text: &str) -> bool {
+        let (shape, _) = Shape::split_message(text, &Hints::of_name(self).without_numbers());
+        shape.has_holes()
+    }
+
+    /// Whether a text has a number that may be the tenant's own.
+    pub fn has_number(self, text: &str) -> bool {
+        let (_, values) = Shape::split_message(text, &Hints::of_names(&[]));
+        !values.own.numbers.is_empty()
+    }
+
+    /// Returns a text with another name in place of this one.
+    pub fn renamed(self, other: OwnName<'_>, text: &str) -> String {
+        let (shape, values) = Shape::split_message(text, &Hints::of_name(self).without_numbers());
+        shape.fill_renamed(&values, other)
+    }
+}
+
+/// Whether a value of an account has no meaning beside being a value: a word as names are, or the name of a user with a
+/// domain.
+pub(super) fn is_own_value(value: &str) -> bool {
+    let (user, domain) = match value.split_once('@') {
+        Some((user, domain)) => (user, Some(domain)),
+        None => (value, None),
+    };
+    let is_part = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'.');
+    let ends_in_word = |part: &str| part.ends_with(|last: char| last.is_ascii_alphanumeric());
+    user.len() >= SHORTEST
+        && is_telling(user)
+        && ends_in_word(user)
+        && domain.is_none_or(|domain| domain.bytes().all(is_part) && ends_in_word(domain))
 }
 
 /// Whether a word has no meaning beside being a name.

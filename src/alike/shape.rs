@@ -1,6 +1,6 @@
 //! Splitting a text, or the change of one, into its shape and its values.
 //!
-//! Three kinds of values are holes:
+//! Four kinds of values are holes:
 //!
 //! 1. **Names.** The name of the namespace (`tool-alice`) and the part of it behind the first hyphen (`alice`), where they
 //!    are whole words of a value. Not in keys, nor where Kubernetes reads words of its own (kinds, groups, resources, verbs,
@@ -10,6 +10,9 @@
 //!    which of them are equal counts. In an object that is new or goes, every such number.
 //! 3. **Notes.** Values of labels and annotations that Kubernetes does not read, on lines that stay. In an object that is
 //!    new or goes, the values of such annotations.
+//! 4. **Values of the account**, where the account behind the file is known: texts of its columns, as whole words of a
+//!    value, under the conditions of names. Not in the reference to a role, since which role a binding names is what it
+//!    grants. The values on lines that a change adds or removes are described.
 //!
 //! INVARIANT: the shape and the values give back the text. So everything that a folded text does not share with the one
 //! that is shown is its name, or is described beside it, or stays as it was.
@@ -18,6 +21,7 @@ use std::ops::Range;
 
 use memchr::{memchr, memrchr};
 
+use super::hints::{Found, Hints, is_word};
 use super::lines::{NoteLine, Place, notes};
 use super::name::OwnName;
 use crate::digest::digest_of_run;
@@ -32,69 +36,6 @@ const MAXIMUM_NUMBERS: usize = 64;
 /// The text between the parts of a change, which no text with a shape contains.
 const END: &str = "\0";
 
-/// Values that are looked for in a text.
-#[derive(Debug, Clone)]
-pub struct Hints<'h> {
-    names: Vec<OwnName<'h>>,
-    numbers: bool,
-}
-
-impl<'h> Hints<'h> {
-    /// Looks for one name, and for numbers.
-    pub fn of_name(name: OwnName<'h>) -> Self {
-        Self { names: vec![name], numbers: true }
-    }
-
-    /// Looks for all of these names that have no meaning of their own, and for numbers.
-    pub fn of_names(names: &[&'h str]) -> Self {
-        Self { names: names.iter().filter_map(|name| OwnName::new(name)).collect(), numbers: true }
-    }
-
-    /// Looks for names alone.
-    #[must_use]
-    pub fn without_numbers(self) -> Self {
-        Self { numbers: false, ..self }
-    }
-
-    /// Returns the longest value that a text begins with, and its length.
-    fn find(&self, text: &str) -> Option<(Hole, usize)> {
-        let ends = |length: usize| !text.as_bytes().get(length).is_some_and(|&next| is_word(next));
-        let mut found: Option<(Hole, usize)> = None;
-        for own in &self.names {
-            for (hole, word) in [(Hole::Name, Some(own.name())), (Hole::ShortName, own.short())] {
-                if let Some(word) = word
-                    && found.is_none_or(|(_, length)| length < word.len())
-                    && text.starts_with(word)
-                    && ends(word.len())
-                {
-                    found = Some((hole, word.len()));
-                }
-            }
-        }
-        found
-    }
-}
-
-impl OwnName<'_> {
-    /// Whether a text has the name.
-    pub fn is_in(self, text: &str) -> bool {
-        let (shape, _) = Shape::split_message(text, &Hints::of_name(self).without_numbers());
-        shape.has_holes()
-    }
-
-    /// Whether a text has a number that may be the tenant's own.
-    pub fn has_number(self, text: &str) -> bool {
-        let (_, values) = Shape::split_message(text, &Hints { names: Vec::new(), numbers: true });
-        !values.own.numbers.is_empty()
-    }
-
-    /// Returns a text with another name in place of this one.
-    pub fn renamed(self, other: OwnName<'_>, text: &str) -> String {
-        let (shape, values) = Shape::split_message(text, &Hints::of_name(self).without_numbers());
-        shape.fill_renamed(&values, other)
-    }
-}
-
 /// A place in a shape where a value stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Hole {
@@ -102,6 +43,8 @@ pub enum Hole {
     Name,
     /// The part of a name behind its first hyphen.
     ShortName,
+    /// A value of the account, by the number of its column.
+    Column(usize),
     /// A number of the tenant's own, by its position among the different ones.
     Number(usize),
     /// A number that every text of the shape has.
@@ -142,6 +85,19 @@ pub struct Own {
     pub numbers: Vec<u64>,
     /// The notes that are new or go.
     pub notes: Vec<Note>,
+    /// The different values of the account, in order of appearance.
+    pub columns: Vec<ColumnValue>,
+}
+
+/// A value of an account.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ColumnValue {
+    /// The name of the first column that has it.
+    pub column: String,
+    /// The text in the account list.
+    pub value: String,
+    /// Whether it is on a line that a change adds or removes.
+    pub is_changed: bool,
 }
 
 impl Own {
@@ -151,7 +107,22 @@ impl Own {
             let index = position_in(&mut self.numbers, number);
             equalities.extend_from_slice(&(index as u64).to_le_bytes());
         }
+        for value in other.columns {
+            let index = self.add_column(value);
+            equalities.extend_from_slice(&(index as u64).to_le_bytes());
+        }
         self.notes.extend(other.notes);
+    }
+
+    fn add_column(&mut self, added: ColumnValue) -> usize {
+        for (index, known) in self.columns.iter_mut().enumerate() {
+            if known.value == added.value {
+                known.is_changed |= added.is_changed;
+                return index;
+            }
+        }
+        self.columns.push(added);
+        self.columns.len() - 1
     }
 }
 
@@ -239,7 +210,7 @@ impl Shape {
     /// Splits a text that is one value from its first word to its last.
     pub fn split_message<'t>(text: &'t str, hints: &Hints<'_>) -> (Self, Values<'t>) {
         let mut splitter = Splitter::new(hints);
-        splitter.add_value(text, Side::Only);
+        splitter.add_value(text, Side::Only, false);
         splitter.finish()
     }
 
@@ -371,13 +342,13 @@ impl<'s, 't> Splitter<'s, 't> {
                     self.values.own.notes.push(Note { key, value: value.to_owned(), shape });
                 }
                 _ if place.is_literal => self.shape.text.push_str(value),
-                _ => self.add_value(value, side),
+                _ => self.add_value(value, side, place.in_role_ref),
             }
             self.shape.text.push_str(whole.get(line.len()..).unwrap_or_default());
         }
     }
 
-    fn add_value(&mut self, value: &'t str, side: Side) {
+    fn add_value(&mut self, value: &'t str, side: Side, in_role_ref: bool) {
         let bytes = value.as_bytes();
         let part = |from: usize, to: usize| value.get(from..to).unwrap_or_default();
         let (mut taken, mut position) = (0, 0);
@@ -386,7 +357,17 @@ impl<'s, 't> Splitter<'s, 't> {
                 position += 1;
                 continue;
             }
-            if let Some((hole, length)) = self.hints.find(part(position, value.len())) {
+            if let Some((found, length)) = self.hints.find(part(position, value.len()), in_role_ref) {
+                let hole = match found {
+                    Found::Hole(hole) => hole,
+                    Found::Column(column) => {
+                        if let Some((name, Some(value))) = self.hints.columns.get(column) {
+                            let (column, value) = ((*name).to_owned(), (*value).to_owned());
+                            self.values.own.add_column(ColumnValue { column, value, is_changed: side != Side::Both });
+                        }
+                        Hole::Column(column)
+                    }
+                };
                 self.shape.text.push_str(part(taken, position));
                 self.push(hole, part(position, position + length));
                 position += length;
@@ -437,11 +418,6 @@ fn number(word: &str) -> Option<u64> {
         return None;
     }
     word.bytes().try_fold(0, |number, digit| digit.is_ascii_digit().then(|| number * 10 + u64::from(digit - b'0')))
-}
-
-/// Whether words are made of a byte. A hyphen separates words, since it joins names.
-fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte >= 0x80
 }
 
 /// Returns the lines that two texts begin with in common, the lines that follow in the one and in the other, and the lines

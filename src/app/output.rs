@@ -50,7 +50,9 @@ impl Workspace {
                 Differing::Missing => None,
                 Differing::Different(old) => Some(old),
             };
-            let change = memory.compare(&file.path, Some((&file.text, &file.kinds)), old.as_deref());
+            let columns = self.project.columns_of(&file);
+            let new = Some((&*file.text, &*file.kinds));
+            let change = memory.compare(&file.path, &columns, new, old.as_deref());
             let detail = detail_of(&ChangedFile { file: Some(&file), old: old.as_deref(), change: &change })?;
             Ok(Compared::Different { path, plan: Box::new(change.plan), detail })
         };
@@ -108,7 +110,7 @@ impl Workspace {
             |(), position| {
                 let path = gone.get(position).map_or("", |entry| &entry.path);
                 let old = committed.read(path)?.unwrap_or_default();
-                let change = memory.compare(path, None, Some(&old));
+                let change = memory.compare(path, &[], None, Some(&old));
                 let is_foreign = change.plan.ownership == Some(Ownership::Foreign);
                 let found = ChangedFile { file: None, old: Some(&old), change: &change };
                 let detail = if is_foreign { None } else { Some(detail_of(&found)?) };

@@ -4,10 +4,13 @@ use crate::codes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::OutputFile;
 use crate::diag::{Code, Diagnostic, Files, Origin, Severity, Sink};
 use crate::k8s::catalogue::Api;
 use crate::k8s::custom_fields::CustomFields;
-use crate::model::{AnalyzedManifest, Date, Expiry, Identity, Policy, PolicyFacts, PolicyMeta, Target, Workspace};
+use crate::model::{
+    AccountValue, AnalyzedManifest, Date, Expiry, Identity, Policy, PolicyFacts, PolicyMeta, Target, Workspace,
+};
 use crate::render::TemplateSet;
 use crate::validate::Trees;
 use crate::yaml::{NodeRef, Tree};
@@ -47,6 +50,18 @@ impl LinkedWorkspace {
     /// Returns the policy whose document a place stands in; none for a place in an account list or a manifest.
     pub fn policy_at(&self, place: Origin) -> Option<&PolicyMeta> {
         self.policies.iter().map(|policy| policy.meta()).find(|meta| self.trees.share_document(meta.origin, place))
+    }
+
+    /// Returns the columns with texts of the account that a file is for, each with its value; no columns for a file that is
+    /// not the file of one account.
+    pub fn columns_of(&self, file: &OutputFile) -> Vec<(&str, &str)> {
+        let account = file.account.and_then(|(policy, part)| self.policies.get(policy)?.as_tenancy()?.account(part));
+        let columns = account.into_iter().flat_map(|account| account.columns().iter().zip(account.values()));
+        let texts = columns.filter_map(|(column, value)| match value {
+            AccountValue::Text(text) => Some((&**column, text)),
+            _ => None,
+        });
+        texts.collect()
     }
 
     /// Iterates over the documents of a target that are in the cluster without being compiled.

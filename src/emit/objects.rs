@@ -50,7 +50,8 @@ pub struct ObjectChange<'t> {
     pub old: Option<&'t str>,
     /// Its text after; none for one that goes.
     pub new: Option<&'t str>,
-    /// The digest of the shape of the change; none where it has no shape.
+    /// The digest of the shape of the change; with the values of the account in it; none where it has no
+    /// shape.
     pub shape: Option<u128>,
     /// What the change means.
     pub facts: Facts,
@@ -84,6 +85,10 @@ pub struct Way {
     pub digest: u128,
     /// How many files of this way the thread has seen before.
     pub seen: usize,
+    /// The same digest for all files that change in this way and have the same values of their accounts, within a run.
+    pub access_digest: u128,
+    /// How many files with the same access digest the thread has seen before.
+    pub access_seen: usize,
     /// The name that the file calls its tenant by.
     pub name: String,
     /// The values of the file that other files of this way need not share.
@@ -120,10 +125,12 @@ impl Memory {
         Self { depth, threads: Mutex::default() }
     }
 
-    /// Compares a file's new text, with the kinds of its objects, and its old bytes; one of the two is there.
+    /// Compares a file's new text, with the kinds of its objects, and its old bytes; one of the two is there. `columns` are the
+    /// columns of the account that the file is for, with their values.
     pub fn compare<'t>(
         &self,
         path: &str,
+        columns: &[(&str, &str)],
         new: Option<(&'t str, &[Arc<str>])>,
         old: Option<&'t [u8]>,
     ) -> FileChange<'t> {
@@ -141,7 +148,7 @@ impl Memory {
         let thread = std::thread::current().id();
         let lock = || self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         let mut known = lock().remove(&thread).unwrap_or_default();
-        let change = known.compare(path, new, old);
+        let change = known.compare(path, columns, new, old);
         lock().insert(thread, known);
         change.unwrap_or_else(planned)
     }
@@ -152,6 +159,7 @@ impl Known {
     fn compare<'t>(
         &mut self,
         path: &str,
+        columns: &[(&str, &str)],
         new: Option<(&'t str, &[Arc<str>])>,
         old: Option<&'t [u8]>,
     ) -> Option<FileChange<'t>> {
@@ -172,7 +180,7 @@ impl Known {
         plan.action = action;
         plan.ownership = old.map(|_| Ownership::Ours);
         let name = own_name(path);
-        let hints = name.map(Hints::of_name);
+        let hints = name.map(|name| Hints::of_name(name).with_columns(columns));
         let split = |old, new| {
             let (shape, values) = Shape::split_change(old, new, hints.as_ref()?)?;
             Some((shape.digest(), values.own))
@@ -196,7 +204,7 @@ impl Known {
                 bystanders.extend(old.filter(|_| key.group == rbac::GROUP));
             } else {
                 let shape = split(old, new);
-                let digest = shape.as_ref().map(|(digest, _)| *digest);
+                let digest = shape.as_ref().map(|(digest, own)| with_columns(*digest, own));
                 let facts = self.facts(digest, key, old, new)?;
                 touches_access |= facts.touches_access;
                 match (old, new) {
@@ -278,10 +286,23 @@ impl Known {
             own.append(of_object, &mut text);
         }
         let digest = digest_of_run(&text);
+        let access_digest = with_columns(digest, &own);
+        let seen = self.count(digest);
+        let access_seen = if access_digest == digest { seen } else { self.count(access_digest) };
+        Way { digest, seen, access_digest, access_seen, name: name.name().to_owned(), own }
+    }
+
+    /// Counts a file, and returns how many files with the digest were counted before.
+    fn count(&mut self, digest: u128) -> usize {
         let seen = self.seen.entry(digest).or_default();
         *seen += 1;
-        Way { digest, seen: *seen - 1, name: name.name().to_owned(), own }
+        *seen - 1
     }
+}
+
+/// Returns the digest of the texts of a shape that have the same values of the account.
+fn with_columns(digest: u128, own: &Own) -> u128 {
+    if own.columns.is_empty() { digest } else { digest_of_run(&(digest, &own.columns)) }
 }
 
 /// Returns the name that the file at a path below the target's folder calls its tenant by; none for a file of no namespace.
@@ -534,10 +555,10 @@ mod tests {
                     if old.is_none() && new.is_none() {
                         continue;
                     }
-                    let change = memory.compare(&path, new, old);
+                    let change = memory.compare(&path, &[], new, old);
                     let long = FilePlan::compare(&path, new, old);
                     assert_eq!(format!("{:?}", change.plan), format!("{long:?}"));
-                    assert_eq!(format!("{:?}", plans.compare(&path, new, old).plan), format!("{long:?}"));
+                    assert_eq!(format!("{:?}", plans.compare(&path, &[], new, old).plan), format!("{long:?}"));
                     assert!(change.objects.is_some(), "the short way was taken");
                     let Some(way) = change.way else {
                         assert_eq!(name, "view");
@@ -610,7 +631,7 @@ mod tests {
         let mut olds: Vec<String> = bodies.iter().map(|body| assemble(body)).collect();
         olds.push("kind: Foreign\n".to_owned());
         for old in olds {
-            let change = Memory::new(Depth::Objects).compare(path, Some((&new, &kinds)), Some(old.as_bytes()));
+            let change = Memory::new(Depth::Objects).compare(path, &[], Some((&new, &kinds)), Some(old.as_bytes()));
             let long = FilePlan::compare(path, Some((&new, &kinds)), Some(old.as_bytes()));
             assert_eq!(format!("{:?}", change.plan), format!("{long:?}"), "{old}");
             assert!(change.objects.is_none() && change.way.is_none(), "{old}");

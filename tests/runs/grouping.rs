@@ -347,3 +347,69 @@ fn notes_of_new_files_are_told_beside_them() {
     fs::write(&policy, own.replace("{uid}@example.org", "u{uid}@example.org")).expect("a file");
     assert_eq!(shown(&diff(root)).len(), 12);
 }
+
+/// Writes a workspace of accounts with a team each, whose group is bound in the namespace of the account.
+fn teams(root: &Path, teams: &[&str]) {
+    tenants(root, 1);
+    let rows: String = teams.iter().enumerate().map(|(number, team)| format!("app{number:02},{team}\n")).collect();
+    fs::write(root.join("policies/teams.csv"), format!("name,team\n{rows}")).expect("a file");
+    let tenancy = "apiVersion: bailiwick.dev/v1alpha1
+kind: Tenancy
+metadata: {name: teams}
+spec:
+  accounts: {file: teams.csv}
+  variables:
+    name: {type: string, pattern: \"[a-z0-9]+\"}
+    team: {type: string}
+  class:
+    namespace: {name: \"work-{name}\"}
+    grants: [{name: viewer, clusterRole: view, to: {groups: [\"{team}\"]}}]
+";
+    fs::write(root.join("policies/teams.yaml"), tenancy).expect("a file");
+}
+
+#[test]
+fn bindings_to_values_of_accounts_are_folded_with_the_values() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path();
+    teams(root, &["maps", "roads", "tiles", "search", "system:masters", "admin"]);
+    let text = diff(root);
+    // A word with a meaning of its own is never a value among others.
+    assert_eq!(shown(&text), ["tenant-0", "work-app00", "work-app04", "work-app05"], "{text}");
+    assert!(folded(&text).contains("# 3 further files in the same way"), "{text}");
+    assert!(folded(&text).contains("#   with maps, roads, tiles, search for `{team}`\n"), "{text}");
+    render(root);
+
+    // A role is never folded into others, and neither is the group of another account.
+    let path = root.join("policies/teams.yaml");
+    let tenancy = fs::read_to_string(&path).expect("a file").replace("clusterRole: view", "clusterRole: edit");
+    fs::write(&path, tenancy).expect("a file");
+    assert_eq!(shown(&diff(root)), ["work-app00", "work-app04", "work-app05"]);
+    rewrite(root, "work-app01", |body| body.replace("name: roads", "name: tiles"));
+    rewrite(root, "work-app02", |body| body.replace("name: view", "name: tiles"));
+    let text = diff(root);
+    assert_eq!(
+        shown(&text),
+        ["work-app00", "work-app01", "work-app02", "work-app03", "work-app04", "work-app05"],
+        "{text}"
+    );
+}
+
+#[test]
+fn few_values_of_accounts_are_all_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path();
+    let names: Vec<String> = (0..21).map(|number| format!("crew{number}x")).collect();
+    let named = |count: usize| {
+        let of = names.get(..count).expect("names").iter().map(String::as_str).collect::<Vec<_>>();
+        teams(root, &of);
+        folded(&diff(root))
+    };
+    let text = named(20);
+    assert!(text.ends_with(&format!("#   with {} for `{{team}}`\n", names[..20].join(", "))), "{text}");
+    let text = named(21);
+    assert!(
+        text.ends_with(&format!("#   with 21 values, such as {}, for `{{team}}`\n", names[..20].join(", "))),
+        "{text}"
+    );
+}

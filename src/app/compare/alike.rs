@@ -100,13 +100,13 @@ struct Class {
 impl Classes {
     /// Adds a file; false when no other of its way was there before.
     pub(super) fn add(&mut self, way: &Way) -> bool {
-        let class = self.by_way.get(&way.digest).and_then(|&position| self.classes.get_mut(position));
+        let class = self.by_way.get(&way.access_digest).and_then(|&position| self.classes.get_mut(position));
         class.map(|class| class.namespaces.push(way.name.clone())).is_some()
     }
 
     /// Adds the first file of a way.
     pub(super) fn found(&mut self, way: &Way, first: Alike) {
-        self.by_way.insert(way.digest, self.classes.len());
+        self.by_way.insert(way.access_digest, self.classes.len());
         let namespaces = vec![way.name.clone()];
         self.classes.push(Class { first, namespaces, delegate: 0, represented: Vec::new() });
     }

@@ -54,8 +54,8 @@ impl Rules {
         let path = plan.path.clone();
         let lock = || ways.lock().unwrap_or_else(PoisonError::into_inner);
         // The first of a thread is read even if another thread has read one: which of them comes first is not known.
-        let is_known = way.as_ref().is_some_and(|way| way.seen > 0 && lock().get(&way.digest) == Some(&true));
-        if is_known {
+        let is_known = |way: &Way| way.access_seen > 0 && lock().get(&way.access_digest) == Some(&true);
+        if way.as_ref().is_some_and(is_known) {
             return Some(Self { path, way: way.clone(), trees: None, alike: None });
         }
         let old = found.old.map(String::from_utf8_lossy).unwrap_or_default();
@@ -63,7 +63,7 @@ impl Rules {
         let texts = [rules(&old), rules(new)];
         let alike = way.as_ref().and_then(|way| Alike::of(&way.name, &texts));
         if let Some(way) = way {
-            lock().insert(way.digest, alike.is_some());
+            lock().insert(way.access_digest, alike.is_some());
         }
         let read = |text: &String| yaml::read(text, FileId::default(), &mut Sink::new());
         let trees = texts.map(|texts| texts.iter().map(read).collect());

@@ -28,6 +28,9 @@ pub(super) fn folded(group: &Group<First>, shown: &str) -> String {
             lines.push(format!("#   with {least} to {most} for {first}"));
         }
     }
+    for (column, values) in group.ranges.columns.iter().filter(|(_, values)| !matches!(values.count(), Some(0 | 1))) {
+        lines.push(format!("#   with {} for `{{{column}}}`", all(values)));
+    }
     for (key, values) in group.ranges.notes.iter().filter(|(_, values)| values.count() != Some(1)) {
         lines.push(format!("#   with {} in `{key}`", all(values)));
     }
