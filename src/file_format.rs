@@ -18,6 +18,11 @@ pub struct FileFormat {
     version: &'static str,
 }
 
+/// A value that cannot be encoded: the memory does not suffice, or its type does not fit the format.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct EncodeError(#[from] postcard::Error);
+
 /// Why a file cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Broken {
@@ -55,10 +60,10 @@ impl FileFormat {
     /// Returns the bytes of a file with a value.
     ///
     /// # Errors
-    /// If the memory does not suffice.
-    pub fn close<T: Serialize>(self, value: &T) -> Result<Vec<u8>, String> {
+    /// When the value cannot be encoded.
+    pub fn close<T: Serialize>(self, value: &T) -> Result<Vec<u8>, EncodeError> {
         let head = [self.mark, self.version].concat().into_bytes();
-        let mut bytes = postcard::to_extend(value, head).map_err(|error| error.to_string())?;
+        let mut bytes = postcard::to_extend(value, head)?;
         bytes.extend(xxh3_64(&bytes).to_le_bytes());
         Ok(bytes)
     }
@@ -83,6 +88,8 @@ impl FileFormat {
         if behind.is_empty() { Ok(value) } else { Err(Broken::Unreadable("there is more behind it".to_owned())) }
     }
 }
+
+impl std::error::Error for Broken {}
 
 impl fmt::Display for Broken {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

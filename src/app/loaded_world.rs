@@ -10,12 +10,13 @@ use std::sync::Arc;
 
 use super::workspace::Workspace;
 use super::{Diagnostics, Error, Options};
+use crate::access::snapshot::InconsistentSnapshot;
 use crate::access::{ObjectSource, World};
 use crate::codes;
 use crate::compile::{Objects, Shown, Viewer, Wanted};
 use crate::diag::{Diagnostic, Files, Origin, RunError, Sink};
 use crate::emit::committed::Committed;
-use crate::file_format::FileFormat;
+use crate::file_format::{Broken, FileFormat};
 use crate::k8s::catalogue::{FIRST_MINOR, LAST_MINOR};
 use crate::model::{ApiServer, Platform, Target, Version};
 use crate::node::{Cluster, ServerVersion as NodeVersion};
@@ -152,7 +153,7 @@ impl LoadedWorld {
     /// ```
     pub fn to_index(&self) -> Result<Vec<u8>, Error> {
         let bytes = FileFormat::INDEX.close(&self.world.snapshot(&self.files));
-        bytes.map_err(|why| Error::Run(RunError::new(why)))
+        bytes.map_err(|why| Error::Run(RunError::new(why.to_string())))
     }
 
     /// Whether the API server asks an authorizer that is known here: `Node` or `RBAC`.
@@ -318,9 +319,18 @@ fn read_saved(path: &Path) -> Result<Option<Vec<u8>>, RunError> {
     Ok(Some(bytes))
 }
 
-fn open_index(bytes: &[u8], files: &Files) -> Result<World, String> {
-    let snapshot = FileFormat::INDEX.open(bytes).map_err(|broken| broken.to_string())?;
-    World::restore(snapshot, files).map_err(|inconsistent| inconsistent.to_string())
+/// Why an index cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+enum IndexError {
+    /// The file is not a complete index of this version.
+    File(#[from] Broken),
+    /// The values of the file contradict each other.
+    Content(#[from] InconsistentSnapshot),
+}
+
+fn open_index(bytes: &[u8], files: &Files) -> Result<World, IndexError> {
+    Ok(World::restore(FileFormat::INDEX.open(bytes)?, files)?)
 }
 
 fn load_saved(

@@ -102,7 +102,7 @@ impl Shard {
             isolation: found.isolation,
             texts: Vec::new(),
         };
-        let bytes = summary.into_bytes(files, self.known_files).map_err(RunError::new)?;
+        let bytes = summary.into_bytes(files, self.known_files).map_err(|why| RunError::new(why.to_string()))?;
         let path = options.at(path);
         write::replace(&path, &bytes).map_err(|error| RunError::io("write", &path, &error))?;
         Ok(true)

@@ -13,7 +13,7 @@ use crate::compile::PartRecord;
 use crate::diag::{Diagnostic, FileId, Files, Origin};
 use crate::digest::Digest;
 use crate::emit::totals::Totals;
-use crate::file_format::{Broken, FileFormat};
+use crate::file_format::{Broken, EncodeError, FileFormat};
 
 /// Marks such a file, with the version of its format and of the program. Templates that are built in are input and not
 /// looked at here.
@@ -111,8 +111,8 @@ impl Summary {
     /// Returns the file. `known` texts were input; those after them are taken along where a diagnostic points into one.
     ///
     /// # Errors
-    /// When there is no room for it.
-    pub(crate) fn into_bytes(mut self, files: &Files, known: usize) -> Result<Vec<u8>, String> {
+    /// When the summary cannot be encoded.
+    pub(crate) fn into_bytes(mut self, files: &Files, known: usize) -> Result<Vec<u8>, EncodeError> {
         let mut texts: BTreeMap<FileId, (String, String)> = BTreeMap::new();
         for place in
             self.diagnostics().flat_map(Diagnostic::places).filter(|place| place.file.number() as usize >= known)

@@ -185,21 +185,41 @@ fn folders_of_program(name: &str, root: &Path) -> Vec<PathBuf> {
     std::iter::once(folder).chain(beside.into_iter().flatten()).collect()
 }
 
-/// Sets all restrictions. The error says why the file system is open; the others may be in force nevertheless.
+/// Why the sandbox is not in force.
+#[derive(Debug, thiserror::Error)]
+enum SandboxError {
+    #[cfg(target_os = "linux")]
+    #[error("the limit of memory: {0}")]
+    MemoryLimit(rustix::io::Errno),
+    #[cfg(target_os = "linux")]
+    #[error("no new privileges: {0}")]
+    NoNewPrivileges(rustix::io::Errno),
+    #[cfg(target_os = "linux")]
+    #[error(transparent)]
+    Landlock(#[from] landlock::RulesetError),
+    #[cfg(target_os = "linux")]
+    #[error("this kernel has no Landlock")]
+    NoLandlock,
+    #[cfg(not(target_os = "linux"))]
+    #[error("there is one on Linux only")]
+    NotLinux,
+}
+
+/// Sets all restrictions. After an error, some of them may be in force nevertheless.
 #[cfg(target_os = "linux")]
-fn confine(places: &Places, memory: u64) -> Result<(), String> {
+fn confine(places: &Places, memory: u64) -> Result<(), SandboxError> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let known = getrlimit(Resource::As);
     let lower = |limit: Option<u64>| Some(limit.map_or(memory, |limit| limit.min(memory)));
     let limit = Rlimit { current: lower(known.current), maximum: lower(known.maximum) };
-    let limited = setrlimit(Resource::As, limit).map_err(|error| format!("the limit of memory: {error}"));
-    let fixed = rustix::thread::set_no_new_privs(true).map_err(|error| format!("no new privileges: {error}"));
+    let limited = setrlimit(Resource::As, limit).map_err(SandboxError::MemoryLimit);
+    let fixed = rustix::thread::set_no_new_privs(true).map_err(SandboxError::NoNewPrivileges);
     limited.and(fixed).and(restrict(places))
 }
 
 /// Restricts the file system and the network by Landlock.
 #[cfg(target_os = "linux")]
-fn restrict(places: &Places) -> Result<(), String> {
+fn restrict(places: &Places) -> Result<(), SandboxError> {
     use landlock::{
         ABI, Access as _, AccessFs, AccessNet, Ruleset, RulesetAttr as _, RulesetCreatedAttr as _, RulesetStatus,
         Scope, path_beneath_rules,
@@ -218,16 +238,15 @@ fn restrict(places: &Places) -> Result<(), String> {
         .and_then(|rules| rules.add_rules(path_beneath_rules(&places.written, written | AccessFs::MakeDir)))
         .and_then(|rules| rules.add_rules(path_beneath_rules(["/dev/null"], read | AccessFs::WriteFile)))
         .and_then(landlock::RulesetCreated::restrict_self);
-    match restricted {
-        Ok(status) if status.ruleset == RulesetStatus::NotEnforced => Err("this kernel has no Landlock".to_owned()),
-        Ok(_) => Ok(()),
-        Err(error) => Err(error.to_string()),
+    match restricted?.ruleset {
+        RulesetStatus::NotEnforced => Err(SandboxError::NoLandlock),
+        RulesetStatus::PartiallyEnforced | RulesetStatus::FullyEnforced => Ok(()),
     }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn confine(_: &Places, _: u64) -> Result<(), String> {
-    Err("there is one on Linux only".to_owned())
+fn confine(_: &Places, _: u64) -> Result<(), SandboxError> {
+    Err(SandboxError::NotLinux)
 }
 
 #[cfg(test)]

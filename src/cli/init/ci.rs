@@ -32,21 +32,30 @@ pub(super) fn files(parts: u16, program: &Program) -> Vec<(String, String)> {
     FILES.iter().map(|(path, text)| ((*path).to_owned(), filled(text))).collect()
 }
 
+/// An option about the program that the files cannot contain.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ProgramError {
+    #[error("give an address that begins with `https://`, without `@`, quotes and blanks")]
+    Url,
+    #[error("give 64 hexadecimal digits")]
+    Sha256,
+}
+
 /// Reads an address that can stand between quotes.
-pub(super) fn url(text: &str) -> Result<String, String> {
+pub(super) fn url(text: &str) -> Result<String, ProgramError> {
     let is_plain = |letter: char| letter.is_ascii_graphic() && !matches!(letter, '"' | '\\' | '@');
     if text.starts_with("https://") && text.chars().all(is_plain) {
         Ok(text.to_owned())
     } else {
-        Err("give an address that begins with `https://`, without `@`, quotes and blanks".to_owned())
+        Err(ProgramError::Url)
     }
 }
 
 /// Reads a SHA-256.
-pub(super) fn sha256(text: &str) -> Result<String, String> {
+pub(super) fn sha256(text: &str) -> Result<String, ProgramError> {
     if text.len() == 64 && text.bytes().all(|digit| digit.is_ascii_hexdigit()) {
         Ok(text.to_ascii_lowercase())
     } else {
-        Err("give 64 hexadecimal digits".to_owned())
+        Err(ProgramError::Sha256)
     }
 }
