@@ -7,8 +7,8 @@ use super::shape::Hole;
 #[derive(Debug, Clone)]
 pub struct Hints<'h> {
     names: Vec<OwnName<'h>>,
-    /// Columns of the account, each with its value unless the value has a meaning of its own.
-    pub(super) columns: Vec<(&'h str, Option<&'h str>)>,
+    /// Columns of the account, each with its value.
+    columns: Vec<(&'h str, &'h str)>,
     pub(super) numbers: bool,
 }
 
@@ -28,7 +28,7 @@ impl<'h> Hints<'h> {
     /// their own.
     #[must_use]
     pub fn with_columns(self, columns: &[(&'h str, &'h str)]) -> Self {
-        let columns = columns.iter().map(|&(column, value)| (column, Some(value).filter(|value| is_own_value(value))));
+        let columns = columns.iter().copied().filter(|(_, value)| is_own_value(value));
         Self { columns: columns.collect(), ..self }
     }
 
@@ -40,15 +40,15 @@ impl<'h> Hints<'h> {
 
     /// Returns the longest value that a text begins with, and its length: the name before a column with the same value, and
     /// the first column before others.
-    pub(super) fn find(&self, text: &str, in_role_ref: bool) -> Option<(Found, usize)> {
+    pub(super) fn find(&self, text: &str, in_role_ref: bool) -> Option<(Found<'h>, usize)> {
         let ends = |length: usize| !text.as_bytes().get(length).is_some_and(|&next| is_word(next));
         let names = self
             .names
             .iter()
             .flat_map(|own| [(Found::Hole(Hole::Name), Some(own.name())), (Found::Hole(Hole::ShortName), own.short())]);
         let columns = self.columns.iter().filter(|_| !in_role_ref);
-        let columns = columns.enumerate().map(|(column, (_, value))| (Found::Column(column), *value));
-        let mut longest: Option<(Found, usize)> = None;
+        let columns = columns.map(|&(column, value)| (Found::Column { column, value }, Some(value)));
+        let mut longest: Option<(Found<'h>, usize)> = None;
         for (found, word) in names.chain(columns) {
             if let Some(word) = word
                 && longest.is_none_or(|(_, length)| length < word.len())
@@ -64,10 +64,13 @@ impl<'h> Hints<'h> {
 
 /// A value that was found in a text.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Found {
+pub(super) enum Found<'h> {
     Hole(Hole),
-    /// The value of a column, by the number of the column.
-    Column(usize),
+    /// The value of a column of the account.
+    Column {
+        column: &'h str,
+        value: &'h str,
+    },
 }
 
 /// Whether words are made of a byte. A hyphen separates words, since it joins names.

@@ -43,8 +43,8 @@ pub enum Hole {
     Name,
     /// The part of a name behind its first hyphen.
     ShortName,
-    /// A value of the account, by the number of its column.
-    Column(usize),
+    /// A value of the account, by the digest of the name of its column within a run.
+    Column(u128),
     /// A number of the tenant's own, by its position among the different ones.
     Number(usize),
     /// A number that every text of the shape has.
@@ -360,12 +360,11 @@ impl<'s, 't> Splitter<'s, 't> {
             if let Some((found, length)) = self.hints.find(part(position, value.len()), in_role_ref) {
                 let hole = match found {
                     Found::Hole(hole) => hole,
-                    Found::Column(column) => {
-                        if let Some((name, Some(value))) = self.hints.columns.get(column) {
-                            let (column, value) = ((*name).to_owned(), (*value).to_owned());
-                            self.values.own.add_column(ColumnValue { column, value, is_changed: side != Side::Both });
-                        }
-                        Hole::Column(column)
+                    Found::Column { column, value } => {
+                        let is_changed = side != Side::Both;
+                        let own = ColumnValue { column: column.to_owned(), value: value.to_owned(), is_changed };
+                        self.values.own.add_column(own);
+                        Hole::Column(digest_of_run(column))
                     }
                 };
                 self.shape.text.push_str(part(taken, position));

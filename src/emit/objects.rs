@@ -50,8 +50,7 @@ pub struct ObjectChange<'t> {
     pub old: Option<&'t str>,
     /// Its text after; none for one that goes.
     pub new: Option<&'t str>,
-    /// The digest of the shape of the change; with the values of the account in it; none where it has no
-    /// shape.
+    /// The digest of the shape of the change and of the values of the account in it; none where the change has no shape.
     pub shape: Option<u128>,
     /// What the change means.
     pub facts: Facts,
@@ -85,7 +84,7 @@ pub struct Way {
     pub digest: u128,
     /// How many files of this way the thread has seen before.
     pub seen: usize,
-    /// The same digest for all files that change in this way and have the same values of their accounts, within a run.
+    /// The same within a run for all files that change in this way and have the same values of their accounts.
     pub access_digest: u128,
     /// How many files with the same access digest the thread has seen before.
     pub access_seen: usize,

@@ -396,6 +396,23 @@ fn bindings_to_values_of_accounts_are_folded_with_the_values() {
 }
 
 #[test]
+fn values_of_different_columns_are_not_folded() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path();
+    teams(root, &["maps", "roads", "tiles", "search"]);
+    // The same binding in files of another list, where the group is the value of another column in the same place.
+    let tenancy = fs::read_to_string(root.join("policies/teams.yaml")).expect("a file");
+    let tenancy = tenancy.replace("teams", "owners").replace("team", "owner").replace("work-", "shop-");
+    fs::write(root.join("policies/owners.yaml"), tenancy).expect("a file");
+    fs::write(root.join("policies/owners.csv"), "name,owner\nada00,zoe\nbob00,kim\neve00,lea\nfay00,ann\n")
+        .expect("a file");
+    let text = diff(root);
+    assert_eq!(shown(&text), ["shop-ada00", "tenant-0", "work-app00"], "{text}");
+    assert!(text.contains("#   with zoe, kim, lea, ann for `{owner}`\n"), "{text}");
+    assert!(text.contains("#   with maps, roads, tiles, search for `{team}`\n"), "{text}");
+}
+
+#[test]
 fn few_values_of_accounts_are_all_named() {
     let folder = tempfile::tempdir().expect("a folder");
     let root = folder.path();
