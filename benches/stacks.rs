@@ -60,7 +60,7 @@ fn measure(count: usize) -> Result<(), Box<dyn Error>> {
         bytes += length;
     };
     let off = Stats::off();
-    let options = Options { jobs: 1, wanted: Wanted::Text, classes: true, alike: true, part: None, stats: &off };
+    let options = Options { jobs: 1, wanted: Wanted::Text, alike: true, part: None, stats: &off };
     compile::compile(&project, target, options, &work, &mut add, &mut sink)?;
     let compiled = started.elapsed();
     let started = Instant::now();

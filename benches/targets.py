@@ -53,13 +53,10 @@ GROWTH = "within {:.0%} of linear"
 CP = "`cp -r` of the tree"
 
 TARGETS = {
-    "check, classes": Target(LARGE + "`check`, nothing changed, classes", CP, TIMES, 0.10),
-    "check, general": Target("the same, general path", CP, TIMES, 0.40),
+    "check": Target(LARGE + "`check`, nothing changed", CP, TIMES, 0.40),
     "incremental": Target("the same, incremental", "`git status` of the tree", "at most {:.0f} times", 2),
-    "cold, classes": Target("cold `render` into a fresh folder, classes", CP, TIMES, 0.5),
-    "cold, general": Target("the same, general path", CP, TIMES, 1.0),
-    "million, general": Target(MILLION + "general path", "", MEMORY, 200),
-    "million, classes": Target(MILLION + "classes", "", MEMORY, 200),
+    "cold": Target("cold `render` into a fresh folder", CP, TIMES, 1.0),
+    "million, cold": Target(MILLION + "cold", "", MEMORY, 200),
     "million, incremental": Target(MILLION + "incremental", "", MEMORY, 200),
     "helm": Target(OBJECTS, "Helm's engine, rendering only", LESS, 20, reach=True, instead="jrsonnet"),
     "jrsonnet": Target(OBJECTS, "jrsonnet, rendering only", LESS, 8, reach=True, instead="helm"),
@@ -67,8 +64,7 @@ TARGETS = {
     "diff, time": Target(TEMPLATE + "time", "", "under {:.0f} seconds", 3),
     "diff, text": Target(TEMPLATE + "what is printed", "", "under {:,.0f} characters", 60_000),
     "start": Target("process start with one tenant", "", "under {:.0f} ms", 10),
-    "growth, classes": Target("growth, {growth} manifests, classes", "itself, smaller", GROWTH, 0.10),
-    "growth, general": Target("the same, general path", "itself, smaller", GROWTH, 0.10),
+    "growth": Target("growth, {growth} manifests", "itself, smaller", GROWTH, 0.10),
 }
 
 

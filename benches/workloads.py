@@ -23,9 +23,8 @@ from targets import FULL, QUICK, Results
 
 TARGETS = {4: "cluster", 5: "okd", 10: "toolforge"}
 
-# Nothing of an earlier run is known: what is alike is rendered once for all, or every object by itself.
-CLASSES = ("--no-cache",)
-GENERAL = ("--no-cache", "--no-classes")
+# Nothing of an earlier run is known.
+COLD = ("--no-cache",)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,7 +76,7 @@ class Bench:
             workspace = Workspace(self.fresh(f"{tenants}x{objects}"), tenants, objects)
             generate = [sys.executable, BENCHES / "generate.py", str(tenants), workspace.folder, "--objects", str(objects)]
             subprocess.run(generate, check=True)
-            self.render(workspace, CLASSES)
+            self.render(workspace, COLD)
             workspace.expect_total(count_objects(workspace.output / workspace.target / "namespaces"))
             self.workspaces[tenants, objects] = workspace
         return self.workspaces[tenants, objects]
@@ -153,27 +152,24 @@ def workload_a(bench):
     expect(all(ours == other for other in theirs), f"the objects differ: {ours} and {theirs}")
 
     samples = alternate(bench.size.a_runs, {
-        "`bailiwick check`, classes, 2 threads": lambda: bench.check(workspace, CLASSES),
+        "`bailiwick check`, 2 threads": lambda: bench.check(workspace, COLD),
         **{label: functools.partial(measure, command) for label, command in streams.items()},
-        "`bailiwick check`, classes, 1 thread": lambda: bench.check(workspace, CLASSES, jobs=1),
-        "`bailiwick check`, general path, 2 threads": lambda: bench.check(workspace, GENERAL),
+        "`bailiwick check`, 1 thread": lambda: bench.check(workspace, COLD, jobs=1),
         "`jrsonnet`, one file for each tenant": files,
     }, warm=workspace.output)
-    two, jsonnet, helm, helm_text, one, general, jsonnet_files = samples.values()
+    two, jsonnet, helm, helm_text, one, jsonnet_files = samples.values()
     bench.results.add("jrsonnet", *compared(jsonnet, two, cpu, "{:.1f} times"))
     bench.results.add("helm", *compared(helm, two, cpu, "{:.1f} times"))
     yield (f"{workspace.tenants:,} tenants, {workspace.total:,} objects, {megabytes(size_of(workspace.output))} MB of YAML. "
            f"All sides make the same {ours[0]:,} objects, compared as data.")
     yield table(samples)
-    yield ratio("CPU, jrsonnet's stream / check with classes and 2 threads", jsonnet, two, cpu)
-    yield ratio("CPU, jrsonnet's stream / check with classes and 1 thread", jsonnet, one, cpu)
-    yield ratio("CPU, jrsonnet's stream / check on the general path", jsonnet, general, cpu)
-    yield ratio("CPU, jrsonnet's files / check with classes and 2 threads", jsonnet_files, two, cpu)
-    yield ratio("CPU, Helm's chart with values / check with classes and 2 threads", helm, two, cpu)
-    yield ratio("CPU, Helm's chart with values / check on the general path", helm, general, cpu)
-    yield ratio("CPU, Helm's chart of plain text / check with classes and 2 threads", helm_text, two, cpu)
-    yield ratio("peak memory, jrsonnet's stream / check with classes and 2 threads", jsonnet, two, peak)
-    yield ratio("peak memory, Helm's chart with values / check with classes and 2 threads", helm, two, peak)
+    yield ratio("CPU, jrsonnet's stream / check with 2 threads", jsonnet, two, cpu)
+    yield ratio("CPU, jrsonnet's stream / check with 1 thread", jsonnet, one, cpu)
+    yield ratio("CPU, jrsonnet's files / check with 2 threads", jsonnet_files, two, cpu)
+    yield ratio("CPU, Helm's chart with values / check with 2 threads", helm, two, cpu)
+    yield ratio("CPU, Helm's chart of plain text / check with 2 threads", helm_text, two, cpu)
+    yield ratio("peak memory, jrsonnet's stream / check with 2 threads", jsonnet, two, peak)
+    yield ratio("peak memory, Helm's chart with values / check with 2 threads", helm, two, peak)
 
 
 def compared(above, below, value, words):
@@ -184,7 +180,7 @@ def compared(above, below, value, words):
 
 def digest_of_ours(bench, workspace):
     """How many objects, and a digest of them in any order."""
-    command = [bench.bailiwick, "render", "-C", workspace.folder, "--stdout", "--format", "json", *CLASSES]
+    command = [bench.bailiwick, "render", "-C", workspace.folder, "--stdout", "--format", "json", *COLD]
     with output_as_lines(bench, command) as lines:
         return digest(json.loads(line)["object"] for line in lines)
 
@@ -262,18 +258,16 @@ def workload_b(bench):
     status = status_of_repository(bench, workspace)
     cache = bench.with_cache(workspace)
     unchanged = alternate(runs, {
-        "`bailiwick check`, classes, 2 threads": lambda: bench.check(workspace, CLASSES),
+        "`bailiwick check`, 2 threads": lambda: bench.check(workspace, COLD),
         "`cp -r`": copy,
-        "`bailiwick check`, general path, 2 threads": lambda: bench.check(workspace, GENERAL),
         "`bailiwick render`, incremental, 2 threads": lambda: bench.check(workspace, cache),
         "`git status`": status,
-        **{f"`bailiwick {'render' if options is cache else 'check'}`, {name}, {threads(jobs)}": functools.partial(bench.check, workspace, options, jobs)
-           for name, options in [("classes", CLASSES), ("general path", GENERAL), ("incremental", cache)]
+        **{f"`bailiwick {name}, {threads(jobs)}": functools.partial(bench.check, workspace, options, jobs)
+           for name, options in [("check`", COLD), ("render`, incremental", cache)]
            for jobs in (1, 4)},
     }, warm=output)
-    classes, copies, general, incremental, statuses = list(unchanged.values())[:5]
-    bench.results.add("check, classes", *compared(classes, copies, wall, "{:.2f} of its time"))
-    bench.results.add("check, general", *compared(general, copies, wall, "{:.2f} of its time"))
+    checks, copies, incremental, statuses = list(unchanged.values())[:4]
+    bench.results.add("check", *compared(checks, copies, wall, "{:.2f} of its time"))
     bench.results.add("incremental", *compared(incremental, statuses, wall, "{:.1f} times"))
     yield "Nothing changed:"
     yield table(unchanged)
@@ -281,21 +275,17 @@ def workload_b(bench):
     yield ratio("wall, render, incremental, 2 threads / git status", incremental, statuses, wall)
 
     cold = alternate(cold_runs, {
-        "cold `bailiwick render`, classes, 2 threads": lambda: render(CLASSES),
+        "cold `bailiwick render`, 2 threads": lambda: render(COLD),
         "`cp -r`": copy,
-        "cold `bailiwick render`, general path, 2 threads": lambda: render(GENERAL),
-        "cold `bailiwick render`, classes, 1 thread": lambda: render(CLASSES, 1),
-        "cold `bailiwick render`, classes, 4 threads": lambda: render(CLASSES, 4),
+        "cold `bailiwick render`, 1 thread": lambda: render(COLD, 1),
+        "cold `bailiwick render`, 4 threads": lambda: render(COLD, 4),
     }, warm=output)
-    classes, copies, general, *_ = cold.values()
-    bench.results.add("cold, classes", *compared(classes, copies, wall, "{:.2f} of its time"))
-    bench.results.add("cold, general", *compared(general, copies, wall, "{:.2f} of its time"))
+    renders, copies, *_ = cold.values()
+    bench.results.add("cold", *compared(renders, copies, wall, "{:.2f} of its time"))
     yield "Into a fresh folder:"
     yield table(cold)
     yield from ratios_to("cp -r", copies, cold)
-    for jobs in (1, 4):
-        render(GENERAL, jobs)
-    yield "The output is the same, byte for byte: with classes and on the general path, with 1, 2 and 4 threads."
+    yield "The output is the same, byte for byte, with 1, 2 and 4 threads."
 
 
 def threads(jobs):
@@ -339,7 +329,7 @@ def workload_c(bench):
     stdout = render_to_stdout(bench, workspace)
     samples = alternate(bench.size.c_runs, {
         "`bailiwick render --stdout`": lambda: measure(stdout),
-        "`bailiwick render`, cold": lambda: bench.render(bench.copy_of(workspace, "out"), CLASSES),
+        "`bailiwick render`, cold": lambda: bench.render(bench.copy_of(workspace, "out"), COLD),
         "`kubectl kustomize`": lambda: measure(kustomize),
     })
     ours, cold, peer = samples.values()
@@ -363,7 +353,7 @@ def kustomization(bench, workspace):
 
 
 def render_to_stdout(bench, workspace):
-    command = [bench.bailiwick, "render", "-C", workspace.folder, "--stdout", *CLASSES]
+    command = [bench.bailiwick, "render", "-C", workspace.folder, "--stdout", *COLD]
     return checked_stream(bench, command, workspace.total)
 
 
@@ -387,7 +377,7 @@ def workload_d(bench):
     kustomize = kustomization(bench, workspace)
     stdout = render_to_stdout(bench, workspace)
     samples = alternate(bench.size.d_runs, {
-        "`bailiwick check`": lambda: bench.check(workspace, CLASSES),
+        "`bailiwick check`": lambda: bench.check(workspace, COLD),
         "`bailiwick render --stdout`": lambda: measure(stdout),
         "`kubectl kustomize`": lambda: measure(kustomize),
     })
@@ -420,7 +410,7 @@ def workload_e(bench):
     ten = bench.workspace(bench.size.e_ten_tenants, 10)
     options_of = {workspace: modes_of(bench, workspace) for workspace in (one, *four, ten)}
     # The same workspace never comes twice in a row: the second time the kernel would know all of its files.
-    ways = {(workspace, mode): options[mode] for mode in ("classes", "general", "incremental")
+    ways = {(workspace, mode): options[mode] for mode in ("cold", "incremental")
             for workspace, options in options_of.items() if mode in options}
     samples = alternate(bench.size.e_runs, {
         f"{workspace.tenants:,} x {workspace.objects} objects, {mode}": functools.partial(bench.check, workspace, options)
@@ -437,7 +427,7 @@ def workload_e(bench):
         text = f"{whole:+.0%}, without process start {own:+.0%}"
         yield f"- most growth of the CPU time for an object, {mode}: **{text}**"
         if mode != "incremental":
-            bench.results.add(f"growth, {mode}", max(whole, own), text)
+            bench.results.add("growth", max(whole, own), text)
         runs = grown[-1].runs
         mebibytes = max(sample.peak for sample in runs) / 2**20
         bench.results.add(f"million, {mode}", mebibytes,
@@ -456,8 +446,8 @@ def growth_table(series, starts):
 
 
 def modes_of(bench, workspace):
-    """The options of the three ways to check a workspace; of that with ten objects only one target has output."""
-    ways = {"classes": CLASSES, "general": GENERAL}
+    """The options of the two ways to check a workspace; of that with ten objects only one target has output."""
+    ways = {"cold": COLD}
     return ways if workspace.objects == 10 else {**ways, "incremental": bench.with_cache(workspace)}
 
 
@@ -478,21 +468,19 @@ def workload_f(bench):
     changed = workspace.folder / "templates" / template
     changed.parent.mkdir(parents=True)
     changed.write_text(text.replace(include, f"{include}  labels: {{example.org/reviewed: \"yes\"}}\n"), encoding="utf-8")
-    printed = {}
+    printed = set()
 
-    def diff(mode, options):
+    def diff():
         """`diff`, which has to find that the Role of each tenant is another and nothing else."""
-        sample, printed[mode] = bench.run_bailiwick("diff", workspace, options, 2, code=1)
+        sample, text = bench.run_bailiwick("diff", workspace, COLD, 2, code=1)
         expected = (workspace.total, (0, workspace.tenants, 0, workspace.total - workspace.tenants))
-        expect(read_counts(printed[mode]) == expected, f"diff said: {printed[mode][-2000:]}")
+        expect(read_counts(text) == expected, f"diff said: {text[-2000:]}")
+        printed.add(text)
         return sample
 
-    samples = alternate(bench.size.f_runs, {
-        "`bailiwick diff`, classes, 2 threads": lambda: diff("classes", CLASSES),
-        "`bailiwick diff`, general path, 2 threads": lambda: diff("general path", GENERAL),
-    }, warm=workspace.output)
-    expect(printed["classes"] == printed["general path"], "the two ways print different things")
-    seconds, characters = median(next(iter(samples.values())), wall), len(printed["classes"])
+    samples = alternate(bench.size.f_runs, {"`bailiwick diff`, 2 threads": diff}, warm=workspace.output)
+    expect(len(printed) == 1, "two runs print different things")
+    seconds, characters = median(next(iter(samples.values())), wall), len(printed.pop())
     bench.results.add("diff, time", seconds, f"{seconds:.2f} s")
     bench.results.add("diff, text", characters, f"{characters:,} characters")
     yield (f"{workspace.tenants:,} of {workspace.total:,} objects changed, by a label in `{template}`; {characters:,} "
@@ -541,24 +529,18 @@ def workload_i(bench):
     """Questions at that scale: who may read Secrets, and the labels of every namespace"""
     asked, labelled = bench.workspace(bench.size.b_tenants), bench.workspace(bench.size.b_tenants, 5)
 
-    def who(options):
-        sample, text = bench.run_bailiwick("who-can", asked, ("get", "secrets", *options), 2)
+    def who():
+        sample, text = bench.run_bailiwick("who-can", asked, ("get", "secrets", *COLD), 2)
         expect(len(text.splitlines()) > 1, f"who-can said: {text[:2000]}")
         return sample
 
     samples = alternate(bench.size.i_runs, {
-        "`bailiwick who-can get secrets`, classes": lambda: who(CLASSES),
-        "`bailiwick who-can get secrets`, general path": lambda: who(GENERAL),
-        "`bailiwick check` with labels, classes": lambda: bench.check(labelled, CLASSES),
-        "`bailiwick check` with labels, general path": lambda: bench.check(labelled, GENERAL),
+        "`bailiwick who-can get secrets`": who,
+        "`bailiwick check` with labels": lambda: bench.check(labelled, COLD),
     })
-    yield (f"{asked.tenants:,} tenants each: the first two over the {asked.total:,} objects of B, the others over {labelled.total:,} of a cluster "
+    yield (f"{asked.tenants:,} tenants each: the question over the {asked.total:,} objects of B, the check over {labelled.total:,} of a cluster "
            "of OpenShift, of which each namespace gets the labels that follow from what its service accounts may use.")
     yield table(samples)
-    classes, general, *_ = samples.values()
-    yield ratio("CPU, who-can, general path / classes", general, classes, cpu)
-    *_, classes, general = samples.values()
-    yield ratio("CPU, labels, general path / classes", general, classes, cpu)
 
 
 WORKLOADS = {"a": workload_a, "b": workload_b, "c": workload_c, "d": workload_d, "e": workload_e, "f": workload_f,

@@ -80,9 +80,6 @@ pub struct Options {
     pub directory: Option<PathBuf>,
     /// The number of threads. Default: one for each core.
     pub jobs: Option<usize>,
-    /// Whether every object is rendered by itself, and not once for all tenants that differ in names and numbers alone. The
-    /// output is the same.
-    pub no_classes: bool,
     /// The day on which grants are judged as expired. Without it no grant is reported as expired.
     pub today: Option<Date>,
     /// The measurements of the run.
@@ -114,12 +111,11 @@ pub enum Event<'e> {
 
 impl fmt::Debug for Options {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { directory, jobs, no_classes, today, stats: _, listener: _ } = self;
+        let Self { directory, jobs, today, stats: _, listener: _ } = self;
         formatter
             .debug_struct("Options")
             .field("directory", directory)
             .field("jobs", jobs)
-            .field("no_classes", no_classes)
             .field("today", today)
             .finish_non_exhaustive()
     }
@@ -151,14 +147,7 @@ impl Options {
 
     /// Returns the options of the compiler.
     pub(crate) fn compiler(&self) -> compile::Options<'_> {
-        compile::Options {
-            jobs: self.threads(),
-            wanted: Wanted::Text,
-            classes: !self.no_classes,
-            alike: true,
-            part: None,
-            stats: &self.stats,
-        }
+        compile::Options { jobs: self.threads(), wanted: Wanted::Text, alike: true, part: None, stats: &self.stats }
     }
 
     /// Calls the listener.

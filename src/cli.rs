@@ -103,9 +103,8 @@ pub struct Global {
     /// Number of threads. Default: one for each core.
     #[arg(short, long, global = true, value_name = "N", env = "BAILIWICK_JOBS", value_parser = clap::value_parser!(u16).range(1..=256))]
     jobs: Option<u16>,
-    /// Render every object by itself, and not once for all tenants that differ in names and numbers alone. The output is
-    /// the same; the run takes longer.
-    #[arg(long, global = true, env = "BAILIWICK_NO_CLASSES", value_parser = FalseyValueParser::new())]
+    /// Has no effect. Accepted because earlier versions had it.
+    #[arg(long, global = true, hide = true)]
     no_classes: bool,
     /// Do not read or write the cache of `render`.
     #[arg(long, global = true, env = "BAILIWICK_NO_CACHE", value_parser = FalseyValueParser::new())]
@@ -233,7 +232,6 @@ impl Global {
         Options {
             directory: self.directory.clone(),
             jobs: self.jobs.map(usize::from),
-            no_classes: self.no_classes,
             today: Some(self.today()),
             stats: Arc::clone(&self.measured),
             listener: Some(printing::listener(self.terminal())),

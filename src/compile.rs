@@ -5,36 +5,31 @@
 //! back in the order of the paths, whatever the number of threads. Where labels of namespaces follow from everything
 //! else, the target is compiled once before to collect that.
 
-mod class;
 mod known;
 mod link;
 mod linked_workspace;
 mod load;
-mod objects;
 mod order;
 mod part;
 
 use crate::codes;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use self::class::{Class, Classes, Columns, Filled, Scratch, StandIns};
 use crate::diag::{Diagnostic, Origin, RunError, Sink};
 use crate::emit::file;
 use crate::expand::HomeIndex;
 use crate::k8s::{list, names};
-use crate::label::{self, Collector, Filling, Labels};
-use crate::model::{Account, Contribution, Home, Identity, Known, Part, Policy, Target, Unit};
+use crate::label::{self, Collector, Labels};
+use crate::model::{Contribution, Home, Identity, Part, Policy, Target, Unit};
 use crate::parallel;
 use crate::render::Renderer;
 use crate::stats::{Lap, Stage, Stats};
 use crate::validate::set::{TargetFacts, duplicate};
 use crate::validate::{HomeFacts, Validator};
-use crate::yaml::{self, ReadBack};
+use crate::yaml::{self, NodeId, NodeRef, ReadBack, Tree};
 
 pub use linked_workspace::LinkedWorkspace;
 pub use load::{WORKSPACE_FILE, each_baseline, load, load_workspace};
-pub use objects::{Objects, Shown, Viewer};
 pub use part::{Ledger, PartRecord, compile_part, homes, merge};
 
 /// A finished file of the output.
@@ -50,12 +45,30 @@ pub struct OutputFile {
     pub origins: Arc<[Origin]>,
     /// The objects as JSON, one a line, when that was asked for.
     pub json: Vec<String>,
-    /// True when it was made together with the other tenants of its class.
-    pub stamped: bool,
-    /// As [`Wanted::Trees`], what was made together has no text and this instead.
-    filled: Option<Filled>,
+    /// The objects as trees, in order, when that was asked for. The text is then empty.
+    pub objects: Vec<CompiledObject>,
     /// The policy of its account, and the number of the account there.
     account: Option<(usize, Contribution)>,
+}
+
+/// A compiled object as a tree.
+#[derive(Debug)]
+pub struct CompiledObject {
+    tree: Tree,
+    root: NodeId,
+    place: Origin,
+}
+
+impl CompiledObject {
+    /// Returns the object as it is written.
+    pub fn object(&self) -> NodeRef<'_> {
+        self.tree.at(self.root)
+    }
+
+    /// Returns the place of its content: for a role the permission set, for a binding the grant.
+    pub fn place(&self) -> Origin {
+        self.place
+    }
 }
 
 /// The form of the compiled objects.
@@ -65,7 +78,7 @@ pub enum Wanted {
     Text,
     /// As that, and as JSON.
     Json,
-    /// As trees, which [`Objects`] has.
+    /// As trees alone, for questions about them: no text is written.
     Trees,
 }
 
@@ -76,8 +89,6 @@ pub struct Options<'s> {
     pub jobs: usize,
     /// The form of the objects.
     pub wanted: Wanted,
-    /// True when tenants that differ in scalars alone are made together. The bytes are the same.
-    pub classes: bool,
     /// True when a text that differs from a checked one in names and numbers alone is not checked again. The outcome is
     /// the same.
     pub alike: bool,
@@ -117,17 +128,16 @@ pub fn labels(
     let Some(settings) = label::settings(target) else { return Ok(None) };
     let mut collector = Collector::new(settings);
     for tree in project.baselines.get(&target.name).into_iter().flatten() {
-        tree.documents().flat_map(list::objects).for_each(|object| collector.add(object, object.origin(), None));
+        tree.documents().flat_map(list::objects).for_each(|object| collector.add(object, object.origin()));
     }
     for document in project.analyzed_documents(target) {
-        list::objects(document).into_iter().for_each(|object| collector.add(object, object.origin(), None));
+        list::objects(document).into_iter().for_each(|object| collector.add(object, object.origin()));
     }
     let options = Options { wanted: Wanted::Trees, part: None, ..options };
-    let mut viewer = Viewer::default();
-    let mut collect = |objects: Objects, _, _| {
-        viewer.show(&objects, &mut |shown| collector.add(shown.object, shown.place, shown.same_rules));
+    let mut collect = |objects: Vec<CompiledObject>, _, _| {
+        objects.iter().for_each(|compiled| collector.add(compiled.object(), compiled.place()));
     };
-    pass(project, target, options, None, &|file| Ok(Objects::of(file)), &mut collect, sink)?;
+    pass(project, target, options, None, &|file| Ok(file.objects), &mut collect, sink)?;
     Ok(Some(collector.finish()))
 }
 
@@ -200,8 +210,6 @@ struct Worker<'p> {
     built_in: Option<Renderer<'p>>,
     validator: Validator<'p>,
     rendered: String,
-    classes: Classes,
-    scratch: Scratch,
     read_back: ReadBack,
     lap: Lap,
 }
@@ -213,13 +221,14 @@ struct Draft {
     kinds: Vec<Arc<str>>,
     origins: Vec<Origin>,
     json: Vec<String>,
+    objects: Vec<CompiledObject>,
 }
 
 impl Draft {
     fn new(path: String) -> Self {
         let mut text = String::with_capacity(TYPICAL_FILE);
         text.push_str(file::HEADER);
-        Self { path, text, kinds: Vec::new(), origins: Vec::new(), json: Vec::new() }
+        Self { path, text, kinds: Vec::new(), origins: Vec::new(), json: Vec::new(), objects: Vec::new() }
     }
 
     fn finish(self) -> OutputFile {
@@ -229,8 +238,7 @@ impl Draft {
             kinds: self.kinds.into(),
             origins: self.origins.into(),
             json: self.json,
-            stamped: false,
-            filled: None,
+            objects: self.objects,
             account: None,
         }
     }
@@ -254,8 +262,6 @@ impl<'p> Worker<'p> {
             built_in: project.templates.built_in().map(Renderer::new),
             validator: if options.alike { validator } else { validator.each_by_itself() },
             rendered: String::new(),
-            classes: Classes::default(),
-            scratch: Scratch::default(),
             read_back: ReadBack::default(),
             lap: Lap::default(),
         }
@@ -270,25 +276,14 @@ impl<'p> Worker<'p> {
         let mut made = HomeResult { results: Ok(Vec::new()), facts: HomeFacts::default(), sink: Sink::new() };
         let Some(home) = index.home(position) else { return made };
         self.options.stats.lap("files", &mut self.lap);
-        let stats = self.options.stats;
-        let size = |stamped: &Option<(OutputFile, HomeFacts)>| {
-            stamped.as_ref().map_or((0, 0), |(file, _)| (file.kinds.len(), file.text.len()))
-        };
-        let account = index.single(position);
-        if let Some((file, facts)) = stats.time(Stage::Stamp, || self.stamped(index, position, home), size) {
-            made.facts = facts;
-            made.results = work(OutputFile { account, ..file }).map(|result| vec![result]);
-            return made;
-        }
         let mut drafts = match self.drafts(index, position, home, &mut made.facts, &mut made.sink) {
             Ok(drafts) => drafts,
             Err(error) => return HomeResult { results: Err(error), ..made },
         };
         drafts.sort_by(|left, right| left.path.cmp(&right.path));
         // A file that lacks an object would be wrong; with an error nothing is written anyway.
-        if made.sink.has_errors() {
-            self.classes.discount_last();
-        } else {
+        if !made.sink.has_errors() {
+            let account = index.single(position);
             made.results = drafts.into_iter().map(|draft| work(OutputFile { account, ..draft.finish() })).collect();
         }
         made
@@ -320,111 +315,6 @@ impl<'p> Worker<'p> {
     fn policy(&self, index: usize) -> Option<&dyn Policy> {
         let detached = self.detached.get(index).and_then(Option::as_deref);
         detached.or_else(|| self.project.policies.get(index).map(|shared| &**shared))
-    }
-
-    /// Returns the file of an account whose class is known; none where the general way is to be taken.
-    fn stamped(&mut self, index: &HomeIndex, position: usize, home: &Home) -> Option<(OutputFile, HomeFacts)> {
-        // Nobody needs JSON in a hurry.
-        let gives_up = self.renderer.gives_up() || self.built_in.as_ref().is_some_and(Renderer::gives_up);
-        if !self.options.classes || self.options.wanted == Wanted::Json || gives_up {
-            return None;
-        }
-        let (policy, part) = index.single(position)?;
-        let Home::Namespace(namespace) = home else { return None };
-        let account = self.project.policies.get(policy)?.as_tenancy()?.account(part)?;
-        let filling = match self.labels.map(|labels| labels.verdict(namespace)) {
-            Some(verdict) if !verdict.is_silent() => return None,
-            verdict => verdict.map(|verdict| verdict.filling),
-        };
-        let mut classes = std::mem::take(&mut self.classes);
-        let class = classes.of(policy, account, filling.as_ref(), &mut |columns| {
-            self.make_class(policy, account, columns, filling.as_ref())
-        });
-        self.classes = classes;
-        let class = class?;
-        class.fill(account, namespace, &mut self.scratch)?;
-        let scratch = &self.scratch;
-        let (text, filled) = match self.options.wanted {
-            Wanted::Trees => (String::new(), Some(Filled::new(&class, scratch))),
-            Wanted::Text | Wanted::Json => (class.text(scratch), None),
-        };
-        let path = file::path(Some(namespace), "Namespace", self.project.workspace.shards);
-        let (kinds, origins) = (class.kinds(), class.origins(scratch));
-        let file = OutputFile { path, text, kinds, origins, json: Vec::new(), stamped: true, filled, account: None };
-        Some((file, class.facts(scratch)))
-    }
-
-    /// Makes the class of the accounts that differ from one in some columns: two stand-ins go the whole way, and get the
-    /// labels that it has. None where it cannot be proven that they stand for all.
-    fn make_class(
-        &mut self,
-        policy: usize,
-        account: Account<'_>,
-        columns: &Columns,
-        filling: Option<&Filling>,
-    ) -> Option<Class> {
-        let stand_ins = StandIns::of(account, columns)?;
-        let tenancy = self.policy(policy)?.as_tenancy()?;
-        let mut made = stand_ins.accounts().map(|account| {
-            let mut units = Vec::new();
-            tenancy.expand_account(self.target, account, &mut units);
-            units
-        });
-        let (first, second) = made.next().zip(made.next())?;
-        let of_unit = |unit: &Unit| (unit.template, unit.origin, unit.content, unit.identity.object_type.clone());
-        if !first.iter().map(of_unit).eq(second.iter().map(of_unit)) {
-            return None;
-        }
-        let mut builder = class::Builder::new(&stand_ins);
-        let mut facts = HomeFacts::default();
-        for (unit, other) in first.into_iter().zip(&second) {
-            let printed = Unit { data: stand_ins.open(&unit.data, &other.data)?, ..unit.clone() };
-            let mut text = String::new();
-            let mut prints =
-                |renderer: &mut Renderer<'_>| renderer.prints_open(&printed, class::LONGEST_WRITTEN, &mut text);
-            if !prints(&mut self.renderer) || !self.built_in.as_mut().is_none_or(prints) {
-                return None;
-            }
-            let tree = self.checked(&unit, filling, &mut facts)?;
-            let other_tree = self.checked(other, filling, &mut HomeFacts::default())?;
-            // Whether somebody makes the constraints that a role names is asked of each name.
-            let of = |tree: &yaml::Tree| tree.document(0).map(|root| label::names_constraints(root));
-            if self.labels.is_some() && of(&tree) != of(&other_tree) {
-                return None;
-            }
-            builder.add((unit, other), (&tree, &other_tree))?;
-        }
-        // A reference is resolved by an object with the same pieces in its name, which every account has. An object that
-        // exists, or a declared name, may fit the stand-in alone.
-        let is_told_once = facts.is_told_once();
-        let target = Target { known: Known::default(), ..self.target.clone() };
-        let mut sink = Sink::new();
-        TargetFacts::new(&target, &BTreeSet::new()).absorb(facts, &|_| true, &mut sink);
-        if !is_told_once || !sink.is_empty() {
-            return None;
-        }
-        builder.finish()
-    }
-
-    /// Returns the tree of a unit, if there is no diagnostic of it.
-    fn checked(&mut self, unit: &Unit, filling: Option<&Filling>, facts: &mut HomeFacts) -> Option<yaml::Tree> {
-        let mut sink = Sink::new();
-        self.renderer.render(unit, &mut self.rendered).ok()?;
-        let is_valid = self.validator.check(unit, &self.rendered, facts, &mut sink);
-        let is_meant = is_valid
-            && self
-                .stated(unit)
-                .ok()?
-                .is_none_or(|stated| self.validator.check_meaning(unit, &stated, &self.project.templates, &mut sink));
-        if !is_meant || !sink.is_empty() {
-            return None;
-        }
-        if let Some(filling) = filling.filter(|_| Labels::concerns(unit)) {
-            self.validator.amend(|tree, root| filling.write(tree, root));
-        }
-        let root = self.validator.object()?;
-        let is_silent = |labels: &Labels| labels.is_silent_about_any(unit, root, &self.project.trees);
-        self.labels.is_none_or(is_silent).then(|| root.tree().clone())
     }
 
     /// Renders and validates an object, which the validator then holds; false when it cannot be used.
@@ -500,7 +390,8 @@ impl<'p> Worker<'p> {
         }
     }
 
-    /// Appends the object that the validator holds to the file it belongs in, and reads back what was written.
+    /// Appends the object that the validator holds to the file it belongs in, and reads back the text unless it is like one
+    /// that was read back.
     fn add(&mut self, unit: &Unit, home: &Home, drafts: &mut Vec<Draft>) -> Result<(), RunError> {
         let namespace = match home {
             Home::Cluster => None,
@@ -515,7 +406,14 @@ impl<'p> Worker<'p> {
             }
         }
         if let (Some(draft), Some(root)) = (drafts.first_mut(), self.validator.object()) {
-            if !draft.kinds.is_empty() {
+            draft.kinds.push(Arc::clone(&unit.identity.object_type.kind));
+            draft.origins.push(unit.content);
+            if self.options.wanted == Wanted::Trees {
+                let compiled = CompiledObject { tree: root.tree().clone(), root: root.id(), place: unit.content };
+                draft.objects.push(compiled);
+                return Ok(());
+            }
+            if draft.kinds.len() > 1 {
                 draft.text.push_str(yaml::write::SEPARATOR);
             }
             let before = draft.text.len();
@@ -524,14 +422,17 @@ impl<'p> Worker<'p> {
                 draft.text.len() - before
             };
             let length = self.options.stats.time(Stage::Emit, emit, |length| (1, *length));
-            let written = draft.text.get(before..).unwrap_or_default();
-            let read_back = || self.read_back.compare(written, root);
-            self.options.stats.time(Stage::ReadBack, read_back, |_| (1, length)).map_err(|difference| {
-                RunError::new(format!("the text of {} is not the compiled object: {difference}", unit.identity))
-                    .help("this is a defect of Bailiwick, and nothing was written; please report it with the policy")
-            })?;
-            draft.kinds.push(Arc::clone(&unit.identity.object_type.kind));
-            draft.origins.push(unit.content);
+            // The text that the object is like was read back.
+            if !self.validator.has_matched() {
+                let written = draft.text.get(before..).unwrap_or_default();
+                let read_back = || self.read_back.compare(written, root);
+                self.options.stats.time(Stage::ReadBack, read_back, |_| (1, length)).map_err(|difference| {
+                    RunError::new(format!("the text of {} is not the compiled object: {difference}", unit.identity))
+                        .help(
+                            "this is a defect of Bailiwick, and nothing was written; please report it with the policy",
+                        )
+                })?;
+            }
             if self.options.wanted == Wanted::Json {
                 draft.json.push(yaml::schema::to_json(root).to_string());
             }

@@ -17,7 +17,6 @@ use crate::admission::labels::world::{SyncBuilder, SyncWorld};
 use crate::admission::level::{Level, PolicyVersion};
 use crate::admission::scc::release::{Mode, Release};
 use crate::diag::{Origin, Sink};
-use crate::k8s::rbac::{PolicyRule, SameRules};
 use crate::k8s::stored;
 use crate::model::{LabelSync, Target, Unit};
 use crate::validate::Trees;
@@ -41,12 +40,6 @@ pub fn settings(target: &Target) -> Option<Settings> {
     Some(Settings { release, mode, checks: PolicyVersion::Latest.on_server_of(release.kubernetes_minor()) })
 }
 
-/// Returns the constraints that a role allows, by the names in its rules.
-pub fn names_constraints(role: NodeRef<'_>) -> Vec<String> {
-    let rules = role.get("rules").into_iter().flat_map(NodeRef::items).map(PolicyRule::from_node);
-    rules.filter(findings::lets_use_constraints).flat_map(|rule| rule.resource_names).collect()
-}
-
 /// The collected objects of a target that decide labels.
 pub struct Collector {
     builder: SyncBuilder,
@@ -58,9 +51,8 @@ impl Collector {
         Self { builder: SyncBuilder::new(settings).with_defaults(false) }
     }
 
-    /// Adds a compiled or known object, with the location of its content and, for a role with the same rules as others,
-    /// their mark.
-    pub fn add(&mut self, object: NodeRef<'_>, place: Origin, same_rules: Option<SameRules>) {
+    /// Adds a compiled or known object, with the location of its content.
+    pub fn add(&mut self, object: NodeRef<'_>, place: Origin) {
         let text = |keys: &[&str]| object.path(keys).and_then(NodeRef::as_str);
         if text(&["kind"]) == Some("Namespace")
             && let Some(name) = text(&["metadata", "name"])
@@ -70,7 +62,7 @@ impl Collector {
             }
         }
         // Constraints of another shape were refused by their schema.
-        _ = self.builder.add_at(object, Source::Declared, place, same_rules);
+        _ = self.builder.add_at(object, Source::Declared, place);
     }
 
     /// Settles everything.
@@ -107,25 +99,7 @@ pub struct Verdict {
     words: Vec<Words>,
 }
 
-impl Verdict {
-    /// Whether there is nothing to report.
-    pub fn is_silent(&self) -> bool {
-        self.words.is_empty()
-    }
-}
-
 impl Filling {
-    /// Appends bytes unique to this result.
-    pub fn write_bytes(&self, bytes: &mut Vec<u8>) {
-        for (label, value) in self.labels.iter() {
-            bytes.extend_from_slice(label.key().as_bytes());
-            bytes.extend_from_slice(&value.len().to_le_bytes());
-            bytes.extend_from_slice(value.as_bytes());
-        }
-        bytes.extend_from_slice(self.annotation.map_or("", Level::name).as_bytes());
-        bytes.push(b'\n');
-    }
-
     /// Writes into a Namespace.
     pub fn write(&self, tree: &mut Tree, root: NodeId) {
         for (label, value) in self.labels.iter() {
@@ -162,20 +136,6 @@ impl Labels {
             Control { .. } => Filling { labels: LabelSet::default(), annotation: outcome.annotation },
         };
         Verdict { filling, words }
-    }
-
-    /// True for an object that nothing is said about, whoever in the target has one like it. What is said about a
-    /// Namespace depends on which it is, and is told by its [`Verdict`].
-    pub fn is_silent_about_any(&self, unit: &Unit, root: NodeRef<'_>, trees: &Trees) -> bool {
-        match &*unit.identity.object_type.kind {
-            "Namespace" => true,
-            "RoleBinding" | "ClusterRoleBinding" => findings::accounts_as_users(root).is_empty(),
-            _ => {
-                let mut sink = Sink::new();
-                self.check(unit, root, trees, &mut sink);
-                sink.is_empty()
-            }
-        }
     }
 
     /// Says what is worth a word about an object of the target.

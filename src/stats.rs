@@ -24,8 +24,6 @@ pub enum Stage {
     Emit,
     /// The written text is read again and compared with the object.
     ReadBack,
-    /// The file of a tenant is made from the file of its class.
-    Stamp,
     /// Compares a file with the existing one.
     Compare,
     /// The output folder is listed.
@@ -37,7 +35,7 @@ pub enum Stage {
 }
 
 impl Stage {
-    const ALL: [(Stage, &'static str); 12] = [
+    const ALL: [(Stage, &'static str); 11] = [
         (Stage::Recall, "recall"),
         (Stage::Load, "load"),
         (Stage::Expand, "expand"),
@@ -46,7 +44,6 @@ impl Stage {
         (Stage::Validate, "validate"),
         (Stage::Emit, "emit"),
         (Stage::ReadBack, "read back"),
-        (Stage::Stamp, "stamp"),
         (Stage::Compare, "compare"),
         (Stage::List, "list"),
         (Stage::Commit, "commit"),

@@ -222,6 +222,12 @@ impl<'p> Validator<'p> {
         }
     }
 
+    /// Whether the last checked object was found to be like a checked one ([`Validator::matches`]). It is written as the
+    /// other is, with its own names and numbers, each of which is a plain text.
+    pub fn has_matched(&self) -> bool {
+        self.matched.is_some()
+    }
+
     /// Writes the object that was checked last.
     pub fn write(&self, out: &mut String) {
         match (self.matched, &self.alike) {

@@ -16,8 +16,8 @@ mod support;
 
 mod access;
 mod admission;
+mod alike;
 mod case;
-mod classes;
 mod crossplane;
 mod diagnostics;
 mod facade;

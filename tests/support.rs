@@ -69,14 +69,7 @@ impl World {
 
     /// Compiles on a number of threads.
     pub(crate) fn compile_on(&self, jobs: usize) -> Compiled {
-        self.compile_with(Options {
-            jobs,
-            wanted: Wanted::Json,
-            classes: true,
-            alike: true,
-            part: None,
-            stats: &Stats::off(),
-        })
+        self.compile_with(Options { jobs, wanted: Wanted::Json, alike: true, part: None, stats: &Stats::off() })
     }
 
     /// Compiles the workspace with options.

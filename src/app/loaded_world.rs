@@ -13,7 +13,7 @@ use super::{Diagnostics, Error, Options};
 use crate::access::snapshot::InconsistentSnapshot;
 use crate::access::{ObjectSource, World};
 use crate::codes;
-use crate::compile::{Objects, Shown, Viewer, Wanted};
+use crate::compile::{CompiledObject, Wanted};
 use crate::diag::{Diagnostic, Files, Origin, RunError, Sink};
 use crate::emit::committed::Committed;
 use crate::file_format::{Broken, FileFormat};
@@ -204,9 +204,9 @@ pub(crate) fn load_target_seen(
         known.switch(&api_server.feature_gates);
     }
     let Some(mut builder) = below_output(workspace, target, options, &mut surroundings, sink)? else { return Ok(None) };
-    each_shown(workspace, target, sink, &mut |Shown { object, place, same_rules }| {
+    each_object(workspace, target, sink, &mut |object, place| {
         see(object, place);
-        builder.add_marked(object, ObjectSource::Input(place), same_rules);
+        builder.add(object, ObjectSource::Input(place));
         surroundings.iter_mut().for_each(|known| known.add_document(object));
     })?;
     let world = builder.build();
@@ -236,19 +236,10 @@ pub(crate) fn each_object(
     sink: &mut Sink,
     visit: &mut dyn FnMut(NodeRef<'_>, Origin),
 ) -> Result<(), RunError> {
-    each_shown(workspace, target, sink, &mut |shown| visit(shown.object, shown.place))
-}
-
-/// Reads each object as [`each_object`] does, with its further properties.
-fn each_shown(
-    workspace: &Workspace,
-    target: &Target,
-    sink: &mut Sink,
-    visit: &mut dyn FnMut(Shown<'_>),
-) -> Result<(), RunError> {
-    let mut viewer = Viewer::default();
-    let mut show = |objects| viewer.show(&objects, visit);
-    workspace.compile_files(target, Wanted::Trees, &|file| Ok(Objects::of(file)), &mut show, sink)
+    let mut show = |objects: Vec<CompiledObject>| {
+        objects.iter().for_each(|compiled| visit(compiled.object(), compiled.place()));
+    };
+    workspace.compile_files(target, Wanted::Trees, &|file| Ok(file.objects), &mut show, sink)
 }
 
 /// Returns the world of a target as its earlier output has it.

@@ -670,15 +670,7 @@ impl TenancyPolicy for Linked {
     }
 
     fn account(&self, part: Contribution) -> Option<Account<'_>> {
-        // An account without an object of its class differs from the others.
-        let is_like_others = |of_target: &BTreeSet<(usize, usize)>| {
-            of_target.range((part as usize, 0)..=(part as usize, usize::MAX)).next().is_none()
-        };
-        self.accounts.get(part as usize).filter(|_| self.left_out.values().all(is_like_others))
-    }
-
-    fn expand_account(&self, target: &Target, account: Account<'_>, units: &mut Vec<Unit>) {
-        self.add_objects(target, account, &|_| false, units);
+        self.accounts.get(part as usize)
     }
 
     fn detached(&self) -> Box<dyn Policy> {

@@ -22,8 +22,6 @@ pub enum Data {
     List(Arc<[Data]>),
     /// A map, in the order it is written.
     Map(Arc<[(Arc<str>, Data)]>),
-    /// A string or a whole number in the place of the values of several accounts. A template may print it, and nothing else.
-    Open(Arc<Data>),
 }
 
 impl Data {
@@ -105,16 +103,6 @@ impl Data {
         }
     }
 
-    /// Returns the number of open values in it.
-    pub fn count_open(&self) -> usize {
-        match self {
-            Data::Open(_) => 1,
-            Data::List(items) => items.iter().map(Data::count_open).sum(),
-            Data::Map(entries) => entries.iter().map(|(_, value)| value.count_open()).sum(),
-            _ => 0,
-        }
-    }
-
     /// Whether the value is null, an empty list or an empty map.
     pub fn is_empty(&self) -> bool {
         match self {
@@ -159,7 +147,6 @@ impl Data {
             Data::Int(number) => out.push_str(&number.to_string()),
             Data::Float(number) => out.push_str(&format!("{number:?}")),
             Data::Str(text) => yaml::write::double_quoted(text, out),
-            Data::Open(scalar) => scalar.write_json_by(part, out),
             Data::List(items) => {
                 out.push('[');
                 for (index, item) in items.iter().enumerate() {

@@ -118,11 +118,8 @@ pub trait TenancyPolicy {
     /// Visits the tenants of the policy on a target.
     fn tenants(&self, target: &Target, visit: &mut dyn FnMut(TenantPart<'_>));
 
-    /// Returns the account of a contribution, if contributions of other accounts differ from it only in the account.
+    /// Returns the account of a contribution, if the contribution is for one.
     fn account(&self, part: Contribution) -> Option<Account<'_>>;
-
-    /// Adds the units that [`Policy::expand`] adds for an account, even for one outside the account list.
-    fn expand_account(&self, target: &Target, account: Account<'_>, units: &mut Vec<Unit>);
 
     /// Copies the policy without shared reference counts, for use by one thread: two threads that count references to
     /// the same texts spend a fifth of their time on them.

@@ -4,7 +4,6 @@
 //! that time and memory are bounded alike on every machine. A value is paid with everything that it contains, a shared
 //! part each time: ten references to a list cost ten lists. Nothing needs a clock.
 
-use super::value::more_than_printed;
 use crate::model::Data;
 use crate::yaml;
 
@@ -25,9 +24,6 @@ const STEPS_PER_ITEM: u64 = 4;
 
 /// How many entries are looked at in one step.
 const ENTRIES_PER_STEP: usize = 16;
-
-/// The fewest bytes that stand for a value of an account in an open one.
-const FEWEST_BYTES: usize = 5;
 
 /// How deep statements, expressions and included templates may nest.
 const MAXIMUM_NESTING: usize = 200;
@@ -58,50 +54,12 @@ pub(super) enum Cause {
 pub(super) struct Budget {
     steps: u64,
     nesting: usize,
-    /// How many bytes an open value may have where it is written; none where there are no open values.
-    open: Option<usize>,
-    /// How many open values were written.
-    written: usize,
-    /// How many texts are captured that surround the place which is printed to.
-    captures: usize,
 }
 
 impl Budget {
     /// Returns the budget of one object.
     pub(super) fn new() -> Self {
-        Self { steps: MAXIMUM_STEPS, nesting: 0, open: None, written: 0, captures: 0 }
-    }
-
-    /// Returns the budget of an object with open values, each of which may have so many bytes where it is written.
-    pub(super) fn with_open(longest: usize) -> Self {
-        Self { open: Some(longest), ..Self::new() }
-    }
-
-    /// Pays for the open values in data that is printed, as if each were the longest. They may not be captured, since a
-    /// captured text is a value that a template may look at.
-    pub(super) fn print_open(&mut self, data: &Data) -> Result<(), Cause> {
-        let Some(longest) = self.open else { return Ok(()) };
-        let count = data.count_open();
-        if count > 0 && self.captures > 0 {
-            return Err(more_than_printed());
-        }
-        self.written += count;
-        self.bytes(count.saturating_mul(longest))
-    }
-
-    /// How many bytes a text may have with the longest open values.
-    pub(super) fn longest(&self, bytes: usize) -> usize {
-        bytes.saturating_add(self.open.map_or(0, |longest| self.written.saturating_mul(longest)))
-    }
-
-    /// Begins to capture what is printed.
-    pub(super) fn capture(&mut self) {
-        self.captures += 1;
-    }
-
-    /// Ends what [`Budget::capture`] began.
-    pub(super) fn release(&mut self) {
-        self.captures -= 1;
+        Self { steps: MAXIMUM_STEPS, nesting: 0 }
     }
 
     /// Pays for a number of steps.
@@ -153,11 +111,6 @@ impl Budget {
         match data {
             Data::Null | Data::Bool(_) | Data::Int(_) | Data::Float(_) => self.spend(1),
             Data::Str(text) => self.bytes(text.len()),
-            // It may have a value of an account for every few of its bytes.
-            Data::Open(scalar) => {
-                let bytes = scalar.as_str().map_or(1, str::len);
-                self.bytes(self.open.map_or(0, |longest| longest.saturating_mul(bytes / FEWEST_BYTES + 1)))
-            }
             Data::List(items) => {
                 self.items(items.len())?;
                 items.iter().try_for_each(|item| self.nested_value(item, depth + 1))

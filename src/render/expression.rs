@@ -204,7 +204,6 @@ impl<'t> Run<'_, 't> {
     /// Returns an item of a list by its number, which counts from the end below 0, or a value of a map by its key.
     fn item(&mut self, whole: &Data, key: &Data) -> Result<Value, Cause> {
         match (whole, key) {
-            (_, Data::Open(_)) => Err(value::more_than_printed()),
             (Data::List(items), Data::Int(number)) => {
                 let size = usize::try_from(number.unsigned_abs()).unwrap_or(usize::MAX);
                 let position = if *number < 0 { items.len().checked_sub(size) } else { Some(size) };

@@ -32,7 +32,6 @@ pub(super) fn type_of(data: &Data) -> &'static str {
         Data::Str(_) => "a string",
         Data::List(_) => "a list",
         Data::Map(_) => "a map",
-        Data::Open(_) => "a value of an account",
     }
 }
 
@@ -40,7 +39,6 @@ pub(super) fn type_of(data: &Data) -> &'static str {
 pub(super) fn equal(left: &Data, right: &Data, budget: &mut Budget) -> Result<bool, Cause> {
     budget.spend(1)?;
     Ok(match (left, right) {
-        (Data::Open(_), _) | (_, Data::Open(_)) => return Err(more_than_printed()),
         (Data::Str(left), Data::Str(right)) => {
             budget.bytes(left.len().min(right.len()))?;
             left == right
@@ -106,7 +104,6 @@ pub(super) fn text(data: &Data, budget: &mut Budget) -> Result<Arc<str>, Cause> 
         Data::Bool(truth) => Ok(if *truth { "true" } else { "false" }.into()),
         Data::Int(number) => Ok(number.to_string().into()),
         Data::Float(number) => Ok(format!("{number:?}").into()),
-        Data::Open(_) => Err(more_than_printed()),
         Data::Null | Data::List(_) | Data::Map(_) => Err(Cause::Wrong(
             format!("{} is not a text", type_of(data)),
             "print a list or a map without other text: `{{ value }}`".to_owned(),
@@ -114,33 +111,11 @@ pub(super) fn text(data: &Data, budget: &mut Budget) -> Result<Arc<str>, Cause> 
     }
 }
 
-/// The most bytes of an open value with text around it.
-const LONGEST_JOINED: usize = 256;
-
-/// Joins two texts. Around an open value it is an open value.
+/// Joins two texts.
 pub(super) fn joined(left: &Data, right: &Data, budget: &mut Budget) -> Result<Data, Cause> {
-    let inner = |data: &Data| match data {
-        Data::Open(scalar) => (Data::clone(scalar), true),
-        other => (other.clone(), false),
-    };
-    let ((left, left_is_open), (right, right_is_open)) = (inner(left), inner(right));
-    let (left, right) = (text(&left, budget)?, text(&right, budget)?);
+    let (left, right) = (text(left, budget)?, text(right, budget)?);
     budget.text(left.len() + right.len())?;
-    let joined = Data::text(format!("{left}{right}"));
-    if !left_is_open && !right_is_open {
-        return Ok(joined);
-    }
-    let joined = Data::Open(Arc::new(joined));
-    // So that no text of an account is longer than what a template may make.
-    if left.len() + right.len() > LONGEST_JOINED {
-        return Err(more_than_printed());
-    }
-    budget.value(&joined).map(|()| joined)
-}
-
-/// Returns the problem of a template that computes with an open value. The class is then refused.
-pub(super) fn more_than_printed() -> Cause {
-    Cause::Wrong("a value of an account is more than printed".to_owned(), "print it as it is".to_owned())
+    Ok(Data::text(format!("{left}{right}")))
 }
 
 thread_local! {
@@ -196,7 +171,6 @@ impl Known {
 /// Appends a value as JSON on one line.
 pub(super) fn write(data: &Data, out: &mut String, budget: &mut Budget) -> Result<(), Cause> {
     let start = out.len();
-    budget.print_open(data)?;
     match data {
         // The object's own data and the expression hold it.
         Data::List(_) | Data::Map(_) => KNOWN.with_borrow_mut(|known| known.write(data, 2, out)),
@@ -207,7 +181,7 @@ pub(super) fn write(data: &Data, out: &mut String, budget: &mut Budget) -> Resul
 
 /// Pays for what was appended to a text.
 pub(super) fn written(start: usize, out: &str, budget: &mut Budget) -> Result<(), Cause> {
-    if budget.longest(out.len()) > MAXIMUM_OBJECT {
+    if out.len() > MAXIMUM_OBJECT {
         return Err(Cause::LongObject);
     }
     // Half of what a string costs: the text of an object is there once.

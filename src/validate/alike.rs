@@ -4,8 +4,7 @@
 //! was found valid without a diagnostic, with holes for the values at open positions ([`open`]), reading and checking it
 //! again would have the same result: the values are checked, put into a copy of the checked object, and that is the object.
 //!
-//! The texts alone are compared, whatever template and policy made them. This is the general path's counterpart of the
-//! classes of `compile::class`, which need not even render.
+//! The texts alone are compared, whatever template and policy made them.
 
 use std::ops::Range;
 use std::sync::Arc;

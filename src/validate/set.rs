@@ -60,18 +60,6 @@ enum Remarkable {
 }
 
 impl HomeFacts {
-    /// Creates the facts of a file whose objects differ from the objects of another file only in the names of
-    /// cluster-scoped objects.
-    pub fn of_cluster_objects(cluster: Vec<(ObjectType, Arc<str>, Origin)>) -> Self {
-        Self { cluster, ..Self::default() }
-    }
-
-    /// Returns whether a second file of the same kind adds nothing but the names of its cluster-scoped objects.
-    pub fn is_told_once(&self) -> bool {
-        self.bindings.iter().all(|binding| binding.everyone.is_none())
-            && self.remarkable.iter().all(|((kind, _), ..)| **kind == *"Role")
-    }
-
     /// Notes that an object is made, valid or not: a reference to an invalid one is no second mistake.
     pub(super) fn name(&mut self, unit: &Unit) {
         let identity = &unit.identity;

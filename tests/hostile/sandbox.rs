@@ -95,7 +95,7 @@ fn commands_do_their_work_in_the_sandbox() {
     for folder in [tree.clone(), tree.join("policies"), base.path().join("linked")] {
         for arguments in [
             &["check"][..],
-            &["check", "--jobs", "4", "--no-classes"],
+            &["check", "--jobs", "4"],
             &["check", "--shard", "1/2", "--summary-to", "../results/1.summary"],
             &["check", "--trace", "../results/trace.json"],
             &["diff", "--against", "HEAD"],

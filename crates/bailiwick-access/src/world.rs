@@ -19,7 +19,7 @@ use super::symbols::{Symbol, Symbols};
 use super::workloads::{Running, Workloads};
 use bailiwick_kubernetes::catalogue::{Api, Resource, read_custom};
 use bailiwick_kubernetes::default_policy;
-use bailiwick_kubernetes::rbac::{GROUP, PolicyRule, SameRules};
+use bailiwick_kubernetes::rbac::{GROUP, PolicyRule};
 use bailiwick_kubernetes::selector::LabelSelector;
 use bailiwick_yaml::NodeRef;
 use bailiwick_yaml::diag::Origin;
@@ -144,8 +144,6 @@ pub struct Builder {
     clouds: Clouds,
     workloads: Workloads,
     stated: Stated,
-    /// The rules of roles known to have the same.
-    read: HashMap<SameRules, RuleListId>,
 }
 
 /// A settled set of objects, ready for questions.
@@ -198,7 +196,6 @@ impl Builder {
             clouds: Clouds::default(),
             workloads: Workloads::default(),
             stated: Stated::default(),
-            read: HashMap::new(),
         }
     }
 
@@ -242,9 +239,7 @@ impl Builder {
         let mut take =
             |api_version: &str, kind: &str, object: NodeRef<'t>| match shape::problem(api_version, kind, object) {
                 Some((place, why)) => told(place, Added::Misshapen(why)),
-                None => {
-                    told(object, self.add_as((api_version, kind), object, ObjectSource::Input(object.origin()), None))
-                }
+                None => told(object, self.add_as((api_version, kind), object, ObjectSource::Input(object.origin()))),
             };
         let Some(item_kind) = kind.strip_suffix("List").filter(|_| root.get("items").is_some()) else {
             return take(&api_version, &kind, root);
@@ -260,25 +255,14 @@ impl Builder {
 
     /// Adds an object.
     pub fn add(&mut self, object: NodeRef<'_>, layer: ObjectSource) -> Added {
-        self.add_marked(object, layer, None)
-    }
-
-    /// Adds an object; of roles with the same mark only the first has its rules read.
-    pub fn add_marked(&mut self, object: NodeRef<'_>, layer: ObjectSource, same_rules: Option<SameRules>) -> Added {
         let text = |key| object.get(key).and_then(NodeRef::as_str);
         match (text("apiVersion"), text("kind")) {
-            (Some(api_version), Some(kind)) => self.add_as((api_version, kind), object, layer, same_rules),
+            (Some(api_version), Some(kind)) => self.add_as((api_version, kind), object, layer),
             _ => Added::Malformed,
         }
     }
 
-    fn add_as(
-        &mut self,
-        (api_version, kind): (&str, &str),
-        object: NodeRef<'_>,
-        layer: ObjectSource,
-        same_rules: Option<SameRules>,
-    ) -> Added {
+    fn add_as(&mut self, (api_version, kind): (&str, &str), object: NodeRef<'_>, layer: ObjectSource) -> Added {
         let text = |keys: &[&str]| object.path(keys).and_then(NodeRef::as_str);
         let Some(name) = text(&["metadata", "name"]).filter(|_| !api_version.is_empty() && !kind.is_empty()) else {
             return Added::Malformed;
@@ -286,8 +270,8 @@ impl Builder {
         let namespace = text(&["metadata", "namespace"]).filter(|namespace| !namespace.is_empty());
         let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
         match (group, kind) {
-            (GROUP, "ClusterRole") => self.add_role(object, (None, name), layer, same_rules),
-            (GROUP, "Role") => self.add_role(object, (Some(or_default(namespace)), name), layer, same_rules),
+            (GROUP, "ClusterRole") => self.add_role(object, (None, name), layer),
+            (GROUP, "Role") => self.add_role(object, (Some(or_default(namespace)), name), layer),
             (GROUP, "ClusterRoleBinding") => self.add_binding(object, None, name, layer),
             (GROUP, "RoleBinding") => self.add_binding(object, Some(or_default(namespace)), name, layer),
             ("", "Namespace") => {
@@ -318,27 +302,14 @@ impl Builder {
     }
 
     /// Returns the rules of a role.
-    fn read_rules(&mut self, object: NodeRef<'_>, same_rules: Option<SameRules>) -> RuleListId {
-        if let Some(known) = same_rules.and_then(|mark| self.read.get(&mark)) {
-            return *known;
-        }
+    fn read_rules(&mut self, object: NodeRef<'_>) -> RuleListId {
         let rules = object.get("rules").into_iter().flat_map(NodeRef::items);
         let rules = rules.map(|rule| InternedRule::from_node(rule, &mut self.symbols)).collect();
-        let list = self.lists.add(rules);
-        if let Some(mark) = same_rules {
-            self.read.insert(mark, list);
-        }
-        list
+        self.lists.add(rules)
     }
 
-    fn add_role(
-        &mut self,
-        object: NodeRef<'_>,
-        (namespace, name): (Option<&str>, &str),
-        layer: ObjectSource,
-        same_rules: Option<SameRules>,
-    ) -> Added {
-        let rules = self.read_rules(object, same_rules);
+    fn add_role(&mut self, object: NodeRef<'_>, (namespace, name): (Option<&str>, &str), layer: ObjectSource) -> Added {
+        let rules = self.read_rules(object);
         let selectors = object.path(&["aggregationRule", "clusterRoleSelectors"]).filter(|list| !list.is_empty());
         let is_cluster_role = namespace.is_none();
         let role = Role {

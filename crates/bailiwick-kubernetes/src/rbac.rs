@@ -1,7 +1,5 @@
 //! The one RBAC type common to questions and answers: the rule.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -9,20 +7,6 @@ use bailiwick_yaml::NodeRef;
 
 /// The API group of RBAC.
 pub const GROUP: &str = "rbac.authorization.k8s.io";
-
-/// Marks roles with the same `rules`: the rules of one of them do for all. The roles of tenants usually differ in
-/// their names alone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct SameRules(u64);
-
-impl SameRules {
-    /// Returns a new, unique mark.
-    #[expect(clippy::new_without_default, reason = "two marks are never equal, unlike two defaults")]
-    pub fn new() -> Self {
-        static LAST: AtomicU64 = AtomicU64::new(0);
-        Self(LAST.fetch_add(1, Ordering::Relaxed))
-    }
-}
 
 /// A rule of a Role or ClusterRole (`rbac/v1 PolicyRule`).
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]

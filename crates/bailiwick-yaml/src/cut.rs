@@ -48,11 +48,6 @@ impl Cut {
         out.push_str(internal::slice(&self.literal, start..));
     }
 
-    /// Returns the length in bytes without the scalars.
-    pub fn bytes(&self) -> usize {
-        self.literal.len()
-    }
-
     /// Returns the number of holes.
     pub fn holes(&self) -> usize {
         self.places.len()

@@ -48,7 +48,7 @@ pub(super) fn check_manifests(loaded: &LoadedWorld, sink: &mut Sink) {
         let tree = yaml::read(files.get(id).text(), id, &mut Sink::new());
         for object in tree.documents().flat_map(list::objects) {
             has_constraints |= object.get("kind").is_some_and(|kind| kind.as_str() == Some(KIND));
-            collector.add(object, object.origin(), None);
+            collector.add(object, object.origin());
         }
     }
     if has_constraints {

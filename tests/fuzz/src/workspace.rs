@@ -32,8 +32,8 @@ pub struct Compiled {
     pub has_errors: bool,
 }
 
-/// Compiles files of a workspace on `jobs` threads, with or without classes of tenants.
-pub fn compile(texts: &[(String, String)], jobs: usize, classes: bool) -> Compiled {
+/// Compiles files of a workspace on `jobs` threads, with or without the comparison with checked texts.
+pub fn compile(texts: &[(String, String)], jobs: usize, alike: bool) -> Compiled {
     let files = Arc::new(Files::new());
     let mut sink = Sink::new();
     let mut compiled = Compiled { files: Vec::new(), printed: String::new(), has_errors: false };
@@ -41,7 +41,7 @@ pub fn compile(texts: &[(String, String)], jobs: usize, classes: bool) -> Compil
     let project = compile::load(Box::new(world), Arc::clone(&files), &mut sink).expect("memory can be read");
     if let Some(project) = project {
         let stats = Stats::off();
-        let options = Options { jobs, wanted: Wanted::Text, classes, alike: classes, part: None, stats: &stats };
+        let options = Options { jobs, wanted: Wanted::Text, alike, part: None, stats: &stats };
         for target in &project.workspace.targets {
             let name = target.name.clone();
             let work = |file: OutputFile| Ok(file);
@@ -59,7 +59,7 @@ pub fn compile(texts: &[(String, String)], jobs: usize, classes: bool) -> Compil
 /// way, and output that the program itself reads without a complaint.
 pub fn check(texts: &[(String, String)]) {
     let first = compile(texts, 1, true);
-    assert_eq!(first, compile(texts, 1, false), "with and without classes");
+    assert_eq!(first, compile(texts, 1, false), "with and without the comparison");
     assert_eq!(first, compile(texts, 2, true), "on one and on two threads");
     assert_eq!(yaml::internal::first(), None);
     if first.has_errors {

@@ -22,7 +22,7 @@ use crate::scc::{Scc, is_scc};
 use bailiwick_access::world::{Added, Builder, ObjectSource, World};
 use bailiwick_kubernetes::absent;
 use bailiwick_kubernetes::catalogue::{FIRST_MINOR, LAST_MINOR};
-use bailiwick_kubernetes::rbac::{self, SameRules};
+use bailiwick_kubernetes::rbac;
 use bailiwick_yaml::NodeRef;
 use bailiwick_yaml::de::DeError;
 use bailiwick_yaml::diag::Origin;
@@ -131,7 +131,7 @@ impl SyncBuilder {
         for tree in defaults::trees(Start { release: self.settings.release, upgraded_from_4_10 }) {
             for object in tree.documents() {
                 // The payload is well-formed; a test reads it.
-                _ = self.add_to_layer(object, Source::Declared, ObjectSource::Baseline, None);
+                _ = self.add_to_layer(object, Source::Declared, ObjectSource::Baseline);
             }
         }
         self
@@ -150,30 +150,18 @@ impl SyncBuilder {
     /// # Errors
     /// The first field of constraints with a value of another type than in the API.
     pub fn add(&mut self, object: NodeRef<'_>, source: Source) -> Result<bool, DeError> {
-        self.add_at(object, source, object.origin(), None)
+        self.add_at(object, source, object.origin())
     }
 
-    /// Adds an object read from a copy of another location, with the mark of its rules.
+    /// Adds an object read from a copy of another location.
     ///
     /// # Errors
     /// As for [`SyncBuilder::add`].
-    pub fn add_at(
-        &mut self,
-        object: NodeRef<'_>,
-        source: Source,
-        place: Origin,
-        same_rules: Option<SameRules>,
-    ) -> Result<bool, DeError> {
-        self.add_to_layer(object, source, ObjectSource::Input(place), same_rules)
+    pub fn add_at(&mut self, object: NodeRef<'_>, source: Source, place: Origin) -> Result<bool, DeError> {
+        self.add_to_layer(object, source, ObjectSource::Input(place))
     }
 
-    fn add_to_layer(
-        &mut self,
-        object: NodeRef<'_>,
-        source: Source,
-        layer: ObjectSource,
-        same_rules: Option<SameRules>,
-    ) -> Result<bool, DeError> {
+    fn add_to_layer(&mut self, object: NodeRef<'_>, source: Source, layer: ObjectSource) -> Result<bool, DeError> {
         let text = |keys: &[&str]| absent::text_at(object, keys);
         let (api_version, kind) = (text(&["apiVersion"]), text(&["kind"]));
         let (namespace, name) = (text(&["metadata", "namespace"]), text(&["metadata", "name"]));
@@ -213,10 +201,7 @@ impl SyncBuilder {
                 self.access.add(object, layer);
             }
             _ => {
-                return Ok(matches!(
-                    self.access.add_marked(object, layer, same_rules),
-                    Added::Taken | Added::Replaced(_)
-                ));
+                return Ok(matches!(self.access.add(object, layer), Added::Taken | Added::Replaced(_)));
             }
         }
         Ok(true)

@@ -73,7 +73,7 @@ pub struct OpenValue<'t> {
 
 impl OpenValue<'_> {
     /// Whether the value stands at or below a key of the metadata.
-    pub fn is_in_metadata(&self, key: &str) -> bool {
+    fn is_in_metadata(&self, key: &str) -> bool {
         self.top == ("metadata", key)
     }
 }
