@@ -9,7 +9,8 @@
 //! where it stands as a whole word of a YAML value, and never where Kubernetes reads words of its own. Texts whose shapes
 //! have equal digests differ in nothing but their values.
 //!
-//! `diff` and `review` group files by the shape of their changes, `lint` groups findings by the shape of their reasons.
+//! `diff` groups files by the shape of their changes, and `lint` groups findings by the shape of their reasons. `migrate`
+//! makes a Tenancy of policies with one shape. The compiler does not check a text again that has the shape of a checked one.
 
 mod fold;
 mod hints;

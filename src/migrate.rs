@@ -68,7 +68,7 @@ pub fn policies(plan: &Plan, policies: &[PodSecurityPolicy], namespaces: &BTreeM
         let policy = namespace.need.policy()?;
         let is_alone = users.get(policy).is_some_and(|users| users.len() == 1);
         let policy = needed.get(policy).filter(|_| is_alone)?;
-        Some(tenants::Candidate::new(&namespace.name, own(&namespace.name), policy))
+        tenants::Candidate::new(&namespace.name, own(&namespace.name), policy)
     });
     let mut taken: BTreeSet<String> = needed.keys().map(|name| (*name).to_owned()).collect();
     let groups = tenants::collapse(alone.collect(), &mut taken);

@@ -62,7 +62,7 @@ pub enum Hole {
 }
 
 /// A text with holes, each of which has data of its own.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Shape<H = Hole> {
     text: String,
     /// The holes in order, each with its offset in the text.

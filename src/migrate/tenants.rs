@@ -5,11 +5,13 @@
 //! of an SELinux context may vary: any other difference makes another profile.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use serde_json::{Map, Value, json};
 
 use super::{Namespace, document, escaped, profile};
 use crate::admission::psp::PodSecurityPolicy;
+use crate::alike::Shape;
 
 /// Namespaces as accounts of a Tenancy.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,12 +40,31 @@ pub(super) struct Candidate {
     name: String,
     own: Namespace,
     policy: String,
-    spec: Value,
+    /// The spec of its profile as JSON, with a hole for each value that may vary.
+    shape: Shape<Hole>,
+    /// The values in the holes.
+    values: Vec<Value>,
+}
+
+/// A value of a spec that may vary.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Hole {
+    /// The field that decides the meaning of the value.
+    field: String,
+    is_number: bool,
 }
 
 impl Candidate {
-    pub(super) fn new(name: &str, own: Namespace, policy: &PodSecurityPolicy) -> Self {
-        Self { name: name.to_owned(), own, policy: policy.name().to_owned(), spec: profile::spec(policy) }
+    pub(super) fn new(name: &str, own: Namespace, policy: &PodSecurityPolicy) -> Option<Self> {
+        Self::with_spec(name, own, policy.name(), &profile::spec(policy))
+    }
+
+    fn with_spec(name: &str, own: Namespace, policy: &str, spec: &Value) -> Option<Self> {
+        let mut written = Written::default();
+        written.add(spec, "");
+        let Written { text, ranges, values } = written;
+        let shape = Shape::cut(&text, ranges)?;
+        Some(Self { name: name.to_owned(), own, policy: policy.to_owned(), shape, values })
     }
 
     /// Returns the common parts of all tenants in a class; none for a policy unfit for a tenant.
@@ -53,7 +74,7 @@ impl Candidate {
         Some(Class {
             prefix,
             policy,
-            shape: shape(&self.spec, "").to_string(),
+            shape: self.shape.clone(),
             labels: keys(&self.own.labels),
             annotations: keys(&self.own.annotations),
         })
@@ -66,7 +87,7 @@ struct Class {
     prefix: String,
     /// The parts of the policy name before and after the tenant name.
     policy: (String, String),
-    shape: String,
+    shape: Shape<Hole>,
     labels: Vec<String>,
     annotations: Vec<String>,
 }
@@ -99,26 +120,48 @@ fn naming(namespace: &str, policy: &str) -> Option<(String, (String, String))> {
     })
 }
 
-/// Returns a spec without its variable parts.
-fn shape(value: &Value, key: &str) -> Value {
-    match value {
-        Value::Number(_) => 0.into(),
-        Value::String(_) if may_vary(key) => "".into(),
-        Value::Array(items) => items.iter().map(|item| shape(item, key)).collect(),
-        Value::Object(entries) => entries
-            .iter()
-            .map(|(name, value)| {
-                let inside = if key == "seLinuxOptions" { key } else { name };
-                (name.clone(), shape(value, inside))
-            })
-            .collect::<Map<_, _>>()
-            .into(),
-        other => other.clone(),
-    }
+/// A spec as JSON, with the places of the values that may vary.
+#[derive(Default)]
+struct Written {
+    text: String,
+    ranges: Vec<(Range<usize>, Hole)>,
+    values: Vec<Value>,
 }
 
-fn may_vary(key: &str) -> bool {
-    matches!(key, "pathPrefix" | "seLinuxOptions")
+impl Written {
+    fn add(&mut self, value: &Value, field: &str) {
+        match value {
+            Value::Array(items) => {
+                self.text.push('[');
+                for (index, item) in items.iter().enumerate() {
+                    self.text.push_str(if index > 0 { "," } else { "" });
+                    self.add(item, field);
+                }
+                self.text.push(']');
+            }
+            Value::Object(entries) => {
+                self.text.push('{');
+                for (index, (name, value)) in entries.iter().enumerate() {
+                    self.text.push_str(if index > 0 { "," } else { "" });
+                    self.text.push_str(&format!("{}:", Value::from(name.as_str())));
+                    // The field with the ranges decides the meaning of a number.
+                    let is_part = field == "seLinuxOptions" || matches!(name.as_str(), "ranges" | "min" | "max");
+                    self.add(value, if is_part { field } else { name });
+                }
+                self.text.push('}');
+            }
+            scalar => {
+                let start = self.text.len();
+                self.text.push_str(&scalar.to_string());
+                let may_vary = matches!(field, "pathPrefix" | "seLinuxOptions");
+                if scalar.is_number() || scalar.is_string() && may_vary {
+                    let hole = Hole { field: field.to_owned(), is_number: scalar.is_number() };
+                    self.ranges.push((start..self.text.len(), hole));
+                    self.values.push(scalar.clone());
+                }
+            }
+        }
+    }
 }
 
 fn group(
@@ -132,20 +175,19 @@ fn group(
     let prefix = format!("{}{common}", class.prefix);
     let names: Vec<&str> = members.iter().filter_map(|member| member.name.strip_prefix(prefix.as_str())).collect();
     let mut columns = Columns { names, variables: Vec::new() };
-    let specs: Vec<&Value> = members.iter().map(|member| &member.spec).collect();
-    // The user id gives its name to every equal number.
-    let users: Vec<&Value> = specs.iter().filter_map(|spec| spec.get("runAsUser")).collect();
-    columns.merge(&users, "runAsUser")?;
-    let spec = columns.merge(&specs, "")?;
+    let spec = columns.fill(&class.shape, members)?;
     let mut namespace = Map::new();
     namespace.insert("name".to_owned(), format!("{prefix}{{name}}").into());
-    let labels = members.iter().map(|member| texts(&member.own.labels)).collect();
-    let annotations = members.iter().map(|member| texts(&member.own.annotations)).collect();
-    for (key, each) in [("labels", labels), ("annotations", annotations)] {
-        let each: Vec<Value> = each;
-        let merged = columns.merge(&each.iter().collect::<Vec<_>>(), key)?;
-        if merged.as_object().is_some_and(|merged| !merged.is_empty()) {
-            namespace.insert(key.to_owned(), merged);
+    let labels: Vec<_> = members.iter().map(|member| &member.own.labels).collect();
+    let annotations: Vec<_> = members.iter().map(|member| &member.own.annotations).collect();
+    for (field, keys, each) in [("labels", &class.labels, labels), ("annotations", &class.annotations, annotations)] {
+        let mut entries = Map::new();
+        for key in keys {
+            let texts = each.iter().filter_map(|entries| Some(escaped(entries.get(key)?).into())).collect();
+            entries.insert(key.clone(), columns.common(texts, key)?);
+        }
+        if !entries.is_empty() {
+            namespace.insert(field.to_owned(), entries.into());
         }
     }
     let (before, behind) = &class.policy;
@@ -195,10 +237,6 @@ fn unused(rest: &str, otherwise: &str, taken: &mut BTreeSet<String>) -> String {
     name
 }
 
-fn texts(entries: &BTreeMap<String, String>) -> Value {
-    entries.iter().map(|(key, value)| (key.clone(), escaped(value).into())).collect::<Map<_, _>>().into()
-}
-
 /// The accounts' values.
 struct Columns<'m> {
     names: Vec<&'m str>,
@@ -211,54 +249,49 @@ struct Column {
 }
 
 impl Columns<'_> {
-    /// Merges the values of all tenants into one value with variables; none if they differ in other parts.
-    fn merge(&mut self, values: &[&Value], key: &str) -> Option<Value> {
-        let first = *values.first()?;
-        if values.iter().all(|value| *value == first) {
+    /// Returns the spec with variables in the holes; none if the values of a hole have no variable.
+    fn fill(&mut self, shape: &Shape<Hole>, members: &[Candidate]) -> Option<Value> {
+        let mut filled: Vec<Option<String>> = shape.holes().map(|_| None).collect();
+        // The user id gives its name to every equal number.
+        for is_user in [true, false] {
+            for (index, hole) in shape.holes().enumerate().filter(|(_, hole)| (hole.field == "runAsUser") == is_user) {
+                let values = members.iter().map(|member| member.values.get(index).cloned()).collect::<Option<_>>()?;
+                *filled.get_mut(index)? = Some(self.common(values, &hole.field)?.to_string());
+            }
+        }
+        let filled = filled.into_iter().collect::<Option<Vec<String>>>()?;
+        let text = shape.fill_with(|index, _| filled.get(index).map_or("", String::as_str));
+        serde_json::from_str(&text).ok()
+    }
+
+    /// Returns one value for all tenants: their common value, or a text with variables; none for a text that no account can
+    /// have.
+    fn common(&mut self, values: Vec<Value>, field: &str) -> Option<Value> {
+        let first = values.first()?;
+        if values.iter().all(|value| value == first) {
             return Some(first.clone());
         }
-        match first {
-            Value::Number(_) => Some(
-                format!("{{{}}}", self.variable(values.iter().map(|value| (*value).clone()).collect(), key)).into(),
-            ),
-            Value::String(_) => {
-                let texts: Vec<&str> = values.iter().map(|value| value.as_str()).collect::<Option<_>>()?;
-                if let Some(pattern) = pattern(&texts, &self.names) {
-                    return Some(pattern.into());
-                }
-                let plain: Vec<String> = texts.iter().map(|text| unescaped(text)).collect();
-                let is_fine = |text: &String| !text.is_empty() && !text.chars().any(char::is_control);
-                let is_told = plain.iter().all(is_fine);
-                is_told
-                    .then(|| format!("{{{}}}", self.variable(plain.into_iter().map(Value::from).collect(), key)).into())
-            }
-            Value::Array(items) => (0..items.len())
-                .map(|index| {
-                    let each: Vec<&Value> = values.iter().map(|value| value.get(index)).collect::<Option<_>>()?;
-                    self.merge(&each, key)
-                })
-                .collect::<Option<Vec<_>>>()
-                .map(Value::from),
-            Value::Object(entries) => {
-                let mut merged = Map::new();
-                for name in entries.keys() {
-                    let each: Vec<&Value> = values.iter().map(|value| value.get(name)).collect::<Option<_>>()?;
-                    // The field with the ranges decides the meaning of a number.
-                    let inside = if matches!(name.as_str(), "ranges" | "min" | "max") { key } else { name };
-                    merged.insert(name.clone(), self.merge(&each, inside)?);
-                }
-                Some(merged.into())
-            }
-            _ => None,
+        if first.is_number() {
+            return Some(format!("{{{}}}", self.variable(values, field)).into());
         }
+        let texts: Vec<&str> = values.iter().map(Value::as_str).collect::<Option<_>>()?;
+        if let Some(pattern) = pattern(&texts, &self.names) {
+            return Some(pattern.into());
+        }
+        let plain: Vec<String> = texts.iter().map(|text| unescaped(text)).collect();
+        let is_fine = |text: &String| !text.is_empty() && !text.chars().any(char::is_control);
+        if !plain.iter().all(is_fine) {
+            return None;
+        }
+        Some(format!("{{{}}}", self.variable(plain.into_iter().map(Value::from).collect(), field)).into())
     }
 
     /// Returns the variable with these values.
-    fn variable(&mut self, values: Vec<Value>, key: &str) -> String {
+    fn variable(&mut self, values: Vec<Value>, field: &str) -> String {
         if let Some(known) = self.variables.iter().find(|variable| variable.values == values) {
             return known.name.clone();
         }
-        let wanted = match key {
+        let wanted = match field {
             "runAsUser" => "uid",
             "runAsGroup" | "fsGroup" | "supplementalGroups" => "gid",
             _ => "value1",
@@ -351,11 +384,10 @@ mod tests {
 
     #[test]
     fn what_varies_elsewhere_is_another_class() {
-        let candidate = |name: &str, kind: &str, uid: i64| Candidate {
-            name: name.to_owned(),
-            own: Namespace::default(),
-            policy: format!("{name}-psp"),
-            spec: json!({ "volumes": [kind], "runAsUser": { "rule": "MustRunAs", "ranges": [{ "min": uid, "max": uid }] } }),
+        let candidate = |name: &str, kind: &str, uid: i64| {
+            let ranges = json!([{ "min": uid, "max": uid }]);
+            let spec = json!({ "volumes": [kind], "runAsUser": { "rule": "MustRunAs", "ranges": ranges } });
+            Candidate::with_spec(name, Namespace::default(), &format!("{name}-psp"), &spec).expect("a spec")
         };
         let all = vec![candidate("a", "secret", 1), candidate("b", "secret", 2), candidate("c", "emptyDir", 3)];
         let groups = collapse(all, &mut BTreeSet::new());
