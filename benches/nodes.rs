@@ -6,8 +6,7 @@
 //! there are 20 DaemonSets on all nodes and 200 Deployments that are limited to a pool.
 //!
 //! Prints one JSON object per line: the seconds to read the manifests and build the world, to build the graph, and to
-//! compute the reach of every node with the permissions of its accounts; and, as the peer, to read the same texts with
-//! `yaml_serde` alone.
+//! compute the reach of every node with the permissions of its accounts. As the peer, `yaml_serde` reads the same texts.
 
 #![expect(clippy::print_stdout, reason = "the report is what it is for")]
 

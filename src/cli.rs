@@ -175,13 +175,13 @@ impl Global {
         self.directory.as_ref().map_or_else(|| path.to_owned(), |start| start.join(path))
     }
 
-    /// As [`Global::at`], for what is read: `-` is standard input.
+    /// Returns the path of an input as [`Global::at`] does; `-` is standard input.
     fn input_at(&self, path: &Path) -> PathBuf {
         if path.as_os_str() == "-" { path.to_owned() } else { self.at(path) }
     }
 
     /// Returns the current day. No other function reads a clock; the stages receive the day, and the output does not depend on it.
-    #[expect(clippy::disallowed_methods, reason = "what day it is decides about warnings, never about the output")]
+    #[expect(clippy::disallowed_methods, reason = "the day decides about warnings, never about the output")]
     fn today(&self) -> Date {
         self.today.unwrap_or_else(|| {
             let since_1970 = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
@@ -190,7 +190,7 @@ impl Global {
     }
 
     /// Returns the time in nanoseconds since 1970: a file that was changed just before may change again unseen.
-    #[expect(clippy::disallowed_methods, reason = "what time it is decides how files are told to be the same")]
+    #[expect(clippy::disallowed_methods, reason = "the time decides how two files are compared, never the output")]
     fn nanoseconds(&self) -> i64 {
         let since_1970 = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         i64::try_from(since_1970.as_nanos()).unwrap_or(i64::MAX)
@@ -363,7 +363,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Outcome {
     cli.global.measured = Arc::new(Stats::new(cli.global.stats, cli.global.trace.is_some()));
     cli.global.formats = cli.command.formats();
     cli.global.collected = Arc::new(Mutex::new(RunReport::new(cli.command.name())));
-    // A thread is confined as the one that starts it, so that this comes before there are others.
+    // A new thread inherits the restrictions of its parent, so this comes before the first one starts.
     let outcome = match cli.command.confine(&cli.global) {
         Ok(Outcome::Fine) => parallel::with_room(|| run_command(&cli)),
         Ok(outcome) => outcome,

@@ -2,8 +2,8 @@
 //!
 //! [`load`] reads and links the policies; [`compile`] makes the files of one target, one home after the other, on
 //! a few threads. Nothing is written here: each finished file is handed to the caller's `work`, whose results come
-//! back in the order of the paths, whatever the number of threads. Where labels of namespaces follow from everything
-//! else, the target is compiled once before to collect that.
+//! back in the order of the paths, whatever the number of threads. A target with computed labels of namespaces is compiled
+//! twice: the first time collects the objects that decide the labels.
 
 mod known;
 mod link;
@@ -441,8 +441,8 @@ impl<'p> Worker<'p> {
     }
 }
 
-/// True for two objects of one file that would overwrite each other. Cluster-scoped ones are compared across files, by
-/// [`TargetFacts`].
+/// True for two objects of one file that would overwrite each other. [`TargetFacts`] compares cluster-scoped
+/// objects across files.
 fn is_same_object(left: &Identity, right: &Identity) -> bool {
     left.object_type.group() == right.object_type.group()
         && left.object_type.kind == right.object_type.kind
@@ -450,7 +450,7 @@ fn is_same_object(left: &Identity, right: &Identity) -> bool {
         && (right.namespace.is_some() || &*right.object_type.kind == "Namespace")
 }
 
-/// Two accounts that yield the same object are told by their rows, two policies by their lines.
+/// Reports two units with the same object: two accounts by their rows, two policies by their lines.
 fn made_twice(first: &Unit, second: &Unit) -> Diagnostic {
     let place = |unit: &Unit| unit.account.filter(|_| first.origin == second.origin).unwrap_or(unit.origin);
     duplicate(&second.identity, place(second), place(first))

@@ -28,7 +28,7 @@ const MAXIMUM_LINK: u64 = 16 << 10;
 /// How many bytes the configuration of a repository may have, and the list of its references.
 const MAXIMUM_CONFIGURATION: u64 = 64 << 20;
 
-/// Settings that a repository cannot change: those of the command line come last.
+/// Settings that a repository cannot change: git reads the settings of the command line last.
 const SETTINGS: &[&str] = &[
     "safe.bareRepository=explicit",
     "core.fsmonitor=false",
@@ -190,7 +190,7 @@ impl Repository {
         Objects::start(self)
     }
 
-    /// Returns what git prints; none when it says no, which `rev-parse` does with an exit code.
+    /// Returns the output of git; none for the exit code by which `rev-parse` denies.
     fn answer(&self, arguments: &[&str]) -> Result<Option<Vec<u8>>, RunError> {
         let output = self.git(arguments)?.output().map_err(|error| not_started(&error))?;
         match output.status.code() {
@@ -238,12 +238,12 @@ impl Repository {
         path.metadata().is_ok_and(is_executable) && self.is_outside(path)
     }
 
-    /// True for an existing path that, without its links, lies outside the work tree.
+    /// Whether a path exists and, with its links resolved, is outside the work tree.
     fn is_outside(&self, path: &Path) -> bool {
         path.canonicalize().is_ok_and(|path| !path.starts_with(&self.work_tree))
     }
 
-    /// Git's own rule (`safe.directory`), which git does not apply to a repository that it is given.
+    /// Checks the owner by git's own rule (`safe.directory`). Git does not apply the rule to a repository of `--git-dir`.
     fn check_owner(&self) -> Result<(), RunError> {
         let user = rustix::process::geteuid().as_raw();
         let before_sudo = || std::env::var("SUDO_UID").ok()?.parse::<u32>().ok();

@@ -138,7 +138,7 @@ impl Labels {
         Verdict { filling, words }
     }
 
-    /// Says what is worth a word about an object of the target.
+    /// Reports the findings about an object of the target.
     pub fn check(&self, unit: &Unit, root: NodeRef<'_>, trees: &Trees, sink: &mut Sink) {
         match &*unit.identity.object_type.kind {
             "Namespace" => {

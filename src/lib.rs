@@ -9,8 +9,9 @@
 //!
 //! One direction: each arrow is a function from one type to the next, and [`compile`] names each stage once. Below
 //! all of them lie [`diag`], what can be wrong as data, and [`yaml`], the one representation of text that every
-//! stage works on. [`access`], [`admission`], [`crossplane`] and [`node`] stand beside the pipeline: who may do what,
-//! which pods get in, what packages get, and what nodes reach. [`label`] closes its one loop, from what is granted to the labels of namespaces.
+//! stage works on. [`access`], [`admission`], [`crossplane`] and [`node`] are next to the pipeline: access decisions,
+//! the admission of pods, the permissions of packages, and the reach of nodes. [`label`] computes the labels of namespaces
+//! from the grants, which is the only loop.
 //!
 //! # Use as a library
 //!

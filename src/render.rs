@@ -45,7 +45,7 @@ impl<'t> Renderer<'t> {
     /// Renders a unit into `out`, which is cleared first.
     ///
     /// # Errors
-    /// What went wrong in the template, with the policy that asked.
+    /// The problem of the template, with the policy that requested the object.
     pub fn render(&mut self, unit: &Unit, out: &mut String) -> Result<(), Box<Diagnostic>> {
         out.clear();
         let Data::Map(entries) = &unit.data else {

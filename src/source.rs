@@ -58,7 +58,7 @@ impl Sources {
         &self.files
     }
 
-    /// Gives back the memory of a tree that nobody will ask for again.
+    /// Frees the memory of a tree that is not needed again.
     pub fn forget_tree(&mut self, path: &str) {
         self.trees.remove(path);
     }
@@ -232,7 +232,7 @@ fn decode(bytes: Vec<u8>, path: &str, files: &Files, sink: &mut Sink) -> Option<
     }
 }
 
-/// Says why something is not read; a file may have `most` bytes.
+/// Reports why a file is not read; a file may have `most` bytes.
 fn refused(path: &str, refusal: Refusal, most: usize) -> Diagnostic {
     match refusal {
         Refusal::Outside => {

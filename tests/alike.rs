@@ -496,7 +496,7 @@ spec:
     - {name: view, clusterRole: view, to: {users: ["{name}"]}}
 "#;
 
-/// What such tenants may have instead.
+/// Replacements for parts of the tenancy with labels.
 const LABELLED_EDITS: [(&str, &str); 8] = [
     ("name: \"t-{name}\"\n", "name: \"{name}\"\n"),
     (", security.openshift.io/scc.podSecurityLabelSync: \"{sync}\"", ""),
@@ -521,8 +521,8 @@ fn labels_of_namespaces_are_the_same_checked_by_themselves() {
         let mut random = Random::new(seed);
         let policies = edited(LABELLED, &LABELLED_EDITS, &mut random);
         let mut rows = "name,uid,scc,sync,level\n".to_owned();
-        // Where all of them opt in or out, or share a few constraints, many texts are alike. With an
-        // error anywhere there are no labels at all, so only every other world has some.
+        // Many texts are alike if all namespaces opt in or out, or share a few constraints. A world with an error has no
+        // labels, so only every other world has errors.
         let (opts, of, is_sound) = (random.one_in(2), 1 + random.below(3), seed % 2 == 0);
         for index in 0..30 + random.below(30) {
             let wild = random.one_in(5);

@@ -1,4 +1,4 @@
-//! The table of codes and the cases: each code has a case, and the severities that the cases print.
+//! The table of codes, the cases and the examples on pages: each code is printed, with the severities of the table.
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a case that cannot be set up is a failure of the test")]
 
@@ -27,9 +27,8 @@ const POLICY_KINDS: [&str; 10] = [
 ];
 
 /// Codes that no case can reach, each with the reason.
-const WITHOUT_CASE: [(Code, &str); 3] = [
+const WITHOUT_CASE: [(Code, &str); 2] = [
     (codes::RUN_FAILED, "people read the message without the code; tests/runs/diagnostic_forms.rs has the other forms"),
-    (codes::INCOMPLETE_PARTS, "a summary is of one version of the program; tests/runs/parts.rs makes its own"),
     (codes::EDITED_BY_HAND, "it is retired, and no version reports it any more"),
 ];
 
@@ -42,20 +41,20 @@ const WITHOUT_WORKSPACE: &[(Code, &str)] = &[
 
 #[test]
 fn every_diagnostic_has_a_case() {
-    let told: BTreeSet<String> = all()
-        .iter()
-        .flat_map(|case| diagnostics(&case.text("stderr").unwrap_or_default()))
-        .map(|diagnostic| diagnostic.code)
-        .collect();
+    let cases = all().into_iter().flat_map(|case| diagnostics(&case.text("stderr").unwrap_or_default()));
+    // The examples on pages are run too: `pages::examples_of_diagnostics_report_what_their_pages_state`.
+    let examples = codes::all().iter().flat_map(|code| diagnostics(code.page()));
+    let told: BTreeSet<String> = cases.chain(examples).map(|diagnostic| diagnostic.code).collect();
     let excused: BTreeSet<&str> = WITHOUT_CASE.iter().map(|(code, _)| code.id()).collect();
     let missing: Vec<&str> =
         codes::all().iter().map(|code| code.id()).filter(|id| !told.contains(*id) && !excused.contains(id)).collect();
-    assert!(missing.is_empty(), "no case below tests/cases prints: {}", missing.join(", "));
+    assert!(missing.is_empty(), "no case below tests/cases and no page prints: {}", missing.join(", "));
     let reached: Vec<&&str> = excused.iter().filter(|id| told.contains(**id)).collect();
     assert!(reached.is_empty(), "a case prints {reached:?}: take it off the list of those without");
 }
 
-/// The cases print each code with the severities that the table of codes gives it, and with no others.
+/// The cases print each code with the severities that the table of codes gives it, and with no others. For a code without
+/// a case, the example on its page counts.
 #[test]
 fn the_table_of_codes_has_the_severities_of_the_cases() {
     let mut printed: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
@@ -63,6 +62,10 @@ fn the_table_of_codes_has_the_severities_of_the_cases() {
         for told in diagnostics(&case.text("stderr").unwrap_or_default()) {
             printed.entry(told.code).or_default().insert(told.severity);
         }
+    }
+    for code in codes::all().iter().filter(|code| !printed.contains_key(code.id())).collect::<Vec<_>>() {
+        let own = diagnostics(code.page()).into_iter().filter(|told| told.code == code.id());
+        printed.insert(code.id().to_owned(), own.map(|told| told.severity).collect());
     }
     for code in codes::all().iter().filter(|code| !WITHOUT_CASE.iter().any(|(without, _)| without == *code)) {
         let mut severities = BTreeSet::new();

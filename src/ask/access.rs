@@ -106,7 +106,7 @@ impl Connection {
         let request = request(body)?;
         let mut decision = self.world.decide(&who, &request);
         let mut answer = Map::new();
-        // What the server asks for on top is told beside the answer, which is to the request alone.
+        // The answer is about the request alone. Further requests that the server checks are a field of their own.
         let also = decision.also_needed.take();
         answer.insert("answer".to_owned(), json!(decision.answer(self.is_complete)));
         if let Some(also) = also {
@@ -169,7 +169,7 @@ impl Connection {
     fn impersonate(&self, body: &Value) -> Result<Value, AskError> {
         let mut extra = Vec::new();
         for (key, values) in body.get("asExtra").and_then(Value::as_object).into_iter().flatten() {
-            // A header without a value says nothing.
+            // A header without a value has no effect.
             let values = string_list(values);
             if !values.is_empty() {
                 extra.push((key.to_lowercase(), values));
@@ -228,7 +228,7 @@ fn reconciliation(body: &Value) -> Result<Value, AskError> {
     }))
 }
 
-/// Both sides stand on the same default policy, where one is named.
+/// Answers `compare`. Both sides have the same default policy, if the question names one.
 fn comparison(body: &Value) -> Result<Value, AskError> {
     let baseline = body.get("baseline").filter(|baseline| !baseline.is_null()).map(known_minor).transpose()?;
     let world = |key: &str| {

@@ -1,4 +1,4 @@
-//! The questions about admission among those of `bailiwick ask`; `docs/ask.md` shows each with its answer.
+//! The questions of `bailiwick ask` about admission; `docs/ask.md` shows each with its answer.
 //!
 //! A kind of question is one line here and a function in the module that it is about. None needs a world.
 

@@ -7,7 +7,8 @@ use crate::admission::policy::{AdmissionRequest, Binding, Policy};
 use crate::k8s::catalogue::LAST_MINOR;
 use crate::yaml;
 
-/// `{"minor": 37, "policy": {...}, "binding": {...}, "namespace": {...}, "requests": [...]}`: what the policy answers to each.
+/// Answers `{"minor": 37, "policy": {...}, "binding": {...}, "namespace": {...}, "requests": [...]}`: the verdict of the policy
+/// on each request.
 ///
 /// # Errors
 /// Why it is not a question.

@@ -1,5 +1,4 @@
-//! The questions about Crossplane among those of `bailiwick ask`; `docs/ask.md` shows each with its answer. None needs
-//! a world.
+//! The questions of `bailiwick ask` about Crossplane; `docs/ask.md` shows each with its answer. None needs a world.
 
 use super::AskError;
 use crate::codes;

@@ -16,7 +16,7 @@ use crate::yaml;
 /// Answers `{"namespace-labels": {"release": "4.18", "mode": "enforcing", "objects": [], "namespace": "x"}}`: what becomes
 /// of a namespace, or of every one of the objects where none is named. `declared` reads namespaces as a repository
 /// declares them, `defaults` lays what the cluster starts with underneath, `stored` takes objects word by word, and
-/// `version` says which checks count for the level that is guaranteed.
+/// `version` selects the checks of the guaranteed level.
 ///
 /// # Errors
 /// Why it is no question.

@@ -1,4 +1,4 @@
-//! The questions about nodes among those of `bailiwick ask`; `docs/ask.md` shows each with its answer. None needs a world.
+//! The questions of `bailiwick ask` about nodes; `docs/ask.md` shows each with its answer. None needs a world.
 
 use serde_json::{Value, json};
 
@@ -195,7 +195,7 @@ fn world(body: &Value, key: &str) -> World {
     builder.build()
 }
 
-/// The authorizers that a question may name, in the order in which a server asks them unless it says otherwise.
+/// The authorizers that a question may name, in the order in which a server asks them by default.
 const AUTHORIZERS: [&str; 2] = ["Node", "RBAC"];
 
 /// Returns the authorizers of a question in their order: `chain`, or all.
@@ -282,7 +282,7 @@ fn node_migration(body: &Value) -> Result<Value, AskError> {
     Ok(json!(migration::report(&inventory)))
 }
 
-/// What each node reaches: Secrets and accounts, surely and perhaps, and what the accounts may do.
+/// Answers `node-reach`: the Secrets and accounts within reach of each node, certain and possible, and the permissions of the accounts.
 fn node_reach(body: &Value) -> Result<Value, AskError> {
     let mut cluster = Cluster::new(version(body)?);
     add_all(&mut cluster, body, "objects");
@@ -324,7 +324,7 @@ fn node_reach(body: &Value) -> Result<Value, AskError> {
     Ok(json!({ "nodes": nodes }))
 }
 
-/// What is wrong with a manifest in the folder of static pods.
+/// Answers `static-pod`: the problems of a manifest in the folder of static pods.
 fn static_pod(body: &Value) -> Result<Value, AskError> {
     let tree = yaml::from_json(body.get("pod").ok_or(AskError::Missing("pod"))?);
     let root = tree.document(0).ok_or_else(|| AskError::value("`pod` is empty"))?;

@@ -15,7 +15,7 @@ use crate::admission::standards::{details, message, reasons, strictest, violatio
 use crate::admission::workload::Workload;
 use crate::yaml;
 
-/// `pod-security`: what the checks of a level have against a pod, or those of each of several policies.
+/// Answers `pod-security`: the violations of a pod at a level, or at the level of each of several policies.
 pub(super) fn pod_security(body: &Value) -> Result<Value, AskError> {
     let pod = pod(body, "pod")?;
     let policies = body.get("policies").filter(|policies| !policies.is_null());
@@ -53,7 +53,7 @@ fn verdict(pod: &Pod, policy: LevelVersion) -> Value {
     })
 }
 
-/// `pod-admission`: what the admission plugin answers to who writes a pod, or an object that brings pods.
+/// Answers `pod-admission`: the verdict of the admission plugin on a pod, or on an object with a pod template.
 pub(super) fn pod_admission(body: &Value) -> Result<Value, AskError> {
     let object = body.get("object").filter(|object| object.is_object()).map(yaml::from_json);
     let root =
@@ -79,7 +79,7 @@ pub(super) fn pod_admission(body: &Value) -> Result<Value, AskError> {
     }))
 }
 
-/// `namespace-policy`: which levels the labels of a namespace mean.
+/// Answers `namespace-policy`: the levels in the labels of a namespace.
 pub(super) fn namespace_policy(body: &Value) -> Result<Value, AskError> {
     let defaults = configuration(body)?.defaults;
     let (labels, old) = (labels(body, "labels")?.unwrap_or_default(), labels(body, "old")?);

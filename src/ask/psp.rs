@@ -11,7 +11,7 @@ use crate::admission::psp::select::{Operation, choose_among};
 use crate::admission::psp::{PodSecurityPolicy, Violation, compare, synchronise, validity};
 use crate::yaml;
 
-/// `{"psp": {...}}`: the level in each reading, and what each field is worth.
+/// Answers `{"psp": {...}}`: the level in each reading, and the contribution of each field.
 ///
 /// # Errors
 /// Why it is not a question.
@@ -33,8 +33,9 @@ fn mapped(mapping: &Mapping) -> Value {
     })
 }
 
-/// `{"psp": {...}, "pod": {...}}`: what one policy makes of a pod. `errors` are the policy's, `invalid` is what makes
-/// the pod invalid by itself or by what the policy filled in, and `broken` why the policy cannot be used.
+/// Answers `{"psp": {...}, "pod": {...}}`: the verdict of one policy on a pod. `errors` are the violations of the policy,
+/// `invalid` the reasons why the pod is invalid by itself or with the defaults of the policy, and `broken` the reason why the
+/// policy is unusable.
 ///
 /// # Errors
 /// Why it is not a question.
@@ -57,8 +58,8 @@ pub(super) fn admit(body: &Value) -> Result<Value, AskError> {
     }))
 }
 
-/// `{"psps": [...], "usable": [names], "pod": {...}, "update": false}`: which policy a pod gets. Without `usable` all
-/// of them can be used.
+/// Answers `{"psps": [...], "usable": [names], "pod": {...}, "update": false}`: the policy that a pod gets. Without `usable`
+/// every policy can be used.
 ///
 /// # Errors
 /// Why it is not a question.
@@ -84,7 +85,7 @@ pub(super) fn choose(body: &Value) -> Result<Value, AskError> {
     }))
 }
 
-/// `{"old": {...}, "new": {...}}`: what a change of a policy means.
+/// Answers `{"old": {...}, "new": {...}}`: the meaning of a change of a policy.
 ///
 /// # Errors
 /// Why it is not a question.
@@ -95,8 +96,8 @@ pub(super) fn compare(body: &Value) -> Result<Value, AskError> {
 /// Why what was filled in is no limit.
 const FILLED_IN: &str = "it was filled in for pods that say nothing, which have to say it themselves";
 
-/// `{"psp": {...}, "reading": "practical", "pod": {...}}`: what becomes of a policy where there are none, and what a pod
-/// relied on, if one is given.
+/// Answers `{"psp": {...}, "reading": "practical", "pod": {...}}`: the replacement of a policy on a version without
+/// PodSecurityPolicy, and the defaults that the pod relied on.
 ///
 /// # Errors
 /// Why it is not a question.

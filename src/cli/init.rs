@@ -89,7 +89,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
     }
     if arguments.ci {
         let parts = human::number(arguments.parts.into(), "part");
-        terminal.note(&format!("CI in {parts}: {}; their first lines say what they need\n", ci_paths.join(" and ")));
+        terminal.note(&format!("CI in {parts}: {}; their first lines list the requirements\n", ci_paths.join(" and ")));
         if program.url.is_empty() || program.sha256.is_empty() {
             terminal.note(
                 "the workflow fails until its `BAILIWICK_URL` and `BAILIWICK_SHA256` name an archive with the program and its \

@@ -92,7 +92,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
     with_targets(global, &options.targets, |workspace, _| {
         let mut report = workspace.lint(&options)?;
         if workspace.project.workspace.targets.len() == 1 && global.diagnostics == DiagnosticForm::Human {
-            // The only target goes without saying.
+            // The name of the only target adds nothing.
             report.findings.list.iter_mut().for_each(|finding| finding.targets.clear());
         }
         Ok(tell(global, report))

@@ -1,4 +1,4 @@
-//! `bailiwick merge`: the parts of a run, judged together. The report is that of a single run.
+//! `bailiwick merge`: the parts of a run, judged together. The report is the report of a single run.
 
 use std::path::PathBuf;
 

@@ -35,7 +35,7 @@ enum What {
     ///
     /// Exit codes: 0 success; 1 decisions are left, which the report lists; 2 wrong usage or invalid input; 3 the run failed.
     Psp(PspArguments),
-    /// Kubelets, from the binding of all nodes to the Node authorizer (seed 003).
+    /// Kubelets, from the binding of all nodes to the Node authorizer.
     ///
     /// Reads an inventory: `kubelets`, each with `user` and `groups` of its certificate; `apiserver` with
     /// `authorizationMode` and `admissionPlugins`; `nodes`. Reports the kubelets that conform, the permissions

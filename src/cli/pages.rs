@@ -95,7 +95,7 @@ pub fn kind(name: &str) -> Option<String> {
     Some(text)
 }
 
-/// A list of the fields of an object; objects among them become sections of their own.
+/// Lists the fields of an object; objects among them become sections of their own.
 fn fields(schema: &Value, path: &str, text: &mut String, sections: &mut Vec<(String, Value)>) {
     let required: Vec<&str> =
         schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();

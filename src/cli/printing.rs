@@ -47,8 +47,8 @@ pub(super) struct Printed {
 }
 
 impl Printed {
-    /// Whether a diagnostic is printed for the first time: the same places in the same words say nothing new. The targets do
-    /// not count: what holds for several of them is printed with the first.
+    /// Whether a diagnostic is printed for the first time. Two diagnostics with the same places and the same message are one,
+    /// also on different targets: it is printed with the first target.
     fn is_first(&mut self, diagnostic: &Diagnostic, files: &Files) -> bool {
         let Diagnostic { code, severity, message, notes, .. } = diagnostic;
         let mut text = format!("{}\0{severity}\0{message}", code.id());
@@ -125,7 +125,7 @@ pub(super) fn refuse(global: &Global, diagnostic: Diagnostic) -> Outcome {
     Outcome::Invalid
 }
 
-/// As [`refuse`], with what is wrong and what to do.
+/// Refuses as [`refuse`] does, with a message and a remedy.
 pub(super) fn refuse_usage(global: &Global, message: impl Into<String>, help: impl Into<String>) -> Outcome {
     refuse(global, Diagnostic::error(codes::INVALID_USAGE, message).help(help))
 }

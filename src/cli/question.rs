@@ -47,7 +47,7 @@ pub(super) struct IdentityArguments {
 }
 
 impl IdentityArguments {
-    /// Returns the identity, as impersonation would present it; none when nobody was named.
+    /// Returns the identity, as impersonation would present it; none if the options name no subject.
     pub(super) fn identity(&self) -> Option<Identity> {
         match (&self.user, self.groups.as_slice()) {
             (None, []) => None,

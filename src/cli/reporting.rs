@@ -174,7 +174,7 @@ impl Global {
         self.format().is_some() || !self.formats.reports.is_empty()
     }
 
-    /// As [`Global::print_results`], for one result.
+    /// Prints one result as [`Global::print_results`] does.
     pub(super) fn print_result<R: CommandResult>(&self, result: impl FnOnce() -> R, text: impl FnOnce() -> String) {
         self.print_results(|| vec![result()], text);
     }

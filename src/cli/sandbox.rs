@@ -1,7 +1,7 @@
 //! `--sandbox`: what a run may read, write and use, enforced by the kernel.
 //!
 //! A second line of defence: what reads the input is written to keep to the workspace, and this holds when it does not.
-//! The restrictions are those of the calling thread and of what it starts, so they are set before there are others.
+//! The restrictions hold for the calling thread and for the threads and programs that it starts, so they are set first.
 
 use std::path::{Path, PathBuf};
 
@@ -169,7 +169,7 @@ impl Places {
 }
 
 /// Returns the folders of the repository of a work tree. A linked work tree has a folder of its own inside the folder of the
-/// repository. Objects that a clone borrows elsewhere are left out: the repository alone says where that is.
+/// repository. Objects that a clone borrows from another repository are left out: only the untrusted repository names their place.
 fn folders_of_git(folder: &Path) -> Vec<PathBuf> {
     let Ok(Some(repository)) = Repository::find(folder) else { return Vec::new() };
     std::iter::once(repository.git_dir().to_owned()).chain(repository.common_dir()).collect()

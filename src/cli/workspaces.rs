@@ -67,7 +67,7 @@ pub(super) fn with_targets(
     with_part(global, names, &ShardArguments::default(), run)
 }
 
-/// As [`with_targets`], for the shard that the options ask for.
+/// Works as [`with_targets`] does, for the shard of the options.
 pub(super) fn with_part(
     global: &Global,
     names: &[String],

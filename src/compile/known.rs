@@ -235,7 +235,7 @@ impl<'c> OnTarget<'c> {
     fn judge(&self, subject: Category, written: &str, by: MentionedBy) -> Option<Diagnostic> {
         let (category, name) = deciding_name(subject, written);
         let is_closed = self.target.known.is_closed(category);
-        // Of a million accounts, most have names that nothing is to be said of.
+        // Most of a million accounts have names without a finding.
         let is_open = !is_closed && by == MentionedBy::Grant && category != Category::Namespaces;
         // An empty name is an invalid object, which is reported as one. A service account may be declared as itself.
         let is_known = || self.knows(category, name) || self.target.known.lists(subject, written);

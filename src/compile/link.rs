@@ -149,7 +149,7 @@ pub(super) struct Head<'t> {
 }
 
 impl<'t> Head<'t> {
-    /// None when the document has another shape; the schema then tells what is wrong.
+    /// Returns the document; none for another structure, which the schema reports.
     pub(super) fn read(root: NodeRef<'t>) -> Option<Self> {
         let known = |node: NodeRef<'t>, names: &[&str]| {
             node.entries().all(|(key, _)| key.as_str().is_some_and(|key| names.contains(&key)))

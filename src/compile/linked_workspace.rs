@@ -47,7 +47,7 @@ impl LinkedWorkspace {
         self.policies.iter().filter(|policy| policy.meta().targets.contains(&target.name)).map(|policy| &**policy)
     }
 
-    /// Returns the policy whose document a place stands in; none for a place in an account list or a manifest.
+    /// Returns the policy with a place in its document; none for a place in an account list or a manifest.
     pub fn policy_at(&self, place: Origin) -> Option<&PolicyMeta> {
         self.policies.iter().map(|policy| policy.meta()).find(|meta| self.trees.share_document(meta.origin, place))
     }
@@ -97,7 +97,7 @@ impl LinkedWorkspace {
         }
     }
 
-    /// Drops the warnings that policies accept, and gives the others the severity that the workspace says.
+    /// Drops the warnings that policies accept, and gives the other diagnostics the severity that the workspace sets.
     pub fn without_accepted(&self, diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
         let left = diagnostics.into_iter().filter(|diagnostic| !self.accepts(diagnostic));
         left.filter_map(|diagnostic| self.workspace.diagnostics.apply(diagnostic)).collect()

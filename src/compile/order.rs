@@ -46,7 +46,7 @@ struct Walk<'d> {
 }
 
 impl<'d> Walk<'d> {
-    /// `way` holds the documents that lead here, each with the place that names the next one.
+    /// Visits a document. `way` has the documents that lead here, each with the place that names the next document.
     fn visit(&mut self, index: usize, way: &mut Vec<(usize, Origin)>, sink: &mut Sink) {
         if let Some(start) = way.iter().position(|(known, _)| *known == index) {
             let ring = way.get(start..).unwrap_or_default();

@@ -39,7 +39,7 @@ impl Ledger {
         self.kept.is_some()
     }
 
-    /// Notes the facts of a home, and what making it told.
+    /// Notes the facts of a home and the diagnostics of its compilation.
     pub(super) fn note(&mut self, home: u32, facts: &HomeFacts, sink: &Sink) {
         if let Some(kept) = &mut self.kept {
             kept.collector.add(home, facts);
@@ -47,7 +47,7 @@ impl Ledger {
         }
     }
 
-    /// Notes what its facts told. Two objects of one name in two homes are found by all parts together.
+    /// Notes the diagnostics of its facts. The merge of all parts finds two objects of one name in two homes.
     pub(super) fn note_judged(&mut self, home: u32, sink: &Sink) {
         if let Some(Kept { homes, .. }) = &mut self.kept {
             let news = sink.diagnostics().get(homes.len()..).unwrap_or_default();
@@ -55,7 +55,7 @@ impl Ledger {
         }
     }
 
-    /// Returns the record for the merge. `told` is the whole sink of the target; diagnostics after those of the homes have no
+    /// Returns the record for the merge. `told` is the whole sink of the target; the diagnostics at its end have no
     /// home.
     pub fn record(self, target: &Target, told: &[Diagnostic]) -> PartRecord {
         let Kept { collector, homes } = self.kept.unwrap_or_default();
@@ -95,13 +95,14 @@ pub fn compile_part<R: Send>(
     each: &mut dyn FnMut(R, usize, usize),
     sink: &mut Sink,
 ) -> Result<Ledger, RunError> {
-    // With an error in it, what was collected is not the whole, and what is wrong is for the pass that writes to tell.
+    // After an error the collection is not complete. The pass that writes reports the error.
     let mut collecting = Sink::new();
     let labels = labels(project, target, options, &mut collecting)?.filter(|_| !collecting.has_errors());
     pass(project, target, options, labels.as_ref(), work, each, sink)
 }
 
-/// Reports the diagnostics of all parts of a target, in the order of a single run, and those that need several parts.
+/// Reports the diagnostics of all parts of a target, in the order of a single run, with the diagnostics that need several
+/// parts.
 pub fn merge(project: &LinkedWorkspace, target: &Target, parts: Vec<PartRecord>, sink: &mut Sink) {
     let mut facts = Vec::with_capacity(parts.len());
     let mut told = Vec::new();

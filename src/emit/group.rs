@@ -1,4 +1,4 @@
-//! The differences of a target's files, with those of equal shape folded.
+//! The differences of a target's files. Files with differences of equal shape are folded.
 //!
 //! Files that change in the same way (see [`crate::alike`]) are folded from the fourth on: the first is shown whole, then
 //! how many further files there are, the first few of them by name, and what they do not share. Of those only the path is
@@ -7,7 +7,7 @@
 use super::objects::Way;
 use crate::alike::{Fold, Group};
 
-/// How many files of a way are shown one by one; one more, and only the first is.
+/// The most files of a way that are all shown. Of more files, only the first is shown.
 pub const SINGLE: usize = 3;
 
 /// The differences of a target's files, in the order in which they are added.
@@ -39,7 +39,7 @@ pub struct First {
 }
 
 impl Groups {
-    /// Room for texts of so many bytes; the rest is counted.
+    /// Returns an empty group with room for texts of `room` bytes; further texts are counted.
     pub fn new(room: usize) -> Self {
         Self { room, shown: Vec::new(), fold: Fold::default() }
     }

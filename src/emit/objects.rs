@@ -1,9 +1,9 @@
 //! A file held against its earlier text object by object, without reading again what was read before.
 //!
 //! [`FilePlan::compare`] reads both texts of a file, which for a hundred thousand files that differ in one line takes
-//! longer than to make them. Here a file of ours is cut into its objects by its text; those that are the same bytes are
-//! the same, and what the others mean is found once for each shape of a change ([`crate::alike`]). What is not written as
-//! we write it goes the long way. Both ways come to the same plan.
+//! longer than to make them. Here the text of a file of ours is cut into its objects. Objects with the same bytes are
+//! the same, and the meaning of another change is found once for each shape ([`crate::alike`]). A file in another form
+//! is read as YAML. Both ways make the same plan.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,11 +27,11 @@ const MAXIMUM_KNOWN: usize = 1 << 14;
 /// A file with what is to be done to it, and the objects that it is done to.
 #[derive(Debug)]
 pub struct FileChange<'t> {
-    /// What happens.
+    /// The differences of the file.
     pub plan: FilePlan,
-    /// The objects that differ, in order of their names; none where they cannot be told from the texts alone.
+    /// The objects that differ, in order of their names; none if only a reading as YAML can find them.
     pub objects: Option<Vec<ObjectChange<'t>>>,
-    /// What it has in common with files that change in the same way.
+    /// The way of the change, common to files that change in the same way.
     pub way: Option<Way>,
 }
 
@@ -52,28 +52,28 @@ pub struct ObjectChange<'t> {
     pub new: Option<&'t str>,
     /// The digest of the shape of the change and of the values of the account in it; none where the change has no shape.
     pub shape: Option<u128>,
-    /// What the change means.
+    /// The meaning of the change.
     pub facts: Facts,
 }
 
-/// What the change of an object means, as far as that is the same for all changes of one shape.
+/// The meaning of the change of an object, as far as it is the same for all changes of one shape.
 ///
-/// Each is found by comparing the two texts with each other. The values in the holes of a shape stand in both of them, in
-/// the same places relative to each other, and are equal in the one where they are equal in the other; they never stand
-/// among kinds, groups, resources and verbs. So no comparison has another result for another object of that shape.
+/// Each field is found by a comparison of the two texts. Both texts have the values in the holes of a shape, in the same
+/// places relative to each other, and two values are equal in one text if they are equal in the other. No kind, group,
+/// resource or verb is in a hole. So a comparison has the same result for every object of the shape.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Facts {
     /// True when both texts hold the same data.
     pub is_same: bool,
     /// True when a binding names another role.
     pub changes_role_ref: bool,
-    /// What a role grants more or less, by the letter of its rules.
+    /// The rules that a role gains and loses, as written.
     pub grants: Option<Arc<str>>,
-    /// How it lets in other pods than before.
+    /// The change in the pods that a policy admits.
     pub pods: Option<Arc<str>>,
-    /// True when it may change what somebody may do.
+    /// True when it may change an access decision.
     pub touches_access: bool,
-    /// True when it may change what pods a PodSecurityPolicy lets in.
+    /// True when it may change the pods that a PodSecurityPolicy admits.
     pub touches_pods: bool,
 }
 
@@ -97,20 +97,20 @@ pub struct Way {
 /// How closely files are held against each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Depth {
-    /// What is to be done to each, and how many objects that concerns.
+    /// The plan for each file, with the number of its objects.
     Plan,
-    /// Which objects differ as well, and in which way.
+    /// The plan, the objects that differ, and the way of each difference.
     Objects,
 }
 
-/// What the threads of a comparison remember, each for itself.
+/// The memories of the threads of a comparison.
 #[derive(Debug)]
 pub struct Memory {
     depth: Depth,
     threads: Mutex<HashMap<ThreadId, Box<Known>>>,
 }
 
-/// What a thread remembers.
+/// The memory of one thread.
 #[derive(Debug, Default)]
 struct Known {
     facts: HashMap<u128, Option<Facts>>,
@@ -119,7 +119,7 @@ struct Known {
 }
 
 impl Memory {
-    /// That of a comparison which begins.
+    /// Returns an empty memory.
     pub fn new(depth: Depth) -> Self {
         Self { depth, threads: Mutex::default() }
     }
@@ -139,7 +139,7 @@ impl Memory {
         {
             return FileChange { objects: Some(Vec::new()), ..planned() };
         }
-        // What comes of a new file its kinds tell; only its way takes a look at the text.
+        // The kinds of a new file decide its plan. Only its way needs the text.
         if self.depth == Depth::Plan && old.is_none() {
             return planned();
         }
@@ -230,7 +230,7 @@ impl Known {
             let kind = known.map_or_else(|| self.kind(key.kind), Arc::clone);
             plan.by_kind.entry(kind).or_default().add(counts);
         }
-        // What a role or a binding grants depends on the others.
+        // The grant of a role or a binding depends on the others.
         for text in bystanders.into_iter().filter(|_| touches_access) {
             shapes.extend(split(Some(text), Some(text)));
         }
@@ -244,7 +244,7 @@ impl Known {
         Some(FileChange { plan, objects: Some(objects), way })
     }
 
-    /// What the change of an object means; none where a text is not what it seems.
+    /// Returns the meaning of the change of an object; none if a text is not the object that its head names.
     fn facts(
         &mut self,
         shape: Option<u128>,
@@ -281,7 +281,7 @@ impl Known {
         let mut own = Own::default();
         for (digest, of_object) in shapes {
             text.extend_from_slice(&digest.to_le_bytes());
-            // Which values are equal counts in the whole file.
+            // Equal values count across the whole file.
             own.append(of_object, &mut text);
         }
         let digest = digest_of_run(&text);
@@ -332,7 +332,7 @@ type Object<'t> = (ObjectKey<'t>, &'t str);
 /// An object with its text before and after.
 type Pair<'t> = (ObjectKey<'t>, Option<&'t str>, Option<&'t str>);
 
-/// What separates two objects.
+/// The line between two objects.
 const SEPARATOR: &str = "---\n";
 
 /// Returns the headers of two texts of ours and the objects of both by their names; none where one is not as we write,
@@ -440,7 +440,7 @@ fn merged<'t>(old: &mut [Object<'t>], new: &mut [Object<'t>]) -> Option<Vec<Pair
     }
 }
 
-/// What the change of an object means; none where a text is not the one object that it seems.
+/// Returns the meaning of the change of an object; none if a text is not the one object that its head names.
 fn facts(key: ObjectKey<'_>, old: Option<&str>, new: Option<&str>) -> Option<Facts> {
     let read = |text: &str| {
         let mut sink = Sink::new();
@@ -471,7 +471,7 @@ fn facts(key: ObjectKey<'_>, old: Option<&str>, new: Option<&str>) -> Option<Fac
         changes_role_ref: !is_same && role_ref(new) != role_ref(old),
         grants: if is_same { None } else { changed_grants(new, old).map(Into::into) },
         pods: if is_same { None } else { changed_pods(new, old).map(Into::into) },
-        // What `access` reads of roles and bindings.
+        // The fields of roles and bindings that `access` reads.
         touches_access: decides
             && (["rules", "aggregationRule", "subjects", "roleRef"].iter().any(|key| differs(&[key]))
                 || (key.kind == "ClusterRole" && differs(&["metadata", "labels"]))),
@@ -563,7 +563,7 @@ mod tests {
                         assert_eq!(name, "view");
                         continue;
                     };
-                    // One way is one change of the same objects, whoever's they are.
+                    // One way is one change of the same objects of any tenant.
                     let substance = substance(name, old_choice, new_choice);
                     match ways.get(&way.digest) {
                         Some(known) => {
@@ -578,8 +578,8 @@ mod tests {
         assert!(folded > 2000, "{folded} of {} ways", ways.len());
     }
 
-    /// What a change amounts to: the objects that differ before and after, and where rules or subjects are among them
-    /// all roles and bindings, each with the name of the tenant taken out.
+    /// Returns the substance of a change: the objects that differ, before and after, without the name of the tenant. If rules
+    /// or subjects differ, all roles and bindings are included.
     fn substance(name: &str, mut old: usize, mut new: usize) -> String {
         let forms = forms(name);
         let mut chosen = Vec::new();

@@ -1,5 +1,5 @@
-//! The configuration of a repository, as far as it says where the work tree is. Only git's own file is read: what it
-//! includes lies elsewhere.
+//! The place of the work tree in the configuration of a repository. Only git's own file is read: an included file is outside
+//! the repository.
 
 /// Returns the last value of a setting in the text of a configuration; none where it is not set.
 pub(super) fn value(text: &str, section: &str, name: &str) -> Option<String> {

@@ -2,7 +2,7 @@
 //!
 //! It shows what a checkout hides: a submodule that is not populated is an empty folder, and of an entry that git was
 //! told to overlook (`git update-index --assume-unchanged`, `--skip-worktree`) neither `git status` nor `git add` sees a
-//! change. The format is that of `Documentation/gitformat-index.adoc` in git 2.52, versions 2 to 4. What is not understood
+//! change. The format is that of `Documentation/gitformat-index.adoc` in git 2.52, versions 2 to 4. An unknown part
 //! is an error and never skipped.
 
 use std::fmt;
@@ -53,11 +53,11 @@ pub struct IndexEntry {
     pub path: Vec<u8>,
     /// The kind of the entry.
     pub kind: IndexEntryKind,
-    /// Whether git was told to overlook changes of the file.
+    /// Whether the index makes git ignore changes of the file.
     pub is_overlooked: bool,
 }
 
-/// The kinds of entries that are told apart.
+/// The kinds of entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IndexEntryKind {
     /// A file or a link.
@@ -110,7 +110,7 @@ pub fn read(bytes: &[u8], is_wanted: &dyn Fn(&IndexEntry) -> bool) -> Result<Vec
     match readings {
         [Ok(_), Ok(_)] => Err(IndexError::Ambiguous),
         [Ok(entries), Err(_)] | [Err(_), Ok(entries)] => Ok(entries),
-        // Read in the wrong form an index is damaged, so the other error says more.
+        // In the wrong form every index looks damaged, so the other error is the more exact one.
         [Err(IndexError::Damaged), Err(error)] | [Err(error), Err(_)] => Err(error),
     }
 }

@@ -215,7 +215,7 @@ fn own_objects(name: &str, account: &Account, rights: Rights) -> Vec<Part> {
     objects.into_iter().map(|object| Part::Object { home: home(&object), object }).collect()
 }
 
-/// Returns the definitions of all stacks. Of several copies it uses the one with every version in use.
+/// Returns the definitions of all stacks. It uses the copy that has every version in use.
 fn definitions(stacks: &[&Stack], linker: &mut Linker<'_>, sink: &mut Sink) -> Vec<Part> {
     let mut parts = Vec::new();
     for owners in Owners::of(stacks).iter() {

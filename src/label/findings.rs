@@ -1,4 +1,4 @@
-//! What is worth a word where constraints decide over pods (`specs/openshift.md` 4.4 and 8).
+//! Findings about namespaces, roles and bindings of a target on which SecurityContextConstraints admit pods.
 
 use crate::codes;
 use std::collections::{BTreeMap, HashMap};
@@ -24,7 +24,7 @@ const ENFORCE: &str = "pod-security.kubernetes.io/enforce";
 /// The checks that allow every kernel parameter that constraints take for safe (`facts/psa/psa-checks.yaml`).
 const SAFE_SYSCTLS_SINCE: u64 = 29;
 
-/// Where the words about an object go.
+/// A report about an object.
 struct Report<'r> {
     unit: &'r Unit,
     trees: &'r Trees,
@@ -55,7 +55,7 @@ impl Report<'_> {
     }
 }
 
-/// What there is to say about a Namespace.
+/// A finding about a Namespace.
 pub(super) struct Words {
     severity: Severity,
     code: Code,
@@ -65,7 +65,7 @@ pub(super) struct Words {
     help: &'static str,
 }
 
-/// Says what there is to say about a Namespace.
+/// Reports the findings about a Namespace.
 pub(super) fn report(unit: &Unit, words: Vec<Words>, trees: &Trees, sink: &mut Sink) {
     for Words { severity, code, place, message, help } in words {
         match place {
@@ -232,7 +232,7 @@ pub(super) fn constraints(unit: &Unit, world: &SyncWorld, trees: &Trees, sink: &
                 format!("these constraints block every pod of the cluster: {why}"),
                 "complete the strategy: admission prepares all constraints before it checks their use",
             ),
-            // Deadly, and told as that.
+            // `deadly-scc` reports it.
             SccLint::HalfUidRange => continue,
             SccLint::UnknownVolumeType(volume) => {
                 let what =
@@ -288,7 +288,7 @@ pub(super) fn constraints(unit: &Unit, world: &SyncWorld, trees: &Trees, sink: &
     }
 }
 
-/// True for a rule that lets its holders use constraints.
+/// Whether a rule grants the use of constraints.
 pub(super) fn lets_use_constraints(rule: &PolicyRule) -> bool {
     let names = |list: &[String], wanted: &str| list.iter().any(|name| name == "*" || name == wanted);
     names(&rule.verbs, "use") && names(&rule.api_groups, GROUP) && names(&rule.resources, RESOURCE)

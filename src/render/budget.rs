@@ -49,7 +49,7 @@ pub(super) enum Cause {
     Wrong(String, String),
 }
 
-/// What is left for one object.
+/// The rest of the budget of one object.
 #[derive(Debug)]
 pub(super) struct Budget {
     steps: u64,

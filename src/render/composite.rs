@@ -1,9 +1,9 @@
 //! Refuses templates that glue text to a value.
 //!
-//! A value is written as JSON, which is a scalar, a list or a map of its own wherever one can begin. What stands before
-//! and behind a value decides whether one can, and that follows from the template: from the text between the values, as
-//! the engine trims it, along every way through conditions, loops and included templates. The walk knows what of the
-//! text before a place matters as one of a few states, and goes on with all that are possible.
+//! A value is written as JSON, which is a scalar, a list or a map of its own wherever one can begin. The text before
+//! and behind a value decides whether one can. The text follows from the template: it is the text between the values, as
+//! the engine trims it, along every way through conditions, loops and included templates. The walk reduces the text
+//! before a place to one of a few states, and continues with every possible state.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -20,7 +20,7 @@ const MAXIMUM_DEPTH: usize = 100;
 /// have some ten thousand letters.
 const MAXIMUM_STEPS: usize = 20_000_000;
 
-/// What stands before a place.
+/// The state of the text before a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Before {
     /// Nothing on this line but blanks and the dashes of lists.
@@ -53,7 +53,7 @@ enum Before {
     DoubleEscape,
 }
 
-/// What the next letter makes of it; none where it is glued to a value.
+/// Returns the state behind the next letter; none if the letter is glued to a value.
 fn next(before: Before, letter: char) -> Option<Before> {
     use Before::*;
     let of_text = |letter| match letter {
@@ -94,11 +94,11 @@ fn next(before: Before, letter: char) -> Option<Before> {
     })
 }
 
-/// What may stand before a place.
+/// The possible states before a place.
 type States = BTreeSet<Before>;
 
 /// Returns every `{{ value }}` of the templates that does not stand alone where a YAML key or value can stand: the template, and
-/// the bytes of it. A template that cannot be read is told of when it is used.
+/// the bytes of it. A template that cannot be read is reported when it is used.
 ///
 /// # Errors
 /// The first root that has more ways through it than can be followed.
@@ -131,14 +131,14 @@ struct Walk<'t> {
     found: BTreeSet<(&'t str, usize, usize)>,
     /// The value that was printed last.
     last: Option<(&'t str, usize, usize)>,
-    /// What stands behind a template by what stands before it; of one that is being walked nothing.
+    /// The states behind a template by the states before it; no states for a template in progress.
     known: HashMap<(&'t str, States), States>,
     depth: usize,
     steps: usize,
 }
 
 impl<'t> Walk<'t> {
-    /// What may stand behind a template.
+    /// Returns the possible states behind a template.
     fn template(&mut self, name: &str, before: States) -> States {
         let Some((name, source)) = self.templates.named(name) else { return before };
         let place = (name, before);
@@ -193,10 +193,10 @@ impl<'t> Walk<'t> {
             Stmt::AutoEscape(escape) => self.body(place, &escape.body, &before),
             Stmt::Include(include) => match literal(&include.name) {
                 Some(name) => self.template(name, before),
-                // Whichever it is, it is made of lines.
+                // Every template is made of lines.
                 None => before.into_iter().chain([Before::Start]).collect(),
             },
-            // What is caught becomes a text, which is printed like any other value.
+            // The captured text is printed like any other value.
             Stmt::FilterBlock(block) => self.value(place, block.span(), before),
             _ => before,
         }
@@ -235,7 +235,7 @@ mod tests {
     use crate::diag::{Files, Sink};
     use crate::source::{MemoryWorld, Sources};
 
-    /// What is glued in a template that may include two others.
+    /// Returns the glued values of a template that may include two others.
     fn glued(text: &str) -> Vec<String> {
         let world = MemoryWorld::new([
             ("templates/tenancy/role.yaml.j2", text),

@@ -34,7 +34,7 @@ pub(super) struct Parsed<'t> {
 }
 
 impl<'t> Parsed<'t> {
-    /// No trees yet.
+    /// Returns templates without parsed trees.
     pub(super) fn new(templates: &'t TemplateSet) -> Self {
         Self { templates, trees: HashMap::new() }
     }
@@ -60,7 +60,7 @@ impl<'t> Parsed<'t> {
     }
 }
 
-/// What a name stands for.
+/// The meaning of a name.
 #[derive(Debug, Clone)]
 pub(super) enum Binding {
     Value(Data),
@@ -90,7 +90,7 @@ impl Loop {
         "revindex0",
     ];
 
-    /// What a loop says of itself.
+    /// Returns a field of `loop`.
     pub(super) fn field(&self, name: &str) -> Value {
         let (index, length) = (self.index, self.items.len());
         let number = |number: usize| Some(Data::Int(i64::try_from(number).unwrap_or(i64::MAX)));
@@ -157,7 +157,7 @@ impl<'r, 't> Run<'r, 't> {
         outcome.map_err(|cause| self.fault(cause, span))
     }
 
-    /// What a name stands for; none where it is undefined.
+    /// Returns the meaning of a name; none if it is undefined.
     pub(super) fn lookup(&mut self, name: &str) -> Result<Option<Cow<'_, Binding>>, Cause> {
         let position = self.scope.iter().rposition(|(known, _)| *known == name);
         self.budget.search(self.scope.len() - position.unwrap_or_default())?;
@@ -223,7 +223,7 @@ impl<'r, 't> Run<'r, 't> {
                 self.bind(&set.target, data)
             }
             Stmt::SetBlock(block) => self.captured(block),
-            // Values are written as JSON whatever a template says.
+            // Values are written as JSON in every mode of escaping.
             Stmt::AutoEscape(block) => self.inner_body(&block.body),
             Stmt::FilterBlock(block) => {
                 let text = self.capture(&block.body, span)?;
@@ -326,7 +326,7 @@ impl<'r, 't> Run<'r, 't> {
         self.bind(&block.target, data)
     }
 
-    /// What statements print, as a string.
+    /// Returns the output of statements as a string.
     fn capture(&mut self, statements: &[Stmt<'t>], span: Span) -> Outcome<'t, Data> {
         let around = std::mem::take(&mut self.out);
         self.inner_body(statements)?;

@@ -173,7 +173,7 @@ pub(super) fn test(name: &str, input: Value, arguments: &Arguments<'_>, budget: 
     })
 }
 
-/// Whether a list has an item, a map a key or a string a part.
+/// Returns whether a list has an item, a map a key or a string a part.
 pub(super) fn contains(whole: &Data, part: &Data, budget: &mut Budget) -> Result<bool, Cause> {
     match (whole, part) {
         (Data::List(items), part) => {

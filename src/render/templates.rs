@@ -1,4 +1,4 @@
-//! The templates of a workspace: built-in ones, and those that replace them.
+//! The templates of a workspace: the built-in templates and their replacements.
 
 use crate::codes;
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,7 +29,7 @@ pub struct TemplateSet {
 }
 
 impl TemplateSet {
-    /// Returns the built-in templates, with those of the workspace's folder over them.
+    /// Returns the built-in templates with the replacements in the workspace's folder.
     ///
     /// # Errors
     /// When a template is there and cannot be read.
@@ -72,7 +72,7 @@ impl TemplateSet {
             own.insert(name.clone());
             set.templates.insert(name, (file, text));
         }
-        // The built-in ones by themselves are as they should be, which a test sees to.
+        // A test checks the built-in templates by themselves.
         if !own.is_empty() {
             set.find_aliases();
             let names = BUILTIN.iter().map(|(name, _)| *name);
@@ -149,7 +149,7 @@ impl TemplateSet {
     /// Reports values that text is glued to, in whatever a template includes.
     fn refuse_composites(&self, sink: &mut Sink) {
         let (parts, roots): (Vec<&str>, Vec<&str>) = self.names().partition(|name| is_part(name));
-        // A part by itself last: what is told of it is told once.
+        // A part by itself comes last, so that its problem is reported once.
         let found = match composite::find(self, roots.into_iter().chain(parts)) {
             Ok(found) => found,
             Err(name) => {
@@ -172,7 +172,7 @@ impl TemplateSet {
         }
     }
 
-    /// Returns a template by its name, which may be that of one that only includes it.
+    /// Returns a template by its own name or by the name of a template that only includes it.
     pub(super) fn named(&self, name: &str) -> Option<(&str, &str)> {
         let (name, (_, source)) = self.templates.get_key_value(self.resolve(name))?;
         Some((name, source))
@@ -228,7 +228,7 @@ impl TemplateSet {
     }
 }
 
-/// True for a template that is only there to be included.
+/// Whether a template exists only to be included.
 fn is_part(name: &str) -> bool {
     name.rsplit('/').next().is_some_and(|last| last.starts_with('_'))
 }

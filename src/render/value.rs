@@ -35,7 +35,7 @@ pub(super) fn type_of(data: &Data) -> &'static str {
     }
 }
 
-/// Whether two values are equal.
+/// Returns whether two values are equal.
 pub(super) fn equal(left: &Data, right: &Data, budget: &mut Budget) -> Result<bool, Cause> {
     budget.spend(1)?;
     Ok(match (left, right) {
@@ -126,8 +126,8 @@ thread_local! {
 const MOST_KNOWN: usize = 1 << 14;
 const MOST_BYTES: usize = 1 << 21;
 
-/// The texts of lists and maps that are the same in one object after the other: what a policy says of all tenants. They
-/// are known by their addresses, which nothing else gets as long as they are held here.
+/// The texts of lists and maps that several objects share, such as the rules of all tenants. They are found by their
+/// addresses, which belong to nothing else as long as they are held here.
 #[derive(Default)]
 struct Known {
     /// None for what was seen once, or is too long.
@@ -136,7 +136,7 @@ struct Known {
 }
 
 impl Known {
-    /// Appends a value as JSON. A list or a map that more than `holders` hold is somebody else's too, and may come
+    /// Appends a value as JSON. A list or a map with more than `holders` references is in other objects too, and may come
     /// again. A text that grows beyond one object is left unfinished.
     fn write(&mut self, data: &Data, holders: usize, out: &mut String) {
         if out.len() > MAXIMUM_OBJECT {
@@ -208,7 +208,7 @@ mod tests {
     fn an_address_that_is_used_again_tells_nothing() {
         let mut known = Known::default();
         for round in 0..1000 {
-            // Held twice, so that it looks like what a policy says; then it is gone, and its place is free.
+            // Held twice, so that it looks shared; then it is gone, and its address is free.
             let data = Data::List([Data::Int(round), Data::Int(-round)].into());
             let other = data.clone();
             let mut text = String::new();

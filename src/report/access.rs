@@ -18,27 +18,27 @@ pub use records::{
     ExplainedSubject, GrantList, LinkRecord, WhoCanResult,
 };
 
-/// How many changes, and how many rules of each, are told one by one.
+/// How many changes, and how many rules of each, are listed.
 const MAXIMUM_CHANGES: usize = 40;
 
-/// How many bindings of a role are told one by one.
+/// How many bindings of a role are listed.
 const MAXIMUM_BINDINGS: usize = 20;
 
 /// How many namespaces a line names before it counts the rest.
 const MAXIMUM_NAMES: usize = 8;
 
-/// A decision with everything that is told about it.
+/// A decision with its circumstances.
 #[derive(Debug)]
 pub struct DecisionReport<'a> {
     /// The world that was asked.
     pub world: &'a World,
     /// Every text, for places.
     pub files: &'a Files,
-    /// Who asked.
+    /// The subject of the request.
     pub who: &'a Identity,
     /// For what.
     pub request: &'a Request,
-    /// What came out.
+    /// The decision of RBAC.
     pub decision: &'a Decision,
     /// The answer.
     pub answer: Answer,
@@ -99,7 +99,7 @@ fn miss_lines(miss: &NearMiss, files: &Files, text: &mut Page) {
     writeln!(text, "    by {}, but {}", link(&miss.role, files), miss.lacks.join(" and "));
 }
 
-/// Who can, as lines: first who may everywhere, then by namespace; namespaces with the same subjects are one line.
+/// Returns the allowed subjects as lines: first cluster-wide, then by namespace. Namespaces with the same subjects are one line.
 pub fn who_can(found: &WhoCan, world: &World, files: &Files, with_bindings: bool) -> String {
     let mut text = Page::new();
     let mut lines = |scope: &dyn Fn(&PermissionScope) -> bool, indent: &str| {
@@ -205,7 +205,7 @@ pub fn binding(world: &World, namespace: Option<&str>, name: &str, files: &Files
     Some(text.finish())
 }
 
-/// What a change grants and takes away, class by class.
+/// Returns the granted and revoked permissions, grouped by subjects with the same changes.
 pub fn changes(changes: &[Change]) -> String {
     let mut text = Page::new();
     if changes.is_empty() {
@@ -230,7 +230,7 @@ pub fn changes(changes: &[Change]) -> String {
     text.finish()
 }
 
-/// Who is affected: one by one while they are few, otherwise how many, with the first of them.
+/// Returns the affected subjects: all of a short list, otherwise the count with the first of them.
 fn affected(subjects: &[Affected]) -> String {
     let one = |affected: &Affected| match &affected.scope {
         PermissionScope::Cluster => format!("{} cluster-wide", affected.subject),

@@ -27,7 +27,7 @@ const MAXIMUM_EXCERPT: (usize, usize) = (40, 1 << 14);
 /// How many columns of a line an excerpt has, and how many of them lie behind the beginning of the place, if there are so many.
 const MAXIMUM_COLUMNS: (usize, usize) = (200, 60);
 
-/// What the columns of line numbers and the lines of the frame take.
+/// The width of the line numbers and of the frame.
 const FRAME: usize = 40;
 
 /// The diagnostics that are shown, and how many are not. Errors come before warnings where not all are.
@@ -54,7 +54,7 @@ pub fn diagnostics(list: &[Diagnostic], files: &Files) -> String {
     let shown = Shown::of(list);
     let mut said: HashSet<(Code, &str)> = HashSet::new();
     for diagnostic in shown.diagnostics {
-        // What to do about findings of a rule is said once: the advice is long, and there are many of them.
+        // The remedy of a rule is printed once: it is long, and a rule has many findings.
         let is_shown = diagnostic.risk.is_none();
         let help = diagnostic.help.iter().map(String::as_str);
         let help: Vec<&str> = help.filter(|help| said.insert((diagnostic.code, *help)) || is_shown).collect();
@@ -79,7 +79,7 @@ pub fn tally(list: &[Diagnostic]) -> String {
     parts.join(" and ")
 }
 
-/// What happened to the objects of a target.
+/// Returns the numbers of objects of a target by their difference.
 pub fn counts(counts: Counts) -> String {
     format!(
         "{} created, {} changed, {} deleted, {} unchanged",
@@ -105,7 +105,7 @@ pub fn counts_by_kind(by_kind: &BTreeMap<String, Counts>) -> String {
     text.finish()
 }
 
-/// One diagnostic with its source lines.
+/// Returns one diagnostic with its source lines.
 fn one(diagnostic: &Diagnostic, help: &[&str], files: &Files) -> String {
     let level = match diagnostic.severity {
         Severity::Error => Level::ERROR,
@@ -172,7 +172,7 @@ struct Excerpt {
     places: Vec<Place>,
 }
 
-/// What stands for a position until the rest is rendered: nothing that is shown has this character.
+/// The placeholder of a position until the rest is rendered. No shown text contains it.
 const MARK: char = '\u{fffe}';
 
 /// An excerpt as it is shown: the offsets of the places are those in the shown text.
@@ -197,7 +197,7 @@ impl Source {
 }
 
 impl Source {
-    /// Puts the position into a rendered text: the renderer sees escapes and parts of lines, and counts other columns.
+    /// Puts the position into a rendered text: the renderer has escapes and parts of lines, and counts other columns.
     fn put_position(&self, mark: &str, text: &mut String) {
         if let Some(start) = text.find(mark) {
             let from = start + mark.len();

@@ -21,22 +21,22 @@ use crate::node::migration::KubeletMigration;
 
 pub use records::{KubeletMigrationResult, PspMigrationResult};
 
-/// What is reported.
+/// The report of a migration from PodSecurityPolicy.
 #[derive(Debug, Clone, Copy)]
 pub struct PspMigrationReport<'r> {
     /// The plan.
     pub plan: &'r Plan,
     /// The policies that were made for it.
     pub policies: &'r Policies,
-    /// What the Namespaces say of themselves.
+    /// The labels and annotations of the Namespaces.
     pub declared: &'r BTreeMap<String, Namespace>,
-    /// What grants nothing any more.
+    /// The grants of policies without effect after the migration.
     pub superfluous: &'r Superfluous,
     /// How many pods and other objects were passed over because another object had made them.
     pub made_by_others: usize,
 }
 
-/// How many names of a list are told.
+/// How many names of a list are printed.
 const SHOWN: usize = 3;
 
 /// Returns the report as lines.
@@ -316,7 +316,7 @@ fn own_levels(report: &PspMigrationReport<'_>, namespace: &str) -> Vec<String> {
     own.map(|(key, value)| format!("{key}={value}")).collect()
 }
 
-/// Workloads of one profile that got the same fields are told together.
+/// Returns the defaults that workloads rely on. Workloads of one profile with the same fields are one entry.
 fn relying(report: &PspMigrationReport<'_>) -> Vec<Entry> {
     let mut alike: BTreeMap<(&str, Vec<&str>), Vec<&WorkloadPlan>> = BTreeMap::new();
     for workload in report.plan.workloads.iter().filter(|workload| !workload.relied_on.is_empty()) {

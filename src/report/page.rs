@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::diag::foreign;
 
-/// Lines for people. Whatever is written into a line, it stays one line: `writeln!` escapes what would end it.
+/// Lines for people. `writeln!` escapes control characters, so that an inserted text never ends its line.
 #[derive(Debug, Default)]
 pub struct Page(String);
 

@@ -14,10 +14,10 @@ use crate::admission::psp::compare::Comparison;
 use crate::app::SyncedRules;
 use crate::diag::Files;
 
-/// How many ways to the same constraints are told one by one.
+/// How many grants of the same constraints are listed.
 const MAXIMUM_GRANTS: usize = 20;
 
-/// How many changes, and how many lines of each, are told one by one.
+/// How many changes, and how many lines of each, are listed.
 const MAXIMUM_CHANGES: usize = 40;
 
 /// Describes the labels that OpenShift computes for a namespace.
@@ -51,7 +51,7 @@ pub fn synced(namespace: &str, rules: &SyncedRules, files: &Files) -> String {
     text.finish()
 }
 
-/// What the changes of PodSecurityPolicies mean, each with its name; what several have in common is told once.
+/// Returns the meaning of changes of PodSecurityPolicies, by name. Policies with the same changes are one entry.
 pub fn policy_changes(changes: &[(String, Comparison)]) -> String {
     let mut alike: BTreeMap<&Comparison, Vec<&str>> = BTreeMap::new();
     for (name, change) in changes {
@@ -103,7 +103,7 @@ fn control(outcome: &Outcome) -> &'static str {
     }
 }
 
-/// Where the other two readings say something else.
+/// Returns the levels of the other two readings where they differ.
 fn differing(outcome: &Outcome, level: Level) -> String {
     let mut told = Vec::new();
     if let Some(rbac) = outcome.levels.rbac.filter(|rbac| *rbac != level) {

@@ -5,7 +5,7 @@ use crate::access::risk::Path;
 use crate::app::words::chain_line;
 use crate::diag::Files;
 
-/// What somebody can become, and by what.
+/// Returns the ways of a subject to other identities, each with its grants.
 pub fn paths(paths: &[Path], files: &Files) -> String {
     let mut text = Page::new();
     if !paths.is_empty() {

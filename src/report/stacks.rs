@@ -276,10 +276,10 @@ impl RequesterRecord {
     }
 }
 
-/// How many accounts, and how many gained or lost permissions, of a stack are told.
+/// How many accounts, and how many gained or lost permissions, of a stack are listed.
 const MAXIMUM_TOLD: usize = 10;
 
-/// What new versions of stacks change, stack by stack.
+/// Returns the changes of new versions of stacks, by stack.
 pub fn upgrades(upgrades: &[Upgrade]) -> String {
     let mut text = Page::new();
     for upgrade in upgrades {

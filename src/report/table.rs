@@ -1,4 +1,4 @@
-//! A role as the table of seed 000: API, resource, verbs, and what of it is dead at a version.
+//! A role as a table: API, resource, verbs, and the parts that are dead at a version.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ impl CommandResult for TableResult {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Row {
-    /// The group as people say it: `core` for the empty one.
+    /// The name of the group; `core` for the empty one.
     pub api: String,
     /// The resource, with its subresource after a slash.
     pub resource: String,
@@ -70,7 +70,7 @@ pub fn rows(rules: NodeRef<'_>, cluster: &Api) -> Vec<Row> {
     rows
 }
 
-/// Group and version as the server serves them, such as `apps/v1`; the group alone where it does not.
+/// Returns the served group and version, such as `apps/v1`; the group alone if the server does not serve it.
 fn api(catalogue: &Catalogue, group: &str, resource: &str, minor: u32) -> String {
     let presence = catalogue.presence(minor, group, resource);
     let name = if group.is_empty() { "core" } else { group };
@@ -81,7 +81,7 @@ fn api(catalogue: &Catalogue, group: &str, resource: &str, minor: u32) -> String
     }
 }
 
-/// URL paths, one row each.
+/// Returns a row for each URL path.
 fn url_rows(rules: NodeRef<'_>) -> Vec<Row> {
     let strings = |rule: NodeRef<'_>, field: &str| -> Vec<String> {
         rule.get(field).into_iter().flat_map(NodeRef::items).filter_map(NodeRef::as_str).map(str::to_owned).collect()
@@ -101,7 +101,7 @@ fn url_rows(rules: NodeRef<'_>) -> Vec<Row> {
         .collect()
 }
 
-/// What the last column says of a row.
+/// Returns the text of the last column.
 fn dead(row: &Row) -> String {
     if row.not_served { "not served".to_owned() } else { row.dead.join(",") }
 }
@@ -154,7 +154,7 @@ pub fn csv(rows: &[Row]) -> String {
     }
 }
 
-/// One line that sums the table up.
+/// Returns a summary in one line.
 pub fn summary(rows: &[Row]) -> String {
     let grants: usize = rows.iter().map(|row| row.verbs.len()).sum();
     let not_served: usize = rows.iter().filter(|row| row.not_served).map(|row| row.verbs.len()).sum();

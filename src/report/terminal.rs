@@ -40,7 +40,7 @@ impl ColorChoice {
     }
 }
 
-/// Where results and messages go.
+/// The streams of results and messages.
 #[derive(Debug, Clone, Copy)]
 pub struct Terminal {
     color: ColorChoice,
@@ -167,7 +167,7 @@ impl Answers {
         self.output.write_all(json::line(answer).as_bytes())
     }
 
-    /// Hands on what was written.
+    /// Flushes the written results.
     ///
     /// # Errors
     /// Standard output cannot be written to.

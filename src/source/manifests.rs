@@ -44,7 +44,7 @@ pub fn find(path: &Path) -> Result<Vec<PathBuf>, RunError> {
     Ok(found)
 }
 
-/// Why a folder cannot be listed.
+/// Returns the error for a folder that cannot be listed.
 fn unlisted(folder: &Path, error: &walkdir::Error) -> RunError {
     let at = error.path().unwrap_or(folder);
     if let Some(ancestor) = error.loop_ancestor() {
@@ -65,8 +65,9 @@ fn unlisted(folder: &Path, error: &walkdir::Error) -> RunError {
     if is_broken { told.help("remove the link, or restore its target") } else { told }
 }
 
-/// Reads a file without keeping its text: only the id is registered, and whoever wants to show a place loads the text
-/// anew. A pipe gives its text only once, so that is kept. None when it is no text; why is then in the sink.
+/// Reads a file without keeping its text: only the id is registered, and a diagnostic that shows a place loads the text
+/// again. The text of a pipe is kept, since a pipe can be read once. None for a file that is not a text; the reason is in
+/// the sink.
 ///
 /// # Errors
 /// When it cannot be read.

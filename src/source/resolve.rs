@@ -174,7 +174,7 @@ fn described(kind: FileType) -> &'static str {
     }
 }
 
-/// Whether a name is that of a repository's folder, in every form that some file system takes for it.
+/// Whether a name is the name of a repository's folder, in every form that a file system accepts for it.
 pub fn is_of_git(name: &[u8]) -> bool {
     // File systems may ignore case, points and blanks at the end, and some characters without a width.
     let text = String::from_utf8_lossy(name).to_lowercase();

@@ -87,7 +87,8 @@ impl Line<'_> {
     }
 }
 
-/// What stands behind the closing quote of a cell, by the text behind its opening quote. A doubled quote is a part of the text.
+/// Returns the text behind the closing quote of a cell, from the text behind its opening quote. A doubled quote is a part of
+/// the cell.
 fn behind_quotes(mut inside: &str) -> &str {
     loop {
         let Some((_, behind)) = inside.split_once('"') else { return "" };
@@ -289,8 +290,8 @@ pub fn cell_place(files: &Files, row: Origin, column: &str) -> Option<Origin> {
     Some(line.place_of(index))
 }
 
-/// Reads a list of names, one a line, or a CSV text with names in its first column, below the header. What surrounds a
-/// name does not belong to it: blanks, a carriage return, a byte order mark. Empty lines and lines that begin with `#`
+/// Reads a list of names, one a line, or a CSV text with names in its first column, below the header. Blanks, a carriage
+/// return and a byte order mark around a name are left out. Empty lines and lines that begin with `#`
 /// are skipped.
 pub fn read_names(
     file: FileId,
@@ -321,7 +322,7 @@ pub fn read_names(
     }
 }
 
-/// Returns whether the columns can be told apart.
+/// Returns whether the names of the columns are unique.
 fn check_header(header: &csv::StringRecord, origin: Origin, sink: &mut Sink) -> bool {
     let before = sink.len();
     let mut seen = HashSet::new();

@@ -20,7 +20,7 @@ pub trait World: Send + Sync {
         false
     }
 
-    /// Lists what lies below a folder; hidden files and folders are left out.
+    /// Lists the files below a folder; hidden files and folders are left out.
     ///
     /// # Errors
     /// When the folder is there and cannot be listed.
@@ -49,7 +49,7 @@ pub enum Refusal {
     Nowhere,
     /// There are too many links on the way.
     Links,
-    /// It is not a regular file but what this says.
+    /// It is not a regular file, but the named type of file.
     NoFile(&'static str),
     /// A file of this many bytes.
     TooLarge(u64),

@@ -1,8 +1,8 @@
 //! Rendered texts that differ from a checked one in names and numbers alone.
 //!
-//! The objects of tenants are much the same text with other names in it. Where a text has the shape ([`Shape`]) of one that
-//! was found valid without a diagnostic, with holes for the values at open positions ([`open`]), reading and checking it
-//! again would have the same result: the values are checked, put into a copy of the checked object, and that is the object.
+//! The objects of tenants are nearly the same text with other names. A text can have the shape ([`Shape`]) of a text that
+//! was valid without a diagnostic, with holes for the values at open positions ([`open`]). To read and check it again
+//! would have the same result: the values are checked and put into a copy of the checked object.
 //!
 //! The texts alone are compared, whatever template and policy made them.
 
@@ -27,8 +27,8 @@ const MOST_KEPT: u8 = 6;
 /// Most values of a text that may differ.
 const MOST_HOLES: usize = 24;
 
-/// Who asks for an object: the template, the two places in policies, and whether it is for an account. Checks look at
-/// nothing else of a unit but what its object is called.
+/// The origin of an object: the template, the two places in policies, and whether it is for an account. Beside the origin,
+/// checks use the identity of an object and nothing else of a unit.
 type Asker = (&'static str, Origin, Origin, bool);
 
 /// The texts that were found valid.
@@ -40,7 +40,7 @@ pub(super) struct Alike {
     values: Vec<Range<usize>>,
 }
 
-/// What was seen of one asker.
+/// The checked texts of one asker.
 #[derive(Default)]
 struct Seen {
     valid: u8,
@@ -50,7 +50,7 @@ struct Seen {
 /// A text that was found valid, cut at the values that may differ, and the object it stands for.
 struct Known {
     object_type: ObjectType,
-    /// What the object has to be called where that is not among the values.
+    /// The name of the object, if no hole has it.
     name: Option<Arc<str>>,
     namespace: Option<Arc<str>>,
     has_namespace: bool,
@@ -83,7 +83,7 @@ enum Spelling {
     Number,
 }
 
-/// What of the object's identity a value is.
+/// The part of the object's identity in a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Names {
     Object,
@@ -184,7 +184,7 @@ impl Known {
         self.shape.find_values(text, |hole, rest| hole.spelling.length(rest), values)
     }
 
-    /// Returns whether the values are those of the unit's object, and all that is demanded of them holds.
+    /// Returns whether the values are the values of the unit's object, and every position accepts its value.
     fn fits(&self, unit: &Unit, text: &str, values: &[Range<usize>]) -> bool {
         let identity = &unit.identity;
         let value = |index: usize| values.get(index).and_then(|range| text.get(range.clone())).unwrap_or_default();
@@ -252,7 +252,7 @@ impl Known {
 }
 
 impl Spelling {
-    /// How long the value is that a text begins with.
+    /// Returns the length of the value at the beginning of a text.
     fn length(self, text: &[u8]) -> Option<usize> {
         let is_over = |byte: &u8| match self {
             Spelling::Quoted => *byte == b'"',

@@ -70,7 +70,7 @@ pub(crate) fn write(objects: &[Value], actor: &Actor, question: &Value) -> Resul
         let gathers =
             |role: &Value| is_aggregated(role) && !items(&role["aggregationRule"], "clusterRoleSelectors").is_empty();
         if rules.0.is_none() && (gathers(&new) || old.as_ref().is_some_and(gathers)) {
-            // What such a role will gather is anybody's guess, so everything has to be held.
+            // The rules that the role will aggregate are unknown, so the subject needs every permission.
             let everything = [
                 json!({"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}),
                 json!({"verbs": ["*"], "nonResourceURLs": ["*"]}),

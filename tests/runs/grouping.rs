@@ -8,7 +8,7 @@ use bailiwick::emit::file::assemble;
 
 use super::{accounts, bailiwick, stderr, tenants};
 
-/// The template of Roles with one more line.
+/// The template of Roles with an additional line.
 const TEMPLATE: &str = "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\n{% include \"_metadata.yaml.j2\" %}\n  annotations: {example.org/reviewed: \"2026\"}\nrules: {{ rules }}\n";
 
 /// Returns a workspace of tenants that was rendered before its template of Roles got another line.

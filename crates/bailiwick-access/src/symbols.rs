@@ -59,7 +59,7 @@ impl Symbols {
         (self.text.clone(), self.ends.clone())
     }
 
-    /// Whether such strings begin with those of [`Symbol::STAR`] and [`Symbol::EMPTY`].
+    /// Whether the strings begin with the strings of [`Symbol::STAR`] and [`Symbol::EMPTY`].
     pub(crate) fn has_constants(text: &str, ends: &[u32]) -> bool {
         text.starts_with('*') && ends.starts_with(&[1, 1])
     }

@@ -23,7 +23,7 @@ use crate::yaml::{self, NodeRef, Tree};
 /// The texts of the roles and bindings of a file, before and after.
 pub(super) type Texts = [Vec<String>; 2];
 
-/// The conditions under which the roles and bindings of a file can stand for those of other files.
+/// The conditions under which the roles and bindings of a file can represent the roles and bindings of other files.
 #[derive(Debug, Clone)]
 pub(super) struct Alike {
     texts: Texts,
@@ -112,7 +112,7 @@ impl Classes {
     }
 
     /// Forms the classes, and returns the roles and bindings to compare beside the first file of each class. `wide` are
-    /// the holders of cluster-wide permissions, `places` the namespaces of the baseline.
+    /// the subjects with cluster-wide permissions, `places` the namespaces of the baseline.
     pub(super) fn settle(
         &mut self,
         wide: &BTreeSet<String>,

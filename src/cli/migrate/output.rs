@@ -8,7 +8,7 @@ use super::PspArguments;
 use crate::diag::RunError;
 use crate::migrate::{Policies, text};
 
-/// Writes and prints what there is. False when files are in the way; which ones was told then.
+/// Writes and prints the policies. Returns false when files are in the way, after an error that names them.
 pub(super) fn write(
     global: &Global,
     arguments: &PspArguments,

@@ -349,7 +349,7 @@ impl<'w> Seat<'w> {
             met.names.first().into_iter().flatten().map(|&name| self.text(name).to_owned()).collect();
         let parts = text.split_once('[').and_then(|(head, rest)| Some((head, rest.split_once(']')?)));
         let text = match parts {
-            // Of several groups the one with all permissions counts.
+            // Among several groups, the group with all permissions counts.
             Some((head, (_, tail))) if names.iter().any(|name| name == MASTERS) => format!("{head}{MASTERS}{tail}"),
             Some((head, (_, tail))) if !names.is_empty() => format!("{head}{}{tail}", listed(&names, MAXIMUM_NAMES)),
             Some((head, (any, tail))) => format!("{head}{any}{tail}"),

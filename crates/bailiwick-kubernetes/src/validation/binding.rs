@@ -10,7 +10,7 @@ use super::{ErrorKind, Path, Report, items, place, text};
 /// The only API group of role references, users and groups.
 const GROUP: &str = "rbac.authorization.k8s.io";
 
-/// The names in a binding of a namespace. What is asked of subjects in `lints` and `set` holds for these values, too.
+/// The names in a binding of a namespace. The checks of subjects in `lints` and `set` hold for these values, too.
 pub(super) const POSITIONS: &[Position] = &[
     Position {
         kinds: &["RoleBinding"],

@@ -50,7 +50,7 @@ pub(super) const POSITIONS: &[Position] = &[
     },
 ];
 
-/// What a kind demands of its metadata.
+/// The rules of a kind for its metadata.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NameRule {
     name: Grammar,

@@ -72,7 +72,7 @@ pub struct OpenValue<'t> {
 }
 
 impl OpenValue<'_> {
-    /// Whether the value stands at or below a key of the metadata.
+    /// Whether the value is at or below a key of the metadata.
     fn is_in_metadata(&self, key: &str) -> bool {
         self.top == ("metadata", key)
     }

@@ -119,7 +119,7 @@ impl Serialize for Code {
 ///
 /// A declaration is `NAME: "id", [SEVERITY, ..], "title";` with a variant of
 /// [`DefaultSeverity`](crate::diag::DefaultSeverity) as its severity. The page of a code is the file `codes/ID.md`
-/// beside the module.
+/// next to the module.
 #[macro_export]
 macro_rules! declare_codes {
     ($($name:ident: $id:literal, [$($severity:ident),+], $title:literal;)*) => {
