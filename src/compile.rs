@@ -225,9 +225,12 @@ struct Draft {
 }
 
 impl Draft {
-    fn new(path: String) -> Self {
-        let mut text = String::with_capacity(TYPICAL_FILE);
-        text.push_str(file::HEADER);
+    fn new(path: String, wanted: Wanted) -> Self {
+        let mut text = String::new();
+        if wanted != Wanted::Trees {
+            text.reserve(TYPICAL_FILE);
+            text.push_str(file::HEADER);
+        }
         Self { path, text, kinds: Vec::new(), origins: Vec::new(), json: Vec::new(), objects: Vec::new() }
     }
 
@@ -402,7 +405,7 @@ impl<'p> Worker<'p> {
             let path = file::path(namespace, &unit.identity.object_type.kind, self.project.workspace.shards);
             match drafts.iter().position(|draft| draft.path == path) {
                 Some(found) => drafts.swap(found, 0),
-                None => drafts.insert(0, Draft::new(path)),
+                None => drafts.insert(0, Draft::new(path, self.options.wanted)),
             }
         }
         if let (Some(draft), Some(root)) = (drafts.first_mut(), self.validator.object()) {
