@@ -53,9 +53,9 @@ GROWTH = "within {:.0%} of linear"
 CP = "`cp -r` of the tree"
 
 TARGETS = {
-    "check": Target(LARGE + "`check`, nothing changed", CP, TIMES, 0.40),
+    "check": Target(LARGE + "`check`, nothing changed", CP, TIMES, 0.10),
     "incremental": Target("the same, incremental", "`git status` of the tree", "at most {:.0f} times", 2),
-    "cold": Target("cold `render` into a fresh folder", CP, TIMES, 1.0),
+    "cold": Target("cold `render` into a fresh folder", CP, TIMES, 0.5),
     "million, cold": Target(MILLION + "cold", "", MEMORY, 200),
     "million, incremental": Target(MILLION + "incremental", "", MEMORY, 200),
     "helm": Target(OBJECTS, "Helm's engine, rendering only", LESS, 20, reach=True, instead="jrsonnet"),

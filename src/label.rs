@@ -86,7 +86,7 @@ pub struct Labels {
 }
 
 /// The labels and the annotation that the cluster would give a Namespace.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Default)]
 pub struct Filling {
     labels: LabelSet,
     annotation: Option<Level>,

@@ -289,7 +289,7 @@ pub(super) fn constraints(unit: &Unit, world: &SyncWorld, trees: &Trees, sink: &
 }
 
 /// Whether a rule grants the use of constraints.
-pub(super) fn lets_use_constraints(rule: &PolicyRule) -> bool {
+fn lets_use_constraints(rule: &PolicyRule) -> bool {
     let names = |list: &[String], wanted: &str| list.iter().any(|name| name == "*" || name == wanted);
     names(&rule.verbs, "use") && names(&rule.api_groups, GROUP) && names(&rule.resources, RESOURCE)
 }
@@ -322,7 +322,7 @@ pub(super) fn role(unit: &Unit, root: NodeRef<'_>, sccs: &[Scc], trees: &Trees, 
 }
 
 /// Returns the service accounts that a binding names as users, by their places in its list.
-pub(super) fn accounts_as_users(root: NodeRef<'_>) -> BTreeMap<usize, &str> {
+fn accounts_as_users(root: NodeRef<'_>) -> BTreeMap<usize, &str> {
     let subjects = root.get("subjects").into_iter().flat_map(NodeRef::items).enumerate();
     subjects
         .filter(|(_, subject)| subject.get("kind").and_then(NodeRef::as_str) == Some("User"))

@@ -147,10 +147,11 @@ fn severities_are_those_of_the_catalogue() {
     let ids = text.lines().filter_map(|line| line.strip_prefix("- {id: ")?.split(',').next());
     let missing: Vec<&str> = ids.filter(|id| !is_elsewhere(id) && risk::all().all(|rule| rule.id != *id)).collect();
     assert!(missing.is_empty(), "rows of the catalogue without a rule: {missing:?}");
-    for rule in risk::all() {
+    // The catalogue has no rule for these.
+    let is_ours = |rule: &&RiskRule| matches!(rule.id, "B019" | "D018" | "D019" | "E024");
+    for rule in risk::all().filter(|rule| !is_ours(rule)) {
         let line = text.lines().find(|line| line.starts_with(&format!("- {{id: {},", rule.id)));
-        // The catalogue lacks some rules of ours.
-        let Some(line) = line else { continue };
+        let line = line.unwrap_or_else(|| panic!("{} is not in the catalogue", rule.id));
         let own = format!("{}/{}", letter(rule.cluster), letter(rule.namespace));
         let Some(written) = line.split(", sev: ").nth(1).and_then(|rest| rest.split(',').next()) else {
             assert_eq!(rule.id, "S002", "only this one has no severity of its own");

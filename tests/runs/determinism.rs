@@ -32,6 +32,16 @@ fn threads_and_the_order_of_accounts_do_not_show() {
     assert!(outputs.windows(2).all(|pair| pair[0] == pair[1]));
 }
 
+/// Earlier versions had an option for the path that every run takes today.
+#[test]
+fn no_classes_has_no_effect() {
+    let run = bailiwick(repository(), &["check", "--no-classes"]);
+    let plain = bailiwick(repository(), &["check"]);
+    assert_eq!((run.status.code(), run.stdout, run.stderr), (Some(0), plain.stdout, plain.stderr));
+    let help = bailiwick(repository(), &["--help"]);
+    assert!(!String::from_utf8_lossy(&help.stdout).contains("--no-classes"));
+}
+
 #[test]
 fn a_second_run_touches_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
