@@ -12,11 +12,13 @@
 mod can_i;
 mod check;
 mod compare;
+mod diagnostics;
 mod explain;
 mod isolation;
 mod left_behind;
 mod lint;
 pub(crate) mod loaded_world;
+pub(crate) mod manual;
 mod merge;
 mod migrate;
 mod namespace;
@@ -42,7 +44,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use crate::compile::{self, Wanted};
-use crate::diag::{Diagnostic, Files, RunError, Severity};
+use crate::diag::{Diagnostic, RunError, Severity};
 use crate::model::Date;
 use crate::stats::Stats;
 use crate::yaml::internal::{self, InternalError};
@@ -50,12 +52,14 @@ use crate::yaml::internal::{self, InternalError};
 pub use can_i::{AdmissionOptions, CanI, CanIOptions, NodeDecision};
 pub use check::{Assertions, FolderFindings};
 pub use compare::{AccessEffect, Base, CompareOptions, Comparison, DescribedBase, TargetComparison};
+pub use diagnostics::{Diagnostics, FindingRecord, RelatedRange, SourceRange};
 pub use explain::{
     DefaultPolicy, ExplainedFile, ExplainedObject, FileState, ObjectIdentity, ObjectName, PolicyName, RoleSearch,
 };
 pub use left_behind::NotJudged;
 pub use lint::{LintOptions, LintReport, Selection, Unanswered, lint_manifests};
 pub use loaded_world::{LoadedWorld, WorldOptions};
+pub use manual::ManualPage;
 pub use merge::{MergeOptions, Merged};
 pub use migrate::{KubeletInventory, PspMigration, PspMigrationOptions, migrate_psp};
 pub use namespace::{NamespaceRules, NamespaceSearch, SyncedRules, UsablePolicy};
@@ -155,35 +159,6 @@ impl Options {
         if let Some(listener) = &self.listener {
             listener(event);
         }
-    }
-}
-
-/// Diagnostics, with the files that they point into.
-#[derive(Debug, Clone, Default)]
-pub struct Diagnostics {
-    /// The diagnostics, in the order of their places.
-    pub list: Vec<Diagnostic>,
-    /// The files.
-    pub files: Arc<Files>,
-}
-
-impl Diagnostics {
-    /// Returns diagnostics that point into these files.
-    pub fn new(list: Vec<Diagnostic>, files: &Arc<Files>) -> Self {
-        Self { list, files: Arc::clone(files) }
-    }
-
-    /// Whether one of them is an error.
-    pub fn has_errors(&self) -> bool {
-        self.list.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
-    }
-
-    /// Returns an error if one of the diagnostics is one.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] with all of the diagnostics.
-    pub fn checked(self) -> Result<Self, Error> {
-        if self.has_errors() { Err(Error::Invalid(self)) } else { Ok(self) }
     }
 }
 

@@ -14,7 +14,6 @@ mod man;
 mod merge;
 mod migrate;
 mod node_reach;
-pub mod pages;
 mod printing;
 mod question;
 mod render;
@@ -36,7 +35,7 @@ use clap::builder::FalseyValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use self::reporting::Formats;
-use crate::app::{Error, Options};
+use crate::app::{Error, Options, manual};
 use crate::diag::RunError;
 use crate::model::Date;
 use crate::parallel;
@@ -348,7 +347,7 @@ pub fn generated_docs() -> Vec<(String, String)> {
     let lists =
         [("README.md", book::introduction()), ("SUMMARY.md", book::contents()), ("commands.md", book::commands())];
     let mut files: Vec<(String, String)> = lists.map(|(path, text)| (path.to_owned(), text)).into();
-    files.extend(pages::all());
+    files.extend(manual::pages());
     files.extend(schema::files().into_iter().map(|(name, text)| (format!("schema/{name}"), text)));
     files
 }

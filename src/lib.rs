@@ -73,8 +73,8 @@ pub mod stats;
 pub mod app;
 pub use app::{
     AllowedSubject, AllowedSubjects, Base, CanI, CanIOptions, CompareOptions, Comparison, CompiledFiles, Diagnostics,
-    Error, LintOptions, LintReport, LoadedWorld, Options, RenderOptions, RequestOptions, Selection, TestOptions,
-    TestRun, Workspace, WorldOptions, lint_manifests,
+    Error, LintOptions, LintReport, LoadedWorld, ManualPage, Options, RenderOptions, RequestOptions, Selection,
+    TestOptions, TestRun, Workspace, WorldOptions, lint_manifests,
 };
 
 pub mod cli;

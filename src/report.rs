@@ -36,7 +36,8 @@ pub use run::RunReport;
 pub use terminal::{Answers, ColorChoice, Terminal};
 
 use self::block::ReportBlock;
-use self::run::{FindingRecord, TargetChange, TestResult};
+use self::run::{TargetChange, TestResult};
+use crate::app::FindingRecord;
 
 /// The file that stands for a workspace in a format that accepts no finding without a file.
 const WORKSPACE_FILE: &str = "bailiwick.yaml";

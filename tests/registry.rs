@@ -6,7 +6,7 @@ use bailiwick::codes;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use bailiwick::cli::pages;
+use bailiwick::ManualPage;
 use bailiwick::k8s::schemas;
 use bailiwick::kinds;
 use bailiwick::render::BUILTIN;
@@ -45,7 +45,7 @@ fn every_kind_has_templates_cases_and_a_page() {
             let found = found.filter(|case| case.file_name().to_string_lossy().starts_with(prefix)).count();
             assert!(found > 0, "{} has no case {prefix}", kind.name);
         }
-        let page = pages::kind(kind.name).expect("a page");
+        let page = ManualPage::find(kind.name).expect("a page").page;
         assert!(page.contains("```yaml\napiVersion: bailiwick.dev/v1alpha1\n"), "{} shows no example", kind.name);
     }
 }
@@ -65,7 +65,7 @@ fn kebab(name: &str) -> String {
 #[test]
 fn examples_of_pages_fit_their_kind() {
     for name in kinds::names() {
-        let page = pages::kind(name).expect("a page");
+        let page = ManualPage::find(name).expect("a page").page;
         let example = page.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
         let example: Value = serde_yaml::from_str(example).expect("YAML");
         let schema = kinds::schema_of(name).expect("a schema");

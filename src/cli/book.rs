@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use clap::CommandFactory as _;
 
-use super::{Cli, pages, schema};
+use super::{Cli, schema};
+use crate::app::manual;
 use crate::codes;
 use crate::diag::Code;
 use crate::kinds;
@@ -94,7 +95,7 @@ pub(super) fn introduction() -> String {
     }
     text.push_str("\n## Policy kinds\n\n");
     for name in kinds::names() {
-        let _ = writeln!(text, "- [{name}](kinds/{}.md): {}", name.to_lowercase(), pages::summary(name));
+        let _ = writeln!(text, "- [{name}](kinds/{}.md): {}", name.to_lowercase(), manual::summary(name));
     }
     text.push_str("\n## Schemas\n\n");
     for (name, _) in schema::files() {

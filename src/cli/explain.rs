@@ -11,14 +11,10 @@ use super::printing::{print, refuse_usage};
 use super::question::IdentityArguments;
 use super::reporting::FormatArguments;
 use super::worlds::with_worlds;
-use super::{Global, Outcome, pages};
-use crate::access::risk as catalogue;
-use crate::app::{DefaultPolicy, Error, ObjectName, RequestOptions, WorldOptions};
-use crate::codes;
-use crate::diag::nearest;
-use crate::kinds;
+use super::{Global, Outcome};
+use crate::app::{DefaultPolicy, Error, ManualPage, ObjectName, RequestOptions, WorldOptions};
 use crate::report::access::{DecisionReport, ExplainedDecision};
-use crate::report::explain::{self, ExplainResult, ManualPage};
+use crate::report::explain::{self, ExplainResult};
 use crate::report::page::Page;
 use crate::report::worlds;
 
@@ -57,39 +53,19 @@ pub(super) struct Arguments {
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Error> {
     match (arguments.words.as_slice(), &arguments.baseline) {
         ([], Some(version)) => print_baseline(global, arguments, version),
-        ([], None) => Ok(print_page(global, None, pages::index())),
+        ([], None) => Ok(print_page(global, ManualPage::index())),
         ([word], _) if word == "stacks" => stacks::explain(global, arguments),
         ([file], _) if output::is_path(file) && ObjectName::parse(file).is_none() => output::explain(global, file),
-        ([subject], _) if !subject.contains('/') => Ok(explain_word(global, subject)),
+        ([word], _) if !word.contains('/') => Ok(print_page(global, ManualPage::find(word)?)),
         ([kind, name], _) if kind == "namespace" => namespace::explain(global, arguments, name),
         ([object], _) => explain_object(global, arguments, object),
         _ => explain_decision(global, arguments),
     }
 }
 
-/// Prints the page of a policy kind or of a diagnostic.
-fn explain_word(global: &Global, word: &str) -> Outcome {
-    let kind = kinds::names().find(|name| name.eq_ignore_ascii_case(word));
-    // The catalogue of risks has ids besides the names of the diagnostics.
-    let code = || codes::find(word).or_else(|| Some(catalogue::of_id(&word.to_ascii_uppercase())?.code));
-    let page = match (kind, code()) {
-        (Some(kind), _) => pages::kind(kind).map(|page| (kind, page)),
-        (None, Some(code)) => Some((code.id(), pages::code(code))),
-        (None, None) => None,
-    };
-    if let Some((name, page)) = page {
-        return print_page(global, Some(name), page);
-    }
-    let rules = catalogue::all().map(|rule| rule.id);
-    let names = kinds::names().chain(codes::all().iter().map(|code| code.id())).chain(rules);
-    let help = nearest(word, names)
-        .map_or_else(|| "`bailiwick explain` lists what there is".to_owned(), |near| format!("did you mean `{near}`?"));
-    refuse_usage(global, format!("there is no policy kind, no diagnostic and no rule `{word}`"), help)
-}
-
-fn print_page(global: &Global, name: Option<&str>, page: String) -> Outcome {
-    let record = || ExplainResult::Page(ManualPage { name: name.map(str::to_owned), page: page.clone() });
-    global.print_result(record, || page.clone());
+fn print_page(global: &Global, page: ManualPage) -> Outcome {
+    let text = page.page.clone();
+    global.print_result(|| ExplainResult::Page(page), || text);
     Outcome::Fine
 }
 

@@ -9,11 +9,12 @@ use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 
 use super::{Global, Outcome, printing};
+use crate::app::FindingRecord;
 use crate::diag::{Diagnostic, Files, RunError};
 use crate::emit::plan::Counts;
 use crate::emit::write;
 use crate::report::result::{CommandResult, Versioned};
-use crate::report::run::{FindingRecord, TargetChange, TestResult};
+use crate::report::run::{TargetChange, TestResult};
 use crate::report::{ReportFormat, RunReport, Terminal, json};
 
 /// The options of commands that report.

@@ -10,7 +10,9 @@ use super::result::CommandResult;
 use super::risk;
 use super::stacks::StacksRecord;
 use crate::access::Identity;
-use crate::app::{DefaultPolicy, ExplainedFile, FileState, LoadedWorld, ObjectIdentity, ObjectName, PolicyName};
+use crate::app::{
+    DefaultPolicy, ExplainedFile, FileState, LoadedWorld, ManualPage, ObjectIdentity, ObjectName, PolicyName,
+};
 use crate::yaml;
 
 /// The JSON of `explain`.
@@ -50,15 +52,6 @@ pub struct OutputObject {
     pub policy: Option<PolicyName>,
     /// The place in the policy, as `path:line:column`.
     pub place: String,
-}
-
-/// The documentation of a policy kind or of a diagnostic.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct ManualPage {
-    /// The policy kind or the diagnostic; none for the list of all pages.
-    pub name: Option<String>,
-    /// The page, in Markdown.
-    pub page: String,
 }
 
 impl CommandResult for ExplainResult {

@@ -2,7 +2,7 @@
 
 use super::Report;
 use super::human::{MAXIMUM_SHOWN, grouped};
-use super::run::FindingRecord;
+use crate::app::FindingRecord;
 use crate::diag::{Diagnostic, Files, foreign};
 
 /// Returns a report as workflow commands: the failures of AccessTests, the findings, and the verdict of a run that fails.

@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::run::{FindingRecord, fingerprints};
+use super::run::fingerprints;
 use super::{Report, WORKSPACE_FILE};
+use crate::app::FindingRecord;
 
 /// Returns the findings of a report as a list of code quality violations.
 pub fn text(report: &impl Report) -> String {

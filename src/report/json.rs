@@ -13,9 +13,10 @@ use super::migration::{KubeletMigrationResult, PspMigrationResult};
 use super::nodes::NodeReachResult;
 use super::objects::RenderedObject;
 use super::result::{CommandResult, Versioned};
-use super::run::{FindingRecord, RunReport};
+use super::run::RunReport;
 use super::table::TableResult;
 use super::tests::TestFailure;
+use crate::app::FindingRecord;
 use crate::diag::{Diagnostic, Files, foreign};
 
 /// Returns every published schema of a result, with its name: `diagnostic` is a line of `--diagnostics json`, `run` a report, and each

@@ -1,7 +1,8 @@
 //! JUnit XML, which CI systems show as test results.
 
 use super::Report;
-use super::run::{FindingRecord, TargetChange, TestResult};
+use super::run::{TargetChange, TestResult};
+use crate::app::FindingRecord;
 
 /// Returns a report as JUnit XML, with one suite for the AccessTests of each target and one for the diagnostics.
 ///

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::block::ReportBlock;
 use super::result::{CommandResult, Versioned};
 use super::{Report, json};
-use crate::diag::{Diagnostic, Files, Label, Origin, Risk, Severity};
+use crate::app::FindingRecord;
 use crate::emit::plan::Counts;
 
 /// The version of [`RunReport`] in JSON. A new field does not change it; a field that goes or changes its meaning does.
@@ -35,60 +35,6 @@ pub struct RunReport {
     /// The results for people.
     #[serde(skip)]
     pub texts: Vec<String>,
-}
-
-/// A diagnostic.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct FindingRecord {
-    /// The name of the diagnostic, such as `read-secrets`.
-    pub code: String,
-    /// `error` or `warning`.
-    pub severity: String,
-    /// The message, one line.
-    pub message: String,
-    /// The place in a file; absent where there is none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub place: Option<SourceRange>,
-    /// Further places, such as the rules of roles behind a finding.
-    pub related: Vec<RelatedRange>,
-    /// Facts that explain, such as the bindings and rules behind a finding.
-    pub notes: Vec<String>,
-    /// Remedies.
-    pub help: Vec<String>,
-    /// How many further diagnostics of the same code at the same place this one stands for.
-    pub repeated: usize,
-    /// The targets of the workspace that it is about; absent where it is about no target in particular.
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    pub targets: Vec<String>,
-    /// For a finding of a risk rule of `lint`: the rule, the severity, and what it is about.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub risk: Option<Risk>,
-}
-
-/// A range in a file; lines and columns begin at 1.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct SourceRange {
-    /// The path of the file.
-    pub path: String,
-    /// The first line.
-    pub line: usize,
-    /// The first column, in characters.
-    pub column: usize,
-    /// The last line.
-    pub end_line: usize,
-    /// The column behind the last character.
-    pub end_column: usize,
-}
-
-/// A further place, with words about it.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
-pub struct RelatedRange {
-    /// The file and the range in it.
-    #[serde(flatten)]
-    pub place: SourceRange,
-    /// A description of the place.
-    pub text: String,
 }
 
 /// The result of an AccessTest on a target.
@@ -204,82 +150,6 @@ impl TargetChange {
     pub fn line(&self) -> String {
         let Self { created, changed, deleted, unchanged, .. } = self;
         format!("{created} created, {changed} changed, {deleted} deleted, {unchanged} unchanged")
-    }
-}
-
-impl FindingRecord {
-    /// Returns a diagnostic with the lines and columns of its places.
-    pub fn new(diagnostic: &Diagnostic, files: &Files) -> Self {
-        Self {
-            code: diagnostic.code.id().to_owned(),
-            severity: diagnostic.severity.to_string(),
-            message: diagnostic.message.clone(),
-            place: diagnostic.origin.map(|origin| SourceRange::new(origin, files)),
-            related: diagnostic.labels.iter().map(|label| RelatedRange::new(label, files)).collect(),
-            notes: diagnostic.notes.clone(),
-            help: diagnostic.help.clone(),
-            repeated: diagnostic.repeated,
-            targets: diagnostic.targets.clone(),
-            risk: diagnostic.risk.as_deref().cloned(),
-        }
-    }
-
-    /// Whether the finding is an error.
-    pub fn is_error(&self) -> bool {
-        self.severity == Severity::Error.to_string()
-    }
-
-    /// Returns the severity of the risk, or the severity of the diagnostic: `critical`, `high`, `medium`, `low`, `info`, `error`
-    /// or `warning`.
-    pub fn level(&self) -> &str {
-        self.risk.as_ref().map_or(&self.severity, |risk| &risk.severity)
-    }
-
-    /// Returns an identity of the finding that survives moved lines and renamed files: a hash of the code and of the subject of
-    /// the risk, or of the message.
-    pub fn fingerprint(&self) -> String {
-        let mut hasher = blake3::Hasher::new();
-        let mut add = |text: &str| {
-            hasher.update(&(text.len() as u64).to_le_bytes());
-            hasher.update(text.as_bytes());
-        };
-        add(&self.code);
-        match &self.risk {
-            Some(risk) => {
-                add(&risk.subject);
-                risk.namespace.iter().for_each(|namespace| add(namespace));
-            }
-            None => add(&self.message),
-        }
-        self.targets.iter().for_each(|target| add(target));
-        hasher.finalize().to_hex().chars().take(32).collect()
-    }
-
-    /// Returns the finding as one line.
-    fn line(&self) -> String {
-        let place = self.place.as_ref().map_or_else(String::new, |place| format!("`{}:{}`: ", place.path, place.line));
-        format!("{place}{} `{}`: {}", self.level(), self.code, self.message)
-    }
-}
-
-impl SourceRange {
-    /// Returns the lines and columns of a place.
-    pub fn new(origin: Origin, files: &Files) -> Self {
-        let file = files.get(origin.file);
-        let (start, end) = (file.line_column(origin.span.start), file.line_column(origin.span.end));
-        Self {
-            path: file.path().to_owned(),
-            line: start.line,
-            column: start.column,
-            end_line: end.line,
-            end_column: end.column,
-        }
-    }
-}
-
-impl RelatedRange {
-    fn new(label: &Label, files: &Files) -> Self {
-        Self { place: SourceRange::new(label.origin, files), text: label.text.clone() }
     }
 }
 

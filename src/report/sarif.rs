@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::run::{FindingRecord, SourceRange, fingerprints};
+use super::run::fingerprints;
 use super::{Report, WORKSPACE_FILE};
+use crate::app::FindingRecord;
+use crate::app::SourceRange;
 use crate::codes;
 
 /// The schema that a log names.

@@ -1,16 +1,72 @@
-//! The manual pages of kinds and diagnostics, in Markdown. `explain` prints them; `docs/` holds the same text.
+//! The manual: a page for each policy kind and each diagnostic, in Markdown. `docs/` holds the same text.
 
 use std::fmt::Write as _;
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::Value;
 
+use super::Error;
 use crate::access::risk;
 use crate::codes;
-use crate::diag::{Code, DefaultSeverity};
+use crate::diag::{Code, DefaultSeverity, Diagnostic, nearest};
 use crate::kinds;
 
-/// Returns the list of all pages.
-pub fn index() -> String {
+/// The documentation of a policy kind or of a diagnostic, or the list of all pages.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ManualPage {
+    /// The policy kind or the diagnostic; none for the list of all pages.
+    pub name: Option<String>,
+    /// The page, in Markdown.
+    pub page: String,
+}
+
+impl ManualPage {
+    /// Returns the list of all pages.
+    pub fn index() -> Self {
+        Self { name: None, page: index() }
+    }
+
+    /// Finds the page of a policy kind (in any case), of a diagnostic, or of a risk rule.
+    ///
+    /// # Errors
+    /// When there is no such page; the error names the nearest one.
+    ///
+    /// # Examples
+    /// ```
+    /// use bailiwick::{Error, ManualPage};
+    /// let page = ManualPage::find("tenancy")?;
+    /// assert_eq!(page.name.as_deref(), Some("Tenancy"));
+    /// assert!(ManualPage::find("tenacy").is_err());
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn find(word: &str) -> Result<Self, Error> {
+        let found = kinds::names()
+            .find(|name| name.eq_ignore_ascii_case(word))
+            .and_then(|name| Some((name, kind(name)?)))
+            .or_else(|| find_code(word).map(|found| (found.id(), code(found))));
+        match found {
+            Some((name, page)) => Ok(Self { name: Some(name.to_owned()), page }),
+            None => Err(Error::invalid(unknown_page(word))),
+        }
+    }
+}
+
+/// Returns the code with an id, or the code of the risk rule with an id.
+fn find_code(word: &str) -> Option<Code> {
+    codes::find(word).or_else(|| Some(risk::of_id(&word.to_ascii_uppercase())?.code))
+}
+
+fn unknown_page(word: &str) -> Diagnostic {
+    let rules = risk::all().map(|rule| rule.id);
+    let names = kinds::names().chain(codes::all().iter().map(|code| code.id())).chain(rules);
+    let help = nearest(word, names)
+        .map_or_else(|| "`bailiwick explain` lists what there is".to_owned(), |near| format!("did you mean `{near}`?"));
+    let message = format!("there is no policy kind, no diagnostic and no rule `{word}`");
+    Diagnostic::error(codes::INVALID_USAGE, message).help(help)
+}
+
+fn index() -> String {
     let mut text = "# Policy kinds\n\n".to_owned();
     for name in kinds::names() {
         let _ = writeln!(text, "- `{name}`: {}", first_sentence(&description(&schema(name))));
@@ -23,19 +79,19 @@ pub fn index() -> String {
 }
 
 /// Returns every page with its path below `docs/`.
-pub(super) fn all() -> Vec<(String, String)> {
+pub(crate) fn pages() -> Vec<(String, String)> {
     let kinds = kinds::names().filter_map(|name| Some((format!("kinds/{}.md", name.to_lowercase()), kind(name)?)));
     let codes = codes::all().iter().map(|one| (format!("diagnostics/{}.md", one.id()), code(*one)));
     kinds.chain(codes).collect()
 }
 
 /// Returns the first sentence of the description of a kind.
-pub(super) fn summary(kind: &str) -> String {
+pub(crate) fn summary(kind: &str) -> String {
     first_sentence(&description(&schema(kind)))
 }
 
 /// Returns the page of a diagnostic; for a risk rule with its condition and its risk severity.
-pub fn code(code: Code) -> String {
+fn code(code: Code) -> String {
     let mut text = format!("# {}\n\n{}.\n\n{}\n", code.id(), capitalised(code.title()), code.page());
     let Some(rule) = risk::of_code(code) else {
         let _ = write!(text, "\n## Severity\n\n{}\n", severity(code));
@@ -81,7 +137,7 @@ fn severity(code: Code) -> String {
 }
 
 /// Returns the page of a kind, from its schema; none for a kind that is not there.
-pub fn kind(name: &str) -> Option<String> {
+fn kind(name: &str) -> Option<String> {
     let schema = kinds::schema_of(name)?;
     let mut text = format!("# {name}\n\n{}\n\n## Fields of `spec`\n\n", description(&schema));
     let mut sections = Vec::new();
