@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use self::node::{Admission, Written};
+use self::node::{Admission, UserInfo, Written};
 use super::loaded_world::LoadedWorld;
 use super::question::RequestOptions;
 use super::{Diagnostics, Error};
@@ -107,7 +107,7 @@ impl LoadedWorld {
         let decision = self.world.decide(who, &request);
         let graph = self.cluster().map(Graph::of);
         let asked = self.cluster().zip(graph.as_ref()).filter(|_| self.asks("Node"));
-        let node = asked.and_then(|asked| node::ask(asked, who, &request, &selector));
+        let node = asked.and_then(|(cluster, graph)| node::ask(cluster, graph, who, &request, &selector));
         let by_rbac = if self.asks("RBAC") { decision.answer(options.complete) } else { Answer::No };
         // The first authorizer that allows decides; one that has no opinion leaves it to the next.
         let by_node = node.as_ref().map_or(Answer::No, |node| node.answer);
@@ -171,7 +171,8 @@ impl LoadedWorld {
             list.push(not_understood("the object cannot be read".to_owned()));
             return Err(Error::Invalid(Diagnostics::new(list, &self.files)));
         }
-        node::admission(self, graph, (who, &extra), request, &written).map_err(|error| invalid(error.to_string()))
+        let user = UserInfo { identity: who, extra };
+        node::admission(self, graph, &user, request, &written).map_err(|error| invalid(error.to_string()))
     }
 }
 

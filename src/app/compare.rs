@@ -17,7 +17,7 @@ use std::sync::{Mutex, PoisonError};
 use self::effect::{Effect, Rules, Ways};
 use self::folded::folded;
 use self::meaning::{Effects, Known, Meaning, StackNames};
-use super::output::{ChangedFile, ComparedTarget};
+use super::output::{ChangedFile, ComparedTarget, EarlierOutput};
 use super::target_changes::TargetChanges;
 use super::unclaimed::Unclaimed;
 use super::workspace::Workspace;
@@ -228,7 +228,8 @@ impl TargetRun<'_> {
             changed.add(meaning);
             rules.into_iter().for_each(|rules| effect.add(rules));
         };
-        let compared = workspace.compare_output(target, &*committed, Depth::Objects, &difference, &mut each, sink)?;
+        let earlier = EarlierOutput { committed: &*committed, depth: Depth::Objects };
+        let compared = workspace.compare_output(target, earlier, &difference, &mut each, sink)?;
         let ComparedTarget { plan, unclaimed, .. } = compared;
         let totals = Totals::of(&plan);
         if base.is_new(target, &totals) {

@@ -132,14 +132,11 @@ impl Workspace {
         }
         let Some((file, state)) = made else {
             let near = nearest(inner, paths.iter().map(String::as_str));
-            let help = match (folder.read(inner)?, near) {
-                (Some(_), _) => {
-                    "the file is there; `bailiwick render` removes it, and `bailiwick check` reports it".to_owned()
-                }
-                (None, None) => "`bailiwick render` writes every file that the policies make".to_owned(),
-                (None, Some(near)) => format!("did you mean `{output}/{}/{near}`?", target.name),
-            };
-            return refuse(format!("no policy makes `{path}`"), help);
+            let near = near.map(|near| format!("{output}/{}/{near}", target.name));
+            return refuse(
+                format!("no policy makes `{path}`"),
+                help_without_policy(folder.read(inner)?.is_some(), near),
+            );
         };
         let objects = file.json.iter().zip(file.origins.iter()).map(|(object, origin)| {
             let policy = self.project.policy_at(*origin);
@@ -218,6 +215,17 @@ impl ObjectIdentity {
             namespace: text("/metadata/namespace"),
             name: text("/metadata/name"),
         }
+    }
+}
+
+/// Returns the help for a file that no policy makes; `near` is the path of a compiled file with nearly the same name.
+fn help_without_policy(is_there: bool, near: Option<String>) -> String {
+    match near {
+        _ if is_there => {
+            "the file is there; `bailiwick render` removes it, and `bailiwick check` reports it".to_owned()
+        }
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "`bailiwick render` writes every file that the policies make".to_owned(),
     }
 }
 

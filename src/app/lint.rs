@@ -79,7 +79,8 @@ impl Workspace {
             let mut sink = Sink::new();
             let loaded = load_target(self, target, &world_options, &mut sink)?;
             if let Some(loaded) = loaded.filter(|_| !sink.has_errors() && !all.has_errors()) {
-                find_on_target(&loaded, (self, target), &options.selection, &mut unanswered, &mut sink)?;
+                let linted = LintedTarget { workspace: self, target, loaded: &loaded };
+                linted.find(&options.selection, &mut unanswered, &mut sink)?;
             }
             all.absorb_of_target(sink, &target.name);
         }
@@ -128,57 +129,57 @@ fn version_of(minor: u32) -> Result<ServerVersion, RunError> {
     ServerVersion::new(minor).map_err(|error| RunError::new(error.to_string()))
 }
 
-fn find_on_target(
-    loaded: &LoadedWorld,
-    (workspace, target): (&Workspace, &Target),
-    selection: &Selection,
-    unanswered: &mut Unanswered,
-    sink: &mut Sink,
-) -> Result<(), RunError> {
-    let facts = &workspace.project.facts;
-    applier::check(workspace, target, loaded, sink)?;
-    let labels = compile::labels(&workspace.project, target, workspace.options.compiler(), &mut Sink::new())?;
-    workloads::check(workspace, target, (loaded, labels.as_ref()), unanswered, sink)?;
-    if let Some(labels) = &labels {
-        constraints::check(labels.world(), &|finding| workspace.project.accepts(finding), sink);
+/// A target that is searched for findings.
+struct LintedTarget<'l> {
+    workspace: &'l Workspace,
+    target: &'l Target,
+    loaded: &'l LoadedWorld,
+}
+
+impl LintedTarget<'_> {
+    fn find(&self, selection: &Selection, unanswered: &mut Unanswered, sink: &mut Sink) -> Result<(), RunError> {
+        let Self { workspace, target, loaded } = *self;
+        let facts = &workspace.project.facts;
+        applier::check(workspace, target, loaded, sink)?;
+        let labels = compile::labels(&workspace.project, target, workspace.options.compiler(), &mut Sink::new())?;
+        workloads::check(self, labels.as_ref(), unanswered, sink)?;
+        if let Some(labels) = &labels {
+            constraints::check(labels.world(), &|finding| workspace.project.accepts(finding), sink);
+        }
+        stacks::check(workspace, target, loaded, sink)?;
+        nodes::check_role(loaded, sink);
+        nodes::check_agents(loaded, facts.on(&target.name), sink);
+        nodes::check_selectors(loaded, facts.on(&target.name), sink);
+        self.find_risks(selection, sink);
+        Ok(())
     }
-    stacks::check(workspace, target, loaded, sink)?;
-    nodes::check_role(loaded, sink);
-    nodes::check_agents(loaded, facts.on(&target.name), sink);
-    nodes::check_selectors(loaded, facts.on(&target.name), sink);
-    find_risks_of_target(loaded, selection, (workspace, target), sink);
-    Ok(())
+
+    /// Reports the findings of the risk rules, with the severities of the workspace.
+    fn find_risks(&self, selection: &Selection, sink: &mut Sink) {
+        let Self { workspace, target, loaded } = *self;
+        let mut options = selection.options_of_workspace();
+        // A finding about tenants represents others: where it is ignored, the others are reported.
+        let settings = &workspace.project.workspace.diagnostics;
+        let is_ignored = |rule: &risk::RiskRule| settings.of_finding(rule.code) == Some(DiagnosticSetting::Ignore);
+        options.rules.retain(|rule| !rule.is_about_tenants() || !is_ignored(rule));
+        let places = tenants::Places::of(&workspace.project);
+        let is_own = |place| places.is_of_tenancy(place);
+        let is_accepted = |code, place| workspace.project.accepts(&Diagnostic::warning(code, String::new()).at(place));
+        let tenants = tenants::of_target(&workspace.project, target, Tenants::new(&is_own, &is_accepted));
+        let mut rules = RulePlaces::new(&loaded.files);
+        for finding in loaded.world.findings_among(Some(&tenants), &options) {
+            let Some(finding) = as_set(workspace, finding) else { continue };
+            if selection.shows(&finding) {
+                sink.push(risks::diagnostic(&finding, &loaded.files, &mut rules));
+            }
+        }
+    }
 }
 
 /// Reports the findings of the world of manifests.
 fn find_risks(loaded: &LoadedWorld, selection: &Selection, sink: &mut Sink) {
     let mut rules = RulePlaces::new(&loaded.files);
     for finding in loaded.world.findings(&selection.options()) {
-        if selection.shows(&finding) {
-            sink.push(risks::diagnostic(&finding, &loaded.files, &mut rules));
-        }
-    }
-}
-
-/// Reports the findings of the world of a target, with the severities of the workspace.
-fn find_risks_of_target(
-    loaded: &LoadedWorld,
-    selection: &Selection,
-    (workspace, target): (&Workspace, &Target),
-    sink: &mut Sink,
-) {
-    let mut options = selection.options_of_workspace();
-    // A finding about tenants stands for others: where it is ignored, the others are reported.
-    let settings = &workspace.project.workspace.diagnostics;
-    let is_ignored = |rule: &risk::RiskRule| settings.of_finding(rule.code) == Some(DiagnosticSetting::Ignore);
-    options.rules.retain(|rule| !rule.is_about_tenants() || !is_ignored(rule));
-    let places = tenants::Places::of(&workspace.project);
-    let is_own = |place| places.is_of_tenancy(place);
-    let is_accepted = |code, place| workspace.project.accepts(&Diagnostic::warning(code, String::new()).at(place));
-    let tenants = tenants::of_target(&workspace.project, target, Tenants::new(&is_own, &is_accepted));
-    let mut rules = RulePlaces::new(&loaded.files);
-    for finding in loaded.world.findings_among(Some(&tenants), &options) {
-        let Some(finding) = as_set(workspace, finding) else { continue };
         if selection.shows(&finding) {
             sink.push(risks::diagnostic(&finding, &loaded.files, &mut rules));
         }

@@ -23,8 +23,9 @@ use crate::node::{Cluster, ServerVersion as NodeVersion};
 use crate::source::manifests as files;
 use crate::yaml::NodeRef;
 
+use self::manifests::ManifestReader;
+pub(crate) use self::manifests::{add_tree, duplicate, each_tree};
 pub(crate) use baseline::{BaselineInputs, add_committed, below_output, platform_objects};
-pub(crate) use manifests::{add_tree, duplicate, each_tree};
 pub(crate) use surroundings::Surroundings;
 
 /// The objects that questions are asked about.
@@ -278,9 +279,10 @@ pub(crate) fn load_manifests(
     };
     let (Some(minor), Some(baseline)) = (minor, baseline) else { return Ok(None) };
     let mut surroundings = surroundings_of(options, minor, false);
-    let mut builder = manifests::start(minor, &baseline, &mut surroundings, run.threads(), files, sink)?;
+    let mut reader = ManifestReader { jobs: run.threads(), files, surroundings: &mut surroundings };
+    let mut builder = reader.start(minor, &baseline, sink)?;
     for path in &options.from {
-        manifests::add_manifests(&mut builder, &run.input_at(path), &mut surroundings, run.threads(), files, sink)?;
+        reader.add(&mut builder, &run.input_at(path), sink)?;
     }
     let world = builder.build();
     report_doubts(&world, sink);

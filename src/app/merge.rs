@@ -93,12 +93,13 @@ impl Workspace {
         };
         let is_whole = named.is_empty();
         let whole = Whole::of(given.into_iter().map(|given| given.summary).collect());
-        Ok(self.conclude((command, targets), whole, consent.as_ref(), is_whole))
+        Ok(self.conclude(command, targets, whole, consent.as_ref(), is_whole))
     }
 
     fn conclude<'w>(
         &'w self,
-        (command, targets): (Command, Vec<&'w Target>),
+        command: Command,
+        targets: Vec<&'w Target>,
         mut whole: Whole,
         consent: Option<&Consent>,
         is_whole: bool,

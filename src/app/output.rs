@@ -1,11 +1,12 @@
 //! Compares the output of a workspace with an earlier one, and reports what else is in the output folder.
 
-use crate::codes;
 use hashbrown::HashSet;
 
 use super::unclaimed::Unclaimed;
 use super::workspace::{Workspace, keeps};
-use crate::compile::{OutputFile, Wanted};
+use crate::codes;
+
+use crate::compile::{self, Ledger, OutputFile, Wanted};
 use crate::diag::{Diagnostic, RunError, Sink};
 use crate::digest::digest_of_run;
 use crate::emit::committed::{Committed, Differing, Entry, EntryKind, Folder};
@@ -24,126 +25,39 @@ const LONG_RUN: usize = 2_000;
 impl Workspace {
     /// Compiles a target and compares every file with earlier output. `detail_of` is called on the compiling threads
     /// for each changed file; `each` receives its results, first the results of kept and new files in order of
-    /// namespace, then of deleted files in order of path. `depth` is the depth of the comparison.
+    /// namespace, then of deleted files in order of path.
     pub(crate) fn compare_output<T: Send>(
         &self,
         target: &Target,
-        committed: &dyn Committed,
-        depth: Depth,
+        earlier: EarlierOutput<'_>,
         detail_of: &DetailOf<'_, T>,
         each: &mut dyn FnMut(T),
         sink: &mut Sink,
     ) -> Result<ComparedTarget, RunError> {
-        let mut comparison = ComparedTarget::default();
-        let stats = &self.options.stats;
-        let memory = Memory::new(depth);
-        // Of the many files that stay, a hash of the path is all that is kept.
-        let mut paths: HashSet<u128> = HashSet::new();
-        let compared = |file: OutputFile| {
-            let path = hash_of(&file.path);
-            let compare = || committed.differing(&file.path, &file.text);
-            let old = match stats.time(Stage::Compare, compare, |_| (1, file.text.len()))? {
-                Differing::Same => {
-                    let is_of_namespace = file.path.starts_with("namespaces/");
-                    return Ok(Compared::Same { path, objects: file.kinds.len(), is_of_namespace });
-                }
-                Differing::Missing => None,
-                Differing::Different(old) => Some(old),
-            };
-            let columns = self.project.columns_of(&file);
-            let new = Some((&*file.text, &*file.kinds));
-            let change = memory.compare(&file.path, &columns, new, old.as_deref());
-            let detail = detail_of(&ChangedFile { file: Some(&file), old: old.as_deref(), change: &change })?;
-            Ok(Compared::Different { path, plan: Box::new(change.plan), detail })
+        let EarlierOutput { committed, depth } = earlier;
+        let mut comparison = OutputComparison {
+            workspace: self,
+            target,
+            committed,
+            memory: Memory::new(depth),
+            detail_of,
+            each,
+            paths: HashSet::new(),
+            compared: ComparedTarget::default(),
+            found: Sink::new(),
         };
-        let mut told = Sink::new();
-        let list = || stats.time(Stage::List, || Listing::of(committed), |_| (1, 0));
-        let (ledger, listing) = std::thread::scope(|scope| {
-            // Beside long work; where there is little, or but one thread, afterwards.
-            let mut beside = None;
-            let mut add = |compared| {
-                let path = match compared {
-                    Compared::Same { path, objects, is_of_namespace } => {
-                        comparison.plan.keep(objects, is_of_namespace);
-                        path
-                    }
-                    Compared::Different { path, plan, detail } => {
-                        each(detail);
-                        comparison.plan.add(*plan);
-                        path
-                    }
-                };
-                paths.insert(path);
-                if paths.len() == LONG_RUN && self.options.threads() > 1 {
-                    beside = Some(scope.spawn(list));
-                }
-            };
-            let ledger = self.compile_part(target, (Wanted::Text, self.part()), &compared, &mut add, &mut told)?;
-            let listing = match beside.map(std::thread::ScopedJoinHandle::join) {
-                Some(Ok(listing)) => listing,
-                Some(Err(panic)) => std::panic::resume_unwind(panic),
-                None => list(),
-            };
-            Ok::<_, RunError>((ledger, listing?))
-        })?;
-        let mut others = listing.others(committed, &paths)?;
-        comparison.unclaimed.add(self, &target.name, &others);
-        others.retain(|entry| entry.kind != EntryKind::EmptyFolder && self.looks_at(entry));
-        others.sort();
-        let mut gone: Vec<Entry> = Vec::new();
-        for entry in others {
-            // The output would be written through a link, or in the place of a file.
-            let is_in_the_way = self.is_folder_of_ours(&entry.path) || paths.contains(&hash_of(&entry.path));
-            let stays = !is_in_the_way && entry.is_file() && self.is_kept(target, &entry.path);
-            // An empty path is the target's folder itself, which is a file.
-            match entry.is_file() && !entry.path.is_empty() {
-                true if stays => comparison.others.push(entry.path),
-                true => gone.push(entry),
-                false => self.report_stray(target, entry, &mut told),
-            }
-        }
-        let mut failed = None;
-        parallel::in_order(
-            gone.len(),
-            self.options.threads(),
-            || (),
-            |(), position| {
-                let path = gone.get(position).map_or("", |entry| &entry.path);
-                let old = committed.read(path)?.unwrap_or_default();
-                let change = memory.compare(path, &[], None, Some(&old));
-                let is_foreign = change.plan.ownership == Some(Ownership::Foreign);
-                let found = ChangedFile { file: None, old: Some(&old), change: &change };
-                let detail = if is_foreign { None } else { Some(detail_of(&found)?) };
-                Ok((change.plan, detail))
-            },
-            |_, made| {
-                match made {
-                    Ok((plan, Some(detail))) => {
-                        each(detail);
-                        comparison.plan.add(plan);
-                    }
-                    Ok((plan, None)) => {
-                        self.report_stray(target, Entry { path: plan.path, kind: EntryKind::File }, &mut told)
-                    }
-                    Err(error) => failed = Some(error),
-                }
-                failed.is_none()
-            },
-        );
-        if let Some(error) = failed {
-            return Err(error);
-        }
-        let foreign = |file: &&FilePlan| file.ownership == Some(Ownership::Foreign);
-        for file in comparison.plan.changes.iter().filter(foreign) {
-            self.report_stray(target, Entry { path: file.path.clone(), kind: EntryKind::File }, &mut told);
-        }
-        comparison.plan.changes.sort_by(|left, right| left.path.cmp(&right.path));
-        self.keep_namespaces_of_other_files(committed, &mut comparison.plan)?;
+        let (ledger, listing) = comparison.compare_compiled_files()?;
+        let gone = comparison.sort_other_entries(listing)?;
+        comparison.compare_gone_files(&gone)?;
+        comparison.report_foreign_files();
+        let OutputComparison { mut compared, found, .. } = comparison;
+        compared.plan.changes.sort_by(|left, right| left.path.cmp(&right.path));
+        self.keep_namespaces_of_other_files(committed, &mut compared.plan)?;
         if let Some(shard) = &self.shard {
-            shard.note_target(target, ledger, told.diagnostics(), &comparison.plan);
+            shard.note_target(target, ledger, found.diagnostics(), &compared.plan);
         }
-        sink.absorb(told);
-        Ok(comparison)
+        sink.absorb(found);
+        Ok(compared)
     }
 
     /// Keeps a Namespace object that goes from a foreign file and stays in its own file.
@@ -255,6 +169,144 @@ impl Workspace {
     }
 }
 
+/// The comparison of the output of a target with earlier output, while it runs.
+struct OutputComparison<'c, T> {
+    workspace: &'c Workspace,
+    target: &'c Target,
+    committed: &'c dyn Committed,
+    memory: Memory,
+    detail_of: &'c DetailOf<'c, T>,
+    each: &'c mut dyn FnMut(T),
+    /// Hashes of the paths of the compiled files. Many files stay as they are, and a hash is all that is kept of them.
+    paths: HashSet<u128>,
+    compared: ComparedTarget,
+    found: Sink,
+}
+
+impl<T: Send> OutputComparison<'_, T> {
+    /// Compiles the target and compares each file. The earlier output is listed on a thread of its own in a long run, and
+    /// afterwards in a short run.
+    fn compare_compiled_files(&mut self) -> Result<(Ledger, Listing), RunError> {
+        let Self { workspace, target, committed, memory, detail_of, each, paths, compared, found } = self;
+        let (workspace, committed, detail_of) = (*workspace, *committed, *detail_of);
+        let stats = &workspace.options.stats;
+        let compare = |file: OutputFile| {
+            let path = hash_of(&file.path);
+            let read = || committed.differing(&file.path, &file.text);
+            let old = match stats.time(Stage::Compare, read, |_| (1, file.text.len()))? {
+                Differing::Same => {
+                    let is_of_namespace = file.path.starts_with("namespaces/");
+                    return Ok(ComparedFile::Same { path, objects: file.kinds.len(), is_of_namespace });
+                }
+                Differing::Missing => None,
+                Differing::Different(old) => Some(old),
+            };
+            let columns = workspace.project.columns_of(&file);
+            let new = Some((&*file.text, &*file.kinds));
+            let change = memory.compare(&file.path, &columns, new, old.as_deref());
+            let detail = detail_of(&ChangedFile { file: Some(&file), old: old.as_deref(), change: &change })?;
+            Ok(ComparedFile::Different { path, plan: Box::new(change.plan), detail })
+        };
+        let list = || stats.time(Stage::List, || Listing::of(committed), |_| (1, 0));
+        std::thread::scope(|scope| {
+            let mut listing_thread = None;
+            let mut add = |file| {
+                let path = match file {
+                    ComparedFile::Same { path, objects, is_of_namespace } => {
+                        compared.plan.keep(objects, is_of_namespace);
+                        path
+                    }
+                    ComparedFile::Different { path, plan, detail } => {
+                        each(detail);
+                        compared.plan.add(*plan);
+                        path
+                    }
+                };
+                paths.insert(path);
+                if paths.len() == LONG_RUN && workspace.options.threads() > 1 {
+                    listing_thread = Some(scope.spawn(list));
+                }
+            };
+            let options =
+                compile::Options { wanted: Wanted::Text, part: workspace.part(), ..workspace.options.compiler() };
+            let ledger = workspace.compile_part(target, options, &compare, &mut add, found)?;
+            let listing = match listing_thread.map(std::thread::ScopedJoinHandle::join) {
+                Some(Ok(listing)) => listing,
+                Some(Err(panic)) => std::panic::resume_unwind(panic),
+                None => list(),
+            };
+            Ok((ledger, listing?))
+        })
+    }
+
+    /// Sorts the entries without a compiled file: foreign files that stay, and entries that are reported. Returns the files
+    /// that go.
+    fn sort_other_entries(&mut self, listing: Listing) -> Result<Vec<Entry>, RunError> {
+        let Self { workspace, target, committed, paths, compared, found, .. } = self;
+        let mut others = listing.others(*committed, paths)?;
+        compared.unclaimed.add(workspace, &target.name, &others);
+        others.retain(|entry| entry.kind != EntryKind::EmptyFolder && workspace.looks_at(entry));
+        others.sort();
+        let mut gone: Vec<Entry> = Vec::new();
+        for entry in others {
+            // The output would be written through a link, or in the place of a file.
+            let is_in_the_way = workspace.is_folder_of_ours(&entry.path) || paths.contains(&hash_of(&entry.path));
+            let stays = !is_in_the_way && entry.is_file() && workspace.is_kept(target, &entry.path);
+            // An empty path is the target's folder itself, which is a file.
+            match entry.is_file() && !entry.path.is_empty() {
+                true if stays => compared.others.push(entry.path),
+                true => gone.push(entry),
+                false => workspace.report_stray(target, entry, found),
+            }
+        }
+        Ok(gone)
+    }
+
+    /// Compares files that the policies do not make with nothing.
+    fn compare_gone_files(&mut self, gone: &[Entry]) -> Result<(), RunError> {
+        let Self { workspace, target, committed, memory, detail_of, each, compared, found, .. } = self;
+        let (workspace, committed, detail_of) = (*workspace, *committed, *detail_of);
+        let compare = |path: &str| {
+            let old = committed.read(path)?.unwrap_or_default();
+            let change = memory.compare(path, &[], None, Some(&old));
+            let is_foreign = change.plan.ownership == Some(Ownership::Foreign);
+            let file = ChangedFile { file: None, old: Some(&old), change: &change };
+            let detail = if is_foreign { None } else { Some(detail_of(&file)?) };
+            Ok((change.plan, detail))
+        };
+        let mut failed = None;
+        parallel::in_order(
+            gone.len(),
+            workspace.options.threads(),
+            || (),
+            |(), position| compare(gone.get(position).map_or("", |entry| &entry.path)),
+            |_, made| {
+                match made {
+                    Ok((plan, Some(detail))) => {
+                        each(detail);
+                        compared.plan.add(plan);
+                    }
+                    Ok((plan, None)) => {
+                        workspace.report_stray(target, Entry { path: plan.path, kind: EntryKind::File }, found);
+                    }
+                    Err(error) => failed = Some(error),
+                }
+                failed.is_none()
+            },
+        );
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// Reports the files in the places of compiled files that Bailiwick did not write.
+    fn report_foreign_files(&mut self) {
+        let Self { workspace, target, compared, found, .. } = self;
+        let is_foreign = |file: &&FilePlan| file.ownership == Some(Ownership::Foreign);
+        for file in compared.plan.changes.iter().filter(is_foreign) {
+            workspace.report_stray(target, Entry { path: file.path.clone(), kind: EntryKind::File }, found);
+        }
+    }
+}
+
 /// The entries of an output folder. Of a file only a hash of its path is kept.
 struct Listing {
     files: Vec<u128>,
@@ -285,6 +337,13 @@ impl Listing {
         }
         Ok(others)
     }
+}
+
+/// The output that a comparison begins with.
+pub(crate) struct EarlierOutput<'o> {
+    pub(crate) committed: &'o dyn Committed,
+    /// How much of each difference is computed.
+    pub(crate) depth: Depth,
 }
 
 /// The function of a command for each file that differs.
@@ -345,8 +404,8 @@ pub(crate) struct BesideTargets {
     pub(crate) unclaimed: Unclaimed,
 }
 
-/// A file held against earlier output.
-enum Compared<T> {
+/// A compiled file, compared with earlier output.
+enum ComparedFile<T> {
     /// It stays as it is.
     Same { path: u128, objects: usize, is_of_namespace: bool },
     /// It is new, or changes.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use super::output::{ChangedFile, ComparedTarget};
+use super::output::{ChangedFile, ComparedTarget, EarlierOutput};
 use super::removal;
 use super::run_cache::RunCache;
 use super::shard::Loss;
@@ -12,7 +12,7 @@ use super::summary::Consent;
 use super::target_changes::TargetChanges;
 use super::workspace::Workspace;
 use super::{Diagnostics, Error, Event};
-use crate::compile::{OutputFile, Wanted};
+use crate::compile::{self, OutputFile, Wanted};
 use crate::diag::{RunError, Sink};
 use crate::emit::committed::{Committed, Folder};
 use crate::emit::objects::Depth;
@@ -109,7 +109,8 @@ impl Workspace {
                 let OutputFile { path, text, json: objects, .. } = file;
                 files.push(CompiledFile { target: target.name.clone(), path, text, objects });
             };
-            self.compile_part(target, (wanted, self.part()), &one, &mut keep, &mut found)?;
+            let options = compile::Options { wanted, part: self.part(), ..self.options.compiler() };
+            self.compile_part(target, options, &one, &mut keep, &mut found)?;
             sink.absorb(found);
         }
         Ok(CompiledFiles { diagnostics: self.diagnostics(sink), files })
@@ -217,7 +218,8 @@ impl<'w> StagedOutput<'w> {
             found.file.map(stage).transpose()
         };
         let mut keep = |file: Option<StagedFile>| staged.extend(file);
-        let compared = workspace.compare_output(target, &*committed, Depth::Plan, &stage, &mut keep, sink)?;
+        let earlier = EarlierOutput { committed: &*committed, depth: Depth::Plan };
+        let compared = workspace.compare_output(target, earlier, &stage, &mut keep, sink)?;
         let ComparedTarget { plan, others, .. } = compared;
         if let (Some(cache), Some(watched)) = (&cache, &watched) {
             cache.add_target(target, plan.counts.total(), watched.take_files(), &others);

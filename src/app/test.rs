@@ -40,7 +40,7 @@ pub struct TestRun {
 #[derive(Debug)]
 pub enum TestEvent<'t> {
     /// A question has another answer than the expected one.
-    Failure(Failure<'t>),
+    Failure(FailedQuestion<'t>),
     /// So many more questions of the same expectation have another answer than the expected one.
     MoreFailures(usize),
     /// An expectation was asked on a world.
@@ -58,7 +58,7 @@ pub enum TestEvent<'t> {
 
 /// A question of an AccessTest that has another answer than the expected one.
 #[derive(Debug)]
-pub struct Failure<'t> {
+pub struct FailedQuestion<'t> {
     /// The world that was asked.
     pub loaded: &'t LoadedWorld,
     /// The expectation.
@@ -149,7 +149,7 @@ impl TestRun {
                 self.failures += 1;
                 if failed <= MAXIMUM_FAILURES {
                     let (who, decision) = (&who, &decision);
-                    each(TestEvent::Failure(Failure { loaded, check, tested, who, request, decision, answer }));
+                    each(TestEvent::Failure(FailedQuestion { loaded, check, tested, who, request, decision, answer }));
                 }
             }
         }

@@ -170,20 +170,19 @@ impl Workspace {
         each: &mut dyn FnMut(R),
         sink: &mut Sink,
     ) -> Result<(), RunError> {
-        self.compile_part(target, (wanted, None), work, each, sink).map(|_| ())
+        let options = compile::Options { wanted, ..self.options.compiler() };
+        self.compile_part(target, options, work, each, sink).map(|_| ())
     }
 
-    /// Compiles a part of a target, or all of it; the form in which its objects are wanted comes first. The sink has to be the
-    /// target's own.
+    /// Compiles the part of a target that the options name. The sink has to be the target's own.
     pub(crate) fn compile_part<R: Send>(
         &self,
         target: &Target,
-        (wanted, part): (Wanted, Option<Part>),
+        options: compile::Options<'_>,
         work: &(dyn Fn(OutputFile) -> Result<R, RunError> + Sync),
         each: &mut dyn FnMut(R),
         sink: &mut Sink,
     ) -> Result<Ledger, RunError> {
-        let options = compile::Options { wanted, part, ..self.options.compiler() };
         let result = compile::compile_part(
             &self.project,
             target,

@@ -42,61 +42,69 @@ impl Arguments {
 /// Runs the command.
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Error> {
     with_part(global, &arguments.targets, &arguments.shard, |workspace, targets| {
-        let outcome = settle(global, check(global, workspace, targets, arguments))?;
+        let run = CheckRun { global, workspace, targets, arguments };
+        let outcome = settle(global, run.check())?;
         let command = ShardCommand::Check { targets: arguments.targets.clone(), summary: arguments.summary };
         finish(global, workspace, outcome, command)
     })
 }
 
-fn check(global: &Global, workspace: &Workspace, targets: &[&Target], arguments: &Arguments) -> Result<Outcome, Error> {
-    let options = CompareOptions {
-        targets: arguments.targets.clone(),
-        without_text: arguments.summary,
-        ungrouped: arguments.no_group,
-        without_effects: true,
-    };
-    let mut comparison = workspace.compare_output_folder(&options)?;
-    let judged = tell_checked(global, std::mem::take(&mut comparison.diagnostics));
-    if judged == Outcome::Invalid {
-        return Ok(judged);
-    }
-    let shown = Shown { is_summary: arguments.summary, is_check: true };
-    let outcome = judged.worse(print_comparison(global, workspace, &comparison, &[], shown));
-    note_partly_checked(global, workspace, targets);
-    judge(global, (workspace, targets), arguments, &comparison, outcome)
+/// A run of the command in a workspace.
+struct CheckRun<'r> {
+    global: &'r Global,
+    workspace: &'r Workspace,
+    targets: &'r [&'r Target],
+    arguments: &'r Arguments,
 }
 
-/// Judges what is compiled: isolations of nodes and AccessTests, for which the whole target is needed. In a run of parts
-/// the first part judges the isolations.
-fn judge(
-    global: &Global,
-    (workspace, targets): (&Workspace, &[&Target]),
-    arguments: &Arguments,
-    comparison: &Comparison,
-    outcome: Outcome,
-) -> Result<Outcome, Error> {
-    let has_tests = !arguments.no_tests && targets.iter().any(|target| !workspace.access_tests(target, &[]).is_empty());
-    let terminal = global.terminal();
-    if let Some(shard) = &workspace.shard {
-        if has_tests {
-            terminal.note("AccessTests are not run in parts; run `bailiwick test`\n");
+impl CheckRun<'_> {
+    fn check(&self) -> Result<Outcome, Error> {
+        let Self { global, workspace, targets, arguments } = *self;
+        let options = CompareOptions {
+            targets: arguments.targets.clone(),
+            without_text: arguments.summary,
+            ungrouped: arguments.no_group,
+            without_effects: true,
+        };
+        let mut comparison = workspace.compare_output_folder(&options)?;
+        let judged = tell_checked(global, std::mem::take(&mut comparison.diagnostics));
+        if judged == Outcome::Invalid {
+            return Ok(judged);
         }
-        if !shard.part.is_first() {
+        let shown = Shown { is_summary: arguments.summary, is_check: true };
+        let outcome = judged.worse(print_comparison(global, workspace, &comparison, &[], shown));
+        note_partly_checked(global, workspace, targets);
+        self.judge(&comparison, outcome)
+    }
+
+    /// Judges the compiled objects by the isolation of nodes and by AccessTests, which need the whole target. In a run of
+    /// shards the first shard judges the isolation.
+    fn judge(&self, comparison: &Comparison, outcome: Outcome) -> Result<Outcome, Error> {
+        let Self { global, workspace, targets, arguments } = *self;
+        let has_tests =
+            !arguments.no_tests && targets.iter().any(|target| !workspace.access_tests(target, &[]).is_empty());
+        let terminal = global.terminal();
+        if let Some(shard) = &workspace.shard {
+            if has_tests {
+                terminal.note("AccessTests are not run in parts; run `bailiwick test`\n");
+            }
+            if !shard.part.is_first() {
+                return Ok(outcome);
+            }
+        }
+        let has_tests = has_tests && workspace.shard.is_none();
+        let folder = workspace.judge_output_folder(comparison)?;
+        // A quiet run relies on the exit code, which covers no other workspace.
+        terminal.problem(&checks::nested_workspaces(&folder.not_judged.nested));
+        terminal.note(&checks::fixtures(&folder.not_judged));
+        let mut failures = tests::Failures::default();
+        let assertions = workspace.judge_targets(targets, has_tests, folder, &mut |event| failures.add(&event))?;
+        let outcome = tell_broken(global, outcome, assertions.broken);
+        if !has_tests {
             return Ok(outcome);
         }
+        Ok(outcome.worse(test::conclude(global, workspace, assertions.tests, failures)))
     }
-    let has_tests = has_tests && workspace.shard.is_none();
-    let folder = workspace.judge_output_folder(comparison)?;
-    // A quiet run relies on the exit code, which covers no other workspace.
-    terminal.problem(&checks::nested_workspaces(&folder.not_judged.nested));
-    terminal.note(&checks::fixtures(&folder.not_judged));
-    let mut failures = tests::Failures::default();
-    let assertions = workspace.judge_targets(targets, has_tests, folder, &mut |event| failures.add(&event))?;
-    let outcome = tell_broken(global, outcome, assertions.broken);
-    if !has_tests {
-        return Ok(outcome);
-    }
-    Ok(outcome.worse(test::conclude(global, workspace, assertions.tests, failures)))
 }
 
 /// Prints the assertions that do not hold.

@@ -125,7 +125,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
         let outcome = if arguments.stdout {
             print_objects(global, workspace, arguments)?
         } else {
-            write(global, (workspace, targets), &options, cache.as_ref())?
+            write(global, workspace, targets, &options, cache.as_ref())?
         };
         let RenderOptions { targets, consent } = options;
         finish(global, workspace, outcome, ShardCommand::Render { targets, consent })
@@ -160,7 +160,8 @@ fn open_cache(global: &Global) -> Result<Option<RunCache>, RunError> {
 
 fn write(
     global: &Global,
-    (workspace, targets): (&Workspace, &[&Target]),
+    workspace: &Workspace,
+    targets: &[&Target],
     options: &RenderOptions,
     cache: Option<&RunCache>,
 ) -> Result<Outcome, Error> {

@@ -9,7 +9,7 @@ use super::page::Page;
 use super::result::CommandResult;
 use super::run::TestResult;
 use crate::access::Answer;
-use crate::app::{Failure, LoadedWorld, TestEvent, TestRun};
+use crate::app::{FailedQuestion, LoadedWorld, TestEvent, TestRun};
 use crate::diag::foreign;
 use crate::model::{AccessCheck, Expectation};
 
@@ -78,8 +78,8 @@ impl Failures {
         self.results.clone()
     }
 
-    fn add_failure(&mut self, failure: &Failure<'_>) {
-        let Failure { loaded, check, tested, who, request, decision, answer } = *failure;
+    fn add_failure(&mut self, failure: &FailedQuestion<'_>) {
+        let FailedQuestion { loaded, check, tested, who, request, decision, answer } = *failure;
         let report = DecisionReport { world: &loaded.world, files: &loaded.files, who, request, decision, answer };
         let target = loaded.target.as_deref().unwrap_or_default();
         let (expected, found) = match (check.expectation, answer) {

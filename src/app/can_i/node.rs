@@ -34,7 +34,8 @@ pub struct NodeDecision {
 
 /// Asks the Node authorizer; none for an identity that is no node.
 pub(super) fn ask(
-    (cluster, graph): (&Cluster, &Graph),
+    cluster: &Cluster,
+    graph: &Graph,
     who: &Identity,
     request: &Request,
     selector: &[FieldRequirement],
@@ -91,6 +92,13 @@ fn words(reason: &NodeReason) -> String {
             "the Node authorizer: NodeRestriction looks at the object when it is written".to_owned()
         }
     }
+}
+
+/// The user of a request, as admission gets it (`k8s.io/apiserver` `user.Info`).
+pub(super) struct UserInfo<'u> {
+    pub(super) identity: &'u Identity,
+    /// The extra fields, with keys in lower case.
+    pub(super) extra: BTreeMap<String, Vec<String>>,
 }
 
 /// The new object and the old object.
@@ -151,7 +159,7 @@ pub(super) enum AdmissionQuestionError {
 pub(super) fn admission(
     loaded: &LoadedWorld,
     graph: Option<&Graph>,
-    (who, extra): (&Identity, &BTreeMap<String, Vec<String>>),
+    user: &UserInfo<'_>,
     request: &Request,
     written: &Written,
 ) -> Result<Admission, AdmissionQuestionError> {
@@ -184,7 +192,7 @@ pub(super) fn admission(
     let may_also = |who: &Identity, request: &Request| {
         authorizer.decide(who, request, &[]).is_allowed() || loaded.world.allows(who, request)
     };
-    if let Err(refusal) = admit(cluster, who, &write, &may_also) {
+    if let Err(refusal) = admit(cluster, user.identity, &write, &may_also) {
         return Ok(Admission::Refuses(format!("NodeRestriction refuses: {}", refusal.0)));
     }
     let is_pod = request.group.is_empty() && request.resource == "pods" && request.subresource.is_empty();
@@ -192,16 +200,11 @@ pub(super) fn admission(
     if let Some((_, message)) = problems.into_iter().next() {
         return Ok(Admission::Refuses(format!("the object is invalid: {message}")));
     }
-    Ok(by_policies(surroundings, who, extra, &write))
+    Ok(by_policies(surroundings, user, &write))
 }
 
 /// Asks the admission policies. A rejection by one policy decides.
-fn by_policies(
-    surroundings: &Surroundings,
-    who: &Identity,
-    extra: &BTreeMap<String, Vec<String>>,
-    write: &NodeWrite<'_>,
-) -> Admission {
+fn by_policies(surroundings: &Surroundings, user: &UserInfo<'_>, write: &NodeWrite<'_>) -> Admission {
     let of_object = |path: &[&str]| {
         let object = write.object.or(write.old);
         object.and_then(|object| object.path(path)).and_then(NodeRef::as_str).unwrap_or_default()
@@ -209,9 +212,9 @@ fn by_policies(
     let (api_version, kind) = (of_object(&["apiVersion"]), of_object(&["kind"]));
     let name = if write.name.is_empty() { of_object(&["metadata", "name"]) } else { write.name };
     let asked = AdmissionRequest {
-        user: who.user.clone(),
-        groups: who.groups.clone(),
-        extra: extra.clone(),
+        user: user.identity.user.clone(),
+        groups: user.identity.groups.clone(),
+        extra: user.extra.clone(),
         operation: write.operation.word().to_owned(),
         api_group: write.group.to_owned(),
         version: api_version.rsplit('/').next().unwrap_or_default().to_owned(),

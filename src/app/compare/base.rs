@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::earlier::Earlier;
-use super::{AccessEffect, gate, whole};
+use super::gate::{self, EarlierTarget};
+use super::{AccessEffect, whole};
 use crate::app::loaded_world::{BaselineInputs, WorldOptions, add_committed, load_target};
 use crate::app::target_changes::{TargetChanges, is_ours};
 use crate::app::unclaimed::kept_before;
@@ -222,7 +223,9 @@ impl Base {
         let Kind::Workspace(earlier) = &self.0 else { return Ok(None) };
         let (Some(project), Some(before)) = (earlier.project(), earlier.target(&target.name)) else { return Ok(None) };
         let whole = earlier.committed(workspace);
-        if !gate::is_other_below(project, before, (earlier.world(), &*whole), workspace, target)? {
+        let earlier_target =
+            EarlierTarget { workspace: project, target: before, world: earlier.world(), output: &*whole };
+        if !earlier_target.differs_beside_output(workspace, target)? {
             return Ok(None);
         }
         let mut sink = Sink::new();

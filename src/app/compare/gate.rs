@@ -62,19 +62,26 @@ fn named(target: &Target, line: &str) -> String {
     format!("target `{}`: {line}", target.name)
 }
 
-/// Returns whether access below the output of a target changes: its version, its baseline, or the objects that are
-/// judged and not written. `world` holds the files of the revision, and `output` its whole output folder.
-pub(super) fn is_other_below(
-    old: &LinkedWorkspace,
-    before: &Target,
-    (world, output): (&dyn World, &dyn Committed),
-    workspace: &Workspace,
-    target: &Target,
-) -> Result<bool, RunError> {
-    Ok((before.platform, before.version) != (target.platform, target.version)
-        || has_other_baseline(before, target, world, workspace)?
-        || judged_objects(old, target) != judged_objects(&workspace.project, target)
-        || kept_objects_before(old, target, output)? != kept_objects(workspace, target)?)
+/// A target in an earlier revision.
+pub(super) struct EarlierTarget<'e> {
+    pub(super) workspace: &'e LinkedWorkspace,
+    pub(super) target: &'e Target,
+    /// The files of the revision.
+    pub(super) world: &'e dyn World,
+    /// The whole output folder of the revision.
+    pub(super) output: &'e dyn Committed,
+}
+
+impl EarlierTarget<'_> {
+    /// Returns whether access beside the output of the target changes: its version, its baseline, or the objects that are judged
+    /// and not written.
+    pub(super) fn differs_beside_output(&self, workspace: &Workspace, target: &Target) -> Result<bool, RunError> {
+        let Self { workspace: old, target: before, world, output } = *self;
+        Ok((before.platform, before.version) != (target.platform, target.version)
+            || has_other_baseline(before, target, world, workspace)?
+            || judged_objects(old, target) != judged_objects(&workspace.project, target)
+            || kept_objects_before(old, target, output)? != kept_objects(workspace, target)?)
+    }
 }
 
 /// Fields of the workspace that decide what is looked at, and how.

@@ -37,23 +37,32 @@ impl Unanswered {
     }
 }
 
-/// Asks the policies about a workload, given as JSON, and returns the findings.
-pub(super) fn judge(
-    (installed, gate): (&Installed, &Gate<'_>),
-    workload: &Workload,
-    object: &Json,
-    place: Origin,
-    unanswered: &mut Unanswered,
-) -> Vec<(u128, Diagnostic)> {
-    let namespace = gate.namespace_object(workload);
-    let pod = template_within(workload.kind, object).and_then(|template| gate.created_pod(workload, template));
-    let decisions = installed.judge(workload, object, pod, namespace.as_ref());
-    unanswered.add(decisions.unknown);
-    let finding = |rejection: Rejection| {
-        let shape = shape(&[&workload.namespace, &workload.name], &rejection.reasons.join("\n"));
-        (shape, rejected(workload, rejection, installed.may_change(), place))
-    };
-    decisions.rejections.into_iter().map(finding).collect()
+/// The admission policies among the inputs, with the gate that has the namespaces of workloads.
+pub(super) struct AdmissionPolicies<'p> {
+    pub(super) installed: &'p Installed,
+    pub(super) gate: &'p Gate<'p>,
+}
+
+impl AdmissionPolicies<'_> {
+    /// Asks the policies about a workload, given as JSON, and returns the findings, each with its shape.
+    pub(super) fn judge(
+        &self,
+        workload: &Workload,
+        object: &Json,
+        place: Origin,
+        unanswered: &mut Unanswered,
+    ) -> Vec<(u128, Diagnostic)> {
+        let Self { installed, gate } = *self;
+        let namespace = gate.namespace_object(workload);
+        let pod = template_within(workload.kind, object).and_then(|template| gate.created_pod(workload, template));
+        let decisions = installed.judge(workload, object, pod, namespace.as_ref());
+        unanswered.add(decisions.unknown);
+        let finding = |rejection: Rejection| {
+            let shape = shape(&[&workload.namespace, &workload.name], &rejection.reasons.join("\n"));
+            (shape, rejected(workload, rejection, installed.may_change(), place))
+        };
+        decisions.rejections.into_iter().map(finding).collect()
+    }
 }
 
 fn rejected(workload: &Workload, rejection: Rejection, may_change: bool, place: Origin) -> Diagnostic {
@@ -106,9 +115,10 @@ pub(super) fn check_manifests(loaded: &LoadedWorld, sink: &mut Sink) -> Unanswer
         }));
         return unanswered;
     }
+    let policies = AdmissionPolicies { installed: &installed, gate: &gate };
     let mut alike = Alike::default();
     for (workload, object) in &workloads {
-        let found = judge((&installed, &gate), workload, object, workload.origin, &mut unanswered);
+        let found = policies.judge(workload, object, workload.origin, &mut unanswered);
         found.into_iter().for_each(|(shape, finding)| alike.add(shape, &workload.to_string(), finding));
     }
     unanswered.add(installed.unreadable());

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::LintedTarget;
 use super::alike::{Alike, shape};
-use super::installed::{self, Unanswered};
+use super::installed::{self, AdmissionPolicies, Unanswered};
 use crate::admission::gate::{By, Gate, Profile, Refused};
 use crate::admission::installed::Installed;
 use crate::admission::policy::Patches;
@@ -23,43 +24,82 @@ use crate::yaml::{self, NodeRef};
 
 /// Reports the workloads of a target whose pods would be rejected: the workloads of its Manifests policies.
 pub(super) fn check(
-    workspace: &Workspace,
-    target: &Target,
-    (loaded, labels): (&LoadedWorld, Option<&Labels>),
+    linted: &LintedTarget<'_>,
+    labels: Option<&Labels>,
     unanswered: &mut Unanswered,
     sink: &mut Sink,
 ) -> Result<(), RunError> {
-    let is_openshift = target.platform == Platform::Openshift;
-    let mut gate = Gate::new(&loaded.world, target.version.minor(), is_openshift);
-    if let Some(settings) = label::settings(target) {
-        for tree in defaults::trees(Start { release: settings.release, upgraded_from_4_10: false }) {
-            // The payload is well-formed; a test reads it.
-            tree.documents().for_each(|object| _ = gate.add(object));
+    let LintedTarget { workspace, target, loaded } = *linted;
+    let mut inputs = WorkloadInputs::new(workspace, target, loaded);
+    inputs.add_cluster_objects();
+    for document in workspace.project.analyzed_documents(target) {
+        list::objects(document).into_iter().for_each(|object| inputs.add(object, None, sink));
+    }
+    each_object(workspace, target, &mut Sink::new(), &mut |object, place| inputs.add(object, Some(place), sink))?;
+    for InstalledStack { stack, .. } in workspace.project.facts.on(&target.name) {
+        for controller in &stack.package.controllers {
+            let tree = yaml::from_json(&controller.made_for(&stack.install, stack.revision));
+            tree.documents().for_each(|object| inputs.add(object, Some(controller.origin), sink));
         }
     }
-    let mut workloads: Vec<Brought> = Vec::new();
-    for tree in workspace.project.baselines.get(&target.name).into_iter().flatten() {
-        // Workloads of the cluster's own are not this repository's to mend.
-        tree.documents().flat_map(list::objects).for_each(|object| _ = gate.add(object));
+    hold_to_profiles(workspace, target, &mut inputs.gate);
+    enforce_defaults(labels, &mut inputs.gate);
+    inputs.judge(unanswered, sink);
+    Ok(())
+}
+
+/// The workloads of a target, and the objects that decide whether their pods are admitted.
+struct WorkloadInputs<'i> {
+    workspace: &'i Workspace,
+    target: &'i Target,
+    gate: Gate<'i>,
+    /// The admission policies that no policy of the workspace makes.
+    admission_policies: Installed,
+    workloads: Vec<JudgedWorkload>,
+}
+
+impl<'i> WorkloadInputs<'i> {
+    fn new(workspace: &'i Workspace, target: &'i Target, loaded: &'i LoadedWorld) -> Self {
+        let minor = target.version.minor();
+        Self {
+            workspace,
+            target,
+            gate: Gate::new(&loaded.world, minor, target.platform == Platform::Openshift),
+            admission_policies: Installed::new(minor),
+            workloads: Vec::new(),
+        }
     }
-    let has_admission_policies = target.enforcement() == Enforcement::AdmissionPolicy;
-    let serves_admission_policies = target.version.minor() >= installed::FIRST_MINOR;
-    let mut brought_in = Installed::new(target.version.minor());
-    let mut take = |object: NodeRef<'_>, place: Option<Origin>| {
-        if has_admission_policies && place.is_some() {
+
+    /// Adds the constraints of OpenShift and the objects of the baseline. Their workloads belong to the cluster and are not
+    /// judged.
+    fn add_cluster_objects(&mut self) {
+        if let Some(settings) = label::settings(self.target) {
+            for tree in defaults::trees(Start { release: settings.release, upgraded_from_4_10: false }) {
+                // The payload is well-formed; a test reads it.
+                tree.documents().for_each(|object| _ = self.gate.add(object));
+            }
+        }
+        for tree in self.workspace.project.baselines.get(&self.target.name).into_iter().flatten() {
+            tree.documents().flat_map(list::objects).for_each(|object| _ = self.gate.add(object));
+        }
+    }
+
+    /// Adds an object of the inputs or of the output. Objects of the output have the place of their policy.
+    fn add(&mut self, object: NodeRef<'_>, place: Option<Origin>, sink: &mut Sink) {
+        if self.target.enforcement() == Enforcement::AdmissionPolicy && place.is_some() {
             // The output has nothing that cannot be read.
-            _ = gate.add_admission_policy(object);
+            _ = self.gate.add_admission_policy(object);
         }
         // Policies that are compiled from profiles and agents are judged with them.
-        if serves_admission_policies && !is_compiled_policy(workspace, object, place) {
-            brought_in.add(object);
+        let serves_policies = self.serves_admission_policies();
+        if serves_policies && !is_compiled_policy(self.workspace, object, place) {
+            self.admission_policies.add(object);
         }
-        let added = gate.add(object).and_then(|()| Workload::read(object));
-        match added {
+        match self.gate.add(object).and_then(|()| Workload::read(object)) {
             Ok(Some(workload)) => {
                 let place = place.unwrap_or(workload.origin);
-                let json = if serves_admission_policies { to_json(object) } else { serde_json::Value::Null };
-                workloads.push(Brought { workload, json, place });
+                let json = if serves_policies { to_json(object) } else { serde_json::Value::Null };
+                self.workloads.push(JudgedWorkload { workload, json, place });
             }
             Ok(None) => {}
             Err(problem) => sink.push(
@@ -68,43 +108,39 @@ pub(super) fn check(
                     .help("the API server refuses this object"),
             ),
         }
-    };
-    for document in workspace.project.analyzed_documents(target) {
-        list::objects(document).into_iter().for_each(|object| take(object, None));
     }
-    each_object(workspace, target, &mut Sink::new(), &mut |object, place| take(object, Some(place)))?;
-    for InstalledStack { stack, .. } in workspace.project.facts.on(&target.name) {
-        for controller in &stack.package.controllers {
-            let tree = yaml::from_json(&controller.made_for(&stack.install, stack.revision));
-            tree.documents().for_each(|object| take(object, Some(controller.origin)));
-        }
+
+    fn serves_admission_policies(&self) -> bool {
+        self.target.version.minor() >= installed::FIRST_MINOR
     }
-    hold_to_profiles(workspace, target, &mut gate);
-    enforce_defaults(labels, &mut gate);
-    let mut alike = Alike::default();
-    for Brought { workload, json, place } in &workloads {
-        if !brought_in.is_empty() {
-            for (shape, finding) in installed::judge((&brought_in, &gate), workload, json, *place, unanswered) {
-                if !workspace.project.accepts(&finding) {
-                    alike.add(shape, &workload.to_string(), finding);
+
+    /// Reports the workloads whose pods are refused. Findings that differ in names alone are reported once.
+    fn judge(&self, unanswered: &mut Unanswered, sink: &mut Sink) {
+        let policies = AdmissionPolicies { installed: &self.admission_policies, gate: &self.gate };
+        let mut alike = Alike::default();
+        // A finding that a policy accepts is no finding, and represents no other.
+        let mut add = |shape, workload: &Workload, finding| {
+            if !self.workspace.project.accepts(&finding) {
+                alike.add(shape, &workload.to_string(), finding);
+            }
+        };
+        for JudgedWorkload { workload, json, place } in &self.workloads {
+            if !self.admission_policies.is_empty() {
+                for (shape, finding) in policies.judge(workload, json, *place, unanswered) {
+                    add(shape, workload, finding);
                 }
             }
-        }
-        let template = template_within(workload.kind, json).unwrap_or(&serde_json::Value::Null);
-        for refused in gate.judge(workload, template) {
-            let diagnostic = refusal(workload, &refused, *place);
-            // A finding that a policy accepts is no finding, and represents no other.
-            if !workspace.project.accepts(&diagnostic) {
+            let template = template_within(workload.kind, json).unwrap_or(&serde_json::Value::Null);
+            for refused in self.gate.judge(workload, template) {
                 let shape = shape(&[&workload.namespace, &workload.name], &refused.reasons.join("\n"));
-                alike.add(shape, &workload.to_string(), diagnostic);
+                add(shape, workload, refusal(workload, &refused, *place));
             }
         }
+        if !self.workloads.is_empty() {
+            unanswered.add(self.admission_policies.unreadable());
+        }
+        alike.finish(sink);
     }
-    if !workloads.is_empty() {
-        unanswered.add(brought_in.unreadable());
-    }
-    alike.finish(sink);
-    Ok(())
 }
 
 /// Whether an object is an admission policy or a related object that is compiled from a policy of the workspace.
@@ -115,7 +151,7 @@ fn is_compiled_policy(workspace: &Workspace, object: NodeRef<'_>, place: Option<
 }
 
 /// A workload of the target.
-struct Brought {
+struct JudgedWorkload {
     workload: Workload,
     /// The object, where admission policies are asked.
     json: serde_json::Value,

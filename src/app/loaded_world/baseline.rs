@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::manifests::{add_with_surroundings, misshapen, refuse_nothing, start};
+use super::manifests::{ManifestReader, add_with_surroundings, misshapen, refuse_nothing};
 use super::{Baseline, Surroundings, WorldOptions, read_baseline};
 use crate::access::world::Added;
 use crate::access::{Builder, ObjectSource};
@@ -65,7 +65,8 @@ impl BaselineInputs<'_> {
             (None, None) => Some(Baseline::DefaultPolicy(minor)),
         };
         let Some(baseline) = baseline else { return Ok(None) };
-        let mut builder = start(minor, &baseline, surroundings, run.threads(), &project.files, sink)?;
+        let mut reader = ManifestReader { jobs: run.threads(), files: &project.files, surroundings };
+        let mut builder = reader.start(minor, &baseline, sink)?;
         if options.baseline.is_none() && target.baseline.is_some() {
             let mut sources = Sources::new(files, Arc::clone(&project.files));
             add_baseline(&mut builder, target, &mut sources, surroundings, sink)?;

@@ -13,25 +13,38 @@ use crate::parallel;
 use crate::source::manifests;
 use crate::yaml::{self, NodeRef, Tree};
 
-/// Returns a builder with the baseline.
-pub(super) fn start(
-    minor: u32,
-    baseline: &Baseline,
-    surroundings: &mut Option<Surroundings>,
-    jobs: usize,
-    files: &Arc<Files>,
-    sink: &mut Sink,
-) -> Result<Builder, RunError> {
-    let mut builder = Builder::new(minor);
-    match baseline {
-        Baseline::None => {}
-        Baseline::DefaultPolicy(minor) => builder = builder.with_default_policy(*minor),
-        Baseline::Dump(path) => {
-            add_manifests(&mut builder, path, surroundings, jobs, files, sink)?;
-            builder.end_baseline();
+/// Reads manifests into a world, and into its surroundings where they are wanted.
+pub(super) struct ManifestReader<'r> {
+    /// The number of threads.
+    pub(super) jobs: usize,
+    pub(super) files: &'r Arc<Files>,
+    pub(super) surroundings: &'r mut Option<Surroundings>,
+}
+
+impl ManifestReader<'_> {
+    /// Returns a builder with the baseline.
+    pub(super) fn start(&mut self, minor: u32, baseline: &Baseline, sink: &mut Sink) -> Result<Builder, RunError> {
+        let mut builder = Builder::new(minor);
+        match baseline {
+            Baseline::None => {}
+            Baseline::DefaultPolicy(minor) => builder = builder.with_default_policy(*minor),
+            Baseline::Dump(path) => {
+                self.add(&mut builder, path, sink)?;
+                builder.end_baseline();
+            }
         }
+        Ok(builder)
     }
-    Ok(builder)
+
+    /// Adds every object of a file, a folder or standard input.
+    pub(super) fn add(&mut self, builder: &mut Builder, path: &Path, sink: &mut Sink) -> Result<(), RunError> {
+        let mut taken = 0;
+        each_tree(path, self.jobs, self.files, sink, &mut |tree, sink| {
+            taken += add_with_surroundings(builder, tree, self.surroundings, sink);
+        })?;
+        refuse_nothing(taken, &path.to_string_lossy(), sink);
+        Ok(())
+    }
 }
 
 /// Adds a tree, and returns the number of its objects that count. For questions about nodes, objects about access can
@@ -60,23 +73,6 @@ pub(super) fn refuse_nothing(taken: usize, path: &str, sink: &mut Sink) {
             .help("`kubectl get clusterroles,clusterrolebindings,roles,rolebindings -A -o yaml` prints all that decides access"),
         );
     }
-}
-
-/// Adds every object of a file, a folder or standard input.
-pub(super) fn add_manifests(
-    builder: &mut Builder,
-    path: &Path,
-    surroundings: &mut Option<Surroundings>,
-    jobs: usize,
-    files: &Arc<Files>,
-    sink: &mut Sink,
-) -> Result<(), RunError> {
-    let mut taken = 0;
-    each_tree(path, jobs, files, sink, &mut |tree, sink| {
-        taken += add_with_surroundings(builder, tree, surroundings, sink);
-    })?;
-    refuse_nothing(taken, &path.to_string_lossy(), sink);
-    Ok(())
 }
 
 /// Adds every object of a tree, and shows the well-formed objects. Returns the number of objects that count.
