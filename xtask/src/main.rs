@@ -9,6 +9,8 @@ use clap::{Parser, Subcommand};
 
 mod api;
 mod ceilings;
+mod dist;
+mod docs;
 mod facts;
 mod finding;
 mod imports;
@@ -28,6 +30,8 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Task {
     Api(api::Arguments),
+    Dist(dist::Arguments),
+    Docs(docs::Arguments),
     Facts(facts::Arguments),
     Imports(imports::Arguments),
     Prose(prose::Arguments),
@@ -38,6 +42,8 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let result = match arguments.task {
         Task::Api(arguments) => api::run(root(), &arguments),
+        Task::Dist(arguments) => dist::run(root(), &arguments),
+        Task::Docs(arguments) => docs::run(root(), &arguments),
         Task::Facts(arguments) => facts::run(root(), &arguments),
         Task::Imports(arguments) => imports::run(root(), &arguments),
         Task::Prose(arguments) => prose::run(root(), &arguments),
