@@ -188,14 +188,19 @@ impl<H> Shape<H> {
     /// Returns the text with a value in each hole, by the number of the hole.
     pub fn fill_with<V: AsRef<str>>(&self, value: impl Fn(usize, &H) -> V) -> String {
         let mut filled = String::with_capacity(self.text.len() + 16 * self.holes.len());
+        self.write_with(&mut filled, |index, hole, out| out.push_str(value(index, hole).as_ref()));
+        filled
+    }
+
+    /// Writes the text; `write` writes the value of a hole, by the number of the hole.
+    pub fn write_with(&self, out: &mut String, mut write: impl FnMut(usize, &H, &mut String)) {
         let mut start = 0;
         for (index, (place, hole)) in self.holes.iter().enumerate() {
-            filled.push_str(self.text.get(start..*place).unwrap_or_default());
-            filled.push_str(value(index, hole).as_ref());
+            out.push_str(self.text.get(start..*place).unwrap_or_default());
+            write(index, hole, out);
             start = *place;
         }
-        filled.push_str(self.text.get(start..).unwrap_or_default());
-        filled
+        out.push_str(self.text.get(start..).unwrap_or_default());
     }
 }
 

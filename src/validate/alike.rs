@@ -16,7 +16,7 @@ use crate::diag::Origin;
 use crate::k8s::validation::open::{self, Accepts, OpenValue};
 use crate::model::{ObjectType, Unit};
 use crate::yaml::scalar::{Quoting, quoting};
-use crate::yaml::{self, Blank, Cut, NodeId, NodeRef, Tree, Value};
+use crate::yaml::{self, Blank, NodeId, NodeRef, Tree, Value};
 
 /// How many texts of one asker are checked before one is kept: what is made once or twice is not worth it.
 const FIRST_KEPT: u8 = 2;
@@ -55,8 +55,8 @@ struct Known {
     namespace: Option<Arc<str>>,
     has_namespace: bool,
     shape: Shape<Hole>,
-    /// The text that is written of it.
-    cut: Cut,
+    /// The written object, with the number of the value in each hole.
+    written: Shape<usize>,
     blank: Blank,
 }
 
@@ -173,7 +173,7 @@ impl Known {
             name: (!names(Names::Object)).then(|| Arc::clone(&identity.name)),
             namespace: identity.namespace.clone().filter(|_| !names(Names::Namespace)),
             has_namespace: identity.namespace.is_some(),
-            cut: Cut::new(root, &nodes)?,
+            written: written_shape(root, &nodes)?,
             blank: Blank::new(root.tree(), nodes),
             shape: Shape::cut(text, found.into_iter().map(|(place, _, hole)| (place, hole)))?,
         })
@@ -218,8 +218,8 @@ impl Known {
 
     /// Writes the object with the values that were filled in.
     fn write(&self, out: &mut String) {
-        self.cut.fill(out, |index, out| {
-            self.blank.scalar(index).into_iter().for_each(|node| yaml::write::scalar(node, out));
+        self.written.write_with(out, |_, value, out| {
+            self.blank.scalar(*value).into_iter().for_each(|node| yaml::write::scalar(node, out));
         });
     }
 
@@ -249,6 +249,26 @@ impl Known {
         self.write(&mut filled);
         written(&tree) == written(self.blank.tree()) && written(&tree) == filled
     }
+}
+
+/// Writes an object, and cuts the text at the scalars of some nodes; none if one of the nodes is not written exactly once.
+fn written_shape(root: NodeRef<'_>, nodes: &[NodeId]) -> Option<Shape<usize>> {
+    // A word that is written without quotes everywhere, and improbable in a text.
+    let mark = |index: usize| format!("bailiwick-hole-{index:05}-x");
+    let mut tree = root.tree().clone();
+    for (index, node) in nodes.iter().enumerate() {
+        tree.set_string(*node, &mark(index));
+    }
+    let mut text = String::new();
+    yaml::write::document(tree.at(root.id()), &mut text);
+    let mut ranges = Vec::with_capacity(nodes.len());
+    for index in 0..nodes.len() {
+        let mark = mark(index);
+        let start = text.find(&mark).filter(|start| text.rfind(&mark) == Some(*start))?;
+        ranges.push((start..start + mark.len(), index));
+    }
+    ranges.sort_by_key(|(range, _)| range.start);
+    Shape::cut(&text, ranges)
 }
 
 impl Spelling {
@@ -304,4 +324,34 @@ fn hole(text: &str, value: &OpenValue<'_>, namespace: Option<&str>) -> Option<(R
     let own = text.get(place.clone())?;
     let hole = Hole { spelling, accepts: value.accepts, first: 0, equals_namespace: namespace == Some(own), names };
     spelling.is_met_by(own, value.accepts).then(|| (place, node.id(), hole))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diag::{FileId, Sink};
+
+    /// The written text of a document with other strings at `keys`.
+    fn filled(text: &str, keys: &[&str], values: &[&str]) -> Option<String> {
+        let tree = yaml::read(text, FileId::default(), &mut Sink::new());
+        let root = tree.document(0).expect("a document");
+        let nodes: Vec<NodeId> = keys.iter().map(|key| root.get(key).expect("the key").id()).collect();
+        let shape = written_shape(root, &nodes)?;
+        assert_eq!(shape.holes().count(), keys.len());
+        let mut out = String::new();
+        shape.write_with(&mut out, |_, value, out| yaml::write::string(values.get(*value).expect("a value"), out));
+        Some(out)
+    }
+
+    #[test]
+    fn scalars_are_put_where_they_were_in_any_order() {
+        let text = "a: one\nb: [x, two]\nc: three\n";
+        assert_eq!(filled(text, &["c", "a"], &["3", "y"]).as_deref(), Some("a: \"y\"\nb:\n- x\n- two\nc: \"3\"\n"));
+        assert_eq!(filled(text, &[], &[]).as_deref(), Some("a: one\nb:\n- x\n- two\nc: three\n"));
+    }
+
+    #[test]
+    fn a_text_that_looks_like_a_place_has_no_shape() {
+        assert_eq!(filled("a: one\nb: bailiwick-hole-00000-x\n", &["a"], &["two"]), None);
+    }
 }

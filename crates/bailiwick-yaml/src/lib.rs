@@ -44,7 +44,7 @@
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "unit tests read and write files of their own"))]
 
-mod cut;
+mod blank;
 pub mod de;
 pub mod diag;
 pub mod digest;
@@ -59,7 +59,7 @@ pub mod schema;
 mod tree;
 pub mod write;
 
-pub use cut::{Blank, Cut};
+pub use blank::Blank;
 pub use de::Spanned;
 pub use full::{MAXIMUM_ALIASED_NODES, MAXIMUM_DEPTH};
 pub use json::from_json;
