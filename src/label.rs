@@ -9,7 +9,7 @@ mod findings;
 
 use std::collections::HashMap;
 
-use self::findings::Words;
+use self::findings::{NamespaceFinding, SettledNamespace};
 use crate::admission::labels::Settings;
 use crate::admission::labels::control::{Control, Reason};
 use crate::admission::labels::namespace::{LEVEL_ANNOTATION, LabelSet, Source};
@@ -96,7 +96,7 @@ pub struct Filling {
 pub struct Verdict {
     /// The labels and the annotation to write.
     pub filling: Filling,
-    words: Vec<Words>,
+    findings: Vec<NamespaceFinding>,
 }
 
 impl Filling {
@@ -127,23 +127,24 @@ impl Labels {
     /// labels whenever a grant changes.
     pub fn verdict(&self, name: &str) -> Verdict {
         let (Some(settled), Some(outcome)) = (self.world.settled(name), self.world.outcome(name)) else {
-            return Verdict { filling: Filling::default(), words: Vec::new() };
+            return Verdict { filling: Filling::default(), findings: Vec::new() };
         };
-        let words = findings::namespace((name, &settled, &outcome), &self.world, &self.owners);
+        let namespace = SettledNamespace { name, settled: &settled, outcome: &outcome };
+        let findings = namespace.findings(&self.world, &self.owners);
         let filling = match outcome.control {
             Control { reason: Reason::OptedIn, .. } => Filling::default(),
             Control { controlled: true, .. } => Filling { labels: settled.labels, annotation: outcome.annotation },
             Control { .. } => Filling { labels: LabelSet::default(), annotation: outcome.annotation },
         };
-        Verdict { filling, words }
+        Verdict { filling, findings }
     }
 
     /// Reports the findings about an object of the target.
     pub fn check(&self, unit: &Unit, root: NodeRef<'_>, trees: &Trees, sink: &mut Sink) {
         match &*unit.identity.object_type.kind {
             "Namespace" => {
-                let words = self.verdict(&unit.identity.name).words;
-                findings::report(unit, words, trees, sink);
+                let findings = self.verdict(&unit.identity.name).findings;
+                findings::report(unit, findings, trees, sink);
             }
             "SecurityContextConstraints" => findings::constraints(unit, &self.world, trees, sink),
             "Role" | "ClusterRole" => findings::role(unit, root, self.world.sccs(), trees, sink),
