@@ -129,13 +129,20 @@ impl RegularFile {
     }
 }
 
+/// The identity of a folder, the same for every path to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct FolderId {
+    device: u64,
+    inode: u64,
+}
+
 impl Folder {
     /// Returns the identity of the folder.
-    pub(super) fn identity(&self) -> Result<(u64, u64), Error> {
+    pub(super) fn identity(&self) -> Result<FolderId, Error> {
         let stat = rustix::fs::fstat(&self.folder)?;
         // Both have other types elsewhere.
         #[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "the types differ between systems")]
-        Ok((stat.st_dev as u64, stat.st_ino as u64))
+        Ok(FolderId { device: stat.st_dev as u64, inode: stat.st_ino as u64 })
     }
 
     /// Returns the entries whose names do not begin with a dot.
