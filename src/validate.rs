@@ -17,6 +17,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 
 use self::alike::{Alike, KnownId};
+use self::lints::ValidObject;
 use crate::diag::{Diagnostic, Files, Origin, Sink, nearest};
 use crate::k8s::catalogue::{Api, Served};
 use crate::k8s::custom_fields::CustomFields;
@@ -130,7 +131,8 @@ impl<'p> Validator<'p> {
             return false;
         }
         if let Some(root) = self.object() {
-            lints::check(unit, root, &self.api, self.definitions, self.trees, sink);
+            let object = ValidObject { unit, root, trees: self.trees };
+            lints::check(object, &self.api, self.definitions, sink);
             let id = root.id();
             let form = self.form();
             to_stored(&mut self.tree, id, form);

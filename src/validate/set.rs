@@ -238,7 +238,9 @@ impl<'p> TargetFacts<'p> {
                     .chain(default_policy::cluster_roles(minor).map(|name| -> &str { name }))
                     .chain(self.target.known.names(Category::ClusterRoles).take(MAXIMUM_NEAR))
                     .collect();
-                sink.push(unresolved(self.target, "ClusterRole", name, binding, *origin, *account, &candidates));
+                let reference =
+                    RoleReference { kind: "ClusterRole", name, binding, origin: *origin, account: *account };
+                sink.push(reference.unresolved(self.target, &candidates));
             }
         }
         let role = |name: &Arc<str>| (Arc::clone(&cluster_role.kind), Arc::clone(name));
@@ -278,15 +280,14 @@ impl<'p> TargetFacts<'p> {
         if !known {
             let declared = self.target.known.names(Category::Roles).take(MAXIMUM_NEAR);
             let candidates: Vec<&str> = roles.iter().map(|role| &**role).chain(declared).collect();
-            sink.push(unresolved(
-                self.target,
-                "Role",
+            let reference = RoleReference {
+                kind: "Role",
                 name,
-                &binding.identity,
-                binding.role_origin,
-                binding.account,
-                &candidates,
-            ));
+                binding: &binding.identity,
+                origin: binding.role_origin,
+                account: binding.account,
+            };
+            sink.push(reference.unresolved(self.target, &candidates));
         }
     }
 
@@ -366,23 +367,30 @@ pub fn duplicate(identity: &Identity, second: Origin, first: Origin) -> Diagnost
         })
 }
 
-fn unresolved(
-    target: &Target,
-    kind: &str,
-    name: &str,
-    binding: &Identity,
+/// The reference of a binding to a role.
+struct RoleReference<'r> {
+    kind: &'static str,
+    name: &'r str,
+    binding: &'r Identity,
     origin: Origin,
+    /// The account that the binding was made for.
     account: Option<Origin>,
-    candidates: &[&str],
-) -> Diagnostic {
-    let help = match crate::diag::nearest(name, candidates.iter().copied()) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => "write a PermissionSet of this name, or bring the role in with a Manifests policy".to_owned(),
-    };
-    let mut diagnostic =
-        Diagnostic::error(codes::UNRESOLVED_REFERENCE, format!("there is no {kind} `{name}`")).at(origin).help(help);
-    if let Some(account) = account {
-        diagnostic = diagnostic.and(account, "for this account");
+}
+
+impl RoleReference<'_> {
+    /// Returns the diagnostic for a role that does not exist; `candidates` are the names of others.
+    fn unresolved(&self, target: &Target, candidates: &[&str]) -> Diagnostic {
+        let Self { kind, name, binding, origin, account } = *self;
+        let help = match crate::diag::nearest(name, candidates.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "write a PermissionSet of this name, or bring the role in with a Manifests policy".to_owned(),
+        };
+        let mut diagnostic = Diagnostic::error(codes::UNRESOLVED_REFERENCE, format!("there is no {kind} `{name}`"))
+            .at(origin)
+            .help(help);
+        if let Some(account) = account {
+            diagnostic = diagnostic.and(account, "for this account");
+        }
+        diagnostic.note(format!("in {binding}, on the target `{}`", target.name)).foldable()
     }
-    diagnostic.note(format!("in {binding}, on the target `{}`", target.name)).foldable()
 }
