@@ -298,14 +298,15 @@ impl Excerpt {
             place.start = place.start.min(shown.len());
             place.end = place.end.clamp(place.start, shown.len());
         }
-        let counts = self
-            .places
-            .iter()
-            .find(|place| place.primary)
-            .or_else(|| self.places.iter().min_by_key(|place| place.start));
-        let LineColumn { line, column } = self.file.line_column(counts.map_or(0, |place| place.start as u32));
-        let position = format!("{}:{line}:{column}", foreign::line(self.file.path()));
-        Source { position, text: shown, first_line: self.first_line, places }
+        Source { position: self.position(), text: shown, first_line: self.first_line, places }
+    }
+
+    /// Returns the path, line and column of the primary place, or of the first place.
+    fn position(&self) -> String {
+        let primary = self.places.iter().find(|place| place.primary);
+        let place = primary.or_else(|| self.places.iter().min_by_key(|place| place.start));
+        let LineColumn { line, column } = self.file.line_column(place.map_or(0, |place| place.start as u32));
+        format!("{}:{line}:{column}", foreign::line(self.file.path()))
     }
 }
 
