@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::findings::Findings;
 use super::selector::LabelSelector;
-use super::shared::{RoleRef, StringMap, Subjects, binding, check_targets, mention, warn_of_empty};
+use super::shared::{NewBinding, RoleRef, StringMap, Subjects, check_targets, mention, warn_of_empty};
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::selector;
 use crate::model::{
@@ -251,9 +251,10 @@ impl Linked {
         };
         for (index, subjects) in terms.subjects.iter().enumerate() {
             let name = if index == 0 { name.clone() } else { format!("{name}-{}", index + 1) };
-            let object = binding(kind, template, &name, role, subjects.clone(), written.origin)
-                .with("labels", terms.labels.clone())
-                .with("annotations", terms.annotations.clone());
+            let binding =
+                NewBinding { kind, template, name: &name, role, subjects: subjects.clone(), origin: written.origin };
+            let object =
+                binding.blueprint().with("labels", terms.labels.clone()).with("annotations", terms.annotations.clone());
             if self.cluster_wide { self.cluster.push(object) } else { self.local.push(object) }
         }
     }

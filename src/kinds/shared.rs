@@ -318,18 +318,22 @@ impl LimitRangeSpec {
     }
 }
 
-/// Builds a binding, with its role and its subjects.
-pub(crate) fn binding(
-    kind: &'static str,
-    template: &'static str,
-    name: &str,
-    role: &RoleRef,
-    subjects: Blueprint,
-    origin: Origin,
-) -> ObjectBlueprint {
-    ObjectBlueprint::new(RBAC, kind, template, Pattern::parse_checked(name), origin)
-        .with("roleRef", Blueprint::of(role))
-        .with("subjects", subjects)
+/// A RoleBinding or a ClusterRoleBinding of a policy.
+pub(crate) struct NewBinding<'b> {
+    pub(crate) kind: &'static str,
+    pub(crate) template: &'static str,
+    pub(crate) name: &'b str,
+    pub(crate) role: &'b RoleRef,
+    pub(crate) subjects: Blueprint,
+    pub(crate) origin: Origin,
+}
+
+impl NewBinding<'_> {
+    pub(crate) fn blueprint(self) -> ObjectBlueprint {
+        ObjectBlueprint::new(RBAC, self.kind, self.template, Pattern::parse_checked(self.name), self.origin)
+            .with("roleRef", Blueprint::of(self.role))
+            .with("subjects", self.subjects)
+    }
 }
 
 /// Simplifies the schema of schemars: enums of words as `enum`, and no `null` among the types of an optional field,

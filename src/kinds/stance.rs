@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::shared::{RoleRef, StringMap, binding};
+use super::shared::{NewBinding, RoleRef, StringMap};
 use crate::admission::level::{Level, PolicyVersion};
 use crate::admission::scc;
 use crate::admission::scc::defaults::role_name;
@@ -163,8 +163,7 @@ pub(crate) fn grants_of(profile: &str, asked: Origin, content: Origin) -> Vec<(E
         .content_at(content);
     let bound = |name: &str, kind: &'static str, role: &str| {
         let template = "namespace-set/rolebinding.yaml.j2";
-        binding("RoleBinding", template, name, &RoleRef::new(kind, role), accounts_of_the_namespace(), asked)
-            .content_at(content)
+        bind_accounts(template, name, &RoleRef::new(kind, role), asked).content_at(content)
     };
     let constraints = role_name(&name);
     vec![
@@ -190,7 +189,12 @@ pub(crate) fn tenant_grants(constraints: &str, asked: Origin, content: Origin) -
             .content_at(content);
     let role_ref = RoleRef::new("Role", &name);
     let template = "tenancy/rolebinding.yaml.j2";
-    [role, binding("RoleBinding", template, &name, &role_ref, accounts_of_the_namespace(), asked).content_at(content)]
+    [role, bind_accounts(template, &name, &role_ref, asked).content_at(content)]
+}
+
+/// Builds a binding of every service account in its namespace.
+fn bind_accounts(template: &'static str, name: &str, role: &RoleRef, origin: Origin) -> ObjectBlueprint {
+    NewBinding { kind: "RoleBinding", template, name, role, subjects: accounts_of_the_namespace(), origin }.blueprint()
 }
 
 /// Returns the group of every service account in the namespace of a binding.
