@@ -415,22 +415,9 @@ impl Kind for PodSecurityProfileKind {
             defaults: admission::filled_in(&spec, &variables, &targets),
             level: is_on(Enforcement::AdmissionPolicy).then(|| level::level(&spec)),
         }));
-        let mut objects: Vec<(Enforcement, ObjectBlueprint)> = Vec::new();
-        let name = meta.name.replace('{', "{{").replace('}', "}}");
         let content = document.spec.origin();
-        if !profile.needs_account() {
-            let policy = profile.pod_security_policy(PSP_TEMPLATE, &name, meta.origin, content);
-            objects.push((Enforcement::PodSecurityPolicy, policy));
-            let constraints = profile.security_context_constraints(SCC_TEMPLATE, &name, meta.origin, content);
-            let metadata = |object: ObjectBlueprint| {
-                let (labels, annotations) = (Blueprint::of(&spec.labels), Blueprint::of(&spec.annotations));
-                object.with("labels", labels).with("annotations", annotations)
-            };
-            let role = user_role(&name, meta.origin, content);
-            for object in [constraints, role] {
-                objects.push((Enforcement::SecurityContextConstraints, metadata(object)));
-            }
-        }
+        let mut objects =
+            if profile.needs_account() { Vec::new() } else { own_objects(&profile, &spec, &meta, content) };
         if is_on(Enforcement::AdmissionPolicy) {
             let policies = admission::objects(&spec, &meta, &variables, &targets, content);
             objects.extend(policies.into_iter().map(|object| (Enforcement::AdmissionPolicy, object)));
@@ -440,6 +427,28 @@ impl Kind for PodSecurityProfileKind {
         linker.offers.add(Shared { meta: meta.clone(), content: profile, variables, stands_alone });
         Some(Box::new(Linked { meta, objects }))
     }
+}
+
+/// Builds the PodSecurityPolicy and the constraints with the name of a profile.
+fn own_objects(
+    profile: &PodSecurityProfile,
+    spec: &PodSecurityProfileSpec,
+    meta: &PolicyMeta,
+    content: Origin,
+) -> Vec<(Enforcement, ObjectBlueprint)> {
+    let name = meta.name.replace('{', "{{").replace('}', "}}");
+    let metadata = |object: ObjectBlueprint| {
+        let (labels, annotations) = (Blueprint::of(&spec.labels), Blueprint::of(&spec.annotations));
+        object.with("labels", labels).with("annotations", annotations)
+    };
+    let policy = profile.pod_security_policy(PSP_TEMPLATE, &name, meta.origin, content);
+    let constraints = profile.security_context_constraints(SCC_TEMPLATE, &name, meta.origin, content);
+    let role = user_role(&name, meta.origin, content);
+    vec![
+        (Enforcement::PodSecurityPolicy, policy),
+        (Enforcement::SecurityContextConstraints, metadata(constraints)),
+        (Enforcement::SecurityContextConstraints, metadata(role)),
+    ]
 }
 
 /// Builds the ClusterRole for the use of constraints, with the name that OpenShift uses for its own.
