@@ -13,7 +13,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Instant;
 
-use bailiwick::compile::{self, Options, Wanted};
+use bailiwick::compile::{self, FileConsumer, Options, Wanted};
 use bailiwick::diag::{Files, Sink};
 use bailiwick::source::MemoryWorld;
 use bailiwick::stats::Stats;
@@ -61,7 +61,8 @@ fn measure(count: usize) -> Result<(), Box<dyn Error>> {
     };
     let off = Stats::off();
     let options = Options { jobs: 1, wanted: Wanted::Text, alike: true, part: None, stats: &off };
-    compile::compile(&project, target, options, &work, &mut add, &mut sink)?;
+    let consumer = FileConsumer { work: &work, each: &mut add };
+    compile::compile(&project, target, options, consumer, &mut sink)?;
     let compiled = started.elapsed();
     let started = Instant::now();
     let mut documents = 0;

@@ -98,20 +98,26 @@ pub struct Options<'s> {
     pub part: Option<Part>,
 }
 
-/// Makes every file of a target. `work` runs on the compiling threads; `each` gets its results in order of path,
-/// together with how many files of how many are done.
+/// The consumer of the files of a target.
+pub struct FileConsumer<'c, R> {
+    /// Takes a file on a compiling thread.
+    pub work: &'c (dyn Fn(OutputFile) -> Result<R, RunError> + Sync),
+    /// Takes the results of `work` in order of path, with the numbers of finished and of all files.
+    pub each: &'c mut dyn FnMut(R, usize, usize),
+}
+
+/// Makes every file of a target.
 ///
 /// # Errors
-/// The first error of `work`.
+/// The first error of the consumer.
 pub fn compile<R: Send>(
     project: &LinkedWorkspace,
     target: &Target,
     options: Options<'_>,
-    work: &(dyn Fn(OutputFile) -> Result<R, RunError> + Sync),
-    each: &mut dyn FnMut(R, usize, usize),
+    consumer: FileConsumer<'_, R>,
     sink: &mut Sink,
 ) -> Result<(), RunError> {
-    compile_part(project, target, Options { part: None, ..options }, work, each, sink).map(|_| ())
+    compile_part(project, target, Options { part: None, ..options }, consumer, sink).map(|_| ())
 }
 
 /// Returns the objects that decide the labels of a target's namespaces; none if no cluster computes them. After an error
@@ -137,54 +143,60 @@ pub fn labels(
     let mut collect = |objects: Vec<CompiledObject>, _, _| {
         objects.iter().for_each(|compiled| collector.add(compiled.object(), compiled.place()));
     };
-    pass(project, target, options, None, &|file| Ok(file.objects), &mut collect, sink)?;
+    let consumer = FileConsumer { work: &|file| Ok(file.objects), each: &mut collect };
+    Pass { project, target, options, labels: None }.run(consumer, sink)?;
     Ok(Some(collector.finish()))
 }
 
-fn pass<R: Send>(
-    project: &LinkedWorkspace,
-    target: &Target,
-    options: Options<'_>,
-    labels: Option<&Labels>,
-    work: &(dyn Fn(OutputFile) -> Result<R, RunError> + Sync),
-    each: &mut dyn FnMut(R, usize, usize),
-    sink: &mut Sink,
-) -> Result<Ledger, RunError> {
-    let mut index = HomeIndex::new(&project.policies, target);
-    let mut ledger = Ledger::default();
-    if let Some(part) = options.part {
-        index.keep(part);
-        ledger.open();
-    }
-    let mut facts = TargetFacts::new(target, project.existing_on(target));
-    let total = index.len();
-    // Many tenants have one of their own each.
-    facts.reserve(total);
-    let mut failed = None;
-    parallel::in_order(
-        total,
-        options.jobs,
-        || Worker::new(project, target, options, labels),
-        |worker, position| worker.home(&index, position, work),
-        |position, made: HomeResult<R>| {
-            let home = index.place(position);
-            sink.absorb(made.sink);
-            ledger.note(home, &made.facts, sink);
-            facts.absorb(made.facts, &|namespace| index.has_namespace(namespace), sink);
-            ledger.note_judged(home, sink);
-            match made.results {
-                Ok(results) => results.into_iter().for_each(|result| each(result, position + 1, total)),
-                Err(error) => {
-                    failed.get_or_insert(error);
+/// A pass over the homes of a target.
+#[derive(Clone, Copy)]
+struct Pass<'p> {
+    project: &'p LinkedWorkspace,
+    target: &'p Target,
+    options: Options<'p>,
+    labels: Option<&'p Labels>,
+}
+
+impl Pass<'_> {
+    fn run<R: Send>(self, consumer: FileConsumer<'_, R>, sink: &mut Sink) -> Result<Ledger, RunError> {
+        let Self { project, target, options, .. } = self;
+        let FileConsumer { work, each } = consumer;
+        let mut index = HomeIndex::new(&project.policies, target);
+        let mut ledger = Ledger::default();
+        if let Some(part) = options.part {
+            index.keep(part);
+            ledger.open();
+        }
+        let mut facts = TargetFacts::new(target, project.existing_on(target));
+        let total = index.len();
+        // Many tenants have one of their own each.
+        facts.reserve(total);
+        let mut failed = None;
+        parallel::in_order(
+            total,
+            options.jobs,
+            || Worker::new(self),
+            |worker, position| worker.home(&index, position, work),
+            |position, made: HomeResult<R>| {
+                let home = index.place(position);
+                sink.absorb(made.sink);
+                ledger.note(home, &made.facts, sink);
+                facts.absorb(made.facts, &|namespace| index.has_namespace(namespace), sink);
+                ledger.note_judged(home, sink);
+                match made.results {
+                    Ok(results) => results.into_iter().for_each(|result| each(result, position + 1, total)),
+                    Err(error) => {
+                        failed.get_or_insert(error);
+                    }
                 }
-            }
-            failed.is_none()
-        },
-    );
-    if !ledger.is_open() {
-        facts.finish(sink);
+                failed.is_none()
+            },
+        );
+        if !ledger.is_open() {
+            facts.finish(sink);
+        }
+        failed.map_or(Ok(ledger), Err)
     }
-    failed.map_or(Ok(ledger), Err)
 }
 
 /// Room for the file of a typical tenant, in bytes.
@@ -248,7 +260,8 @@ impl Draft {
 }
 
 impl<'p> Worker<'p> {
-    fn new(project: &'p LinkedWorkspace, target: &'p Target, options: Options<'p>, labels: Option<&'p Labels>) -> Self {
+    fn new(pass: Pass<'p>) -> Self {
+        let Pass { project, target, options, labels } = pass;
         let validator =
             Validator::new(target, project.api(target), project.custom_fields(target), &project.files, &project.trees);
         Self {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use bailiwick::compile::{self, Options, OutputFile, Wanted};
+use bailiwick::compile::{self, FileConsumer, Options, OutputFile, Wanted};
 use bailiwick::diag::{Diagnostic, FileId, Files, Sink};
 use bailiwick::k8s::stored::{StoredForm, server_owned, to_stored};
 use bailiwick::model::Target;
@@ -88,7 +88,8 @@ impl World {
                     file.path = format!("{name}/{}", file.path);
                     compiled.files.push(file);
                 };
-                compile::compile(&project, target, options, &work, &mut keep, &mut sink).expect("nothing is written");
+                let consumer = FileConsumer { work: &work, each: &mut keep };
+                compile::compile(&project, target, options, consumer, &mut sink).expect("nothing is written");
             }
             let found = sink.into_sorted(&files);
             compiled.diagnostics = project.without_accepted(found);

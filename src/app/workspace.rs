@@ -7,7 +7,7 @@ use super::shard::Shard;
 use super::words::number;
 use super::{Diagnostics, Error, Event, Options};
 use crate::codes;
-use crate::compile::{self, Ledger, LinkedWorkspace, OutputFile, Wanted};
+use crate::compile::{self, FileConsumer, Ledger, LinkedWorkspace, OutputFile, Wanted};
 use crate::diag::{Diagnostic, Files, RunError, Sink, nearest};
 use crate::emit::totals::Totals;
 use crate::emit::write::STAGING;
@@ -184,17 +184,12 @@ impl Workspace {
         sink: &mut Sink,
     ) -> Result<Ledger, RunError> {
         let options = compile::Options { wanted, part, ..self.options.compiler() };
-        let result = compile::compile_part(
-            &self.project,
-            target,
-            options,
-            work,
-            &mut |made, done, total| {
-                self.options.tell(Event::Compiling { target: &target.name, done, total });
-                each(made);
-            },
-            sink,
-        );
+        let mut each = |made, done, total| {
+            self.options.tell(Event::Compiling { target: &target.name, done, total });
+            each(made);
+        };
+        let consumer = FileConsumer { work, each: &mut each };
+        let result = compile::compile_part(&self.project, target, options, consumer, sink);
         self.options.tell(Event::Compiled);
         result
     }

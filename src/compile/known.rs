@@ -74,7 +74,7 @@ fn read_entries(entries: &[Spanned<KnownEntry>], sources: &mut Sources, sink: &m
             },
         }
     }
-    NameSet::new((globs.build().unwrap_or_default(), patterns), names, written)
+    NameSet::new(globs.build().unwrap_or_default(), patterns, names, written)
 }
 
 fn read_file(written: &str, asked: Origin, sources: &mut Sources, names: &mut Vec<Box<str>>, sink: &mut Sink) {

@@ -143,9 +143,10 @@ pub struct NameSet {
 }
 
 impl NameSet {
-    /// Returns a set of names and of globs with their texts; `entries` are their declarations.
+    /// Returns a set of names and of globs with their texts, `patterns`; `entries` are their declarations.
     pub fn new(
-        (globs, patterns): (GlobSet, Vec<Box<str>>),
+        globs: GlobSet,
+        patterns: Vec<Box<str>>,
         mut names: Vec<Box<str>>,
         entries: Vec<(Box<str>, Origin)>,
     ) -> Self {

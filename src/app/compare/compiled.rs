@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::compile::{self, LinkedWorkspace, Options, OutputFile};
+use crate::compile::{self, FileConsumer, LinkedWorkspace, Options, OutputFile};
 use crate::diag::{RunError, Sink};
 use crate::digest::digest_of_run;
 use crate::emit::committed::{Committed, Differing, Entry, EntryKind};
@@ -71,7 +71,8 @@ impl CompiledTarget {
             }
             files.insert(path, text);
         };
-        compile::compile(project, target, options, &work, &mut keep, sink)?;
+        let consumer = FileConsumer { work: &work, each: &mut keep };
+        compile::compile(project, target, options, consumer, sink)?;
         let mut others = BTreeMap::new();
         for entry in committed.list()? {
             let is_ours = entry.is_file() && {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bailiwick::compile::{self, Options, OutputFile, Wanted};
+use bailiwick::compile::{self, FileConsumer, Options, OutputFile, Wanted};
 use bailiwick::diag::{FileId, Files, Severity, Sink};
 use bailiwick::report::human;
 use bailiwick::source::MemoryWorld;
@@ -46,7 +46,8 @@ pub fn compile(texts: &[(String, String)], jobs: usize, alike: bool) -> Compiled
             let name = target.name.clone();
             let work = |file: OutputFile| Ok(file);
             let mut keep = |file: OutputFile, _, _| compiled.files.push((format!("{name}/{}", file.path), file.text));
-            compile::compile(&project, target, options, &work, &mut keep, &mut sink).expect("nothing is written");
+            let consumer = FileConsumer { work: &work, each: &mut keep };
+                compile::compile(&project, target, options, consumer, &mut sink).expect("nothing is written");
         }
     }
     let diagnostics = sink.into_sorted(&files);
