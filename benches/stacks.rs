@@ -15,7 +15,7 @@ use std::time::Instant;
 
 use bailiwick::compile::{self, FileConsumer, Options, Wanted};
 use bailiwick::diag::{Files, Sink};
-use bailiwick::source::MemoryWorld;
+use bailiwick::source::MemorySource;
 use bailiwick::stats::Stats;
 use serde::Deserialize as _;
 use serde_json::json;
@@ -48,7 +48,7 @@ fn measure(count: usize) -> Result<(), Box<dyn Error>> {
     let texts: Vec<String> = files.iter().map(|(_, text)| text.clone()).collect();
     let started = Instant::now();
     let mut sink = Sink::new();
-    let project = compile::load(Box::new(MemoryWorld::new(files)), Arc::new(Files::new()), &mut sink)?;
+    let project = compile::load(Box::new(MemorySource::new(files)), Arc::new(Files::new()), &mut sink)?;
     let project = project.ok_or("the workspace cannot be used")?;
     let loaded = started.elapsed();
     let target = project.workspace.targets.first().ok_or("there is no target")?;

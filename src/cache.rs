@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::digest::{Digest, digest};
 use crate::file_format::FileFormat;
-use crate::source::{Answered, World};
+use crate::source::{Answered, FileSource};
 
 pub use outputs::{KeptFile, KeptTarget, WatchedFolder};
 pub use place::Place;
@@ -101,7 +101,7 @@ impl Cache {
 
 impl Kept {
     /// Whether the workspace gives the same answers as before.
-    pub fn has_same_inputs(&self, world: &dyn World) -> bool {
+    pub fn has_same_inputs(&self, world: &dyn FileSource) -> bool {
         self.answers.iter().all(|answered| answered.holds(world))
     }
 

@@ -8,7 +8,7 @@ use bailiwick::diag::{Diagnostic, FileId, Files, Sink};
 use bailiwick::k8s::stored::{StoredForm, server_owned, to_stored};
 use bailiwick::model::Target;
 use bailiwick::report::human;
-use bailiwick::source::MemoryWorld;
+use bailiwick::source::MemorySource;
 use bailiwick::stats::Stats;
 use bailiwick::yaml::{self, NodeRef};
 use serde_json::Value;
@@ -76,7 +76,7 @@ impl World {
     pub(crate) fn compile_with(&self, options: Options<'_>) -> Compiled {
         let files = Arc::new(Files::new());
         let mut sink = Sink::new();
-        let world = MemoryWorld::new(self.files.iter().cloned());
+        let world = MemorySource::new(self.files.iter().cloned());
         let project = compile::load(Box::new(world), Arc::clone(&files), &mut sink).expect("memory can be read");
         let mut compiled = Compiled { files: Vec::new(), diagnostics: Vec::new(), told: String::new() };
         if let Some(project) = project {

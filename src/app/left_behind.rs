@@ -18,7 +18,7 @@ use crate::diag::{Diagnostic, Files, Sink};
 use crate::emit::committed::Folder;
 use crate::emit::file;
 use crate::model;
-use crate::source::{DiskWorld, Sources};
+use crate::source::{DiskSource, Sources};
 
 /// How many bytes of a file are read to find the header.
 const HEAD: usize = 4096;
@@ -97,7 +97,7 @@ impl NestedWorkspaces<'_> {
 }
 
 fn load(workspace: &Workspace, folder: &str) -> Option<model::Workspace> {
-    let world = DiskWorld::new(workspace.root.join(folder));
+    let world = DiskSource::new(workspace.root.join(folder));
     let mut sources = Sources::new(Box::new(world), Arc::new(Files::new()));
     load_workspace(&mut sources, &mut Sink::new()).ok().flatten()
 }

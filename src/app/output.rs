@@ -15,7 +15,7 @@ use crate::emit::plan::{FilePlan, TargetPlan};
 use crate::emit::write::link_on_the_way;
 use crate::model::Target;
 use crate::parallel;
-use crate::source::{DiskWorld, RecordedWorld, World as _};
+use crate::source::{DiskSource, FileSource as _, RecordedSource};
 use crate::stats::Stage;
 
 /// From how many files on the output is listed by a thread of its own.
@@ -215,7 +215,7 @@ impl Workspace {
         let mut told = Sink::new();
         let workspace = &self.project.workspace;
         // Asked of the workspace, so that a run which recalls this one asks again.
-        let world = RecordedWorld::with(Box::new(DiskWorld::new(&self.root)), &self.answers);
+        let world = RecordedSource::with(Box::new(DiskSource::new(&self.root)), &self.answers);
         if let Some(link) = link_on_the_way(&workspace.output, |path| world.is_link(path)) {
             sink.push(
                 stray(link, EntryKind::Link)

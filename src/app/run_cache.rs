@@ -15,7 +15,7 @@ use crate::emit::write::STAGING;
 use crate::git;
 use crate::model::{self, Expiry, Target};
 use crate::render::BUILTIN;
-use crate::source::{Content, DiskWorld, MAXIMUM_FILE_SIZE, World};
+use crate::source::{DiskSource, FileContent, FileSource, MAXIMUM_FILE_SIZE};
 
 /// The options of a cache.
 #[derive(Debug, Clone)]
@@ -74,7 +74,7 @@ impl RunCache {
     /// them as they should be.
     pub(crate) fn unchanged(&self, options: &Options, names: &[String]) -> Result<Option<Unchanged<'_>>, RunError> {
         let Some(kept) = self.kept.as_ref().filter(|kept| kept.is_result) else { return Ok(None) };
-        let world = DiskWorld::new(&self.root);
+        let world = DiskSource::new(&self.root);
         let is_today = kept.today.as_ref().is_none_or(|day| *day == day_of(options));
         if !is_today || !kept.has_same_inputs(&world) {
             return Ok(None);
@@ -183,7 +183,7 @@ fn restored(told: &[Told], root: &Path, files: &Files) -> Option<Vec<Diagnostic>
         let id = match builtin.and_then(|name| BUILTIN.iter().find(|(known, _)| *known == name)) {
             Some((_, text)) => files.add(path, *text),
             None => {
-                let Ok(Content::Bytes(bytes)) = DiskWorld::new(root).read(path, MAXIMUM_FILE_SIZE as u64) else {
+                let Ok(FileContent::Bytes(bytes)) = DiskSource::new(root).read(path, MAXIMUM_FILE_SIZE as u64) else {
                     return None;
                 };
                 files.add(path, String::from_utf8_lossy(&bytes).into_owned())

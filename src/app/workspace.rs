@@ -13,7 +13,7 @@ use crate::emit::totals::Totals;
 use crate::emit::write::STAGING;
 use crate::git;
 use crate::model::{self, Part, Target};
-use crate::source::{Answers, DiskWorld, RecordedWorld};
+use crate::source::{DiskSource, RecordedAnswers, RecordedSource};
 use crate::stats::Stage;
 
 /// A workspace that is read and linked, with the options of the run.
@@ -26,7 +26,7 @@ pub struct Workspace {
     /// The diagnostics of loading: warnings, and errors after which loading could continue.
     found: Vec<Diagnostic>,
     /// The questions to the file system, with the answers.
-    pub(crate) answers: Answers,
+    pub(crate) answers: RecordedAnswers,
 }
 
 /// Returns a path without `.` and `..`.
@@ -89,7 +89,7 @@ impl Workspace {
             return Err(Error::invalid(diagnostic));
         };
         let mut sink = Sink::new();
-        let (world, answers) = RecordedWorld::new(Box::new(DiskWorld::new(&root)));
+        let (world, answers) = RecordedSource::new(Box::new(DiskSource::new(&root)));
         let load = || compile::load(Box::new(world), Arc::clone(&files), &mut sink);
         let project = options.stats.time(Stage::Load, load, |_| (1, 0))?;
         if let (Some(project), Some(today)) = (&project, options.today) {

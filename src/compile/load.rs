@@ -16,7 +16,7 @@ use crate::model::{
     Workspace, WorkspaceSpec,
 };
 use crate::render::TemplateSet;
-use crate::source::{Sources, World, names};
+use crate::source::{FileSource, Sources, names};
 use crate::validate::Trees;
 use crate::yaml::de::from_node;
 use crate::yaml::{self, NodeRef, Tree};
@@ -86,7 +86,11 @@ pub fn load_workspace(sources: &mut Sources, sink: &mut Sink) -> Result<Option<W
 ///
 /// # Errors
 /// When a file cannot be read.
-pub fn load(world: Box<dyn World>, files: Arc<Files>, sink: &mut Sink) -> Result<Option<LinkedWorkspace>, RunError> {
+pub fn load(
+    world: Box<dyn FileSource>,
+    files: Arc<Files>,
+    sink: &mut Sink,
+) -> Result<Option<LinkedWorkspace>, RunError> {
     let mut sources = Sources::new(world, Arc::clone(&files));
     let Some(workspace) = load_workspace(&mut sources, sink)? else {
         return Ok(None);

@@ -241,11 +241,11 @@ mod tests {
 
     use super::*;
     use crate::diag::{Files, Sink};
-    use crate::source::{MemoryWorld, Sources};
+    use crate::source::{MemorySource, Sources};
 
     /// Returns the glued values of a template that may include two others.
     fn glued(text: &str) -> Vec<String> {
-        let world = MemoryWorld::new([
+        let world = MemorySource::new([
             ("templates/tenancy/role.yaml.j2", text),
             ("templates/_value.j2", "{{ part }}"),
             ("templates/_key.j2", "{% if x %}key: {% endif %}"),
@@ -313,7 +313,7 @@ mod tests {
 
     #[test]
     fn the_built_in_templates_glue_nothing() {
-        let mut sources = Sources::new(Box::new(MemoryWorld::default()), Arc::new(Files::new()));
+        let mut sources = Sources::new(Box::new(MemorySource::default()), Arc::new(Files::new()));
         let templates = TemplateSet::load("templates", &mut sources, &mut Sink::new()).expect("memory can be read");
         assert_eq!(find(&templates, templates.names()), Ok(BTreeSet::new()));
     }

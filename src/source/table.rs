@@ -11,7 +11,7 @@ use crate::yaml::{self, NodeRef};
 
 /// One row, while it is read.
 #[derive(Debug, Clone, Copy)]
-pub struct Row<'r> {
+pub struct TableRow<'r> {
     /// The place.
     pub origin: Origin,
     /// The places of the column names, in a table with a header.
@@ -118,7 +118,7 @@ impl Cell<'_> {
     }
 }
 
-impl<'r> Row<'r> {
+impl<'r> TableRow<'r> {
     /// Shows each cell with the name of its column.
     pub fn each_cell(self, see: &mut dyn FnMut(&'r str, Cell<'r>)) {
         match self.cells {
@@ -135,7 +135,7 @@ impl<'r> Row<'r> {
 }
 
 /// Reads a list of maps, row by row.
-pub fn read_list(list: NodeRef<'_>, sink: &mut Sink, see: &mut dyn FnMut(Row<'_>, &mut Sink)) {
+pub fn read_list(list: NodeRef<'_>, sink: &mut Sink, see: &mut dyn FnMut(TableRow<'_>, &mut Sink)) {
     if !list.is_seq() {
         sink.push(
             Diagnostic::error(
@@ -159,7 +159,7 @@ pub fn read_list(list: NodeRef<'_>, sink: &mut Sink, see: &mut dyn FnMut(Row<'_>
             );
             continue;
         }
-        see(Row { origin: item.origin(), header: None, cells: Cells::Map(item) }, sink);
+        see(TableRow { origin: item.origin(), header: None, cells: Cells::Map(item) }, sink);
     }
 }
 
@@ -167,7 +167,7 @@ pub fn read_list(list: NodeRef<'_>, sink: &mut Sink, see: &mut dyn FnMut(Row<'_>
 const MAXIMUM_LINE: usize = 3 << 19;
 
 /// Reads a CSV text whose first line names the columns, row by row.
-pub fn read_csv(file: FileId, text: &str, sink: &mut Sink, see: &mut dyn FnMut(Row<'_>, &mut Sink)) {
+pub fn read_csv(file: FileId, text: &str, sink: &mut Sink, see: &mut dyn FnMut(TableRow<'_>, &mut Sink)) {
     let mut records = Records::new(file, text);
     let mut header: Option<(Vec<String>, Origin)> = None;
     let mut other_count = OtherCount::default();
@@ -189,7 +189,7 @@ pub fn read_csv(file: FileId, text: &str, sink: &mut Sink, see: &mut dyn FnMut(R
         let text = first_line(written);
         let line = Line { record, text, written, origin, starts: &starts, quoted: &quoted };
         let cells = Cells::Csv { columns, line };
-        see(Row { origin, header: Some(*header_origin), cells }, sink);
+        see(TableRow { origin, header: Some(*header_origin), cells }, sink);
     }
     other_count.report(sink);
     if header.is_none() {
@@ -330,7 +330,7 @@ pub fn read_names(
     see: &mut dyn FnMut(&str, Origin, &mut Sink),
 ) {
     if is_csv {
-        let mut see_row = |row: Row<'_>, sink: &mut Sink| {
+        let mut see_row = |row: TableRow<'_>, sink: &mut Sink| {
             let mut first = true;
             row.each_cell(&mut |_, cell| {
                 if let (true, Cell::Text(name, ..)) = (std::mem::take(&mut first), cell) {

@@ -9,12 +9,12 @@ use crate::diag::RunError;
 
 /// The files of a workspace, by paths relative to its root with forward slashes. No clock, no environment, no
 /// network.
-pub trait World: Send + Sync {
+pub trait FileSource: Send + Sync {
     /// Reads a file of at most `most` bytes.
     ///
     /// # Errors
     /// When it is there and the system does not let it be read.
-    fn read(&self, path: &str, most: u64) -> Result<Content, RunError>;
+    fn read(&self, path: &str, most: u64) -> Result<FileContent, RunError>;
 
     /// Returns whether there is a link of this name, wherever it leads.
     fn is_link(&self, _path: &str) -> bool {
@@ -30,18 +30,18 @@ pub trait World: Send + Sync {
 
 /// The entry at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Content {
+pub enum FileContent {
     /// Nothing.
     Missing,
     /// A file with these bytes.
     Bytes(Vec<u8>),
     /// Something that is not read.
-    Refused(Refusal),
+    Refused(ReadRefusal),
 }
 
 /// Why something is not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Refusal {
+pub enum ReadRefusal {
     /// The path leaves the workspace, or a link on it does.
     Outside,
     /// The path leads into the folder of a git repository.
@@ -66,7 +66,7 @@ pub struct Listing {
     /// The path of everything that is not a folder, sorted.
     pub files: Vec<String>,
     /// Links that are not followed, sorted, with the reason.
-    pub refused: Vec<(String, Refusal)>,
+    pub refused: Vec<(String, ReadRefusal)>,
 }
 
 /// How many links to folders are followed below a folder: links to links multiply what is found.
@@ -74,11 +74,11 @@ const MAXIMUM_LINKS: usize = 256;
 
 /// A folder on disk.
 #[derive(Debug, Clone)]
-pub struct DiskWorld {
+pub struct DiskSource {
     root: PathBuf,
 }
 
-impl DiskWorld {
+impl DiskSource {
     /// Returns the folder as a world.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into() }
@@ -89,13 +89,13 @@ impl DiskWorld {
     }
 }
 
-impl World for DiskWorld {
-    fn read(&self, path: &str, most: u64) -> Result<Content, RunError> {
+impl FileSource for DiskSource {
+    fn read(&self, path: &str, most: u64) -> Result<FileContent, RunError> {
         let failed = |error| RunError::io("read", Path::new(path), &error);
         match self.open()?.find(path).map_err(failed)? {
-            Found::Missing => Ok(Content::Missing),
-            Found::Refused(refusal) => Ok(Content::Refused(refusal)),
-            Found::Folder(_) => Ok(Content::Refused(Refusal::NoFile("a folder"))),
+            Found::Missing => Ok(FileContent::Missing),
+            Found::Refused(refusal) => Ok(FileContent::Refused(refusal)),
+            Found::Folder(_) => Ok(FileContent::Refused(ReadRefusal::NoFile("a folder"))),
             Found::File(file) => file.read(most).map_err(failed),
         }
     }
@@ -186,7 +186,7 @@ impl Walk<'_> {
                 return Ok(Some(true));
             }
             Found::File(_) => return Ok(Some(false)),
-            Found::Missing => Refusal::Nowhere,
+            Found::Missing => ReadRefusal::Nowhere,
             Found::Refused(refusal) => refusal,
         };
         self.listing.refused.push((path.to_owned(), refusal));
@@ -218,23 +218,23 @@ fn cannot_list(path: &str, error: &io::Error) -> RunError {
 
 /// Files in memory, for tests.
 #[derive(Debug, Clone, Default)]
-pub struct MemoryWorld {
+pub struct MemorySource {
     files: BTreeMap<String, Vec<u8>>,
 }
 
-impl MemoryWorld {
+impl MemorySource {
     /// Returns a world of texts by their paths.
     pub fn new<P: Into<String>, T: Into<Vec<u8>>>(files: impl IntoIterator<Item = (P, T)>) -> Self {
         Self { files: files.into_iter().map(|(path, text)| (path.into(), text.into())).collect() }
     }
 }
 
-impl World for MemoryWorld {
-    fn read(&self, path: &str, most: u64) -> Result<Content, RunError> {
+impl FileSource for MemorySource {
+    fn read(&self, path: &str, most: u64) -> Result<FileContent, RunError> {
         Ok(match self.files.get(path) {
-            None => Content::Missing,
-            Some(bytes) if bytes.len() as u64 > most => Content::Refused(Refusal::TooLarge(bytes.len() as u64)),
-            Some(bytes) => Content::Bytes(bytes.clone()),
+            None => FileContent::Missing,
+            Some(bytes) if bytes.len() as u64 > most => FileContent::Refused(ReadRefusal::TooLarge(bytes.len() as u64)),
+            Some(bytes) => FileContent::Bytes(bytes.clone()),
         })
     }
 

@@ -15,7 +15,7 @@ use crate::emit::committed::{Committed, Entry, Folder};
 use crate::emit::revision::Revision;
 use crate::git::Repository;
 use crate::model::{self, Target};
-use crate::source::{Content, DiskWorld, Listing, Sources, World};
+use crate::source::{DiskSource, FileContent, FileSource, Listing, Sources};
 
 /// How many diagnostics of policies that do not compile are shown.
 const NAMED_ERRORS: usize = 3;
@@ -26,7 +26,7 @@ pub(crate) struct Earlier {
     name: String,
     place: Place,
     policies: Policies,
-    world: Arc<dyn World>,
+    world: Arc<dyn FileSource>,
     /// The compiled output; none where the policies do not compile.
     compiled: Option<Arc<CompiledTargets>>,
     /// Files of the committed output that are not what the policies compile to, below the output folder.
@@ -48,7 +48,7 @@ enum Policies {
 }
 
 impl Policies {
-    fn read(world: &Arc<dyn World>) -> Result<Self, RunError> {
+    fn read(world: &Arc<dyn FileSource>) -> Result<Self, RunError> {
         let shared = || Box::new(Shared(Arc::clone(world)));
         let (files, mut sink) = (Arc::new(Files::new()), Sink::new());
         let project = compile::load(shared(), Arc::clone(&files), &mut sink)?;
@@ -83,11 +83,11 @@ impl Earlier {
 
     /// Reads the workspace in a folder.
     pub(super) fn of_folder(name: &str, folder: PathBuf) -> Result<Self, RunError> {
-        let world = Arc::new(DiskWorld::new(&folder));
+        let world = Arc::new(DiskSource::new(&folder));
         Self::read(name, Place::Folder(folder), world)
     }
 
-    fn read(name: &str, place: Place, world: Arc<dyn World>) -> Result<Self, RunError> {
+    fn read(name: &str, place: Place, world: Arc<dyn FileSource>) -> Result<Self, RunError> {
         let policies = Policies::read(&world)?;
         Ok(Self { name: name.to_owned(), place, policies, world, compiled: None, stale: Vec::new() })
     }
@@ -187,12 +187,12 @@ impl Earlier {
     }
 
     /// Returns the files of the workspace.
-    pub(super) fn world(&self) -> &dyn World {
+    pub(super) fn world(&self) -> &dyn FileSource {
         &*self.world
     }
 
     /// Returns the files of the workspace, for a loader that keeps its own.
-    pub(super) fn shared_world(&self) -> Box<dyn World> {
+    pub(super) fn shared_world(&self) -> Box<dyn FileSource> {
         Box::new(Shared(Arc::clone(&self.world)))
     }
 
@@ -251,10 +251,10 @@ impl Committed for FolderOfRevision {
 }
 
 /// The same files for a loader, which keeps its own.
-struct Shared(Arc<dyn World>);
+struct Shared(Arc<dyn FileSource>);
 
-impl World for Shared {
-    fn read(&self, path: &str, most: u64) -> Result<Content, RunError> {
+impl FileSource for Shared {
+    fn read(&self, path: &str, most: u64) -> Result<FileContent, RunError> {
         self.0.read(path, most)
     }
 

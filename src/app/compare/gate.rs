@@ -13,7 +13,7 @@ use crate::emit::committed::Committed;
 use crate::emit::plan::changed_grants;
 use crate::k8s::default_policy;
 use crate::model::{self, AccessCheck, Category, Expectation, Isolation, NodePool, Target};
-use crate::source::{Content, DiskWorld, World};
+use crate::source::{DiskSource, FileContent, FileSource};
 use crate::yaml::{self, NodeRef, Tree};
 
 /// How many bytes of a baseline file are compared.
@@ -22,7 +22,7 @@ const MAXIMUM_FILE: u64 = 512 << 20;
 /// Describes every change, one line each; `world` holds the files of the revision, and `output` its whole output folder.
 pub(super) fn changes(
     old: &LinkedWorkspace,
-    world: &dyn World,
+    world: &dyn FileSource,
     output: &dyn Committed,
     workspace: &Workspace,
 ) -> Result<Vec<String>, RunError> {
@@ -67,7 +67,7 @@ fn named(target: &Target, line: &str) -> String {
 pub(super) fn is_other_below(
     old: &LinkedWorkspace,
     before: &Target,
-    (world, output): (&dyn World, &dyn Committed),
+    (world, output): (&dyn FileSource, &dyn Committed),
     workspace: &Workspace,
     target: &Target,
 ) -> Result<bool, RunError> {
@@ -325,26 +325,33 @@ fn settings(old: &Target, new: &Target) -> Vec<String> {
     lines
 }
 
-fn has_other_baseline(old: &Target, new: &Target, world: &dyn World, workspace: &Workspace) -> Result<bool, RunError> {
+fn has_other_baseline(
+    old: &Target,
+    new: &Target,
+    world: &dyn FileSource,
+    workspace: &Workspace,
+) -> Result<bool, RunError> {
     let path = |target: &Target| target.baseline.as_ref().map(|baseline| baseline.value.clone());
-    let contents = |world: &dyn World, path: &str| {
+    let contents = |world: &dyn FileSource, path: &str| {
         let mut files = world.list(path)?.files;
         files.push(path.to_owned());
         let read = |file: &String| Ok((file.clone(), world.read(file, MAXIMUM_FILE)?));
-        files.iter().map(read).collect::<Result<Vec<(String, Content)>, RunError>>()
+        files.iter().map(read).collect::<Result<Vec<(String, FileContent)>, RunError>>()
     };
     Ok(match (path(old), path(new)) {
         (None, None) => false,
         (Some(old), Some(new)) if old == new => {
-            let bytes = |files: Vec<(String, Content)>| -> BTreeMap<String, Vec<u8>> {
+            let bytes = |files: Vec<(String, FileContent)>| -> BTreeMap<String, Vec<u8>> {
                 files
                     .into_iter()
                     .filter_map(
-                        |(path, content)| if let Content::Bytes(bytes) = content { Some((path, bytes)) } else { None },
+                        |(path, content)| {
+                            if let FileContent::Bytes(bytes) = content { Some((path, bytes)) } else { None }
+                        },
                     )
                     .collect()
             };
-            bytes(contents(world, &old)?) != bytes(contents(&DiskWorld::new(&workspace.root), &new)?)
+            bytes(contents(world, &old)?) != bytes(contents(&DiskSource::new(&workspace.root), &new)?)
         }
         _ => true,
     })

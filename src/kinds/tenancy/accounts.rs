@@ -11,7 +11,7 @@ use super::TenancySpec;
 use crate::diag::{Diagnostic, Origin, Sink, nearest};
 use crate::digest::digest_of_run;
 use crate::model::{Account, AccountValue, Accounts, Data, Linker, RawDocument, Variable, VariableType};
-use crate::source::{Cell, Row, Sources, read_csv, read_list};
+use crate::source::{Cell, Sources, TableRow, read_csv, read_list};
 use crate::yaml::{NodeRef, Tree, Value};
 
 /// Reads every valid account, sorted by name; reports invalid ones.
@@ -182,7 +182,7 @@ impl<'s> Columns<'s> {
 
     /// Adds the account of a row, unless a value is invalid. An undeclared column is reported once, and so is a missing
     /// column of a table with a header.
-    fn add(&self, row: Row<'_>, reported: &mut Reported, accounts: &mut Accounts, sink: &mut Sink) {
+    fn add(&self, row: TableRow<'_>, reported: &mut Reported, accounts: &mut Accounts, sink: &mut Sink) {
         let absent = ColumnValue { held: Held::Value(AccountValue::Null), is_there: false, is_refused: false };
         let mut values = vec![absent; self.declared.len()];
         let mut fits = true;
@@ -299,7 +299,7 @@ struct TableSize {
 }
 
 /// Goes through the rows of a table.
-type ReadTable<'t> = &'t mut dyn FnMut(&mut Sink, &mut dyn FnMut(Row<'_>, &mut Sink));
+type ReadTable<'t> = &'t mut dyn FnMut(&mut Sink, &mut dyn FnMut(TableRow<'_>, &mut Sink));
 
 /// A value of a row, while it is put together.
 #[derive(Debug, Clone)]

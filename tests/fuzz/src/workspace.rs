@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bailiwick::compile::{self, FileConsumer, Options, OutputFile, Wanted};
 use bailiwick::diag::{FileId, Files, Severity, Sink};
 use bailiwick::report::human;
-use bailiwick::source::MemoryWorld;
+use bailiwick::source::MemorySource;
 use bailiwick::stats::Stats;
 use bailiwick::yaml;
 
@@ -37,7 +37,7 @@ pub fn compile(texts: &[(String, String)], jobs: usize, alike: bool) -> Compiled
     let files = Arc::new(Files::new());
     let mut sink = Sink::new();
     let mut compiled = Compiled { files: Vec::new(), printed: String::new(), has_errors: false };
-    let world = MemoryWorld::new(texts.iter().cloned());
+    let world = MemorySource::new(texts.iter().cloned());
     let project = compile::load(Box::new(world), Arc::clone(&files), &mut sink).expect("memory can be read");
     if let Some(project) = project {
         let stats = Stats::off();
