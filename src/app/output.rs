@@ -9,7 +9,7 @@ use crate::compile::{OutputFile, Wanted};
 use crate::diag::{Diagnostic, RunError, Sink};
 use crate::digest::digest_of_run;
 use crate::emit::committed::{Committed, Differing, Entry, EntryKind, Folder};
-use crate::emit::file::{self, Ownership};
+use crate::emit::file::{self, FileOwnership};
 use crate::emit::objects::{Depth, FileChange, Memory};
 use crate::emit::plan::{FilePlan, TargetPlan};
 use crate::emit::write::link_on_the_way;
@@ -111,7 +111,7 @@ impl Workspace {
                 let path = gone.get(position).map_or("", |entry| &entry.path);
                 let old = committed.read(path)?.unwrap_or_default();
                 let change = memory.compare(path, &[], None, Some(&old));
-                let is_foreign = change.plan.ownership == Some(Ownership::Foreign);
+                let is_foreign = change.plan.ownership == Some(FileOwnership::Foreign);
                 let found = ChangedFile { file: None, old: Some(&old), change: &change };
                 let detail = if is_foreign { None } else { Some(detail_of(&found)?) };
                 Ok((change.plan, detail))
@@ -133,7 +133,7 @@ impl Workspace {
         if let Some(error) = failed {
             return Err(error);
         }
-        let foreign = |file: &&FilePlan| file.ownership == Some(Ownership::Foreign);
+        let foreign = |file: &&FilePlan| file.ownership == Some(FileOwnership::Foreign);
         for file in comparison.plan.changes.iter().filter(foreign) {
             self.report_stray(target, Entry { path: file.path.clone(), kind: EntryKind::File }, &mut told);
         }
@@ -236,7 +236,7 @@ impl Workspace {
             let plan = FilePlan { path: path.clone(), ..FilePlan::compare(below_target, None, Some(&old)) };
             // The folders of removed targets are unknown: a file without a header can have any origin.
             let is_ours =
-                kind == EntryKind::File && plan.ownership == Some(Ownership::Ours) && file::bears_header(&old);
+                kind == EntryKind::File && plan.ownership == Some(FileOwnership::Ours) && file::bears_header(&old);
             if kind == EntryKind::File && !is_ours && self.keeps(&path) {
                 continue;
             }

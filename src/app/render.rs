@@ -16,7 +16,7 @@ use crate::compile::{OutputFile, Wanted};
 use crate::diag::{RunError, Sink};
 use crate::emit::committed::{Committed, Folder};
 use crate::emit::objects::Depth;
-use crate::emit::plan::{Action, TargetPlan, object_digests};
+use crate::emit::plan::{FileAction, TargetPlan, object_digests};
 use crate::emit::totals::Totals;
 use crate::emit::write::{StagedFile, Stager};
 use crate::model::Target;
@@ -222,7 +222,7 @@ impl<'w> StagedOutput<'w> {
         if let (Some(cache), Some(watched)) = (&cache, &watched) {
             cache.add_target(target, plan.counts.total(), watched.take_files(), &others);
         }
-        let totals = Totals::of(&plan);
+        let totals = Totals::from_plan(&plan);
         if totals.is_new() {
             changes.add_new(workspace, &target.name, created.into_inner().unwrap_or_else(PoisonError::into_inner));
         }
@@ -230,7 +230,7 @@ impl<'w> StagedOutput<'w> {
             Some(_) => Loss::of_part(workspace, target, &*committed, &plan)?,
             None => Loss::of(&totals),
         };
-        let gone = plan.changes.iter().filter(|file| file.action == Action::Delete);
+        let gone = plan.changes.iter().filter(|file| file.action == FileAction::Delete);
         removed.extend(gone.map(|file| format!("{}/{}", target.name, file.path)));
         changed.extend(changed_here.into_inner().unwrap_or_else(PoisonError::into_inner));
         plans.push((target, plan, totals));
@@ -277,7 +277,7 @@ impl<'w> StagedOutput<'w> {
 /// Refuses to replace a file whose mode forbids writing: its owner protects it, and a rename would succeed.
 fn refuse_read_only(output: &Path, plans: &[(&Target, TargetPlan, Totals)]) -> Result<(), RunError> {
     for (target, plan, _) in plans {
-        for file in plan.changes.iter().filter(|file| file.action != Action::Create) {
+        for file in plan.changes.iter().filter(|file| file.action != FileAction::Create) {
             let path = output.join(&target.name).join(&file.path);
             if std::fs::metadata(&path).is_ok_and(|metadata| metadata.permissions().readonly()) {
                 return Err(RunError::new(format!("cannot replace `{}`: the file is read-only", path.display()))

@@ -12,7 +12,7 @@ use crate::compile::{self, Ledger};
 use crate::diag::{Diagnostic, Files, RunError};
 use crate::digest::Digest;
 use crate::emit::committed::Committed;
-use crate::emit::plan::{Action, TargetPlan};
+use crate::emit::plan::{FileAction, TargetPlan};
 use crate::emit::totals::Totals;
 use crate::emit::{file, write};
 use crate::model::{Part, Target};
@@ -56,7 +56,7 @@ impl Shard {
     pub(crate) fn note_target(&self, target: &Target, ledger: Ledger, told: &[Diagnostic], plan: &TargetPlan) {
         self.note(|found| {
             let record = ledger.record(target, told);
-            found.targets.push(TargetSummary { name: target.name.clone(), record, totals: Totals::of(plan) });
+            found.targets.push(TargetSummary { name: target.name.clone(), record, totals: Totals::from_plan(plan) });
         });
     }
 
@@ -140,7 +140,7 @@ impl Loss {
     ) -> Result<Self, RunError> {
         let mut loss = Self { everything: false, gone: 0, before: 0 };
         // An empty file, which a crash leaves, goes without an object.
-        if plan.counts.deleted == 0 && !plan.changes.iter().any(|file| file.action == Action::Delete) {
+        if plan.counts.deleted == 0 && !plan.changes.iter().any(|file| file.action == FileAction::Delete) {
             return Ok(loss);
         }
         let homes = compile::homes(&workspace.project, target);

@@ -11,9 +11,9 @@ use std::thread::ThreadId;
 
 use memchr::memmem;
 
-use super::file::{self, Ownership};
+use super::file::{self, FileOwnership};
 use super::namespaces::NamespaceChanges;
-use super::plan::{Action, Counts, FilePlan, ObjectKey, changed_grants, same};
+use super::plan::{Counts, FileAction, FilePlan, ObjectKey, changed_grants, same};
 use super::pods::changed_pods;
 use crate::alike::{Hints, Own, OwnName, Shape, common_prefix, common_suffix};
 use crate::diag::{FileId, Sink};
@@ -32,7 +32,7 @@ pub struct FileChange<'t> {
     /// The objects that differ, in order of their names; none if only a reading as YAML can find them.
     pub objects: Option<Vec<ObjectChange<'t>>>,
     /// The way of the change, common to files that change in the same way.
-    pub way: Option<Way>,
+    pub way: Option<ChangeSignature>,
 }
 
 /// An object that differs.
@@ -79,7 +79,7 @@ pub struct Facts {
 
 /// The way in which a file changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Way {
+pub struct ChangeSignature {
     /// The same for all files that change in this way, within a run.
     pub digest: u128,
     /// How many files of this way the thread has seen before.
@@ -164,22 +164,24 @@ impl Known {
     ) -> Option<FileChange<'t>> {
         let old = match old {
             // Only what we wrote is written as we write.
-            Some(bytes) if file::ownership(path, bytes) == Ownership::Ours => Some(std::str::from_utf8(bytes).ok()?),
+            Some(bytes) if file::ownership(path, bytes) == FileOwnership::Ours => {
+                Some(std::str::from_utf8(bytes).ok()?)
+            }
             Some(_) => return None,
             None => None,
         };
         let kinds = new.map_or(&[][..], |(_, kinds)| kinds);
         let new = new.map(|(text, _)| text);
         let action = match (old, new) {
-            (Some(_), Some(_)) => Action::Change,
-            (None, _) => Action::Create,
-            (_, None) => Action::Delete,
+            (Some(_), Some(_)) => FileAction::Change,
+            (None, _) => FileAction::Create,
+            (_, None) => FileAction::Delete,
         };
         let (old_head, new_head, pairs) = pairs(old.unwrap_or_default(), new.unwrap_or_default())?;
         let name = own_name(path);
         let mut plan = FilePlan::keep(path, 0);
         plan.action = action;
-        plan.ownership = old.map(|_| Ownership::Ours);
+        plan.ownership = old.map(|_| FileOwnership::Ours);
         plan.namespaces = namespace_changes(&pairs);
         let mut differences = FileDifferences {
             plan,
@@ -198,7 +200,7 @@ impl Known {
         }
         differences.add_unchanged_grants();
         let FileDifferences { plan, objects, mut shapes, .. } = differences;
-        if old_head != new_head || action != Action::Change {
+        if old_head != new_head || action != FileAction::Change {
             shapes.add(shapes.split(old.map(|_| old_head), new.map(|_| new_head)));
         }
         let way = name.filter(|_| shapes.is_complete).map(|name| self.way(name, action, shapes.shapes));
@@ -235,7 +237,7 @@ impl Known {
     }
 
     /// Returns the way of a file whose objects change in these shapes.
-    fn way(&mut self, name: OwnName<'_>, action: Action, mut shapes: Vec<(u128, Own)>) -> Way {
+    fn way(&mut self, name: OwnName<'_>, action: FileAction, mut shapes: Vec<(u128, Own)>) -> ChangeSignature {
         // The order of the objects follows from their names.
         shapes.sort_by_key(|(digest, _)| *digest);
         let mut text = vec![action as u8];
@@ -249,7 +251,7 @@ impl Known {
         let access_digest = with_columns(digest, &own);
         let seen = self.count(digest);
         let access_seen = if access_digest == digest { seen } else { self.count(access_digest) };
-        Way { digest, seen, access_digest, access_seen, name: name.name().to_owned(), own }
+        ChangeSignature { digest, seen, access_digest, access_seen, name: name.name().to_owned(), own }
     }
 
     /// Counts a file, and returns how many files with the digest were counted before.
@@ -348,7 +350,7 @@ fn namespace_changes(pairs: &[Pair<'_>]) -> NamespaceChanges {
     let keys = |is_there: fn(&Pair<'_>) -> bool| {
         pairs.iter().filter(|pair| is_there(pair)).map(|pair| pair.key).collect::<Vec<_>>()
     };
-    NamespaceChanges::of(&keys(|pair| pair.old.is_some()), &keys(|pair| pair.new.is_some()))
+    NamespaceChanges::compare(&keys(|pair| pair.old.is_some()), &keys(|pair| pair.new.is_some()))
 }
 
 /// Returns the digest of the texts of a shape that have the same values of the account.
@@ -507,12 +509,12 @@ fn facts(key: ObjectKey<'_>, old: Option<&str>, new: Option<&str>) -> Option<Fac
     let is_policy = key.kind == "PodSecurityPolicy";
     let (Some(old), Some(new)) = (old, new) else {
         let tree = read(old.or(new)?)?;
-        let is_it = tree.document(0).is_some_and(|root| ObjectKey::of(root) == key);
+        let is_it = tree.document(0).is_some_and(|root| ObjectKey::from_object(root) == key);
         return is_it.then(|| Facts { touches_access: decides, touches_pods: is_policy, ..Facts::default() });
     };
     let (old, new) = (read(old)?, read(new)?);
     let (old, new) = (old.document(0)?, new.document(0)?);
-    if ObjectKey::of(old) != key || ObjectKey::of(new) != key {
+    if ObjectKey::from_object(old) != key || ObjectKey::from_object(new) != key {
         return None;
     }
     let differs = |keys: &[&str]| match (old.path(keys), new.path(keys)) {

@@ -11,7 +11,7 @@ use crate::compile::{self, FileConsumer, LinkedWorkspace, Options, OutputFile};
 use crate::diag::{RunError, Sink};
 use crate::digest::digest_of_run;
 use crate::emit::committed::{Committed, Differing, Entry, EntryKind};
-use crate::emit::file::{Ownership, differs_in_header_alone, ownership};
+use crate::emit::file::{FileOwnership, differs_in_header_alone, ownership};
 use crate::model::Target;
 
 /// The compiled output of each target, by its name.
@@ -77,7 +77,7 @@ impl CompiledTarget {
         for entry in committed.list()? {
             let is_ours = entry.is_file() && {
                 let bytes = || committed.read(&entry.path).map(Option::unwrap_or_default);
-                files.contains_key(&entry.path) || ownership(&entry.path, &bytes()?) == Ownership::Ours
+                files.contains_key(&entry.path) || ownership(&entry.path, &bytes()?) == FileOwnership::Ours
             };
             if !is_ours {
                 others.insert(entry.path, entry.kind);

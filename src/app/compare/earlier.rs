@@ -12,7 +12,7 @@ use crate::codes;
 use crate::compile::{self, LinkedWorkspace};
 use crate::diag::{Diagnostic, Files, RunError, Severity, Sink};
 use crate::emit::committed::{Committed, Entry, Folder};
-use crate::emit::revision::Revision;
+use crate::emit::revision::RevisionTree;
 use crate::git::Repository;
 use crate::model::{self, Target};
 use crate::source::{DiskSource, FileContent, FileSource, Listing, Sources};
@@ -35,7 +35,7 @@ pub(crate) struct Earlier {
 
 /// The place of the files.
 enum Place {
-    Revision(Arc<Revision>),
+    Revision(Arc<RevisionTree>),
     Folder(PathBuf),
 }
 
@@ -76,7 +76,7 @@ fn errors(sink: Sink, files: &Files) -> Vec<String> {
 impl Earlier {
     /// Reads the workspace of a revision; `folder` is its path below the root of the work tree.
     pub(super) fn of_revision(repository: &Repository, revision: &str, folder: &str) -> Result<Self, RunError> {
-        let files = Arc::new(Revision::open(repository, revision, folder)?);
+        let files = Arc::new(RevisionTree::open(repository, revision, folder)?);
         let world = Arc::new(TreeWorld(Arc::clone(&files)));
         Self::read(revision, Place::Revision(files), world)
     }
@@ -232,7 +232,7 @@ impl Place {
 
 /// A folder below the root of a revision.
 struct FolderOfRevision {
-    files: Arc<Revision>,
+    files: Arc<RevisionTree>,
     folder: String,
 }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::diag::RunError;
 use crate::emit::committed::EntryKind;
-use crate::emit::revision::Revision;
-use crate::git::Object;
+use crate::emit::revision::RevisionTree;
+use crate::git::GitObject;
 use crate::source::{FileContent, FileSource, Listing, ReadRefusal, is_of_git};
 
 /// How many links one path may lead over, as with the limit of the system.
@@ -22,7 +22,7 @@ const MAXIMUM_FILES: usize = 4 << 20;
 const POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
 
 /// The files of a workspace in a revision.
-pub(super) struct TreeWorld(pub(super) Arc<Revision>);
+pub(super) struct TreeWorld(pub(super) Arc<RevisionTree>);
 
 /// The entry that a path leads to, with its path without links.
 enum Found {
@@ -90,9 +90,9 @@ impl FileSource for TreeWorld {
         };
         Ok(match self.0.file(&file, path, most)? {
             None => FileContent::Missing,
-            Some(Object::TooLarge(size)) => FileContent::Refused(ReadRefusal::TooLarge(size)),
-            Some(Object::Bytes(bytes)) if bytes.starts_with(POINTER) => FileContent::Refused(ReadRefusal::Pointer),
-            Some(Object::Bytes(bytes)) => FileContent::Bytes(bytes),
+            Some(GitObject::TooLarge(size)) => FileContent::Refused(ReadRefusal::TooLarge(size)),
+            Some(GitObject::Bytes(bytes)) if bytes.starts_with(POINTER) => FileContent::Refused(ReadRefusal::Pointer),
+            Some(GitObject::Bytes(bytes)) => FileContent::Bytes(bytes),
         })
     }
 
