@@ -13,7 +13,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Instant;
 
-use bailiwick::compile::{self, FileConsumer, Options, Wanted};
+use bailiwick::compile::{self, CompileOptions, FileConsumer, ObjectForm};
 use bailiwick::diag::{Files, Sink};
 use bailiwick::source::MemorySource;
 use bailiwick::stats::Stats;
@@ -60,7 +60,7 @@ fn measure(count: usize) -> Result<(), Box<dyn Error>> {
         bytes += length;
     };
     let off = Stats::off();
-    let options = Options { jobs: 1, wanted: Wanted::Text, alike: true, part: None, stats: &off };
+    let options = CompileOptions { jobs: 1, wanted: ObjectForm::Text, alike: true, part: None, stats: &off };
     let consumer = FileConsumer { work: &work, each: &mut add };
     compile::compile(&project, target, options, consumer, &mut sink)?;
     let compiled = started.elapsed();

@@ -30,7 +30,7 @@ use crate::yaml::{self, NodeId, NodeRef, ReadBack, Tree};
 
 pub use linked_workspace::LinkedWorkspace;
 pub use load::{WORKSPACE_FILE, each_baseline, load, load_workspace};
-pub use part::{Ledger, PartRecord, compile_part, homes, merge};
+pub use part::{PartRecord, ShardSummary, compile_part, homes, merge};
 
 /// A finished file of the output.
 #[derive(Debug)]
@@ -73,7 +73,7 @@ impl CompiledObject {
 
 /// The form of the compiled objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
+pub enum ObjectForm {
     /// As the texts of files.
     Text,
     /// As that, and as JSON.
@@ -84,11 +84,11 @@ pub enum Wanted {
 
 /// How to compile.
 #[derive(Debug, Clone, Copy)]
-pub struct Options<'s> {
+pub struct CompileOptions<'s> {
     /// How many threads.
     pub jobs: usize,
     /// The form of the objects.
-    pub wanted: Wanted,
+    pub wanted: ObjectForm,
     /// True when a text that differs from a checked one in names and numbers alone is not checked again. The outcome is
     /// the same.
     pub alike: bool,
@@ -113,11 +113,11 @@ pub struct FileConsumer<'c, R> {
 pub fn compile<R: Send>(
     project: &LinkedWorkspace,
     target: &Target,
-    options: Options<'_>,
+    options: CompileOptions<'_>,
     consumer: FileConsumer<'_, R>,
     sink: &mut Sink,
 ) -> Result<(), RunError> {
-    compile_part(project, target, Options { part: None, ..options }, consumer, sink).map(|_| ())
+    compile_part(project, target, CompileOptions { part: None, ..options }, consumer, sink).map(|_| ())
 }
 
 /// Returns the objects that decide the labels of a target's namespaces; none if no cluster computes them. After an error
@@ -128,7 +128,7 @@ pub fn compile<R: Send>(
 pub fn labels(
     project: &LinkedWorkspace,
     target: &Target,
-    options: Options<'_>,
+    options: CompileOptions<'_>,
     sink: &mut Sink,
 ) -> Result<Option<Labels>, RunError> {
     let Some(settings) = label::settings(target) else { return Ok(None) };
@@ -139,7 +139,7 @@ pub fn labels(
     for document in project.analyzed_documents(target) {
         list::objects(document).into_iter().for_each(|object| collector.add(object, object.origin()));
     }
-    let options = Options { wanted: Wanted::Trees, part: None, ..options };
+    let options = CompileOptions { wanted: ObjectForm::Trees, part: None, ..options };
     let mut collect = |objects: Vec<CompiledObject>, _, _| {
         objects.iter().for_each(|compiled| collector.add(compiled.object(), compiled.place()));
     };
@@ -153,16 +153,16 @@ pub fn labels(
 struct Pass<'p> {
     project: &'p LinkedWorkspace,
     target: &'p Target,
-    options: Options<'p>,
+    options: CompileOptions<'p>,
     labels: Option<&'p Labels>,
 }
 
 impl Pass<'_> {
-    fn run<R: Send>(self, consumer: FileConsumer<'_, R>, sink: &mut Sink) -> Result<Ledger, RunError> {
+    fn run<R: Send>(self, consumer: FileConsumer<'_, R>, sink: &mut Sink) -> Result<ShardSummary, RunError> {
         let Self { project, target, options, .. } = self;
         let FileConsumer { work, each } = consumer;
         let mut index = HomeIndex::new(&project.policies, target);
-        let mut ledger = Ledger::default();
+        let mut ledger = ShardSummary::default();
         if let Some(part) = options.part {
             index.keep(part);
             ledger.open();
@@ -215,7 +215,7 @@ struct Worker<'p> {
     /// Copies for this thread, where sharing would cost; see [`TenancyPolicy::detached`](crate::model::TenancyPolicy::detached).
     detached: Vec<Option<Box<dyn Policy>>>,
     target: &'p Target,
-    options: Options<'p>,
+    options: CompileOptions<'p>,
     labels: Option<&'p Labels>,
     renderer: Renderer<'p>,
     /// The engine of the built-in templates, where the workspace replaces some.
@@ -237,9 +237,9 @@ struct Draft {
 }
 
 impl Draft {
-    fn new(path: String, wanted: Wanted) -> Self {
+    fn new(path: String, wanted: ObjectForm) -> Self {
         let mut text = String::new();
-        if wanted != Wanted::Trees {
+        if wanted != ObjectForm::Trees {
             text.reserve(TYPICAL_FILE);
             text.push_str(file::HEADER);
         }
@@ -424,7 +424,7 @@ impl<'p> Worker<'p> {
         if let (Some(draft), Some(root)) = (drafts.first_mut(), self.validator.object()) {
             draft.kinds.push(Arc::clone(&unit.identity.object_type.kind));
             draft.origins.push(unit.content);
-            if self.options.wanted == Wanted::Trees {
+            if self.options.wanted == ObjectForm::Trees {
                 let compiled = CompiledObject { tree: root.tree().clone(), root: root.id(), place: unit.content };
                 draft.objects.push(compiled);
                 return Ok(());
@@ -449,7 +449,7 @@ impl<'p> Worker<'p> {
                         )
                 })?;
             }
-            if self.options.wanted == Wanted::Json {
+            if self.options.wanted == ObjectForm::Json {
                 draft.json.push(yaml::schema::to_json(root).to_string());
             }
         }

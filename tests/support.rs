@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use bailiwick::compile::{self, FileConsumer, Options, OutputFile, Wanted};
+use bailiwick::compile::{self, CompileOptions, FileConsumer, ObjectForm, OutputFile};
 use bailiwick::diag::{Diagnostic, FileId, Files, Sink};
 use bailiwick::k8s::stored::{StoredForm, server_owned, to_stored};
 use bailiwick::model::Target;
@@ -69,11 +69,17 @@ impl World {
 
     /// Compiles on a number of threads.
     pub(crate) fn compile_on(&self, jobs: usize) -> Compiled {
-        self.compile_with(Options { jobs, wanted: Wanted::Json, alike: true, part: None, stats: &Stats::off() })
+        self.compile_with(CompileOptions {
+            jobs,
+            wanted: ObjectForm::Json,
+            alike: true,
+            part: None,
+            stats: &Stats::off(),
+        })
     }
 
     /// Compiles the workspace with options.
-    pub(crate) fn compile_with(&self, options: Options<'_>) -> Compiled {
+    pub(crate) fn compile_with(&self, options: CompileOptions<'_>) -> Compiled {
         let files = Arc::new(Files::new());
         let mut sink = Sink::new();
         let world = MemorySource::new(self.files.iter().cloned());

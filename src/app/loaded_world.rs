@@ -13,7 +13,7 @@ use super::{Diagnostics, Error, Options};
 use crate::access::snapshot::InconsistentSnapshot;
 use crate::access::{ObjectSource, World};
 use crate::codes;
-use crate::compile::{CompiledObject, Wanted};
+use crate::compile::{CompiledObject, ObjectForm};
 use crate::diag::{Diagnostic, Files, Origin, RunError, Sink};
 use crate::emit::committed::Committed;
 use crate::file_format::{Broken, FileFormat};
@@ -239,7 +239,7 @@ pub(crate) fn each_object(
     let mut show = |objects: Vec<CompiledObject>| {
         objects.iter().for_each(|compiled| visit(compiled.object(), compiled.place()));
     };
-    workspace.compile_files(target, Wanted::Trees, &|file| Ok(file.objects), &mut show, sink)
+    workspace.compile_files(target, ObjectForm::Trees, &|file| Ok(file.objects), &mut show, sink)
 }
 
 /// Returns the world of a target as its earlier output has it.

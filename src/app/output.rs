@@ -5,7 +5,7 @@ use hashbrown::HashSet;
 
 use super::unclaimed::Unclaimed;
 use super::workspace::{Workspace, keeps};
-use crate::compile::{OutputFile, Wanted};
+use crate::compile::{ObjectForm, OutputFile};
 use crate::diag::{Diagnostic, RunError, Sink};
 use crate::digest::digest_of_run;
 use crate::emit::committed::{Committed, Differing, Entry, EntryKind, Folder};
@@ -78,7 +78,7 @@ impl Workspace {
                     beside = Some(scope.spawn(list));
                 }
             };
-            let ledger = self.compile_part(target, (Wanted::Text, self.part()), &compared, &mut add, &mut told)?;
+            let ledger = self.compile_part(target, (ObjectForm::Text, self.part()), &compared, &mut add, &mut told)?;
             let listing = match beside.map(std::thread::ScopedJoinHandle::join) {
                 Some(Ok(listing)) => listing,
                 Some(Err(panic)) => std::panic::resume_unwind(panic),

@@ -12,7 +12,7 @@ use super::summary::Consent;
 use super::target_changes::TargetChanges;
 use super::workspace::Workspace;
 use super::{Diagnostics, Error, Event};
-use crate::compile::{OutputFile, Wanted};
+use crate::compile::{ObjectForm, OutputFile};
 use crate::diag::{RunError, Sink};
 use crate::emit::committed::{Committed, Folder};
 use crate::emit::objects::Depth;
@@ -99,7 +99,7 @@ impl Workspace {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn compile(&self, targets: &[String], with_objects: bool) -> Result<CompiledFiles, Error> {
-        let wanted = if with_objects { Wanted::Json } else { Wanted::Text };
+        let wanted = if with_objects { ObjectForm::Json } else { ObjectForm::Text };
         let mut sink = Sink::new();
         let mut files = Vec::new();
         for target in self.targets(targets)? {

@@ -8,7 +8,7 @@ use super::Options;
 use super::summary::{Command, Summary, TargetSummary};
 use super::target_changes::ObjectsByTarget;
 use super::workspace::Workspace;
-use crate::compile::{self, Ledger};
+use crate::compile::{self, ShardSummary};
 use crate::diag::{Diagnostic, Files, RunError};
 use crate::digest::Digest;
 use crate::emit::committed::Committed;
@@ -53,7 +53,7 @@ impl Shard {
     }
 
     /// Notes the results in a target: its diagnostics, and the plan.
-    pub(crate) fn note_target(&self, target: &Target, ledger: Ledger, told: &[Diagnostic], plan: &TargetPlan) {
+    pub(crate) fn note_target(&self, target: &Target, ledger: ShardSummary, told: &[Diagnostic], plan: &TargetPlan) {
         self.note(|found| {
             let record = ledger.record(target, told);
             found.targets.push(TargetSummary { name: target.name.clone(), record, totals: Totals::from_plan(plan) });

@@ -7,7 +7,7 @@ use super::shard::Shard;
 use super::words::number;
 use super::{Diagnostics, Error, Event, Options};
 use crate::codes;
-use crate::compile::{self, FileConsumer, Ledger, LinkedWorkspace, OutputFile, Wanted};
+use crate::compile::{self, FileConsumer, LinkedWorkspace, ObjectForm, OutputFile, ShardSummary};
 use crate::diag::{Diagnostic, Files, RunError, Sink, nearest};
 use crate::emit::totals::Totals;
 use crate::emit::write::STAGING;
@@ -165,7 +165,7 @@ impl Workspace {
     pub(crate) fn compile_files<R: Send>(
         &self,
         target: &Target,
-        wanted: Wanted,
+        wanted: ObjectForm,
         work: &(dyn Fn(OutputFile) -> Result<R, RunError> + Sync),
         each: &mut dyn FnMut(R),
         sink: &mut Sink,
@@ -178,12 +178,12 @@ impl Workspace {
     pub(crate) fn compile_part<R: Send>(
         &self,
         target: &Target,
-        (wanted, part): (Wanted, Option<Part>),
+        (wanted, part): (ObjectForm, Option<Part>),
         work: &(dyn Fn(OutputFile) -> Result<R, RunError> + Sync),
         each: &mut dyn FnMut(R),
         sink: &mut Sink,
-    ) -> Result<Ledger, RunError> {
-        let options = compile::Options { wanted, part, ..self.options.compiler() };
+    ) -> Result<ShardSummary, RunError> {
+        let options = compile::CompileOptions { wanted, part, ..self.options.compiler() };
         let mut each = |made, done, total| {
             self.options.tell(Event::Compiling { target: &target.name, done, total });
             each(made);

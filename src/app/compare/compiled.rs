@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::compile::{self, FileConsumer, LinkedWorkspace, Options, OutputFile};
+use crate::compile::{self, CompileOptions, FileConsumer, LinkedWorkspace, OutputFile};
 use crate::diag::{RunError, Sink};
 use crate::digest::digest_of_run;
 use crate::emit::committed::{Committed, Differing, Entry, EntryKind};
@@ -50,7 +50,7 @@ impl CompiledTarget {
     pub(super) fn of(
         project: &LinkedWorkspace,
         target: &Target,
-        options: Options<'_>,
+        options: CompileOptions<'_>,
         committed: Box<dyn Committed>,
         sink: &mut Sink,
     ) -> Result<(Self, Stale), RunError> {
