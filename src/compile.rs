@@ -19,7 +19,7 @@ use crate::diag::{Diagnostic, Origin, RunError, Sink};
 use crate::emit::file;
 use crate::expand::HomeIndex;
 use crate::k8s::{list, names};
-use crate::label::{self, Collector, Labels};
+use crate::label::{self, Collector, NamespaceLabels};
 use crate::model::{Contribution, Home, Identity, Part, Policy, Target, Unit};
 use crate::parallel;
 use crate::render::Renderer;
@@ -130,7 +130,7 @@ pub fn labels(
     target: &Target,
     options: CompileOptions<'_>,
     sink: &mut Sink,
-) -> Result<Option<Labels>, RunError> {
+) -> Result<Option<NamespaceLabels>, RunError> {
     let Some(settings) = label::settings(target) else { return Ok(None) };
     let mut collector = Collector::new(settings);
     for tree in project.baselines.get(&target.name).into_iter().flatten() {
@@ -154,7 +154,7 @@ struct Pass<'p> {
     project: &'p LinkedWorkspace,
     target: &'p Target,
     options: CompileOptions<'p>,
-    labels: Option<&'p Labels>,
+    labels: Option<&'p NamespaceLabels>,
 }
 
 impl Pass<'_> {
@@ -216,7 +216,7 @@ struct Worker<'p> {
     detached: Vec<Option<Box<dyn Policy>>>,
     target: &'p Target,
     options: CompileOptions<'p>,
-    labels: Option<&'p Labels>,
+    labels: Option<&'p NamespaceLabels>,
     renderer: Renderer<'p>,
     /// The engine of the built-in templates, where the workspace replaces some.
     built_in: Option<Renderer<'p>>,
@@ -396,8 +396,8 @@ impl<'p> Worker<'p> {
     }
 
     /// Fills in what follows from the rest of the target.
-    fn label(&mut self, labels: &Labels, unit: &Unit, sink: &mut Sink) {
-        if Labels::concerns(unit) {
+    fn label(&mut self, labels: &NamespaceLabels, unit: &Unit, sink: &mut Sink) {
+        if NamespaceLabels::concerns(unit) {
             let filling = labels.verdict(&unit.identity.name).filling;
             self.validator.amend(|tree, root| filling.write(tree, root));
         }
