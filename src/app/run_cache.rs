@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::workspace::Workspace;
 use super::{Diagnostics, Options};
-use crate::cache::{Cache, Kept, KeptFile, KeptTarget, Place, Told, WatchedFolder};
+use crate::cache::{Cache, Kept, KeptFile, KeptTarget, Place, SavedWarning, WatchedFolder};
 use crate::compile::LinkedWorkspace;
 use crate::diag::{Diagnostic, FileId, Files, RunError};
 use crate::digest::{Digest, digest};
@@ -64,7 +64,7 @@ impl RunCache {
             Ok(place) => place,
             Err(reason) => return Ok(OpenedCache::Refused(reason.to_string())),
         };
-        let opened = Cache::of(place, &root);
+        let opened = Cache::new(place, &root);
         let kept = opened.load();
         let opened = Self { cache: opened, root, kept, options: cache, found: RefCell::default() };
         Ok(OpenedCache::Open(Box::new(opened)))
@@ -126,7 +126,10 @@ impl RunCache {
 
     /// Notes the warnings of the run.
     pub(crate) fn add_diagnostics(&self, diagnostics: &[Diagnostic], files: &Files) {
-        self.found.borrow_mut().told.extend(diagnostics.iter().filter_map(|diagnostic| Told::of(diagnostic, files)));
+        self.found
+            .borrow_mut()
+            .told
+            .extend(diagnostics.iter().filter_map(|diagnostic| SavedWarning::from_diagnostic(diagnostic, files)));
     }
 
     /// Writes the results of this run to the cache: every target as it should be.
@@ -173,7 +176,7 @@ fn beside<'t>(output: &Path, targets: impl Iterator<Item = &'t str> + Clone) -> 
 }
 
 /// Returns the diagnostics of an earlier run; none if one of their files cannot be read.
-fn restored(told: &[Told], root: &Path, files: &Files) -> Option<Vec<Diagnostic>> {
+fn restored(told: &[SavedWarning], root: &Path, files: &Files) -> Option<Vec<Diagnostic>> {
     let mut known: Vec<(String, FileId)> = Vec::new();
     let mut find = |path: &str| {
         if let Some((_, id)) = known.iter().find(|(known, _)| known == path) {

@@ -7,7 +7,7 @@ use crate::diag::{Diagnostic, Files, Label, Origin, Severity, Span};
 
 /// A warning.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Told {
+pub struct SavedWarning {
     code: String,
     message: String,
     place: Option<Place>,
@@ -26,9 +26,9 @@ struct Place {
     end: u32,
 }
 
-impl Told {
+impl SavedWarning {
     /// Keeps a warning; none for an error, which is never kept.
-    pub fn of(diagnostic: &Diagnostic, files: &Files) -> Option<Self> {
+    pub fn from_diagnostic(diagnostic: &Diagnostic, files: &Files) -> Option<Self> {
         if diagnostic.severity == Severity::Error {
             return None;
         }
