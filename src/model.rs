@@ -32,7 +32,7 @@ pub use facts::{
     InstalledProvider, InstalledStack, PolicyFacts, UnreadAccounts, WrittenManifests,
 };
 pub use kind::{
-    Contribution, DependentPolicy, Kind, Labels, Namespaces, Patterns, Policy, PolicyMeta, RawDocument, Surroundings,
+    Contribution, DependentPolicy, Kind, LabelMap, Namespaces, Patterns, Policy, PolicyMeta, RawDocument, Surroundings,
     TenancyPolicy, TenantPart, account_variables, check_patterns,
 };
 pub use known::{

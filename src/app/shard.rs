@@ -91,7 +91,7 @@ impl Shard {
         let Some(path) = &self.summary_to else { return Ok(false) };
         let found = std::mem::take(&mut *self.found.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
         let summary = Summary {
-            part: (self.part.number(), self.part.of()),
+            part: (self.part.number(), self.part.count()),
             input: self.input,
             command,
             targets: found.targets,

@@ -198,7 +198,7 @@ struct Names {
 }
 
 impl Names {
-    fn of(&self, category: Category) -> Option<&HashSet<Arc<str>>> {
+    fn of_category(&self, category: Category) -> Option<&HashSet<Arc<str>>> {
         match category {
             Category::Users => Some(&self.users),
             Category::Groups => Some(&self.groups),
@@ -208,7 +208,7 @@ impl Names {
     }
 
     fn has(&self, category: Category, name: &str) -> bool {
-        self.of(category).is_some_and(|names| names.contains(name))
+        self.of_category(category).is_some_and(|names| names.contains(name))
     }
 
     /// Adds a subject or a namespace; a service account is its namespace.
@@ -341,7 +341,7 @@ impl<'c> OnTarget<'c> {
     /// Returns the known name that was probably meant; none when that would take too long.
     fn near(&self, category: Category, name: &str) -> Option<String> {
         let candidates = || {
-            let made = self.made().of(category).into_iter().flatten().map(|name| -> &str { name });
+            let made = self.made().of_category(category).into_iter().flatten().map(|name| -> &str { name });
             let of_platform = always_known_names(category, self.target.platform).map(|name| -> &str { name });
             self.target.known.names(category).chain(made).chain(of_platform)
         };

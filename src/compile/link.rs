@@ -243,7 +243,7 @@ impl Linking {
         let mut surroundings = Surroundings { namespaces: Namespaces::default(), facts: &linker.facts };
         let mut dependent = self.policies.iter_mut().filter_map(|policy| policy.as_dependent());
         if dependent.any(|policy| policy.needs_namespaces()) {
-            surroundings.namespaces = Namespaces::of(&self.policies, linker.targets);
+            surroundings.namespaces = Namespaces::collect(&self.policies, linker.targets);
         }
         for policy in self.policies.iter_mut().filter_map(|policy| policy.as_dependent()) {
             policy.settle(&surroundings, sink);

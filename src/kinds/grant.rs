@@ -171,7 +171,7 @@ impl Kind for GrantKind {
 
 /// Returns the listed namespaces on a target.
 fn named(spec: &GrantSpec, target: &Target) -> BTreeSet<Arc<str>> {
-    spec.namespaces.iter().map(|name| Pattern::parse_checked(name).fill(Fill::of(target))).collect()
+    spec.namespaces.iter().map(|name| Pattern::parse_checked(name).fill(Fill::from_target(target))).collect()
 }
 
 /// The common parts of all bindings of a grant.
@@ -275,7 +275,9 @@ impl Policy for Linked {
             visit(Home::Cluster, 0);
         }
         let mut homes = self.namespaces.get(&target.name).cloned().unwrap_or_default();
-        homes.extend(self.accounts.iter().filter_map(|(own, _)| own.as_ref().map(|own| own.fill(Fill::of(target)))));
+        homes.extend(
+            self.accounts.iter().filter_map(|(own, _)| own.as_ref().map(|own| own.fill(Fill::from_target(target)))),
+        );
         for home in homes {
             visit(Home::Namespace(home), 0);
         }
@@ -288,7 +290,7 @@ impl Policy for Linked {
         };
         let granted = self.holds_in(target, namespace);
         for (own, account) in &self.accounts {
-            let here = own.as_ref().map_or(granted, |own| own.fill(Fill::of(target)) == *namespace);
+            let here = own.as_ref().map_or(granted, |own| own.fill(Fill::from_target(target)) == *namespace);
             if here {
                 units.push(account.fill(target, None, Some(namespace)));
             }

@@ -201,7 +201,7 @@ impl Policy for Linked {
 
     fn namespaces(&self, target: &Target, visit: &mut dyn FnMut(&Arc<str>, &Data)) {
         for namespace in &self.namespaces {
-            let from = Fill::of(target);
+            let from = Fill::from_target(target);
             visit(&namespace.object.name.fill(from), &namespace.object.fill_field("labels", from));
         }
     }
@@ -209,7 +209,7 @@ impl Policy for Linked {
     fn contributions(&self, target: &Target, visit: &mut dyn FnMut(Home, Contribution)) {
         for (index, namespace) in self.namespaces.iter().enumerate() {
             visit(
-                Home::Namespace(namespace.object.name.fill(Fill::of(target))),
+                Home::Namespace(namespace.object.name.fill(Fill::from_target(target))),
                 Contribution::try_from(index).unwrap_or_default(),
             );
         }

@@ -89,7 +89,7 @@ impl LabelSelector {
 
     /// Fills in the values of a target.
     pub(crate) fn at(&self, target: &Target) -> selector::LabelSelector {
-        let fill = |text: &String| Pattern::parse_checked(text).fill(Fill::of(target)).to_string();
+        let fill = |text: &String| Pattern::parse_checked(text).fill(Fill::from_target(target)).to_string();
         let mut filled = selector::LabelSelector::default();
         for (key, value) in &self.match_labels {
             filled.require(&fill(key), selector::Operator::In, vec![fill(value)]);

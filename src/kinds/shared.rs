@@ -420,7 +420,7 @@ mod tests {
         let parts = |users: Vec<Spanned<String>>| -> Vec<Vec<Data>> {
             let target = Target::plain("t", 36);
             let subjects = Subjects { users, ..Subjects::default() };
-            let fill = |part: &Blueprint| match part.fill(Fill::of(&target)) {
+            let fill = |part: &Blueprint| match part.fill(Fill::from_target(&target)) {
                 Data::List(items) => items.to_vec(),
                 _ => Vec::new(),
             };

@@ -177,7 +177,7 @@ fn further_rules(
 /// Fills in the variables of a target in a rule.
 fn at_target(rule: PolicyRule, target: &Target) -> PolicyRule {
     let fill = |texts: Vec<String>| {
-        let filled = |text: &String| Pattern::parse_checked(text).fill(Fill::of(target)).to_string();
+        let filled = |text: &String| Pattern::parse_checked(text).fill(Fill::from_target(target)).to_string();
         texts.iter().map(filled).collect()
     };
     PolicyRule {

@@ -732,7 +732,7 @@ impl TenancyPolicy for Linked {
     fn tenants(&self, target: &Target, visit: &mut dyn FnMut(TenantPart<'_>)) {
         let Some(class) = self.class(target) else { return };
         for (is_group, name) in class.alike.iter().filter(|(_, name)| !name.needs_namespace()) {
-            visit(TenantPart::Alike { is_group: *is_group, name: &name.fill(Fill::of(target)) });
+            visit(TenantPart::Alike { is_group: *is_group, name: &name.fill(Fill::from_target(target)) });
         }
         let mut tenant = String::new();
         for account in self.accounts.iter() {

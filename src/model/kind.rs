@@ -154,18 +154,18 @@ pub struct Surroundings<'l> {
 }
 
 /// The labels of an object.
-pub type Labels = BTreeMap<Arc<str>, Arc<str>>;
+pub type LabelMap = BTreeMap<Arc<str>, Arc<str>>;
 
 /// The namespaces of each target by the target's name, with their labels as the server will have them.
 #[derive(Debug, Default)]
 pub struct Namespaces {
-    by_target: BTreeMap<String, Vec<(Arc<str>, Labels)>>,
+    by_target: BTreeMap<String, Vec<(Arc<str>, LabelMap)>>,
 }
 
 impl Namespaces {
     /// Collects the namespaces that some policies make or declare.
-    pub fn of(policies: &[Box<dyn Policy>], targets: &[Target]) -> Self {
-        let mut by_target: BTreeMap<String, Vec<(Arc<str>, Labels)>> = BTreeMap::new();
+    pub fn collect(policies: &[Box<dyn Policy>], targets: &[Target]) -> Self {
+        let mut by_target: BTreeMap<String, Vec<(Arc<str>, LabelMap)>> = BTreeMap::new();
         for target in targets {
             let found = by_target.entry(target.name.clone()).or_default();
             for policy in policies.iter().filter(|policy| policy.meta().targets.contains(&target.name)) {
@@ -181,7 +181,7 @@ impl Namespaces {
     }
 
     /// Returns the namespaces of a target.
-    pub fn on(&self, target: &str) -> &[(Arc<str>, Labels)] {
+    pub fn on(&self, target: &str) -> &[(Arc<str>, LabelMap)] {
         self.by_target.get(target).map(Vec::as_slice).unwrap_or_default()
     }
 }

@@ -37,7 +37,7 @@ pub(super) struct Shown<'d> {
 }
 
 impl<'d> Shown<'d> {
-    pub(super) fn of(list: &'d [Diagnostic]) -> Self {
+    pub(super) fn new(list: &'d [Diagnostic]) -> Self {
         let mut diagnostics: Vec<&Diagnostic> = list.iter().collect();
         let more = list.len().saturating_sub(MAXIMUM_SHOWN);
         if more > 0 {
@@ -51,7 +51,7 @@ impl<'d> Shown<'d> {
 /// Returns the diagnostics as a text with colours, each with its source lines: the first 200, and how many more there are.
 pub fn diagnostics(list: &[Diagnostic], files: &Files) -> String {
     let mut text = String::new();
-    let shown = Shown::of(list);
+    let shown = Shown::new(list);
     let mut said: HashSet<(Code, &str)> = HashSet::new();
     for diagnostic in shown.diagnostics {
         // The remedy of a rule is printed once: it is long, and a rule has many findings.

@@ -26,7 +26,7 @@ impl<'t> Cel<'t> {
             match piece {
                 Piece::Text(text) => literal.push_str(text),
                 Piece::Variable(name) if name.starts_with("target.") => {
-                    let filled = Pattern::parse_checked(&format!("{{{name}}}")).fill(Fill::of(self.target));
+                    let filled = Pattern::parse_checked(&format!("{{{name}}}")).fill(Fill::from_target(self.target));
                     literal.push_str(&filled);
                 }
                 Piece::Variable(name) => {

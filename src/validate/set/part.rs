@@ -84,7 +84,7 @@ struct BoundToEveryone {
 struct SavedIdentity(String, String, Option<String>, String);
 
 impl SavedIdentity {
-    fn of(identity: &Identity) -> Self {
+    fn new(identity: &Identity) -> Self {
         let ObjectType { api_version, kind } = &identity.object_type;
         let namespace = identity.namespace.as_deref().map(str::to_owned);
         Self(api_version.to_string(), kind.to_string(), namespace, identity.name.to_string())
@@ -156,7 +156,7 @@ impl PartCollector {
             let wanted = Wanted {
                 name: role.to_string(),
                 place,
-                binding: SavedIdentity::of(&binding.identity),
+                binding: SavedIdentity::new(&binding.identity),
                 origin: binding.role_origin,
                 account: binding.account,
             };
@@ -166,7 +166,7 @@ impl PartCollector {
             self.facts.tenant_roles.insert(digest(role.as_bytes()));
         }
         if let Some(group) = &binding.everyone {
-            let (group, binding_of) = (group.clone(), SavedIdentity::of(&binding.identity));
+            let (group, binding_of) = (group.clone(), SavedIdentity::new(&binding.identity));
             let origin = binding.origin;
             let role = role.to_string();
             self.facts.everyone.push(BoundToEveryone { role, group, binding: binding_of, origin, place });
