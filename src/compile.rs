@@ -20,7 +20,7 @@ use crate::emit::file;
 use crate::expand::HomeIndex;
 use crate::k8s::{list, names};
 use crate::label::{self, Collector, NamespaceLabels};
-use crate::model::{Contribution, Home, Identity, Part, Policy, Target, Unit};
+use crate::model::{Contribution, Home, ObjectId, Part, Policy, Target, Unit};
 use crate::parallel;
 use crate::render::Renderer;
 use crate::stats::{Lap, Stage, Stats};
@@ -459,7 +459,7 @@ impl<'p> Worker<'p> {
 
 /// True for two objects of one file that would overwrite each other. [`TargetFacts`] compares cluster-scoped
 /// objects across files.
-fn is_same_object(left: &Identity, right: &Identity) -> bool {
+fn is_same_object(left: &ObjectId, right: &ObjectId) -> bool {
     left.object_type.group() == right.object_type.group()
         && left.object_type.kind == right.object_type.kind
         && left.name == right.name

@@ -26,7 +26,7 @@ use crate::k8s::stored::{StoredForm, to_stored};
 use crate::k8s::validation;
 use crate::k8s::validation::fields::KnownFields;
 pub use crate::k8s::validation::fields::ValidationDepth;
-use crate::model::{ObjectType, Platform, Target, Unit};
+use crate::model::{Platform, Target, TypeMeta, Unit};
 use crate::render::TemplateSet;
 use crate::yaml::schema::{Problem, ProblemKind};
 use crate::yaml::{self, NodeId, NodeRef, Tree};
@@ -46,7 +46,7 @@ pub struct Validator<'p> {
     /// The objects that were checked before; none if every object is checked by itself.
     alike: Option<Alike>,
     errors: Vec<validation::FieldError>,
-    served: HashMap<ObjectType, ServedKind<'p>>,
+    served: HashMap<TypeMeta, ServedKind<'p>>,
 }
 
 /// How many differences of one object are shown.
@@ -359,7 +359,7 @@ impl<'p> Validator<'p> {
         }
     }
 
-    fn served_kind(&mut self, object_type: &ObjectType) -> ServedKind<'p> {
+    fn served_kind(&mut self, object_type: &TypeMeta) -> ServedKind<'p> {
         if let Some(known) = self.served.get(object_type) {
             return *known;
         }
@@ -370,7 +370,7 @@ impl<'p> Validator<'p> {
 
     /// Warns of a built-in kind in a group that looks like the kind's own: neither is checked.
     fn check_group(&self, unit: &Unit, sink: &mut Sink) {
-        let ObjectType { api_version, kind } = &unit.identity.object_type;
+        let TypeMeta { api_version, kind } = &unit.identity.object_type;
         let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
         let catalogue = self.api.catalogue();
         if catalogue.is_builtin_group(group) {

@@ -18,7 +18,7 @@ use crate::diag::{Diagnostic, Files, Origin, RunError, Sink};
 use crate::emit::committed::Committed;
 use crate::file_format::{Broken, FileFormat};
 use crate::k8s::catalogue::{FIRST_MINOR, LAST_MINOR};
-use crate::model::{ApiServer, Platform, Target, Version};
+use crate::model::{ApiServerSettings, Platform, Target, Version};
 use crate::node::{Cluster, ServerVersion as NodeVersion};
 use crate::source::manifests as files;
 use crate::yaml::NodeRef;
@@ -198,7 +198,7 @@ pub(crate) fn load_target_seen(
     see: &mut dyn FnMut(NodeRef<'_>, Origin),
     sink: &mut Sink,
 ) -> Result<Option<LoadedWorld>, RunError> {
-    let api_server = workspace.project.facts.on::<ApiServer>(&target.name).next();
+    let api_server = workspace.project.facts.on::<ApiServerSettings>(&target.name).next();
     let mut surroundings = surroundings_of(options, target.version.minor(), target.platform == Platform::Openshift);
     if let (Some(known), Some(api_server)) = (&mut surroundings, api_server) {
         known.switch(&api_server.feature_gates);

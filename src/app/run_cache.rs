@@ -105,7 +105,7 @@ impl RunCache {
 
     /// Records the entries beside the folders of the targets before they are judged; later entries are not judged.
     pub(crate) fn look_beside(&self, project: &LinkedWorkspace) -> Result<(), RunError> {
-        let model::Workspace { output, targets, .. } = &project.workspace;
+        let model::WorkspaceSettings { output, targets, .. } = &project.workspace;
         let names = targets.iter().map(|target| target.name.as_str());
         self.found.borrow_mut().beside = beside(&self.root.join(output), names)?;
         Ok(())

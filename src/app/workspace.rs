@@ -42,7 +42,7 @@ pub(crate) fn normal(path: &Path) -> PathBuf {
 }
 
 /// Whether a workspace keeps a file below its output folder; see [`Workspace::keeps`].
-pub(crate) fn keeps(workspace: &model::Workspace, path: &str) -> bool {
+pub(crate) fn keeps(workspace: &model::WorkspaceSettings, path: &str) -> bool {
     let (top, below) = path.split_once('/').unwrap_or((path, ""));
     let is_of_layout = matches!(below.split('/').next(), Some("cluster" | "namespaces"))
         && workspace.targets.iter().any(|target| target.name == top);

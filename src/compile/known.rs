@@ -14,8 +14,8 @@ use crate::diag::{Diagnostic, Files, Origin, Sink, nearest};
 use crate::k8s::{default_policy, list};
 use crate::kinds::Findings;
 use crate::model::{
-    Account, Category, Fill, Home, Known, KnownEntry, KnownFile, KnownSpec, Mention, MentionedBy, Mentions, NameSet,
-    Policy, PolicyFacts, Target, always_known_names, deciding_name, is_always_known, is_invisible, subjects,
+    Account, Category, DeclaredNames, Fill, Home, KnownEntry, KnownFile, KnownSpec, Mention, MentionedBy, Mentions,
+    NameSet, Policy, PolicyFacts, Target, always_known_names, deciding_name, is_always_known, is_invisible, subjects,
 };
 use crate::source::{Sources, cell_place, read_names};
 use crate::yaml::{Spanned, Tree};
@@ -31,7 +31,7 @@ pub(super) fn declare(
     sources: &mut Sources,
     sink: &mut Sink,
 ) {
-    let mut known = Known::default();
+    let mut known = DeclaredNames::default();
     read(common, &mut known, sources, sink);
     for target in targets {
         target.known = known.clone();
@@ -41,7 +41,7 @@ pub(super) fn declare(
     }
 }
 
-fn read(spec: &KnownSpec, known: &mut Known, sources: &mut Sources, sink: &mut Sink) {
+fn read(spec: &KnownSpec, known: &mut DeclaredNames, sources: &mut Sources, sink: &mut Sink) {
     for category in Category::ALL {
         if let Some(entries) = spec.entries(category) {
             known.state(category, Arc::new(read_entries(entries, sources, sink)));

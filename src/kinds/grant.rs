@@ -10,14 +10,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::findings::Findings;
-use super::selector::LabelSelector;
+use super::selector::LabelSelectorSpec;
 use super::shared::{NewBinding, RoleRef, StringMap, Subjects, check_targets, mention, warn_of_empty};
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::selector;
 use crate::model::{
     Blueprint, Category, Contribution, DependentPolicy, Expiry, Fill, Home, Kind, Linker, MentionedBy, Mentions,
-    ObjectBlueprint, Pattern, Patterns, PermissionSet, Policy, PolicyMeta, RawDocument, RoleKind, Surroundings, Target,
-    Unit, UnreadAccounts,
+    ObjectBlueprint, Pattern, Patterns, PermissionSet, Policy, PolicyMeta, RawDocument, RoleObjectKind, Surroundings,
+    Target, Unit, UnreadAccounts,
 };
 use crate::yaml::Spanned;
 
@@ -75,7 +75,7 @@ pub struct GrantSpec {
     pub namespaces: Vec<Spanned<String>>,
     /// A label selector for the namespaces of the bindings; `{}` selects all namespaces of the policies.
     #[serde(default)]
-    pub namespace_selector: Option<Spanned<LabelSelector>>,
+    pub namespace_selector: Option<Spanned<LabelSelectorSpec>>,
     /// True when they hold in the whole cluster.
     #[serde(default)]
     pub cluster_wide: Option<Spanned<bool>>,
@@ -132,8 +132,8 @@ impl Kind for GrantKind {
         };
         let terms = Terms {
             subjects: spec.to.blueprints(!cluster_wide, &targets),
-            labels: Blueprint::of(&spec.labels),
-            annotations: Blueprint::of(&shape::annotations(&spec)),
+            labels: Blueprint::from_value(&spec.labels),
+            annotations: Blueprint::from_value(&shape::annotations(&spec)),
         };
         for name in &spec.permission_sets {
             grant.bind_set(&terms, name, linker, &mut found);
@@ -221,7 +221,7 @@ impl Linked {
             return;
         }
         let escaped = set.meta.name.replace('{', "{{").replace('}', "}}");
-        if set.content.role_kind == RoleKind::ClusterRole {
+        if set.content.role_kind == RoleObjectKind::ClusterRole {
             self.bind(terms, &RoleRef::new("ClusterRole", &escaped), name);
             return;
         }
@@ -237,7 +237,7 @@ impl Linked {
             );
             return;
         }
-        let role = set.content.role(RoleKind::Role, "grant/role.yaml.j2", &escaped, name.origin, set.meta.origin);
+        let role = set.content.role(RoleObjectKind::Role, "grant/role.yaml.j2", &escaped, name.origin, set.meta.origin);
         self.local.push(role);
         self.bind(terms, &RoleRef::new("Role", &escaped), name);
     }

@@ -14,8 +14,8 @@ use crate::k8s::catalogue::{Resource, read_custom};
 use crate::k8s::custom_fields::CustomFields;
 use crate::k8s::list;
 use crate::model::{
-    AnalyzedManifest, Category, Contribution, Data, ExistingObjects, ForeignDocuments, Home, Identity, Kind, Linker,
-    Mention, MentionedBy, Mentions, ObjectType, Pattern, Patterns, Policy, PolicyMeta, RawDocument, Target, Unit,
+    AnalyzedManifest, Category, Contribution, Data, ExistingObjects, ForeignDocuments, Home, Kind, Linker, Mention,
+    MentionedBy, Mentions, ObjectId, Pattern, Patterns, Policy, PolicyMeta, RawDocument, Target, TypeMeta, Unit,
     WrittenManifests, subjects,
 };
 use crate::source::Sources;
@@ -233,8 +233,8 @@ fn read_object(root: NodeRef<'_>, objects: &mut Vec<Object>, custom: &mut Vec<Re
     };
     custom.extend(read_custom(root));
     objects.push(Object {
-        identity: Identity {
-            object_type: ObjectType::new(api_version, kind),
+        identity: ObjectId {
+            object_type: TypeMeta::new(api_version, kind),
             namespace: text(&["metadata", "namespace"]).map(Arc::from),
             name: name.into(),
         },
@@ -244,8 +244,8 @@ fn read_object(root: NodeRef<'_>, objects: &mut Vec<Object>, custom: &mut Vec<Re
 }
 
 /// Counts the objects of each type.
-fn counts(objects: &[Object]) -> HashMap<ObjectType, usize> {
-    let mut counts: HashMap<ObjectType, usize> = HashMap::new();
+fn counts(objects: &[Object]) -> HashMap<TypeMeta, usize> {
+    let mut counts: HashMap<TypeMeta, usize> = HashMap::new();
     for object in objects {
         *counts.entry_ref(&object.identity.object_type).or_default() += 1;
     }
@@ -255,7 +255,7 @@ fn counts(objects: &[Object]) -> HashMap<ObjectType, usize> {
 /// Returns the users and groups created by manifests: only OpenShift has objects for them.
 fn made(objects: &[Object]) -> Vec<Mention> {
     let made = objects.iter().filter_map(|object| {
-        let Identity { object_type, name, .. } = &object.identity;
+        let ObjectId { object_type, name, .. } = &object.identity;
         let category = match (&*object_type.api_version, &*object_type.kind) {
             ("user.openshift.io/v1", "User") => Category::Users,
             ("user.openshift.io/v1", "Group") => Category::Groups,
@@ -283,7 +283,7 @@ fn mentions(found: BTreeSet<(Category, String)>) -> Vec<Mention> {
 }
 
 struct Object {
-    identity: Identity,
+    identity: ObjectId,
     data: Data,
     origin: Origin,
 }

@@ -14,12 +14,13 @@ use serde::Deserialize;
 use self::names::ClassUse;
 use self::sharing::LeftOut;
 use super::shared::{LimitRangeSpec, NewBinding, QuotaSpec, RoleRef, StringMap, Subjects, check_targets};
-use super::stance::{Stance, refuse_our_keys, tenant_grants};
+use super::stance::{PodSecuritySettings, refuse_our_keys, tenant_grants};
 use crate::diag::{Diagnostic, Origin, Sink, nearest};
 use crate::model::{
     Account, Accounts, Contribution, Data, Enforcement, Fill, Home, Kind, Linker, MentionedBy, Mentions,
-    ObjectBlueprint, Pattern, Patterns, PermissionSet, PodSecurityProfile, Policy, PolicyMeta, RawDocument, RoleKind,
-    Scope, Shared, Target, TenancyPolicy, TenantPart, Unit, UnreadAccounts, VariableType, Variables, check_patterns,
+    ObjectBlueprint, Pattern, Patterns, PermissionSet, PodSecurityProfile, Policy, PolicyMeta, RawDocument,
+    RoleObjectKind, Shared, Target, TenancyPolicy, TenantPart, Unit, UnreadAccounts, VariableScope, VariableType,
+    Variables, check_patterns,
 };
 use crate::yaml::Spanned;
 
@@ -202,7 +203,7 @@ impl Kind for TenancyKind {
         sink: &mut Sink,
     ) -> Option<Box<dyn Policy>> {
         let targets = linker.targets_of(&document.meta);
-        let scope = Scope { accounts: Some(&spec.variables), targets: &targets, open: false };
+        let scope = VariableScope { accounts: Some(&spec.variables), targets: &targets, open: false };
         for key in ["class", "presets"] {
             if let Some(node) = document.spec.get(key) {
                 check_patterns(node, scope, sink);
@@ -348,7 +349,7 @@ impl ClassLinker<'_, '_> {
         let namespace_name = self.namespace_name();
         let mut inside = self.accounts_and_limits();
         let LinkedProfiles { profile, granted, cluster, shared } = self.profiles();
-        let stance = Stance { profile: profile.as_deref(), ..Stance::default() };
+        let stance = PodSecuritySettings { profile: profile.as_deref(), ..PodSecuritySettings::default() };
         let (origin, on) = (class.namespace.name.origin, self.on_targets());
         let namespace = ObjectBlueprint::new("v1", "Namespace", "tenancy/namespace.yaml.j2", namespace_name, origin)
             .with("labels", stance.labels(&class.namespace.labels, &on))
@@ -439,7 +440,13 @@ impl ClassLinker<'_, '_> {
                 );
             }
             let template = "tenancy/role.yaml.j2";
-            objects.push(set.content.role(RoleKind::Role, template, &role.name, role.name.origin, set.meta.origin));
+            objects.push(set.content.role(
+                RoleObjectKind::Role,
+                template,
+                &role.name,
+                role.name.origin,
+                set.meta.origin,
+            ));
         }
         objects
     }
@@ -604,7 +611,7 @@ fn granted_role(
         (None, None, Some(name)) => {
             let set = linker.offers.find::<PermissionSet>(name, sink)?;
             check_targets(&set.meta, targets, name.origin, sink);
-            if set.content.role_kind != RoleKind::ClusterRole || set.content.needs_account() {
+            if set.content.role_kind != RoleObjectKind::ClusterRole || set.content.needs_account() {
                 sink.push(
                     Diagnostic::error(
                         codes::INVALID_VALUE,

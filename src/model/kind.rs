@@ -7,7 +7,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
-use super::{Account, Data, Home, Linker, Pattern, PolicyFacts, Scope, Target, Unit};
+use super::{Account, Data, Home, Linker, Pattern, PolicyFacts, Target, Unit, VariableScope};
 use crate::diag::{Diagnostic, Origin, Sink, Span, nearest};
 use crate::yaml::NodeRef;
 
@@ -190,7 +190,7 @@ impl Namespaces {
 pub type Contribution = u32;
 
 /// Checks the patterns of every string below a node: matching braces and declared variables.
-pub fn check_patterns(node: NodeRef<'_>, scope: Scope<'_>, sink: &mut Sink) {
+pub fn check_patterns(node: NodeRef<'_>, scope: VariableScope<'_>, sink: &mut Sink) {
     for item in node.items() {
         check_patterns(item, scope, sink);
     }
@@ -237,7 +237,7 @@ pub fn account_variables(node: NodeRef<'_>) -> Vec<String> {
     names.into_iter().collect()
 }
 
-fn unknown_variable(name: &str, origin: Origin, scope: Scope<'_>) -> Diagnostic {
+fn unknown_variable(name: &str, origin: Origin, scope: VariableScope<'_>) -> Diagnostic {
     let names = scope.names();
     let help = match nearest(name, names.iter().map(String::as_str)) {
         Some(near) => format!("did you mean `{{{near}}}`?"),

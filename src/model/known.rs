@@ -167,11 +167,11 @@ impl NameSet {
 
 /// The declared names of a target: the names of the workspace and its own.
 #[derive(Debug, Clone, Default)]
-pub struct Known {
+pub struct DeclaredNames {
     stated: Vec<(Category, Arc<NameSet>)>,
 }
 
-impl Known {
+impl DeclaredNames {
     /// Adds names, and closes their category.
     pub fn state(&mut self, category: Category, names: Arc<NameSet>) {
         self.stated.push((category, names));

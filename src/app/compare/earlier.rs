@@ -44,7 +44,7 @@ enum Policies {
     /// They can be read, with the errors that leave something to go on with.
     Read { project: Box<LinkedWorkspace>, errors: Vec<String> },
     /// They cannot be read: the reasons, and the workspace if its own file can be.
-    Broken { errors: Vec<String>, workspace: Option<Box<model::Workspace>> },
+    Broken { errors: Vec<String>, workspace: Option<Box<model::WorkspaceSettings>> },
 }
 
 impl Policies {
@@ -174,7 +174,7 @@ impl Earlier {
     }
 
     /// Returns the workspace file, if it can be read.
-    pub(super) fn workspace(&self) -> Option<&model::Workspace> {
+    pub(super) fn workspace(&self) -> Option<&model::WorkspaceSettings> {
         match &self.policies {
             Policies::Read { project, .. } => Some(&project.workspace),
             Policies::Broken { workspace, .. } => workspace.as_deref(),

@@ -48,7 +48,7 @@ pub(super) fn changes(
 }
 
 /// Returns the changes as [`changes`] does, if only the workspace file of the revision can be read.
-pub(super) fn of_workspaces(old: &model::Workspace, new: &model::Workspace) -> Vec<String> {
+pub(super) fn of_workspaces(old: &model::WorkspaceSettings, new: &model::WorkspaceSettings) -> Vec<String> {
     let mut lines = workspace_fields(old, new);
     for target in &new.targets {
         if let Some(before) = old.targets.iter().find(|before| before.name == target.name) {
@@ -78,7 +78,7 @@ pub(super) fn is_other_below(
 }
 
 /// Fields of the workspace that decide what is looked at, and how.
-fn workspace_fields(old: &model::Workspace, new: &model::Workspace) -> Vec<String> {
+fn workspace_fields(old: &model::WorkspaceSettings, new: &model::WorkspaceSettings) -> Vec<String> {
     let mut lines = Vec::new();
     let listed = |globs: &[String]| globs.iter().map(|glob| format!("`{glob}`")).collect::<Vec<_>>().join(", ");
     if old.output != new.output {

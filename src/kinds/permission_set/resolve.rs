@@ -1,7 +1,7 @@
 //! A rule as written becomes rules in Kubernetes' own form, for one target.
 
 use super::paths::{self, ApiPath, ResourcePath};
-use super::{Access, Rule};
+use super::{AccessLevel, PermissionRule};
 use crate::codes;
 use crate::diag::{Diagnostic, Origin};
 use crate::k8s::catalogue::{Api, Lookup, Served};
@@ -14,7 +14,7 @@ use crate::yaml::Spanned;
 pub(super) type Report<'r> = &'r mut dyn FnMut(Diagnostic);
 
 /// Returns the rules on a target; their texts are patterns with the values of the target filled in.
-pub(super) fn rule(rule: &Rule, target: &Target, api: &Api, report: Report<'_>) -> Vec<PolicyRule> {
+pub(super) fn rule(rule: &PermissionRule, target: &Target, api: &Api, report: Report<'_>) -> Vec<PolicyRule> {
     let at_target = |texts: &[Spanned<String>]| -> Vec<Spanned<String>> {
         texts.iter().map(|text| Spanned::new(Pattern::at_target(text, target), text.origin)).collect()
     };
@@ -56,7 +56,7 @@ struct Wanted {
 struct Resolved<'r> {
     api: &'r Api,
     verbs: &'r [Spanned<String>],
-    access: Option<Spanned<Access>>,
+    access: Option<Spanned<AccessLevel>>,
     wanted: Vec<Wanted>,
     rules: Vec<PolicyRule>,
 }
@@ -219,8 +219,8 @@ impl Resolved<'_> {
             if let (Some(access), false) = (self.access, given) {
                 let resource = &wanted.cell.resource;
                 let (what, word) = match access.value {
-                    Access::Read => ("read", "read"),
-                    Access::Write => ("read or written", "write"),
+                    AccessLevel::Read => ("read", "read"),
+                    AccessLevel::Write => ("read or written", "write"),
                 };
                 let verbs = wanted.cell.groups.iter().flat_map(|group| self.api.presence(group, resource).verbs);
                 let verbs: Vec<&str> = verbs.collect();
@@ -235,10 +235,10 @@ impl Resolved<'_> {
     }
 
     /// Returns the verbs of an access level that a resource supports; all verbs for an unknown resource.
-    fn verbs_of(&self, access: Access, group: &str, wanted: &Wanted) -> Vec<String> {
+    fn verbs_of(&self, access: AccessLevel, group: &str, wanted: &Wanted) -> Vec<String> {
         let all: &[&str] = match access {
-            Access::Read => &["get", "list", "watch"],
-            Access::Write => &["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"],
+            AccessLevel::Read => &["get", "list", "watch"],
+            AccessLevel::Write => &["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"],
         };
         let resource = &wanted.cell.resource;
         let served = |group: &str| self.api.presence(group, resource).served == Served::Yes;
@@ -273,8 +273,8 @@ impl Resolved<'_> {
         }
         let mut verbs: Vec<String> = match self.access.map(|access| access.value) {
             None => plain(self.verbs),
-            Some(Access::Read) => vec!["get".to_owned()],
-            Some(Access::Write) => ["get", "post", "put", "patch", "delete"].map(str::to_owned).to_vec(),
+            Some(AccessLevel::Read) => vec!["get".to_owned()],
+            Some(AccessLevel::Write) => ["get", "post", "put", "patch", "delete"].map(str::to_owned).to_vec(),
         };
         // In a rule with resources their verbs are valid; verbs other than HTTP methods have no effect on the URLs.
         if !self.wanted.is_empty() {
