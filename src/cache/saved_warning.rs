@@ -1,11 +1,11 @@
-//! Diagnostics that a run said beside its result, so that a later one can say them again.
+//! Warnings of a run, kept so that a later run with the same inputs can print them again.
 
 use crate::codes;
 use serde::{Deserialize, Serialize};
 
 use crate::diag::{Diagnostic, Files, Label, Origin, Severity, Span};
 
-/// A warning.
+/// A warning of an earlier run, with the paths of its files.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SavedWarning {
     code: String,

@@ -20,7 +20,7 @@ pub struct TenancyAccounts {
     pub tenancy: String,
     /// The one profile in the place of their policies.
     pub profile: String,
-    /// The variables of the accounts.
+    /// The names of the columns.
     pub variables: Vec<String>,
     /// The names of the tenant namespaces.
     pub namespaces: Vec<String>,

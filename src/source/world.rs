@@ -174,7 +174,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Whether a link leads to a folder; none for a refused link.
+    /// Returns whether a link leads to a folder; none for a refused link.
     fn follow(&mut self, path: &str) -> Result<Option<bool>, RunError> {
         let refusal = match self.find(path)? {
             Found::Folder(_) => {
