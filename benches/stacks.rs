@@ -13,9 +13,9 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Instant;
 
-use bailiwick::compile::{self, Options, Wanted};
+use bailiwick::compile::{self, CompileOptions, FileConsumer, ObjectForm};
 use bailiwick::diag::{Files, Sink};
-use bailiwick::source::MemoryWorld;
+use bailiwick::source::MemorySource;
 use bailiwick::stats::Stats;
 use serde::Deserialize as _;
 use serde_json::json;
@@ -48,7 +48,7 @@ fn measure(count: usize) -> Result<(), Box<dyn Error>> {
     let texts: Vec<String> = files.iter().map(|(_, text)| text.clone()).collect();
     let started = Instant::now();
     let mut sink = Sink::new();
-    let project = compile::load(Box::new(MemoryWorld::new(files)), Arc::new(Files::new()), &mut sink)?;
+    let project = compile::load(Box::new(MemorySource::new(files)), Arc::new(Files::new()), &mut sink)?;
     let project = project.ok_or("the workspace cannot be used")?;
     let loaded = started.elapsed();
     let target = project.workspace.targets.first().ok_or("there is no target")?;
@@ -60,8 +60,9 @@ fn measure(count: usize) -> Result<(), Box<dyn Error>> {
         bytes += length;
     };
     let off = Stats::off();
-    let options = Options { jobs: 1, wanted: Wanted::Text, alike: true, part: None, stats: &off };
-    compile::compile(&project, target, options, &work, &mut add, &mut sink)?;
+    let options = CompileOptions { jobs: 1, wanted: ObjectForm::Text, alike: true, part: None, stats: &off };
+    let consumer = FileConsumer { work: &work, each: &mut add };
+    compile::compile(&project, target, options, consumer, &mut sink)?;
     let compiled = started.elapsed();
     let started = Instant::now();
     let mut documents = 0;

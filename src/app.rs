@@ -43,7 +43,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use crate::compile::{self, Wanted};
+use crate::compile::{self, ObjectForm};
 use crate::diag::{Diagnostic, RunError, Severity};
 use crate::model::Date;
 use crate::stats::Stats;
@@ -150,8 +150,14 @@ impl Options {
     }
 
     /// Returns the options of the compiler.
-    pub(crate) fn compiler(&self) -> compile::Options<'_> {
-        compile::Options { jobs: self.threads(), wanted: Wanted::Text, alike: true, part: None, stats: &self.stats }
+    pub(crate) fn compiler(&self) -> compile::CompileOptions<'_> {
+        compile::CompileOptions {
+            jobs: self.threads(),
+            wanted: ObjectForm::Text,
+            alike: true,
+            part: None,
+            stats: &self.stats,
+        }
     }
 
     /// Calls the listener.

@@ -14,7 +14,7 @@
 
 mod outputs;
 mod place;
-mod told;
+mod saved_warning;
 
 use std::path::Path;
 
@@ -22,11 +22,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::digest::{Digest, digest};
 use crate::file_format::FileFormat;
-use crate::source::{Answered, World};
+use crate::source::{Answered, FileSource};
 
 pub use outputs::{KeptFile, KeptTarget, WatchedFolder};
 pub use place::Place;
-pub use told::Told;
+pub use saved_warning::SavedWarning;
 
 /// Marks a cache, with the version of its format.
 const FORMAT: FileFormat = FileFormat::new("bailiwick cache", "\x05");
@@ -49,7 +49,7 @@ pub struct Kept {
     /// The questions to the file system, with the answers.
     pub answers: Vec<Answered>,
     /// The warnings of the run.
-    pub told: Vec<Told>,
+    pub told: Vec<SavedWarning>,
     /// The output folder, relative to the workspace.
     pub output: String,
     /// A hash of the entries beside the folders of the targets.
@@ -71,7 +71,7 @@ pub struct Cache {
 
 impl Cache {
     /// Opens the cache of a workspace; its folder is created by the first save.
-    pub fn of(place: Place, root: &Path) -> Self {
+    pub fn new(place: Place, root: &Path) -> Self {
         let root = root.to_string_lossy().into_owned();
         let name = format!("{}.cache", data_encoding::HEXLOWER.encode(&digest(root.as_bytes())));
         Self { place, name, root }
@@ -101,7 +101,7 @@ impl Cache {
 
 impl Kept {
     /// Whether the workspace gives the same answers as before.
-    pub fn has_same_inputs(&self, world: &dyn World) -> bool {
+    pub fn has_same_inputs(&self, world: &dyn FileSource) -> bool {
         self.answers.iter().all(|answered| answered.holds(world))
     }
 

@@ -19,8 +19,8 @@ use crate::diag::{Diagnostic, Origin, RunError, Sink};
 use crate::emit::file;
 use crate::expand::HomeIndex;
 use crate::k8s::{list, names};
-use crate::label::{self, Collector, Labels};
-use crate::model::{Contribution, Home, Identity, Part, Policy, Target, Unit};
+use crate::label::{self, Collector, NamespaceLabels};
+use crate::model::{Contribution, Home, ObjectId, Part, Policy, Target, Unit};
 use crate::parallel;
 use crate::render::Renderer;
 use crate::stats::{Lap, Stage, Stats};
@@ -30,7 +30,7 @@ use crate::yaml::{self, NodeId, NodeRef, ReadBack, Tree};
 
 pub use linked_workspace::LinkedWorkspace;
 pub use load::{WORKSPACE_FILE, each_baseline, load, load_workspace};
-pub use part::{Ledger, PartRecord, compile_part, homes, merge};
+pub use part::{PartRecord, ShardSummary, compile_part, homes, merge};
 
 /// A finished file of the output.
 #[derive(Debug)]
@@ -73,7 +73,7 @@ impl CompiledObject {
 
 /// The form of the compiled objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
+pub enum ObjectForm {
     /// As the texts of files.
     Text,
     /// As that, and as JSON.
@@ -84,11 +84,11 @@ pub enum Wanted {
 
 /// How to compile.
 #[derive(Debug, Clone, Copy)]
-pub struct Options<'s> {
+pub struct CompileOptions<'s> {
     /// How many threads.
     pub jobs: usize,
     /// The form of the objects.
-    pub wanted: Wanted,
+    pub wanted: ObjectForm,
     /// True when a text that differs from a checked one in names and numbers alone is not checked again. The outcome is
     /// the same.
     pub alike: bool,
@@ -98,20 +98,26 @@ pub struct Options<'s> {
     pub part: Option<Part>,
 }
 
-/// Makes every file of a target. `work` runs on the compiling threads; `each` gets its results in order of path,
-/// together with how many files of how many are done.
+/// The consumer of the files of a target.
+pub struct FileConsumer<'c, R> {
+    /// Takes a file on a compiling thread.
+    pub work: &'c (dyn Fn(OutputFile) -> Result<R, RunError> + Sync),
+    /// Takes the results of `work` in order of path, with the numbers of finished and of all files.
+    pub each: &'c mut dyn FnMut(R, usize, usize),
+}
+
+/// Makes every file of a target.
 ///
 /// # Errors
-/// The first error of `work`.
+/// The first error of the consumer.
 pub fn compile<R: Send>(
     project: &LinkedWorkspace,
     target: &Target,
-    options: Options<'_>,
-    work: &(dyn Fn(OutputFile) -> Result<R, RunError> + Sync),
-    each: &mut dyn FnMut(R, usize, usize),
+    options: CompileOptions<'_>,
+    consumer: FileConsumer<'_, R>,
     sink: &mut Sink,
 ) -> Result<(), RunError> {
-    compile_part(project, target, Options { part: None, ..options }, work, each, sink).map(|_| ())
+    compile_part(project, target, CompileOptions { part: None, ..options }, consumer, sink).map(|_| ())
 }
 
 /// Returns the objects that decide the labels of a target's namespaces; none if no cluster computes them. After an error
@@ -122,9 +128,9 @@ pub fn compile<R: Send>(
 pub fn labels(
     project: &LinkedWorkspace,
     target: &Target,
-    options: Options<'_>,
+    options: CompileOptions<'_>,
     sink: &mut Sink,
-) -> Result<Option<Labels>, RunError> {
+) -> Result<Option<NamespaceLabels>, RunError> {
     let Some(settings) = label::settings(target) else { return Ok(None) };
     let mut collector = Collector::new(settings);
     for tree in project.baselines.get(&target.name).into_iter().flatten() {
@@ -133,58 +139,64 @@ pub fn labels(
     for document in project.analyzed_documents(target) {
         list::objects(document).into_iter().for_each(|object| collector.add(object, object.origin()));
     }
-    let options = Options { wanted: Wanted::Trees, part: None, ..options };
+    let options = CompileOptions { wanted: ObjectForm::Trees, part: None, ..options };
     let mut collect = |objects: Vec<CompiledObject>, _, _| {
         objects.iter().for_each(|compiled| collector.add(compiled.object(), compiled.place()));
     };
-    pass(project, target, options, None, &|file| Ok(file.objects), &mut collect, sink)?;
+    let consumer = FileConsumer { work: &|file| Ok(file.objects), each: &mut collect };
+    Pass { project, target, options, labels: None }.run(consumer, sink)?;
     Ok(Some(collector.finish()))
 }
 
-fn pass<R: Send>(
-    project: &LinkedWorkspace,
-    target: &Target,
-    options: Options<'_>,
-    labels: Option<&Labels>,
-    work: &(dyn Fn(OutputFile) -> Result<R, RunError> + Sync),
-    each: &mut dyn FnMut(R, usize, usize),
-    sink: &mut Sink,
-) -> Result<Ledger, RunError> {
-    let mut index = HomeIndex::new(&project.policies, target);
-    let mut ledger = Ledger::default();
-    if let Some(part) = options.part {
-        index.keep(part);
-        ledger.open();
-    }
-    let mut facts = TargetFacts::new(target, project.existing_on(target));
-    let total = index.len();
-    // Many tenants have one of their own each.
-    facts.reserve(total);
-    let mut failed = None;
-    parallel::in_order(
-        total,
-        options.jobs,
-        || Worker::new(project, target, options, labels),
-        |worker, position| worker.home(&index, position, work),
-        |position, made: HomeResult<R>| {
-            let home = index.place(position);
-            sink.absorb(made.sink);
-            ledger.note(home, &made.facts, sink);
-            facts.absorb(made.facts, &|namespace| index.has_namespace(namespace), sink);
-            ledger.note_judged(home, sink);
-            match made.results {
-                Ok(results) => results.into_iter().for_each(|result| each(result, position + 1, total)),
-                Err(error) => {
-                    failed.get_or_insert(error);
+/// A pass over the homes of a target.
+#[derive(Clone, Copy)]
+struct Pass<'p> {
+    project: &'p LinkedWorkspace,
+    target: &'p Target,
+    options: CompileOptions<'p>,
+    labels: Option<&'p NamespaceLabels>,
+}
+
+impl Pass<'_> {
+    fn run<R: Send>(self, consumer: FileConsumer<'_, R>, sink: &mut Sink) -> Result<ShardSummary, RunError> {
+        let Self { project, target, options, .. } = self;
+        let FileConsumer { work, each } = consumer;
+        let mut index = HomeIndex::new(&project.policies, target);
+        let mut ledger = ShardSummary::default();
+        if let Some(part) = options.part {
+            index.keep(part);
+            ledger.open();
+        }
+        let mut facts = TargetFacts::new(target, project.existing_on(target));
+        let total = index.len();
+        // Many tenants have one of their own each.
+        facts.reserve(total);
+        let mut failed = None;
+        parallel::in_order(
+            total,
+            options.jobs,
+            || Worker::new(self),
+            |worker, position| worker.home(&index, position, work),
+            |position, made: HomeResult<R>| {
+                let home = index.place(position);
+                sink.absorb(made.sink);
+                ledger.note(home, &made.facts, sink);
+                facts.absorb(made.facts, &|namespace| index.has_namespace(namespace), sink);
+                ledger.note_judged(home, sink);
+                match made.results {
+                    Ok(results) => results.into_iter().for_each(|result| each(result, position + 1, total)),
+                    Err(error) => {
+                        failed.get_or_insert(error);
+                    }
                 }
-            }
-            failed.is_none()
-        },
-    );
-    if !ledger.is_open() {
-        facts.finish(sink);
+                failed.is_none()
+            },
+        );
+        if !ledger.is_open() {
+            facts.finish(sink);
+        }
+        failed.map_or(Ok(ledger), Err)
     }
-    failed.map_or(Ok(ledger), Err)
 }
 
 /// Room for the file of a typical tenant, in bytes.
@@ -203,8 +215,8 @@ struct Worker<'p> {
     /// Copies for this thread, where sharing would cost; see [`TenancyPolicy::detached`](crate::model::TenancyPolicy::detached).
     detached: Vec<Option<Box<dyn Policy>>>,
     target: &'p Target,
-    options: Options<'p>,
-    labels: Option<&'p Labels>,
+    options: CompileOptions<'p>,
+    labels: Option<&'p NamespaceLabels>,
     renderer: Renderer<'p>,
     /// The engine of the built-in templates, where the workspace replaces some.
     built_in: Option<Renderer<'p>>,
@@ -225,9 +237,9 @@ struct Draft {
 }
 
 impl Draft {
-    fn new(path: String, wanted: Wanted) -> Self {
+    fn new(path: String, wanted: ObjectForm) -> Self {
         let mut text = String::new();
-        if wanted != Wanted::Trees {
+        if wanted != ObjectForm::Trees {
             text.reserve(TYPICAL_FILE);
             text.push_str(file::HEADER);
         }
@@ -248,7 +260,8 @@ impl Draft {
 }
 
 impl<'p> Worker<'p> {
-    fn new(project: &'p LinkedWorkspace, target: &'p Target, options: Options<'p>, labels: Option<&'p Labels>) -> Self {
+    fn new(pass: Pass<'p>) -> Self {
+        let Pass { project, target, options, labels } = pass;
         let validator =
             Validator::new(target, project.api(target), project.custom_fields(target), &project.files, &project.trees);
         Self {
@@ -383,8 +396,8 @@ impl<'p> Worker<'p> {
     }
 
     /// Fills in what follows from the rest of the target.
-    fn label(&mut self, labels: &Labels, unit: &Unit, sink: &mut Sink) {
-        if Labels::concerns(unit) {
+    fn label(&mut self, labels: &NamespaceLabels, unit: &Unit, sink: &mut Sink) {
+        if NamespaceLabels::concerns(unit) {
             let filling = labels.verdict(&unit.identity.name).filling;
             self.validator.amend(|tree, root| filling.write(tree, root));
         }
@@ -411,7 +424,7 @@ impl<'p> Worker<'p> {
         if let (Some(draft), Some(root)) = (drafts.first_mut(), self.validator.object()) {
             draft.kinds.push(Arc::clone(&unit.identity.object_type.kind));
             draft.origins.push(unit.content);
-            if self.options.wanted == Wanted::Trees {
+            if self.options.wanted == ObjectForm::Trees {
                 let compiled = CompiledObject { tree: root.tree().clone(), root: root.id(), place: unit.content };
                 draft.objects.push(compiled);
                 return Ok(());
@@ -436,7 +449,7 @@ impl<'p> Worker<'p> {
                         )
                 })?;
             }
-            if self.options.wanted == Wanted::Json {
+            if self.options.wanted == ObjectForm::Json {
                 draft.json.push(yaml::schema::to_json(root).to_string());
             }
         }
@@ -446,7 +459,7 @@ impl<'p> Worker<'p> {
 
 /// True for two objects of one file that would overwrite each other. [`TargetFacts`] compares cluster-scoped
 /// objects across files.
-fn is_same_object(left: &Identity, right: &Identity) -> bool {
+fn is_same_object(left: &ObjectId, right: &ObjectId) -> bool {
     left.object_type.group() == right.object_type.group()
         && left.object_type.kind == right.object_type.kind
         && left.name == right.name

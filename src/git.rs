@@ -15,7 +15,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-pub use objects::{EntryMode, Object, Objects, TreeEntry};
+pub use objects::{EntryMode, GitObject, Objects, TreeEntry};
 
 use crate::diag::RunError;
 

@@ -37,7 +37,7 @@ pub const WORKSPACE: &str = "Workspace";
 macro_rules! all_kinds {
     ($($kind:ty),* $(,)?) => {
         /// Every policy kind.
-        pub static ALL: [KindEntry; [$(stringify!($kind)),*].len()] = [$(KindEntry::of::<$kind>()),*];
+        pub static ALL: [KindEntry; [$(stringify!($kind)),*].len()] = [$(KindEntry::new::<$kind>()),*];
     };
 }
 
@@ -73,7 +73,7 @@ pub struct KindEntry {
 type LinkFunction = fn(&RawDocument<'_>, &mut Linker<'_>, &mut Sink) -> Result<Option<Box<dyn Policy>>, DeError>;
 
 impl KindEntry {
-    const fn of<K: Kind>() -> Self {
+    const fn new<K: Kind>() -> Self {
         Self {
             name: K::NAME,
             templates: K::TEMPLATES,

@@ -9,7 +9,7 @@ mod findings;
 
 use std::collections::HashMap;
 
-use self::findings::Words;
+use self::findings::{NamespaceFinding, SettledNamespace};
 use crate::admission::labels::Settings;
 use crate::admission::labels::control::{Control, Reason};
 use crate::admission::labels::namespace::{LEVEL_ANNOTATION, LabelSet, Source};
@@ -66,7 +66,7 @@ impl Collector {
     }
 
     /// Settles everything.
-    pub fn finish(self) -> Labels {
+    pub fn finish(self) -> NamespaceLabels {
         let world = self.builder.build();
         let mut owners = HashMap::new();
         for namespace in world.namespaces() {
@@ -74,12 +74,12 @@ impl Collector {
                 owners.entry(range).or_insert_with(|| namespace.into());
             }
         }
-        Labels { world, owners }
+        NamespaceLabels { world, owners }
     }
 }
 
 /// The labels of every namespace of a target.
-pub struct Labels {
+pub struct NamespaceLabels {
     world: SyncWorld,
     /// The first namespace with each range of user ids.
     owners: HashMap<Box<str>, Box<str>>,
@@ -87,19 +87,19 @@ pub struct Labels {
 
 /// The labels and the annotation that the cluster would give a Namespace.
 #[derive(Debug, Clone, Default)]
-pub struct Filling {
+pub struct LabelPatch {
     labels: LabelSet,
     annotation: Option<Level>,
 }
 
 /// The result for a Namespace.
-pub struct Verdict {
+pub struct NamespaceVerdict {
     /// The labels and the annotation to write.
-    pub filling: Filling,
-    words: Vec<Words>,
+    pub filling: LabelPatch,
+    findings: Vec<NamespaceFinding>,
 }
 
-impl Filling {
+impl LabelPatch {
     /// Writes into a Namespace.
     pub fn write(&self, tree: &mut Tree, root: NodeId) {
         for (label, value) in self.labels.iter() {
@@ -111,7 +111,7 @@ impl Filling {
     }
 }
 
-impl Labels {
+impl NamespaceLabels {
     /// Returns the objects that decide the labels.
     pub fn world(&self) -> &SyncWorld {
         &self.world
@@ -125,25 +125,26 @@ impl Labels {
     /// Returns the labels and the annotation of a Namespace by its name, as the cluster would write them, without the
     /// labels it declares. A Namespace that opts in to the synchronization is left to the cluster, which overwrites its
     /// labels whenever a grant changes.
-    pub fn verdict(&self, name: &str) -> Verdict {
+    pub fn verdict(&self, name: &str) -> NamespaceVerdict {
         let (Some(settled), Some(outcome)) = (self.world.settled(name), self.world.outcome(name)) else {
-            return Verdict { filling: Filling::default(), words: Vec::new() };
+            return NamespaceVerdict { filling: LabelPatch::default(), findings: Vec::new() };
         };
-        let words = findings::namespace((name, &settled, &outcome), &self.world, &self.owners);
+        let namespace = SettledNamespace { name, settled: &settled, outcome: &outcome };
+        let findings = namespace.findings(&self.world, &self.owners);
         let filling = match outcome.control {
-            Control { reason: Reason::OptedIn, .. } => Filling::default(),
-            Control { controlled: true, .. } => Filling { labels: settled.labels, annotation: outcome.annotation },
-            Control { .. } => Filling { labels: LabelSet::default(), annotation: outcome.annotation },
+            Control { reason: Reason::OptedIn, .. } => LabelPatch::default(),
+            Control { controlled: true, .. } => LabelPatch { labels: settled.labels, annotation: outcome.annotation },
+            Control { .. } => LabelPatch { labels: LabelSet::default(), annotation: outcome.annotation },
         };
-        Verdict { filling, words }
+        NamespaceVerdict { filling, findings }
     }
 
     /// Reports the findings about an object of the target.
     pub fn check(&self, unit: &Unit, root: NodeRef<'_>, trees: &Trees, sink: &mut Sink) {
         match &*unit.identity.object_type.kind {
             "Namespace" => {
-                let words = self.verdict(&unit.identity.name).words;
-                findings::report(unit, words, trees, sink);
+                let findings = self.verdict(&unit.identity.name).findings;
+                findings::report(unit, findings, trees, sink);
             }
             "SecurityContextConstraints" => findings::constraints(unit, &self.world, trees, sink),
             "Role" | "ClusterRole" => findings::role(unit, root, self.world.sccs(), trees, sink),

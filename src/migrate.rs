@@ -17,7 +17,7 @@ use crate::admission::psp::PodSecurityPolicy;
 use crate::admission::psp::plan::{Need, Plan};
 use crate::yaml;
 
-pub use tenants::Tenants;
+pub use tenants::TenancyAccounts;
 
 /// The metadata of a Namespace.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -34,14 +34,14 @@ pub struct Policies {
     /// The name of a file, and the documents in it.
     pub files: Vec<(&'static str, Vec<Value>)>,
     /// The namespaces as tenants.
-    pub tenancies: Vec<Tenants>,
+    pub tenancies: Vec<TenancyAccounts>,
     /// The place among these by PodSecurityPolicy.
     by_policy: BTreeMap<String, usize>,
 }
 
 impl Policies {
     /// Returns the tenants of a PodSecurityPolicy.
-    pub fn tenants_of(&self, policy: &str) -> Option<&Tenants> {
+    pub fn tenants_of(&self, policy: &str) -> Option<&TenancyAccounts> {
         self.by_policy.get(policy).and_then(|place| self.tenancies.get(*place))
     }
 }
@@ -94,7 +94,7 @@ pub fn policies(plan: &Plan, policies: &[PodSecurityPolicy], namespaces: &BTreeM
     }
     let tenancies = groups.iter().map(|group| group.tenancy.clone()).collect();
     let files = vec![("profiles.yaml", profiles), ("namespaces.yaml", sets), ("tenancies.yaml", tenancies)];
-    let tenancies: Vec<Tenants> = groups.into_iter().map(|group| group.tenants).collect();
+    let tenancies: Vec<TenancyAccounts> = groups.into_iter().map(|group| group.tenants).collect();
     let places = tenancies.iter().enumerate();
     let by_policy = places.flat_map(|(place, tenants)| tenants.policies.iter().map(move |name| (name.clone(), place)));
     Policies {

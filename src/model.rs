@@ -24,7 +24,7 @@ mod variables;
 mod workspace;
 
 pub use access_check::{AccessCheck, Expectation, Tested};
-pub use blueprint::{Blueprint, Number};
+pub use blueprint::{Blueprint, NumberOrVariable};
 pub use data::Data;
 pub use date::{Date, DateError};
 pub use facts::{
@@ -32,23 +32,23 @@ pub use facts::{
     InstalledProvider, InstalledStack, PolicyFacts, UnreadAccounts, WrittenManifests,
 };
 pub use kind::{
-    Contribution, DependentPolicy, Kind, Labels, Namespaces, Patterns, Policy, PolicyMeta, RawDocument, Surroundings,
+    Contribution, DependentPolicy, Kind, LabelMap, Namespaces, Patterns, Policy, PolicyMeta, RawDocument, Surroundings,
     TenancyPolicy, TenantPart, account_variables, check_patterns,
 };
 pub use known::{
-    Category, Known, KnownEntry, KnownFile, KnownSpec, Mention, MentionedBy, Mentions, NameSet, always_known_names,
-    deciding_name, is_always_known, is_invisible, subjects,
+    Category, DeclaredNames, KnownEntry, KnownFile, KnownSpec, Mention, MentionedBy, Mentions, NameSet,
+    always_known_names, deciding_name, is_always_known, is_invisible, subjects,
 };
 pub use linked::{
-    PermissionSet, PermissionSetParts, PodSecurityProfile, PodSecurityProfileParts, ProfileDefaults, RoleKind,
+    PermissionSet, PermissionSetParts, PodSecurityProfile, PodSecurityProfileParts, ProfileDefaults, RoleObjectKind,
 };
 pub use linker::{Linker, Offer, Offers, Shared};
 pub use made::MadeForAccounts;
-pub use node_access::{ApiServer, Isolation, NodePool, PlacedAgent};
+pub use node_access::{ApiServerSettings, Isolation, NodePool, PlacedAgent};
 pub use part::Part;
 pub use pattern::{Fill, OWN_NAMESPACE, Pattern, PatternError, Piece};
 pub use severities::{DiagnosticSetting, DiagnosticSettings};
 pub use target::{AppliedBy, Enforcement, Features, LabelSync, Platform, Target, TargetVariables, Version};
-pub use unit::{Home, Identity, ObjectBlueprint, ObjectType, Unit};
-pub use variables::{Account, AccountValue, Accounts, Scope, Variable, VariableType, Variables};
-pub use workspace::{OutputForm, RawTarget, RawWorkspace, Workspace, WorkspaceSpec};
+pub use unit::{Home, ObjectBlueprint, ObjectId, TypeMeta, Unit};
+pub use variables::{Account, AccountValue, Accounts, Variable, VariableScope, VariableType, Variables};
+pub use workspace::{OutputForm, RawTarget, RawWorkspace, WorkspaceSettings, WorkspaceSpec};

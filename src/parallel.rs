@@ -48,23 +48,22 @@ pub(crate) fn in_order<S, R: Send>(
         return;
     }
     let next = AtomicUsize::new(0);
-    let stopped = AtomicBool::new(false);
-    let consumed = (Mutex::new(0_usize), Condvar::new());
-    let (sender, receiver) = mpsc::channel::<(usize, Vec<R>)>();
+    let progress = Progress::default();
+    let (sender, receiver) = mpsc::channel::<Chunk<R>>();
     thread::scope(|scope| {
         for _ in 0..jobs.min(chunks) {
             let sender = sender.clone();
-            let (next, stopped, consumed, state, work) = (&next, &stopped, &consumed, &state, &work);
+            let (next, progress, state, work) = (&next, &progress, &state, &work);
             let run = move || {
                 let mut state = state();
                 loop {
-                    let chunk = next.fetch_add(1, Ordering::Relaxed);
-                    if chunk >= chunks || !wait_for_room(consumed, stopped, chunk) {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= chunks || !progress.wait_for_room(number) {
                         return;
                     }
-                    let positions = chunk * chunk_size..((chunk + 1) * chunk_size).min(total);
+                    let positions = number * chunk_size..((number + 1) * chunk_size).min(total);
                     let results = positions.map(|position| work(&mut state, position)).collect();
-                    if sender.send((chunk, results)).is_err() {
+                    if sender.send(Chunk { number, results }).is_err() {
                         return;
                     }
                 }
@@ -74,31 +73,66 @@ pub(crate) fn in_order<S, R: Send>(
             }
         }
         drop(sender);
-        let mut early: BTreeMap<usize, Vec<R>> = BTreeMap::new();
-        let mut due = 0;
-        for (chunk, results) in receiver {
-            early.insert(chunk, results);
-            while let Some(results) = early.remove(&due) {
-                for (offset, result) in results.into_iter().enumerate() {
-                    if !stopped.load(Ordering::Relaxed) && !consume(due * chunk_size + offset, result) {
-                        stopped.store(true, Ordering::Relaxed);
-                    }
-                }
-                due += 1;
-                *lock(&consumed.0) = due;
-                consumed.1.notify_all();
-            }
-        }
+        consume_in_order(receiver, chunk_size, &progress, consume);
     });
 }
 
-/// Waits until a chunk is near enough to the last one consumed; false when the work was stopped.
-fn wait_for_room(consumed: &(Mutex<usize>, Condvar), stopped: &AtomicBool, chunk: usize) -> bool {
-    let mut due = lock(&consumed.0);
-    while chunk >= *due + WINDOW && !stopped.load(Ordering::Relaxed) {
-        due = consumed.1.wait(due).unwrap_or_else(std::sync::PoisonError::into_inner);
+/// The results of some positions in a row.
+struct Chunk<R> {
+    number: usize,
+    results: Vec<R>,
+}
+
+/// Gives the results of chunks that arrive in any order to `consume` in order of their positions.
+fn consume_in_order<R>(
+    chunks: mpsc::Receiver<Chunk<R>>,
+    chunk_size: usize,
+    progress: &Progress,
+    mut consume: impl FnMut(usize, R) -> bool,
+) {
+    let mut early: BTreeMap<usize, Vec<R>> = BTreeMap::new();
+    let mut due = 0;
+    for Chunk { number, results } in chunks {
+        early.insert(number, results);
+        while let Some(results) = early.remove(&due) {
+            for (offset, result) in results.into_iter().enumerate() {
+                if !progress.is_stopped() && !consume(due * chunk_size + offset, result) {
+                    progress.stopped.store(true, Ordering::Relaxed);
+                }
+            }
+            due += 1;
+            progress.set_consumed(due);
+        }
     }
-    !stopped.load(Ordering::Relaxed)
+}
+
+/// The progress of the consumer, for the threads that work.
+#[derive(Default)]
+struct Progress {
+    stopped: AtomicBool,
+    /// The number of consumed chunks.
+    consumed: Mutex<usize>,
+    changed: Condvar,
+}
+
+impl Progress {
+    fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
+    }
+
+    fn set_consumed(&self, chunks: usize) {
+        *lock(&self.consumed) = chunks;
+        self.changed.notify_all();
+    }
+
+    /// Waits until a chunk is near enough to the last one consumed; false when the work was stopped.
+    fn wait_for_room(&self, chunk: usize) -> bool {
+        let mut consumed = lock(&self.consumed);
+        while chunk >= *consumed + WINDOW && !self.is_stopped() {
+            consumed = self.changed.wait(consumed).unwrap_or_else(std::sync::PoisonError::into_inner);
+        }
+        !self.is_stopped()
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

@@ -1,6 +1,6 @@
 //! Reads what people wrote: the only module that opens policies, templates and account lists.
 //!
-//! Everything comes through a [`World`], so that tests compile from memory and nothing else of the machine can
+//! Everything comes through a [`FileSource`], so that tests compile from memory and nothing else of the machine can
 //! leak into the output.
 
 pub mod manifests;
@@ -14,10 +14,10 @@ use crate::codes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-pub use recorded::{Answered, Answers, RecordedWorld};
+pub use recorded::{Answered, RecordedAnswers, RecordedSource};
 pub use resolve::is_of_git;
-pub use table::{Cell, Row, cell_place, read_csv, read_list, read_names};
-pub use world::{Content, DiskWorld, Listing, MemoryWorld, Refusal, World};
+pub use table::{Cell, TableRow, cell_place, read_csv, read_list, read_names};
+pub use world::{DiskSource, FileContent, FileSource, Listing, MemorySource, ReadRefusal};
 
 use crate::diag::{Diagnostic, FileId, Files, Origin, RunError, Sink, Span};
 use crate::yaml::{self, Tree};
@@ -30,19 +30,19 @@ pub const MAXIMUM_TREE_SIZE: usize = 64 << 20;
 
 /// The texts of a workspace: each is read once.
 pub struct Sources {
-    world: Arc<dyn World>,
+    world: Arc<dyn FileSource>,
     files: Arc<Files>,
     texts: BTreeMap<String, Option<FileId>>,
     /// The path of every file that was asked for.
     asked: BTreeSet<String>,
     /// Links that were listed and are not followed, each with the place that names its folder.
-    refused: BTreeMap<String, (Refusal, Option<Origin>)>,
+    refused: BTreeMap<String, (ReadRefusal, Option<Origin>)>,
     trees: BTreeMap<String, Arc<Tree>>,
 }
 
 impl Sources {
     /// Returns the texts of a world, registered in `files`.
-    pub fn new(world: Box<dyn World>, files: Arc<Files>) -> Self {
+    pub fn new(world: Box<dyn FileSource>, files: Arc<Files>) -> Self {
         Self {
             world: Arc::from(world),
             files,
@@ -107,9 +107,9 @@ impl Sources {
         }
         self.asked.insert(path.to_owned());
         let id = match self.world.read(path, most as u64)? {
-            Content::Missing => return Ok(None),
-            Content::Bytes(bytes) => decode(bytes, path, &self.files, sink),
-            Content::Refused(refusal) => {
+            FileContent::Missing => return Ok(None),
+            FileContent::Bytes(bytes) => decode(bytes, path, &self.files, sink),
+            FileContent::Refused(refusal) => {
                 self.refuse(path, refusal, most, named_at, sink);
                 None
             }
@@ -120,7 +120,7 @@ impl Sources {
 
     /// Reports why something is not read, at the place that names it or else at the path itself. Nothing of its content is
     /// shown.
-    fn refuse(&self, path: &str, refusal: Refusal, most: usize, named_at: Option<Origin>, sink: &mut Sink) {
+    fn refuse(&self, path: &str, refusal: ReadRefusal, most: usize, named_at: Option<Origin>, sink: &mut Sink) {
         let origin = named_at.unwrap_or_else(|| Origin { file: self.files.add(path, ""), span: Span::default() });
         sink.push(refused(path, refusal, most).at(origin));
     }
@@ -163,12 +163,12 @@ impl Sources {
         self.asked.insert(path.to_owned());
         let most = MAXIMUM_FILE_SIZE;
         let refused = match self.world.read(path, most as u64)? {
-            Content::Missing => return Ok(None),
-            Content::Bytes(bytes) => match String::from_utf8(bytes) {
+            FileContent::Missing => return Ok(None),
+            FileContent::Bytes(bytes) => match String::from_utf8(bytes) {
                 Ok(text) => return Ok(Some((self.passing_file(path), text))),
                 Err(error) => decode(error.into_bytes(), path, &self.files, sink),
             },
-            Content::Refused(refusal) => {
+            FileContent::Refused(refusal) => {
                 self.refuse(path, refusal, most, named_at, sink);
                 None
             }
@@ -181,7 +181,7 @@ impl Sources {
     fn passing_file(&mut self, path: &str) -> FileId {
         let (world, place) = (Arc::clone(&self.world), path.to_owned());
         let load = move || match world.read(&place, MAXIMUM_FILE_SIZE as u64) {
-            Ok(Content::Bytes(bytes)) => {
+            Ok(FileContent::Bytes(bytes)) => {
                 String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into())
             }
             _ => String::new(),
@@ -233,30 +233,36 @@ fn decode(bytes: Vec<u8>, path: &str, files: &Files, sink: &mut Sink) -> Option<
 }
 
 /// Reports why a file is not read; a file may have `most` bytes.
-fn refused(path: &str, refusal: Refusal, most: usize) -> Diagnostic {
+fn refused(path: &str, refusal: ReadRefusal, most: usize) -> Diagnostic {
     match refusal {
-        Refusal::Outside => {
+        ReadRefusal::Outside => {
             Diagnostic::error(codes::PATH_OUTSIDE, format!("`{path}` is a link that leaves the workspace"))
                 .help("copy the file into the workspace: all inputs of the output must be there")
         }
-        Refusal::Git => Diagnostic::error(codes::PATH_OUTSIDE, format!("`{path}` leads into a git repository"))
+        ReadRefusal::Git => Diagnostic::error(codes::PATH_OUTSIDE, format!("`{path}` leads into a git repository"))
             .help("use another file: the program reads nothing below a folder `.git`"),
-        Refusal::Nowhere => Diagnostic::error(codes::MISSING_FILE, format!("`{path}` is a broken link"))
+        ReadRefusal::Nowhere => Diagnostic::error(codes::MISSING_FILE, format!("`{path}` is a broken link"))
             .help("remove the link, or restore its target"),
-        Refusal::Links => Diagnostic::error(codes::UNREADABLE_FILE, format!("`{path}` passes through too many links"))
-            .help("use the path of the file"),
-        Refusal::NoFile(kind) => {
+        ReadRefusal::Links => {
+            Diagnostic::error(codes::UNREADABLE_FILE, format!("`{path}` passes through too many links"))
+                .help("use the path of the file")
+        }
+        ReadRefusal::NoFile(kind) => {
             Diagnostic::error(codes::UNREADABLE_FILE, format!("`{path}` is {kind}, not a regular file"))
                 .help("replace it with a regular file")
         }
-        Refusal::NotText => Diagnostic::error(codes::UNREADABLE_FILE, format!("`{path}` has a path that is not UTF-8"))
-            .help("rename it"),
-        Refusal::Pointer => {
+        ReadRefusal::NotText => {
+            Diagnostic::error(codes::UNREADABLE_FILE, format!("`{path}` has a path that is not UTF-8"))
+                .help("rename it")
+        }
+        ReadRefusal::Pointer => {
             Diagnostic::error(codes::UNREADABLE_FILE, format!("`{path}` is a pointer of Git LFS, not the file itself"))
                 .help("compare with a checkout: the repository does not contain the content of the file")
         }
-        Refusal::TooLarge(size) => Diagnostic::error(codes::FILE_TOO_LARGE, format!("`{path}` has {} MiB", size >> 20))
-            .help(format!("split the file: the limit is {} MiB", most >> 20)),
+        ReadRefusal::TooLarge(size) => {
+            Diagnostic::error(codes::FILE_TOO_LARGE, format!("`{path}` has {} MiB", size >> 20))
+                .help(format!("split the file: the limit is {} MiB", most >> 20))
+        }
     }
 }
 

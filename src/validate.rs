@@ -17,6 +17,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 
 use self::alike::{Alike, KnownId};
+use self::lints::ValidObject;
 use crate::diag::{Diagnostic, Files, Origin, Sink, nearest};
 use crate::k8s::catalogue::{Api, Served};
 use crate::k8s::custom_fields::CustomFields;
@@ -25,7 +26,7 @@ use crate::k8s::stored::{StoredForm, to_stored};
 use crate::k8s::validation;
 use crate::k8s::validation::fields::KnownFields;
 pub use crate::k8s::validation::fields::ValidationDepth;
-use crate::model::{ObjectType, Platform, Target, Unit};
+use crate::model::{Platform, Target, TypeMeta, Unit};
 use crate::render::TemplateSet;
 use crate::yaml::schema::{Problem, ProblemKind};
 use crate::yaml::{self, NodeId, NodeRef, Tree};
@@ -45,7 +46,7 @@ pub struct Validator<'p> {
     /// The objects that were checked before; none if every object is checked by itself.
     alike: Option<Alike>,
     errors: Vec<validation::FieldError>,
-    served: HashMap<ObjectType, ServedKind<'p>>,
+    served: HashMap<TypeMeta, ServedKind<'p>>,
 }
 
 /// How many differences of one object are shown.
@@ -130,7 +131,8 @@ impl<'p> Validator<'p> {
             return false;
         }
         if let Some(root) = self.object() {
-            lints::check(unit, root, &self.api, self.definitions, self.trees, sink);
+            let object = ValidObject { unit, root, trees: self.trees };
+            lints::check(object, &self.api, self.definitions, sink);
             let id = root.id();
             let form = self.form();
             to_stored(&mut self.tree, id, form);
@@ -357,7 +359,7 @@ impl<'p> Validator<'p> {
         }
     }
 
-    fn served_kind(&mut self, object_type: &ObjectType) -> ServedKind<'p> {
+    fn served_kind(&mut self, object_type: &TypeMeta) -> ServedKind<'p> {
         if let Some(known) = self.served.get(object_type) {
             return *known;
         }
@@ -368,7 +370,7 @@ impl<'p> Validator<'p> {
 
     /// Warns of a built-in kind in a group that looks like the kind's own: neither is checked.
     fn check_group(&self, unit: &Unit, sink: &mut Sink) {
-        let ObjectType { api_version, kind } = &unit.identity.object_type;
+        let TypeMeta { api_version, kind } = &unit.identity.object_type;
         let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
         let catalogue = self.api.catalogue();
         if catalogue.is_builtin_group(group) {

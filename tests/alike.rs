@@ -1,7 +1,7 @@
-//! Texts that are like a checked one ([`Options::alike`]): the same files and the same diagnostics as where every text is
+//! Texts that are like a checked one ([`CompileOptions::alike`]): the same files and the same diagnostics as where every text is
 //! checked by itself, on random policies, templates and accounts. Most of them stand at the border of what may be skipped.
 
-use bailiwick::compile::{Options, OutputFile, Wanted};
+use bailiwick::compile::{CompileOptions, ObjectForm, OutputFile};
 use bailiwick::diag::{FileId, Origin, Sink};
 use bailiwick::stats::{Stage, Stats};
 use bailiwick::yaml::{self, NodeRef};
@@ -27,13 +27,13 @@ impl std::ops::AddAssign for Counts {
 /// trees, on one thread and on three.
 fn same_every_way(world: &World, what: &str) -> Counts {
     let (off, stats) = (Stats::off(), Stats::new(true, false));
-    let options = |jobs, alike| Options { jobs, wanted: Wanted::Text, alike, part: None, stats: &off };
+    let options = |jobs, alike| CompileOptions { jobs, wanted: ObjectForm::Text, alike, part: None, stats: &off };
     let by_itself = world.compile_with(options(1, false));
-    compare(&world.compile_with(Options { stats: &stats, ..options(1, true) }), &by_itself, what);
+    compare(&world.compile_with(CompileOptions { stats: &stats, ..options(1, true) }), &by_itself, what);
     compare(&world.compile_with(options(3, true)), &by_itself, what);
     let read = read_objects(&by_itself);
     for (jobs, alike) in [(1, false), (1, true), (3, true)] {
-        let trees = world.compile_with(Options { wanted: Wanted::Trees, ..options(jobs, alike) });
+        let trees = world.compile_with(CompileOptions { wanted: ObjectForm::Trees, ..options(jobs, alike) });
         assert_eq!(written_objects(&trees), read, "{what}");
     }
     Counts { matched: stats.documents(Stage::Match), checked: stats.documents(Stage::Validate) }
@@ -596,7 +596,7 @@ fn a_template_that_used_up_its_bounds_fails_for_every_account() {
         .file("templates/tenancy/namespace.yaml.j2", template);
     let off = Stats::off();
     // Each thread counts for itself how often a template uses up its bounds.
-    let options = |alike| Options { jobs: 1, wanted: Wanted::Text, alike, part: None, stats: &off };
+    let options = |alike| CompileOptions { jobs: 1, wanted: ObjectForm::Text, alike, part: None, stats: &off };
     let by_itself = world.compile_with(options(false));
     assert!(by_itself.told.contains("this text has more than 1 MiB"), "{}", by_itself.told);
     compare(&world.compile_with(options(true)), &by_itself, "used up");

@@ -63,34 +63,13 @@ impl Case {
         for scratch in [&single, &parts] {
             self.set_up(scratch.path());
         }
-        let run = |root: &Path, arguments: &[String]| {
-            let output = Command::new(env!("CARGO_BIN_EXE_bailiwick"))
-                .args(arguments)
-                .current_dir(root)
-                .env_clear()
-                .env("BAILIWICK_JOBS", "2")
-                .output()
-                .expect("the program starts");
-            let root = root.canonicalize().expect("a temporary folder");
-            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace(&format!("{}/", root.display()), "");
-            (output.status.code(), text(&output.stdout), text(&output.stderr))
-        };
         let mut arguments = self.arguments();
         // Parts run no AccessTests.
         if arguments.iter().any(|argument| argument == "check") {
             arguments.push("--no-tests".to_owned());
         }
         let whole = run(single.path(), &arguments);
-        // Options of every command are options of the merge, too.
-        let mut merging: Vec<String> = vec!["merge".to_owned()];
-        let day = arguments.iter().position(|argument| argument == "--today");
-        merging.extend(day.and_then(|day| arguments.get(day..day + 2)).into_iter().flatten().cloned());
-        merging.extend(
-            arguments
-                .iter()
-                .filter(|argument| matches!(argument.as_str(), "--quiet" | "-q" | "--deny-warnings"))
-                .cloned(),
-        );
+        let mut merging = merge_command(&arguments);
         let mut differences = String::new();
         for number in 1..=PARTS {
             let summary = summaries.path().join(number.to_string()).display().to_string();
@@ -135,4 +114,28 @@ impl Case {
         }
         failures
     }
+}
+
+/// Runs the program in a folder, and returns its exit code and its output without the path of the folder.
+fn run(root: &Path, arguments: &[String]) -> (Option<i32>, String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_bailiwick"))
+        .args(arguments)
+        .current_dir(root)
+        .env_clear()
+        .env("BAILIWICK_JOBS", "2")
+        .output()
+        .expect("the program starts");
+    let root = root.canonicalize().expect("a temporary folder");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace(&format!("{}/", root.display()), "");
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+/// Returns the command that merges the shards of a run, with the options that every command has.
+fn merge_command(arguments: &[String]) -> Vec<String> {
+    let mut merging = vec!["merge".to_owned()];
+    let day = arguments.iter().position(|argument| argument == "--today");
+    merging.extend(day.and_then(|day| arguments.get(day..day + 2)).into_iter().flatten().cloned());
+    let is_common = |argument: &&String| matches!(argument.as_str(), "--quiet" | "-q" | "--deny-warnings");
+    merging.extend(arguments.iter().filter(is_common).cloned());
+    merging
 }

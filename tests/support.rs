@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use bailiwick::compile::{self, Options, OutputFile, Wanted};
+use bailiwick::compile::{self, CompileOptions, FileConsumer, ObjectForm, OutputFile};
 use bailiwick::diag::{Diagnostic, FileId, Files, Sink};
 use bailiwick::k8s::stored::{StoredForm, server_owned, to_stored};
 use bailiwick::model::Target;
 use bailiwick::report::human;
-use bailiwick::source::MemoryWorld;
+use bailiwick::source::MemorySource;
 use bailiwick::stats::Stats;
 use bailiwick::yaml::{self, NodeRef};
 use serde_json::Value;
@@ -69,14 +69,20 @@ impl World {
 
     /// Compiles on a number of threads.
     pub(crate) fn compile_on(&self, jobs: usize) -> Compiled {
-        self.compile_with(Options { jobs, wanted: Wanted::Json, alike: true, part: None, stats: &Stats::off() })
+        self.compile_with(CompileOptions {
+            jobs,
+            wanted: ObjectForm::Json,
+            alike: true,
+            part: None,
+            stats: &Stats::off(),
+        })
     }
 
     /// Compiles the workspace with options.
-    pub(crate) fn compile_with(&self, options: Options<'_>) -> Compiled {
+    pub(crate) fn compile_with(&self, options: CompileOptions<'_>) -> Compiled {
         let files = Arc::new(Files::new());
         let mut sink = Sink::new();
-        let world = MemoryWorld::new(self.files.iter().cloned());
+        let world = MemorySource::new(self.files.iter().cloned());
         let project = compile::load(Box::new(world), Arc::clone(&files), &mut sink).expect("memory can be read");
         let mut compiled = Compiled { files: Vec::new(), diagnostics: Vec::new(), told: String::new() };
         if let Some(project) = project {
@@ -88,7 +94,8 @@ impl World {
                     file.path = format!("{name}/{}", file.path);
                     compiled.files.push(file);
                 };
-                compile::compile(&project, target, options, &work, &mut keep, &mut sink).expect("nothing is written");
+                let consumer = FileConsumer { work: &work, each: &mut keep };
+                compile::compile(&project, target, options, consumer, &mut sink).expect("nothing is written");
             }
             let found = sink.into_sorted(&files);
             compiled.diagnostics = project.without_accepted(found);

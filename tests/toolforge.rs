@@ -252,7 +252,7 @@ fn a_rename_everywhere_and_a_changed_role_are_seen_before_they_happen() {
                 let roles = plan.by_kind.get("Role").copied().expect("roles are affected");
                 assert_eq!(case.expect.get("creates").and_then(Value::as_u64), Some(roles.created as u64));
                 assert_eq!(case.expect.get("deletes").and_then(Value::as_u64), Some(roles.deleted as u64));
-                let totals = Totals::of(&plan);
+                let totals = Totals::from_plan(&plan);
                 assert_eq!(totals.mass_recreates(100).collect::<Vec<_>>(), [("Role", tools)]);
                 assert_eq!(totals.mass_recreates(tools).count(), 0, "a threshold is more than");
             }

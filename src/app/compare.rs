@@ -28,7 +28,7 @@ use crate::crossplane::upgrade::Upgrade;
 use crate::diag::{RunError, Sink};
 use crate::emit::diff::unified;
 use crate::emit::group::Groups;
-use crate::emit::objects::{Depth, Way};
+use crate::emit::objects::{ChangeSignature, Depth};
 use crate::emit::plan::Counts;
 use crate::emit::plan::object_digests;
 use crate::emit::totals::Totals;
@@ -99,7 +99,7 @@ pub enum AccessEffect {
 }
 
 /// A file that differs: its shown path, its way, its difference as text, what it means, and its rules.
-type Difference = (String, Option<Way>, String, Meaning, Option<Rules>);
+type Difference = (String, Option<ChangeSignature>, String, Meaning, Option<Rules>);
 
 impl Comparison {
     /// Whether an output file or a target differs.
@@ -231,7 +231,7 @@ impl TargetRun<'_> {
         let earlier = EarlierOutput { committed: &*committed, depth: Depth::Objects };
         let compared = workspace.compare_output(target, earlier, &difference, &mut each, sink)?;
         let ComparedTarget { plan, unclaimed, .. } = compared;
-        let totals = Totals::of(&plan);
+        let totals = Totals::from_plan(&plan);
         if base.is_new(target, &totals) {
             changes.add_new(workspace, &target.name, created.into_inner().unwrap_or_else(PoisonError::into_inner));
         }

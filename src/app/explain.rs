@@ -12,7 +12,7 @@ use super::words::place_text;
 use super::workspace::{Workspace, normal};
 use super::{Diagnostics, Error};
 use crate::codes;
-use crate::compile::{OutputFile, Wanted};
+use crate::compile::{ObjectForm, OutputFile};
 use crate::diag::{Diagnostic, FileId, RunError, Sink, nearest};
 use crate::emit::committed::{Committed, Differing, Folder};
 use crate::model::Target;
@@ -126,7 +126,7 @@ impl Workspace {
             made = made.take().or(found);
         };
         let mut sink = Sink::new();
-        self.compile_files(target, Wanted::Json, &work, &mut each, &mut sink)?;
+        self.compile_files(target, ObjectForm::Json, &work, &mut each, &mut sink)?;
         if sink.has_errors() {
             return Err(Error::Invalid(self.diagnostics(sink)));
         }
@@ -193,7 +193,7 @@ impl Workspace {
                     known.push(role.name);
                 }
             };
-            self.compile_files(target, Wanted::Text, &|file| Ok(roles(&file.text)), &mut each, &mut sink)?;
+            self.compile_files(target, ObjectForm::Text, &|file| Ok(roles(&file.text)), &mut each, &mut sink)?;
             if let Some(text) = first.filter(|_| !sink.has_errors()) {
                 found = Some((*target, yaml::read(&text, FileId::default(), &mut Sink::new())));
                 break;

@@ -18,7 +18,7 @@ use crate::diag::{Diagnostic, Files, Sink};
 use crate::emit::committed::Folder;
 use crate::emit::file;
 use crate::model;
-use crate::source::{DiskWorld, Sources};
+use crate::source::{DiskSource, Sources};
 
 /// How many bytes of a file are read to find the header.
 const HEAD: usize = 4096;
@@ -36,7 +36,7 @@ pub struct NotJudged {
 /// that are not judged here.
 pub(crate) fn judge(workspace: &Workspace, paths: &BTreeSet<String>, sink: &mut Sink) -> NotJudged {
     let root = Folder::new(workspace.root.clone());
-    let model::Workspace { output, fixtures, .. } = &workspace.project.workspace;
+    let model::WorkspaceSettings { output, fixtures, .. } = &workspace.project.workspace;
     let bears_header = |path: &str| root.head(path, HEAD).is_some_and(|head| file::bears_header(&head));
     let mut nested = NestedWorkspaces { workspace, root: &root, known: BTreeMap::new(), files: BTreeMap::new() };
     let mut fixed = 0;
@@ -64,7 +64,7 @@ struct NestedWorkspaces<'s> {
     workspace: &'s Workspace,
     root: &'s Folder,
     /// By folder; none where the workspace file cannot be used.
-    known: BTreeMap<String, Option<model::Workspace>>,
+    known: BTreeMap<String, Option<model::WorkspaceSettings>>,
     /// How many files were found that each may have written.
     files: BTreeMap<String, usize>,
 }
@@ -96,14 +96,14 @@ impl NestedWorkspaces<'_> {
     }
 }
 
-fn load(workspace: &Workspace, folder: &str) -> Option<model::Workspace> {
-    let world = DiskWorld::new(workspace.root.join(folder));
+fn load(workspace: &Workspace, folder: &str) -> Option<model::WorkspaceSettings> {
+    let world = DiskSource::new(workspace.root.join(folder));
     let mut sources = Sources::new(Box::new(world), Arc::new(Files::new()));
     load_workspace(&mut sources, &mut Sink::new()).ok().flatten()
 }
 
 /// Whether a workspace may write a file at a path below its folder.
-fn writes(workspace: &model::Workspace, path: &str) -> bool {
+fn writes(workspace: &model::WorkspaceSettings, path: &str) -> bool {
     let below = path.strip_prefix(&workspace.output).and_then(|rest| rest.strip_prefix('/'));
     below.and_then(|below| below.split_once('/')).is_some_and(|(target, place)| {
         workspace.targets.iter().any(|declared| declared.name == target) && file::is_place(place)

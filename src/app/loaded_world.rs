@@ -13,12 +13,12 @@ use super::{Diagnostics, Error, Options};
 use crate::access::snapshot::InconsistentSnapshot;
 use crate::access::{ObjectSource, World};
 use crate::codes;
-use crate::compile::{CompiledObject, Wanted};
+use crate::compile::{CompiledObject, ObjectForm};
 use crate::diag::{Diagnostic, Files, Origin, RunError, Sink};
 use crate::emit::committed::Committed;
 use crate::file_format::{Broken, FileFormat};
 use crate::k8s::catalogue::{FIRST_MINOR, LAST_MINOR};
-use crate::model::{ApiServer, Platform, Target, Version};
+use crate::model::{ApiServerSettings, Platform, Target, Version};
 use crate::node::{Cluster, ServerVersion as NodeVersion};
 use crate::source::manifests as files;
 use crate::yaml::NodeRef;
@@ -199,7 +199,7 @@ pub(crate) fn load_target_seen(
     see: &mut dyn FnMut(NodeRef<'_>, Origin),
     sink: &mut Sink,
 ) -> Result<Option<LoadedWorld>, RunError> {
-    let api_server = workspace.project.facts.on::<ApiServer>(&target.name).next();
+    let api_server = workspace.project.facts.on::<ApiServerSettings>(&target.name).next();
     let mut surroundings = surroundings_of(options, target.version.minor(), target.platform == Platform::Openshift);
     if let (Some(known), Some(api_server)) = (&mut surroundings, api_server) {
         known.switch(&api_server.feature_gates);
@@ -240,7 +240,7 @@ pub(crate) fn each_object(
     let mut show = |objects: Vec<CompiledObject>| {
         objects.iter().for_each(|compiled| visit(compiled.object(), compiled.place()));
     };
-    workspace.compile_files(target, Wanted::Trees, &|file| Ok(file.objects), &mut show, sink)
+    workspace.compile_files(target, ObjectForm::Trees, &|file| Ok(file.objects), &mut show, sink)
 }
 
 /// Returns the world of a target as its earlier output has it.

@@ -6,17 +6,17 @@ use super::unclaimed::Unclaimed;
 use super::workspace::{Workspace, keeps};
 use crate::codes;
 
-use crate::compile::{self, Ledger, OutputFile, Wanted};
+use crate::compile::{self, ObjectForm, OutputFile, ShardSummary};
 use crate::diag::{Diagnostic, RunError, Sink};
 use crate::digest::digest_of_run;
 use crate::emit::committed::{Committed, Differing, Entry, EntryKind, Folder};
-use crate::emit::file::{self, Ownership};
+use crate::emit::file::{self, FileOwnership};
 use crate::emit::objects::{Depth, FileChange, Memory};
 use crate::emit::plan::{FilePlan, TargetPlan};
 use crate::emit::write::link_on_the_way;
 use crate::model::Target;
 use crate::parallel;
-use crate::source::{DiskWorld, RecordedWorld, World as _};
+use crate::source::{DiskSource, FileSource as _, RecordedSource};
 use crate::stats::Stage;
 
 /// From how many files on the output is listed by a thread of its own.
@@ -129,7 +129,7 @@ impl Workspace {
         let mut told = Sink::new();
         let workspace = &self.project.workspace;
         // Asked of the workspace, so that a run which recalls this one asks again.
-        let world = RecordedWorld::with(Box::new(DiskWorld::new(&self.root)), &self.answers);
+        let world = RecordedSource::with(Box::new(DiskSource::new(&self.root)), &self.answers);
         if let Some(link) = link_on_the_way(&workspace.output, |path| world.is_link(path)) {
             sink.push(
                 stray(link, EntryKind::Link)
@@ -150,7 +150,7 @@ impl Workspace {
             let plan = FilePlan { path: path.clone(), ..FilePlan::compare(below_target, None, Some(&old)) };
             // The folders of removed targets are unknown: a file without a header can have any origin.
             let is_ours =
-                kind == EntryKind::File && plan.ownership == Some(Ownership::Ours) && file::bears_header(&old);
+                kind == EntryKind::File && plan.ownership == Some(FileOwnership::Ours) && file::bears_header(&old);
             if kind == EntryKind::File && !is_ours && self.keeps(&path) {
                 continue;
             }
@@ -186,7 +186,7 @@ struct OutputComparison<'c, T> {
 impl<T: Send> OutputComparison<'_, T> {
     /// Compiles the target and compares each file. The earlier output is listed on a thread of its own in a long run, and
     /// afterwards in a short run.
-    fn compare_compiled_files(&mut self) -> Result<(Ledger, Listing), RunError> {
+    fn compare_compiled_files(&mut self) -> Result<(ShardSummary, Listing), RunError> {
         let Self { workspace, target, committed, memory, detail_of, each, paths, compared, found } = self;
         let (workspace, committed, detail_of) = (*workspace, *committed, *detail_of);
         let stats = &workspace.options.stats;
@@ -227,8 +227,11 @@ impl<T: Send> OutputComparison<'_, T> {
                     listing_thread = Some(scope.spawn(list));
                 }
             };
-            let options =
-                compile::Options { wanted: Wanted::Text, part: workspace.part(), ..workspace.options.compiler() };
+            let options = compile::CompileOptions {
+                wanted: ObjectForm::Text,
+                part: workspace.part(),
+                ..workspace.options.compiler()
+            };
             let ledger = workspace.compile_part(target, options, &compare, &mut add, found)?;
             let listing = match listing_thread.map(std::thread::ScopedJoinHandle::join) {
                 Some(Ok(listing)) => listing,
@@ -269,7 +272,7 @@ impl<T: Send> OutputComparison<'_, T> {
         let compare = |path: &str| {
             let old = committed.read(path)?.unwrap_or_default();
             let change = memory.compare(path, &[], None, Some(&old));
-            let is_foreign = change.plan.ownership == Some(Ownership::Foreign);
+            let is_foreign = change.plan.ownership == Some(FileOwnership::Foreign);
             let file = ChangedFile { file: None, old: Some(&old), change: &change };
             let detail = if is_foreign { None } else { Some(detail_of(&file)?) };
             Ok((change.plan, detail))
@@ -300,7 +303,7 @@ impl<T: Send> OutputComparison<'_, T> {
     /// Reports the files in the places of compiled files that Bailiwick did not write.
     fn report_foreign_files(&mut self) {
         let Self { workspace, target, compared, found, .. } = self;
-        let is_foreign = |file: &&FilePlan| file.ownership == Some(Ownership::Foreign);
+        let is_foreign = |file: &&FilePlan| file.ownership == Some(FileOwnership::Foreign);
         for file in compared.plan.changes.iter().filter(is_foreign) {
             workspace.report_stray(target, Entry { path: file.path.clone(), kind: EntryKind::File }, found);
         }

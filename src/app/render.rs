@@ -12,11 +12,11 @@ use super::summary::Consent;
 use super::target_changes::TargetChanges;
 use super::workspace::Workspace;
 use super::{Diagnostics, Error, Event};
-use crate::compile::{self, OutputFile, Wanted};
+use crate::compile::{self, ObjectForm, OutputFile};
 use crate::diag::{RunError, Sink};
 use crate::emit::committed::{Committed, Folder};
 use crate::emit::objects::Depth;
-use crate::emit::plan::{Action, TargetPlan, object_digests};
+use crate::emit::plan::{FileAction, TargetPlan, object_digests};
 use crate::emit::totals::Totals;
 use crate::emit::write::{StagedFile, Stager};
 use crate::model::Target;
@@ -99,7 +99,7 @@ impl Workspace {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn compile(&self, targets: &[String], with_objects: bool) -> Result<CompiledFiles, Error> {
-        let wanted = if with_objects { Wanted::Json } else { Wanted::Text };
+        let wanted = if with_objects { ObjectForm::Json } else { ObjectForm::Text };
         let mut sink = Sink::new();
         let mut files = Vec::new();
         for target in self.targets(targets)? {
@@ -109,7 +109,7 @@ impl Workspace {
                 let OutputFile { path, text, json: objects, .. } = file;
                 files.push(CompiledFile { target: target.name.clone(), path, text, objects });
             };
-            let options = compile::Options { wanted, part: self.part(), ..self.options.compiler() };
+            let options = compile::CompileOptions { wanted, part: self.part(), ..self.options.compiler() };
             self.compile_part(target, options, &one, &mut keep, &mut found)?;
             sink.absorb(found);
         }
@@ -224,7 +224,7 @@ impl<'w> StagedOutput<'w> {
         if let (Some(cache), Some(watched)) = (&cache, &watched) {
             cache.add_target(target, plan.counts.total(), watched.take_files(), &others);
         }
-        let totals = Totals::of(&plan);
+        let totals = Totals::from_plan(&plan);
         if totals.is_new() {
             changes.add_new(workspace, &target.name, created.into_inner().unwrap_or_else(PoisonError::into_inner));
         }
@@ -232,7 +232,7 @@ impl<'w> StagedOutput<'w> {
             Some(_) => Loss::of_part(workspace, target, &*committed, &plan)?,
             None => Loss::of(&totals),
         };
-        let gone = plan.changes.iter().filter(|file| file.action == Action::Delete);
+        let gone = plan.changes.iter().filter(|file| file.action == FileAction::Delete);
         removed.extend(gone.map(|file| format!("{}/{}", target.name, file.path)));
         changed.extend(changed_here.into_inner().unwrap_or_else(PoisonError::into_inner));
         plans.push((target, plan, totals));
@@ -279,7 +279,7 @@ impl<'w> StagedOutput<'w> {
 /// Refuses to replace a file whose mode forbids writing: its owner protects it, and a rename would succeed.
 fn refuse_read_only(output: &Path, plans: &[(&Target, TargetPlan, Totals)]) -> Result<(), RunError> {
     for (target, plan, _) in plans {
-        for file in plan.changes.iter().filter(|file| file.action != Action::Create) {
+        for file in plan.changes.iter().filter(|file| file.action != FileAction::Create) {
             let path = output.join(&target.name).join(&file.path);
             if std::fs::metadata(&path).is_ok_and(|metadata| metadata.permissions().readonly()) {
                 return Err(RunError::new(format!("cannot replace `{}`: the file is read-only", path.display()))

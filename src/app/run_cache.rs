@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::workspace::Workspace;
 use super::{Diagnostics, Options};
-use crate::cache::{Cache, Kept, KeptFile, KeptTarget, Place, Told, WatchedFolder};
+use crate::cache::{Cache, Kept, KeptFile, KeptTarget, Place, SavedWarning, WatchedFolder};
 use crate::compile::LinkedWorkspace;
 use crate::diag::{Diagnostic, FileId, Files, RunError};
 use crate::digest::{Digest, digest};
@@ -15,7 +15,7 @@ use crate::emit::write::STAGING;
 use crate::git;
 use crate::model::{self, Expiry, Target};
 use crate::render::BUILTIN;
-use crate::source::{Content, DiskWorld, MAXIMUM_FILE_SIZE, World};
+use crate::source::{DiskSource, FileContent, FileSource, MAXIMUM_FILE_SIZE};
 
 /// The options of a cache.
 #[derive(Debug, Clone)]
@@ -64,7 +64,7 @@ impl RunCache {
             Ok(place) => place,
             Err(reason) => return Ok(OpenedCache::Refused(reason.to_string())),
         };
-        let opened = Cache::of(place, &root);
+        let opened = Cache::new(place, &root);
         let kept = opened.load();
         let opened = Self { cache: opened, root, kept, options: cache, found: RefCell::default() };
         Ok(OpenedCache::Open(Box::new(opened)))
@@ -74,7 +74,7 @@ impl RunCache {
     /// them as they should be.
     pub(crate) fn unchanged(&self, options: &Options, names: &[String]) -> Result<Option<Unchanged<'_>>, RunError> {
         let Some(kept) = self.kept.as_ref().filter(|kept| kept.is_result) else { return Ok(None) };
-        let world = DiskWorld::new(&self.root);
+        let world = DiskSource::new(&self.root);
         let is_today = kept.today.as_ref().is_none_or(|day| *day == day_of(options));
         if !is_today || !kept.has_same_inputs(&world) {
             return Ok(None);
@@ -105,7 +105,7 @@ impl RunCache {
 
     /// Records the entries beside the folders of the targets before they are judged; later entries are not judged.
     pub(crate) fn look_beside(&self, project: &LinkedWorkspace) -> Result<(), RunError> {
-        let model::Workspace { output, targets, .. } = &project.workspace;
+        let model::WorkspaceSettings { output, targets, .. } = &project.workspace;
         let names = targets.iter().map(|target| target.name.as_str());
         self.found.borrow_mut().beside = beside(&self.root.join(output), names)?;
         Ok(())
@@ -126,7 +126,10 @@ impl RunCache {
 
     /// Notes the warnings of the run.
     pub(crate) fn add_diagnostics(&self, diagnostics: &[Diagnostic], files: &Files) {
-        self.found.borrow_mut().told.extend(diagnostics.iter().filter_map(|diagnostic| Told::of(diagnostic, files)));
+        self.found
+            .borrow_mut()
+            .told
+            .extend(diagnostics.iter().filter_map(|diagnostic| SavedWarning::from_diagnostic(diagnostic, files)));
     }
 
     /// Writes the results of this run to the cache: every target as it should be.
@@ -173,7 +176,7 @@ fn beside<'t>(output: &Path, targets: impl Iterator<Item = &'t str> + Clone) -> 
 }
 
 /// Returns the diagnostics of an earlier run; none if one of their files cannot be read.
-fn restored(told: &[Told], root: &Path, files: &Files) -> Option<Vec<Diagnostic>> {
+fn restored(told: &[SavedWarning], root: &Path, files: &Files) -> Option<Vec<Diagnostic>> {
     let mut known: Vec<(String, FileId)> = Vec::new();
     let mut find = |path: &str| {
         if let Some((_, id)) = known.iter().find(|(known, _)| known == path) {
@@ -183,7 +186,7 @@ fn restored(told: &[Told], root: &Path, files: &Files) -> Option<Vec<Diagnostic>
         let id = match builtin.and_then(|name| BUILTIN.iter().find(|(known, _)| *known == name)) {
             Some((_, text)) => files.add(path, *text),
             None => {
-                let Ok(Content::Bytes(bytes)) = DiskWorld::new(root).read(path, MAXIMUM_FILE_SIZE as u64) else {
+                let Ok(FileContent::Bytes(bytes)) = DiskSource::new(root).read(path, MAXIMUM_FILE_SIZE as u64) else {
                     return None;
                 };
                 files.add(path, String::from_utf8_lossy(&bytes).into_owned())

@@ -8,11 +8,11 @@ use super::Options;
 use super::summary::{Command, Summary, TargetSummary};
 use super::target_changes::ObjectsByTarget;
 use super::workspace::Workspace;
-use crate::compile::{self, Ledger};
+use crate::compile::{self, ShardSummary};
 use crate::diag::{Diagnostic, Files, RunError};
 use crate::digest::Digest;
 use crate::emit::committed::Committed;
-use crate::emit::plan::{Action, TargetPlan};
+use crate::emit::plan::{FileAction, TargetPlan};
 use crate::emit::totals::Totals;
 use crate::emit::{file, write};
 use crate::model::{Part, Target};
@@ -53,10 +53,10 @@ impl Shard {
     }
 
     /// Notes the results in a target: its diagnostics, and the plan.
-    pub(crate) fn note_target(&self, target: &Target, ledger: Ledger, told: &[Diagnostic], plan: &TargetPlan) {
+    pub(crate) fn note_target(&self, target: &Target, ledger: ShardSummary, told: &[Diagnostic], plan: &TargetPlan) {
         self.note(|found| {
             let record = ledger.record(target, told);
-            found.targets.push(TargetSummary { name: target.name.clone(), record, totals: Totals::of(plan) });
+            found.targets.push(TargetSummary { name: target.name.clone(), record, totals: Totals::from_plan(plan) });
         });
     }
 
@@ -91,7 +91,7 @@ impl Shard {
         let Some(path) = &self.summary_to else { return Ok(false) };
         let found = std::mem::take(&mut *self.found.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
         let summary = Summary {
-            part: (self.part.number(), self.part.of()),
+            part: (self.part.number(), self.part.count()),
             input: self.input,
             command,
             targets: found.targets,
@@ -140,7 +140,7 @@ impl Loss {
     ) -> Result<Self, RunError> {
         let mut loss = Self { everything: false, gone: 0, before: 0 };
         // An empty file, which a crash leaves, goes without an object.
-        if plan.counts.deleted == 0 && !plan.changes.iter().any(|file| file.action == Action::Delete) {
+        if plan.counts.deleted == 0 && !plan.changes.iter().any(|file| file.action == FileAction::Delete) {
             return Ok(loss);
         }
         let homes = compile::homes(&workspace.project, target);

@@ -11,7 +11,7 @@ use crate::codes;
 use crate::diag::{Diagnostic, RunError, Sink};
 use crate::digest::Digest;
 use crate::emit::committed::{Committed, Folder};
-use crate::emit::file::{Ownership, bears_header, ownership};
+use crate::emit::file::{FileOwnership, bears_header, ownership};
 use crate::emit::plan::{FilePlan, TargetPlan, object_digests};
 use crate::emit::totals::Totals;
 
@@ -157,5 +157,5 @@ impl TargetChanges {
 /// Whether a file of an output folder belongs to a target; `below` is its path below the target's folder. A file
 /// without a header can have any origin.
 pub(crate) fn is_ours(below: &str, bytes: &[u8]) -> bool {
-    ownership(below, bytes) == Ownership::Ours && bears_header(bytes)
+    ownership(below, bytes) == FileOwnership::Ours && bears_header(bytes)
 }

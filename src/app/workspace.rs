@@ -7,13 +7,13 @@ use super::shard::Shard;
 use super::words::number;
 use super::{Diagnostics, Error, Event, Options};
 use crate::codes;
-use crate::compile::{self, Ledger, LinkedWorkspace, OutputFile, Wanted};
+use crate::compile::{self, FileConsumer, LinkedWorkspace, ObjectForm, OutputFile, ShardSummary};
 use crate::diag::{Diagnostic, Files, RunError, Sink, nearest};
 use crate::emit::totals::Totals;
 use crate::emit::write::STAGING;
 use crate::git;
 use crate::model::{self, Part, Target};
-use crate::source::{Answers, DiskWorld, RecordedWorld};
+use crate::source::{DiskSource, RecordedAnswers, RecordedSource};
 use crate::stats::Stage;
 
 /// A workspace that is read and linked, with the options of the run.
@@ -26,7 +26,7 @@ pub struct Workspace {
     /// The diagnostics of loading: warnings, and errors after which loading could continue.
     found: Vec<Diagnostic>,
     /// The questions to the file system, with the answers.
-    pub(crate) answers: Answers,
+    pub(crate) answers: RecordedAnswers,
 }
 
 /// Returns a path without `.` and `..`.
@@ -42,7 +42,7 @@ pub(crate) fn normal(path: &Path) -> PathBuf {
 }
 
 /// Whether a workspace keeps a file below its output folder; see [`Workspace::keeps`].
-pub(crate) fn keeps(workspace: &model::Workspace, path: &str) -> bool {
+pub(crate) fn keeps(workspace: &model::WorkspaceSettings, path: &str) -> bool {
     let (top, below) = path.split_once('/').unwrap_or((path, ""));
     let is_of_layout = matches!(below.split('/').next(), Some("cluster" | "namespaces"))
         && workspace.targets.iter().any(|target| target.name == top);
@@ -89,7 +89,7 @@ impl Workspace {
             return Err(Error::invalid(diagnostic));
         };
         let mut sink = Sink::new();
-        let (world, answers) = RecordedWorld::new(Box::new(DiskWorld::new(&root)));
+        let (world, answers) = RecordedSource::new(Box::new(DiskSource::new(&root)));
         let load = || compile::load(Box::new(world), Arc::clone(&files), &mut sink);
         let project = options.stats.time(Stage::Load, load, |_| (1, 0))?;
         if let (Some(project), Some(today)) = (&project, options.today) {
@@ -165,12 +165,12 @@ impl Workspace {
     pub(crate) fn compile_files<R: Send>(
         &self,
         target: &Target,
-        wanted: Wanted,
+        wanted: ObjectForm,
         work: &(dyn Fn(OutputFile) -> Result<R, RunError> + Sync),
         each: &mut dyn FnMut(R),
         sink: &mut Sink,
     ) -> Result<(), RunError> {
-        let options = compile::Options { wanted, ..self.options.compiler() };
+        let options = compile::CompileOptions { wanted, ..self.options.compiler() };
         self.compile_part(target, options, work, each, sink).map(|_| ())
     }
 
@@ -178,22 +178,17 @@ impl Workspace {
     pub(crate) fn compile_part<R: Send>(
         &self,
         target: &Target,
-        options: compile::Options<'_>,
+        options: compile::CompileOptions<'_>,
         work: &(dyn Fn(OutputFile) -> Result<R, RunError> + Sync),
         each: &mut dyn FnMut(R),
         sink: &mut Sink,
-    ) -> Result<Ledger, RunError> {
-        let result = compile::compile_part(
-            &self.project,
-            target,
-            options,
-            work,
-            &mut |made, done, total| {
-                self.options.tell(Event::Compiling { target: &target.name, done, total });
-                each(made);
-            },
-            sink,
-        );
+    ) -> Result<ShardSummary, RunError> {
+        let mut each = |made, done, total| {
+            self.options.tell(Event::Compiling { target: &target.name, done, total });
+            each(made);
+        };
+        let consumer = FileConsumer { work, each: &mut each };
+        let result = compile::compile_part(&self.project, target, options, consumer, sink);
         self.options.tell(Event::Compiled);
         result
     }

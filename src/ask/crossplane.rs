@@ -92,7 +92,7 @@ fn stack(body: &Value) -> Result<Value, AskError> {
     let mut sink = Sink::new();
     let stack = read_stack(body, Revision::default(), &mut sink)?;
     let stack = stack.inspect(|stack| stack.check(&mut sink));
-    Ok(told(&sink, || match &stack {
+    Ok(answer_with_codes(&sink, || match &stack {
         Some(stack) => json!({ "objects": objects_of(stack) }),
         None => json!({}),
     }))
@@ -119,7 +119,7 @@ fn plan(body: &Value) -> Result<Value, AskError> {
         })
         .collect();
     let objects: Vec<Value> = stacks.iter().flat_map(|stack| objects_of(stack)).collect();
-    Ok(told(&sink, || json!({ "objects": objects, "crdOwners": owners })))
+    Ok(answer_with_codes(&sink, || json!({ "objects": objects, "crdOwners": owners })))
 }
 
 /// Nothing is there beside the stacks of the question, and only the codes of what is found are answered.
@@ -186,8 +186,8 @@ fn revision(body: &Value, default: Revision) -> Result<Revision, AskError> {
     }
 }
 
-/// Returns the codes of what was found, and what is answered where nothing is refused.
-fn told(sink: &Sink, answer: impl FnOnce() -> Value) -> Value {
+/// Returns the answer with the codes of warnings; the codes of errors instead if there are any.
+fn answer_with_codes(sink: &Sink, answer: impl FnOnce() -> Value) -> Value {
     let codes = |severity: Severity| -> Vec<&str> {
         let found = sink.diagnostics().iter().filter(|diagnostic| diagnostic.severity == severity);
         let mut codes: Vec<&str> = found.map(|diagnostic| diagnostic.code.id()).collect();
@@ -195,14 +195,14 @@ fn told(sink: &Sink, answer: impl FnOnce() -> Value) -> Value {
         codes
     };
     let (errors, warnings) = (codes(Severity::Error), codes(Severity::Warning));
-    let mut told = match errors.first() {
+    let mut answer = match errors.first() {
         Some(first) => json!({ "error": first, "errors": errors }),
         None => answer(),
     };
-    if let Some(told) = told.as_object_mut() {
-        told.insert("warnings".to_owned(), json!(warnings));
+    if let Some(fields) = answer.as_object_mut() {
+        fields.insert("warnings".to_owned(), json!(warnings));
     }
-    told
+    answer
 }
 
 fn namespace_personas(body: &Value) -> Result<Value, AskError> {

@@ -14,8 +14,8 @@ use crate::diag::{Diagnostic, Files, Origin, Sink, nearest};
 use crate::k8s::{default_policy, list};
 use crate::kinds::Findings;
 use crate::model::{
-    Account, Category, Fill, Home, Known, KnownEntry, KnownFile, KnownSpec, Mention, MentionedBy, Mentions, NameSet,
-    Policy, PolicyFacts, Target, always_known_names, deciding_name, is_always_known, is_invisible, subjects,
+    Account, Category, DeclaredNames, Fill, Home, KnownEntry, KnownFile, KnownSpec, Mention, MentionedBy, Mentions,
+    NameSet, Policy, PolicyFacts, Target, always_known_names, deciding_name, is_always_known, is_invisible, subjects,
 };
 use crate::source::{Sources, cell_place, read_names};
 use crate::yaml::{Spanned, Tree};
@@ -31,7 +31,7 @@ pub(super) fn declare(
     sources: &mut Sources,
     sink: &mut Sink,
 ) {
-    let mut known = Known::default();
+    let mut known = DeclaredNames::default();
     read(common, &mut known, sources, sink);
     for target in targets {
         target.known = known.clone();
@@ -41,7 +41,7 @@ pub(super) fn declare(
     }
 }
 
-fn read(spec: &KnownSpec, known: &mut Known, sources: &mut Sources, sink: &mut Sink) {
+fn read(spec: &KnownSpec, known: &mut DeclaredNames, sources: &mut Sources, sink: &mut Sink) {
     for category in Category::ALL {
         if let Some(entries) = spec.entries(category) {
             known.state(category, Arc::new(read_entries(entries, sources, sink)));
@@ -74,7 +74,7 @@ fn read_entries(entries: &[Spanned<KnownEntry>], sources: &mut Sources, sink: &m
             },
         }
     }
-    NameSet::new((globs.build().unwrap_or_default(), patterns), names, written)
+    NameSet::new(globs.build().unwrap_or_default(), patterns, names, written)
 }
 
 fn read_file(written: &str, asked: Origin, sources: &mut Sources, names: &mut Vec<Box<str>>, sink: &mut Sink) {
@@ -198,7 +198,7 @@ struct Names {
 }
 
 impl Names {
-    fn of(&self, category: Category) -> Option<&HashSet<Arc<str>>> {
+    fn of_category(&self, category: Category) -> Option<&HashSet<Arc<str>>> {
         match category {
             Category::Users => Some(&self.users),
             Category::Groups => Some(&self.groups),
@@ -208,7 +208,7 @@ impl Names {
     }
 
     fn has(&self, category: Category, name: &str) -> bool {
-        self.of(category).is_some_and(|names| names.contains(name))
+        self.of_category(category).is_some_and(|names| names.contains(name))
     }
 
     /// Adds a subject or a namespace; a service account is its namespace.
@@ -341,7 +341,7 @@ impl<'c> OnTarget<'c> {
     /// Returns the known name that was probably meant; none when that would take too long.
     fn near(&self, category: Category, name: &str) -> Option<String> {
         let candidates = || {
-            let made = self.made().of(category).into_iter().flatten().map(|name| -> &str { name });
+            let made = self.made().of_category(category).into_iter().flatten().map(|name| -> &str { name });
             let of_platform = always_known_names(category, self.target.platform).map(|name| -> &str { name });
             self.target.known.names(category).chain(made).chain(of_platform)
         };

@@ -8,8 +8,8 @@ use super::{WORKSPACE_FILE, order};
 use crate::diag::{Code, Diagnostic, Origin, RunError, Sink, nearest};
 use crate::kinds::{self, KindEntry};
 use crate::model::{
-    ForeignDocuments, Linker, Namespaces, Patterns, Policy, PolicyMeta, RawDocument, Scope, Surroundings, Target,
-    check_patterns,
+    ForeignDocuments, Linker, Namespaces, Patterns, Policy, PolicyMeta, RawDocument, Surroundings, Target,
+    VariableScope, check_patterns,
 };
 use crate::yaml::{NodeRef, Tree};
 
@@ -213,7 +213,7 @@ impl Linking {
         if document.kind.patterns != Patterns::Own {
             let targets = linker.targets_of(&raw.meta);
             let open = document.kind.patterns == Patterns::Open;
-            check_patterns(raw.spec, Scope { accounts: None, targets: &targets, open }, sink);
+            check_patterns(raw.spec, VariableScope { accounts: None, targets: &targets, open }, sink);
         }
         match document.kind.link(&raw, linker, sink) {
             Ok(policy) => self.policies.extend(policy),
@@ -243,7 +243,7 @@ impl Linking {
         let mut surroundings = Surroundings { namespaces: Namespaces::default(), facts: &linker.facts };
         let mut dependent = self.policies.iter_mut().filter_map(|policy| policy.as_dependent());
         if dependent.any(|policy| policy.needs_namespaces()) {
-            surroundings.namespaces = Namespaces::of(&self.policies, linker.targets);
+            surroundings.namespaces = Namespaces::collect(&self.policies, linker.targets);
         }
         for policy in self.policies.iter_mut().filter_map(|policy| policy.as_dependent()) {
             policy.settle(&surroundings, sink);

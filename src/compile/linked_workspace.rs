@@ -9,7 +9,7 @@ use crate::diag::{Code, Diagnostic, Files, Origin, Severity, Sink};
 use crate::k8s::catalogue::Api;
 use crate::k8s::custom_fields::CustomFields;
 use crate::model::{
-    AccountValue, AnalyzedManifest, Date, Expiry, Identity, Policy, PolicyFacts, PolicyMeta, Target, Workspace,
+    AccountValue, AnalyzedManifest, Date, Expiry, ObjectId, Policy, PolicyFacts, PolicyMeta, Target, WorkspaceSettings,
 };
 use crate::render::TemplateSet;
 use crate::validate::Trees;
@@ -18,7 +18,7 @@ use crate::yaml::{NodeRef, Tree};
 /// A workspace that was read and linked.
 pub struct LinkedWorkspace {
     /// The workspace file.
-    pub workspace: Workspace,
+    pub workspace: WorkspaceSettings,
     /// The policies, in the order of the kinds and then of the paths.
     pub policies: Vec<Box<dyn Policy>>,
     /// The templates.
@@ -30,7 +30,7 @@ pub struct LinkedWorkspace {
     /// The objects of clusters beside the output, by target, if labels of namespaces follow from them.
     pub baselines: BTreeMap<String, Vec<Tree>>,
     /// Objects that are there without being compiled, by target.
-    pub existing: BTreeMap<String, BTreeSet<Identity>>,
+    pub existing: BTreeMap<String, BTreeSet<ObjectId>>,
     /// The API of each target, by its name.
     pub apis: BTreeMap<String, Api>,
     /// The fields of the custom resources of each target, by its name.
@@ -70,8 +70,8 @@ impl LinkedWorkspace {
     }
 
     /// Returns the objects of a target that are there without being compiled.
-    pub fn existing_on(&self, target: &Target) -> &BTreeSet<Identity> {
-        static NONE: BTreeSet<Identity> = BTreeSet::new();
+    pub fn existing_on(&self, target: &Target) -> &BTreeSet<ObjectId> {
+        static NONE: BTreeSet<ObjectId> = BTreeSet::new();
         self.existing.get(&target.name).unwrap_or(&NONE)
     }
 

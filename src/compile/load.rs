@@ -12,11 +12,11 @@ use crate::k8s::list;
 use crate::kinds;
 use crate::label;
 use crate::model::{
-    ExistingObjects, Identity, KnownSpec, Linker, ObjectType, PolicyFacts, RawWorkspace, Target, UnreadAccounts,
-    Workspace, WorkspaceSpec,
+    ExistingObjects, KnownSpec, Linker, ObjectId, PolicyFacts, RawWorkspace, Target, TypeMeta, UnreadAccounts,
+    WorkspaceSettings, WorkspaceSpec,
 };
 use crate::render::TemplateSet;
-use crate::source::{Sources, World, names};
+use crate::source::{FileSource, Sources, names};
 use crate::validate::Trees;
 use crate::yaml::de::from_node;
 use crate::yaml::{self, NodeRef, Tree};
@@ -28,7 +28,7 @@ pub const WORKSPACE_FILE: &str = "bailiwick.yaml";
 ///
 /// # Errors
 /// When the file cannot be read.
-pub fn load_workspace(sources: &mut Sources, sink: &mut Sink) -> Result<Option<Workspace>, RunError> {
+pub fn load_workspace(sources: &mut Sources, sink: &mut Sink) -> Result<Option<WorkspaceSettings>, RunError> {
     let Some(tree) = sources.tree(WORKSPACE_FILE, None, sink)? else {
         if !sink.has_errors() {
             sink.push(
@@ -68,7 +68,7 @@ pub fn load_workspace(sources: &mut Sources, sink: &mut Sink) -> Result<Option<W
             let own: Vec<(String, KnownSpec)> =
                 spec.targets.iter().map(|target| (target.name.value.clone(), target.known.clone())).collect();
             let raw = RawWorkspace { name: head.name.to_owned(), spec };
-            let Some(mut workspace) = Workspace::link(raw, root, sink).filter(|_| !sink.has_errors()) else {
+            let Some(mut workspace) = WorkspaceSettings::link(raw, root, sink).filter(|_| !sink.has_errors()) else {
                 return Ok(None);
             };
             known::declare(&mut workspace.targets, &common, &own, sources, sink);
@@ -86,7 +86,11 @@ pub fn load_workspace(sources: &mut Sources, sink: &mut Sink) -> Result<Option<W
 ///
 /// # Errors
 /// When a file cannot be read.
-pub fn load(world: Box<dyn World>, files: Arc<Files>, sink: &mut Sink) -> Result<Option<LinkedWorkspace>, RunError> {
+pub fn load(
+    world: Box<dyn FileSource>,
+    files: Arc<Files>,
+    sink: &mut Sink,
+) -> Result<Option<LinkedWorkspace>, RunError> {
     let mut sources = Sources::new(world, Arc::clone(&files));
     let Some(workspace) = load_workspace(&mut sources, sink)? else {
         return Ok(None);
@@ -135,7 +139,7 @@ pub fn load(world: Box<dyn World>, files: Arc<Files>, sink: &mut Sink) -> Result
 }
 
 fn read_policies(
-    workspace: &Workspace,
+    workspace: &WorkspaceSettings,
     sources: &mut Sources,
     sink: &mut Sink,
 ) -> Result<BTreeMap<String, Arc<Tree>>, RunError> {
@@ -155,10 +159,10 @@ fn read_policies(
 
 /// Returns the objects of each target that exist without being compiled.
 fn existing_objects(
-    workspace: &Workspace,
+    workspace: &WorkspaceSettings,
     facts: &PolicyFacts,
     baselines: &BTreeMap<String, Vec<Tree>>,
-) -> BTreeMap<String, BTreeSet<Identity>> {
+) -> BTreeMap<String, BTreeSet<ObjectId>> {
     let of_target = |target: &Target| {
         let brought = facts.on(&target.name).flat_map(|existing: &ExistingObjects| existing.objects.iter().cloned());
         let baseline = baselines.get(&target.name).into_iter().flatten().flat_map(roles_of_baseline);
@@ -168,13 +172,13 @@ fn existing_objects(
 }
 
 /// Returns the roles that a cluster has beside the output.
-fn roles_of_baseline(tree: &Tree) -> impl Iterator<Item = Identity> {
+fn roles_of_baseline(tree: &Tree) -> impl Iterator<Item = ObjectId> {
     tree.documents().flat_map(list::typed_objects).filter_map(|(api_version, kind, object)| {
         let is_role = api_version == RBAC && matches!(kind.as_str(), "Role" | "ClusterRole");
         let metadata = object.get("metadata").filter(|_| is_role)?;
         let text = |field: &str| metadata.get(field).and_then(NodeRef::as_str);
-        Some(Identity {
-            object_type: ObjectType::new(RBAC, &kind),
+        Some(ObjectId {
+            object_type: TypeMeta::new(RBAC, &kind),
             namespace: text("namespace").filter(|_| kind == "Role").map(Arc::from),
             name: text("name")?.into(),
         })
@@ -182,10 +186,10 @@ fn roles_of_baseline(tree: &Tree) -> impl Iterator<Item = Identity> {
 }
 
 /// Returns the ClusterRoles that grant the constraints which OpenShift itself makes; none on another platform.
-fn roles_of_platform(target: &Target) -> Vec<Identity> {
+fn roles_of_platform(target: &Target) -> Vec<ObjectId> {
     let names = label::settings(target).into_iter().flat_map(|settings| defaults::names(settings.release));
-    let role = |name| Identity {
-        object_type: ObjectType::new(RBAC, "ClusterRole"),
+    let role = |name| ObjectId {
+        object_type: TypeMeta::new(RBAC, "ClusterRole"),
         namespace: None,
         name: defaults::role_name(name).into(),
     };
@@ -211,7 +215,7 @@ fn refuse_names(files: &Files, sink: &mut Sink) {
 
 /// Returns the objects of clusters beside the output.
 fn read_baselines(
-    workspace: &Workspace,
+    workspace: &WorkspaceSettings,
     sources: &mut Sources,
     sink: &mut Sink,
 ) -> Result<BTreeMap<String, Vec<Tree>>, RunError> {
@@ -259,7 +263,11 @@ pub fn each_baseline(
 
 /// Refuses an output folder that contains inputs: a run can overwrite and remove its files. Files of `spec.keep` stay,
 /// and a Manifests policy may read them.
-fn refuse_sources_in_output(workspace: &Workspace, sources: &mut Sources, sink: &mut Sink) -> Result<(), RunError> {
+fn refuse_sources_in_output(
+    workspace: &WorkspaceSettings,
+    sources: &mut Sources,
+    sink: &mut Sink,
+) -> Result<(), RunError> {
     let prefix = format!("{}/", workspace.output);
     let is_in_danger = |path: &&str| path.strip_prefix(&prefix).is_some_and(|below| !workspace.keep.is_match(below));
     let Some(path) = sources.asked().find(is_in_danger).map(str::to_owned) else { return Ok(()) };

@@ -51,7 +51,7 @@ impl<'d> Walk<'d> {
         if let Some(start) = way.iter().position(|(known, _)| *known == index) {
             let ring = way.get(start..).unwrap_or_default();
             self.ring.extend(ring.iter().map(|(member, _)| *member));
-            return sink.push(self.told(ring));
+            return sink.push(self.cycle(ring));
         }
         if self.seen.contains(&index) {
             return;
@@ -84,7 +84,7 @@ impl<'d> Walk<'d> {
         items.filter_map(|item| Some((item.as_str()?.to_owned(), item.origin()))).collect()
     }
 
-    fn told(&self, ring: &[(usize, Origin)]) -> Diagnostic {
+    fn cycle(&self, ring: &[(usize, Origin)]) -> Diagnostic {
         let names: Vec<String> = ring
             .iter()
             .filter_map(|(index, _)| self.documents.get(*index).and_then(Document::name))

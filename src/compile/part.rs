@@ -7,7 +7,7 @@
 use crate::codes;
 use serde::{Deserialize, Serialize};
 
-use super::{LinkedWorkspace, Options, OutputFile, labels, pass};
+use super::{CompileOptions, FileConsumer, LinkedWorkspace, Pass, labels};
 use crate::diag::{Diagnostic, Origin, RunError, Sink};
 use crate::expand::HomeIndex;
 use crate::model::Target;
@@ -16,7 +16,7 @@ use crate::validate::set::{PartCollector, PartFacts, judge};
 
 /// The results of a part during the run. Nothing is kept for a whole target.
 #[derive(Debug, Default)]
-pub struct Ledger {
+pub struct ShardSummary {
     kept: Option<Kept>,
 }
 
@@ -28,7 +28,7 @@ struct Kept {
     homes: Vec<Option<u32>>,
 }
 
-impl Ledger {
+impl ShardSummary {
     /// Begins to keep what is found.
     pub(super) fn open(&mut self) {
         self.kept = Some(Kept::default());
@@ -86,19 +86,18 @@ impl PartRecord {
 /// Makes the files of a part of a target, or of all of it; see [`super::compile`]. The sink has to be the target's own.
 ///
 /// # Errors
-/// The first error of `work`.
+/// The first error of the consumer.
 pub fn compile_part<R: Send>(
     project: &LinkedWorkspace,
     target: &Target,
-    options: Options,
-    work: &(dyn Fn(OutputFile) -> Result<R, RunError> + Sync),
-    each: &mut dyn FnMut(R, usize, usize),
+    options: CompileOptions,
+    consumer: FileConsumer<'_, R>,
     sink: &mut Sink,
-) -> Result<Ledger, RunError> {
+) -> Result<ShardSummary, RunError> {
     // After an error the collection is not complete. The pass that writes reports the error.
     let mut collecting = Sink::new();
     let labels = labels(project, target, options, &mut collecting)?.filter(|_| !collecting.has_errors());
-    pass(project, target, options, labels.as_ref(), work, each, sink)
+    Pass { project, target, options, labels: labels.as_ref() }.run(consumer, sink)
 }
 
 /// Reports the diagnostics of all parts of a target, in the order of a single run, with the diagnostics that need several

@@ -61,7 +61,7 @@ pub fn differs_in_header_alone(old: &[u8], new: &str) -> bool {
 
 /// The owner of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ownership {
+pub enum FileOwnership {
     /// This program wrote it, whatever became of it since: it is in a place of the layout and bears a header.
     Ours,
     /// It is not ours, and is never overwritten or removed.
@@ -85,9 +85,9 @@ pub fn is_place(path: &str) -> bool {
 ///
 /// Beside whole files, those are ours that a crash of the machine or an unfinished merge leaves: the beginning of a
 /// header, zero bytes, and a header below the marker of a conflict.
-pub fn ownership(path: &str, bytes: &[u8]) -> Ownership {
+pub fn ownership(path: &str, bytes: &[u8]) -> FileOwnership {
     let is_torn = || HEADER.as_bytes().starts_with(bytes) || bytes.iter().all(|byte| *byte == 0);
-    if is_place(path) && (bears_header(bytes) || is_torn()) { Ownership::Ours } else { Ownership::Foreign }
+    if is_place(path) && (bears_header(bytes) || is_torn()) { FileOwnership::Ours } else { FileOwnership::Foreign }
 }
 
 /// Whether a file begins with the header of this version or of an earlier one, if need be below the marker of a conflict.
@@ -120,11 +120,11 @@ mod tests {
             "\0\0\0".to_owned(),
         ];
         for text in &ours {
-            assert_eq!(ownership(PATH, text.as_bytes()), Ownership::Ours, "{text:?}");
-            assert_eq!(ownership("a.yaml", text.as_bytes()), Ownership::Foreign, "{text:?}");
+            assert_eq!(ownership(PATH, text.as_bytes()), FileOwnership::Ours, "{text:?}");
+            assert_eq!(ownership("a.yaml", text.as_bytes()), FileOwnership::Foreign, "{text:?}");
         }
         for end in 0..text.len() {
-            assert_eq!(ownership(PATH, &text.as_bytes()[..end]), Ownership::Ours, "the first {end} bytes");
+            assert_eq!(ownership(PATH, &text.as_bytes()[..end]), FileOwnership::Ours, "the first {end} bytes");
         }
         let foreign = [
             "kind: Role\n".to_owned(),
@@ -137,14 +137,14 @@ mod tests {
             "\0\0a".to_owned(),
         ];
         for text in &foreign {
-            assert_eq!(ownership(PATH, text.as_bytes()), Ownership::Foreign, "{text:?}");
+            assert_eq!(ownership(PATH, text.as_bytes()), FileOwnership::Foreign, "{text:?}");
         }
     }
 
     #[test]
     fn an_empty_file_is_ours_where_we_write() {
         for path in ["cluster/clusterrole.yaml", "namespaces/a.yaml", "namespaces/07/7-a.yaml"] {
-            assert_eq!(ownership(path, b""), Ownership::Ours, "{path}");
+            assert_eq!(ownership(path, b""), FileOwnership::Ours, "{path}");
         }
         let others = ["", ".gitkeep", "a.yaml", "cluster/.gitkeep", "cluster/.yaml", "cluster/1/a.yaml"];
         for path in others.into_iter().chain([
@@ -153,7 +153,7 @@ mod tests {
             "namespaces/.a.yaml",
             "namespaces//a.yaml",
         ]) {
-            assert_eq!(ownership(path, b""), Ownership::Foreign, "{path}");
+            assert_eq!(ownership(path, b""), FileOwnership::Foreign, "{path}");
         }
     }
 

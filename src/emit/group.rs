@@ -4,7 +4,7 @@
 //! how many further files there are, the first few of them by name, and what they do not share. Of those only the path is
 //! read, and their texts are never kept. A difference of fewer files has each of them.
 
-use super::objects::Way;
+use super::objects::ChangeSignature;
 use crate::alike::{Fold, Group};
 
 /// The most files of a way that are all shown. Of more files, only the first is shown.
@@ -45,13 +45,13 @@ impl Groups {
     }
 
     /// Whether the text of a file is needed: the first ones of a way are shown until there are too many of them.
-    pub fn needs_text(way: Option<&Way>) -> bool {
+    pub fn needs_text(way: Option<&ChangeSignature>) -> bool {
         way.is_none_or(|way| way.seen < SINGLE)
     }
 
     /// Adds a file by its shown path, with its difference if [`Groups::needs_text`] holds. Without a way it is like no
     /// other file.
-    pub fn add(&mut self, path: &str, way: Option<Way>, text: String) {
+    pub fn add(&mut self, path: &str, way: Option<ChangeSignature>, text: String) {
         let Some(way) = way else { return self.show(text, None) };
         let position =
             self.fold.add(way.digest, path, &way.own, || First { name: way.name.clone(), members: Vec::new() });

@@ -28,7 +28,7 @@ pub struct DeletedNamespace<'n> {
 
 impl NamespaceChanges {
     /// Compares the old and new objects of a file.
-    pub(super) fn of<'t>(old: &[ObjectKey<'t>], new: &[ObjectKey<'t>]) -> Self {
+    pub(super) fn compare<'t>(old: &[ObjectKey<'t>], new: &[ObjectKey<'t>]) -> Self {
         let mut changes = Self::default();
         changes.lost.extend(namespaces_without(old, new));
         changes.gained.extend(namespaces_without(new, old));
@@ -120,8 +120,8 @@ mod tests {
 
     fn deleted(old: &[Vec<ObjectKey<'_>>], new: &[Vec<ObjectKey<'_>>]) -> Vec<(String, Option<String>)> {
         let mut changes = NamespaceChanges::default();
-        old.iter().for_each(|old| changes.add(&NamespaceChanges::of(old, &[])));
-        new.iter().for_each(|new| changes.add(&NamespaceChanges::of(&[], new)));
+        old.iter().for_each(|old| changes.add(&NamespaceChanges::compare(old, &[])));
+        new.iter().for_each(|new| changes.add(&NamespaceChanges::compare(&[], new)));
         let told = |gone: DeletedNamespace<'_>| (gone.name.to_owned(), gone.renamed_to.map(str::to_owned));
         changes.deleted().map(told).collect()
     }

@@ -11,9 +11,9 @@ use std::thread::ThreadId;
 
 use memchr::memmem;
 
-use super::file::{self, Ownership};
+use super::file::{self, FileOwnership};
 use super::namespaces::NamespaceChanges;
-use super::plan::{Action, Counts, FilePlan, ObjectKey, changed_grants, same};
+use super::plan::{Counts, FileAction, FilePlan, ObjectKey, changed_grants, same};
 use super::pods::changed_pods;
 use crate::alike::{Hints, Own, OwnName, Shape, common_prefix, common_suffix};
 use crate::diag::{FileId, Sink};
@@ -32,7 +32,7 @@ pub struct FileChange<'t> {
     /// The objects that differ, in order of their names; none if only a reading as YAML can find them.
     pub objects: Option<Vec<ObjectChange<'t>>>,
     /// The way of the change, common to files that change in the same way.
-    pub way: Option<Way>,
+    pub way: Option<ChangeSignature>,
 }
 
 /// An object that differs.
@@ -79,7 +79,7 @@ pub struct Facts {
 
 /// The way in which a file changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Way {
+pub struct ChangeSignature {
     /// The same for all files that change in this way, within a run.
     pub digest: u128,
     /// How many files of this way the thread has seen before.
@@ -164,83 +164,46 @@ impl Known {
     ) -> Option<FileChange<'t>> {
         let old = match old {
             // Only what we wrote is written as we write.
-            Some(bytes) if file::ownership(path, bytes) == Ownership::Ours => Some(std::str::from_utf8(bytes).ok()?),
+            Some(bytes) if file::ownership(path, bytes) == FileOwnership::Ours => {
+                Some(std::str::from_utf8(bytes).ok()?)
+            }
             Some(_) => return None,
             None => None,
         };
         let kinds = new.map_or(&[][..], |(_, kinds)| kinds);
         let new = new.map(|(text, _)| text);
         let action = match (old, new) {
-            (Some(_), Some(_)) => Action::Change,
-            (None, _) => Action::Create,
-            (_, None) => Action::Delete,
+            (Some(_), Some(_)) => FileAction::Change,
+            (None, _) => FileAction::Create,
+            (_, None) => FileAction::Delete,
         };
+        let (old_head, new_head, pairs) = pairs(old.unwrap_or_default(), new.unwrap_or_default())?;
+        let name = own_name(path);
         let mut plan = FilePlan::keep(path, 0);
         plan.action = action;
-        plan.ownership = old.map(|_| Ownership::Ours);
-        let name = own_name(path);
-        let hints = name.map(|name| Hints::of_name(name).with_columns(columns));
-        let split = |old, new| {
-            let (shape, values) = Shape::split_change(old, new, hints.as_ref()?)?;
-            Some((shape.digest(), values.own))
+        plan.ownership = old.map(|_| FileOwnership::Ours);
+        plan.namespaces = namespace_changes(&pairs);
+        let mut differences = FileDifferences {
+            plan,
+            objects: Vec::new(),
+            shapes: ChangeShapes::new(name.map(|name| Hints::of_name(name).with_columns(columns))),
+            unchanged_grants: Vec::new(),
+            touches_access: false,
         };
-        let mut shapes: Vec<(u128, Own)> = Vec::new();
-        let mut has_way = true;
-        let mut objects = Vec::new();
-        let mut bystanders = Vec::new();
-        let mut touches_access = false;
-        let (old_head, new_head, pairs) = pairs(old.unwrap_or_default(), new.unwrap_or_default())?;
-        if pairs.iter().any(|(key, old, new)| key.is_namespace() && (old.is_none() || new.is_none())) {
-            let side = |of: fn(&Pair<'t>) -> Option<&'t str>| {
-                pairs.iter().filter(|pair| of(pair).is_some()).map(|(key, ..)| *key).collect::<Vec<_>>()
-            };
-            plan.namespaces = NamespaceChanges::of(&side(|pair| pair.1), &side(|pair| pair.2));
-        }
-        for (key, old, new) in pairs {
-            let mut counts = Counts::default();
-            if old == new {
-                counts.unchanged = 1;
-                bystanders.extend(old.filter(|_| key.group == rbac::GROUP));
-            } else {
-                let shape = split(old, new);
-                let digest = shape.as_ref().map(|(digest, own)| with_columns(*digest, own));
-                let facts = self.facts(digest, key, old, new)?;
-                touches_access |= facts.touches_access;
-                match (old, new) {
-                    (Some(_), Some(_)) if facts.is_same => counts.unchanged = 1,
-                    (Some(_), Some(_)) if facts.changes_role_ref => {
-                        counts = Counts { created: 1, deleted: 1, ..Counts::default() };
-                        plan.changed_role_refs.push(key.to_string());
-                    }
-                    (Some(_), Some(_)) => counts.changed = 1,
-                    (None, _) => counts.created = 1,
-                    (_, None) => counts.deleted = 1,
-                }
-                plan.changed_roles.extend(facts.grants.as_ref().map(|change| format!("{key} {change}")));
-                plan.changed_pods.extend(facts.pods.as_ref().map(|change| format!("{key} {change}")));
-                let ObjectKey { group, kind, namespace, name } = key;
-                objects.push(ObjectChange { kind, group, namespace, name, old, new, shape: digest, facts });
-                match shape {
-                    Some(shape) => shapes.push(shape),
-                    None => has_way = false,
-                }
-            }
-            plan.counts.add(counts);
+        for pair in pairs {
+            let key = pair.key;
+            let counts = differences.add(pair, self)?;
             let known = kinds.iter().find(|kind| &***kind == key.kind);
             let kind = known.map_or_else(|| self.kind(key.kind), Arc::clone);
-            plan.by_kind.entry(kind).or_default().add(counts);
+            differences.plan.counts.add(counts);
+            differences.plan.by_kind.entry(kind).or_default().add(counts);
         }
-        // The grant of a role or a binding depends on the others.
-        for text in bystanders.into_iter().filter(|_| touches_access) {
-            shapes.extend(split(Some(text), Some(text)));
+        differences.add_unchanged_grants();
+        let FileDifferences { plan, objects, mut shapes, .. } = differences;
+        if old_head != new_head || action != FileAction::Change {
+            shapes.add(shapes.split(old.map(|_| old_head), new.map(|_| new_head)));
         }
-        if old_head != new_head || action != Action::Change {
-            match split(old.map(|_| old_head), new.map(|_| new_head)) {
-                Some(shape) => shapes.push(shape),
-                None => has_way = false,
-            }
-        }
-        let way = name.filter(|_| has_way).map(|name| self.way(name, action, shapes));
+        let way = name.filter(|_| shapes.is_complete).map(|name| self.way(name, action, shapes.shapes));
         Some(FileChange { plan, objects: Some(objects), way })
     }
 
@@ -274,7 +237,7 @@ impl Known {
     }
 
     /// Returns the way of a file whose objects change in these shapes.
-    fn way(&mut self, name: OwnName<'_>, action: Action, mut shapes: Vec<(u128, Own)>) -> Way {
+    fn way(&mut self, name: OwnName<'_>, action: FileAction, mut shapes: Vec<(u128, Own)>) -> ChangeSignature {
         // The order of the objects follows from their names.
         shapes.sort_by_key(|(digest, _)| *digest);
         let mut text = vec![action as u8];
@@ -288,7 +251,7 @@ impl Known {
         let access_digest = with_columns(digest, &own);
         let seen = self.count(digest);
         let access_seen = if access_digest == digest { seen } else { self.count(access_digest) };
-        Way { digest, seen, access_digest, access_seen, name: name.name().to_owned(), own }
+        ChangeSignature { digest, seen, access_digest, access_seen, name: name.name().to_owned(), own }
     }
 
     /// Counts a file, and returns how many files with the digest were counted before.
@@ -297,6 +260,97 @@ impl Known {
         *seen += 1;
         *seen - 1
     }
+}
+
+/// The differences of a file, while its objects are compared.
+struct FileDifferences<'t, 'h> {
+    plan: FilePlan,
+    objects: Vec<ObjectChange<'t>>,
+    shapes: ChangeShapes<'h>,
+    unchanged_grants: Vec<&'t str>,
+    touches_access: bool,
+}
+
+impl<'t> FileDifferences<'t, '_> {
+    /// Adds an object of both texts or of one, and returns its counts; none if a text is not the object that its head
+    /// names.
+    fn add(&mut self, pair: Pair<'t>, known: &mut Known) -> Option<Counts> {
+        let Pair { key, old, new } = pair;
+        let unchanged = Counts { unchanged: 1, ..Counts::default() };
+        if old == new {
+            self.unchanged_grants.extend(old.filter(|_| key.group == rbac::GROUP));
+            return Some(unchanged);
+        }
+        let shape = self.shapes.split(old, new);
+        let digest = shape.as_ref().map(|(digest, own)| with_columns(*digest, own));
+        let facts = known.facts(digest, key, old, new)?;
+        self.touches_access |= facts.touches_access;
+        let counts = match (old, new) {
+            (Some(_), Some(_)) if facts.is_same => unchanged,
+            (Some(_), Some(_)) if facts.changes_role_ref => {
+                self.plan.changed_role_refs.push(key.to_string());
+                Counts { created: 1, deleted: 1, ..Counts::default() }
+            }
+            (Some(_), Some(_)) => Counts { changed: 1, ..Counts::default() },
+            (None, _) => Counts { created: 1, ..Counts::default() },
+            (_, None) => Counts { deleted: 1, ..Counts::default() },
+        };
+        self.plan.changed_roles.extend(facts.grants.as_ref().map(|change| format!("{key} {change}")));
+        self.plan.changed_pods.extend(facts.pods.as_ref().map(|change| format!("{key} {change}")));
+        let ObjectKey { group, kind, namespace, name } = key;
+        self.objects.push(ObjectChange { kind, group, namespace, name, old, new, shape: digest, facts });
+        self.shapes.add(shape);
+        Some(counts)
+    }
+
+    /// Adds the shapes of the unchanged roles and bindings if another changes: the grant of each depends on the others.
+    fn add_unchanged_grants(&mut self) {
+        if self.touches_access {
+            for text in std::mem::take(&mut self.unchanged_grants) {
+                let shape = self.shapes.split(Some(text), Some(text));
+                self.shapes.shapes.extend(shape);
+            }
+        }
+    }
+}
+
+/// The shapes of the changes of a file.
+struct ChangeShapes<'h> {
+    hints: Option<Hints<'h>>,
+    shapes: Vec<(u128, Own)>,
+    /// Whether every change has a shape.
+    is_complete: bool,
+}
+
+impl<'h> ChangeShapes<'h> {
+    fn new(hints: Option<Hints<'h>>) -> Self {
+        Self { hints, shapes: Vec::new(), is_complete: true }
+    }
+
+    /// Returns the digest of the shape of a change, and the values in its holes.
+    fn split(&self, old: Option<&str>, new: Option<&str>) -> Option<(u128, Own)> {
+        let (shape, values) = Shape::split_change(old, new, self.hints.as_ref()?)?;
+        Some((shape.digest(), values.own))
+    }
+
+    /// Adds the shape of a change, or notes that a change has none.
+    fn add(&mut self, shape: Option<(u128, Own)>) {
+        match shape {
+            Some(shape) => self.shapes.push(shape),
+            None => self.is_complete = false,
+        }
+    }
+}
+
+/// Returns the Namespace objects that a file loses and gains.
+fn namespace_changes(pairs: &[Pair<'_>]) -> NamespaceChanges {
+    if !pairs.iter().any(|pair| pair.key.is_namespace() && (pair.old.is_none() || pair.new.is_none())) {
+        return NamespaceChanges::default();
+    }
+    let keys = |is_there: fn(&Pair<'_>) -> bool| {
+        pairs.iter().filter(|pair| is_there(pair)).map(|pair| pair.key).collect::<Vec<_>>()
+    };
+    NamespaceChanges::compare(&keys(|pair| pair.old.is_some()), &keys(|pair| pair.new.is_some()))
 }
 
 /// Returns the digest of the texts of a shape that have the same values of the account.
@@ -330,7 +384,11 @@ pub(super) fn keys(text: &str) -> Option<Vec<ObjectKey<'_>>> {
 type Object<'t> = (ObjectKey<'t>, &'t str);
 
 /// An object with its text before and after.
-type Pair<'t> = (ObjectKey<'t>, Option<&'t str>, Option<&'t str>);
+struct Pair<'t> {
+    key: ObjectKey<'t>,
+    old: Option<&'t str>,
+    new: Option<&'t str>,
+}
 
 /// The line between two objects.
 const SEPARATOR: &str = "---\n";
@@ -434,9 +492,9 @@ fn merged<'t>(old: &mut [Object<'t>], new: &mut [Object<'t>]) -> Option<Vec<Pair
             (Some((key, _)), None) | (None, Some((key, _))) => *key,
             (None, None) => return Some(pairs),
         };
-        let before = old.next_if(|(other, _)| *other == key).map(|(_, text)| *text);
-        let after = new.next_if(|(other, _)| *other == key).map(|(_, text)| *text);
-        pairs.push((key, before, after));
+        let old = old.next_if(|(other, _)| *other == key).map(|(_, text)| *text);
+        let new = new.next_if(|(other, _)| *other == key).map(|(_, text)| *text);
+        pairs.push(Pair { key, old, new });
     }
 }
 
@@ -451,12 +509,12 @@ fn facts(key: ObjectKey<'_>, old: Option<&str>, new: Option<&str>) -> Option<Fac
     let is_policy = key.kind == "PodSecurityPolicy";
     let (Some(old), Some(new)) = (old, new) else {
         let tree = read(old.or(new)?)?;
-        let is_it = tree.document(0).is_some_and(|root| ObjectKey::of(root) == key);
+        let is_it = tree.document(0).is_some_and(|root| ObjectKey::from_object(root) == key);
         return is_it.then(|| Facts { touches_access: decides, touches_pods: is_policy, ..Facts::default() });
     };
     let (old, new) = (read(old)?, read(new)?);
     let (old, new) = (old.document(0)?, new.document(0)?);
-    if ObjectKey::of(old) != key || ObjectKey::of(new) != key {
+    if ObjectKey::from_object(old) != key || ObjectKey::from_object(new) != key {
         return None;
     }
     let differs = |keys: &[&str]| match (old.path(keys), new.path(keys)) {

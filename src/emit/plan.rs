@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::file::{self, Ownership, differs_in_header_alone, ownership};
+use super::file::{self, FileOwnership, differs_in_header_alone, ownership};
 use super::namespaces::NamespaceChanges;
 use super::objects;
 use super::pods::changed_pods;
@@ -47,7 +47,7 @@ impl Counts {
 
 /// The change of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Action {
+pub enum FileAction {
     /// It is new.
     Create,
     /// It is there, and different.
@@ -64,13 +64,13 @@ pub struct FilePlan {
     /// Path below the target's folder.
     pub path: String,
     /// The change of the file.
-    pub action: Action,
+    pub action: FileAction,
     /// The changes of its objects.
     pub counts: Counts,
     /// Counts by kind, for summaries; empty for a file that stays or is new as a whole.
     pub by_kind: BTreeMap<Arc<str>, Counts>,
     /// The owner of the committed file; none for a new file.
-    pub ownership: Option<Ownership>,
+    pub ownership: Option<FileOwnership>,
     /// Whether the file differs only in the header, and the header is the header of an earlier version.
     pub is_renewal: bool,
     /// Bindings whose role changes under the same name, as `Kind namespace/name`.
@@ -88,10 +88,10 @@ impl FilePlan {
     pub fn keep(path: &str, objects: usize) -> Self {
         Self {
             path: path.to_owned(),
-            action: Action::Keep,
+            action: FileAction::Keep,
             counts: Counts { unchanged: objects, ..Counts::default() },
             by_kind: BTreeMap::new(),
-            ownership: Some(Ownership::Ours),
+            ownership: Some(FileOwnership::Ours),
             is_renewal: false,
             changed_role_refs: Vec::new(),
             changed_roles: Vec::new(),
@@ -110,24 +110,27 @@ impl FilePlan {
         if let (Some((new, kinds)), Some(old)) = (new, old)
             && differs_in_header_alone(old, new)
         {
-            return Self { action: Action::Change, is_renewal: true, ..Self::keep(path, kinds.len()) };
+            return Self { action: FileAction::Change, is_renewal: true, ..Self::keep(path, kinds.len()) };
         }
         let mut plan = Self::keep(path, 0);
         plan.action = match (new, old) {
-            (Some(_), Some(_)) => Action::Change,
-            (Some(_), None) => Action::Create,
-            _ => Action::Delete,
+            (Some(_), Some(_)) => FileAction::Change,
+            (Some(_), None) => FileAction::Create,
+            _ => FileAction::Delete,
         };
         plan.ownership = old.map(|old| ownership(path, old));
-        if let (Action::Create, Some((text, kinds))) = (plan.action, new) {
+        if let (FileAction::Create, Some((text, kinds))) = (plan.action, new) {
             plan.counts.created = kinds.len();
             for kind in kinds {
                 plan.by_kind.entry(Arc::clone(kind)).or_default().created += 1;
             }
             if kinds.iter().any(|kind| &**kind == "Namespace") {
                 plan.namespaces = match objects::keys(text) {
-                    Some(keys) => NamespaceChanges::of(&[], &keys),
-                    None => NamespaceChanges::of(&[], &parse(text).documents().map(ObjectKey::of).collect::<Vec<_>>()),
+                    Some(keys) => NamespaceChanges::compare(&[], &keys),
+                    None => NamespaceChanges::compare(
+                        &[],
+                        &parse(text).documents().map(ObjectKey::from_object).collect::<Vec<_>>(),
+                    ),
                 };
             }
             return plan;
@@ -137,8 +140,9 @@ impl FilePlan {
         let mut faults = Sink::new();
         plan.compare_objects(&new_tree, &yaml::read(&old_text, FileId::default(), &mut faults));
         // Half a merge, for example: its objects are not known, and its namespace is there all the same.
-        let is_new =
-            |name: &str| new_tree.documents().map(ObjectKey::of).any(|key| key.is_namespace() && key.name == name);
+        let is_new = |name: &str| {
+            new_tree.documents().map(ObjectKey::from_object).any(|key| key.is_namespace() && key.name == name)
+        };
         if let Some(name) = file::namespace(path)
             && !faults.is_empty()
             && old_text.lines().any(|line| line.trim() == "kind: Namespace")
@@ -155,7 +159,7 @@ impl FilePlan {
         let keys: BTreeSet<&ObjectKey<'_>> = new_objects.keys().chain(old_objects.keys()).collect();
         let (old_keys, new_keys): (Vec<_>, Vec<_>) =
             (old_objects.keys().copied().collect(), new_objects.keys().copied().collect());
-        self.namespaces = NamespaceChanges::of(&old_keys, &new_keys);
+        self.namespaces = NamespaceChanges::compare(&old_keys, &new_keys);
         for key in keys {
             let mut counts = Counts::default();
             match (new_objects.get(key), old_objects.get(key)) {
@@ -219,7 +223,7 @@ pub(super) struct ObjectKey<'t> {
 
 impl<'t> ObjectKey<'t> {
     /// Returns the identity of a document.
-    pub(super) fn of(root: NodeRef<'t>) -> Self {
+    pub(super) fn from_object(root: NodeRef<'t>) -> Self {
         let text = |keys: &[&str]| root.path(keys).and_then(NodeRef::as_str).unwrap_or_default();
         Self {
             group: text(&["apiVersion"]).split_once('/').map_or("", |(group, _)| group),
@@ -250,7 +254,7 @@ pub fn object_digests(text: &str) -> Vec<Digest> {
     let identity = |key: ObjectKey<'_>| digest(format!("{} {key}", key.group).as_bytes());
     match objects::keys(text) {
         Some(keys) => keys.into_iter().map(identity).collect(),
-        None => parse(text).documents().map(|root| identity(ObjectKey::of(root))).collect(),
+        None => parse(text).documents().map(|root| identity(ObjectKey::from_object(root))).collect(),
     }
 }
 
@@ -259,7 +263,7 @@ fn parse(text: &str) -> Tree {
 }
 
 fn by_identity(tree: &Tree) -> BTreeMap<ObjectKey<'_>, NodeRef<'_>> {
-    tree.documents().filter(|root| root.is_map()).map(|root| (ObjectKey::of(root), root)).collect()
+    tree.documents().filter(|root| root.is_map()).map(|root| (ObjectKey::from_object(root), root)).collect()
 }
 
 /// Returns whether two nodes hold the same data; the order of keys is irrelevant.
@@ -299,7 +303,7 @@ pub struct TargetPlan {
 impl TargetPlan {
     /// Adds a file.
     pub fn add(&mut self, mut file: FilePlan) {
-        if file.action != Action::Keep {
+        if file.action != FileAction::Keep {
             self.counts.add(file.counts);
         }
         // The counts by kind of single files are not kept: there may be a hundred thousand of them.
@@ -312,7 +316,7 @@ impl TargetPlan {
             }
             self.by_kind.entry(kind).or_default().add(counts);
         }
-        if file.action == Action::Keep {
+        if file.action == FileAction::Keep {
             self.keep(file.counts.unchanged, file.path.starts_with("namespaces/"));
         } else {
             self.changes.push(file);

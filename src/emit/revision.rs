@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::committed::{EntryKind, escaped};
 use crate::diag::RunError;
-use crate::git::{EntryMode, Object, Objects, Repository, TreeEntry};
+use crate::git::{EntryMode, GitObject, Objects, Repository, TreeEntry};
 
 /// How many entries of a revision are read. A tree may hold another one many times, so that a small repository can have
 /// more entries than any disk.
@@ -26,13 +26,13 @@ const MAXIMUM_TARGET: u64 = 4096;
 
 /// A folder as it was in a revision.
 #[derive(Debug)]
-pub struct Revision {
+pub struct RevisionTree {
     /// The id of each blob and its kind, by its path below the folder. A submodule has no blob, and is an entry all the same.
     blobs: BTreeMap<String, (String, EntryKind)>,
     reader: Mutex<Objects>,
 }
 
-impl Revision {
+impl RevisionTree {
     /// Opens a folder, a path below the root of the work tree, as it was in a revision.
     ///
     /// # Errors
@@ -67,7 +67,7 @@ impl Revision {
     ///
     /// # Errors
     /// When the repository lacks the object.
-    pub fn file(&self, path: &str, shown: &str, most: u64) -> Result<Option<Object>, RunError> {
+    pub fn file(&self, path: &str, shown: &str, most: u64) -> Result<Option<GitObject>, RunError> {
         let Some((blob, EntryKind::File)) = self.blobs.get(path) else { return Ok(None) };
         let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
         reader.blob(blob, shown, most).map(Some)
@@ -80,8 +80,8 @@ impl Revision {
     pub fn bytes(&self, path: &str, shown: &str) -> Result<Option<Vec<u8>>, RunError> {
         match self.file(path, shown, MAXIMUM_BLOB)? {
             None => Ok(None),
-            Some(Object::Bytes(bytes)) => Ok(Some(bytes)),
-            Some(Object::TooLarge(size)) => Err(RunError::new(format!("`{shown}` has {} MiB in git", size >> 20))
+            Some(GitObject::Bytes(bytes)) => Ok(Some(bytes)),
+            Some(GitObject::TooLarge(size)) => Err(RunError::new(format!("`{shown}` has {} MiB in git", size >> 20))
                 .help(format!("at most {} MiB are read", MAXIMUM_BLOB >> 20))),
         }
     }
@@ -94,8 +94,8 @@ impl Revision {
         let Some((blob, EntryKind::Link)) = self.blobs.get(path) else { return Ok(None) };
         let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(match reader.blob(blob, path, MAXIMUM_TARGET)? {
-            Object::Bytes(target) => Some(target),
-            Object::TooLarge(_) => None,
+            GitObject::Bytes(target) => Some(target),
+            GitObject::TooLarge(_) => None,
         })
     }
 }

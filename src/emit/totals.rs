@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::namespaces::NamespaceChanges;
-use super::plan::{Action, Counts, FilePlan, TargetPlan};
+use super::plan::{Counts, FileAction, FilePlan, TargetPlan};
 
 /// The number of changed roles that are printed one by one.
 pub const MAXIMUM_TOLD: usize = 20;
@@ -30,28 +30,28 @@ pub struct Totals {
     /// In how many files an object of a kind goes while another of the same kind comes: a rename.
     pub renamed: BTreeMap<String, usize>,
     /// Paths of files that differ only in the header, and the header is the header of an earlier version.
-    pub renewals: Told,
+    pub renewals: FirstLines,
     /// Roles whose rules grant more or less than before.
-    pub changed_roles: Told,
+    pub changed_roles: FirstLines,
     /// Objects that admit other pods than before.
-    pub changed_pods: Told,
+    pub changed_pods: FirstLines,
     /// Bindings whose role changes under the same name.
-    pub changed_role_refs: Told,
+    pub changed_role_refs: FirstLines,
     /// Namespace objects that come and go.
     pub namespaces: NamespaceChanges,
 }
 
 /// The first of many lines, with how many there are.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Told {
+pub struct FirstLines {
     /// At most [`MAXIMUM_TOLD`], each with the path of its file, in order of path.
     first: Vec<(String, String)>,
     /// All of them.
     pub count: usize,
 }
 
-impl Told {
-    fn of(plan: &TargetPlan, lines: impl Fn(&FilePlan) -> &Vec<String>) -> Self {
+impl FirstLines {
+    fn from_lines(plan: &TargetPlan, lines: impl Fn(&FilePlan) -> &Vec<String>) -> Self {
         let all = plan.changes.iter().flat_map(|file| lines(file).iter().map(|line| (&file.path, line)));
         let first = all.clone().take(MAXIMUM_TOLD).map(|(path, line)| (path.clone(), line.clone())).collect();
         Self { first, count: all.count() }
@@ -79,25 +79,25 @@ impl Told {
 
 impl Totals {
     /// Computes the totals of a plan whose changes are sorted by path.
-    pub fn of(plan: &TargetPlan) -> Self {
+    pub fn from_plan(plan: &TargetPlan) -> Self {
         let count = |is_counted: fn(&&FilePlan) -> bool| plan.changes.iter().filter(is_counted).count();
-        let gone_namespaces = count(|file| file.action == Action::Delete && file.path.starts_with("namespaces/"));
-        let changed = count(|file| file.action == Action::Change && file.path.starts_with("namespaces/"));
+        let gone_namespaces = count(|file| file.action == FileAction::Delete && file.path.starts_with("namespaces/"));
+        let changed = count(|file| file.action == FileAction::Change && file.path.starts_with("namespaces/"));
         let mut namespaces = NamespaceChanges::default();
         plan.changes.iter().for_each(|file| namespaces.add(&file.namespaces));
         Self {
             counts: plan.counts,
             by_kind: plan.by_kind.iter().map(|(kind, counts)| (kind.to_string(), *counts)).collect(),
-            files: plan.kept_files + count(|file| file.action != Action::Delete),
-            files_before: plan.kept_files + count(|file| file.action != Action::Create),
+            files: plan.kept_files + count(|file| file.action != FileAction::Delete),
+            files_before: plan.kept_files + count(|file| file.action != FileAction::Create),
             changed_files: plan.changes.len(),
             gone_namespaces,
             namespaces_before: gone_namespaces + changed + plan.kept_namespaces,
             renamed: plan.renamed.clone(),
-            renewals: Told::renewals(plan),
-            changed_roles: Told::of(plan, |file| &file.changed_roles),
-            changed_pods: Told::of(plan, |file| &file.changed_pods),
-            changed_role_refs: Told::of(plan, |file| &file.changed_role_refs),
+            renewals: FirstLines::renewals(plan),
+            changed_roles: FirstLines::from_lines(plan, |file| &file.changed_roles),
+            changed_pods: FirstLines::from_lines(plan, |file| &file.changed_pods),
+            changed_role_refs: FirstLines::from_lines(plan, |file| &file.changed_role_refs),
             namespaces,
         }
     }
@@ -130,7 +130,7 @@ impl Totals {
             let folder = file.path.split_once('/').map_or(&*file.path, |(folder, _)| folder);
             plans.entry(folder).or_default().add(file.clone());
         }
-        plans.into_iter().map(|(folder, plan)| (folder.to_owned(), Self::of(&plan))).collect()
+        plans.into_iter().map(|(folder, plan)| (folder.to_owned(), Self::from_plan(&plan))).collect()
     }
 
     /// Whether there was no file before, and there is one now.
@@ -172,7 +172,7 @@ impl Totals {
 mod tests {
     use super::*;
 
-    fn file(path: &str, action: Action, role: &str) -> FilePlan {
+    fn file(path: &str, action: FileAction, role: &str) -> FilePlan {
         FilePlan { action, changed_roles: vec![role.to_owned()], ..FilePlan::keep(path, 2) }
     }
 
@@ -180,17 +180,17 @@ mod tests {
     fn the_totals_of_parts_are_those_of_the_whole() {
         let files = || {
             vec![
-                file("cluster/clusterrole.yaml", Action::Change, "a"),
-                file("namespaces/a.yaml", Action::Delete, "b"),
-                file("namespaces/b.yaml", Action::Change, "c"),
-                file("namespaces/c.yaml", Action::Create, "d"),
+                file("cluster/clusterrole.yaml", FileAction::Change, "a"),
+                file("namespaces/a.yaml", FileAction::Delete, "b"),
+                file("namespaces/b.yaml", FileAction::Change, "c"),
+                file("namespaces/c.yaml", FileAction::Create, "d"),
                 FilePlan::keep("namespaces/d.yaml", 3),
             ]
         };
         let of = |files: Vec<FilePlan>| {
             let mut plan = TargetPlan::default();
             files.into_iter().for_each(|file| plan.add(file));
-            Totals::of(&plan)
+            Totals::from_plan(&plan)
         };
         let whole = of(files());
         assert_eq!((whole.files, whole.changed_files), (4, 4));

@@ -32,7 +32,7 @@ struct Process {
 
 /// The content of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Object {
+pub enum GitObject {
     /// These bytes.
     Bytes(Vec<u8>),
     /// More bytes than were asked for: this many.
@@ -73,7 +73,7 @@ impl Objects {
     ///
     /// # Errors
     /// When the repository lacks the blob, or git ends.
-    pub fn blob(&mut self, id: &str, path: &str, most: u64) -> Result<Object, RunError> {
+    pub fn blob(&mut self, id: &str, path: &str, most: u64) -> Result<GitObject, RunError> {
         self.object(id, "blob", path, most)
     }
 
@@ -92,8 +92,8 @@ impl Objects {
     pub fn tree(&mut self, id: &str, path: &str) -> Result<Vec<TreeEntry>, RunError> {
         let length = id.trim_end_matches(TREE_OF).len() / 2;
         let bytes = match self.object(id, "tree", path, MAXIMUM_TREE)? {
-            Object::Bytes(bytes) => bytes,
-            Object::TooLarge(size) => {
+            GitObject::Bytes(bytes) => bytes,
+            GitObject::TooLarge(size) => {
                 return Err(RunError::new(format!("the folder `{path}` has {} MiB in git", size >> 20))
                     .help(format!("at most {} MiB are read", MAXIMUM_TREE >> 20)));
             }
@@ -101,7 +101,7 @@ impl Objects {
         entries(&bytes, length).ok_or_else(|| RunError::new(format!("the folder `{path}` is damaged in git")))
     }
 
-    fn object(&mut self, id: &str, kind: &str, path: &str, most: u64) -> Result<Object, RunError> {
+    fn object(&mut self, id: &str, kind: &str, path: &str, most: u64) -> Result<GitObject, RunError> {
         let process = match &mut self.process {
             Some(process) => process,
             none => none.insert(Process::start(&self.repository)?),
@@ -110,9 +110,9 @@ impl Objects {
         if size > most {
             // The process would have to send every byte before the next answer.
             self.process = None;
-            return Ok(Object::TooLarge(size));
+            return Ok(GitObject::TooLarge(size));
         }
-        process.content(size, path).map(Object::Bytes)
+        process.content(size, path).map(GitObject::Bytes)
     }
 }
 

@@ -93,58 +93,10 @@ impl Kind for AccessTestKind {
         linker: &mut Linker<'_>,
         sink: &mut Sink,
     ) -> Option<Box<dyn Policy>> {
-        if spec.who.is_empty() {
-            sink.push(
-                Diagnostic::error(codes::INVALID_VALUE, "this test has no subject")
-                    .at(document.meta.origin)
-                    .help("list `users`, `groups` or `serviceAccounts` under `spec.who`"),
-            );
-        }
-        if spec.must.is_empty() && spec.must_not.is_empty() {
-            sink.push(
-                Diagnostic::error(codes::INVALID_VALUE, "this test has no expectation")
-                    .at(document.meta.origin)
-                    .help("add an expectation to `must` or `mustNot`"),
-            );
-        }
-        for account in spec.who.service_accounts.iter().filter(|account| account.namespace.is_none()) {
-            sink.push(
-                Diagnostic::error(
-                    codes::INVALID_VALUE,
-                    format!("the service account `{}` needs its namespace", account.name.value),
-                )
-                .at(account.name.origin)
-                .help("add `namespace`: a test has no namespace"),
-            );
-        }
+        check(document, &spec, sink);
         let expectations = [(&spec.must, Expectation::Must), (&spec.must_not, Expectation::MustNot)];
         for (accesses, expectation) in expectations {
-            for access in accesses {
-                if access.resources.is_empty() == access.urls.is_empty() {
-                    sink.push(
-                        Diagnostic::error(codes::INVALID_VALUE, "an expectation has both resources and URLs")
-                            .at(access.origin)
-                            .help("keep either `resources` or `urls`"),
-                    );
-                    continue;
-                }
-                let has_place = !access.namespaces.is_empty() || !access.names.is_empty();
-                if has_place && !access.urls.is_empty() {
-                    sink.push(
-                        Diagnostic::error(codes::INVALID_VALUE, "a URL has neither namespace nor name")
-                            .at(access.origin)
-                            .help("remove `namespaces` and `names`, or use `resources` instead of `urls`"),
-                    );
-                    continue;
-                }
-                if let Some(star) = access.verbs.iter().chain(&access.resources).find(|text| text.contains('*')) {
-                    sink.push(
-                        Diagnostic::error(codes::INVALID_VALUE, format!("`{star}` matches no request"))
-                            .at(access.origin)
-                            .help("list the verbs and resources: a request contains no `*`"),
-                    );
-                    continue;
-                }
+            for access in accesses.iter().filter(|access| is_request(access, sink)) {
                 linker.facts.push(AccessCheck {
                     meta: document.meta.clone(),
                     who: spec.who.user_names(),
@@ -161,6 +113,53 @@ impl Kind for AccessTestKind {
         linker.facts.push(Mentions::new(document.meta.clone(), MentionedBy::Test, mentions(&spec)));
         Some(Box::new(Linked { meta: document.meta.clone() }))
     }
+}
+
+/// Checks that a test has subjects and expectations.
+fn check(document: &RawDocument<'_>, spec: &AccessTestSpec, sink: &mut Sink) {
+    if spec.who.is_empty() {
+        sink.push(
+            Diagnostic::error(codes::INVALID_VALUE, "this test has no subject")
+                .at(document.meta.origin)
+                .help("list `users`, `groups` or `serviceAccounts` under `spec.who`"),
+        );
+    }
+    if spec.must.is_empty() && spec.must_not.is_empty() {
+        sink.push(
+            Diagnostic::error(codes::INVALID_VALUE, "this test has no expectation")
+                .at(document.meta.origin)
+                .help("add an expectation to `must` or `mustNot`"),
+        );
+    }
+    for account in spec.who.service_accounts.iter().filter(|account| account.namespace.is_none()) {
+        sink.push(
+            Diagnostic::error(
+                codes::INVALID_VALUE,
+                format!("the service account `{}` needs its namespace", account.name.value),
+            )
+            .at(account.name.origin)
+            .help("add `namespace`: a test has no namespace"),
+        );
+    }
+}
+
+/// Whether requests can have the form of an expectation; reports an expectation without requests.
+fn is_request(access: &Spanned<Access>, sink: &mut Sink) -> bool {
+    let has_place = !access.namespaces.is_empty() || !access.names.is_empty();
+    let (message, help) = if access.resources.is_empty() == access.urls.is_empty() {
+        ("an expectation has both resources and URLs".to_owned(), "keep either `resources` or `urls`")
+    } else if has_place && !access.urls.is_empty() {
+        (
+            "a URL has neither namespace nor name".to_owned(),
+            "remove `namespaces` and `names`, or use `resources` instead of `urls`",
+        )
+    } else if let Some(star) = access.verbs.iter().chain(&access.resources).find(|text| text.contains('*')) {
+        (format!("`{star}` matches no request"), "list the verbs and resources: a request contains no `*`")
+    } else {
+        return true;
+    };
+    sink.push(Diagnostic::error(codes::INVALID_VALUE, message).at(access.origin).help(help));
+    false
 }
 
 /// Returns the names in a test; it has no variables, and `"*"` is not a name.

@@ -10,14 +10,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::findings::Findings;
-use super::selector::LabelSelector;
-use super::shared::{RoleRef, StringMap, Subjects, binding, check_targets, mention, warn_of_empty};
+use super::selector::LabelSelectorSpec;
+use super::shared::{NewBinding, RoleRef, StringMap, Subjects, check_targets, mention, warn_of_empty};
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::selector;
 use crate::model::{
     Blueprint, Category, Contribution, DependentPolicy, Expiry, Fill, Home, Kind, Linker, MentionedBy, Mentions,
-    ObjectBlueprint, Pattern, Patterns, PermissionSet, Policy, PolicyMeta, RawDocument, RoleKind, Surroundings, Target,
-    Unit, UnreadAccounts,
+    ObjectBlueprint, Pattern, Patterns, PermissionSet, Policy, PolicyMeta, RawDocument, RoleObjectKind, Surroundings,
+    Target, Unit, UnreadAccounts,
 };
 use crate::yaml::Spanned;
 
@@ -75,7 +75,7 @@ pub struct GrantSpec {
     pub namespaces: Vec<Spanned<String>>,
     /// A label selector for the namespaces of the bindings; `{}` selects all namespaces of the policies.
     #[serde(default)]
-    pub namespace_selector: Option<Spanned<LabelSelector>>,
+    pub namespace_selector: Option<Spanned<LabelSelectorSpec>>,
     /// True when they hold in the whole cluster.
     #[serde(default)]
     pub cluster_wide: Option<Spanned<bool>>,
@@ -132,8 +132,8 @@ impl Kind for GrantKind {
         };
         let terms = Terms {
             subjects: spec.to.blueprints(!cluster_wide, &targets),
-            labels: Blueprint::of(&spec.labels),
-            annotations: Blueprint::of(&shape::annotations(&spec)),
+            labels: Blueprint::from_value(&spec.labels),
+            annotations: Blueprint::from_value(&shape::annotations(&spec)),
         };
         for name in &spec.permission_sets {
             grant.bind_set(&terms, name, linker, &mut found);
@@ -171,7 +171,7 @@ impl Kind for GrantKind {
 
 /// Returns the listed namespaces on a target.
 fn named(spec: &GrantSpec, target: &Target) -> BTreeSet<Arc<str>> {
-    spec.namespaces.iter().map(|name| Pattern::parse_checked(name).fill(Fill::of(target))).collect()
+    spec.namespaces.iter().map(|name| Pattern::parse_checked(name).fill(Fill::from_target(target))).collect()
 }
 
 /// The common parts of all bindings of a grant.
@@ -221,7 +221,7 @@ impl Linked {
             return;
         }
         let escaped = set.meta.name.replace('{', "{{").replace('}', "}}");
-        if set.content.role_kind == RoleKind::ClusterRole {
+        if set.content.role_kind == RoleObjectKind::ClusterRole {
             self.bind(terms, &RoleRef::new("ClusterRole", &escaped), name);
             return;
         }
@@ -237,7 +237,7 @@ impl Linked {
             );
             return;
         }
-        let role = set.content.role(RoleKind::Role, "grant/role.yaml.j2", &escaped, name.origin, set.meta.origin);
+        let role = set.content.role(RoleObjectKind::Role, "grant/role.yaml.j2", &escaped, name.origin, set.meta.origin);
         self.local.push(role);
         self.bind(terms, &RoleRef::new("Role", &escaped), name);
     }
@@ -251,9 +251,10 @@ impl Linked {
         };
         for (index, subjects) in terms.subjects.iter().enumerate() {
             let name = if index == 0 { name.clone() } else { format!("{name}-{}", index + 1) };
-            let object = binding(kind, template, &name, role, subjects.clone(), written.origin)
-                .with("labels", terms.labels.clone())
-                .with("annotations", terms.annotations.clone());
+            let binding =
+                NewBinding { kind, template, name: &name, role, subjects: subjects.clone(), origin: written.origin };
+            let object =
+                binding.blueprint().with("labels", terms.labels.clone()).with("annotations", terms.annotations.clone());
             if self.cluster_wide { self.cluster.push(object) } else { self.local.push(object) }
         }
     }
@@ -274,7 +275,9 @@ impl Policy for Linked {
             visit(Home::Cluster, 0);
         }
         let mut homes = self.namespaces.get(&target.name).cloned().unwrap_or_default();
-        homes.extend(self.accounts.iter().filter_map(|(own, _)| own.as_ref().map(|own| own.fill(Fill::of(target)))));
+        homes.extend(
+            self.accounts.iter().filter_map(|(own, _)| own.as_ref().map(|own| own.fill(Fill::from_target(target)))),
+        );
         for home in homes {
             visit(Home::Namespace(home), 0);
         }
@@ -287,7 +290,7 @@ impl Policy for Linked {
         };
         let granted = self.holds_in(target, namespace);
         for (own, account) in &self.accounts {
-            let here = own.as_ref().map_or(granted, |own| own.fill(Fill::of(target)) == *namespace);
+            let here = own.as_ref().map_or(granted, |own| own.fill(Fill::from_target(target)) == *namespace);
             if here {
                 units.push(account.fill(target, None, Some(namespace)));
             }

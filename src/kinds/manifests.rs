@@ -4,7 +4,7 @@ use crate::codes;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use globset::{GlobBuilder, GlobSetBuilder};
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use hashbrown::HashMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -14,8 +14,8 @@ use crate::k8s::catalogue::{Resource, read_custom};
 use crate::k8s::custom_fields::CustomFields;
 use crate::k8s::list;
 use crate::model::{
-    AnalyzedManifest, Category, Contribution, Data, ExistingObjects, ForeignDocuments, Home, Identity, Kind, Linker,
-    Mention, MentionedBy, Mentions, ObjectType, Pattern, Patterns, Policy, PolicyMeta, RawDocument, Target, Unit,
+    AnalyzedManifest, Category, Contribution, Data, ExistingObjects, ForeignDocuments, Home, Kind, Linker, Mention,
+    MentionedBy, Mentions, ObjectId, Pattern, Patterns, Policy, PolicyMeta, RawDocument, Target, TypeMeta, Unit,
     WrittenManifests, subjects,
 };
 use crate::source::Sources;
@@ -141,40 +141,8 @@ fn matching_files(
     };
     let mut found = Vec::new();
     for glob in globs {
-        let Some(resolved) = Sources::resolve(document.path, glob) else {
-            sink.push(
-                Diagnostic::error(codes::PATH_OUTSIDE, format!("`{}` leaves the workspace", glob.value))
-                    .at(glob.origin)
-                    .help("use files below the root of the workspace, relative to the folder of this policy"),
-            );
-            continue;
-        };
-        let matcher = match GlobBuilder::new(&resolved).literal_separator(true).build() {
-            Ok(matcher) => GlobSetBuilder::new().add(matcher).build().unwrap_or_default(),
-            Err(error) => {
-                let message = format!("`{}` is not a glob: {}", glob.value, error.kind());
-                sink.push(
-                    Diagnostic::error(codes::INVALID_VALUE, message)
-                        .at(glob.origin)
-                        .help("`*` matches a part of a name, `**` folders; close every `[` and `{`"),
-                );
-                continue;
-            }
-        };
-        let elsewhere = if glob.starts_with("../") {
-            let base: Vec<&str> = resolved.split('/').take_while(|part| !part.contains(['*', '?', '[', '{'])).collect();
-            let base = base.join("/");
-            let folder = base.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
-            match linker.sources.list(&folder, Some(glob.origin)) {
-                Ok(paths) => paths,
-                Err(error) => {
-                    sink.push(Diagnostic::error(codes::MISSING_FILE, error.message).at(glob.origin));
-                    continue;
-                }
-            }
-        } else {
-            Vec::new()
-        };
+        let Some((resolved, matcher)) = matcher(document, glob, sink) else { continue };
+        let Some(elsewhere) = files_above(&resolved, glob, linker, sink) else { continue };
         let before = found.len();
         let matching = all.iter().chain(&elsewhere).filter(|path| matcher.is_match(path.as_str()));
         found.extend(matching.map(|path| (path.clone(), glob.origin)));
@@ -190,6 +158,52 @@ fn matching_files(
     found.dedup_by(|(path, _), (earlier, _)| path == earlier);
     found.retain(|(path, _)| path != document.path);
     found
+}
+
+/// Returns a glob as a path of the workspace, with its matcher; reports a glob that is invalid or leaves the workspace.
+fn matcher(document: &RawDocument<'_>, glob: &Spanned<String>, sink: &mut Sink) -> Option<(String, GlobSet)> {
+    let Some(resolved) = Sources::resolve(document.path, glob) else {
+        sink.push(
+            Diagnostic::error(codes::PATH_OUTSIDE, format!("`{}` leaves the workspace", glob.value))
+                .at(glob.origin)
+                .help("use files below the root of the workspace, relative to the folder of this policy"),
+        );
+        return None;
+    };
+    match GlobBuilder::new(&resolved).literal_separator(true).build() {
+        Ok(matcher) => Some((resolved, GlobSetBuilder::new().add(matcher).build().unwrap_or_default())),
+        Err(error) => {
+            let message = format!("`{}` is not a glob: {}", glob.value, error.kind());
+            sink.push(
+                Diagnostic::error(codes::INVALID_VALUE, message)
+                    .at(glob.origin)
+                    .help("`*` matches a part of a name, `**` folders; close every `[` and `{`"),
+            );
+            None
+        }
+    }
+}
+
+/// Returns the files that a glob with `../` can match outside the folder of the policy; none after a reported error.
+fn files_above(
+    resolved: &str,
+    glob: &Spanned<String>,
+    linker: &mut Linker<'_>,
+    sink: &mut Sink,
+) -> Option<Vec<String>> {
+    if !glob.starts_with("../") {
+        return Some(Vec::new());
+    }
+    let base: Vec<&str> = resolved.split('/').take_while(|part| !part.contains(['*', '?', '[', '{'])).collect();
+    let base = base.join("/");
+    let folder = base.rsplit_once('/').map_or("", |(folder, _)| folder);
+    match linker.sources.list(folder, Some(glob.origin)) {
+        Ok(paths) => Some(paths),
+        Err(error) => {
+            sink.push(Diagnostic::error(codes::MISSING_FILE, error.message).at(glob.origin));
+            None
+        }
+    }
 }
 
 /// Reads one document: an object, or a list of objects.
@@ -219,8 +233,8 @@ fn read_object(root: NodeRef<'_>, objects: &mut Vec<Object>, custom: &mut Vec<Re
     };
     custom.extend(read_custom(root));
     objects.push(Object {
-        identity: Identity {
-            object_type: ObjectType::new(api_version, kind),
+        identity: ObjectId {
+            object_type: TypeMeta::new(api_version, kind),
             namespace: text(&["metadata", "namespace"]).map(Arc::from),
             name: name.into(),
         },
@@ -230,8 +244,8 @@ fn read_object(root: NodeRef<'_>, objects: &mut Vec<Object>, custom: &mut Vec<Re
 }
 
 /// Counts the objects of each type.
-fn counts(objects: &[Object]) -> HashMap<ObjectType, usize> {
-    let mut counts: HashMap<ObjectType, usize> = HashMap::new();
+fn counts(objects: &[Object]) -> HashMap<TypeMeta, usize> {
+    let mut counts: HashMap<TypeMeta, usize> = HashMap::new();
     for object in objects {
         *counts.entry_ref(&object.identity.object_type).or_default() += 1;
     }
@@ -241,7 +255,7 @@ fn counts(objects: &[Object]) -> HashMap<ObjectType, usize> {
 /// Returns the users and groups created by manifests: only OpenShift has objects for them.
 fn made(objects: &[Object]) -> Vec<Mention> {
     let made = objects.iter().filter_map(|object| {
-        let Identity { object_type, name, .. } = &object.identity;
+        let ObjectId { object_type, name, .. } = &object.identity;
         let category = match (&*object_type.api_version, &*object_type.kind) {
             ("user.openshift.io/v1", "User") => Category::Users,
             ("user.openshift.io/v1", "Group") => Category::Groups,
@@ -269,7 +283,7 @@ fn mentions(found: BTreeSet<(Category, String)>) -> Vec<Mention> {
 }
 
 struct Object {
-    identity: Identity,
+    identity: ObjectId,
     data: Data,
     origin: Origin,
 }

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::shared::{LimitRangeSpec, QuotaSpec, StringMap, check_targets, warn_of_empty};
-use super::stance::{NamespacePodSecurity, Stance, grants_of, refuse_our_keys};
+use super::stance::{NamespacePodSecurity, PodSecuritySettings, grants_of, refuse_our_keys};
 use crate::diag::{Diagnostic, Sink};
 use crate::model::{
     Contribution, Data, Enforcement, Fill, Home, Kind, Linker, ObjectBlueprint, Pattern, Patterns, PodSecurityProfile,
@@ -150,8 +150,8 @@ fn link_stance<'p>(
     document: &RawDocument<'_>,
     linker: &'p mut Linker<'_>,
     sink: &mut Sink,
-) -> (Stance<'p>, Vec<(Enforcement, ObjectBlueprint)>) {
-    let Some(written) = written else { return (Stance::default(), Vec::new()) };
+) -> (PodSecuritySettings<'p>, Vec<(Enforcement, ObjectBlueprint)>) {
+    let Some(written) = written else { return (PodSecuritySettings::default(), Vec::new()) };
     written.check(sink);
     let asked = written.profile.as_ref();
     let found =
@@ -179,7 +179,7 @@ fn link_stance<'p>(
         }
     }
     let version = written.version.as_ref().map(|version| version.value.as_str());
-    (Stance { profile, level: written.level, version, label_sync: written.label_sync }, grants)
+    (PodSecuritySettings { profile, level: written.level, version, label_sync: written.label_sync }, grants)
 }
 
 struct Linked {
@@ -201,7 +201,7 @@ impl Policy for Linked {
 
     fn namespaces(&self, target: &Target, visit: &mut dyn FnMut(&Arc<str>, &Data)) {
         for namespace in &self.namespaces {
-            let from = Fill::of(target);
+            let from = Fill::from_target(target);
             visit(&namespace.object.name.fill(from), &namespace.object.fill_field("labels", from));
         }
     }
@@ -209,7 +209,7 @@ impl Policy for Linked {
     fn contributions(&self, target: &Target, visit: &mut dyn FnMut(Home, Contribution)) {
         for (index, namespace) in self.namespaces.iter().enumerate() {
             visit(
-                Home::Namespace(namespace.object.name.fill(Fill::of(target))),
+                Home::Namespace(namespace.object.name.fill(Fill::from_target(target))),
                 Contribution::try_from(index).unwrap_or_default(),
             );
         }

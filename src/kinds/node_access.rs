@@ -12,8 +12,8 @@ use serde::Deserialize;
 use super::shared::StringMap;
 use crate::diag::Sink;
 use crate::model::{
-    ApiServer, Contribution, Home, Isolation, Kind, Linker, NodePool, Patterns, PlacedAgent, Policy, PolicyMeta,
-    RawDocument, Target, Unit,
+    ApiServerSettings, Contribution, Home, Isolation, Kind, Linker, NodePool, Patterns, PlacedAgent, Policy,
+    PolicyMeta, RawDocument, Target, Unit,
 };
 use crate::node::cluster::{Node, Taint};
 use crate::node::migration::Kubelet;
@@ -278,7 +278,7 @@ impl Kind for NodeAccessKind {
             made.insert(target.name.clone(), objects::of_target(&spec, target, versions.get(&target.name)));
         }
         if let Some(system_node) = &spec.system_node {
-            linker.facts.push(ApiServer {
+            linker.facts.push(ApiServerSettings {
                 authorization_modes: system_node.authorization_mode.iter().map(|mode| mode.value.clone()).collect(),
                 feature_gates: system_node.feature_gates.clone(),
                 targets: Arc::clone(&meta.targets),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::crossplane::object::{Content, Object, aggregation_rule, role_ref, subjects};
 use crate::diag::Origin;
-use crate::model::{Data, Identity, ObjectType, Unit};
+use crate::model::{Data, ObjectId, TypeMeta, Unit};
 
 /// The templates of a kind of policy, one for each kind of object.
 pub(super) struct Templates {
@@ -51,8 +51,8 @@ impl Templates {
             ]),
         }
         Unit {
-            identity: Identity {
-                object_type: ObjectType::new(object.api_version(), object.kind()),
+            identity: ObjectId {
+                object_type: TypeMeta::new(object.api_version(), object.kind()),
                 namespace,
                 name: object.name.as_str().into(),
             },

@@ -13,14 +13,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::findings::Findings;
-use super::selector::LabelSelector;
+use super::selector::LabelSelectorSpec;
 use super::shared::{StringMap, check_targets};
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::rbac::PolicyRule;
 use crate::k8s::rules::RuleSet;
 use crate::model::{
     Blueprint, Contribution, Home, Kind, Linker, ObjectBlueprint, Offer, Patterns, PermissionSet, PermissionSetParts,
-    Policy, PolicyMeta, RawDocument, RoleKind, Shared, Target, Unit,
+    Policy, PolicyMeta, RawDocument, RoleObjectKind, Shared, Target, Unit,
 };
 use crate::yaml::Spanned;
 
@@ -75,7 +75,7 @@ pub struct PermissionSetSpec {
     pub targets: Vec<String>,
     /// The kind of the role. Default: `Role`; with an `aggregationRule`, `ClusterRole`.
     #[serde(default)]
-    pub r#as: Option<Spanned<RoleKind>>,
+    pub r#as: Option<Spanned<RoleObjectKind>>,
     /// Labels of the role.
     #[serde(default)]
     pub labels: StringMap,
@@ -92,7 +92,7 @@ pub struct PermissionSetSpec {
     /// Allowed operations.
     #[serde(default)]
     #[schemars(length(min = 1))]
-    pub rules: Vec<Spanned<Rule>>,
+    pub rules: Vec<Spanned<PermissionRule>>,
     /// Verbs to remove from the rules, such as `deletecollection` on `configmaps`.
     #[serde(default)]
     pub except: Vec<Spanned<Exception>>,
@@ -116,7 +116,8 @@ pub enum Persona {
 /// A rule: resources or URLs, and the allowed operations.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Rule {
+#[schemars(rename = "Rule")]
+pub struct PermissionRule {
     /// API groups; the core group is the empty string. Default: the groups that serve the resources.
     #[serde(default)]
     pub api_groups: Vec<Spanned<String>>,
@@ -138,7 +139,7 @@ pub struct Rule {
     pub verbs: Vec<Spanned<String>>,
     /// Instead of `verbs`: those for reading, or those for reading and writing.
     #[serde(default)]
-    pub access: Option<Spanned<Access>>,
+    pub access: Option<Spanned<AccessLevel>>,
     /// Whether to add former groups of the resources.
     #[serde(default)]
     pub earlier_groups: Option<Spanned<bool>>,
@@ -147,7 +148,8 @@ pub struct Rule {
 /// A named list of verbs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Access {
+#[schemars(rename = "Access")]
+pub enum AccessLevel {
     /// `get`, `list`, `watch`.
     Read,
     /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`.
@@ -175,7 +177,7 @@ pub struct Exception {
 pub struct AggregationRule {
     /// Label selectors; a role that matches one of them is aggregated.
     #[schemars(length(min = 1))]
-    pub cluster_role_selectors: Vec<Spanned<LabelSelector>>,
+    pub cluster_role_selectors: Vec<Spanned<LabelSelectorSpec>>,
 }
 
 impl Offer for PermissionSet {
@@ -205,33 +207,33 @@ impl Kind for PermissionSetKind {
         let granted = if can_go_on { granted(&meta, &spec, &included, linker, sink) } else { BTreeMap::new() };
         let set = PermissionSet::new(PermissionSetParts {
             role_kind: spec.role_kind(),
-            labels: Blueprint::of(&shape::labels(&spec)),
-            annotations: Blueprint::of(&spec.annotations),
+            labels: Blueprint::from_value(&shape::labels(&spec)),
+            annotations: Blueprint::from_value(&spec.annotations),
             granted,
-            aggregation: spec.aggregation_rule.as_ref().map(|rule| Blueprint::of(&rule.value)),
+            aggregation: spec.aggregation_rule.as_ref().map(|rule| Blueprint::from_value(&rule.value)),
         });
         if !can_go_on {
             return None;
         }
         let needs_account = set.needs_account();
-        let role = (set.role_kind == RoleKind::ClusterRole && !needs_account).then(|| {
+        let role = (set.role_kind == RoleObjectKind::ClusterRole && !needs_account).then(|| {
             let template = "permission-set/clusterrole.yaml.j2";
             let name = meta.name.replace('{', "{{").replace('}', "}}");
-            set.role(RoleKind::ClusterRole, template, &name, meta.origin, meta.origin)
+            set.role(RoleObjectKind::ClusterRole, template, &name, meta.origin, meta.origin)
         });
         let variables = set.account_variables();
-        let stands_alone = set.role_kind == RoleKind::ClusterRole && variables.is_empty();
+        let stands_alone = set.role_kind == RoleObjectKind::ClusterRole && variables.is_empty();
         linker.offers.add(Shared { meta: meta.clone(), content: Arc::new(set), variables, stands_alone });
         Some(Box::new(Linked { meta, role }))
     }
 }
 
 impl PermissionSetSpec {
-    fn role_kind(&self) -> RoleKind {
+    fn role_kind(&self) -> RoleObjectKind {
         match &self.r#as {
             Some(kind) => kind.value,
-            None if self.aggregation_rule.is_some() => RoleKind::ClusterRole,
-            None => RoleKind::Role,
+            None if self.aggregation_rule.is_some() => RoleObjectKind::ClusterRole,
+            None => RoleObjectKind::Role,
         }
     }
 }
@@ -285,7 +287,7 @@ fn granted(
             let mut report = |diagnostic| findings.add(&target, diagnostic);
             rules.extend(resolve::rule(rule, &target, api, &mut report).into_iter().map(|own| (own, rule.origin)));
         }
-        if spec.role_kind() == RoleKind::Role {
+        if spec.role_kind() == RoleObjectKind::Role {
             for (_, origin) in rules.iter().filter(|(rule, _)| !rule.non_resource_urls.is_empty()) {
                 let diagnostic = Diagnostic::error(codes::INVALID_VALUE, "a Role cannot grant URL paths")
                     .at(*origin)

@@ -18,9 +18,9 @@ use super::shared::{RBAC, StringMap};
 use crate::admission::scc::defaults::role_name;
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::model::{
-    Blueprint, Contribution, Data, DeclaredProfile, Enforcement, Home, Kind, Linker, Number, ObjectBlueprint, Offer,
-    Pattern, Patterns, PodSecurityProfile, PodSecurityProfileParts, Policy, PolicyMeta, RawDocument, Shared, Target,
-    Unit, account_variables,
+    Blueprint, Contribution, Data, DeclaredProfile, Enforcement, Home, Kind, Linker, NumberOrVariable, ObjectBlueprint,
+    Offer, Pattern, Patterns, PodSecurityProfile, PodSecurityProfileParts, Policy, PolicyMeta, RawDocument, Shared,
+    Target, Unit, account_variables,
 };
 use crate::yaml::NodeRef;
 
@@ -93,24 +93,24 @@ pub struct PodSecurityProfileSpec {
     pub read_only_root_filesystem: bool,
     /// Linux capabilities.
     #[serde(default)]
-    pub capabilities: Capabilities,
+    pub capabilities: ProfileCapabilities,
     /// Types of volumes for pods, in the spelling of PodSecurityPolicy; `*` allows all types.
     #[serde(default)]
     pub volumes: Vec<String>,
     /// The only paths of the node for hostPath volumes. Requires `hostPath` in `volumes`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub host_paths: Vec<HostPath>,
+    pub host_paths: Vec<ProfileHostPath>,
     /// User ids of containers.
     pub run_as_user: UserStrategy,
     /// Primary group ids of containers. Default: any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub run_as_group: Option<GroupStrategy>,
+    pub run_as_group: Option<ProfileGroupStrategy>,
     /// The group of the volumes of a pod.
-    pub fs_group: GroupStrategy,
+    pub fs_group: ProfileGroupStrategy,
     /// Further group ids.
-    pub supplemental_groups: GroupStrategy,
+    pub supplemental_groups: ProfileGroupStrategy,
     /// SELinux context.
-    pub se_linux: SeLinuxStrategy,
+    pub se_linux: ProfileSeLinuxStrategy,
     /// Seccomp profiles of containers.
     #[serde(default, skip_serializing)]
     pub seccomp: Option<SyscallProfiles>,
@@ -175,15 +175,16 @@ impl UserNamespace {
 #[serde(deny_unknown_fields)]
 pub struct Range {
     /// The least.
-    pub min: Number,
+    pub min: NumberOrVariable,
     /// The most.
-    pub max: Number,
+    pub max: NumberOrVariable,
 }
 
 /// Linux capabilities, without the `CAP_` in front.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Capabilities {
+#[schemars(rename = "Capabilities")]
+pub struct ProfileCapabilities {
     /// Capabilities that containers may add to the default set of the runtime; `*` allows all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allowed: Option<Vec<String>>,
@@ -198,7 +199,8 @@ pub struct Capabilities {
 /// A path of the node.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct HostPath {
+#[schemars(rename = "HostPath")]
+pub struct ProfileHostPath {
     /// The path; it and everything below it may be mounted.
     pub path_prefix: String,
     /// Whether it may be mounted read-only and not otherwise.
@@ -231,7 +233,8 @@ pub enum UserRule {
 /// How a group id is chosen.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct GroupStrategy {
+#[schemars(rename = "GroupStrategy")]
+pub struct ProfileGroupStrategy {
     /// The strategy for group ids.
     pub rule: GroupRule,
     /// The allowed ids; the first one is the default.
@@ -253,12 +256,13 @@ pub enum GroupRule {
 /// How the SELinux context is chosen.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct SeLinuxStrategy {
+#[schemars(rename = "SeLinuxStrategy")]
+pub struct ProfileSeLinuxStrategy {
     /// The strategy for SELinux contexts.
     pub rule: SeLinuxRule,
     /// The context required by `MustRunAs`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub se_linux_options: Option<SeLinuxOptions>,
+    pub se_linux_options: Option<ProfileSeLinuxOptions>,
 }
 
 /// Rules for the SELinux context.
@@ -273,7 +277,8 @@ pub enum SeLinuxRule {
 /// An SELinux context.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct SeLinuxOptions {
+#[schemars(rename = "SeLinuxOptions")]
+pub struct ProfileSeLinuxOptions {
     /// SELinux user label.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
@@ -388,7 +393,7 @@ impl Kind for PodSecurityProfileKind {
         let variables = account_variables(document.spec);
         let is_on = |enforcement| targets.iter().any(|target| target.enforcement() == enforcement);
         let constraints = if is_on(Enforcement::SecurityContextConstraints) {
-            Blueprint::of(&constraints::constraints(&spec, document, &targets, sink))
+            Blueprint::from_value(&constraints::constraints(&spec, document, &targets, sink))
         } else {
             Blueprint::Constant(Data::Null)
         };
@@ -409,28 +414,15 @@ impl Kind for PodSecurityProfileKind {
             name: meta.name.to_string(),
             variables: variables.clone(),
             numbers: cel::numbers(checks::ranges(&spec)),
-            annotations: Blueprint::of(&profile_annotations(&spec)),
-            profile: Blueprint::of(&spec),
+            annotations: Blueprint::from_value(&profile_annotations(&spec)),
+            profile: Blueprint::from_value(&spec),
             constraints,
             defaults: admission::filled_in(&spec, &variables, &targets),
             level: is_on(Enforcement::AdmissionPolicy).then(|| level::level(&spec)),
         }));
-        let mut objects: Vec<(Enforcement, ObjectBlueprint)> = Vec::new();
-        let name = meta.name.replace('{', "{{").replace('}', "}}");
         let content = document.spec.origin();
-        if !profile.needs_account() {
-            let policy = profile.pod_security_policy(PSP_TEMPLATE, &name, meta.origin, content);
-            objects.push((Enforcement::PodSecurityPolicy, policy));
-            let constraints = profile.security_context_constraints(SCC_TEMPLATE, &name, meta.origin, content);
-            let metadata = |object: ObjectBlueprint| {
-                let (labels, annotations) = (Blueprint::of(&spec.labels), Blueprint::of(&spec.annotations));
-                object.with("labels", labels).with("annotations", annotations)
-            };
-            let role = user_role(&name, meta.origin, content);
-            for object in [constraints, role] {
-                objects.push((Enforcement::SecurityContextConstraints, metadata(object)));
-            }
-        }
+        let mut objects =
+            if profile.needs_account() { Vec::new() } else { own_objects(&profile, &spec, &meta, content) };
         if is_on(Enforcement::AdmissionPolicy) {
             let policies = admission::objects(&spec, &meta, &variables, &targets, content);
             objects.extend(policies.into_iter().map(|object| (Enforcement::AdmissionPolicy, object)));
@@ -442,12 +434,34 @@ impl Kind for PodSecurityProfileKind {
     }
 }
 
+/// Builds the PodSecurityPolicy and the constraints with the name of a profile.
+fn own_objects(
+    profile: &PodSecurityProfile,
+    spec: &PodSecurityProfileSpec,
+    meta: &PolicyMeta,
+    content: Origin,
+) -> Vec<(Enforcement, ObjectBlueprint)> {
+    let name = meta.name.replace('{', "{{").replace('}', "}}");
+    let metadata = |object: ObjectBlueprint| {
+        let (labels, annotations) = (Blueprint::from_value(&spec.labels), Blueprint::from_value(&spec.annotations));
+        object.with("labels", labels).with("annotations", annotations)
+    };
+    let policy = profile.pod_security_policy(PSP_TEMPLATE, &name, meta.origin, content);
+    let constraints = profile.security_context_constraints(SCC_TEMPLATE, &name, meta.origin, content);
+    let role = user_role(&name, meta.origin, content);
+    vec![
+        (Enforcement::PodSecurityPolicy, policy),
+        (Enforcement::SecurityContextConstraints, metadata(constraints)),
+        (Enforcement::SecurityContextConstraints, metadata(role)),
+    ]
+}
+
 /// Builds the ClusterRole for the use of constraints, with the name that OpenShift uses for its own.
 fn user_role(name: &str, asked: Origin, content: Origin) -> ObjectBlueprint {
     let template = "pod-security-profile/clusterrole.yaml.j2";
     let role = Pattern::parse_checked(&role_name(name));
     ObjectBlueprint::new(RBAC, "ClusterRole", template, role, asked)
-        .with("constraints", Blueprint::of(&name))
+        .with("constraints", Blueprint::from_value(&name))
         .content_at(content)
 }
 
@@ -470,7 +484,8 @@ fn unenforceable(meta: &PolicyMeta, target: &Target) -> Diagnostic {
 /// Reports missing ranges: only OpenShift has a range of the namespace.
 fn check_ranges(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, targets: &[Target], sink: &mut Sink) {
     let is_empty = |rule_needs_one: bool, ranges: &[Range]| rule_needs_one && ranges.is_empty();
-    let group = |strategy: &GroupStrategy| is_empty(!matches!(strategy.rule, GroupRule::RunAsAny), &strategy.ranges);
+    let group =
+        |strategy: &ProfileGroupStrategy| is_empty(!matches!(strategy.rule, GroupRule::RunAsAny), &strategy.ranges);
     let missing = [
         ("runAsUser", is_empty(matches!(spec.run_as_user.rule, UserRule::MustRunAs), &spec.run_as_user.ranges)),
         ("runAsGroup", spec.run_as_group.as_ref().is_some_and(group)),
@@ -508,7 +523,7 @@ fn check_defaults(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, sin
 /// Rejects variables in metadata: an admission policy is one object for all accounts.
 fn refuse_variables_in_metadata(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, sink: &mut Sink) {
     for (field, map) in [("labels", &spec.labels), ("annotations", &spec.annotations)] {
-        if Blueprint::of(map).needs_account() {
+        if Blueprint::from_value(map).needs_account() {
             sink.push(
                 Diagnostic::error(codes::INVALID_VALUE, format!("`{field}` differ between accounts"))
                     .at(document.spec.get(field).map_or(document.meta.origin, NodeRef::origin))

@@ -14,7 +14,8 @@ use crate::model::{Fill, Pattern, Target};
 /// A selector of labels, as Kubernetes has it: all of its parts have to fit.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct LabelSelector {
+#[schemars(rename = "LabelSelector")]
+pub struct LabelSelectorSpec {
     /// Labels with their values.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub match_labels: StringMap,
@@ -30,7 +31,7 @@ pub struct Requirement {
     /// The label's key.
     pub key: String,
     /// How it is compared.
-    pub operator: Operator,
+    pub operator: SelectorOperator,
     /// The values for `In` and `NotIn`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<String>,
@@ -38,7 +39,8 @@ pub struct Requirement {
 
 /// How a condition compares a label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum Operator {
+#[schemars(rename = "Operator")]
+pub enum SelectorOperator {
     /// The label is there with one of the values.
     In,
     /// The label is missing, or has none of the values.
@@ -49,7 +51,7 @@ pub enum Operator {
     DoesNotExist,
 }
 
-impl LabelSelector {
+impl LabelSelectorSpec {
     /// Whether it matches everything.
     pub(crate) fn is_empty(&self) -> bool {
         self.match_labels.is_empty() && self.match_expressions.is_empty()
@@ -75,10 +77,10 @@ impl LabelSelector {
         }
         for condition in &self.match_expressions {
             match (condition.operator, condition.values.is_empty()) {
-                (Operator::In | Operator::NotIn, true) => {
+                (SelectorOperator::In | SelectorOperator::NotIn, true) => {
                     refuse(format!("the condition on `{}` has no values", condition.key), "list `values`");
                 }
-                (Operator::Exists | Operator::DoesNotExist, false) => refuse(
+                (SelectorOperator::Exists | SelectorOperator::DoesNotExist, false) => refuse(
                     format!("the condition on `{}` takes no values", condition.key),
                     "remove `values`, or set `operator: In`",
                 ),
@@ -89,17 +91,17 @@ impl LabelSelector {
 
     /// Fills in the values of a target.
     pub(crate) fn at(&self, target: &Target) -> selector::LabelSelector {
-        let fill = |text: &String| Pattern::parse_checked(text).fill(Fill::of(target)).to_string();
+        let fill = |text: &String| Pattern::parse_checked(text).fill(Fill::from_target(target)).to_string();
         let mut filled = selector::LabelSelector::default();
         for (key, value) in &self.match_labels {
             filled.require(&fill(key), selector::Operator::In, vec![fill(value)]);
         }
         for condition in &self.match_expressions {
             let operator = match condition.operator {
-                Operator::In => selector::Operator::In,
-                Operator::NotIn => selector::Operator::NotIn,
-                Operator::Exists => selector::Operator::Exists,
-                Operator::DoesNotExist => selector::Operator::DoesNotExist,
+                SelectorOperator::In => selector::Operator::In,
+                SelectorOperator::NotIn => selector::Operator::NotIn,
+                SelectorOperator::Exists => selector::Operator::Exists,
+                SelectorOperator::DoesNotExist => selector::Operator::DoesNotExist,
             };
             filled.require(&fill(&condition.key), operator, condition.values.iter().map(fill).collect());
         }
@@ -112,7 +114,7 @@ mod tests {
     use super::*;
 
     fn fits(selector: &str, labels: &[(&str, &str)]) -> bool {
-        let selector: LabelSelector = serde_json::from_str(selector).expect("a selector");
+        let selector: LabelSelectorSpec = serde_json::from_str(selector).expect("a selector");
         let label = |key: &str| labels.iter().find(|(known, _)| *known == key).map(|(_, value)| *value);
         selector.at(&Target::plain("t", 36)).matches(label)
     }

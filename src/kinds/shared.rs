@@ -85,7 +85,7 @@ impl Subjects {
     /// Builds the subjects of a binding, sorted by kind, namespace and name; with `local`, the namespace of the binding
     /// is the default for service accounts.
     pub(crate) fn blueprint(&self, local: bool) -> Blueprint {
-        Blueprint::of(&self.sorted(local))
+        Blueprint::from_value(&self.sorted(local))
     }
 
     /// Builds the subjects in one list per binding. The split depends on the subjects alone, so equal lists have equal
@@ -104,7 +104,7 @@ impl Subjects {
                 }
             }
         }
-        parts.iter().map(Blueprint::of).collect()
+        parts.iter().map(Blueprint::from_value).collect()
     }
 
     fn sorted(&self, local: bool) -> Vec<Subject> {
@@ -234,7 +234,7 @@ pub struct QuotaSpec {
     /// The object's name.
     pub name: Spanned<String>,
     /// Limits by resource name: quantities such as `"2"`, `6Gi`, `500m`.
-    pub hard: BTreeMap<String, Quantity>,
+    pub hard: BTreeMap<String, QuantityValue>,
     /// Scopes of the pods to count, such as `BestEffort` and `NotTerminating`.
     #[serde(default)]
     pub scopes: Vec<String>,
@@ -246,14 +246,14 @@ pub struct QuotaSpec {
 /// A quantity, written as a number or as text.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Quantity {
+pub enum QuantityValue {
     /// A whole number.
     Number(i64),
     /// Text such as `500m`.
     Text(String),
 }
 
-impl JsonSchema for Quantity {
+impl JsonSchema for QuantityValue {
     fn inline_schema() -> bool {
         true
     }
@@ -285,27 +285,27 @@ pub struct LimitItem {
     pub r#type: String,
     /// Limits of containers without limits.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub default: BTreeMap<String, Quantity>,
+    pub default: BTreeMap<String, QuantityValue>,
     /// Requests of containers without requests.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub default_request: BTreeMap<String, Quantity>,
+    pub default_request: BTreeMap<String, QuantityValue>,
     /// The maximum request or limit.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub max: BTreeMap<String, Quantity>,
+    pub max: BTreeMap<String, QuantityValue>,
     /// The minimum request or limit.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub min: BTreeMap<String, Quantity>,
+    pub min: BTreeMap<String, QuantityValue>,
     /// How many times its request a limit may be.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub max_limit_request_ratio: BTreeMap<String, Quantity>,
+    pub max_limit_request_ratio: BTreeMap<String, QuantityValue>,
 }
 
 impl QuotaSpec {
     pub(crate) fn blueprint(&self, template: &'static str, origin: Origin) -> ObjectBlueprint {
         let mut object =
             ObjectBlueprint::new("v1", "ResourceQuota", template, Pattern::parse_checked(&self.name), origin)
-                .with("hard", Blueprint::of(&self.hard))
-                .with("scopes", Blueprint::of(&self.scopes));
+                .with("hard", Blueprint::from_value(&self.hard))
+                .with("scopes", Blueprint::from_value(&self.scopes));
         object.overridden = self.overrides.as_ref().map(|variable| ("hard", variable.value.clone()));
         object
     }
@@ -314,22 +314,26 @@ impl QuotaSpec {
 impl LimitRangeSpec {
     pub(crate) fn blueprint(&self, template: &'static str, origin: Origin) -> ObjectBlueprint {
         ObjectBlueprint::new("v1", "LimitRange", template, Pattern::parse_checked(&self.name), origin)
-            .with("limits", Blueprint::of(&self.limits))
+            .with("limits", Blueprint::from_value(&self.limits))
     }
 }
 
-/// Builds a binding, with its role and its subjects.
-pub(crate) fn binding(
-    kind: &'static str,
-    template: &'static str,
-    name: &str,
-    role: &RoleRef,
-    subjects: Blueprint,
-    origin: Origin,
-) -> ObjectBlueprint {
-    ObjectBlueprint::new(RBAC, kind, template, Pattern::parse_checked(name), origin)
-        .with("roleRef", Blueprint::of(role))
-        .with("subjects", subjects)
+/// A RoleBinding or a ClusterRoleBinding of a policy.
+pub(crate) struct NewBinding<'b> {
+    pub(crate) kind: &'static str,
+    pub(crate) template: &'static str,
+    pub(crate) name: &'b str,
+    pub(crate) role: &'b RoleRef,
+    pub(crate) subjects: Blueprint,
+    pub(crate) origin: Origin,
+}
+
+impl NewBinding<'_> {
+    pub(crate) fn blueprint(self) -> ObjectBlueprint {
+        ObjectBlueprint::new(RBAC, self.kind, self.template, Pattern::parse_checked(self.name), self.origin)
+            .with("roleRef", Blueprint::from_value(self.role))
+            .with("subjects", self.subjects)
+    }
 }
 
 /// Simplifies the schema of schemars: enums of words as `enum`, and no `null` among the types of an optional field,
@@ -416,7 +420,7 @@ mod tests {
         let parts = |users: Vec<Spanned<String>>| -> Vec<Vec<Data>> {
             let target = Target::plain("t", 36);
             let subjects = Subjects { users, ..Subjects::default() };
-            let fill = |part: &Blueprint| match part.fill(Fill::of(&target)) {
+            let fill = |part: &Blueprint| match part.fill(Fill::from_target(&target)) {
                 Data::List(items) => items.to_vec(),
                 _ => Vec::new(),
             };

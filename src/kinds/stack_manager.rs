@@ -19,8 +19,8 @@ use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::rbac::PolicyRule;
 use crate::k8s::rules::RuleSet;
 use crate::model::{
-    Contribution, Data, DependentPolicy, Fill, Home, Identity, InstalledManager, InstalledStack, Kind, Linker,
-    ObjectType, Pattern, Patterns, PermissionSet, Policy, PolicyMeta, RawDocument, Surroundings, Target, Unit,
+    Contribution, Data, DependentPolicy, Fill, Home, InstalledManager, InstalledStack, Kind, Linker, ObjectId, Pattern,
+    Patterns, PermissionSet, Policy, PolicyMeta, RawDocument, Surroundings, Target, TypeMeta, Unit,
 };
 use crate::yaml::{NodeRef, Spanned, Tree};
 
@@ -57,7 +57,7 @@ pub struct StackManagerSpec {
     #[serde(default)]
     pub targets: Vec<String>,
     /// The service account of the manager; it is created.
-    pub service_account: Spanned<ServiceAccount>,
+    pub service_account: Spanned<ManagerAccount>,
     /// Further permission sets of the manager, such as for its own requests and jobs.
     #[serde(default)]
     pub include: Vec<Spanned<String>>,
@@ -74,7 +74,8 @@ pub struct StackManagerSpec {
 /// The service account of the manager.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ServiceAccount {
+#[schemars(rename = "ServiceAccount")]
+pub struct ManagerAccount {
     /// The name of the ServiceAccount.
     pub name: String,
     /// The namespace of the ServiceAccount.
@@ -177,7 +178,7 @@ fn further_rules(
 /// Fills in the variables of a target in a rule.
 fn at_target(rule: PolicyRule, target: &Target) -> PolicyRule {
     let fill = |texts: Vec<String>| {
-        let filled = |text: &String| Pattern::parse_checked(text).fill(Fill::of(target)).to_string();
+        let filled = |text: &String| Pattern::parse_checked(text).fill(Fill::from_target(target)).to_string();
         texts.iter().map(filled).collect()
     };
     PolicyRule {
@@ -311,8 +312,8 @@ impl Policy for Linked {
         units.extend(self.parts(target).get(part as usize).map(|part| match part {
             Part::Object { object, .. } => TEMPLATES.unit(object, self.origin, self.meta.origin),
             Part::Definition { name, api_version, data, content } => Unit {
-                identity: Identity {
-                    object_type: ObjectType::new(api_version, "CustomResourceDefinition"),
+                identity: ObjectId {
+                    object_type: TypeMeta::new(api_version, "CustomResourceDefinition"),
                     namespace: None,
                     name: Arc::clone(name),
                 },

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::shared::{RoleRef, StringMap, binding};
+use super::shared::{NewBinding, RoleRef, StringMap};
 use crate::admission::level::{Level, PolicyVersion};
 use crate::admission::scc;
 use crate::admission::scc::defaults::role_name;
@@ -46,7 +46,7 @@ pub struct NamespacePodSecurity {
 
 /// Pod Security settings with a resolved profile.
 #[derive(Default)]
-pub(crate) struct Stance<'p> {
+pub(crate) struct PodSecuritySettings<'p> {
     pub(crate) profile: Option<&'p PodSecurityProfile>,
     pub(crate) level: Option<Level>,
     pub(crate) version: Option<&'p str>,
@@ -81,7 +81,7 @@ impl NamespacePodSecurity {
     }
 }
 
-impl Stance<'_> {
+impl PodSecuritySettings<'_> {
     /// Builds the labels of a namespace on each target: its own labels override the labels for Pod Security.
     pub(crate) fn labels(&self, own: &StringMap, targets: &[Target]) -> Blueprint {
         by_target(own, targets, &|target| self.labels_on(target))
@@ -139,10 +139,10 @@ fn by_target(own: &StringMap, targets: &[Target], more: &dyn Fn(&Target) -> Stri
     let each = targets.iter().map(|target| {
         let mut all = more(target);
         all.extend(own.clone());
-        (target.name.clone(), Blueprint::of(&all))
+        (target.name.clone(), Blueprint::from_value(&all))
     });
     let each: Vec<(String, Blueprint)> = each.collect();
-    if each.is_empty() { Blueprint::of(own) } else { Blueprint::by_target(each) }
+    if each.is_empty() { Blueprint::from_value(own) } else { Blueprint::by_target(each) }
 }
 
 /// Builds the permission of a namespace's service accounts to use a profile: a Role and its binding for a
@@ -159,12 +159,11 @@ pub(crate) fn grants_of(profile: &str, asked: Origin, content: Origin) -> Vec<(E
     };
     let pattern = Pattern::parse_checked(&psp_role);
     let role = ObjectBlueprint::new(super::shared::RBAC, "Role", "namespace-set/role.yaml.j2", pattern, asked)
-        .with("rules", Blueprint::of(&vec![rule]))
+        .with("rules", Blueprint::from_value(&vec![rule]))
         .content_at(content);
     let bound = |name: &str, kind: &'static str, role: &str| {
         let template = "namespace-set/rolebinding.yaml.j2";
-        binding("RoleBinding", template, name, &RoleRef::new(kind, role), accounts_of_the_namespace(), asked)
-            .content_at(content)
+        bind_accounts(template, name, &RoleRef::new(kind, role), asked).content_at(content)
     };
     let constraints = role_name(&name);
     vec![
@@ -186,11 +185,16 @@ pub(crate) fn tenant_grants(constraints: &str, asked: Origin, content: Origin) -
     };
     let role =
         ObjectBlueprint::new(super::shared::RBAC, "Role", "tenancy/role.yaml.j2", Pattern::parse_checked(&name), asked)
-            .with("rules", Blueprint::of(&vec![rule]))
+            .with("rules", Blueprint::from_value(&vec![rule]))
             .content_at(content);
     let role_ref = RoleRef::new("Role", &name);
     let template = "tenancy/rolebinding.yaml.j2";
-    [role, binding("RoleBinding", template, &name, &role_ref, accounts_of_the_namespace(), asked).content_at(content)]
+    [role, bind_accounts(template, &name, &role_ref, asked).content_at(content)]
+}
+
+/// Builds a binding of every service account in its namespace.
+fn bind_accounts(template: &'static str, name: &str, role: &RoleRef, origin: Origin) -> ObjectBlueprint {
+    NewBinding { kind: "RoleBinding", template, name, role, subjects: accounts_of_the_namespace(), origin }.blueprint()
 }
 
 /// Returns the group of every service account in the namespace of a binding.
@@ -200,5 +204,5 @@ fn accounts_of_the_namespace() -> Blueprint {
         ("kind", "Group".to_owned()),
         ("name", format!("system:serviceaccounts:{{{OWN_NAMESPACE}}}")),
     ]);
-    Blueprint::of(&vec![group])
+    Blueprint::from_value(&vec![group])
 }

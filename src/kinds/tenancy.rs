@@ -11,14 +11,16 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use self::names::ClassUse;
 use self::sharing::LeftOut;
-use super::shared::{LimitRangeSpec, QuotaSpec, RoleRef, StringMap, Subjects, binding, check_targets};
-use super::stance::{Stance, refuse_our_keys, tenant_grants};
+use super::shared::{LimitRangeSpec, NewBinding, QuotaSpec, RoleRef, StringMap, Subjects, check_targets};
+use super::stance::{PodSecuritySettings, refuse_our_keys, tenant_grants};
 use crate::diag::{Diagnostic, Origin, Sink, nearest};
 use crate::model::{
     Account, Accounts, Contribution, Data, Enforcement, Fill, Home, Kind, Linker, MentionedBy, Mentions,
-    ObjectBlueprint, Pattern, Patterns, PermissionSet, PodSecurityProfile, Policy, PolicyMeta, RawDocument, RoleKind,
-    Scope, Target, TenancyPolicy, TenantPart, Unit, UnreadAccounts, VariableType, Variables, check_patterns,
+    ObjectBlueprint, Pattern, Patterns, PermissionSet, PodSecurityProfile, Policy, PolicyMeta, RawDocument,
+    RoleObjectKind, Shared, Target, TenancyPolicy, TenantPart, Unit, UnreadAccounts, VariableScope, VariableType,
+    Variables, check_patterns,
 };
 use crate::yaml::Spanned;
 
@@ -201,14 +203,13 @@ impl Kind for TenancyKind {
         sink: &mut Sink,
     ) -> Option<Box<dyn Policy>> {
         let targets = linker.targets_of(&document.meta);
-        let scope = Scope { accounts: Some(&spec.variables), targets: &targets, open: false };
+        let scope = VariableScope { accounts: Some(&spec.variables), targets: &targets, open: false };
         for key in ["class", "presets"] {
             if let Some(node) = document.spec.get(key) {
                 check_patterns(node, scope, sink);
             }
         }
-        let mut used = Vec::new();
-        let classes = link_classes(document, &spec, &targets, &mut used, linker, sink);
+        let LinkedClasses { by_target: classes, used } = link_classes(document, &spec, &targets, linker, sink);
         let before = sink.len();
         let accounts = Arc::new(accounts::read(document, &spec, linker, sink));
         if sink.len() > before {
@@ -217,7 +218,8 @@ impl Kind for TenancyKind {
         for (targets_of_class, class) in used {
             let on: Vec<Target> =
                 targets.iter().filter(|target| targets_of_class.contains(&target.name)).cloned().collect();
-            names::check(class, &on, &spec.variables, &accounts, linker, sink);
+            let used = ClassUse { class, targets: &on, variables: &spec.variables, accounts: &accounts };
+            names::check(&used, linker, sink);
             let meta = PolicyMeta { targets: Arc::new(targets_of_class), ..document.meta.clone() };
             let names = class.grants.iter().flat_map(|grant| grant.to.mentions(Pattern::parse_checked)).collect();
             linker.facts.push(Mentions { meta, by: MentionedBy::Grant, names, accounts: Arc::clone(&accounts) });
@@ -227,30 +229,39 @@ impl Kind for TenancyKind {
     }
 }
 
-/// Links the class of each target by its name; `used` gets each class with its targets.
+/// The classes of a tenancy.
+#[derive(Default)]
+struct LinkedClasses<'s> {
+    /// The class of each target by its name.
+    by_target: Vec<(String, Arc<LinkedClass>)>,
+    /// Each class with its targets.
+    used: Vec<(BTreeSet<String>, &'s Class)>,
+}
+
+/// Links the class of each target.
 fn link_classes<'s>(
     document: &RawDocument<'_>,
     spec: &'s TenancySpec,
     targets: &[Target],
-    used: &mut Vec<(BTreeSet<String>, &'s Class)>,
     linker: &mut Linker<'_>,
     sink: &mut Sink,
-) -> Vec<(String, Arc<LinkedClass>)> {
-    let mut classes: Vec<(String, Arc<LinkedClass>)> = Vec::new();
+) -> LinkedClasses<'s> {
+    let mut classes = LinkedClasses::default();
     match (&spec.class, spec.presets.is_empty()) {
         (Some(class), true) => {
             let names: BTreeSet<String> = targets.iter().map(|target| target.name.clone()).collect();
-            let linked = Arc::new(link_class(class, &names, spec, linker, sink));
-            classes.extend(targets.iter().map(|target| (target.name.clone(), Arc::clone(&linked))));
-            used.push((names, class));
+            let linked = Arc::new(ClassLinker { class, spec, targets: &names, linker, sink }.link());
+            classes.by_target.extend(targets.iter().map(|target| (target.name.clone(), Arc::clone(&linked))));
+            classes.used.push((names, class));
         }
         (None, false) => {
             for preset in &spec.presets {
                 let names = matching_targets(preset, targets, sink);
-                let linked = Arc::new(link_class(&preset.class, &names, spec, linker, sink));
-                used.push((names.clone(), &preset.class));
+                let class = &preset.class;
+                let linked = Arc::new(ClassLinker { class, spec, targets: &names, linker, sink }.link());
+                classes.used.push((names.clone(), class));
                 for target in names {
-                    if classes.iter().any(|(name, _)| *name == target) {
+                    if classes.by_target.iter().any(|(name, _)| *name == target) {
                         sink.push(
                             Diagnostic::error(codes::INVALID_VALUE, format!("the target `{target}` has two presets"))
                                 .at(preset.name.origin)
@@ -258,7 +269,7 @@ fn link_classes<'s>(
                         );
                         continue;
                     }
-                    classes.push((target, Arc::clone(&linked)));
+                    classes.by_target.push((target, Arc::clone(&linked)));
                 }
             }
         }
@@ -323,110 +334,180 @@ struct LinkedClass {
     shared: Vec<(Enforcement, ObjectBlueprint)>,
 }
 
-fn link_class(
-    class: &Class,
-    targets: &BTreeSet<String>,
-    spec: &TenancySpec,
-    linker: &mut Linker<'_>,
-    sink: &mut Sink,
-) -> LinkedClass {
-    let text = Pattern::parse_checked;
-    let namespace_name = text(&class.namespace.name);
-    if !namespace_name.needs_account() {
-        sink.push(
-            Diagnostic::error(codes::INVALID_VALUE, "every account has the same namespace")
-                .at(class.namespace.name.origin)
-                .help("use a variable in the name, such as `tool-{name}`"),
-        );
+/// A class of some targets, while its names are resolved.
+struct ClassLinker<'c, 'l> {
+    class: &'c Class,
+    spec: &'c TenancySpec,
+    targets: &'c BTreeSet<String>,
+    linker: &'c mut Linker<'l>,
+    sink: &'c mut Sink,
+}
+
+impl ClassLinker<'_, '_> {
+    fn link(mut self) -> LinkedClass {
+        let class = self.class;
+        let namespace_name = self.namespace_name();
+        let mut inside = self.accounts_and_limits();
+        let LinkedProfiles { profile, granted, cluster, shared } = self.profiles();
+        let stance = PodSecuritySettings { profile: profile.as_deref(), ..PodSecuritySettings::default() };
+        let (origin, on) = (class.namespace.name.origin, self.on_targets());
+        let namespace = ObjectBlueprint::new("v1", "Namespace", "tenancy/namespace.yaml.j2", namespace_name, origin)
+            .with("labels", stance.labels(&class.namespace.labels, &on))
+            .with("annotations", stance.annotations(&class.namespace.annotations, &on));
+        inside.extend(self.roles());
+        inside.extend(self.bindings());
+        LinkedClass { namespace, inside, granted, cluster, alike: alike(class), shared }
     }
-    let origin = class.namespace.name.origin;
-    refuse_our_keys(&class.namespace.labels, &class.namespace.annotations, origin, sink);
-    let mut inside = Vec::new();
-    for account in &class.service_accounts {
-        let template = "tenancy/serviceaccount.yaml.j2";
-        inside.push(ObjectBlueprint::new("v1", "ServiceAccount", template, text(&account.name), account.name.origin));
+
+    /// Returns the targets with the class.
+    fn on_targets(&self) -> Vec<Target> {
+        self.linker.targets.iter().filter(|target| self.targets.contains(&target.name)).cloned().collect()
     }
-    for quota in &class.resource_quotas {
-        check_override(quota, spec, sink);
-        inside.push(quota.blueprint("tenancy/resourcequota.yaml.j2", quota.origin));
-    }
-    for limits in &class.limit_ranges {
-        inside.push(limits.blueprint("tenancy/limitrange.yaml.j2", limits.origin));
-    }
-    let on: Vec<Target> = linker.targets.iter().filter(|target| targets.contains(&target.name)).cloned().collect();
-    let (mut cluster, mut shared, mut granted) = (Vec::new(), Vec::new(), Vec::new());
-    let mut held: Option<Arc<PodSecurityProfile>> = None;
-    for used in &class.pod_security {
-        let Some(profile) = linker.offers.find::<PodSecurityProfile>(&used.profile, sink) else { continue };
-        check_shared(&profile.meta, &profile.variables, spec, used.profile.origin, sink);
-        check_targets(&profile.meta, targets, used.profile.origin, sink);
-        let (name, asked, content) = (&used.name, used.name.origin, profile.meta.origin);
-        let policy = profile.content.pod_security_policy("tenancy/podsecuritypolicy.yaml.j2", name, asked, content);
-        let template = "tenancy/securitycontextconstraints.yaml.j2";
-        let constraints = profile.content.security_context_constraints(template, name, asked, content);
-        let made = [(Enforcement::PodSecurityPolicy, policy), (Enforcement::SecurityContextConstraints, constraints)];
-        match text(name).needs_account() || profile.content.needs_account() {
-            true => cluster.extend(made),
-            // The profile makes the object of its own name.
-            false if used.name.value == *profile.meta.name => {}
-            false => shared.extend(made),
-        }
-        granted.extend(tenant_grants(name, asked, content));
-        if on.iter().any(|target| target.enforcement() == Enforcement::AdmissionPolicy) {
-            check_values(&profile.content, spec, used.profile.origin, sink);
-        }
-        let profile = Arc::clone(&profile.content);
-        if let Some(first) = held.replace(profile)
-            && let Some(target) = on.iter().find(|target| target.enforcement() == Enforcement::AdmissionPolicy)
-        {
-            sink.push(
-                Diagnostic::error(
-                    codes::INVALID_VALUE,
-                    format!("a namespace has one profile, and `{}` is already set", first.name()),
-                )
-                .at(used.profile.origin)
-                .help("keep one profile, or write a preset for these targets: only PodSecurityPolicy chooses between profiles")
-                .note(format!("the target `{}` runs Kubernetes {}", target.name, target.version)),
+
+    /// Returns the name of the namespace, which has to differ from account to account.
+    fn namespace_name(&mut self) -> Pattern {
+        let NamespaceSpec { name, labels, annotations } = &self.class.namespace;
+        let pattern = Pattern::parse_checked(name);
+        if !pattern.needs_account() {
+            self.sink.push(
+                Diagnostic::error(codes::INVALID_VALUE, "every account has the same namespace")
+                    .at(name.origin)
+                    .help("use a variable in the name, such as `tool-{name}`"),
             );
         }
+        refuse_our_keys(labels, annotations, name.origin, self.sink);
+        pattern
     }
-    let stance = Stance { profile: held.as_deref(), ..Stance::default() };
-    let namespace = ObjectBlueprint::new("v1", "Namespace", "tenancy/namespace.yaml.j2", namespace_name, origin)
-        .with("labels", stance.labels(&class.namespace.labels, &on))
-        .with("annotations", stance.annotations(&class.namespace.annotations, &on));
-    for role in &class.roles {
-        let origin = role.permission_set.origin;
-        if let Some(set) = linker.offers.find::<PermissionSet>(&role.permission_set, sink) {
-            check_shared(&set.meta, &set.variables, spec, origin, sink);
-            check_targets(&set.meta, targets, origin, sink);
+
+    /// Returns the ServiceAccounts, ResourceQuotas and LimitRanges.
+    fn accounts_and_limits(&mut self) -> Vec<ObjectBlueprint> {
+        let mut objects = Vec::new();
+        for Named { name } in &self.class.service_accounts {
+            let (template, pattern) = ("tenancy/serviceaccount.yaml.j2", Pattern::parse_checked(name));
+            objects.push(ObjectBlueprint::new("v1", "ServiceAccount", template, pattern, name.origin));
+        }
+        for quota in &self.class.resource_quotas {
+            check_override(quota, self.spec, self.sink);
+            objects.push(quota.blueprint("tenancy/resourcequota.yaml.j2", quota.origin));
+        }
+        for limits in &self.class.limit_ranges {
+            objects.push(limits.blueprint("tenancy/limitrange.yaml.j2", limits.origin));
+        }
+        objects
+    }
+
+    /// Resolves the pod security profiles.
+    fn profiles(&mut self) -> LinkedProfiles {
+        let mut linked = LinkedProfiles::default();
+        let on = self.on_targets();
+        let judging = on.iter().find(|target| target.enforcement() == Enforcement::AdmissionPolicy);
+        for used in &self.class.pod_security {
+            let reference = used.profile.origin;
+            let found = self.linker.offers.find::<PodSecurityProfile>(&used.profile, self.sink);
+            let Some(profile) = found else { continue };
+            check_shared(&profile.meta, &profile.variables, self.spec, reference, self.sink);
+            check_targets(&profile.meta, self.targets, reference, self.sink);
+            linked.add(&used.name, profile);
+            if judging.is_some() {
+                check_values(&profile.content, self.spec, reference, self.sink);
+            }
+            if let Some(first) = linked.profile.replace(Arc::clone(&profile.content))
+                && let Some(target) = judging
+            {
+                self.sink.push(second_profile(&first, target, reference));
+            }
+        }
+        linked
+    }
+
+    /// Returns the Roles.
+    fn roles(&mut self) -> Vec<ObjectBlueprint> {
+        let mut objects = Vec::new();
+        for role in &self.class.roles {
+            let origin = role.permission_set.origin;
+            let found = self.linker.offers.find::<PermissionSet>(&role.permission_set, self.sink);
+            let Some(set) = found else { continue };
+            check_shared(&set.meta, &set.variables, self.spec, origin, self.sink);
+            check_targets(&set.meta, self.targets, origin, self.sink);
             if set.content.is_aggregated() {
-                sink.push(
-                    Diagnostic::error(
-                        codes::INVALID_VALUE,
-                        format!(
-                            "the permission set `{}` aggregates rules, but a Role cannot",
-                            role.permission_set.value
-                        ),
-                    )
-                    .at(origin)
-                    .and(set.meta.origin, "the permission set")
-                    .help("bind it under `grants` as a `permissionSet`"),
+                let name = &role.permission_set.value;
+                let message = format!("the permission set `{name}` aggregates rules, but a Role cannot");
+                self.sink.push(
+                    Diagnostic::error(codes::INVALID_VALUE, message)
+                        .at(origin)
+                        .and(set.meta.origin, "the permission set")
+                        .help("bind it under `grants` as a `permissionSet`"),
                 );
             }
             let template = "tenancy/role.yaml.j2";
-            inside.push(set.content.role(RoleKind::Role, template, &role.name, role.name.origin, set.meta.origin));
+            objects.push(set.content.role(
+                RoleObjectKind::Role,
+                template,
+                &role.name,
+                role.name.origin,
+                set.meta.origin,
+            ));
         }
+        objects
     }
-    for grant in &class.grants {
-        if let Some(role) = granted_role(grant, class, targets, linker, sink) {
-            let subjects = grant.to.blueprint(true);
-            let template = "tenancy/rolebinding.yaml.j2";
+
+    /// Returns the RoleBindings.
+    fn bindings(&mut self) -> Vec<ObjectBlueprint> {
+        let mut objects = Vec::new();
+        for grant in &self.class.grants {
+            let Some(role) = granted_role(grant, self.class, self.targets, self.linker, self.sink) else { continue };
+            let binding = NewBinding {
+                kind: "RoleBinding",
+                template: "tenancy/rolebinding.yaml.j2",
+                name: &grant.name,
+                role: &role,
+                subjects: grant.to.blueprint(true),
+                origin: grant.name.origin,
+            };
             let asked = [&grant.role, &grant.cluster_role, &grant.permission_set].into_iter().flatten().next();
-            let binding = binding("RoleBinding", template, &grant.name, &role, subjects, grant.name.origin);
-            inside.push(binding.content_at(asked.map_or(grant.name.origin, |role| role.origin)));
+            let content = asked.map_or(grant.name.origin, |role| role.origin);
+            objects.push(binding.blueprint().content_at(content));
         }
+        objects
     }
-    LinkedClass { namespace, inside, granted, cluster, alike: alike(class), shared }
+}
+
+/// The pod security profiles of a class.
+#[derive(Default)]
+struct LinkedProfiles {
+    /// The last profile; a class for admission policies has one at most.
+    profile: Option<Arc<PodSecurityProfile>>,
+    granted: Vec<ObjectBlueprint>,
+    cluster: Vec<(Enforcement, ObjectBlueprint)>,
+    shared: Vec<(Enforcement, ObjectBlueprint)>,
+}
+
+impl LinkedProfiles {
+    /// Adds the objects of a profile.
+    fn add(&mut self, name: &Spanned<String>, profile: &Shared<PodSecurityProfile>) {
+        let (asked, content) = (name.origin, profile.meta.origin);
+        let template = "tenancy/podsecuritypolicy.yaml.j2";
+        let policy = profile.content.pod_security_policy(template, name, asked, content);
+        let template = "tenancy/securitycontextconstraints.yaml.j2";
+        let constraints = profile.content.security_context_constraints(template, name, asked, content);
+        let made = [(Enforcement::PodSecurityPolicy, policy), (Enforcement::SecurityContextConstraints, constraints)];
+        match Pattern::parse_checked(name).needs_account() || profile.content.needs_account() {
+            true => self.cluster.extend(made),
+            // The profile makes the object of its own name.
+            false if name.value == *profile.meta.name => {}
+            false => self.shared.extend(made),
+        }
+        self.granted.extend(tenant_grants(name, asked, content));
+    }
+}
+
+/// Returns the diagnostic for a second profile on a target that cannot choose between profiles.
+fn second_profile(first: &PodSecurityProfile, target: &Target, asked: Origin) -> Diagnostic {
+    let message = format!("a namespace has one profile, and `{}` is already set", first.name());
+    Diagnostic::error(codes::INVALID_VALUE, message)
+        .at(asked)
+        .help("keep one profile, or write a preset for these targets: only PodSecurityPolicy chooses between profiles")
+        .note(format!("the target `{}` runs Kubernetes {}", target.name, target.version))
 }
 
 /// Returns the groups and users of a class with names independent of the account.
@@ -530,7 +611,7 @@ fn granted_role(
         (None, None, Some(name)) => {
             let set = linker.offers.find::<PermissionSet>(name, sink)?;
             check_targets(&set.meta, targets, name.origin, sink);
-            if set.content.role_kind != RoleKind::ClusterRole || set.content.needs_account() {
+            if set.content.role_kind != RoleObjectKind::ClusterRole || set.content.needs_account() {
                 sink.push(
                     Diagnostic::error(
                         codes::INVALID_VALUE,
@@ -658,7 +739,7 @@ impl TenancyPolicy for Linked {
     fn tenants(&self, target: &Target, visit: &mut dyn FnMut(TenantPart<'_>)) {
         let Some(class) = self.class(target) else { return };
         for (is_group, name) in class.alike.iter().filter(|(_, name)| !name.needs_namespace()) {
-            visit(TenantPart::Alike { is_group: *is_group, name: &name.fill(Fill::of(target)) });
+            visit(TenantPart::Alike { is_group: *is_group, name: &name.fill(Fill::from_target(target)) });
         }
         let mut tenant = String::new();
         for account in self.accounts.iter() {

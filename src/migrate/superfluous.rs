@@ -18,13 +18,13 @@ pub struct Superfluous {
 
 /// Collects roles and bindings; other kinds are ignored.
 #[derive(Debug, Default)]
-pub struct Collector {
+pub struct SuperfluousCollector {
     found: Superfluous,
     /// Each binding with the role it names.
     bindings: Vec<(String, String)>,
 }
 
-impl Collector {
+impl SuperfluousCollector {
     /// Looks at an object.
     pub fn add(&mut self, object: NodeRef<'_>) {
         let text = |keys: &[&str]| object.path(keys).and_then(NodeRef::as_str).unwrap_or_default();

@@ -15,12 +15,12 @@ use crate::alike::Shape;
 
 /// Namespaces as accounts of a Tenancy.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tenants {
+pub struct TenancyAccounts {
     /// The name of the Tenancy.
     pub tenancy: String,
     /// The one profile in the place of their policies.
     pub profile: String,
-    /// The variables of the accounts.
+    /// The names of the columns.
     pub variables: Vec<String>,
     /// The names of the tenant namespaces.
     pub namespaces: Vec<String>,
@@ -30,7 +30,7 @@ pub struct Tenants {
 
 /// A Tenancy with its profile.
 pub(super) struct Group {
-    pub(super) tenants: Tenants,
+    pub(super) tenants: TenancyAccounts,
     pub(super) profile: Value,
     pub(super) tenancy: Value,
 }
@@ -202,7 +202,7 @@ fn group(
             "podSecurity": [{ "name": format!("{before}{common}{{name}}{behind}"), "profile": profile }],
         },
     });
-    let tenants = Tenants {
+    let tenants = TenancyAccounts {
         tenancy: tenancy.clone(),
         profile: profile.clone(),
         variables: columns.variables.iter().map(|variable| variable.name.clone()).collect(),

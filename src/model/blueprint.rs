@@ -31,7 +31,7 @@ pub enum Blueprint {
 
 impl Blueprint {
     /// Converts a policy value with checked patterns.
-    pub fn of<T: Serialize>(value: &T) -> Self {
+    pub fn from_value<T: Serialize>(value: &T) -> Self {
         value.serialize(Builder).unwrap_or(Blueprint::Constant(Data::Null))
     }
 
@@ -146,7 +146,7 @@ fn literal(pattern: &Pattern) -> Arc<str> {
 
 /// A whole number, or a pattern of one variable with its value: `1000` or `"{uid}"`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Number {
+pub enum NumberOrVariable {
     /// The number itself.
     Literal(i64),
     /// The text with the variable.
@@ -155,38 +155,38 @@ pub enum Number {
 
 const NUMBER: &str = "$bailiwick::Number";
 
-impl Serialize for Number {
+impl Serialize for NumberOrVariable {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Number::Literal(number) => serializer.serialize_i64(*number),
-            Number::Variable(text) => serializer.serialize_newtype_struct(NUMBER, text),
+            NumberOrVariable::Literal(number) => serializer.serialize_i64(*number),
+            NumberOrVariable::Variable(text) => serializer.serialize_newtype_struct(NUMBER, text),
         }
     }
 }
 
-impl<'de> Deserialize<'de> for Number {
+impl<'de> Deserialize<'de> for NumberOrVariable {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct NumberVisitor;
 
         impl serde::de::Visitor<'_> for NumberVisitor {
-            type Value = Number;
+            type Value = NumberOrVariable;
 
             fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
                 formatter.write_str("a whole number or one variable such as \"{uid}\"")
             }
 
-            fn visit_i64<E>(self, number: i64) -> Result<Number, E> {
-                Ok(Number::Literal(number))
+            fn visit_i64<E>(self, number: i64) -> Result<NumberOrVariable, E> {
+                Ok(NumberOrVariable::Literal(number))
             }
 
-            fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<Number, E> {
-                i64::try_from(number).map(Number::Literal).map_err(|_| E::custom("the number is too large"))
+            fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<NumberOrVariable, E> {
+                i64::try_from(number).map(NumberOrVariable::Literal).map_err(|_| E::custom("the number is too large"))
             }
 
-            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Number, E> {
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<NumberOrVariable, E> {
                 let whole = text.starts_with('{') && text.ends_with('}') && text.matches('{').count() == 1;
                 if whole {
-                    Ok(Number::Variable(text.to_owned()))
+                    Ok(NumberOrVariable::Variable(text.to_owned()))
                 } else {
                     Err(E::custom("a number in quotes must be one variable such as `{uid}`"))
                 }
@@ -197,7 +197,7 @@ impl<'de> Deserialize<'de> for Number {
     }
 }
 
-impl schemars::JsonSchema for Number {
+impl schemars::JsonSchema for NumberOrVariable {
     fn inline_schema() -> bool {
         true
     }

@@ -75,8 +75,8 @@ impl Data {
     }
 
     /// Returns the entries of a map with string values, such as labels.
-    pub fn string_map(&self) -> super::Labels {
-        let Data::Map(entries) = self else { return super::Labels::new() };
+    pub fn string_map(&self) -> super::LabelMap {
+        let Data::Map(entries) = self else { return super::LabelMap::new() };
         let strings = entries.iter().filter_map(|(key, value)| match value {
             Data::Str(text) => Some((Arc::clone(key), Arc::clone(text))),
             _ => None,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 
-use super::{AccessCheck, Date, Identity, MadeForAccounts, Mentions, ObjectType, PodSecurityProfile, PolicyMeta};
+use super::{AccessCheck, Date, MadeForAccounts, Mentions, ObjectId, PodSecurityProfile, PolicyMeta, TypeMeta};
 use crate::crossplane::object;
 use crate::crossplane::provider::Provider;
 use crate::crossplane::stack::Stack;
@@ -150,7 +150,7 @@ pub struct UnreadAccounts {
 #[derive(Debug, Clone)]
 pub struct ExistingObjects {
     /// The identities of the objects.
-    pub objects: Vec<Identity>,
+    pub objects: Vec<ObjectId>,
     /// The names of the targets.
     pub targets: Arc<BTreeSet<String>>,
 }
@@ -175,7 +175,7 @@ impl AnalyzedManifest {
 #[derive(Debug, Clone)]
 pub struct WrittenManifests {
     /// The number of objects of each type.
-    pub counts: HashMap<ObjectType, usize>,
+    pub counts: HashMap<TypeMeta, usize>,
     /// The names of the targets.
     pub targets: Arc<BTreeSet<String>>,
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
-use super::{Account, Data, Home, Linker, Pattern, PolicyFacts, Scope, Target, Unit};
+use super::{Account, Data, Home, Linker, Pattern, PolicyFacts, Target, Unit, VariableScope};
 use crate::diag::{Diagnostic, Origin, Sink, Span, nearest};
 use crate::yaml::NodeRef;
 
@@ -154,18 +154,18 @@ pub struct Surroundings<'l> {
 }
 
 /// The labels of an object.
-pub type Labels = BTreeMap<Arc<str>, Arc<str>>;
+pub type LabelMap = BTreeMap<Arc<str>, Arc<str>>;
 
 /// The namespaces of each target by the target's name, with their labels as the server will have them.
 #[derive(Debug, Default)]
 pub struct Namespaces {
-    by_target: BTreeMap<String, Vec<(Arc<str>, Labels)>>,
+    by_target: BTreeMap<String, Vec<(Arc<str>, LabelMap)>>,
 }
 
 impl Namespaces {
     /// Collects the namespaces that some policies make or declare.
-    pub fn of(policies: &[Box<dyn Policy>], targets: &[Target]) -> Self {
-        let mut by_target: BTreeMap<String, Vec<(Arc<str>, Labels)>> = BTreeMap::new();
+    pub fn collect(policies: &[Box<dyn Policy>], targets: &[Target]) -> Self {
+        let mut by_target: BTreeMap<String, Vec<(Arc<str>, LabelMap)>> = BTreeMap::new();
         for target in targets {
             let found = by_target.entry(target.name.clone()).or_default();
             for policy in policies.iter().filter(|policy| policy.meta().targets.contains(&target.name)) {
@@ -181,7 +181,7 @@ impl Namespaces {
     }
 
     /// Returns the namespaces of a target.
-    pub fn on(&self, target: &str) -> &[(Arc<str>, Labels)] {
+    pub fn on(&self, target: &str) -> &[(Arc<str>, LabelMap)] {
         self.by_target.get(target).map(Vec::as_slice).unwrap_or_default()
     }
 }
@@ -190,7 +190,7 @@ impl Namespaces {
 pub type Contribution = u32;
 
 /// Checks the patterns of every string below a node: matching braces and declared variables.
-pub fn check_patterns(node: NodeRef<'_>, scope: Scope<'_>, sink: &mut Sink) {
+pub fn check_patterns(node: NodeRef<'_>, scope: VariableScope<'_>, sink: &mut Sink) {
     for item in node.items() {
         check_patterns(item, scope, sink);
     }
@@ -237,7 +237,7 @@ pub fn account_variables(node: NodeRef<'_>) -> Vec<String> {
     names.into_iter().collect()
 }
 
-fn unknown_variable(name: &str, origin: Origin, scope: Scope<'_>) -> Diagnostic {
+fn unknown_variable(name: &str, origin: Origin, scope: VariableScope<'_>) -> Diagnostic {
     let names = scope.names();
     let help = match nearest(name, names.iter().map(String::as_str)) {
         Some(near) => format!("did you mean `{{{near}}}`?"),

@@ -143,9 +143,10 @@ pub struct NameSet {
 }
 
 impl NameSet {
-    /// Returns a set of names and of globs with their texts; `entries` are their declarations.
+    /// Returns a set of names and of globs with their texts, `patterns`; `entries` are their declarations.
     pub fn new(
-        (globs, patterns): (GlobSet, Vec<Box<str>>),
+        globs: GlobSet,
+        patterns: Vec<Box<str>>,
         mut names: Vec<Box<str>>,
         entries: Vec<(Box<str>, Origin)>,
     ) -> Self {
@@ -166,11 +167,11 @@ impl NameSet {
 
 /// The declared names of a target: the names of the workspace and its own.
 #[derive(Debug, Clone, Default)]
-pub struct Known {
+pub struct DeclaredNames {
     stated: Vec<(Category, Arc<NameSet>)>,
 }
 
-impl Known {
+impl DeclaredNames {
     /// Adds names, and closes their category.
     pub fn state(&mut self, category: Category, names: Arc<NameSet>) {
         self.stated.push((category, names));

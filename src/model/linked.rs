@@ -13,7 +13,8 @@ use crate::k8s::rules::RuleSet;
 
 /// The kind of object for a permission set.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-pub enum RoleKind {
+#[schemars(rename = "RoleKind")]
+pub enum RoleObjectKind {
     /// A Role in each namespace with a binding.
     #[default]
     Role,
@@ -25,7 +26,7 @@ pub enum RoleKind {
 #[derive(Debug, Clone)]
 pub struct PermissionSet {
     /// The kind of the role object.
-    pub role_kind: RoleKind,
+    pub role_kind: RoleObjectKind,
     /// The rules on each target by its name. An aggregated set has none, since the cluster collects its rules. The
     /// texts are patterns.
     granted: BTreeMap<String, RuleSet>,
@@ -38,7 +39,7 @@ pub struct PermissionSet {
 #[derive(Debug, Clone)]
 pub struct PermissionSetParts {
     /// The kind of the role object.
-    pub role_kind: RoleKind,
+    pub role_kind: RoleObjectKind,
     /// Labels of the role.
     pub labels: Blueprint,
     /// Annotations of the role.
@@ -52,7 +53,8 @@ pub struct PermissionSetParts {
 impl PermissionSet {
     /// Builds a set from its parts.
     pub fn new(parts: PermissionSetParts) -> Self {
-        let rules = parts.granted.iter().map(|(target, granted)| (target.clone(), Blueprint::of(&granted.rules())));
+        let rules =
+            parts.granted.iter().map(|(target, granted)| (target.clone(), Blueprint::from_value(&granted.rules())));
         let aggregated = parts.aggregation.is_some();
         let none = Blueprint::Constant(super::Data::Null);
         let fields = vec![
@@ -94,15 +96,15 @@ impl PermissionSet {
     /// Builds the role object with a name, of its own kind or as a Role for a tenant.
     pub fn role(
         &self,
-        kind: RoleKind,
+        kind: RoleObjectKind,
         template: &'static str,
         name: &str,
         asked: Origin,
         content: Origin,
     ) -> ObjectBlueprint {
         let kind = match kind {
-            RoleKind::Role => "Role",
-            RoleKind::ClusterRole => "ClusterRole",
+            RoleObjectKind::Role => "Role",
+            RoleObjectKind::ClusterRole => "ClusterRole",
         };
         let object =
             ObjectBlueprint::new("rbac.authorization.k8s.io/v1", kind, template, Pattern::parse_checked(name), asked);

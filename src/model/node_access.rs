@@ -48,7 +48,7 @@ pub struct PlacedAgent {
 
 /// The API server configuration of targets, as a policy states it.
 #[derive(Debug, Clone)]
-pub struct ApiServer {
+pub struct ApiServerSettings {
     /// The authorizers in order, as in `--authorization-mode`; empty if not stated.
     pub authorization_modes: Vec<String>,
     /// Feature gates with another value than the default of the version.
@@ -61,5 +61,5 @@ facts_with_targets! {
     NodePool: targets;
     Isolation: targets;
     PlacedAgent: targets;
-    ApiServer: targets;
+    ApiServerSettings: targets;
 }

@@ -28,7 +28,7 @@ impl Part {
     }
 
     /// Returns the number of parts.
-    pub fn of(self) -> u16 {
+    pub fn count(self) -> u16 {
         self.of
     }
 

@@ -25,7 +25,7 @@ pub struct Fill<'f> {
 
 impl<'f> Fill<'f> {
     /// Uses the values of a target alone.
-    pub fn of(target: &'f Target) -> Self {
+    pub fn from_target(target: &'f Target) -> Self {
         Self { target, account: None, namespace: None }
     }
 
@@ -169,7 +169,7 @@ impl Pattern {
     /// Fills in the values of a target; the result is a pattern with account variables.
     pub fn at_target(text: &str, target: &Target) -> String {
         let escaped = |text: &str| text.replace('{', "{{").replace('}', "}}");
-        let from = Fill::of(target);
+        let from = Fill::from_target(target);
         let Ok(pattern) = Self::parse(text) else { return text.to_owned() };
         let pieces = pattern.pieces.iter().map(|piece| match piece {
             Piece::Text(text) => escaped(text),

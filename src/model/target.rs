@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Data, Known};
+use super::{Data, DeclaredNames};
 use crate::admission::scc::release::Release;
 use crate::diag::Diagnostic;
 use crate::k8s::catalogue::{Api, FIRST_MINOR, LAST_MINOR};
@@ -175,7 +175,7 @@ pub struct Target {
     /// default policy of its version.
     pub baseline: Option<Spanned<String>>,
     /// Names that exist on the target without a policy.
-    pub known: Known,
+    pub known: DeclaredNames,
 }
 
 /// The identity that applies the output: the service account of Argo CD or Flux, or a user with its groups.
@@ -201,7 +201,7 @@ impl Target {
             variables: TargetVariables::new(),
             applied_by: None,
             baseline: None,
-            known: Known::default(),
+            known: DeclaredNames::default(),
         }
     }
 

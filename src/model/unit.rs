@@ -7,14 +7,14 @@ use crate::diag::Origin;
 
 /// apiVersion and kind of an object, and whether it lives in a namespace.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ObjectType {
+pub struct TypeMeta {
     /// Such as `rbac.authorization.k8s.io/v1`.
     pub api_version: Arc<str>,
     /// Such as `RoleBinding`.
     pub kind: Arc<str>,
 }
 
-impl ObjectType {
+impl TypeMeta {
     /// Creates a type from its API version and kind.
     pub fn new(api_version: &str, kind: &str) -> Self {
         Self { api_version: api_version.into(), kind: kind.into() }
@@ -28,16 +28,16 @@ impl ObjectType {
 
 /// The identity of an object. A template cannot change it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Identity {
+pub struct ObjectId {
     /// apiVersion and kind.
-    pub object_type: ObjectType,
+    pub object_type: TypeMeta,
     /// The namespace; none for cluster-scoped kinds.
     pub namespace: Option<Arc<str>>,
     /// `metadata.name`.
     pub name: Arc<str>,
 }
 
-impl std::fmt::Display for Identity {
+impl std::fmt::Display for ObjectId {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.namespace {
             Some(namespace) => write!(formatter, "{} {}/{}", self.object_type.kind, namespace, self.name),
@@ -59,7 +59,7 @@ pub enum Home {
 #[derive(Debug, Clone)]
 pub struct Unit {
     /// The identity of the object.
-    pub identity: Identity,
+    pub identity: ObjectId,
     /// The template, such as `grant/rolebinding.yaml.j2`.
     pub template: &'static str,
     /// The data for the template.
@@ -83,7 +83,7 @@ impl Unit {
 #[derive(Debug, Clone)]
 pub struct ObjectBlueprint {
     /// apiVersion and kind.
-    pub object_type: ObjectType,
+    pub object_type: TypeMeta,
     /// The template, such as `grant/rolebinding.yaml.j2`.
     pub template: &'static str,
     /// `metadata.name`.
@@ -102,7 +102,7 @@ impl ObjectBlueprint {
     /// Creates a blueprint without fields.
     pub fn new(api_version: &str, kind: &str, template: &'static str, name: Pattern, origin: Origin) -> Self {
         Self {
-            object_type: ObjectType::new(api_version, kind),
+            object_type: TypeMeta::new(api_version, kind),
             template,
             name,
             fields: Vec::new(),
@@ -129,7 +129,7 @@ impl ObjectBlueprint {
     /// Copies the blueprint without shared parts, see [`super::Policy::detached`].
     #[must_use]
     pub fn detached(&self) -> Self {
-        let object_type = ObjectType::new(&self.object_type.api_version, &self.object_type.kind);
+        let object_type = TypeMeta::new(&self.object_type.api_version, &self.object_type.kind);
         let fields = self.fields.iter().map(|(name, value)| (Arc::from(&**name), value.detached())).collect();
         Self { object_type, name: self.name.detached(), fields, ..self.clone() }
     }
@@ -173,7 +173,7 @@ impl ObjectBlueprint {
             entries.push((Arc::clone(field), data));
         }
         Unit {
-            identity: Identity { object_type: self.object_type.clone(), namespace: namespace.cloned(), name },
+            identity: ObjectId { object_type: self.object_type.clone(), namespace: namespace.cloned(), name },
             template: self.template,
             data: Data::Map(entries.into()),
             origin: self.origin,

@@ -332,7 +332,7 @@ impl Accounts {
 
 /// The variables allowed in a text.
 #[derive(Debug, Clone, Copy)]
-pub struct Scope<'s> {
+pub struct VariableScope<'s> {
     /// The columns of the accounts; none without accounts.
     pub accounts: Option<&'s Variables>,
     /// The targets the policy is compiled for.
@@ -341,7 +341,7 @@ pub struct Scope<'s> {
     pub open: bool,
 }
 
-impl Scope<'_> {
+impl VariableScope<'_> {
     /// Whether a variable is declared wherever it is used.
     pub fn knows(&self, name: &str) -> bool {
         match name.strip_prefix("target.") {

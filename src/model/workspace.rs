@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::severities::{DiagnosticSetting, DiagnosticSettings};
-use super::{AppliedBy, Data, Features, Known, KnownSpec, Platform, Target, Version};
+use super::{AppliedBy, Data, DeclaredNames, Features, KnownSpec, Platform, Target, Version};
 use crate::diag::{Diagnostic, Sink};
 use crate::source::names;
 use crate::yaml::{NodeRef, Spanned};
@@ -147,7 +147,7 @@ pub struct RawWorkspace {
 
 /// A workspace with checked values.
 #[derive(Debug, Clone)]
-pub struct Workspace {
+pub struct WorkspaceSettings {
     /// `metadata.name` of the file.
     pub name: String,
     /// Policy folder, relative to the root.
@@ -178,7 +178,7 @@ pub struct Workspace {
     pub targets: Vec<Target>,
 }
 
-impl Workspace {
+impl WorkspaceSettings {
     /// Checks a workspace file; `root` is its document, for places.
     pub fn link(raw: RawWorkspace, root: NodeRef<'_>, sink: &mut Sink) -> Option<Self> {
         let RawWorkspace { name, spec } = raw;
@@ -406,6 +406,6 @@ fn link_target(raw: &RawTarget, sink: &mut Sink) -> Option<Target> {
             .baseline
             .as_ref()
             .map(|path| Spanned { value: folder(Some(path), "baseline", sink), origin: path.origin }),
-        known: Known::default(),
+        known: DeclaredNames::default(),
     })
 }

@@ -125,6 +125,13 @@ pub(super) fn literal<'e>(expression: &'e Expr<'_>) -> Option<&'e str> {
     }
 }
 
+/// A template with its name.
+#[derive(Clone, Copy)]
+struct NamedTemplate<'t> {
+    name: &'t str,
+    source: &'t str,
+}
+
 /// A walk over templates.
 struct Walk<'t> {
     templates: &'t TemplateSet,
@@ -151,7 +158,7 @@ impl<'t> Walk<'t> {
         self.known.insert(place.clone(), States::new());
         self.depth += 1;
         let behind = match parse(source, name, syntax()) {
-            Ok(Stmt::Template(template)) => self.body((name, source), &template.children, &place.1),
+            Ok(Stmt::Template(template)) => self.body(NamedTemplate { name, source }, &template.children, &place.1),
             _ => place.1.clone(),
         };
         self.depth -= 1;
@@ -159,21 +166,21 @@ impl<'t> Walk<'t> {
         behind
     }
 
-    fn body(&mut self, place: (&'t str, &'t str), statements: &[Stmt<'_>], before: &States) -> States {
-        statements.iter().fold(before.clone(), |before, statement| self.statement(place, statement, before))
+    fn body(&mut self, template: NamedTemplate<'t>, statements: &[Stmt<'_>], before: &States) -> States {
+        statements.iter().fold(before.clone(), |before, statement| self.statement(template, statement, before))
     }
 
-    fn statement(&mut self, place: (&'t str, &'t str), statement: &Stmt<'_>, before: States) -> States {
+    fn statement(&mut self, template: NamedTemplate<'t>, statement: &Stmt<'_>, before: States) -> States {
         self.steps += 1;
         if self.steps > MAXIMUM_STEPS {
             return before;
         }
         match statement {
             Stmt::EmitRaw(text) => self.text(text.raw, &before),
-            Stmt::EmitExpr(value) => self.value(place, value.span(), before),
+            Stmt::EmitExpr(value) => self.value(template, value.span(), before),
             Stmt::IfCond(condition) => {
-                let mut behind = self.body(place, &condition.true_body, &before);
-                behind.append(&mut self.body(place, &condition.false_body, &before));
+                let mut behind = self.body(template, &condition.true_body, &before);
+                behind.append(&mut self.body(template, &condition.false_body, &before));
                 behind
             }
             Stmt::ForLoop(each) => {
@@ -181,23 +188,23 @@ impl<'t> Walk<'t> {
                 // Until another time around finds nothing new.
                 loop {
                     let known = around.len();
-                    around.append(&mut self.body(place, &each.body, &around));
+                    around.append(&mut self.body(template, &each.body, &around));
                     if around.len() == known {
                         break;
                     }
                 }
-                around.append(&mut self.body(place, &each.else_body, &before));
+                around.append(&mut self.body(template, &each.else_body, &before));
                 around
             }
-            Stmt::WithBlock(with) => self.body(place, &with.body, &before),
-            Stmt::AutoEscape(escape) => self.body(place, &escape.body, &before),
+            Stmt::WithBlock(with) => self.body(template, &with.body, &before),
+            Stmt::AutoEscape(escape) => self.body(template, &escape.body, &before),
             Stmt::Include(include) => match literal(&include.name) {
                 Some(name) => self.template(name, before),
                 // Every template is made of lines.
                 None => before.into_iter().chain([Before::Start]).collect(),
             },
             // The captured text is printed like any other value.
-            Stmt::FilterBlock(block) => self.value(place, block.span(), before),
+            Stmt::FilterBlock(block) => self.value(template, block.span(), before),
             _ => before,
         }
     }
@@ -215,7 +222,8 @@ impl<'t> Walk<'t> {
         before.iter().map(through).collect()
     }
 
-    fn value(&mut self, (name, source): (&'t str, &'t str), span: Span, before: States) -> States {
+    fn value(&mut self, template: NamedTemplate<'t>, span: Span, before: States) -> States {
+        let NamedTemplate { name, source } = template;
         let (start, end) = (span.start_offset as usize, span.end_offset as usize);
         // The engine leaves out the closing braces.
         let end = source.get(end..).and_then(|rest| rest.find("}}")).map_or(end, |at| end + at + 2);
@@ -233,11 +241,11 @@ mod tests {
 
     use super::*;
     use crate::diag::{Files, Sink};
-    use crate::source::{MemoryWorld, Sources};
+    use crate::source::{MemorySource, Sources};
 
     /// Returns the glued values of a template that may include two others.
     fn glued(text: &str) -> Vec<String> {
-        let world = MemoryWorld::new([
+        let world = MemorySource::new([
             ("templates/tenancy/role.yaml.j2", text),
             ("templates/_value.j2", "{{ part }}"),
             ("templates/_key.j2", "{% if x %}key: {% endif %}"),
@@ -305,7 +313,7 @@ mod tests {
 
     #[test]
     fn the_built_in_templates_glue_nothing() {
-        let mut sources = Sources::new(Box::new(MemoryWorld::default()), Arc::new(Files::new()));
+        let mut sources = Sources::new(Box::new(MemorySource::default()), Arc::new(Files::new()));
         let templates = TemplateSet::load("templates", &mut sources, &mut Sink::new()).expect("memory can be read");
         assert_eq!(find(&templates, templates.names()), Ok(BTreeSet::new()));
     }

@@ -1,7 +1,9 @@
 //! Evaluates the expressions of templates.
 
 use minijinja::machinery::Span;
-use minijinja::machinery::ast::{BinOp, BinOpKind, Call, CallArg, CompareOpKind, Expr, Slice, UnaryOpKind};
+use minijinja::machinery::ast::{
+    BinOp, BinOpKind, Call, CallArg, Compare, CompareOpKind, Expr, GetAttr, Map, Slice, Test, UnaryOp, UnaryOpKind, Var,
+};
 use minijinja::value::ValueKind;
 
 use super::budget::Cause;
@@ -39,54 +41,17 @@ impl<'t> Run<'_, 't> {
                 let data = of_constant(&constant.value);
                 self.at(data, span).map(Some)
             }
-            Expr::Var(name) => {
-                let found = self.lookup(name.id).map(|found| {
-                    found.map(|binding| match binding.as_ref() {
-                        Binding::Value(data) => data.clone(),
-                        Binding::Loop(own) => own.as_data(),
-                    })
-                });
-                self.at(found, span)
-            }
-            Expr::GetAttr(attribute) => {
-                if let Expr::Var(name) = &attribute.expr
-                    && name.id == LOOP
-                    && let Some(own) = self.own_loop(span)?
-                {
-                    return Ok(own.field(attribute.name));
-                }
-                let whole = self.defined(&attribute.expr)?;
-                let found = self.budget.get(&whole, attribute.name);
-                self.at(found, span)
-            }
+            Expr::Var(name) => self.variable(name, span),
+            Expr::GetAttr(attribute) => self.attribute(attribute, span),
             Expr::GetItem(item) => {
                 let (whole, key) = (self.defined(&item.expr)?, self.defined(&item.subscript_expr)?);
                 let found = self.item(&whole, &key);
                 self.at(found, span)
             }
             Expr::Slice(slice) => self.slice(slice).map(Some),
-            Expr::UnaryOp(operator) => {
-                let data = self.defined(&operator.expr)?;
-                let result = match (&operator.op, &data) {
-                    (UnaryOpKind::Not, data) => Ok(Data::Bool(!is_true(data))),
-                    (UnaryOpKind::Neg, Data::Int(number)) => number.checked_neg().map(Data::Int).ok_or_else(too_large),
-                    (UnaryOpKind::Neg, Data::Float(number)) => Ok(Data::Float(-number)),
-                    (UnaryOpKind::Neg, other) => Err(unfit("-", &[other])),
-                };
-                self.at(result, span).map(Some)
-            }
+            Expr::UnaryOp(operator) => self.unary_operator(operator, span).map(Some),
             Expr::BinOp(operator) => self.operator(operator, span).map(Some),
-            Expr::Compare(compare) => {
-                let mut left = self.defined(&compare.expr)?;
-                for operator in &compare.ops {
-                    let right = self.defined(&operator.expr)?;
-                    if !self.compared(operator.op, &left, &right, span)? {
-                        return Ok(Some(Data::Bool(false)));
-                    }
-                    left = right;
-                }
-                Ok(Some(Data::Bool(true)))
-            }
+            Expr::Compare(compare) => self.comparison(compare, span).map(Some),
             Expr::IfExpr(choice) => match is_true(&self.defined(&choice.test_expr)?) {
                 true => self.value(&choice.true_expr),
                 false => choice.false_expr.as_ref().map_or(Ok(None), |other| self.value(other)),
@@ -97,31 +62,81 @@ impl<'t> Run<'_, 't> {
                     if filters::takes_undefined(filter.name) { self.value(inner)? } else { Some(self.defined(inner)?) };
                 self.filter(filter.name, input, &filter.args, span)
             }
-            Expr::Test(test) => {
-                let input = match test.name {
-                    "defined" | "undefined" => self.value(&test.expr)?,
-                    _ => Some(self.defined(&test.expr)?),
-                };
-                let arguments = self.arguments(&test.args)?;
-                let answer = filters::test(test.name, input, &arguments, &mut self.budget);
-                self.at(answer, span).map(|answer| Some(Data::Bool(answer)))
-            }
+            Expr::Test(test) => self.test(test, span).map(Some),
             Expr::Call(call) => self.call(call, span).map(Some),
             Expr::List(list) => self.list(&list.items, span).map(Some),
             Expr::Tuple(tuple) => self.list(&tuple.items, span).map(Some),
-            Expr::Map(map) => {
-                let mut entries = Vec::new();
-                for (key, value) in map.keys.iter().zip(&map.values) {
-                    let name = self.defined(key)?;
-                    let Data::Str(name) = name else {
-                        let cause = Cause::Wrong(format!("{} is not a key", type_of(&name)), "use a string".to_owned());
-                        return Err(self.fault(cause, key.span()));
-                    };
-                    entries.push((name, self.defined(value)?));
-                }
-                self.made(Data::Map(entries.into()), span).map(Some)
-            }
+            Expr::Map(map) => self.map(map, span).map(Some),
         }
+    }
+
+    fn variable(&mut self, name: &Var<'t>, span: Span) -> Outcome<'t, Value> {
+        let found = self.lookup(name.id).map(|found| {
+            found.map(|binding| match binding.as_ref() {
+                Binding::Value(data) => data.clone(),
+                Binding::Loop(own) => own.as_data(),
+            })
+        });
+        self.at(found, span)
+    }
+
+    fn attribute(&mut self, attribute: &GetAttr<'t>, span: Span) -> Outcome<'t, Value> {
+        if let Expr::Var(name) = &attribute.expr
+            && name.id == LOOP
+            && let Some(own) = self.own_loop(span)?
+        {
+            return Ok(own.field(attribute.name));
+        }
+        let whole = self.defined(&attribute.expr)?;
+        let found = self.budget.get(&whole, attribute.name);
+        self.at(found, span)
+    }
+
+    fn unary_operator(&mut self, operator: &UnaryOp<'t>, span: Span) -> Outcome<'t, Data> {
+        let data = self.defined(&operator.expr)?;
+        let result = match (&operator.op, &data) {
+            (UnaryOpKind::Not, data) => Ok(Data::Bool(!is_true(data))),
+            (UnaryOpKind::Neg, Data::Int(number)) => number.checked_neg().map(Data::Int).ok_or_else(too_large),
+            (UnaryOpKind::Neg, Data::Float(number)) => Ok(Data::Float(-number)),
+            (UnaryOpKind::Neg, other) => Err(unfit("-", &[other])),
+        };
+        self.at(result, span)
+    }
+
+    /// Evaluates a chain of comparisons up to the first that is false.
+    fn comparison(&mut self, comparison: &Compare<'t>, span: Span) -> Outcome<'t, Data> {
+        let mut left = self.defined(&comparison.expr)?;
+        for operator in &comparison.ops {
+            let right = self.defined(&operator.expr)?;
+            if !self.compared(operator.op, &left, &right, span)? {
+                return Ok(Data::Bool(false));
+            }
+            left = right;
+        }
+        Ok(Data::Bool(true))
+    }
+
+    fn test(&mut self, test: &Test<'t>, span: Span) -> Outcome<'t, Data> {
+        let input = match test.name {
+            "defined" | "undefined" => self.value(&test.expr)?,
+            _ => Some(self.defined(&test.expr)?),
+        };
+        let arguments = self.arguments(&test.args)?;
+        let answer = filters::test(test.name, input, &arguments, &mut self.budget);
+        self.at(answer, span).map(Data::Bool)
+    }
+
+    fn map(&mut self, map: &Map<'t>, span: Span) -> Outcome<'t, Data> {
+        let mut entries = Vec::new();
+        for (key, value) in map.keys.iter().zip(&map.values) {
+            let name = self.defined(key)?;
+            let Data::Str(name) = name else {
+                let cause = Cause::Wrong(format!("{} is not a key", type_of(&name)), "use a string".to_owned());
+                return Err(self.fault(cause, key.span()));
+            };
+            entries.push((name, self.defined(value)?));
+        }
+        self.made(Data::Map(entries.into()), span)
     }
 
     /// Pays for a value that an expression made.

@@ -6,7 +6,7 @@ use super::{access, pod_security, stacks};
 use crate::app::{AccessEffect, Base, DescribedBase, TargetComparison};
 use crate::compile::WORKSPACE_FILE;
 use crate::diag::foreign;
-use crate::emit::totals::{MAXIMUM_TOLD, Told, Totals};
+use crate::emit::totals::{FirstLines, MAXIMUM_TOLD, Totals};
 
 /// The note of `check` where the output differs.
 pub const NOTE_OF_DRIFT: &str = "the output differs from what the policies say; `bailiwick render` writes it\n";
@@ -23,7 +23,7 @@ pub struct Renewals {
 
 impl Renewals {
     /// Adds the files of a target, whose folder is given.
-    pub fn add(&mut self, folder: &str, files: &Told) {
+    pub fn add(&mut self, folder: &str, files: &FirstLines) {
         let room = NAMED_RENEWALS.saturating_sub(self.first.len());
         self.first.extend(files.lines().take(room).map(|path| format!("  {folder}/{path}\n")));
         self.count += files.count;

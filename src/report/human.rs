@@ -37,7 +37,7 @@ pub(super) struct Shown<'d> {
 }
 
 impl<'d> Shown<'d> {
-    pub(super) fn of(list: &'d [Diagnostic]) -> Self {
+    pub(super) fn new(list: &'d [Diagnostic]) -> Self {
         let mut diagnostics: Vec<&Diagnostic> = list.iter().collect();
         let more = list.len().saturating_sub(MAXIMUM_SHOWN);
         if more > 0 {
@@ -51,7 +51,7 @@ impl<'d> Shown<'d> {
 /// Returns the diagnostics as a text with colours, each with its source lines: the first 200, and how many more there are.
 pub fn diagnostics(list: &[Diagnostic], files: &Files) -> String {
     let mut text = String::new();
-    let shown = Shown::of(list);
+    let shown = Shown::new(list);
     let mut said: HashSet<(Code, &str)> = HashSet::new();
     for diagnostic in shown.diagnostics {
         // The remedy of a rule is printed once: it is long, and a rule has many findings.
@@ -298,14 +298,15 @@ impl Excerpt {
             place.start = place.start.min(shown.len());
             place.end = place.end.clamp(place.start, shown.len());
         }
-        let counts = self
-            .places
-            .iter()
-            .find(|place| place.primary)
-            .or_else(|| self.places.iter().min_by_key(|place| place.start));
-        let LineColumn { line, column } = self.file.line_column(counts.map_or(0, |place| place.start as u32));
-        let position = format!("{}:{line}:{column}", foreign::line(self.file.path()));
-        Source { position, text: shown, first_line: self.first_line, places }
+        Source { position: self.position(), text: shown, first_line: self.first_line, places }
+    }
+
+    /// Returns the path, line and column of the primary place, or of the first place.
+    fn position(&self) -> String {
+        let primary = self.places.iter().find(|place| place.primary);
+        let place = primary.or_else(|| self.places.iter().min_by_key(|place| place.start));
+        let LineColumn { line, column } = self.file.line_column(place.map_or(0, |place| place.start as u32));
+        format!("{}:{line}:{column}", foreign::line(self.file.path()))
     }
 }
 

@@ -122,8 +122,13 @@ impl Terminal {
         let heading = foreign::line(heading).into_owned();
         if let Ok(style) = ProgressStyle::with_template("{line}") {
             bar.set_style(style.with_key("line", move |state: &ProgressState, line: &mut dyn fmt::Write| {
-                let (done, total) = (state.pos(), state.len().unwrap_or_default());
-                let _ = line.write_str(&progress_line(&heading, (done, total), state.per_sec(), state.eta()));
+                let progress = Progress {
+                    done: state.pos(),
+                    total: state.len().unwrap_or_default(),
+                    per_second: state.per_sec(),
+                    left: state.eta(),
+                };
+                let _ = line.write_str(&progress_line(&heading, &progress));
             }));
         }
         bar
@@ -138,9 +143,20 @@ impl Terminal {
 /// The most columns of a line of progress.
 const COLUMNS: usize = 60;
 
-/// Returns a line of progress with the numbers of namespaces that are done and that there are, without fractions. The bar takes
-/// the columns that are left.
-fn progress_line(heading: &str, (done, total): (u64, u64), per_second: f64, left: Duration) -> String {
+/// The progress of a run.
+struct Progress {
+    /// The number of finished namespaces.
+    done: u64,
+    /// The number of all namespaces.
+    total: u64,
+    per_second: f64,
+    left: Duration,
+}
+
+/// Returns a line of progress with the numbers of finished and of all namespaces, without fractions. The bar takes the columns
+/// that are left.
+fn progress_line(heading: &str, progress: &Progress) -> String {
+    let Progress { done, total, per_second, left } = *progress;
     // A run that has just begun may seem to take years.
     let per_second = HumanCount(per_second.clamp(0.0, 9_999_999.0).round() as u64);
     let left = left.min(Duration::from_secs(99 * 3600));
@@ -188,7 +204,8 @@ mod tests {
     #[test]
     fn a_line_of_progress_is_short_and_has_whole_numbers() {
         let line = |heading, done, per_second, seconds| {
-            progress_line(heading, (done, 1_000_000), per_second, Duration::from_secs(seconds))
+            let left = Duration::from_secs(seconds);
+            progress_line(heading, &Progress { done, total: 1_000_000, per_second, left })
         };
         assert_eq!(
             line("production", 250_000, 1234.5678, 607),

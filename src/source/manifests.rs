@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use walkdir::WalkDir;
 
-use super::{MAXIMUM_FILE_SIZE, Refusal, decode, refused};
+use super::{MAXIMUM_FILE_SIZE, ReadRefusal, decode, refused};
 use crate::diag::{FileId, Files, Origin, RunError, Sink, Span};
 
 /// The endings of files that hold manifests.
@@ -110,7 +110,7 @@ pub fn take(bytes: Vec<u8>, files: &Files, sink: &mut Sink) -> Option<FileId> {
     let (path, most) = ("standard input", MAXIMUM_FILE_SIZE);
     if bytes.len() > most {
         let origin = Origin { file: files.add(path, ""), span: Span::default() };
-        sink.push(refused(path, Refusal::TooLarge(bytes.len() as u64), most).at(origin));
+        sink.push(refused(path, ReadRefusal::TooLarge(bytes.len() as u64), most).at(origin));
         return None;
     }
     decode(bytes, path, files, sink)

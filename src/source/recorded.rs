@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Content, Listing, World};
+use super::{FileContent, FileSource, Listing};
 use crate::diag::RunError;
 
 /// A question to a world.
@@ -27,7 +27,7 @@ pub struct Answered {
 
 impl Answered {
     /// Returns whether a world gives this answer.
-    pub fn holds(&self, world: &dyn World) -> bool {
+    pub fn holds(&self, world: &dyn FileSource) -> bool {
         let answer = match &self.question {
             Question::Read(path, most) => world.read(path, *most).ok().map(|content| hash_of_content(&content)),
             Question::IsLink(path) => Some(hash_of_bool(world.is_link(path))),
@@ -37,9 +37,9 @@ impl Answered {
     }
 }
 
-fn hash_of_content(content: &Content) -> Digest {
+fn hash_of_content(content: &FileContent) -> Digest {
     match content {
-        Content::Bytes(bytes) => hash(0, bytes),
+        FileContent::Bytes(bytes) => hash(0, bytes),
         other => hash(1, format!("{other:?}").as_bytes()),
     }
 }
@@ -60,23 +60,23 @@ fn hash(kind: u8, bytes: &[u8]) -> Digest {
 }
 
 /// The recorded questions with their answers.
-pub type Answers = Arc<Mutex<Vec<Answered>>>;
+pub type RecordedAnswers = Arc<Mutex<Vec<Answered>>>;
 
 /// A world whose answers are remembered.
-pub struct RecordedWorld {
-    world: Box<dyn World>,
-    answers: Answers,
+pub struct RecordedSource {
+    world: Box<dyn FileSource>,
+    answers: RecordedAnswers,
 }
 
-impl RecordedWorld {
+impl RecordedSource {
     /// Returns a world, with the place where its answers are remembered.
-    pub fn new(world: Box<dyn World>) -> (Self, Answers) {
-        let answers = Answers::default();
+    pub fn new(world: Box<dyn FileSource>) -> (Self, RecordedAnswers) {
+        let answers = RecordedAnswers::default();
         (Self::with(world, &answers), answers)
     }
 
     /// Returns a world whose answers are remembered beside earlier ones.
-    pub fn with(world: Box<dyn World>, answers: &Answers) -> Self {
+    pub fn with(world: Box<dyn FileSource>, answers: &RecordedAnswers) -> Self {
         Self { world, answers: Arc::clone(answers) }
     }
 
@@ -86,8 +86,8 @@ impl RecordedWorld {
     }
 }
 
-impl World for RecordedWorld {
-    fn read(&self, path: &str, most: u64) -> Result<Content, RunError> {
+impl FileSource for RecordedSource {
+    fn read(&self, path: &str, most: u64) -> Result<FileContent, RunError> {
         let content = self.world.read(path, most)?;
         self.note(Question::Read(path.to_owned(), most), hash_of_content(&content));
         Ok(content)

@@ -10,7 +10,7 @@ use std::path::Path;
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::world::{Content, Refusal};
+use super::world::{FileContent, ReadRefusal};
 
 /// How many links one path may lead over, as with the system's own limit.
 const MAXIMUM_LINKS: usize = 40;
@@ -30,7 +30,7 @@ pub(super) enum Found {
     Missing,
     File(RegularFile),
     Folder(Folder),
-    Refused(Refusal),
+    Refused(ReadRefusal),
 }
 
 /// An open regular file.
@@ -61,7 +61,7 @@ impl Root {
     /// Finds what a path leads to.
     pub(super) fn find(&self, path: &str) -> Result<Found, Error> {
         if path.starts_with('/') {
-            return Ok(Found::Refused(Refusal::Outside));
+            return Ok(Found::Refused(ReadRefusal::Outside));
         }
         // The folders on the way, without the root, and the parts that are still to go, the next one last.
         let mut way: Vec<OwnedFd> = Vec::new();
@@ -72,9 +72,9 @@ impl Root {
                 b"" | b"." => continue,
                 b".." => match way.pop() {
                     Some(_) => continue,
-                    None => return Ok(Found::Refused(Refusal::Outside)),
+                    None => return Ok(Found::Refused(ReadRefusal::Outside)),
                 },
-                name if is_of_git(name) => return Ok(Found::Refused(Refusal::Git)),
+                name if is_of_git(name) => return Ok(Found::Refused(ReadRefusal::Git)),
                 _ => {}
             }
             let here = way.last().unwrap_or(&self.folder).as_fd();
@@ -83,23 +83,23 @@ impl Root {
                     (FileType::Directory, _) => way.push(opened),
                     _ if !parts.iter().all(|part| part.is_empty()) => return Ok(Found::Missing),
                     (FileType::RegularFile, size) => return Ok(Found::File(RegularFile { file: opened, size })),
-                    (kind, _) => return Ok(Found::Refused(Refusal::NoFile(described(kind)))),
+                    (kind, _) => return Ok(Found::Refused(ReadRefusal::NoFile(described(kind)))),
                 },
                 Err(Errno::NOENT | Errno::NOTDIR) if links == 0 => return Ok(Found::Missing),
-                Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Found::Refused(Refusal::Nowhere)),
+                Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Found::Refused(ReadRefusal::Nowhere)),
                 // A socket, or a device without a driver, cannot be opened.
                 Err(Errno::NXIO | Errno::NODEV | Errno::OPNOTSUPP) => {
-                    return Ok(Found::Refused(Refusal::NoFile("a socket or a device")));
+                    return Ok(Found::Refused(ReadRefusal::NoFile("a socket or a device")));
                 }
                 // A link, which each system calls otherwise.
                 Err(Errno::LOOP | Errno::MLINK) => {
                     links += 1;
                     if links > MAXIMUM_LINKS {
-                        return Ok(Found::Refused(Refusal::Links));
+                        return Ok(Found::Refused(ReadRefusal::Links));
                     }
                     let target = rustix::fs::readlinkat(here, part.as_slice(), Vec::new())?.into_bytes();
                     if target.starts_with(b"/") {
-                        return Ok(Found::Refused(Refusal::Outside));
+                        return Ok(Found::Refused(ReadRefusal::Outside));
                     }
                     parts.extend(target.split(|byte| *byte == b'/').rev().map(<[u8]>::to_vec));
                 }
@@ -116,26 +116,33 @@ impl Root {
 
 impl RegularFile {
     /// Reads the file, unless it has more than so many bytes.
-    pub(super) fn read(self, most: u64) -> Result<Content, Error> {
+    pub(super) fn read(self, most: u64) -> Result<FileContent, Error> {
         if self.size > most {
-            return Ok(Content::Refused(Refusal::TooLarge(self.size)));
+            return Ok(FileContent::Refused(ReadRefusal::TooLarge(self.size)));
         }
         let mut bytes = Vec::with_capacity(usize::try_from(self.size).unwrap_or_default());
         // It may grow meanwhile.
         let mut file = std::fs::File::from(self.file).take(most.saturating_add(1));
         file.read_to_end(&mut bytes)?;
         let size = bytes.len() as u64;
-        Ok(if size > most { Content::Refused(Refusal::TooLarge(size)) } else { Content::Bytes(bytes) })
+        Ok(if size > most { FileContent::Refused(ReadRefusal::TooLarge(size)) } else { FileContent::Bytes(bytes) })
     }
+}
+
+/// The identity of a folder, the same for every path to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct FolderId {
+    device: u64,
+    inode: u64,
 }
 
 impl Folder {
     /// Returns the identity of the folder.
-    pub(super) fn identity(&self) -> Result<(u64, u64), Error> {
+    pub(super) fn identity(&self) -> Result<FolderId, Error> {
         let stat = rustix::fs::fstat(&self.folder)?;
         // Both have other types elsewhere.
         #[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "the types differ between systems")]
-        Ok((stat.st_dev as u64, stat.st_ino as u64))
+        Ok(FolderId { device: stat.st_dev as u64, inode: stat.st_ino as u64 })
     }
 
     /// Returns the entries whose names do not begin with a dot.

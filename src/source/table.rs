@@ -11,7 +11,7 @@ use crate::yaml::{self, NodeRef};
 
 /// One row, while it is read.
 #[derive(Debug, Clone, Copy)]
-pub struct Row<'r> {
+pub struct TableRow<'r> {
     /// The place.
     pub origin: Origin,
     /// The places of the column names, in a table with a header.
@@ -118,7 +118,7 @@ impl Cell<'_> {
     }
 }
 
-impl<'r> Row<'r> {
+impl<'r> TableRow<'r> {
     /// Shows each cell with the name of its column.
     pub fn each_cell(self, see: &mut dyn FnMut(&'r str, Cell<'r>)) {
         match self.cells {
@@ -135,7 +135,7 @@ impl<'r> Row<'r> {
 }
 
 /// Reads a list of maps, row by row.
-pub fn read_list(list: NodeRef<'_>, sink: &mut Sink, see: &mut dyn FnMut(Row<'_>, &mut Sink)) {
+pub fn read_list(list: NodeRef<'_>, sink: &mut Sink, see: &mut dyn FnMut(TableRow<'_>, &mut Sink)) {
     if !list.is_seq() {
         sink.push(
             Diagnostic::error(
@@ -159,7 +159,7 @@ pub fn read_list(list: NodeRef<'_>, sink: &mut Sink, see: &mut dyn FnMut(Row<'_>
             );
             continue;
         }
-        see(Row { origin: item.origin(), header: None, cells: Cells::Map(item) }, sink);
+        see(TableRow { origin: item.origin(), header: None, cells: Cells::Map(item) }, sink);
     }
 }
 
@@ -167,45 +167,15 @@ pub fn read_list(list: NodeRef<'_>, sink: &mut Sink, see: &mut dyn FnMut(Row<'_>
 const MAXIMUM_LINE: usize = 3 << 19;
 
 /// Reads a CSV text whose first line names the columns, row by row.
-pub fn read_csv(file: FileId, text: &str, sink: &mut Sink, see: &mut dyn FnMut(Row<'_>, &mut Sink)) {
-    let body = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let shift = text.len() - body.len();
-    let place = |start: u64, length: usize| Origin {
-        file,
-        span: Span::new(start as usize + shift, start as usize + shift + length.max(1)),
-    };
-    let mut reader =
-        csv::ReaderBuilder::new().has_headers(false).flexible(true).comment(Some(b'#')).from_reader(body.as_bytes());
+pub fn read_csv(file: FileId, text: &str, sink: &mut Sink, see: &mut dyn FnMut(TableRow<'_>, &mut Sink)) {
+    let mut records = Records::new(file, text);
     let mut header: Option<(Vec<String>, Origin)> = None;
-    let mut record = csv::StringRecord::new();
     let mut other_count = OtherCount::default();
-    loop {
-        match reader.read_record(&mut record) {
-            Ok(true) => {}
-            Ok(false) => break,
-            Err(error) => {
-                let start = error.position().map_or(0, csv::Position::byte);
-                sink.push(
-                    Diagnostic::error(codes::INVALID_ACCOUNTS, "this line is not CSV")
-                        .at(place(start, 1))
-                        .help("look for a quote that is not closed"),
-                );
-                break;
-            }
-        }
-        let start = record.position().map_or(0, csv::Position::byte);
-        if record.as_slice().len() > MAXIMUM_LINE {
-            let message = format!("this line has more than {MAXIMUM_LINE} bytes");
-            let help = "look for a quote that is not closed; no object of Kubernetes holds a value of that size";
-            sink.push(Diagnostic::error(codes::INVALID_ACCOUNTS, message).at(place(start, 1)).help(help));
-            break;
-        }
-        let written = body.get(start as usize..reader.position().byte() as usize).unwrap_or_default();
-        let line = written.lines().next().unwrap_or_default();
-        let origin = place(start, line.len());
+    while let Some((written, origin)) = records.advance(sink) {
+        let record = &records.record;
         let Some((columns, header_origin)) = &header else {
             header = Some((record.iter().map(|name| name.trim().to_owned()).collect(), origin));
-            if check_header(&record, origin, sink) {
+            if check_header(record, origin, sink) {
                 continue;
             }
             break;
@@ -216,18 +186,77 @@ pub fn read_csv(file: FileId, text: &str, sink: &mut Sink, see: &mut dyn FnMut(R
             continue;
         }
         let (starts, quoted) = (OnceCell::new(), OnceCell::new());
-        let line = Line { record: &record, text: line, written, origin, starts: &starts, quoted: &quoted };
+        let text = first_line(written);
+        let line = Line { record, text, written, origin, starts: &starts, quoted: &quoted };
         let cells = Cells::Csv { columns, line };
-        see(Row { origin, header: Some(*header_origin), cells }, sink);
+        see(TableRow { origin, header: Some(*header_origin), cells }, sink);
     }
     other_count.report(sink);
     if header.is_none() {
         sink.push(
             Diagnostic::error(codes::INVALID_ACCOUNTS, "this table has no header")
-                .at(place(0, 1))
+                .at(records.place(0, 1))
                 .help("name the columns in the first line, such as `name,uid`"),
         );
     }
+}
+
+/// The records of a CSV text.
+struct Records<'c> {
+    file: FileId,
+    /// The text without a byte order mark.
+    body: &'c str,
+    /// The length of the byte order mark.
+    shift: usize,
+    reader: csv::Reader<&'c [u8]>,
+    record: csv::StringRecord,
+}
+
+impl<'c> Records<'c> {
+    fn new(file: FileId, text: &'c str) -> Self {
+        let body = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let mut options = csv::ReaderBuilder::new();
+        options.has_headers(false).flexible(true).comment(Some(b'#'));
+        let reader = options.from_reader(body.as_bytes());
+        Self { file, body, shift: text.len() - body.len(), reader, record: csv::StringRecord::new() }
+    }
+
+    /// Reads the next record, and returns its text and the place of its first line; none at the end, or for text that
+    /// cannot be read, which is reported.
+    fn advance(&mut self, sink: &mut Sink) -> Option<(&'c str, Origin)> {
+        match self.reader.read_record(&mut self.record) {
+            Ok(true) => {}
+            Ok(false) => return None,
+            Err(error) => {
+                let start = error.position().map_or(0, csv::Position::byte);
+                sink.push(
+                    Diagnostic::error(codes::INVALID_ACCOUNTS, "this line is not CSV")
+                        .at(self.place(start, 1))
+                        .help("look for a quote that is not closed"),
+                );
+                return None;
+            }
+        }
+        let start = self.record.position().map_or(0, csv::Position::byte);
+        if self.record.as_slice().len() > MAXIMUM_LINE {
+            let message = format!("this line has more than {MAXIMUM_LINE} bytes");
+            let help = "look for a quote that is not closed; no object of Kubernetes holds a value of that size";
+            sink.push(Diagnostic::error(codes::INVALID_ACCOUNTS, message).at(self.place(start, 1)).help(help));
+            return None;
+        }
+        let end = self.reader.position().byte() as usize;
+        let written = self.body.get(start as usize..end).unwrap_or_default();
+        Some((written, self.place(start, first_line(written).len())))
+    }
+
+    fn place(&self, start: u64, length: usize) -> Origin {
+        let start = start as usize + self.shift;
+        Origin { file: self.file, span: Span::new(start, start + length.max(1)) }
+    }
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
 }
 
 /// The lines that have another number of cells than the header: one mistake, such as a missing column, is in all of them.
@@ -301,7 +330,7 @@ pub fn read_names(
     see: &mut dyn FnMut(&str, Origin, &mut Sink),
 ) {
     if is_csv {
-        let mut see_row = |row: Row<'_>, sink: &mut Sink| {
+        let mut see_row = |row: TableRow<'_>, sink: &mut Sink| {
             let mut first = true;
             row.each_cell(&mut |_, cell| {
                 if let (true, Cell::Text(name, ..)) = (std::mem::take(&mut first), cell) {

@@ -1,19 +1,20 @@
 //! The only access to the files of a workspace.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 
-use super::resolve::{Found, Root};
+use super::resolve::{FolderId, Found, Root};
 use crate::diag::RunError;
 
 /// The files of a workspace, by paths relative to its root with forward slashes. No clock, no environment, no
 /// network.
-pub trait World: Send + Sync {
+pub trait FileSource: Send + Sync {
     /// Reads a file of at most `most` bytes.
     ///
     /// # Errors
     /// When it is there and the system does not let it be read.
-    fn read(&self, path: &str, most: u64) -> Result<Content, RunError>;
+    fn read(&self, path: &str, most: u64) -> Result<FileContent, RunError>;
 
     /// Returns whether there is a link of this name, wherever it leads.
     fn is_link(&self, _path: &str) -> bool {
@@ -29,18 +30,18 @@ pub trait World: Send + Sync {
 
 /// The entry at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Content {
+pub enum FileContent {
     /// Nothing.
     Missing,
     /// A file with these bytes.
     Bytes(Vec<u8>),
     /// Something that is not read.
-    Refused(Refusal),
+    Refused(ReadRefusal),
 }
 
 /// Why something is not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Refusal {
+pub enum ReadRefusal {
     /// The path leaves the workspace, or a link on it does.
     Outside,
     /// The path leads into the folder of a git repository.
@@ -65,7 +66,7 @@ pub struct Listing {
     /// The path of everything that is not a folder, sorted.
     pub files: Vec<String>,
     /// Links that are not followed, sorted, with the reason.
-    pub refused: Vec<(String, Refusal)>,
+    pub refused: Vec<(String, ReadRefusal)>,
 }
 
 /// How many links to folders are followed below a folder: links to links multiply what is found.
@@ -73,11 +74,11 @@ const MAXIMUM_LINKS: usize = 256;
 
 /// A folder on disk.
 #[derive(Debug, Clone)]
-pub struct DiskWorld {
+pub struct DiskSource {
     root: PathBuf,
 }
 
-impl DiskWorld {
+impl DiskSource {
     /// Returns the folder as a world.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into() }
@@ -88,13 +89,13 @@ impl DiskWorld {
     }
 }
 
-impl World for DiskWorld {
-    fn read(&self, path: &str, most: u64) -> Result<Content, RunError> {
+impl FileSource for DiskSource {
+    fn read(&self, path: &str, most: u64) -> Result<FileContent, RunError> {
         let failed = |error| RunError::io("read", Path::new(path), &error);
         match self.open()?.find(path).map_err(failed)? {
-            Found::Missing => Ok(Content::Missing),
-            Found::Refused(refusal) => Ok(Content::Refused(refusal)),
-            Found::Folder(_) => Ok(Content::Refused(Refusal::NoFile("a folder"))),
+            Found::Missing => Ok(FileContent::Missing),
+            Found::Refused(refusal) => Ok(FileContent::Refused(refusal)),
+            Found::Folder(_) => Ok(FileContent::Refused(ReadRefusal::NoFile("a folder"))),
             Found::File(file) => file.read(most).map_err(failed),
         }
     }
@@ -104,90 +105,136 @@ impl World for DiskWorld {
     }
 
     fn list(&self, folder: &str) -> Result<Listing, RunError> {
-        let failed = |path: &str, error| RunError::io("list", Path::new(path), &error);
         let root = self.open()?;
-        let mut listing = Listing::default();
-        let mut nameless: Vec<String> = Vec::new();
-        let mut links = 0;
-        // Paths of folders, each with the folders around it, to notice a circle.
-        let mut folders = vec![(folder.to_owned(), Vec::new())];
-        while let Some((path, around)) = folders.pop() {
-            let found = match root.find(&path).map_err(|error| failed(&path, error))? {
-                Found::Folder(found) => found,
-                Found::Refused(refusal) => {
-                    listing.refused.push((path, refusal));
-                    continue;
-                }
-                Found::Missing | Found::File(_) => continue,
-            };
-            let mut within: Vec<_> = around;
-            let identity = found.identity().map_err(|error| failed(&path, error))?;
-            if within.contains(&identity) {
-                return Err(RunError::new(format!("cannot list `{folder}`: a link is circular")));
+        let start = PendingFolder { path: folder.to_owned(), around: Vec::new() };
+        let mut walk = Walk {
+            root: &root,
+            folder,
+            pending: vec![start],
+            links: 0,
+            listing: Listing::default(),
+            nameless: Vec::new(),
+        };
+        while let Some(folder) = walk.pending.pop() {
+            walk.add_folder(folder)?;
+        }
+        walk.finish()
+    }
+}
+
+/// A walk through the folders below a folder.
+struct Walk<'w> {
+    root: &'w Root,
+    folder: &'w str,
+    pending: Vec<PendingFolder>,
+    /// The number of followed links to folders.
+    links: usize,
+    listing: Listing,
+    /// Paths that are not UTF-8.
+    nameless: Vec<String>,
+}
+
+/// A folder that is still to be listed, with the folders around it, to notice a circle.
+struct PendingFolder {
+    path: String,
+    around: Vec<FolderId>,
+}
+
+impl Walk<'_> {
+    /// Adds the files and folders of a folder.
+    fn add_folder(&mut self, folder: PendingFolder) -> Result<(), RunError> {
+        let PendingFolder { path, mut around } = folder;
+        let found = match self.find(&path)? {
+            Found::Folder(found) => found,
+            Found::Refused(refusal) => {
+                self.listing.refused.push((path, refusal));
+                return Ok(());
             }
-            within.push(identity);
-            for entry in found.entries().map_err(|error| failed(&path, error))? {
-                let prefix = if path.is_empty() { String::new() } else { format!("{path}/") };
-                let Ok(name) = std::str::from_utf8(&entry.name) else {
-                    nameless.push(format!("{prefix}{}", entry.name.escape_ascii()));
-                    continue;
-                };
-                let path = format!("{prefix}{name}");
-                let is_folder = entry.is_folder
-                    || entry.is_link
-                        && match root.find(&path).map_err(|error| failed(&path, error))? {
-                            Found::Folder(_) => {
-                                links += 1;
-                                true
-                            }
-                            Found::File(_) => false,
-                            Found::Missing => {
-                                listing.refused.push((path, Refusal::Nowhere));
-                                continue;
-                            }
-                            Found::Refused(refusal) => {
-                                listing.refused.push((path, refusal));
-                                continue;
-                            }
-                        };
-                if links > MAXIMUM_LINKS {
-                    return Err(RunError::new(format!(
-                        "cannot list `{folder}`: it contains too many links to folders"
-                    )));
-                }
-                if is_folder { folders.push((path, within.clone())) } else { listing.files.push(path) }
+            Found::Missing | Found::File(_) => return Ok(()),
+        };
+        let identity = found.identity().map_err(|error| cannot_list(&path, &error))?;
+        if around.contains(&identity) {
+            return Err(RunError::new(format!("cannot list `{}`: a link is circular", self.folder)));
+        }
+        around.push(identity);
+        for entry in found.entries().map_err(|error| cannot_list(&path, &error))? {
+            let prefix = if path.is_empty() { String::new() } else { format!("{path}/") };
+            let Ok(name) = std::str::from_utf8(&entry.name) else {
+                self.nameless.push(format!("{prefix}{}", entry.name.escape_ascii()));
+                continue;
+            };
+            let path = format!("{prefix}{name}");
+            let is_folder = if entry.is_folder || !entry.is_link { Some(entry.is_folder) } else { self.follow(&path)? };
+            match is_folder {
+                Some(true) => self.pending.push(PendingFolder { path, around: around.clone() }),
+                Some(false) => self.listing.files.push(path),
+                None => {}
             }
         }
-        // Left out, it would take what it grants with it.
-        if let Some(first) = nameless.iter().min() {
+        Ok(())
+    }
+
+    /// Returns whether a link leads to a folder; none for a refused link.
+    fn follow(&mut self, path: &str) -> Result<Option<bool>, RunError> {
+        let refusal = match self.find(path)? {
+            Found::Folder(_) => {
+                self.links += 1;
+                if self.links > MAXIMUM_LINKS {
+                    let message = format!("cannot list `{}`: it contains too many links to folders", self.folder);
+                    return Err(RunError::new(message));
+                }
+                return Ok(Some(true));
+            }
+            Found::File(_) => return Ok(Some(false)),
+            Found::Missing => ReadRefusal::Nowhere,
+            Found::Refused(refusal) => refusal,
+        };
+        self.listing.refused.push((path.to_owned(), refusal));
+        Ok(None)
+    }
+
+    fn find(&self, path: &str) -> Result<Found, RunError> {
+        self.root.find(path).map_err(|error| cannot_list(path, &error))
+    }
+
+    /// Returns the sorted listing.
+    ///
+    /// # Errors
+    /// For a path that is not UTF-8: without the file, its grants would be missing.
+    fn finish(mut self) -> Result<Listing, RunError> {
+        if let Some(first) = self.nameless.iter().min() {
             return Err(RunError::new(format!("cannot read `{first}`: its path is not UTF-8"))
                 .help("rename the file or its folder with a UTF-8 name"));
         }
-        listing.files.sort();
-        listing.refused.sort();
-        Ok(listing)
+        self.listing.files.sort();
+        self.listing.refused.sort();
+        Ok(self.listing)
     }
+}
+
+fn cannot_list(path: &str, error: &io::Error) -> RunError {
+    RunError::io("list", Path::new(path), error)
 }
 
 /// Files in memory, for tests.
 #[derive(Debug, Clone, Default)]
-pub struct MemoryWorld {
+pub struct MemorySource {
     files: BTreeMap<String, Vec<u8>>,
 }
 
-impl MemoryWorld {
+impl MemorySource {
     /// Returns a world of texts by their paths.
     pub fn new<P: Into<String>, T: Into<Vec<u8>>>(files: impl IntoIterator<Item = (P, T)>) -> Self {
         Self { files: files.into_iter().map(|(path, text)| (path.into(), text.into())).collect() }
     }
 }
 
-impl World for MemoryWorld {
-    fn read(&self, path: &str, most: u64) -> Result<Content, RunError> {
+impl FileSource for MemorySource {
+    fn read(&self, path: &str, most: u64) -> Result<FileContent, RunError> {
         Ok(match self.files.get(path) {
-            None => Content::Missing,
-            Some(bytes) if bytes.len() as u64 > most => Content::Refused(Refusal::TooLarge(bytes.len() as u64)),
-            Some(bytes) => Content::Bytes(bytes.clone()),
+            None => FileContent::Missing,
+            Some(bytes) if bytes.len() as u64 > most => FileContent::Refused(ReadRefusal::TooLarge(bytes.len() as u64)),
+            Some(bytes) => FileContent::Bytes(bytes.clone()),
         })
     }
 

@@ -14,7 +14,7 @@ use hashbrown::HashMap;
 use crate::alike::Shape;
 use crate::diag::Origin;
 use crate::k8s::validation::open::{self, Accepts, OpenValue};
-use crate::model::{ObjectType, Unit};
+use crate::model::{TypeMeta, Unit};
 use crate::yaml::scalar::{Quoting, quoting};
 use crate::yaml::{self, Blank, NodeId, NodeRef, Tree, Value};
 
@@ -49,7 +49,7 @@ struct Seen {
 
 /// A text that was found valid, cut at the values that may differ, and the object it stands for.
 struct Known {
-    object_type: ObjectType,
+    object_type: TypeMeta,
     /// The name of the object, if no hole has it.
     name: Option<Arc<str>>,
     namespace: Option<Arc<str>>,

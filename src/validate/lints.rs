@@ -15,15 +15,17 @@ use crate::k8s::validation::{network, static_name};
 use crate::model::Unit;
 use crate::yaml::NodeRef;
 
+/// A valid object, with the place of its fields in the workspace.
+#[derive(Clone, Copy)]
+pub(super) struct ValidObject<'o> {
+    pub(super) unit: &'o Unit,
+    pub(super) root: NodeRef<'o>,
+    pub(super) trees: &'o Trees,
+}
+
 /// Checks an object that is valid.
-pub(super) fn check(
-    unit: &Unit,
-    root: NodeRef<'_>,
-    api: &Api,
-    definitions: &[Arc<CustomFields>],
-    trees: &Trees,
-    sink: &mut Sink,
-) {
+pub(super) fn check(object: ValidObject<'_>, api: &Api, definitions: &[Arc<CustomFields>], sink: &mut Sink) {
+    let ValidObject { unit, root, trees } = object;
     if api.minor() == static_name::WARNED_OF_IN && static_name::is_kept(root) {
         let message = "Kubernetes 1.37 and later reject the creation of an object with this name";
         let place = trees.place_of(unit, "metadata.name", Some(&*unit.identity.name));
@@ -36,7 +38,7 @@ pub(super) fn check(
     }
     match &*unit.identity.object_type.kind {
         "PodSecurityPolicy" => pod_security_policy(unit, root, trees, sink),
-        "ValidatingAdmissionPolicy" => admission_policy(unit, root, api, definitions, trees, sink),
+        "ValidatingAdmissionPolicy" => admission_policy(object, api, definitions, sink),
         "NetworkPolicy" if api.minor() < network::STRICT_SINCE => addresses(unit, root, trees, sink),
         // The rules of policies were judged as they were written.
         "Role" | "ClusterRole" if unit.is_brought_in() && root.get("aggregationRule").is_none() => {
@@ -57,14 +59,8 @@ pub(super) fn expression_types(
 }
 
 /// Reports the expressions that the API server accepts, and that fail for objects of a kind that the policy matches.
-fn admission_policy(
-    unit: &Unit,
-    root: NodeRef<'_>,
-    api: &Api,
-    definitions: &[Arc<CustomFields>],
-    trees: &Trees,
-    sink: &mut Sink,
-) {
+fn admission_policy(object: ValidObject<'_>, api: &Api, definitions: &[Arc<CustomFields>], sink: &mut Sink) {
+    let ValidObject { unit, root, trees } = object;
     let warn = |message: String, place: Origin| {
         with_askers(Diagnostic::warning(codes::EXPRESSION_TYPE, message).at(place), unit)
     };

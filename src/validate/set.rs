@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::digest::digest_of_run;
 use crate::k8s::default_policy;
-use crate::model::{Category, Identity, ObjectType, Target, Unit, is_always_known};
+use crate::model::{Category, ObjectId, Target, TypeMeta, Unit, is_always_known};
 use crate::yaml::NodeRef;
 
 pub use part::{PartCollector, PartFacts, judge};
@@ -31,7 +31,7 @@ pub struct HomeFacts {
     accounts: BTreeSet<Arc<str>>,
     bindings: Vec<Binding>,
     /// Cluster-scoped objects: their type and name, and where they come from.
-    cluster: Vec<(ObjectType, Arc<str>, Origin)>,
+    cluster: Vec<(TypeMeta, Arc<str>, Origin)>,
     /// Roles by kind and name whose rules are remarkable.
     remarkable: Vec<(RoleName, Remarkable, Origin)>,
 }
@@ -42,7 +42,7 @@ type RoleName = (Arc<str>, Arc<str>);
 /// The parts of a binding that the checks use.
 #[derive(Debug)]
 struct Binding {
-    identity: Identity,
+    identity: ObjectId,
     role: RoleName,
     origin: Origin,
     /// The place of the reference to the role.
@@ -141,24 +141,24 @@ impl HomeFacts {
 #[derive(Debug)]
 pub struct TargetFacts<'p> {
     target: &'p Target,
-    existing: &'p BTreeSet<Identity>,
+    existing: &'p BTreeSet<ObjectId>,
     /// The places of cluster-scoped objects by a hash of their type and name: there may be one for each tenant.
     cluster: HashMap<u128, Origin>,
     /// The names of the ClusterRoles among them.
     cluster_roles: BTreeSet<Arc<str>>,
     /// ClusterRoles that bindings refer to and that were not seen yet, with the first binding of each.
-    wanted: BTreeMap<Arc<str>, (Identity, Origin, Option<Origin>)>,
+    wanted: BTreeMap<Arc<str>, (ObjectId, Origin, Option<Origin>)>,
     /// ClusterRoles that are bound to tenants.
     tenant_roles: BTreeSet<Arc<str>>,
     /// ClusterRoles whose rules are remarkable.
     remarkable: Vec<(Arc<str>, Remarkable, Origin)>,
     /// Bindings of ClusterRoles to all users: the role, the group, and the binding.
-    everyone: Vec<(Arc<str>, String, Identity, Origin)>,
+    everyone: Vec<(Arc<str>, String, ObjectId, Origin)>,
 }
 
 impl<'p> TargetFacts<'p> {
     /// Creates an empty set of facts; `existing` are objects that exist without being compiled.
-    pub fn new(target: &'p Target, existing: &'p BTreeSet<Identity>) -> Self {
+    pub fn new(target: &'p Target, existing: &'p BTreeSet<ObjectId>) -> Self {
         Self {
             target,
             existing,
@@ -182,7 +182,7 @@ impl<'p> TargetFacts<'p> {
         for (object_type, name, origin) in facts.cluster {
             match self.cluster.entry(hash_of(&object_type, &name)) {
                 Entry::Occupied(first) => {
-                    sink.push(duplicate(&Identity { object_type, namespace: None, name }, origin, *first.get()));
+                    sink.push(duplicate(&ObjectId { object_type, namespace: None, name }, origin, *first.get()));
                 }
                 Entry::Vacant(place) => {
                     place.insert(origin);
@@ -223,9 +223,9 @@ impl<'p> TargetFacts<'p> {
 
     /// Checks what needs the facts of every file.
     pub fn finish(&self, sink: &mut Sink) {
-        let cluster_role = ObjectType::new("rbac.authorization.k8s.io/v1", "ClusterRole");
+        let cluster_role = TypeMeta::new("rbac.authorization.k8s.io/v1", "ClusterRole");
         for (name, (binding, origin, account)) in &self.wanted {
-            let identity = Identity { object_type: cluster_role.clone(), namespace: None, name: Arc::clone(name) };
+            let identity = ObjectId { object_type: cluster_role.clone(), namespace: None, name: Arc::clone(name) };
             let known = self.cluster_roles.contains(name)
                 || self.existing.contains(&identity)
                 || default_policy::is_cluster_role(name, self.target.version.minor())
@@ -238,7 +238,9 @@ impl<'p> TargetFacts<'p> {
                     .chain(default_policy::cluster_roles(minor).map(|name| -> &str { name }))
                     .chain(self.target.known.names(Category::ClusterRoles).take(MAXIMUM_NEAR))
                     .collect();
-                sink.push(unresolved(self.target, "ClusterRole", name, binding, *origin, *account, &candidates));
+                let reference =
+                    RoleReference { kind: "ClusterRole", name, binding, origin: *origin, account: *account };
+                sink.push(reference.unresolved(self.target, &candidates));
             }
         }
         let role = |name: &Arc<str>| (Arc::clone(&cluster_role.kind), Arc::clone(name));
@@ -265,8 +267,8 @@ impl<'p> TargetFacts<'p> {
                 .or_insert_with(|| (binding.identity.clone(), binding.role_origin, binding.account));
             return;
         }
-        let identity = Identity {
-            object_type: ObjectType::new("rbac.authorization.k8s.io/v1", "Role"),
+        let identity = ObjectId {
+            object_type: TypeMeta::new("rbac.authorization.k8s.io/v1", "Role"),
             namespace: binding.identity.namespace.clone(),
             name: Arc::clone(name),
         };
@@ -278,15 +280,14 @@ impl<'p> TargetFacts<'p> {
         if !known {
             let declared = self.target.known.names(Category::Roles).take(MAXIMUM_NEAR);
             let candidates: Vec<&str> = roles.iter().map(|role| &**role).chain(declared).collect();
-            sink.push(unresolved(
-                self.target,
-                "Role",
+            let reference = RoleReference {
+                kind: "Role",
                 name,
-                &binding.identity,
-                binding.role_origin,
-                binding.account,
-                &candidates,
-            ));
+                binding: &binding.identity,
+                origin: binding.role_origin,
+                account: binding.account,
+            };
+            sink.push(reference.unresolved(self.target, &candidates));
         }
     }
 
@@ -304,8 +305,8 @@ impl<'p> TargetFacts<'p> {
             if !here || &**name == "default" || accounts.contains(name) || !made_here(namespace) {
                 continue;
             }
-            let identity = Identity {
-                object_type: ObjectType::new("v1", "ServiceAccount"),
+            let identity = ObjectId {
+                object_type: TypeMeta::new("v1", "ServiceAccount"),
                 namespace: Some(Arc::clone(namespace)),
                 name: Arc::clone(name),
             };
@@ -326,16 +327,16 @@ impl<'p> TargetFacts<'p> {
     }
 }
 
-fn is_cluster_role(object_type: &ObjectType) -> bool {
+fn is_cluster_role(object_type: &TypeMeta) -> bool {
     *object_type.kind == *"ClusterRole" && *object_type.api_version == *"rbac.authorization.k8s.io/v1"
 }
 
 /// Returns a hash that only equal objects share.
-fn hash_of(object_type: &ObjectType, name: &str) -> u128 {
+fn hash_of(object_type: &TypeMeta, name: &str) -> u128 {
     digest_of_run(&(&*object_type.api_version, &*object_type.kind, name))
 }
 
-fn binds_profile_to_everyone((kind, name): &RoleName, group: &str, binding: &Identity, origin: Origin) -> Diagnostic {
+fn binds_profile_to_everyone((kind, name): &RoleName, group: &str, binding: &ObjectId, origin: Origin) -> Diagnostic {
     let message = format!("every member of `{group}` can use the PodSecurityPolicy of {kind}/{name}");
     Diagnostic::warning(codes::BINDS_PROFILE_TO_EVERYONE, message)
         .at(origin)
@@ -353,7 +354,7 @@ fn delete_collection_for_tenants((kind, name): &RoleName, origin: Origin) -> Dia
 }
 
 /// Returns the diagnostic for an object that is made twice.
-pub fn duplicate(identity: &Identity, second: Origin, first: Origin) -> Diagnostic {
+pub fn duplicate(identity: &ObjectId, second: Origin, first: Origin) -> Diagnostic {
     let (earlier, later) = if first <= second { (first, second) } else { (second, first) };
     Diagnostic::error(codes::DUPLICATE_OBJECT, format!("{identity} exists twice"))
         .at(later)
@@ -366,23 +367,30 @@ pub fn duplicate(identity: &Identity, second: Origin, first: Origin) -> Diagnost
         })
 }
 
-fn unresolved(
-    target: &Target,
-    kind: &str,
-    name: &str,
-    binding: &Identity,
+/// The reference of a binding to a role.
+struct RoleReference<'r> {
+    kind: &'static str,
+    name: &'r str,
+    binding: &'r ObjectId,
     origin: Origin,
+    /// The account that the binding was made for.
     account: Option<Origin>,
-    candidates: &[&str],
-) -> Diagnostic {
-    let help = match crate::diag::nearest(name, candidates.iter().copied()) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => "write a PermissionSet of this name, or bring the role in with a Manifests policy".to_owned(),
-    };
-    let mut diagnostic =
-        Diagnostic::error(codes::UNRESOLVED_REFERENCE, format!("there is no {kind} `{name}`")).at(origin).help(help);
-    if let Some(account) = account {
-        diagnostic = diagnostic.and(account, "for this account");
+}
+
+impl RoleReference<'_> {
+    /// Returns the diagnostic for a role that does not exist; `candidates` are the names of others.
+    fn unresolved(&self, target: &Target, candidates: &[&str]) -> Diagnostic {
+        let Self { kind, name, binding, origin, account } = *self;
+        let help = match crate::diag::nearest(name, candidates.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "write a PermissionSet of this name, or bring the role in with a Manifests policy".to_owned(),
+        };
+        let mut diagnostic = Diagnostic::error(codes::UNRESOLVED_REFERENCE, format!("there is no {kind} `{name}`"))
+            .at(origin)
+            .help(help);
+        if let Some(account) = account {
+            diagnostic = diagnostic.and(account, "for this account");
+        }
+        diagnostic.note(format!("in {binding}, on the target `{}`", target.name)).foldable()
     }
-    diagnostic.note(format!("in {binding}, on the target `{}`", target.name)).foldable()
 }

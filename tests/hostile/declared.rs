@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bailiwick::compile;
 use bailiwick::diag::{FileId, Files, Origin, Sink};
-use bailiwick::source::MemoryWorld;
+use bailiwick::source::MemorySource;
 use bailiwick::yaml::{self, NodeRef};
 
 use crate::runs::{bailiwick, stderr};
@@ -69,7 +69,7 @@ fn workspace() -> Vec<(String, String)> {
 fn unknown(files: &[(String, String)]) -> BTreeSet<(String, usize, usize)> {
     let texts = Arc::new(Files::new());
     let mut sink = Sink::new();
-    let world = Box::new(MemoryWorld::new(files.iter().cloned()));
+    let world = Box::new(MemorySource::new(files.iter().cloned()));
     drop(compile::load(world, Arc::clone(&texts), &mut sink).expect("a run"));
     let place = |origin: Origin| {
         (texts.get(origin.file).path().to_owned(), origin.span.start as usize, origin.span.end as usize)

@@ -15,64 +15,66 @@ pub(super) fn assert_shown(folder: &Path, lines: &[&str]) {
     }
 }
 
+/// Changes of a file from one text to another, with the lines that `diff` prints.
+const CHANGES: [(&str, &str, &str, &[&str]); 8] = [
+    (
+        TEAMS,
+        "    resources: [secrets]\n",
+        "    resources: [configmaps]\n",
+        &[
+            "the AccessTest `team-a` is narrower: without 3 expectations, such as group `team-a` must not get secrets in * on `production` (before: policies/team.yaml:57)\n",
+        ],
+    ),
+    (
+        TEAMS,
+        "    verbs: [get, list, watch]\n    resources: [secrets]",
+        "    verbs: [get, list]\n    resources: [secrets]",
+        &[],
+    ),
+    (
+        TEAMS,
+        "kind: AccessTest\nmetadata:\n  name: team-a\n",
+        "kind: AccessTest\nmetadata:\n  name: another\n",
+        &["the AccessTest `team-a` is removed, with 6 expectations (before: policies/team.yaml:53)\n"],
+    ),
+    (
+        TEAMS,
+        "kind: Grant\nmetadata:\n",
+        "kind: Grant\nmetadata:\n  allow: [exec-into-pods]\n",
+        &["`metadata.allow` in `policies/team.yaml` accepts the warning `exec-into-pods`\n"],
+    ),
+    (
+        "bailiwick.yaml",
+        "spec:\n",
+        "spec:\n  diagnostics: {grant-expired: ignore}\n",
+        &["`spec.diagnostics` sets `grant-expired` to `ignore`\n"],
+    ),
+    (
+        "bailiwick.yaml",
+        "spec:\n",
+        "spec:\n  keep: [\"**/notes\"]\n",
+        &["`spec.keep` changes from [] to [`**/notes`]\n"],
+    ),
+    (
+        "bailiwick.yaml",
+        "spec:\n",
+        "spec:\n  fixtures: [\"old/**\"]\n",
+        &["`spec.fixtures` changes from [] to [`old/**`]\n"],
+    ),
+    (
+        "bailiwick.yaml",
+        "spec:\n",
+        "spec:\n  output: manifests\n",
+        &["`spec.output` changes from `out` to `manifests`\n"],
+    ),
+];
+
 #[test]
 fn a_weaker_gate_is_shown() {
-    let changes: [(&str, &str, &str, &[&str]); 8] = [
-        (
-            TEAMS,
-            "    resources: [secrets]\n",
-            "    resources: [configmaps]\n",
-            &[
-                "the AccessTest `team-a` is narrower: without 3 expectations, such as group `team-a` must not get secrets in * on `production` (before: policies/team.yaml:57)\n",
-            ],
-        ),
-        (
-            TEAMS,
-            "    verbs: [get, list, watch]\n    resources: [secrets]",
-            "    verbs: [get, list]\n    resources: [secrets]",
-            &[],
-        ),
-        (
-            TEAMS,
-            "kind: AccessTest\nmetadata:\n  name: team-a\n",
-            "kind: AccessTest\nmetadata:\n  name: another\n",
-            &["the AccessTest `team-a` is removed, with 6 expectations (before: policies/team.yaml:53)\n"],
-        ),
-        (
-            TEAMS,
-            "kind: Grant\nmetadata:\n",
-            "kind: Grant\nmetadata:\n  allow: [exec-into-pods]\n",
-            &["`metadata.allow` in `policies/team.yaml` accepts the warning `exec-into-pods`\n"],
-        ),
-        (
-            "bailiwick.yaml",
-            "spec:\n",
-            "spec:\n  diagnostics: {grant-expired: ignore}\n",
-            &["`spec.diagnostics` sets `grant-expired` to `ignore`\n"],
-        ),
-        (
-            "bailiwick.yaml",
-            "spec:\n",
-            "spec:\n  keep: [\"**/notes\"]\n",
-            &["`spec.keep` changes from [] to [`**/notes`]\n"],
-        ),
-        (
-            "bailiwick.yaml",
-            "spec:\n",
-            "spec:\n  fixtures: [\"old/**\"]\n",
-            &["`spec.fixtures` changes from [] to [`old/**`]\n"],
-        ),
-        (
-            "bailiwick.yaml",
-            "spec:\n",
-            "spec:\n  output: manifests\n",
-            &["`spec.output` changes from `out` to `manifests`\n"],
-        ),
-    ];
     let folder = example();
     commit(folder.path());
     assert_status(&bailiwick(folder.path(), &["diff", "--against", "HEAD"]), 0);
-    for (path, from, to, lines) in changes {
+    for (path, from, to, lines) in CHANGES {
         let before = fs::read_to_string(folder.path().join(path)).expect("a file");
         if !before.contains(from) {
             continue;

@@ -43,7 +43,7 @@ pub(crate) const MASTERS: &str = "system:masters";
 
 impl Actor {
     /// Returns the actor of a question; without groups, the groups that authentication adds for its name.
-    pub(crate) fn of(question: &Value) -> Self {
+    pub(crate) fn from_question(question: &Value) -> Self {
         let user = text(question, "user").to_owned();
         let groups = match question.get("groups") {
             Some(Value::Array(_)) => strings(question, "groups").into_iter().map(str::to_owned).collect(),
@@ -60,7 +60,7 @@ impl Actor {
 
 impl Request {
     /// Returns the request that a question spells out.
-    pub(crate) fn of(question: &Value) -> Self {
+    pub(crate) fn from_question(question: &Value) -> Self {
         let get = |key| text(question, key).to_owned();
         Self {
             verb: get("verb"),

@@ -41,7 +41,7 @@ impl Naive {
         Ok(match kind {
             "can-i" => return self.can_i(question),
             "rules" => {
-                let (rules, missing) = rules_for(objects, &Actor::of(question), text(question, "namespace"));
+                let (rules, missing) = rules_for(objects, &Actor::from_question(question), text(question, "namespace"));
                 json!({"rules": rules, "missing": missing})
             }
             "covers" => {
@@ -49,7 +49,7 @@ impl Naive {
                 json!({"covers": uncovered.is_empty(), "uncovered": uncovered})
             }
             "who-can" => {
-                let (subjects, missing) = who_can(objects, &Request::of(question));
+                let (subjects, missing) = who_can(objects, &Request::from_question(question));
                 json!({"subjects": subjects, "missing": missing})
             }
             "aggregate" => {
@@ -59,7 +59,7 @@ impl Naive {
                 }
                 json!({"roles": roles})
             }
-            "write" => return write::write(objects, &Actor::of(question), question),
+            "write" => return write::write(objects, &Actor::from_question(question), question),
             "reconcile" => reconcile::reconcile(question),
             "default-policy" => {
                 let version = question.as_str().unwrap_or_default();
@@ -77,9 +77,9 @@ impl Naive {
         let http = question.get("http").and_then(Value::as_str);
         let request = match http {
             Some(http) => http::request(http)?,
-            None => Request::of(question),
+            None => Request::from_question(question),
         };
-        let decision = decide(&self.objects, &Actor::of(question), &request);
+        let decision = decide(&self.objects, &Actor::from_question(question), &request);
         let by: Vec<&String> = decision.because.iter().map(|(binding, ..)| binding).collect();
         let because: Vec<Value> = decision
             .because

@@ -21,14 +21,7 @@ pub(crate) fn request(http: &str) -> Result<Request, String> {
         _ => return Ok(as_path),
     };
 
-    let mut verb = match method {
-        "POST" => "create",
-        "GET" | "HEAD" => "get",
-        "PUT" => "update",
-        "PATCH" => "patch",
-        "DELETE" => "delete",
-        _ => "",
-    };
+    let mut verb = verb_of_method(method);
     if let [prefix @ ("watch" | "proxy"), after @ ..] = rest {
         if after.is_empty() {
             return Err(format!("`{prefix}` of what: {http}"));
@@ -48,10 +41,8 @@ pub(crate) fn request(http: &str) -> Result<Request, String> {
     }
 
     let part = |index: usize| rest.get(index).copied().unwrap_or_default();
-    let (resource, mut name, mut subresource) = (part(0), part(1).to_owned(), part(2));
-    if verb == "proxy" {
-        subresource = "";
-    }
+    let (resource, mut name) = (part(0), part(1).to_owned());
+    let subresource = if verb == "proxy" { "" } else { part(2) };
     if name.is_empty() && verb == "get" {
         let (watch, selected) = list_options(query);
         verb = if watch { "watch" } else { "list" };
@@ -70,6 +61,17 @@ pub(crate) fn request(http: &str) -> Result<Request, String> {
         namespace: namespace.to_owned(),
         name,
     })
+}
+
+fn verb_of_method(method: &str) -> &'static str {
+    match method {
+        "POST" => "create",
+        "GET" | "HEAD" => "get",
+        "PUT" => "update",
+        "PATCH" => "patch",
+        "DELETE" => "delete",
+        _ => "",
+    }
 }
 
 /// Returns whether a list is a watch, and the one name that its field selector selects.

@@ -37,7 +37,7 @@ impl Wanted<'_> {
 
 /// Returns the answer to a question about impersonation.
 pub(crate) fn impersonate(objects: &[Value], question: &Value) -> Value {
-    let actor = Actor::of(question);
+    let actor = Actor::from_question(question);
     let minor = question.get("minor").and_then(Value::as_u64).unwrap_or(36);
     let mut extra: Vec<(String, &str)> = Vec::new();
     for (key, values) in question.get("asExtra").and_then(Value::as_object).into_iter().flatten() {
@@ -158,7 +158,7 @@ fn checks_of(mode: &str, wanted: &Wanted<'_>, question: &Value, may: &dyn Fn(&Re
         checks.push(check(AUTHENTICATION, "uids", wanted.uid));
     }
     if !legacy {
-        let act = Request::of(question);
+        let act = Request::from_question(question);
         checks.push(Request { verb: format!("impersonate-on:{mode}:{}", act.verb), ..act });
     }
     checks

@@ -12,21 +12,10 @@ use super::read::{RBAC, defaulted, items, name, namespace, pruned, strings, text
 pub(crate) fn write(objects: &[Value], actor: &Actor, question: &Value) -> Result<Value, String> {
     let new = defaulted(&question["object"]);
     let old = question.get("old").filter(|old| !old.is_null()).map(defaulted);
-    let resource = match text(&new, "kind") {
-        "Role" => "roles",
-        "ClusterRole" => "clusterroles",
-        "RoleBinding" => "rolebindings",
-        "ClusterRoleBinding" => "clusterrolebindings",
-        kind => return Err(format!("`{kind}` is no role and no binding")),
-    };
+    let resource = resource_of(text(&new, "kind"))?;
     let verb = match text(question, "verb") {
-        "" => {
-            if old.is_some() {
-                "update"
-            } else {
-                "create"
-            }
-        }
+        "" if old.is_some() => "update",
+        "" => "create",
         verb => verb,
     };
     // A POST goes to the collection and names nothing; PUT and PATCH name the object.
@@ -45,40 +34,25 @@ pub(crate) fn write(objects: &[Value], actor: &Actor, question: &Value) -> Resul
     let creates = verb != "create" && old.is_none();
     let verb_allowed = may(&request(verb, resource, named)) && (!creates || may(&request("create", resource, named)));
 
-    let (refusal, uncovered) = if text(&new, "kind").ends_with("Binding") {
+    let is_binding = text(&new, "kind").ends_with("Binding");
+    let exemption = if is_binding {
         let reference = &new["roleRef"];
-        let bind = Request {
+        Request {
             group: text(reference, "apiGroup").to_owned(),
             ..match text(reference, "kind") {
                 "ClusterRole" => request("bind", "clusterroles", text(reference, "name")),
                 _ => request("bind", "roles", text(reference, "name")),
             }
-        };
-        if actor.is_in(MASTERS) || only_bookkeeping(&new, old.as_ref()) || may(&bind) {
-            (None, Vec::new())
-        } else {
-            match role_at(objects, reference, namespace(&new)) {
-                Err(_) => (Some("not-found"), Vec::new()),
-                Ok(role) => held(objects, actor, namespace(&new), items(role, "rules")),
-            }
         }
-    } else if actor.is_in(MASTERS) || only_bookkeeping(&new, old.as_ref()) || may(&request("escalate", resource, named))
-    {
-        (None, Vec::new())
     } else {
-        let rules = held(objects, actor, namespace(&new), items(&new, "rules"));
-        let gathers =
-            |role: &Value| is_aggregated(role) && !items(&role["aggregationRule"], "clusterRoleSelectors").is_empty();
-        if rules.0.is_none() && (gathers(&new) || old.as_ref().is_some_and(gathers)) {
-            // The rules that the role will aggregate are unknown, so the subject needs every permission.
-            let everything = [
-                json!({"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}),
-                json!({"verbs": ["*"], "nonResourceURLs": ["*"]}),
-            ];
-            held(objects, actor, namespace(&new), &everything)
-        } else {
-            rules
-        }
+        request("escalate", resource, named)
+    };
+    let (refusal, uncovered) = if actor.is_in(MASTERS) || only_bookkeeping(&new, old.as_ref()) || may(&exemption) {
+        (None, Vec::new())
+    } else if is_binding {
+        bound_rules(objects, actor, &new)
+    } else {
+        own_rules(objects, actor, &new, old.as_ref())
     };
     let escalation = match refusal {
         Some(refusal) => refusal,
@@ -91,6 +65,40 @@ pub(crate) fn write(objects: &[Value], actor: &Actor, question: &Value) -> Resul
         "allowed": verb_allowed && escalation == "ok",
         "uncovered": uncovered,
     }))
+}
+
+fn resource_of(kind: &str) -> Result<&'static str, String> {
+    match kind {
+        "Role" => Ok("roles"),
+        "ClusterRole" => Ok("clusterroles"),
+        "RoleBinding" => Ok("rolebindings"),
+        "ClusterRoleBinding" => Ok("clusterrolebindings"),
+        kind => Err(format!("`{kind}` is no role and no binding")),
+    }
+}
+
+/// Refuses a binding with a role whose rules the actor does not hold.
+fn bound_rules(objects: &[Value], actor: &Actor, binding: &Value) -> (Option<&'static str>, Vec<Value>) {
+    match role_at(objects, &binding["roleRef"], namespace(binding)) {
+        Err(_) => (Some("not-found"), Vec::new()),
+        Ok(role) => held(objects, actor, namespace(binding), items(role, "rules")),
+    }
+}
+
+/// Refuses a role with rules that the actor does not hold.
+fn own_rules(objects: &[Value], actor: &Actor, new: &Value, old: Option<&Value>) -> (Option<&'static str>, Vec<Value>) {
+    let rules = held(objects, actor, namespace(new), items(new, "rules"));
+    let gathers =
+        |role: &Value| is_aggregated(role) && !items(&role["aggregationRule"], "clusterRoleSelectors").is_empty();
+    if rules.0.is_some() || !(gathers(new) || old.is_some_and(gathers)) {
+        return rules;
+    }
+    // The rules that the role will aggregate are unknown, so the subject needs every permission.
+    let everything = [
+        json!({"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}),
+        json!({"verbs": ["*"], "nonResourceURLs": ["*"]}),
+    ];
+    held(objects, actor, namespace(new), &everything)
 }
 
 /// Refuses what the actor does not hold where the object lies.

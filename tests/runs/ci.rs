@@ -222,6 +222,13 @@ fn the_program_is_installed_where_the_checkout_has_no_say() {
     }
     let install = script_of(&workflow, "part", "install");
     assert!(["merge", "test"].iter().all(|job| script_of(&workflow, job, "install") == install));
+}
+
+/// The step installs an archive with the stated checksum only.
+#[test]
+fn the_installed_archive_has_the_stated_checksum() {
+    let workflow = Upstream::new().yaml(".github/workflows/bailiwick.yml").remove(0);
+    let install = script_of(&workflow, "part", "install");
     let source = tempfile::tempdir().expect("a folder");
     // A stand-in for curl: takes the archive, and must be called without a configuration.
     let curl =

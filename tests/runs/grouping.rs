@@ -27,14 +27,14 @@ fn render(root: &Path) {
 }
 
 /// Returns the output of a comparison with differences, and its notes.
-fn told(root: &Path, arguments: &[&str]) -> (String, String) {
+fn printed(root: &Path, arguments: &[&str]) -> (String, String) {
     let run = bailiwick(root, arguments);
     assert_eq!(run.status.code(), Some(1), "{}", stderr(&run));
     (String::from_utf8_lossy(&run.stdout).into_owned(), stderr(&run))
 }
 
 fn diff(root: &Path) -> String {
-    told(root, &["diff"]).0
+    printed(root, &["diff"]).0
 }
 
 /// Returns the tenants whose files are shown.
@@ -65,7 +65,7 @@ fn rewrite(root: &Path, name: &str, change: impl Fn(&str) -> String) {
 fn files_that_change_in_the_same_way_are_told_once() {
     let folder = changed_template(12);
     let root = folder.path();
-    let (text, notes) = told(root, &["diff"]);
+    let (text, notes) = printed(root, &["diff"]);
     assert_eq!(shown(&text), ["tenant-0"]);
     assert!(text.contains("\n+  annotations:\n+    example.org/reviewed: \"2026\"\n   name: tenant\n"), "{text}");
     let further = "# 11 further files in the same way, each with its own name for `tenant-0`:
@@ -78,19 +78,19 @@ fn files_that_change_in_the_same_way_are_told_once() {
     let counts =
         "t: 48 objects: 0 created, 12 changed, 0 deleted, 36 unchanged\n  Role: 0 created, 12 changed, 0 deleted\n";
     assert_eq!(notes, counts);
-    assert_eq!(told(root, &["check"]).0, text);
-    assert!(told(root, &["check"]).1.starts_with(counts));
-    assert_eq!(told(root, &["diff", "--summary"]), (counts.to_owned(), String::new()));
+    assert_eq!(printed(root, &["check"]).0, text);
+    assert!(printed(root, &["check"]).1.starts_with(counts));
+    assert_eq!(printed(root, &["diff", "--summary"]), (counts.to_owned(), String::new()));
     for jobs in ["1", "3"] {
-        assert_eq!(told(root, &["diff", "--jobs", jobs]).0, text);
+        assert_eq!(printed(root, &["diff", "--jobs", jobs]).0, text);
     }
 
     // Every one of them, the first as it is shown above.
-    let (every, same_notes) = told(root, &["diff", "--no-group"]);
+    let (every, same_notes) = printed(root, &["diff", "--no-group"]);
     assert_eq!(shown(&every).len(), 12);
     assert!(every.starts_with(text.strip_suffix(further).expect("the end")));
     assert_eq!((folded(&every), same_notes), (String::new(), notes));
-    assert_eq!(told(root, &["check", "--no-group"]).0, every);
+    assert_eq!(printed(root, &["check", "--no-group"]).0, every);
 }
 
 #[test]
@@ -112,17 +112,17 @@ fn a_folder_and_a_revision_are_compared_in_the_same_way() {
     assert_eq!(shown(&text), ["tenant-0"]);
     fs::rename(root.join("out"), root.join("earlier")).expect("a rename");
     render(root);
-    assert_eq!(told(root, &["diff", "--against", "HEAD"]).0, text);
-    assert_eq!(told(root, &["diff", "--against", "earlier"]).0, text);
+    assert_eq!(printed(root, &["diff", "--against", "HEAD"]).0, text);
+    assert_eq!(printed(root, &["diff", "--against", "earlier"]).0, text);
     assert!(bailiwick(root, &["diff"]).status.success());
 }
 
 #[test]
 fn a_few_files_are_shown_one_by_one() {
     let folder = changed_template(3);
-    let (text, _) = told(folder.path(), &["diff"]);
+    let (text, _) = printed(folder.path(), &["diff"]);
     assert_eq!(shown(&text).len(), 3);
-    assert_eq!(text, told(folder.path(), &["diff", "--no-group"]).0);
+    assert_eq!(text, printed(folder.path(), &["diff", "--no-group"]).0);
     let folder = changed_template(4);
     assert_eq!(shown(&diff(folder.path())), ["tenant-0"]);
 }
@@ -209,7 +209,7 @@ fn the_same_lines_in_another_rule_are_another_change() {
     write(tenancy(verbs));
     render(root);
     write(tenancy(&verbs.replace(']', ", delete]")));
-    let (text, notes) = told(root, &["diff"]);
+    let (text, notes) = printed(root, &["diff"]);
     assert_eq!(shown(&text), ["team-0", "team-6", "team-7"], "{text}");
     assert!(folded(&text).starts_with("# 5 further files in the same way, each with its own name for `team-0`:\n"));
     assert!(notes.contains("  Role team-0/worker is wider: with delete on configmaps\n"), "{notes}");
@@ -224,7 +224,7 @@ fn new_files_and_files_that_go_are_told_once_with_what_is_their_own() {
     let csv = root.join("policies/tenants.csv");
     // One account has an id of another account.
     fs::write(&csv, accounts(0..30).replace("tenant-7,1007", "tenant-7,7")).expect("a file");
-    let (text, notes) = told(root, &["diff"]);
+    let (text, notes) = printed(root, &["diff"]);
     assert_eq!(shown(&text), ["tenant-0", "tenant-7"]);
     assert!(text.contains("\n+      min: 1000\n") && text.contains("\n+      min: 7\n"), "{text}");
     let own = "#   and 25 more\n#   with 1000 to 1029 for 1000\n";
@@ -243,12 +243,12 @@ fn new_files_and_files_that_go_are_told_once_with_what_is_their_own() {
     assert!(bailiwick(root, &["diff"]).status.success());
 
     fs::write(&csv, accounts(0..10).replace("tenant-7,1007", "tenant-7,7")).expect("a file");
-    let (text, notes) = told(root, &["diff"]);
+    let (text, notes) = printed(root, &["diff"]);
     assert_eq!(shown(&text), ["tenant-10"]);
     assert!(text.contains("\n-      min: 1010\n"), "{text}");
     assert!(folded(&text).ends_with("#   and 16 more\n#   with 1010 to 1029 for 1010\n"), "{text}");
     assert!(notes.starts_with("t: 40 objects: 0 created, 0 changed, 80 deleted, 40 unchanged\n"), "{notes}");
-    assert_eq!(shown(&told(root, &["diff", "--no-group"]).0).len(), 20);
+    assert_eq!(shown(&printed(root, &["diff", "--no-group"]).0).len(), 20);
 }
 
 /// The effective permissions are found among the files with other grants, and among the files that name a ClusterRole.
@@ -270,7 +270,7 @@ fn what_a_change_grants_is_told_as_if_everything_had_been_compared() {
     let rule = "    resourceNames: [\"{name}-psp\"]\n    verbs: [use]\n";
     let wider = format!("{rule}  - {{apiGroups: [\"\"], resources: [configmaps], verbs: [get]}}\n");
     fs::write(&policy, own.replace(rule, &wider)).expect("a file");
-    let (_, notes) = told(root, &["diff"]);
+    let (_, notes) = printed(root, &["diff"]);
     assert!(
         notes.ends_with(
             "  access of 15 holders, such as ServiceAccount/tenant-0/default in tenant-0:\n    + get on configmaps\n"
@@ -280,7 +280,7 @@ fn what_a_change_grants_is_told_as_if_everything_had_been_compared() {
     // Only what holds in the whole cluster changes, and who holds it there has it in no namespace anew.
     render(root);
     fs::write(root.join("policies/extra.yaml"), extra("[get, list]")).expect("a file");
-    let (_, notes) = told(root, &["diff"]);
+    let (_, notes) = printed(root, &["diff"]);
     assert!(notes.ends_with("  access of User/tenant-3 cluster-wide:\n    + list on configmaps\n"), "{notes}");
 }
 
@@ -298,14 +298,14 @@ fn what_a_change_means_for_pods_is_told_for_each_as_it_is() {
     render(root);
 
     fs::write(&policy, own.replace(volumes, &format!("{volumes}  readOnlyRootFilesystem: true\n"))).expect("a file");
-    let (text, notes) = told(root, &["diff"]);
+    let (text, notes) = printed(root, &["diff"]);
     assert_eq!(shown(&text), ["tenant-0"]);
     let narrowed =
         "  6 PodSecurityPolicies, such as tenant-0-psp:\n    - narrowed: readOnlyRootFilesystem false -> true\n";
     assert!(notes.ends_with(narrowed), "{notes}");
 
     fs::write(&policy, own.replace("emptyDir, ", "emptyDir, hostPath, ")).expect("a file");
-    let (text, notes) = told(root, &["diff"]);
+    let (text, notes) = printed(root, &["diff"]);
     assert_eq!(shown(&text), ["tenant-0"]);
     for number in 0..6 {
         assert!(notes.contains(&format!("  PodSecurityPolicy tenant-{number}-psp:\n")), "{notes}");
@@ -315,7 +315,7 @@ fn what_a_change_means_for_pods_is_told_for_each_as_it_is() {
     // Other namespaces, whose policies keep their names: each goes from one file and comes in another.
     let moved = own.replace("namespace: {name: \"{name}\"", "namespace: {name: \"x-{name}\"");
     fs::write(&policy, moved.replace(volumes, &format!("{volumes}  readOnlyRootFilesystem: true\n"))).expect("a file");
-    let (text, notes) = told(root, &["diff"]);
+    let (text, notes) = printed(root, &["diff"]);
     assert_eq!(shown(&text), ["x-tenant-0", "tenant-0"]);
     assert!(notes.ends_with(narrowed), "{notes}");
 }

@@ -18,6 +18,19 @@ fn change(folder: &Path) {
     std::fs::write(folder.join("policies/tenants.csv"), accounts(20..COUNT + 20)).expect("a file");
 }
 
+/// Returns another version of the workspace, with the former output.
+fn changed(output: &[(String, Vec<u8>)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    tenants(folder.path(), COUNT);
+    for (path, bytes) in output {
+        let path = folder.path().join("out").join(path);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        std::fs::write(path, bytes).expect("a file");
+    }
+    change(folder.path());
+    folder
+}
+
 /// Kills a run at many moments: each time every file is the old one or the new one, and the next run completes.
 #[test]
 fn a_killed_run_leaves_every_file_old_or_new() {
@@ -25,19 +38,8 @@ fn a_killed_run_leaves_every_file_old_or_new() {
     tenants(old.path(), COUNT);
     assert!(bailiwick(old.path(), &["render"]).status.success());
     let before = snapshot(&old.path().join("out"));
-    let changed = || {
-        let folder = tempfile::tempdir().expect("a folder");
-        tenants(folder.path(), COUNT);
-        for (path, bytes) in &before {
-            let path = folder.path().join("out").join(path);
-            std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-            std::fs::write(path, bytes).expect("a file");
-        }
-        change(folder.path());
-        folder
-    };
     // The duration of a run of the killed kind: replacing files takes longer than creating them.
-    let new = changed();
+    let new = changed(&before);
     let started = std::time::Instant::now();
     assert!(bailiwick(new.path(), &["render", "--allow-mass-delete"]).status.success());
     let whole = started.elapsed();
@@ -48,7 +50,7 @@ fn a_killed_run_leaves_every_file_old_or_new() {
     let mut between = 0;
     let kills: u32 = rounds(8, 24);
     for kill in 0..kills {
-        let folder = changed();
+        let folder = changed(&before);
         let replaced = folder.path().join("out/t/namespaces/tenant-20.yaml");
         let written = || std::fs::metadata(&replaced).and_then(|state| state.modified()).expect("a replaced file");
         let old_time = written();

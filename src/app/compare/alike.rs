@@ -16,7 +16,7 @@ use crate::access::world::account_user;
 use crate::alike::OwnName;
 use crate::diag::{FileId, Sink};
 use crate::emit::group::SINGLE;
-use crate::emit::objects::Way;
+use crate::emit::objects::ChangeSignature;
 use crate::k8s::rbac::PolicyRule;
 use crate::yaml::{self, NodeRef, Tree};
 
@@ -99,13 +99,13 @@ struct Class {
 
 impl Classes {
     /// Adds a file; false when no other of its way was there before.
-    pub(super) fn add(&mut self, way: &Way) -> bool {
+    pub(super) fn add(&mut self, way: &ChangeSignature) -> bool {
         let class = self.by_way.get(&way.access_digest).and_then(|&position| self.classes.get_mut(position));
         class.map(|class| class.namespaces.push(way.name.clone())).is_some()
     }
 
     /// Adds the first file of a way.
-    pub(super) fn found(&mut self, way: &Way, first: Alike) {
+    pub(super) fn found(&mut self, way: &ChangeSignature, first: Alike) {
         self.by_way.insert(way.access_digest, self.classes.len());
         let namespaces = vec![way.name.clone()];
         self.classes.push(Class { first, namespaces, delegate: 0, represented: Vec::new() });

@@ -7,11 +7,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::compile::{self, LinkedWorkspace, Options, OutputFile};
+use crate::compile::{self, CompileOptions, FileConsumer, LinkedWorkspace, OutputFile};
 use crate::diag::{RunError, Sink};
 use crate::digest::digest_of_run;
 use crate::emit::committed::{Committed, Differing, Entry, EntryKind};
-use crate::emit::file::{Ownership, differs_in_header_alone, ownership};
+use crate::emit::file::{FileOwnership, differs_in_header_alone, ownership};
 use crate::model::Target;
 
 /// The compiled output of each target, by its name.
@@ -50,7 +50,7 @@ impl CompiledTarget {
     pub(super) fn of(
         project: &LinkedWorkspace,
         target: &Target,
-        options: Options<'_>,
+        options: CompileOptions<'_>,
         committed: Box<dyn Committed>,
         sink: &mut Sink,
     ) -> Result<(Self, Stale), RunError> {
@@ -71,12 +71,13 @@ impl CompiledTarget {
             }
             files.insert(path, text);
         };
-        compile::compile(project, target, options, &work, &mut keep, sink)?;
+        let consumer = FileConsumer { work: &work, each: &mut keep };
+        compile::compile(project, target, options, consumer, sink)?;
         let mut others = BTreeMap::new();
         for entry in committed.list()? {
             let is_ours = entry.is_file() && {
                 let bytes = || committed.read(&entry.path).map(Option::unwrap_or_default);
-                files.contains_key(&entry.path) || ownership(&entry.path, &bytes()?) == Ownership::Ours
+                files.contains_key(&entry.path) || ownership(&entry.path, &bytes()?) == FileOwnership::Ours
             };
             if !is_ours {
                 others.insert(entry.path, entry.kind);

@@ -12,10 +12,10 @@ use crate::codes;
 use crate::compile::{self, LinkedWorkspace};
 use crate::diag::{Diagnostic, Files, RunError, Severity, Sink};
 use crate::emit::committed::{Committed, Entry, Folder};
-use crate::emit::revision::Revision;
+use crate::emit::revision::RevisionTree;
 use crate::git::Repository;
 use crate::model::{self, Target};
-use crate::source::{Content, DiskWorld, Listing, Sources, World};
+use crate::source::{DiskSource, FileContent, FileSource, Listing, Sources};
 
 /// How many diagnostics of policies that do not compile are shown.
 const NAMED_ERRORS: usize = 3;
@@ -26,7 +26,7 @@ pub(crate) struct Earlier {
     name: String,
     place: Place,
     policies: Policies,
-    world: Arc<dyn World>,
+    world: Arc<dyn FileSource>,
     /// The compiled output; none where the policies do not compile.
     compiled: Option<Arc<CompiledTargets>>,
     /// Files of the committed output that are not what the policies compile to, below the output folder.
@@ -35,7 +35,7 @@ pub(crate) struct Earlier {
 
 /// The place of the files.
 enum Place {
-    Revision(Arc<Revision>),
+    Revision(Arc<RevisionTree>),
     Folder(PathBuf),
 }
 
@@ -44,11 +44,11 @@ enum Policies {
     /// They can be read, with the errors that leave something to go on with.
     Read { project: Box<LinkedWorkspace>, errors: Vec<String> },
     /// They cannot be read: the reasons, and the workspace if its own file can be.
-    Broken { errors: Vec<String>, workspace: Option<Box<model::Workspace>> },
+    Broken { errors: Vec<String>, workspace: Option<Box<model::WorkspaceSettings>> },
 }
 
 impl Policies {
-    fn read(world: &Arc<dyn World>) -> Result<Self, RunError> {
+    fn read(world: &Arc<dyn FileSource>) -> Result<Self, RunError> {
         let shared = || Box::new(Shared(Arc::clone(world)));
         let (files, mut sink) = (Arc::new(Files::new()), Sink::new());
         let project = compile::load(shared(), Arc::clone(&files), &mut sink)?;
@@ -76,18 +76,18 @@ fn errors(sink: Sink, files: &Files) -> Vec<String> {
 impl Earlier {
     /// Reads the workspace of a revision; `folder` is its path below the root of the work tree.
     pub(super) fn of_revision(repository: &Repository, revision: &str, folder: &str) -> Result<Self, RunError> {
-        let files = Arc::new(Revision::open(repository, revision, folder)?);
+        let files = Arc::new(RevisionTree::open(repository, revision, folder)?);
         let world = Arc::new(TreeWorld(Arc::clone(&files)));
         Self::read(revision, Place::Revision(files), world)
     }
 
     /// Reads the workspace in a folder.
     pub(super) fn of_folder(name: &str, folder: PathBuf) -> Result<Self, RunError> {
-        let world = Arc::new(DiskWorld::new(&folder));
+        let world = Arc::new(DiskSource::new(&folder));
         Self::read(name, Place::Folder(folder), world)
     }
 
-    fn read(name: &str, place: Place, world: Arc<dyn World>) -> Result<Self, RunError> {
+    fn read(name: &str, place: Place, world: Arc<dyn FileSource>) -> Result<Self, RunError> {
         let policies = Policies::read(&world)?;
         Ok(Self { name: name.to_owned(), place, policies, world, compiled: None, stale: Vec::new() })
     }
@@ -174,7 +174,7 @@ impl Earlier {
     }
 
     /// Returns the workspace file, if it can be read.
-    pub(super) fn workspace(&self) -> Option<&model::Workspace> {
+    pub(super) fn workspace(&self) -> Option<&model::WorkspaceSettings> {
         match &self.policies {
             Policies::Read { project, .. } => Some(&project.workspace),
             Policies::Broken { workspace, .. } => workspace.as_deref(),
@@ -187,12 +187,12 @@ impl Earlier {
     }
 
     /// Returns the files of the workspace.
-    pub(super) fn world(&self) -> &dyn World {
+    pub(super) fn world(&self) -> &dyn FileSource {
         &*self.world
     }
 
     /// Returns the files of the workspace, for a loader that keeps its own.
-    pub(super) fn shared_world(&self) -> Box<dyn World> {
+    pub(super) fn shared_world(&self) -> Box<dyn FileSource> {
         Box::new(Shared(Arc::clone(&self.world)))
     }
 
@@ -232,7 +232,7 @@ impl Place {
 
 /// A folder below the root of a revision.
 struct FolderOfRevision {
-    files: Arc<Revision>,
+    files: Arc<RevisionTree>,
     folder: String,
 }
 
@@ -251,10 +251,10 @@ impl Committed for FolderOfRevision {
 }
 
 /// The same files for a loader, which keeps its own.
-struct Shared(Arc<dyn World>);
+struct Shared(Arc<dyn FileSource>);
 
-impl World for Shared {
-    fn read(&self, path: &str, most: u64) -> Result<Content, RunError> {
+impl FileSource for Shared {
+    fn read(&self, path: &str, most: u64) -> Result<FileContent, RunError> {
         self.0.read(path, most)
     }
 

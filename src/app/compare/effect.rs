@@ -20,7 +20,7 @@ use crate::app::workspace::Workspace;
 use crate::diag::{FileId, RunError, Sink};
 use crate::emit::committed::Committed;
 use crate::emit::file;
-use crate::emit::objects::{self, FileChange, ObjectChange, Way};
+use crate::emit::objects::{self, ChangeSignature, FileChange, ObjectChange};
 use crate::k8s::rbac;
 use crate::model::Target;
 use crate::parallel;
@@ -34,7 +34,7 @@ const BOUND_CLUSTER_ROLE: &str = "\n  kind: ClusterRole\n";
 #[derive(Debug)]
 pub(super) struct Rules {
     path: String,
-    way: Option<Way>,
+    way: Option<ChangeSignature>,
     /// The parsed texts; none if an earlier file with the same change was read.
     trees: Option<[Vec<Tree>; 2]>,
     alike: Option<Alike>,
@@ -54,7 +54,7 @@ impl Rules {
         let path = plan.path.clone();
         let lock = || ways.lock().unwrap_or_else(PoisonError::into_inner);
         // The first of a thread is read even if another thread has read one: which of them comes first is not known.
-        let is_known = |way: &Way| way.access_seen > 0 && lock().get(&way.access_digest) == Some(&true);
+        let is_known = |way: &ChangeSignature| way.access_seen > 0 && lock().get(&way.access_digest) == Some(&true);
         if way.as_ref().is_some_and(is_known) {
             return Some(Self { path, way: way.clone(), trees: None, alike: None });
         }

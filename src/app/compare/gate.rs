@@ -13,7 +13,7 @@ use crate::emit::committed::Committed;
 use crate::emit::plan::changed_grants;
 use crate::k8s::default_policy;
 use crate::model::{self, AccessCheck, Category, Expectation, Isolation, NodePool, Target};
-use crate::source::{Content, DiskWorld, World};
+use crate::source::{DiskSource, FileContent, FileSource};
 use crate::yaml::{self, NodeRef, Tree};
 
 /// How many bytes of a baseline file are compared.
@@ -22,7 +22,7 @@ const MAXIMUM_FILE: u64 = 512 << 20;
 /// Describes every change, one line each; `world` holds the files of the revision, and `output` its whole output folder.
 pub(super) fn changes(
     old: &LinkedWorkspace,
-    world: &dyn World,
+    world: &dyn FileSource,
     output: &dyn Committed,
     workspace: &Workspace,
 ) -> Result<Vec<String>, RunError> {
@@ -48,7 +48,7 @@ pub(super) fn changes(
 }
 
 /// Returns the changes as [`changes`] does, if only the workspace file of the revision can be read.
-pub(super) fn of_workspaces(old: &model::Workspace, new: &model::Workspace) -> Vec<String> {
+pub(super) fn of_workspaces(old: &model::WorkspaceSettings, new: &model::WorkspaceSettings) -> Vec<String> {
     let mut lines = workspace_fields(old, new);
     for target in &new.targets {
         if let Some(before) = old.targets.iter().find(|before| before.name == target.name) {
@@ -67,7 +67,7 @@ pub(super) struct EarlierTarget<'e> {
     pub(super) workspace: &'e LinkedWorkspace,
     pub(super) target: &'e Target,
     /// The files of the revision.
-    pub(super) world: &'e dyn World,
+    pub(super) world: &'e dyn FileSource,
     /// The whole output folder of the revision.
     pub(super) output: &'e dyn Committed,
 }
@@ -85,7 +85,7 @@ impl EarlierTarget<'_> {
 }
 
 /// Fields of the workspace that decide what is looked at, and how.
-fn workspace_fields(old: &model::Workspace, new: &model::Workspace) -> Vec<String> {
+fn workspace_fields(old: &model::WorkspaceSettings, new: &model::WorkspaceSettings) -> Vec<String> {
     let mut lines = Vec::new();
     let listed = |globs: &[String]| globs.iter().map(|glob| format!("`{glob}`")).collect::<Vec<_>>().join(", ");
     if old.output != new.output {
@@ -332,26 +332,33 @@ fn settings(old: &Target, new: &Target) -> Vec<String> {
     lines
 }
 
-fn has_other_baseline(old: &Target, new: &Target, world: &dyn World, workspace: &Workspace) -> Result<bool, RunError> {
+fn has_other_baseline(
+    old: &Target,
+    new: &Target,
+    world: &dyn FileSource,
+    workspace: &Workspace,
+) -> Result<bool, RunError> {
     let path = |target: &Target| target.baseline.as_ref().map(|baseline| baseline.value.clone());
-    let contents = |world: &dyn World, path: &str| {
+    let contents = |world: &dyn FileSource, path: &str| {
         let mut files = world.list(path)?.files;
         files.push(path.to_owned());
         let read = |file: &String| Ok((file.clone(), world.read(file, MAXIMUM_FILE)?));
-        files.iter().map(read).collect::<Result<Vec<(String, Content)>, RunError>>()
+        files.iter().map(read).collect::<Result<Vec<(String, FileContent)>, RunError>>()
     };
     Ok(match (path(old), path(new)) {
         (None, None) => false,
         (Some(old), Some(new)) if old == new => {
-            let bytes = |files: Vec<(String, Content)>| -> BTreeMap<String, Vec<u8>> {
+            let bytes = |files: Vec<(String, FileContent)>| -> BTreeMap<String, Vec<u8>> {
                 files
                     .into_iter()
                     .filter_map(
-                        |(path, content)| if let Content::Bytes(bytes) = content { Some((path, bytes)) } else { None },
+                        |(path, content)| {
+                            if let FileContent::Bytes(bytes) = content { Some((path, bytes)) } else { None }
+                        },
                     )
                     .collect()
             };
-            bytes(contents(world, &old)?) != bytes(contents(&DiskWorld::new(&workspace.root), &new)?)
+            bytes(contents(world, &old)?) != bytes(contents(&DiskSource::new(&workspace.root), &new)?)
         }
         _ => true,
     })

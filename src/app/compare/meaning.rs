@@ -8,7 +8,7 @@ use crate::admission::psp::compare::Comparison;
 use crate::admission::psp::{self, PodSecurityPolicy};
 use crate::app::output::ChangedFile;
 use crate::app::workspace::Workspace;
-use crate::compile::{OutputFile, Wanted};
+use crate::compile::{ObjectForm, OutputFile};
 use crate::crossplane::upgrade::{Installed, Upgrade, upgrades};
 use crate::diag::{FileId, RunError, Sink};
 use crate::emit::committed::Committed;
@@ -192,7 +192,7 @@ impl Policies {
         let mut new = Vec::new();
         let work = |file: OutputFile| Ok(policies(&file.text));
         let mut keep = |found: BTreeMap<_, _>| new.extend(found.into_iter().filter(|(name, _)| wanted.contains(name)));
-        workspace.compile_files(target, Wanted::Text, &work, &mut keep, &mut Sink::new())?;
+        workspace.compile_files(target, ObjectForm::Text, &work, &mut keep, &mut Sink::new())?;
         self.new.extend(new);
         Ok(())
     }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use crate::diag::RunError;
 use crate::emit::committed::EntryKind;
-use crate::emit::revision::Revision;
-use crate::git::Object;
-use crate::source::{Content, Listing, Refusal, World, is_of_git};
+use crate::emit::revision::RevisionTree;
+use crate::git::GitObject;
+use crate::source::{FileContent, FileSource, Listing, ReadRefusal, is_of_git};
 
 /// How many links one path may lead over, as with the limit of the system.
 const MAXIMUM_LINKS: usize = 40;
@@ -22,21 +22,21 @@ const MAXIMUM_FILES: usize = 4 << 20;
 const POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
 
 /// The files of a workspace in a revision.
-pub(super) struct TreeWorld(pub(super) Arc<Revision>);
+pub(super) struct TreeWorld(pub(super) Arc<RevisionTree>);
 
 /// The entry that a path leads to, with its path without links.
 enum Found {
     Missing,
     File(String),
     Folder(String),
-    Refused(Refusal),
+    Refused(ReadRefusal),
 }
 
 impl TreeWorld {
     /// Finds the entry that a path leads to.
     fn find(&self, path: &str) -> Result<Found, RunError> {
         if path.starts_with('/') {
-            return Ok(Found::Refused(Refusal::Outside));
+            return Ok(Found::Refused(ReadRefusal::Outside));
         }
         // The parts that are still to go, the next one last.
         let mut parts: Vec<String> = path.rsplit('/').map(str::to_owned).collect();
@@ -47,9 +47,9 @@ impl TreeWorld {
                 "" | "." => continue,
                 ".." => match way.pop() {
                     Some(_) => continue,
-                    None => return Ok(Found::Refused(Refusal::Outside)),
+                    None => return Ok(Found::Refused(ReadRefusal::Outside)),
                 },
-                name if is_of_git(name.as_bytes()) => return Ok(Found::Refused(Refusal::Git)),
+                name if is_of_git(name.as_bytes()) => return Ok(Found::Refused(ReadRefusal::Git)),
                 _ => way.push(part),
             }
             let here = way.join("/");
@@ -59,12 +59,12 @@ impl TreeWorld {
                 Some(EntryKind::Link) => {
                     links += 1;
                     let target = self.0.link_target(&here)?.filter(|_| links <= MAXIMUM_LINKS);
-                    let Some(target) = target else { return Ok(Found::Refused(Refusal::Links)) };
+                    let Some(target) = target else { return Ok(Found::Refused(ReadRefusal::Links)) };
                     let Ok(target) = String::from_utf8(target) else {
-                        return Ok(Found::Refused(Refusal::Nowhere));
+                        return Ok(Found::Refused(ReadRefusal::Nowhere));
                     };
                     if target.starts_with('/') {
-                        return Ok(Found::Refused(Refusal::Outside));
+                        return Ok(Found::Refused(ReadRefusal::Outside));
                     }
                     way.pop();
                     parts.extend(target.rsplit('/').map(str::to_owned));
@@ -73,26 +73,26 @@ impl TreeWorld {
                 Some(_) => {}
                 None if self.0.below(&here).next().is_some() => {}
                 None if links == 0 => return Ok(Found::Missing),
-                None => return Ok(Found::Refused(Refusal::Nowhere)),
+                None => return Ok(Found::Refused(ReadRefusal::Nowhere)),
             }
         }
         Ok(Found::Folder(way.join("/")))
     }
 }
 
-impl World for TreeWorld {
-    fn read(&self, path: &str, most: u64) -> Result<Content, RunError> {
+impl FileSource for TreeWorld {
+    fn read(&self, path: &str, most: u64) -> Result<FileContent, RunError> {
         let file = match self.find(path)? {
-            Found::Missing => return Ok(Content::Missing),
-            Found::Refused(refusal) => return Ok(Content::Refused(refusal)),
-            Found::Folder(_) => return Ok(Content::Refused(Refusal::NoFile("a folder"))),
+            Found::Missing => return Ok(FileContent::Missing),
+            Found::Refused(refusal) => return Ok(FileContent::Refused(refusal)),
+            Found::Folder(_) => return Ok(FileContent::Refused(ReadRefusal::NoFile("a folder"))),
             Found::File(file) => file,
         };
         Ok(match self.0.file(&file, path, most)? {
-            None => Content::Missing,
-            Some(Object::TooLarge(size)) => Content::Refused(Refusal::TooLarge(size)),
-            Some(Object::Bytes(bytes)) if bytes.starts_with(POINTER) => Content::Refused(Refusal::Pointer),
-            Some(Object::Bytes(bytes)) => Content::Bytes(bytes),
+            None => FileContent::Missing,
+            Some(GitObject::TooLarge(size)) => FileContent::Refused(ReadRefusal::TooLarge(size)),
+            Some(GitObject::Bytes(bytes)) if bytes.starts_with(POINTER) => FileContent::Refused(ReadRefusal::Pointer),
+            Some(GitObject::Bytes(bytes)) => FileContent::Bytes(bytes),
         })
     }
 
@@ -115,7 +115,7 @@ impl World for TreeWorld {
             for (path, kind) in self.0.below(&real) {
                 // A link leads to a folder around itself.
                 if around.iter().any(|folder| folder.len() > real.len() && is_below(path, folder)) {
-                    refuse(&mut listing, &named, Refusal::Links);
+                    refuse(&mut listing, &named, ReadRefusal::Links);
                     break;
                 }
                 let below = path.get(real.len()..).map_or("", |below| below.trim_start_matches('/'));
@@ -125,16 +125,16 @@ impl World for TreeWorld {
                 let shown = if named.is_empty() { below.to_owned() } else { format!("{named}/{below}") };
                 match kind {
                     EntryKind::File => listing.files.push(shown),
-                    EntryKind::NotText => refuse(&mut listing, &shown, Refusal::NotText),
+                    EntryKind::NotText => refuse(&mut listing, &shown, ReadRefusal::NotText),
                     EntryKind::Link => match self.find(path)? {
                         Found::File(_) => listing.files.push(shown),
-                        Found::Missing => refuse(&mut listing, &shown, Refusal::Nowhere),
+                        Found::Missing => refuse(&mut listing, &shown, ReadRefusal::Nowhere),
                         Found::Refused(refusal) => refuse(&mut listing, &shown, refusal),
                         Found::Folder(target) => {
                             links += 1;
                             let within = folders_around(&real, path, &around);
                             if links > MAXIMUM_FOLDER_LINKS || within.contains(&target) {
-                                refuse(&mut listing, &shown, Refusal::Links);
+                                refuse(&mut listing, &shown, ReadRefusal::Links);
                             } else {
                                 folders.push((shown, target, within));
                             }
@@ -144,7 +144,7 @@ impl World for TreeWorld {
                     EntryKind::Other | EntryKind::EmptyFolder => {}
                 }
                 if listing.files.len() > MAXIMUM_FILES {
-                    refuse(&mut listing, folder, Refusal::Links);
+                    refuse(&mut listing, folder, ReadRefusal::Links);
                     return Ok(listing);
                 }
             }

@@ -17,7 +17,7 @@ use crate::app::workspace::Workspace;
 use crate::codes;
 use crate::diag::{Diagnostic, Origin, RunError, Sink};
 use crate::k8s::list;
-use crate::label::{self, Labels};
+use crate::label::{self, NamespaceLabels};
 use crate::model::{DeclaredProfile, Enforcement, InstalledStack, Platform, PodSecurityProfile, Target};
 use crate::yaml::schema::to_json;
 use crate::yaml::{self, NodeRef};
@@ -25,7 +25,7 @@ use crate::yaml::{self, NodeRef};
 /// Reports the workloads of a target whose pods would be rejected: the workloads of its Manifests policies.
 pub(super) fn check(
     linted: &LintedTarget<'_>,
-    labels: Option<&Labels>,
+    labels: Option<&NamespaceLabels>,
     unanswered: &mut Unanswered,
     sink: &mut Sink,
 ) -> Result<(), RunError> {
@@ -183,7 +183,7 @@ fn hold_to_profiles(workspace: &Workspace, target: &Target, gate: &mut Gate<'_>)
 }
 
 /// Adds the default levels of OpenShift to the gate, for namespaces without a level.
-fn enforce_defaults(labels: Option<&Labels>, gate: &mut Gate<'_>) {
+fn enforce_defaults(labels: Option<&NamespaceLabels>, gate: &mut Gate<'_>) {
     let Some(labels) = labels else { return };
     for (name, place) in gate.places() {
         if let Some(settled) = labels.world().settled(name) {

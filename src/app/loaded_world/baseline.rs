@@ -15,7 +15,7 @@ use crate::diag::{FileId, RunError, Sink};
 use crate::emit::committed::Committed;
 use crate::label;
 use crate::model::Target;
-use crate::source::{self, DiskWorld, Sources};
+use crate::source::{self, DiskSource, Sources};
 use crate::yaml::{self, Tree};
 
 /// The inputs of a workspace that decide what is below the output of a target.
@@ -25,7 +25,7 @@ pub(crate) struct BaselineInputs<'g> {
     /// The policies.
     pub(crate) project: &'g LinkedWorkspace,
     /// The files that a baseline is read from.
-    pub(crate) files: Box<dyn source::World>,
+    pub(crate) files: Box<dyn source::FileSource>,
     /// The kept files that hold objects and that no policy names.
     pub(crate) kept: Vec<Tree>,
 }
@@ -41,7 +41,7 @@ pub(crate) fn below_output(
     let inputs = BaselineInputs {
         run: &workspace.options,
         project: &workspace.project,
-        files: Box::new(DiskWorld::new(&workspace.root)),
+        files: Box::new(DiskSource::new(&workspace.root)),
         // An applier of the output folder applies what `spec.keep` keeps there.
         kept: unclaimed::kept_objects(workspace, &target.name)?,
     };

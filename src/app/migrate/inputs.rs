@@ -15,7 +15,7 @@ use crate::diag::{Diagnostic, Files, Origin, RunError, Sink};
 use crate::k8s::schemas;
 use crate::k8s::validation;
 use crate::migrate::Namespace;
-use crate::migrate::superfluous::{Collector, Superfluous};
+use crate::migrate::superfluous::{Superfluous, SuperfluousCollector};
 use crate::yaml::NodeRef;
 use crate::yaml::de::DeError;
 
@@ -74,7 +74,7 @@ struct Found {
     declared: BTreeMap<String, Namespace>,
     namespaces: BTreeSet<String>,
     workloads: BTreeMap<(String, &'static str, String), Workload>,
-    roles: Collector,
+    roles: SuperfluousCollector,
     owned: usize,
 }
 

@@ -2,7 +2,7 @@
 
 use super::GrantSpec;
 use crate::codes;
-use crate::diag::{Diagnostic, Sink};
+use crate::diag::{Diagnostic, Origin, Sink};
 use crate::kinds::shared::StringMap;
 use crate::model::{Date, DateError, RawDocument};
 use crate::yaml::Spanned;
@@ -24,6 +24,22 @@ pub(super) fn check(document: &RawDocument<'_>, spec: &GrantSpec, cluster_wide: 
                 .help("list `permissionSets`, `clusterRoles` or `roles`"),
         );
     }
+    check_scope(spec, cluster_wide, origin, sink);
+    if let Some(selector) = &spec.namespace_selector {
+        selector.check(selector.origin, sink);
+    }
+    if let Some(expires) = spec.expires.as_ref().filter(|day| day.parse::<Date>().is_err()) {
+        sink.push(
+            Diagnostic::error(codes::INVALID_VALUE, format!("`{}` is not a date", expires.value))
+                .at(expires.origin)
+                .help(DateError.to_string()),
+        );
+    }
+    check_notes(spec, sink);
+}
+
+/// Checks that a grant is either cluster-wide or in namespaces, and that its subjects and roles fit.
+fn check_scope(spec: &GrantSpec, cluster_wide: bool, origin: Origin, sink: &mut Sink) {
     let somewhere = !spec.namespaces.is_empty() || spec.namespace_selector.is_some();
     match (cluster_wide, !somewhere) {
         (false, true) => sink.push(
@@ -55,16 +71,10 @@ pub(super) fn check(document: &RawDocument<'_>, spec: &GrantSpec, cluster_wide: 
                 .help("bind a ClusterRole, or list `namespaces`: a Role belongs to one namespace"),
         );
     }
-    if let Some(selector) = &spec.namespace_selector {
-        selector.check(selector.origin, sink);
-    }
-    if let Some(expires) = spec.expires.as_ref().filter(|day| day.parse::<Date>().is_err()) {
-        sink.push(
-            Diagnostic::error(codes::INVALID_VALUE, format!("`{}` is not a date", expires.value))
-                .at(expires.origin)
-                .help(DateError.to_string()),
-        );
-    }
+}
+
+/// Checks owner, reason and expiry date.
+fn check_notes(spec: &GrantSpec, sink: &mut Sink) {
     for (key, value) in notes(spec) {
         if value.trim().is_empty() {
             sink.push(

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{Agent, NodeAccessSpec, OwnNode, Part, Reads, SystemNode};
 use crate::diag::Origin;
 use crate::k8s::rbac::PolicyRule;
-use crate::model::{Data, Home, Identity, ObjectType, Target, Unit};
+use crate::model::{Data, Home, ObjectId, Target, TypeMeta, Unit};
 use crate::node::agent;
 use crate::node::system_node::{self, SystemNodeBinding};
 use crate::node::version::ServerVersion;
@@ -102,7 +102,7 @@ fn part(object: &Value, origin: Origin) -> Option<Part> {
     Some(Part {
         home: namespace.clone().map_or(Home::Cluster, Home::Namespace),
         unit: Unit {
-            identity: Identity { object_type: ObjectType::new(text("/apiVersion")?, kind), namespace, name },
+            identity: ObjectId { object_type: TypeMeta::new(text("/apiVersion")?, kind), namespace, name },
             template,
             data: Data::map(data),
             origin,

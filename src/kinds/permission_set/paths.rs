@@ -57,34 +57,9 @@ const NAME: &str = "{name}";
 
 /// Reads a path for a target.
 pub(super) fn read(path: &str, api: &Api) -> Result<ApiPath, PathError> {
-    let Some(rest) = path.strip_prefix('/') else {
-        let help = match path.split_once("://") {
-            Some((_, rest)) => format!("did you mean `/{}`?", rest.split_once('/').map_or("", |(_, path)| path)),
-            None => format!("did you mean `/{path}`?"),
-        };
-        return error(format!("`{path}` is not a path: it does not begin with `/`"), help);
-    };
-    if rest.is_empty() {
-        return Ok(ApiPath::Url(path.to_owned()));
-    }
-    if let Some((before, _)) = path.split_once(['?', '#']) {
-        return error(
-            format!("`{path}` contains more than a path"),
-            format!("write `{before}`, and list the actions under `verbs`"),
-        );
-    }
-    if let Some(shorter) = path.strip_suffix('/') {
-        return error(
-            format!("`{path}` ends in a slash"),
-            format!("did you mean `{}`?", shorter.trim_end_matches('/')),
-        );
-    }
-    let parts: Vec<&str> = rest.split('/').collect();
-    if parts.iter().any(|part| part.is_empty() || matches!(*part, "." | "..")) {
-        let clean: Vec<&str> = parts.into_iter().filter(|part| !matches!(*part, "" | "." | "..")).collect();
-        return error(format!("`{path}` has an empty part"), format!("did you mean `/{}`?", clean.join("/")));
-    }
+    let parts = split(path)?;
     match parts.as_slice() {
+        [] => Ok(ApiPath::Url(path.to_owned())),
         ["api"] | ["api", "*" | "v1"] | ["apis"] | ["apis", _] => url(path, &parts),
         ["api", version, rest @ ..] => {
             let (help, is_version) = core_help(version, rest, api);
@@ -119,6 +94,38 @@ pub(super) fn read(path: &str, api: &Api) -> Result<ApiPath, PathError> {
         }
         _ => url(path, &parts),
     }
+}
+
+/// Splits a path at its slashes; the root has no part.
+fn split(path: &str) -> Result<Vec<&str>, PathError> {
+    let Some(rest) = path.strip_prefix('/') else {
+        let help = match path.split_once("://") {
+            Some((_, rest)) => format!("did you mean `/{}`?", rest.split_once('/').map_or("", |(_, path)| path)),
+            None => format!("did you mean `/{path}`?"),
+        };
+        return error(format!("`{path}` is not a path: it does not begin with `/`"), help);
+    };
+    if rest.is_empty() {
+        return Ok(Vec::new());
+    }
+    if let Some((before, _)) = path.split_once(['?', '#']) {
+        return error(
+            format!("`{path}` contains more than a path"),
+            format!("write `{before}`, and list the actions under `verbs`"),
+        );
+    }
+    if let Some(shorter) = path.strip_suffix('/') {
+        return error(
+            format!("`{path}` ends in a slash"),
+            format!("did you mean `{}`?", shorter.trim_end_matches('/')),
+        );
+    }
+    let parts: Vec<&str> = rest.split('/').collect();
+    if parts.iter().any(|part| part.is_empty() || matches!(*part, "." | "..")) {
+        let clean: Vec<&str> = parts.into_iter().filter(|part| !matches!(*part, "" | "." | "..")).collect();
+        return error(format!("`{path}` has an empty part"), format!("did you mean `/{}`?", clean.join("/")));
+    }
+    Ok(parts)
 }
 
 fn core_help(version: &str, rest: &[&str], api: &Api) -> (String, bool) {
@@ -191,50 +198,9 @@ fn resource(path: &str, group: &str, version: &str, rest: &[&str], api: &Api) ->
             "remove the verb from the path and list it under `verbs`",
         );
     }
-    let (in_namespace, rest) = match rest {
-        // The namespace as an object of its own.
-        ["namespaces"] | ["namespaces", _] | ["namespaces", _, "status" | "finalize"] if group.is_empty() => {
-            (false, rest)
-        }
-        ["namespaces", NAMESPACE, rest @ ..] => (true, rest),
-        ["namespaces", namespace, ..] => {
-            return error(
-                format!("the namespace `{namespace}` cannot be chosen by a path"),
-                "write `{namespace}`: the Grant decides the namespace",
-            );
-        }
-        _ => (false, rest),
-    };
-    let Some((name, behind)) = rest.split_first() else {
-        return error(format!("`{path}` names no resource"), "add the resource, such as `/pods`");
-    };
-    if name.contains(['{', '}']) {
-        return error(
-            format!("`{name}` is at the place of the resource"),
-            "write the resource in the plural, such as `pods`",
-        );
-    }
-    let has = |subresource: &str| has_subresource(api, group, name, subresource);
-    let (object, subresource) = match behind {
-        [] => (None, None),
-        [only] if has(only) => (None, Some(*only)),
-        [object] => (Some(*object), None),
-        [object, subresource] => (Some(*object), Some(*subresource)),
-        [_, subresource, ..] => {
-            return error(
-                format!("`{path}` continues after the subresource `{subresource}`"),
-                "remove the rest: a rule covers the whole subresource",
-            );
-        }
-    };
-    let object = object.filter(|object| *object != NAME && !(*name == "namespaces" && *object == NAMESPACE));
-    if object == Some(NAMESPACE) || subresource.is_some_and(|subresource| subresource.contains(['{', '}'])) {
-        return error(
-            format!("`{path}` has a placeholder at an invalid place"),
-            "write `{namespace}` after `namespaces`, and `{name}` after the resource",
-        );
-    }
-    let resource = subresource.map_or_else(|| (*name).to_owned(), |subresource| format!("{name}/{subresource}"));
+    let (in_namespace, rest) = behind_namespace(group, rest)?;
+    let ResourceParts { name, object, subresource } = ResourceParts::read(path, group, rest, api)?;
+    let resource = subresource.map_or_else(|| name.to_owned(), |subresource| format!("{name}/{subresource}"));
     let doubt = match check_version(path, group, version, &resource, api) {
         // A newer version may serve it. The check of the rule reports the unknown resource.
         Err(error) if api.is_newer_than_known() => {
@@ -250,6 +216,65 @@ fn resource(path: &str, group: &str, version: &str, rest: &[&str], api: &Api) ->
         name: object.map(str::to_owned),
         in_namespace,
     }))
+}
+
+/// Returns the parts behind the namespace, and whether there is one.
+fn behind_namespace<'r, 'p>(group: &str, rest: &'r [&'p str]) -> Result<(bool, &'r [&'p str]), PathError> {
+    match rest {
+        // The namespace as an object of its own.
+        ["namespaces"] | ["namespaces", _] | ["namespaces", _, "status" | "finalize"] if group.is_empty() => {
+            Ok((false, rest))
+        }
+        ["namespaces", NAMESPACE, rest @ ..] => Ok((true, rest)),
+        ["namespaces", namespace, ..] => error(
+            format!("the namespace `{namespace}` cannot be chosen by a path"),
+            "write `{namespace}`: the Grant decides the namespace",
+        ),
+        _ => Ok((false, rest)),
+    }
+}
+
+/// The parts of a path that name a resource.
+struct ResourceParts<'p> {
+    name: &'p str,
+    /// The name that the resource is limited to.
+    object: Option<&'p str>,
+    subresource: Option<&'p str>,
+}
+
+impl<'p> ResourceParts<'p> {
+    fn read(path: &str, group: &str, rest: &[&'p str], api: &Api) -> Result<Self, PathError> {
+        let Some((&name, behind)) = rest.split_first() else {
+            return error(format!("`{path}` names no resource"), "add the resource, such as `/pods`");
+        };
+        if name.contains(['{', '}']) {
+            return error(
+                format!("`{name}` is at the place of the resource"),
+                "write the resource in the plural, such as `pods`",
+            );
+        }
+        let has = |subresource: &str| has_subresource(api, group, name, subresource);
+        let (object, subresource) = match behind {
+            [] => (None, None),
+            [only] if has(only) => (None, Some(*only)),
+            [object] => (Some(*object), None),
+            [object, subresource] => (Some(*object), Some(*subresource)),
+            [_, subresource, ..] => {
+                return error(
+                    format!("`{path}` continues after the subresource `{subresource}`"),
+                    "remove the rest: a rule covers the whole subresource",
+                );
+            }
+        };
+        let object = object.filter(|object| *object != NAME && !(name == "namespaces" && *object == NAMESPACE));
+        if object == Some(NAMESPACE) || subresource.is_some_and(|subresource| subresource.contains(['{', '}'])) {
+            return error(
+                format!("`{path}` has a placeholder at an invalid place"),
+                "write `{namespace}` after `namespaces`, and `{name}` after the resource",
+            );
+        }
+        Ok(Self { name, object, subresource })
+    }
 }
 
 /// Whether a resource has a subresource; custom resources without a definition may have these two.
@@ -296,7 +321,7 @@ fn check_version(path: &str, group: &str, version: &str, resource: &str, api: &A
 mod tests {
     use super::*;
 
-    fn told(path: &str) -> String {
+    fn described(path: &str) -> String {
         match read(path, &Api::new(36)) {
             Ok(ApiPath::Url(url)) => format!("url {url}"),
             Ok(ApiPath::Resource(found)) => {
@@ -310,7 +335,7 @@ mod tests {
 
     #[test]
     fn reads_the_paths_of_the_seed() {
-        let namespaced = |rest: &str| told(&format!("/api/v1/namespaces/{{namespace}}/{rest}"));
+        let namespaced = |rest: &str| described(&format!("/api/v1/namespaces/{{namespace}}/{rest}"));
         assert_eq!(namespaced("services"), ": services in a namespace");
         assert_eq!(namespaced("namespaces"), ": namespaces in a namespace");
         assert_eq!(namespaced("pods/{name}"), ": pods in a namespace");
@@ -319,19 +344,19 @@ mod tests {
         assert_eq!(namespaced("configmaps/settings"), ": configmaps named settings in a namespace");
         assert_eq!(namespaced("configmaps/status"), ": configmaps named status in a namespace");
         let cilium = "/apis/cilium.io/v2/namespaces/{namespace}/ciliumnetworkpolicies";
-        assert_eq!(told(&format!("{cilium}/status")), "cilium.io: ciliumnetworkpolicies/status in a namespace");
-        assert_eq!(told(&format!("{cilium}/{{name}}")), "cilium.io: ciliumnetworkpolicies in a namespace");
-        assert_eq!(told("/api/v1/nodes/{name}"), ": nodes");
-        assert_eq!(told("/api/v1/nodes/{name}/metrics"), ": nodes/metrics");
-        assert_eq!(told("/apis/apps/v1/deployments"), "apps: deployments");
+        assert_eq!(described(&format!("{cilium}/status")), "cilium.io: ciliumnetworkpolicies/status in a namespace");
+        assert_eq!(described(&format!("{cilium}/{{name}}")), "cilium.io: ciliumnetworkpolicies in a namespace");
+        assert_eq!(described("/api/v1/nodes/{name}"), ": nodes");
+        assert_eq!(described("/api/v1/nodes/{name}/metrics"), ": nodes/metrics");
+        assert_eq!(described("/apis/apps/v1/deployments"), "apps: deployments");
     }
 
     #[test]
     fn a_namespace_is_an_object_too() {
-        assert_eq!(told("/api/v1/namespaces"), ": namespaces");
-        assert_eq!(told("/api/v1/namespaces/{namespace}"), ": namespaces");
-        assert_eq!(told("/api/v1/namespaces/{name}/status"), ": namespaces/status");
-        assert_eq!(told("/api/v1/namespaces/kube-system"), ": namespaces named kube-system");
+        assert_eq!(described("/api/v1/namespaces"), ": namespaces");
+        assert_eq!(described("/api/v1/namespaces/{namespace}"), ": namespaces");
+        assert_eq!(described("/api/v1/namespaces/{name}/status"), ": namespaces/status");
+        assert_eq!(described("/api/v1/namespaces/kube-system"), ": namespaces named kube-system");
     }
 
     #[test]
@@ -348,7 +373,7 @@ mod tests {
             "/apis/apps",
             "/apis/apps/v1",
         ] {
-            assert_eq!(told(url), format!("url {url}"));
+            assert_eq!(described(url), format!("url {url}"));
         }
     }
 
@@ -385,7 +410,7 @@ mod tests {
             ("/healthz/{name}", "is not a resource", "without placeholders"),
             ("/a/*/b", "is a literal character", "at the end"),
         ] {
-            let found = told(path);
+            let found = described(path);
             if !(found.contains(message) && found.contains(help)) {
                 wrong.push(format!("{path}: {found}"));
             }

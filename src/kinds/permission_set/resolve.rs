@@ -1,7 +1,7 @@
 //! A rule as written becomes rules in Kubernetes' own form, for one target.
 
 use super::paths::{self, ApiPath, ResourcePath};
-use super::{Access, Rule};
+use super::{AccessLevel, PermissionRule};
 use crate::codes;
 use crate::diag::{Diagnostic, Origin};
 use crate::k8s::catalogue::{Api, Lookup, Served};
@@ -14,7 +14,7 @@ use crate::yaml::Spanned;
 pub(super) type Report<'r> = &'r mut dyn FnMut(Diagnostic);
 
 /// Returns the rules on a target; their texts are patterns with the values of the target filled in.
-pub(super) fn rule(rule: &Rule, target: &Target, api: &Api, report: Report<'_>) -> Vec<PolicyRule> {
+pub(super) fn rule(rule: &PermissionRule, target: &Target, api: &Api, report: Report<'_>) -> Vec<PolicyRule> {
     let at_target = |texts: &[Spanned<String>]| -> Vec<Spanned<String>> {
         texts.iter().map(|text| Spanned::new(Pattern::at_target(text, target), text.origin)).collect()
     };
@@ -56,7 +56,7 @@ struct Wanted {
 struct Resolved<'r> {
     api: &'r Api,
     verbs: &'r [Spanned<String>],
-    access: Option<Spanned<Access>>,
+    access: Option<Spanned<AccessLevel>>,
     wanted: Vec<Wanted>,
     rules: Vec<PolicyRule>,
 }
@@ -86,56 +86,62 @@ impl Resolved<'_> {
                 "add `apiGroups`".to_owned(),
             ));
         }
-        let groups = match self.api.look_up(name, &plain(self.verbs)) {
-            Lookup::Found(groups) => groups,
+        let (code, message, help) = match self.api.look_up(name, &plain(self.verbs)) {
+            Lookup::Found(groups) => {
+                let groups = groups.into_iter().map(str::to_owned).collect();
+                let groups = if earlier { self.with_earlier_groups(groups, name) } else { groups };
+                return self.want(groups, resource, names);
+            }
             Lookup::Several(groups) => {
                 let list: Vec<String> = groups.iter().map(|group| named(group)).collect();
-                return report(error(
+                let last = groups.last().map_or("\"\"", |group| if group.is_empty() { "\"\"" } else { group });
+                (
                     codes::AMBIGUOUS_RESOURCE,
                     format!("`{name}` is a different resource in each of {}", list.join(", ")),
-                    format!(
-                        "add `apiGroups`, such as `apiGroups: [{}]`",
-                        groups.last().map_or("\"\"", |group| if group.is_empty() { "\"\"" } else { group })
-                    ),
-                ));
+                    format!("add `apiGroups`, such as `apiGroups: [{last}]`"),
+                )
             }
-            Lookup::Off(group) => {
-                return report(error(
-                    codes::UNKNOWN_RESOURCE,
-                    format!("`{name}` is served only if it is enabled"),
-                    format!("if it is enabled, add `apiGroups: [{group}]`"),
-                ));
-            }
+            Lookup::Off(group) => (
+                codes::UNKNOWN_RESOURCE,
+                format!("`{name}` is served only if it is enabled"),
+                format!("if it is enabled, add `apiGroups: [{group}]`"),
+            ),
             Lookup::Unknown => {
-                let object = name.split('/').next().unwrap_or_default();
-                let help = match self.api.nearest_resource(name) {
-                    _ if self.api.is_newer_than_known() => {
-                        "add `apiGroups`: no rule can be written for an unknown resource without them".to_owned()
-                    }
-                    Some(near) => format!("did you mean `{near}`?"),
-                    None if name.contains('/') && !self.api.look_up(object, &[]).is_unknown() => {
-                        format!("`{object}` has no subresource of this name")
-                    }
-                    None if self.api.catalogue().has_ever_served(name) => {
-                        "exclude the target with `targets`, or add `apiGroups`: other versions of Kubernetes serve it"
-                            .to_owned()
-                    }
-                    None => "add `apiGroups`, or bring its CustomResourceDefinition in with a Manifests policy \
-                             (`emit: false` if another tool installs it)"
-                        .to_owned(),
-                };
-                return report(error(codes::UNKNOWN_RESOURCE, format!("no group serves `{name}`"), help));
+                (codes::UNKNOWN_RESOURCE, format!("no group serves `{name}`"), self.help_for_unknown(name))
             }
         };
-        let mut groups: Vec<String> = groups.into_iter().map(str::to_owned).collect();
-        if earlier {
-            for group in self.api.earlier_groups(name) {
-                if !groups.iter().any(|known| known == group) {
-                    groups.push(group.to_owned());
-                }
+        report(error(code, message, help));
+    }
+
+    /// Returns the help for a resource that no group serves.
+    fn help_for_unknown(&self, name: &str) -> String {
+        let object = name.split('/').next().unwrap_or_default();
+        match self.api.nearest_resource(name) {
+            _ if self.api.is_newer_than_known() => {
+                "add `apiGroups`: no rule can be written for an unknown resource without them".to_owned()
+            }
+            Some(near) => format!("did you mean `{near}`?"),
+            None if name.contains('/') && !self.api.look_up(object, &[]).is_unknown() => {
+                format!("`{object}` has no subresource of this name")
+            }
+            None if self.api.catalogue().has_ever_served(name) => {
+                "exclude the target with `targets`, or add `apiGroups`: other versions of Kubernetes serve it"
+                    .to_owned()
+            }
+            None => "add `apiGroups`, or bring its CustomResourceDefinition in with a Manifests policy \
+                     (`emit: false` if another tool installs it)"
+                .to_owned(),
+        }
+    }
+
+    /// Adds the groups that served a resource in earlier versions.
+    fn with_earlier_groups(&self, mut groups: Vec<String>, name: &str) -> Vec<String> {
+        for group in self.api.earlier_groups(name) {
+            if !groups.iter().any(|known| known == group) {
+                groups.push(group.to_owned());
             }
         }
-        self.want(groups, resource, names);
+        groups
     }
 
     fn path(&mut self, path: &Spanned<String>, urls: &mut Vec<Spanned<String>>, report: Report<'_>) {
@@ -147,8 +153,8 @@ impl Resolved<'_> {
             }
         };
         if let Some(doubt) = &found.doubt {
-            let told = Diagnostic::warning(codes::INVALID_PATH, doubt.message.clone());
-            report(told.at(path.origin).help(doubt.help.clone()));
+            let warning = Diagnostic::warning(codes::INVALID_PATH, doubt.message.clone());
+            report(warning.at(path.origin).help(doubt.help.clone()));
         }
         self.warn_of_scope(&found, path.origin, report);
         let resource = Spanned::new(found.resource, path.origin);
@@ -213,8 +219,8 @@ impl Resolved<'_> {
             if let (Some(access), false) = (self.access, given) {
                 let resource = &wanted.cell.resource;
                 let (what, word) = match access.value {
-                    Access::Read => ("read", "read"),
-                    Access::Write => ("read or written", "write"),
+                    AccessLevel::Read => ("read", "read"),
+                    AccessLevel::Write => ("read or written", "write"),
                 };
                 let verbs = wanted.cell.groups.iter().flat_map(|group| self.api.presence(group, resource).verbs);
                 let verbs: Vec<&str> = verbs.collect();
@@ -229,10 +235,10 @@ impl Resolved<'_> {
     }
 
     /// Returns the verbs of an access level that a resource supports; all verbs for an unknown resource.
-    fn verbs_of(&self, access: Access, group: &str, wanted: &Wanted) -> Vec<String> {
+    fn verbs_of(&self, access: AccessLevel, group: &str, wanted: &Wanted) -> Vec<String> {
         let all: &[&str] = match access {
-            Access::Read => &["get", "list", "watch"],
-            Access::Write => &["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"],
+            AccessLevel::Read => &["get", "list", "watch"],
+            AccessLevel::Write => &["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"],
         };
         let resource = &wanted.cell.resource;
         let served = |group: &str| self.api.presence(group, resource).served == Served::Yes;
@@ -267,8 +273,8 @@ impl Resolved<'_> {
         }
         let mut verbs: Vec<String> = match self.access.map(|access| access.value) {
             None => plain(self.verbs),
-            Some(Access::Read) => vec!["get".to_owned()],
-            Some(Access::Write) => ["get", "post", "put", "patch", "delete"].map(str::to_owned).to_vec(),
+            Some(AccessLevel::Read) => vec!["get".to_owned()],
+            Some(AccessLevel::Write) => ["get", "post", "put", "patch", "delete"].map(str::to_owned).to_vec(),
         };
         // In a rule with resources their verbs are valid; verbs other than HTTP methods have no effect on the URLs.
         if !self.wanted.is_empty() {
@@ -310,6 +316,6 @@ fn warning(dead: Dead, origin: Option<Origin>) -> Diagnostic {
         DeadPart::Verb(_) => codes::DEAD_VERB,
         DeadPart::Url(_) => codes::DEAD_URL,
     };
-    let told = Diagnostic::warning(code, dead.message).at_maybe(origin).help(dead.help);
-    if dead.reason.fails_check() { told.failing_check() } else { told }
+    let warning = Diagnostic::warning(code, dead.message).at_maybe(origin).help(dead.help);
+    if dead.reason.fails_check() { warning.failing_check() } else { warning }
 }

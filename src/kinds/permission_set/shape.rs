@@ -1,10 +1,10 @@
 //! Checks of a permission set that do not depend on a target.
 
-use super::{PermissionSetSpec, Persona, Rule};
+use super::{PermissionRule, PermissionSetSpec, Persona};
 use crate::codes;
-use crate::diag::{Diagnostic, Sink};
+use crate::diag::{Code, Diagnostic, Origin, Sink};
 use crate::kinds::shared::StringMap;
-use crate::model::{PolicyMeta, RoleKind};
+use crate::model::{PolicyMeta, RoleObjectKind};
 use crate::yaml::Spanned;
 
 /// Checks everything that does not depend on a target.
@@ -26,7 +26,7 @@ pub(super) fn check(meta: &PolicyMeta, spec: &PermissionSetSpec, sink: &mut Sink
                     "move the rules to a set that the selectors select: the cluster replaces them",
                 );
             }
-            if let Some(kind) = spec.r#as.filter(|kind| kind.value == RoleKind::Role) {
+            if let Some(kind) = spec.r#as.filter(|kind| kind.value == RoleObjectKind::Role) {
                 refuse(kind.origin, "a Role cannot aggregate rules", "remove `as`, or set `as: ClusterRole`");
             }
             for selector in aggregation.cluster_role_selectors.iter().filter(|selector| selector.is_empty()) {
@@ -72,7 +72,7 @@ fn label(persona: Persona) -> &'static str {
 
 fn aggregated(spec: &PermissionSetSpec, sink: &mut Sink) {
     for persona in &spec.aggregate_to {
-        if spec.role_kind() == RoleKind::Role {
+        if spec.role_kind() == RoleObjectKind::Role {
             sink.push(
                 Diagnostic::error(codes::INVALID_VALUE, "a Role cannot be aggregated")
                     .at(persona.origin)
@@ -91,10 +91,45 @@ fn aggregated(spec: &PermissionSetSpec, sink: &mut Sink) {
     }
 }
 
-fn check_rule(rule: &Spanned<Rule>, role_kind: RoleKind, sink: &mut Sink) {
+fn check_rule(rule: &Spanned<PermissionRule>, role_kind: RoleObjectKind, sink: &mut Sink) {
     let mut refuse = |code, origin, message: &str, help: &str| {
         sink.push(Diagnostic::error(code, message).at(origin).help(help));
     };
+    check_rule_targets(rule, &mut refuse);
+    if !rule.non_resource_urls.is_empty() && role_kind == RoleObjectKind::Role {
+        refuse(
+            codes::INVALID_VALUE,
+            rule.origin,
+            "a Role cannot grant URL paths",
+            "set `as: ClusterRole`: URL paths belong to no namespace",
+        );
+    }
+    match (&rule.access, rule.verbs.is_empty()) {
+        (None, true) => refuse(
+            codes::MISSING_FIELD,
+            rule.origin,
+            "this rule has no verbs",
+            "add `verbs:`, such as `[get, list, watch]`, or `access: read`",
+        ),
+        (Some(access), false) => {
+            refuse(codes::INVALID_VALUE, access.origin, "this rule has both `access` and `verbs`", "keep one of them")
+        }
+        _ => {}
+    }
+    if let Some(earlier) = rule.earlier_groups
+        && (rule.resources.is_empty() || !rule.api_groups.is_empty())
+    {
+        refuse(
+            codes::INVALID_VALUE,
+            earlier.origin,
+            "`earlierGroups` is for resources without `apiGroups`",
+            "list the earlier groups under `apiGroups`, or remove `earlierGroups`",
+        );
+    }
+}
+
+/// Checks that a rule has exactly one of resources, paths and URLs.
+fn check_rule_targets(rule: &Spanned<PermissionRule>, refuse: &mut dyn FnMut(Code, Origin, &str, &str)) {
     let urls = rule.non_resource_urls.first().map(|url| url.origin);
     let paths = rule.paths.first().map(|path| path.origin);
     let resources = !rule.resources.is_empty() || !rule.api_groups.is_empty() || !rule.resource_names.is_empty();
@@ -124,35 +159,5 @@ fn check_rule(rule: &Spanned<Rule>, role_kind: RoleKind, sink: &mut Sink) {
             "split it into one rule with `paths` and one with `resources`; a path can end in a name",
         ),
         _ => {}
-    }
-    if let (Some(_), RoleKind::Role) = (urls, role_kind) {
-        refuse(
-            codes::INVALID_VALUE,
-            rule.origin,
-            "a Role cannot grant URL paths",
-            "set `as: ClusterRole`: URL paths belong to no namespace",
-        );
-    }
-    match (&rule.access, rule.verbs.is_empty()) {
-        (None, true) => refuse(
-            codes::MISSING_FIELD,
-            rule.origin,
-            "this rule has no verbs",
-            "add `verbs:`, such as `[get, list, watch]`, or `access: read`",
-        ),
-        (Some(access), false) => {
-            refuse(codes::INVALID_VALUE, access.origin, "this rule has both `access` and `verbs`", "keep one of them")
-        }
-        _ => {}
-    }
-    if let Some(earlier) = rule.earlier_groups
-        && (rule.resources.is_empty() || !rule.api_groups.is_empty())
-    {
-        refuse(
-            codes::INVALID_VALUE,
-            earlier.origin,
-            "`earlierGroups` is for resources without `apiGroups`",
-            "list the earlier groups under `apiGroups`, or remove `earlierGroups`",
-        );
     }
 }

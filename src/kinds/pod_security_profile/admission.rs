@@ -29,10 +29,10 @@ pub(super) fn objects(
         let name = meta.name.replace('{', "{{").replace('}', "}}");
         let pattern = Pattern::parse_checked(&PodSecurityProfile::admission_policy(&name));
         ObjectBlueprint::new(api_version, kind, template, pattern, meta.origin)
-            .with("apiVersion", Blueprint::of(&api_version))
-            .with("profile", Blueprint::of(&name))
-            .with("labels", Blueprint::of(&spec.labels))
-            .with("annotations", Blueprint::of(&spec.annotations))
+            .with("apiVersion", Blueprint::from_value(&api_version))
+            .with("profile", Blueprint::from_value(&name))
+            .with("labels", Blueprint::from_value(&spec.labels))
+            .with("annotations", Blueprint::from_value(&spec.annotations))
             .content_at(content)
     };
     let by_target = |make: &dyn Fn(&Target) -> Data| {

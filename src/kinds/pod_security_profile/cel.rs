@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::Range;
-use crate::model::{Fill, Number, Pattern, Piece, Target};
+use crate::model::{Fill, NumberOrVariable, Pattern, Piece, Target};
 
 /// Writes values for one target.
 pub(super) struct Cel<'t> {
@@ -26,7 +26,7 @@ impl<'t> Cel<'t> {
             match piece {
                 Piece::Text(text) => literal.push_str(text),
                 Piece::Variable(name) if name.starts_with("target.") => {
-                    let filled = Pattern::parse_checked(&format!("{{{name}}}")).fill(Fill::of(self.target));
+                    let filled = Pattern::parse_checked(&format!("{{{name}}}")).fill(Fill::from_target(self.target));
                     literal.push_str(&filled);
                 }
                 Piece::Variable(name) => {
@@ -50,10 +50,10 @@ impl<'t> Cel<'t> {
     }
 
     /// Converts a whole number.
-    pub(super) fn number(&self, number: &Number) -> String {
+    pub(super) fn number(&self, number: &NumberOrVariable) -> String {
         match number {
-            Number::Literal(number) => number.to_string(),
-            Number::Variable(text) => format!("int({})", self.text(text)),
+            NumberOrVariable::Literal(number) => number.to_string(),
+            NumberOrVariable::Variable(text) => format!("int({})", self.text(text)),
         }
     }
 
@@ -95,8 +95,8 @@ pub(super) fn variable_name(name: &str) -> String {
 pub(super) fn numbers<'a>(ranges: impl IntoIterator<Item = &'a Range>) -> BTreeSet<String> {
     let ends = ranges.into_iter().flat_map(|range| [&range.min, &range.max]);
     let texts = ends.filter_map(|end| match end {
-        Number::Variable(text) => Some(Pattern::parse_checked(text)),
-        Number::Literal(_) => None,
+        NumberOrVariable::Variable(text) => Some(Pattern::parse_checked(text)),
+        NumberOrVariable::Literal(_) => None,
     });
     texts.flat_map(|pattern| pattern.account_variables().collect::<Vec<_>>()).collect()
 }
@@ -133,7 +133,7 @@ mod tests {
         let cel = Cel::new(&target);
         assert_eq!(cel.text("/data/{name}/{target.name}"), "'/data/' + variables.account_name + '/modern'");
         assert_eq!(cel.text(""), "''");
-        let range = Range { min: Number::Literal(1), max: Number::Variable("{uid}".to_owned()) };
+        let range = Range { min: NumberOrVariable::Literal(1), max: NumberOrVariable::Variable("{uid}".to_owned()) };
         assert_eq!(cel.in_ranges("x", &[range]), "(x >= 1 && x <= int(variables.account_uid))");
         assert_eq!(variable_name("cost-centre"), "account_cost_dcentre");
         assert_ne!(variable_name("a-b"), variable_name("a_b"));

@@ -5,8 +5,8 @@
 
 use super::cel::{Cel, numbers, quoted, variable_name};
 use super::{
-    Capabilities, GroupRule, GroupStrategy, HostPath, PodSecurityProfileSpec, Range, SeLinuxOptions, SeLinuxRule,
-    SyscallProfiles, Sysctls, UserRule, UserStrategy, annotation_value,
+    GroupRule, PodSecurityProfileSpec, ProfileCapabilities, ProfileGroupStrategy, ProfileHostPath,
+    ProfileSeLinuxOptions, Range, SeLinuxRule, SyscallProfiles, Sysctls, UserRule, UserStrategy, annotation_value,
 };
 use crate::admission::psp::SAFE_SYSCTLS;
 use crate::model::{PodSecurityProfile, Target};
@@ -126,7 +126,7 @@ impl Checks<'_> {
         }
     }
 
-    fn primary_groups(&mut self, strategy: &GroupStrategy) {
+    fn primary_groups(&mut self, strategy: &ProfileGroupStrategy) {
         if let Some(condition) = self.group_condition(strategy) {
             let condition = format!("[{}.orValue(-1)].all(id, {condition})", effective("runAsGroup"));
             self.each_container(&condition, "runAsGroup is not in the ranges");
@@ -134,7 +134,7 @@ impl Checks<'_> {
     }
 
     /// Returns the condition of a group `id`; -1 means no group.
-    fn group_condition(&self, strategy: &GroupStrategy) -> Option<String> {
+    fn group_condition(&self, strategy: &ProfileGroupStrategy) -> Option<String> {
         let in_ranges = self.cel.in_ranges("id", &strategy.ranges);
         match strategy.rule {
             GroupRule::RunAsAny => None,
@@ -172,7 +172,7 @@ impl Checks<'_> {
     }
 
     /// Returns the test for the context in a list of at most one value. The categories of a level have no order.
-    fn has_context(&self, holder: &str, options: &SeLinuxOptions) -> String {
+    fn has_context(&self, holder: &str, options: &ProfileSeLinuxOptions) -> String {
         let fields = [("user", &options.user), ("role", &options.role), ("type", &options.r#type)];
         let mut conditions = vec!["o.hasValue()".to_owned()];
         for (field, wanted) in fields {
@@ -218,7 +218,7 @@ impl Checks<'_> {
         self.each_container(&condition, "the procMount is not allowed");
     }
 
-    fn capabilities(&mut self, capabilities: &Capabilities) {
+    fn capabilities(&mut self, capabilities: &ProfileCapabilities) {
         let of = "c.?securityContext.?capabilities";
         let allowed = capabilities.allowed.as_deref().unwrap_or_default();
         if allowed.iter().any(|name| name == "*") {
@@ -279,7 +279,7 @@ impl Checks<'_> {
 
     /// Returns the test for the path of the hostPath volume `v`: below a prefix, and read-only if the prefix requires
     /// it.
-    fn host_path_condition(&self, paths: &[HostPath]) -> String {
+    fn host_path_condition(&self, paths: &[ProfileHostPath]) -> String {
         let below = |read_only: bool| {
             let chosen = paths.iter().filter(|path| path.read_only == read_only);
             let prefixes: Vec<&str> =

@@ -6,12 +6,12 @@ use crate::codes;
 use serde::Serialize;
 
 use super::{
-    GroupRule, GroupStrategy, PodSecurityProfileSpec, Range, SeLinuxOptions, SeLinuxRule, UserNamespace, UserRule,
-    annotation_value,
+    GroupRule, PodSecurityProfileSpec, ProfileGroupStrategy, ProfileSeLinuxOptions, Range, SeLinuxRule, UserNamespace,
+    UserRule, annotation_value,
 };
 use crate::admission::scc::release::Release;
 use crate::diag::{Diagnostic, Sink};
-use crate::model::{Number, RawDocument, Target};
+use crate::model::{NumberOrVariable, RawDocument, Target};
 
 /// The fields of the object without its metadata, and without `users` and `groups`: RBAC decides who may use it.
 #[derive(Debug, Clone, Serialize)]
@@ -67,11 +67,11 @@ struct Groups {
 struct Users {
     r#type: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    uid: Option<Number>,
+    uid: Option<NumberOrVariable>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    uid_range_min: Option<Number>,
+    uid_range_min: Option<NumberOrVariable>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    uid_range_max: Option<Number>,
+    uid_range_max: Option<NumberOrVariable>,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -79,7 +79,7 @@ struct Users {
 struct SeLinux {
     r#type: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    se_linux_options: Option<SeLinuxOptions>,
+    se_linux_options: Option<ProfileSeLinuxOptions>,
 }
 
 /// The first release with user namespaces in its constraints.
@@ -137,11 +137,12 @@ fn refuse_what_is_unlimited(
     oldest: Option<Release>,
     sink: &mut Sink,
 ) {
-    let every_port = |range: &Range| range.min == Number::Literal(0) && range.max == Number::Literal(65535);
+    let every_port =
+        |range: &Range| range.min == NumberOrVariable::Literal(0) && range.max == NumberOrVariable::Literal(65535);
     let any_group = spec.run_as_group.as_ref().is_none_or(|strategy| matches!(strategy.rule, GroupRule::RunAsAny));
     let is_older = oldest.is_some_and(|oldest| oldest < FIRST_WITH_USER_NAMESPACES);
     let requires = matches!(spec.openshift.user_namespace, Some(UserNamespace::Required));
-    let may = |strategy: &GroupStrategy| matches!(strategy.rule, GroupRule::MayRunAs);
+    let may = |strategy: &ProfileGroupStrategy| matches!(strategy.rule, GroupRule::MayRunAs);
     let lost = [
         ("hostPorts", !spec.host_ports.is_empty() && !spec.host_ports.iter().any(every_port), "ports of the node"),
         ("hostPaths", !spec.host_paths.is_empty(), "host paths"),
@@ -189,7 +190,7 @@ fn users(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, sink: &mut S
     }
 }
 
-fn groups(strategy: &GroupStrategy) -> Groups {
+fn groups(strategy: &ProfileGroupStrategy) -> Groups {
     match strategy.rule {
         GroupRule::RunAsAny => Groups { r#type: "RunAsAny", ranges: Vec::new() },
         GroupRule::MustRunAs | GroupRule::MayRunAs => Groups { r#type: "MustRunAs", ranges: strategy.ranges.clone() },

@@ -3,11 +3,11 @@
 //! For an admission policy no server reports an unknown volume type or an inverted range: the expressions would be
 //! valid, and reject every pod or none.
 
-use super::{GroupRule, GroupStrategy, PodSecurityProfileSpec, SeLinuxRule, level};
+use super::{GroupRule, PodSecurityProfileSpec, ProfileGroupStrategy, SeLinuxRule, level};
 use crate::codes;
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::validation;
-use crate::model::{Number, PodSecurityProfile, RawDocument, account_variables};
+use crate::model::{NumberOrVariable, PodSecurityProfile, RawDocument, account_variables};
 use crate::yaml::{self, NodeRef};
 
 /// The last minor with PodSecurityPolicy, the source of the rules.
@@ -72,9 +72,9 @@ pub(super) fn advise(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, 
         warn(codes::HOST_PATH_WITHOUT_PATHS, "volumes", message, help);
     }
     let is_a_tenants = !account_variables(document.spec).is_empty();
-    let with_root = |strategy: &GroupStrategy| {
+    let with_root = |strategy: &ProfileGroupStrategy| {
         matches!(strategy.rule, GroupRule::RunAsAny)
-            || strategy.ranges.iter().any(|range| range.min == Number::Literal(0))
+            || strategy.ranges.iter().any(|range| range.min == NumberOrVariable::Literal(0))
     };
     let groups = [("supplementalGroups", &spec.supplemental_groups), ("fsGroup", &spec.fs_group)];
     for (field, _) in groups.into_iter().filter(|(_, strategy)| is_a_tenants && with_root(strategy)) {

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::{GroupStrategy, PodSecurityProfileSpec, Range, UserStrategy, profile_annotations};
+use super::{PodSecurityProfileSpec, ProfileGroupStrategy, Range, UserStrategy, profile_annotations};
 use crate::admission::level::Level;
 use crate::admission::psp::PodSecurityPolicy;
 use crate::admission::psp::mapping::{Reading, map};
-use crate::model::{Number, PodSecurityProfile};
+use crate::model::{NumberOrVariable, PodSecurityProfile};
 use crate::yaml;
 
 /// Returns the strictest level that rejects nothing the profile allows, by the mapping in the Kubernetes documentation
@@ -71,14 +71,14 @@ fn users(strategy: &UserStrategy) -> Value {
     json!({ "rule": word(&strategy.rule), "ranges": ranges(&strategy.ranges) })
 }
 
-fn groups(strategy: &GroupStrategy) -> Value {
+fn groups(strategy: &ProfileGroupStrategy) -> Value {
     json!({ "rule": word(&strategy.rule), "ranges": ranges(&strategy.ranges) })
 }
 
 fn ranges(ranges: &[Range]) -> Value {
-    let number = |number: &Number| match number {
-        Number::Literal(number) => json!(number),
-        Number::Variable(text) => json!(text),
+    let number = |number: &NumberOrVariable| match number {
+        NumberOrVariable::Literal(number) => json!(number),
+        NumberOrVariable::Variable(text) => json!(text),
     };
     ranges.iter().map(|range| json!({ "min": number(&range.min), "max": number(&range.max) })).collect()
 }

@@ -33,45 +33,70 @@ pub(super) fn read(
     sink: &mut Sink,
 ) -> Option<Folder> {
     let (folder, paths) = files_of(&spec.package, document, linker, sink)?;
-    let mut found = Sink::new();
-    let mut documents = Vec::new();
-    let mut definitions = Vec::new();
-    let mut controllers = Vec::new();
-    let mut custom: Vec<Resource> = Vec::new();
-    let mut app: Option<(App, Origin)> = None;
-    let mut has_app = false;
+    let mut contents = Contents::default();
     for path in &paths {
         let relative = path.strip_prefix(&format!("{folder}/")).unwrap_or(path);
+        contents.add(path, relative, linker);
+    }
+    if !contents.has_app {
+        let has_metadata = paths.iter().any(|path| path.ends_with("/crossplane.yaml"));
+        contents.diagnostics.push(missing_app(&folder, spec, has_metadata));
+    }
+    let Contents { mut diagnostics, documents, definitions, controllers, custom, app, .. } = contents;
+    linker.bring(&document.meta.targets, &custom);
+    let image = spec.image.as_ref().map(|image| image.value.as_str());
+    let is_refused = diagnostics.has_errors();
+    let package = app.and_then(|(app, origin)| Package::new(&app, definitions, image, origin, &mut diagnostics));
+    sink.absorb(diagnostics);
+    let package = package.filter(|_| !is_refused).map(|package| Package { controllers, ..package });
+    Some(Folder { package, documents })
+}
+
+/// The content of the files of a package folder.
+#[derive(Default)]
+struct Contents {
+    diagnostics: Sink,
+    documents: Vec<Origin>,
+    definitions: Vec<Definition>,
+    controllers: Vec<Controller>,
+    custom: Vec<Resource>,
+    app: Option<(App, Origin)>,
+    has_app: bool,
+}
+
+impl Contents {
+    /// Adds a file of the package; `relative` is its path below the folder.
+    fn add(&mut self, path: &str, relative: &str, linker: &mut Linker<'_>) {
         match role_of(relative) {
             FileRole::App => {
-                has_app = true;
-                app = read_app(path, linker, &mut found);
+                self.has_app = true;
+                self.app = read_app(path, linker, &mut self.diagnostics);
                 let tree = tree_of(path, linker, &mut Sink::new());
-                documents.extend(tree.iter().flat_map(|tree| tree.documents()).map(NodeRef::origin));
+                self.documents.extend(tree.iter().flat_map(|tree| tree.documents()).map(NodeRef::origin));
             }
             FileRole::Definitions => {
-                let tree = tree_of(path, linker, &mut found);
+                let tree = tree_of(path, linker, &mut self.diagnostics);
                 for root in tree.iter().flat_map(|tree| tree.documents()) {
-                    documents.push(root.origin());
-                    definitions.extend(Definition::read(root, &mut found));
-                    custom.extend(read_custom(root));
+                    self.documents.push(root.origin());
+                    self.definitions.extend(Definition::read(root, &mut self.diagnostics));
+                    self.custom.extend(read_custom(root));
                 }
             }
-            FileRole::Rbac => found.push(
+            FileRole::Rbac => self.diagnostics.push(
                 Diagnostic::error(codes::RBAC_YAML_NOT_SUPPORTED, "the package has an `rbac.yaml`")
                     .at(start_of(path, linker, &mut Sink::new()))
                     .help("remove it: the permissions follow from the owned definitions and `dependsOn`"),
             ),
             FileRole::Install => {
-                let tree = tree_of(path, linker, &mut found);
+                let tree = tree_of(path, linker, &mut self.diagnostics);
                 let roots = tree.iter().flat_map(|tree| tree.documents()).filter(|root| !root.is_null());
                 for root in roots {
-                    documents.push(root.origin());
-                    controllers.extend(Controller::read(root));
+                    self.documents.push(root.origin());
+                    self.controllers.extend(Controller::read(root));
                 }
             }
             FileRole::Known => {}
-            FileRole::Unknown => found.push(
+            FileRole::Unknown => self.diagnostics.push(
                 Diagnostic::error(
                     codes::UNEXPECTED_PACKAGE_FILE,
                     format!("the Stack Manager does not read `{relative}`"),
@@ -81,26 +106,18 @@ pub(super) fn read(
             ),
         }
     }
-    if !has_app {
-        let meant = paths.iter().any(|path| path.ends_with("/crossplane.yaml"));
-        let help = if meant {
-            "set `revision: rbac-manager`: the package has a `crossplane.yaml`"
-        } else {
-            "use the folder of `app.yaml`"
-        };
-        found.push(
-            Diagnostic::error(codes::MISSING_APP_YAML, format!("there is no `{folder}/app.yaml`"))
-                .at(spec.package.origin)
-                .help(help),
-        );
-    }
-    linker.bring(&document.meta.targets, &custom);
-    let image = spec.image.as_ref().map(|image| image.value.as_str());
-    let is_refused = found.has_errors();
-    let package = app.and_then(|(app, origin)| Package::new(&app, definitions, image, origin, &mut found));
-    sink.absorb(found);
-    let package = package.filter(|_| !is_refused).map(|package| Package { controllers, ..package });
-    Some(Folder { package, documents })
+}
+
+/// Returns the diagnostic for a folder without `app.yaml`; `has_metadata` is true for a package of a later format.
+fn missing_app(folder: &str, spec: &StackSpec, has_metadata: bool) -> Diagnostic {
+    let help = if has_metadata {
+        "set `revision: rbac-manager`: the package has a `crossplane.yaml`"
+    } else {
+        "use the folder of `app.yaml`"
+    };
+    Diagnostic::error(codes::MISSING_APP_YAML, format!("there is no `{folder}/app.yaml`"))
+        .at(spec.package.origin)
+        .help(help)
 }
 
 /// Returns the folder as a path of the workspace, and claims every YAML file below it for the policy.

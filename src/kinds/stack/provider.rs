@@ -63,27 +63,47 @@ pub(super) fn link(
     let contents = contents?;
     linker.bring(&document.meta.targets, &contents.custom);
     let (meta, content) = (contents.meta.filter(|_| !is_refused)?, contents.meta_origin?);
+    check_installs(spec, document, sink);
+    check_kind(&meta, content, &contents.definitions, &contents.composites, sink);
+    check_requested_kind(&meta, spec, document, sink);
+    check_requests(&meta, spec, sink);
+    let providers = match *meta.kind {
+        PackageKind::Provider => providers(&meta, &contents.definitions, spec, document, sink),
+        PackageKind::Configuration => Vec::new(),
+    };
+    providers.iter().for_each(|member| linker.facts.push(member.installed.clone()));
+    linker.facts.push(ForeignDocuments { origins: contents.documents, policy: document.meta.clone() });
+    Some(Box::new(Linked {
+        meta: document.meta.clone(),
+        revision: spec.revision,
+        providers,
+        composites: contents.composites,
+        content,
+    }))
+}
+
+/// Checks that the definitions of a package fit its kind.
+fn check_kind(meta: &Metadata, origin: Origin, definitions: &[String], composites: &[Composite], sink: &mut Sink) {
+    let misplaced = match *meta.kind {
+        PackageKind::Configuration if !definitions.is_empty() => {
+            "a Configuration cannot contain CustomResourceDefinitions"
+        }
+        PackageKind::Provider if !composites.is_empty() => "a Provider cannot contain CompositeResourceDefinitions",
+        _ => return,
+    };
+    sink.push(
+        Diagnostic::error(codes::UNEXPECTED_PACKAGE_FILE, misplaced)
+            .at(origin)
+            .help("move CustomResourceDefinitions to a Provider, and CompositeResourceDefinitions to a Configuration"),
+    );
+}
+
+/// Checks that every install requests the kind of the package.
+fn check_requested_kind(meta: &Metadata, spec: &StackSpec, document: &RawDocument<'_>, sink: &mut Sink) {
     let wanted = match *meta.kind {
         PackageKind::Provider => Requested::ProviderRevision,
         PackageKind::Configuration => Requested::ConfigurationRevision,
     };
-    check_installs(spec, document, sink);
-    let misplaced = match *meta.kind {
-        PackageKind::Configuration if !contents.definitions.is_empty() => {
-            "a Configuration cannot contain CustomResourceDefinitions"
-        }
-        PackageKind::Provider if !contents.composites.is_empty() => {
-            "a Provider cannot contain CompositeResourceDefinitions"
-        }
-        _ => "",
-    };
-    if !misplaced.is_empty() {
-        sink.push(
-            Diagnostic::error(codes::UNEXPECTED_PACKAGE_FILE, misplaced).at(content).help(
-                "move CustomResourceDefinitions to a Provider, and CompositeResourceDefinitions to a Configuration",
-            ),
-        );
-    }
     for install in spec.installs.iter().filter(|install| install.kind != wanted) {
         sink.push(
             Diagnostic::error(codes::SCOPE_MISMATCH, format!("the package is a {:?}", *meta.kind))
@@ -92,16 +112,36 @@ pub(super) fn link(
                 .help(format!("request it as a {wanted:?}")),
         );
     }
-    check_requests(&meta, spec, sink);
+}
+
+/// Returns the provider of each install.
+fn providers(
+    meta: &Metadata,
+    definitions: &[String],
+    spec: &StackSpec,
+    document: &RawDocument<'_>,
+    sink: &mut Sink,
+) -> Vec<Member> {
     let requests: Vec<PolicyRule> =
         meta.spec.controller.permission_requests.iter().map(|rule| rule.policy_rule()).collect();
     let mut providers = Vec::new();
-    for install in spec.installs.iter().filter(|_| wanted == Requested::ProviderRevision) {
+    for install in &spec.installs {
         let name = install.name.clone().unwrap_or_else(|| document.meta.name.to_string());
+        let origin = install_origin(install, document);
+        if !definitions.is_empty() {
+            sink.push(
+                Diagnostic::warning(
+                    codes::STACK_READS_EVERY_SECRET,
+                    format!("the provider `{name}` reads every Secret of the cluster"),
+                )
+                .at(origin)
+                .help("accept it with `metadata.allow`: every provider reads all Secrets"),
+            );
+        }
         let provider = Arc::new(Provider {
             accounts: vec![Account { namespace: install.namespace.clone(), name: name.clone() }],
             revision_name: name,
-            definitions: contents.definitions.clone(),
+            definitions: definitions.to_vec(),
             capabilities: meta.spec.capabilities.clone(),
             permission_requests: requests.clone(),
         });
@@ -111,27 +151,9 @@ pub(super) fn link(
             family: meta.metadata.labels.get(FAMILY).cloned(),
             targets: Arc::clone(&document.meta.targets),
         };
-        let origin = install_origin(install, document);
-        if !contents.definitions.is_empty() {
-            let message =
-                format!("the provider `{}` reads every Secret of the cluster", installed.provider.revision_name);
-            sink.push(
-                Diagnostic::warning(codes::STACK_READS_EVERY_SECRET, message)
-                    .at(origin)
-                    .help("accept it with `metadata.allow`: every provider reads all Secrets"),
-            );
-        }
-        linker.facts.push(installed.clone());
         providers.push(Member { installed, origin, family: BTreeMap::new() });
     }
-    linker.facts.push(ForeignDocuments { origins: contents.documents, policy: document.meta.clone() });
-    Some(Box::new(Linked {
-        meta: document.meta.clone(),
-        revision: spec.revision,
-        providers,
-        composites: contents.composites,
-        content,
-    }))
+    providers
 }
 
 fn read(document: &RawDocument<'_>, spec: &StackSpec, linker: &mut Linker<'_>, sink: &mut Sink) -> Option<Contents> {
@@ -159,8 +181,8 @@ fn read(document: &RawDocument<'_>, spec: &StackSpec, linker: &mut Linker<'_>, s
         }
     }
     if !has_meta {
-        let meant = paths.iter().any(|path| path.ends_with("/app.yaml"));
-        let help = if meant {
+        let is_older = paths.iter().any(|path| path.ends_with("/app.yaml"));
+        let help = if is_older {
             "use one of the revisions `1.0` to `v0.11`: a package with `app.yaml` is for the Stack Manager"
         } else {
             "use the folder of `crossplane.yaml`"

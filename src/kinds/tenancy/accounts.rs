@@ -11,7 +11,7 @@ use super::TenancySpec;
 use crate::diag::{Diagnostic, Origin, Sink, nearest};
 use crate::digest::digest_of_run;
 use crate::model::{Account, AccountValue, Accounts, Data, Linker, RawDocument, Variable, VariableType};
-use crate::source::{Cell, Row, Sources, read_csv, read_list};
+use crate::source::{Cell, Sources, TableRow, read_csv, read_list};
 use crate::yaml::{NodeRef, Tree, Value};
 
 /// Reads every valid account, sorted by name; reports invalid ones.
@@ -38,7 +38,9 @@ pub(super) fn read(
             linker.claimed.insert(path.clone());
             read_file(&path, file.origin, &columns, linker, sink)
         }
-        (None, Some(inline)) => columns.accounts((0, 0), sink, &mut |sink, see| read_list(inline, sink, see)),
+        (None, Some(inline)) => {
+            columns.accounts(TableSize::default(), sink, &mut |sink, see| read_list(inline, sink, see))
+        }
         (file, _) => {
             let what = if file.is_some() { "both `file` and `inline`" } else { "neither `file` nor `inline`" };
             sink.push(
@@ -72,8 +74,9 @@ fn read_file(path: &str, asked: Origin, columns: &Columns<'_>, linker: &mut Link
     match extension {
         "csv" => match linker.sources.passing_text(path, Some(asked), sink) {
             Ok(Some((file, text))) => {
-                let room = (memchr::memchr_iter(b'\n', text.as_bytes()).count(), text.len());
-                columns.accounts(room, sink, &mut |sink, see| read_csv(file, &text, sink, see))
+                let rows = memchr::memchr_iter(b'\n', text.as_bytes()).count();
+                let size = TableSize { rows, bytes: text.len() };
+                columns.accounts(size, sink, &mut |sink, see| read_csv(file, &text, sink, see))
             }
             Ok(None) if sink.len() > before => Accounts::default(),
             Ok(None) => missing(sink),
@@ -103,7 +106,7 @@ fn read_file(path: &str, asked: Origin, columns: &Columns<'_>, linker: &mut Link
 fn read_tree(tree: &Tree, asked: Origin, columns: &Columns<'_>, sink: &mut Sink) -> Accounts {
     let mut documents = tree.documents();
     match (documents.next(), documents.next()) {
-        (Some(list), None) => columns.accounts((0, 0), sink, &mut |sink, see| read_list(list, sink, see)),
+        (Some(list), None) => columns.accounts(TableSize::default(), sink, &mut |sink, see| read_list(list, sink, see)),
         (None, _) => Accounts::default(),
         (Some(_), Some(second)) => {
             sink.push(
@@ -168,10 +171,10 @@ impl<'s> Columns<'s> {
         Some(Self { names, declared, positions })
     }
 
-    /// Reads the accounts of a table with about the given numbers of rows and bytes.
-    fn accounts(&self, (rows, bytes): (usize, usize), sink: &mut Sink, read: ReadTable<'_>) -> Accounts {
+    /// Reads the accounts of a table.
+    fn accounts(&self, size: TableSize, sink: &mut Sink, read: ReadTable<'_>) -> Accounts {
         let mut accounts = Accounts::new(Arc::clone(&self.names));
-        accounts.reserve(rows, bytes);
+        accounts.reserve(size.rows, size.bytes);
         let mut reported = Reported::default();
         read(sink, &mut |row, sink| self.add(row, &mut reported, &mut accounts, sink));
         accounts
@@ -179,10 +182,9 @@ impl<'s> Columns<'s> {
 
     /// Adds the account of a row, unless a value is invalid. An undeclared column is reported once, and so is a missing
     /// column of a table with a header.
-    fn add(&self, row: Row<'_>, reported: &mut Reported, accounts: &mut Accounts, sink: &mut Sink) {
-        let mut values = vec![Held::Value(AccountValue::Null); self.declared.len()];
-        let mut refused = vec![false; self.declared.len()];
-        let mut is_there = vec![false; self.declared.len()];
+    fn add(&self, row: TableRow<'_>, reported: &mut Reported, accounts: &mut Accounts, sink: &mut Sink) {
+        let absent = ColumnValue { held: Held::Value(AccountValue::Null), is_there: false, is_refused: false };
+        let mut values = vec![absent; self.declared.len()];
         let mut fits = true;
         // Map entries with a column each: merged at the end, to avoid a copy of the map per entry.
         let mut overrides: BTreeMap<usize, Vec<(&str, Data)>> = BTreeMap::new();
@@ -196,52 +198,39 @@ impl<'s> Columns<'s> {
                 fits = false;
                 return;
             };
-            if let Some(is_there) = is_there.get_mut(index) {
-                *is_there = true;
-            }
             let (Some((name, variable, regex)), Some(place)) = (self.declared.get(index), values.get_mut(index)) else {
                 return;
             };
+            place.is_there = true;
             match entry {
                 Some(entry) => overrides.entry(index).or_default().extend(entry_of(entry, cell)),
                 None => match value(name, variable, regex.as_ref(), cell) {
-                    Ok(value) => *place = value,
+                    Ok(value) => place.held = value,
                     Err(problem) => {
                         sink.push(*problem);
                         fits = false;
-                        if let Some(refused) = refused.get_mut(index) {
-                            *refused = true;
-                        }
+                        place.is_refused = true;
                     }
                 },
             }
         });
         for (index, entries) in overrides {
             if let Some(place) = values.get_mut(index) {
-                *place = Held::Map(place.get().to_data().merged_with(&Data::map(entries)));
+                place.held = Held::Map(place.held.get().to_data().merged_with(&Data::map(entries)));
             }
         }
-        let states = values.iter().zip(refused).zip(is_there);
-        for ((name, variable, _), ((value, refused), is_there)) in self.declared.iter().zip(states) {
-            if value.get() != AccountValue::Null || variable.optional || refused {
+        for ((name, variable, _), value) in self.declared.iter().zip(&values) {
+            if value.held.get() != AccountValue::Null || variable.optional || value.is_refused {
                 continue;
             }
             fits = false;
-            let missing = match row.header.filter(|_| !is_there) {
-                Some(header) if reported.missing.insert((*name).to_owned()) => {
-                    Diagnostic::error(codes::INVALID_ACCOUNT, format!("this table has no column `{name}`"))
-                        .at(header)
-                        .help("add the column, or declare the variable with `optional: true`")
-                }
-                Some(_) => continue,
-                None => Diagnostic::error(codes::INVALID_ACCOUNT, format!("this account has no `{name}`"))
-                    .at(row.origin)
-                    .help("add a value, or declare the variable with `optional: true`"),
-            };
-            sink.push(missing);
+            let header = row.header.filter(|_| !value.is_there);
+            if header.is_none() || reported.missing.insert((*name).to_owned()) {
+                sink.push(missing_value(name, header, row.origin));
+            }
         }
         if fits {
-            accounts.push(values.iter().map(Held::get), row.origin);
+            accounts.push(values.iter().map(|value| value.held.get()), row.origin);
         }
     }
 
@@ -302,8 +291,15 @@ struct Reported {
     missing: BTreeSet<String>,
 }
 
+/// The approximate size of a table.
+#[derive(Default)]
+struct TableSize {
+    rows: usize,
+    bytes: usize,
+}
+
 /// Goes through the rows of a table.
-type ReadTable<'t> = &'t mut dyn FnMut(&mut Sink, &mut dyn FnMut(Row<'_>, &mut Sink));
+type ReadTable<'t> = &'t mut dyn FnMut(&mut Sink, &mut dyn FnMut(TableRow<'_>, &mut Sink));
 
 /// A value of a row, while it is put together.
 #[derive(Debug, Clone)]
@@ -318,6 +314,27 @@ impl Held<'_> {
             Held::Value(value) => *value,
             Held::Map(map) => AccountValue::Map(map),
         }
+    }
+}
+
+/// The value of a declared column in a row.
+#[derive(Clone)]
+struct ColumnValue<'r> {
+    held: Held<'r>,
+    /// Whether the row has a cell for the column.
+    is_there: bool,
+    is_refused: bool,
+}
+
+/// Returns the diagnostic for a missing value; `header` is the header of a table without the column.
+fn missing_value(name: &str, header: Option<Origin>, row: Origin) -> Diagnostic {
+    match header {
+        Some(header) => Diagnostic::error(codes::INVALID_ACCOUNT, format!("this table has no column `{name}`"))
+            .at(header)
+            .help("add the column, or declare the variable with `optional: true`"),
+        None => Diagnostic::error(codes::INVALID_ACCOUNT, format!("this account has no `{name}`"))
+            .at(row)
+            .help("add a value, or declare the variable with `optional: true`"),
     }
 }
 

@@ -10,15 +10,17 @@ use crate::model::{AccountValue, Accounts, Linker, Pattern, PermissionSet, Targe
 use crate::source::cell_place;
 use crate::yaml::Spanned;
 
+/// A class with its targets and its accounts.
+pub(super) struct ClassUse<'c> {
+    pub(super) class: &'c Class,
+    pub(super) targets: &'c [Target],
+    pub(super) variables: &'c Variables,
+    pub(super) accounts: &'c Accounts,
+}
+
 /// Warns of every name of a class with an optional value.
-pub(super) fn check(
-    class: &Class,
-    targets: &[Target],
-    variables: &Variables,
-    accounts: &Accounts,
-    linker: &Linker<'_>,
-    sink: &mut Sink,
-) {
+pub(super) fn check(used: &ClassUse<'_>, linker: &Linker<'_>, sink: &mut Sink) {
+    let ClassUse { class, targets, variables, accounts } = *used;
     let in_rules = names_in_rules(class, linker);
     let names: Vec<&Spanned<String>> = names(class).chain(&in_rules).collect();
     warn_of_empty(names.iter().copied(), targets, Some(variables), sink);

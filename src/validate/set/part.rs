@@ -15,7 +15,7 @@ use super::{Binding, HomeFacts, Remarkable, TargetFacts, duplicate};
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::digest::{Digest, digest};
 use crate::k8s::default_policy;
-use crate::model::{Identity, ObjectType, Target};
+use crate::model::{ObjectId, Target, TypeMeta};
 
 /// The facts of one part of a target.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -84,15 +84,15 @@ struct BoundToEveryone {
 struct SavedIdentity(String, String, Option<String>, String);
 
 impl SavedIdentity {
-    fn of(identity: &Identity) -> Self {
-        let ObjectType { api_version, kind } = &identity.object_type;
+    fn new(identity: &ObjectId) -> Self {
+        let TypeMeta { api_version, kind } = &identity.object_type;
         let namespace = identity.namespace.as_deref().map(str::to_owned);
         Self(api_version.to_string(), kind.to_string(), namespace, identity.name.to_string())
     }
 
-    fn identity(&self) -> Identity {
-        Identity {
-            object_type: ObjectType::new(&self.0, &self.1),
+    fn identity(&self) -> ObjectId {
+        ObjectId {
+            object_type: TypeMeta::new(&self.0, &self.1),
             namespace: self.2.as_deref().map(Arc::from),
             name: self.3.as_str().into(),
         }
@@ -103,7 +103,7 @@ impl SavedIdentity {
 #[derive(Debug, Default)]
 pub struct PartCollector {
     facts: PartFacts,
-    types: HashMap<ObjectType, u32>,
+    types: HashMap<TypeMeta, u32>,
     origins: HashMap<Origin, u32>,
     wanted: BTreeMap<Arc<str>, Wanted>,
     remarkable: HashMap<(Arc<str>, Remarkable, Origin), usize>,
@@ -156,7 +156,7 @@ impl PartCollector {
             let wanted = Wanted {
                 name: role.to_string(),
                 place,
-                binding: SavedIdentity::of(&binding.identity),
+                binding: SavedIdentity::new(&binding.identity),
                 origin: binding.role_origin,
                 account: binding.account,
             };
@@ -166,7 +166,7 @@ impl PartCollector {
             self.facts.tenant_roles.insert(digest(role.as_bytes()));
         }
         if let Some(group) = &binding.everyone {
-            let (group, binding_of) = (group.clone(), SavedIdentity::of(&binding.identity));
+            let (group, binding_of) = (group.clone(), SavedIdentity::new(&binding.identity));
             let origin = binding.origin;
             let role = role.to_string();
             self.facts.everyone.push(BoundToEveryone { role, group, binding: binding_of, origin, place });
@@ -225,7 +225,7 @@ impl PartFacts {
 }
 
 /// Judges the facts of all parts of a target as a single run does.
-pub fn judge(target: &Target, existing: &BTreeSet<Identity>, parts: &[PartFacts], sink: &mut Sink) {
+pub fn judge(target: &Target, existing: &BTreeSet<ObjectId>, parts: &[PartFacts], sink: &mut Sink) {
     made_twice(parts, sink);
     let mut whole = TargetFacts::new(target, existing);
     whole.cluster_roles = parts.iter().flat_map(PartFacts::cluster_roles).map(Arc::from).collect();
@@ -296,8 +296,8 @@ fn made_twice(parts: &[PartFacts], sink: &mut Sink) {
     let mut told: Vec<(u32, u32, Diagnostic)> = Vec::new();
     for (((api_version, kind), name), mut made) in named {
         made.sort();
-        let object_type = ObjectType::new(api_version, kind);
-        let identity = Identity { object_type, namespace: None, name: name.into() };
+        let object_type = TypeMeta::new(api_version, kind);
+        let identity = ObjectId { object_type, namespace: None, name: name.into() };
         let Some(((.., first), others)) = made.split_first() else { continue };
         told.extend(
             others.iter().map(|(place, position, origin)| (*place, *position, duplicate(&identity, *origin, *first))),

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use bailiwick::compile::{self, Options, OutputFile, Wanted};
+use bailiwick::compile::{self, FileConsumer, CompileOptions, OutputFile, ObjectForm};
 use bailiwick::diag::{FileId, Files, Severity, Sink};
 use bailiwick::report::human;
-use bailiwick::source::MemoryWorld;
+use bailiwick::source::MemorySource;
 use bailiwick::stats::Stats;
 use bailiwick::yaml;
 
@@ -37,16 +37,17 @@ pub fn compile(texts: &[(String, String)], jobs: usize, alike: bool) -> Compiled
     let files = Arc::new(Files::new());
     let mut sink = Sink::new();
     let mut compiled = Compiled { files: Vec::new(), printed: String::new(), has_errors: false };
-    let world = MemoryWorld::new(texts.iter().cloned());
+    let world = MemorySource::new(texts.iter().cloned());
     let project = compile::load(Box::new(world), Arc::clone(&files), &mut sink).expect("memory can be read");
     if let Some(project) = project {
         let stats = Stats::off();
-        let options = Options { jobs, wanted: Wanted::Text, alike, part: None, stats: &stats };
+        let options = CompileOptions { jobs, wanted: ObjectForm::Text, alike, part: None, stats: &stats };
         for target in &project.workspace.targets {
             let name = target.name.clone();
             let work = |file: OutputFile| Ok(file);
             let mut keep = |file: OutputFile, _, _| compiled.files.push((format!("{name}/{}", file.path), file.text));
-            compile::compile(&project, target, options, &work, &mut keep, &mut sink).expect("nothing is written");
+            let consumer = FileConsumer { work: &work, each: &mut keep };
+                compile::compile(&project, target, options, consumer, &mut sink).expect("nothing is written");
         }
     }
     let diagnostics = sink.into_sorted(&files);

@@ -1,13 +1,13 @@
-//! Diagnostics that a run said beside its result, so that a later one can say them again.
+//! Warnings of a run, kept so that a later run with the same inputs can print them again.
 
 use crate::codes;
 use serde::{Deserialize, Serialize};
 
 use crate::diag::{Diagnostic, Files, Label, Origin, Severity, Span};
 
-/// A warning.
+/// A warning of an earlier run, with the paths of its files.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Told {
+pub struct SavedWarning {
     code: String,
     message: String,
     place: Option<Place>,
@@ -26,9 +26,9 @@ struct Place {
     end: u32,
 }
 
-impl Told {
+impl SavedWarning {
     /// Keeps a warning; none for an error, which is never kept.
-    pub fn of(diagnostic: &Diagnostic, files: &Files) -> Option<Self> {
+    pub fn from_diagnostic(diagnostic: &Diagnostic, files: &Files) -> Option<Self> {
         if diagnostic.severity == Severity::Error {
             return None;
         }
