@@ -1,13 +1,13 @@
-//! Diagnostics that a run said beside its result, so that a later one can say them again.
+//! The warnings of a run in its cache: a later run without changes prints them again.
 
 use crate::codes;
 use serde::{Deserialize, Serialize};
 
 use crate::diag::{Diagnostic, Files, Label, Origin, Severity, Span};
 
-/// A warning.
+/// A warning as the cache stores it: with paths in place of loaded files, and with the id of its code.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Told {
+pub struct CachedWarning {
     code: String,
     message: String,
     place: Option<Place>,
@@ -18,7 +18,7 @@ pub struct Told {
     repeated: usize,
 }
 
-/// A place by the path of its file.
+/// A byte range in a file, by its path in the workspace.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Place {
     path: String,
@@ -26,9 +26,9 @@ struct Place {
     end: u32,
 }
 
-impl Told {
-    /// Keeps a warning; none for an error, which is never kept.
-    pub fn of(diagnostic: &Diagnostic, files: &Files) -> Option<Self> {
+impl CachedWarning {
+    /// Converts a warning; none for an error, because no cache is written after an error.
+    pub fn from_diagnostic(diagnostic: &Diagnostic, files: &Files) -> Option<Self> {
         if diagnostic.severity == Severity::Error {
             return None;
         }
@@ -48,8 +48,9 @@ impl Told {
         })
     }
 
-    /// Returns the warning again; `find` gives the place in a file of that path. None when it is of another program.
-    pub fn again(&self, find: &mut dyn FnMut(&str) -> Option<crate::diag::FileId>) -> Option<Diagnostic> {
+    /// Converts it back. `find` loads the file of a path; none if a file is missing or this program has no warning of that
+    /// code.
+    pub fn to_diagnostic(&self, find: &mut dyn FnMut(&str) -> Option<crate::diag::FileId>) -> Option<Diagnostic> {
         let mut origin = |place: &Place| -> Option<Origin> {
             Some(Origin { file: find(&place.path)?, span: Span { start: place.start, end: place.end } })
         };
