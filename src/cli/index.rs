@@ -18,7 +18,7 @@ use crate::report::index::IndexResult;
 pub(super) struct Arguments {
     #[command(flatten)]
     world: WorldArguments,
-    /// The file to write.
+    /// File to write.
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     #[command(flatten)]
