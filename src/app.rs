@@ -163,7 +163,7 @@ impl Options {
 pub struct Diagnostics {
     /// The diagnostics, in the order of their places.
     pub list: Vec<Diagnostic>,
-    /// The files.
+    /// The texts of the files that the places of the diagnostics are in.
     pub files: Arc<Files>,
 }
 

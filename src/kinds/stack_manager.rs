@@ -75,9 +75,9 @@ pub struct StackManagerSpec {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ServiceAccount {
-    /// The name of the ServiceAccount.
+    /// The `metadata.name` of the account that the manager runs as.
     pub name: String,
-    /// The namespace of the ServiceAccount.
+    /// The `metadata.namespace` of the same account.
     pub namespace: String,
 }
 
