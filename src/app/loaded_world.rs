@@ -412,21 +412,21 @@ fn report_doubts(world: &World, sink: &mut Sink) {
     for ring in &world.doubts().rings {
         let names = ring.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         sink.push(
-            Diagnostic::warning(codes::AGGREGATION_RING, format!("the ClusterRoles {names} gather each other's rules"))
+            Diagnostic::warning(codes::AGGREGATION_RING, format!("the ClusterRoles {names} aggregate each other's rules"))
                 .at_maybe(ring.first().and_then(|name| world.place_of_cluster_role(name)))
-                .note("the rules in such a ring depend on the history of the cluster: here the ring has only the rules of other roles")
-                .help("remove the label from one of them, so that no role gathers its own rules"),
+                .note("the rules in such a ring depend on the history of the cluster; this evaluation uses only rules from outside the ring")
+                .help("remove the label from one of them, so that no role aggregates its own rules"),
         );
     }
     for name in &world.doubts().stated {
         sink.push(
             Diagnostic::warning(
                 codes::AGGREGATED_ROLE_WITH_RULES,
-                format!("the aggregated ClusterRole `{name}` states rules that nothing gathers"),
+                format!("the aggregated ClusterRole `{name}` has rules of its own"),
             )
             .at_maybe(world.place_of_cluster_role(name))
-            .note("they count for nothing here; in a cluster they stay for as long as the role gathers nothing")
-            .help("leave out `rules`, and put them into a ClusterRole with the label that is gathered"),
+            .note("this evaluation ignores them; a cluster keeps them only while no other role matches the selectors")
+            .help("remove `rules`, and move them to a ClusterRole with a label of `aggregationRule`"),
         );
     }
 }

@@ -8,7 +8,7 @@ use super::namespaces::NamespaceChanges;
 use super::plan::{Action, Counts, FilePlan, TargetPlan};
 
 /// The number of changed roles that are printed one by one.
-pub const MAXIMUM_TOLD: usize = 20;
+pub const MAXIMUM_LINES: usize = 20;
 
 /// Totals of a plan.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,36 +30,36 @@ pub struct Totals {
     /// In how many files an object of a kind goes while another of the same kind comes: a rename.
     pub renamed: BTreeMap<String, usize>,
     /// Paths of files that differ only in the header, and the header is the header of an earlier version.
-    pub renewals: Told,
+    pub renewals: FirstLines,
     /// Roles whose rules grant more or less than before.
-    pub changed_roles: Told,
+    pub changed_roles: FirstLines,
     /// Objects that admit other pods than before.
-    pub changed_pods: Told,
+    pub changed_pods: FirstLines,
     /// Bindings whose role changes under the same name.
-    pub changed_role_refs: Told,
+    pub changed_role_refs: FirstLines,
     /// Namespace objects that come and go.
     pub namespaces: NamespaceChanges,
 }
 
 /// The first of many lines, with how many there are.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Told {
-    /// At most [`MAXIMUM_TOLD`], each with the path of its file, in order of path.
+pub struct FirstLines {
+    /// At most [`MAXIMUM_LINES`], each with the path of its file, in order of path.
     first: Vec<(String, String)>,
     /// All of them.
     pub count: usize,
 }
 
-impl Told {
+impl FirstLines {
     fn of(plan: &TargetPlan, lines: impl Fn(&FilePlan) -> &Vec<String>) -> Self {
         let all = plan.changes.iter().flat_map(|file| lines(file).iter().map(|line| (&file.path, line)));
-        let first = all.clone().take(MAXIMUM_TOLD).map(|(path, line)| (path.clone(), line.clone())).collect();
+        let first = all.clone().take(MAXIMUM_LINES).map(|(path, line)| (path.clone(), line.clone())).collect();
         Self { first, count: all.count() }
     }
 
     fn renewals(plan: &TargetPlan) -> Self {
         let all = plan.changes.iter().filter(|file| file.is_renewal);
-        let first = all.clone().take(MAXIMUM_TOLD).map(|file| (file.path.clone(), file.path.clone())).collect();
+        let first = all.clone().take(MAXIMUM_LINES).map(|file| (file.path.clone(), file.path.clone())).collect();
         Self { first, count: all.count() }
     }
 
@@ -72,7 +72,7 @@ impl Told {
         self.first.extend(other.first);
         // A file is in one part, so that its lines keep their order.
         self.first.sort_by(|left, right| left.0.cmp(&right.0));
-        self.first.truncate(MAXIMUM_TOLD);
+        self.first.truncate(MAXIMUM_LINES);
         self.count += other.count;
     }
 }
@@ -94,10 +94,10 @@ impl Totals {
             gone_namespaces,
             namespaces_before: gone_namespaces + changed + plan.kept_namespaces,
             renamed: plan.renamed.clone(),
-            renewals: Told::renewals(plan),
-            changed_roles: Told::of(plan, |file| &file.changed_roles),
-            changed_pods: Told::of(plan, |file| &file.changed_pods),
-            changed_role_refs: Told::of(plan, |file| &file.changed_role_refs),
+            renewals: FirstLines::renewals(plan),
+            changed_roles: FirstLines::of(plan, |file| &file.changed_roles),
+            changed_pods: FirstLines::of(plan, |file| &file.changed_pods),
+            changed_role_refs: FirstLines::of(plan, |file| &file.changed_role_refs),
             namespaces,
         }
     }

@@ -127,7 +127,7 @@ pub(super) fn namespace(
                 codes::SCC_ANNOTATIONS_INCOMPLETE,
                 UID_RANGE,
                 format!("`{name}` declares its range of user ids and no SELinux level"),
-                "declare `openshift.io/sa.scc.mcs` too, or neither: without a level the cluster rejects every pod",
+                "declare `openshift.io/sa.scc.mcs` too, or remove this annotation: without an SELinux level the cluster rejects every pod",
             ),
             Lint::UidRangeStartsAtZero => (
                 codes::UID_RANGE_AT_ZERO,
@@ -260,7 +260,7 @@ pub(super) fn constraints(unit: &Unit, world: &SyncWorld, trees: &Trees, sink: &
                 Severity::Warning,
                 codes::DEFAULT_ADD_NOT_COUNTED,
                 format!("every pod gets `{capability}`, but the computed level ignores it"),
-                "remove it, or also allow it: the computed level can reject the pods",
+                "remove the capability, or also list it under `allowedCapabilities`: the computed level can reject the pods",
             ),
             SccLint::PriorityHijack => (
                 Severity::Warning,

@@ -40,7 +40,7 @@ pub struct DecisionReport<'a> {
     pub request: &'a Request,
     /// The decision of RBAC.
     pub decision: &'a Decision,
-    /// The answer.
+    /// Yes, no, unknown, or dead for a request that no API server accepts.
     pub answer: Answer,
 }
 
@@ -175,7 +175,7 @@ pub fn role(world: &World, namespace: Option<&str>, name: &str, files: &Files) -
         writeln!(text, "  and {} more bindings", grouped(bound.len() - MAXIMUM_BINDINGS));
     }
     if bound.is_empty() {
-        text.push_str("  bound to nobody\n");
+        text.push_str("  no binding refers to it\n");
     }
     Some(text.finish())
 }

@@ -99,7 +99,7 @@ fn one(reach: &NodeReach, secrets_of: &[String]) -> String {
         }
     }
     accounts(reach, &mut text);
-    text.push_str("what its kubelet may read\n");
+    text.push_str("objects that its kubelet may read\n");
     objects(&reach.objects, &mut text);
     if !reach.by_labels.is_empty() {
         text.push_str("and once it gives itself labels that a kubelet may set\n");
@@ -162,7 +162,7 @@ fn objects(reached: &[ReachedObject], text: &mut Page) {
 fn rest(count: usize, what: &str, text: &mut Page) {
     let more = count.saturating_sub(MAXIMUM_OBJECTS);
     if more > 0 {
-        writeln!(text, "  ... and {}; --format json tells all", number(more, &format!("more {what}")));
+        writeln!(text, "  ... and {}; --format json prints all", number(more, &format!("more {what}")));
     }
 }
 

@@ -94,7 +94,7 @@ pub fn policy_changes(changes: &[(String, Comparison)]) -> String {
 fn control(outcome: &Outcome) -> &'static str {
     match outcome.control.reason {
         Reason::Exempt => "the cluster leaves its labels alone: it belongs to the platform",
-        Reason::OptedIn => "the cluster keeps its labels in step, by force: it opts in",
+        Reason::OptedIn => "the cluster overwrites its labels: it opts in",
         Reason::OpenshiftPrefix => "the cluster leaves its labels alone: its name begins with `openshift-`",
         Reason::UnreadableManagers => "the cluster leaves its labels alone: the managers of its fields cannot be read",
         Reason::AllLabelsForeign => "the cluster leaves its labels alone: all of them are declared",

@@ -185,20 +185,20 @@ impl StacksReport<'_> {
         for chain in &reach.outside {
             writeln!(text, "    {}", chain_text(chain, self.files));
         }
-        for (account, chains) in reach.stepping_stones.iter().take(MAXIMUM_TOLD) {
+        for (account, chains) in reach.stepping_stones.iter().take(MAXIMUM_LINES) {
             writeln!(text, "    through the account `{}`, whose token it can make and read", account.name);
             for chain in chains {
                 writeln!(text, "      {}", chain_text(chain, self.files));
             }
         }
-        let more = reach.stepping_stones.len().saturating_sub(MAXIMUM_TOLD);
+        let more = reach.stepping_stones.len().saturating_sub(MAXIMUM_LINES);
         if more > 0 {
             writeln!(text, "    and through {}", human::number(more, "other account"));
         }
     }
 
     fn requests(&self, text: &mut Page) {
-        text.push_str("who may request them\n");
+        text.push_str("subjects that may request them\n");
         for (kind, requesters) in &self.requesters {
             for (scope, subject) in requesters {
                 let place = match scope {
@@ -277,7 +277,7 @@ impl RequesterRecord {
 }
 
 /// How many accounts, and how many gained or lost permissions, of a stack are listed.
-const MAXIMUM_TOLD: usize = 10;
+const MAXIMUM_LINES: usize = 10;
 
 /// Returns the changes of new versions of stacks, by stack.
 pub fn upgrades(upgrades: &[Upgrade]) -> String {
@@ -300,11 +300,11 @@ pub fn upgrades(upgrades: &[Upgrade]) -> String {
         }
         for (word, rules) in [("gains", &upgrade.gained), ("loses", &upgrade.lost)] {
             let compact = compacted(rules);
-            for rule in compact.iter().take(MAXIMUM_TOLD) {
+            for rule in compact.iter().take(MAXIMUM_LINES) {
                 writeln!(text, "    {word} {}", rule_text(rule));
             }
-            if compact.len() > MAXIMUM_TOLD {
-                writeln!(text, "    {word} {} more", compact.len() - MAXIMUM_TOLD);
+            if compact.len() > MAXIMUM_LINES {
+                writeln!(text, "    {word} {} more", compact.len() - MAXIMUM_LINES);
             }
         }
     }
