@@ -180,5 +180,5 @@ fn invalid(why: String) -> Error {
 }
 
 fn not_understood(why: String) -> Diagnostic {
-    Diagnostic::error(codes::INVALID_QUESTION, why).help("`bailiwick can-i --help` shows how to ask")
+    Diagnostic::error(codes::INVALID_QUESTION, why).help("run `bailiwick can-i --help` for the arguments")
 }

@@ -335,9 +335,9 @@ fn load_saved(
         sink.push(
             Diagnostic::error(
                 codes::UNUSABLE_INDEX,
-                format!("`{}` keeps what RBAC decides by, and neither nodes nor admission policies", path.display()),
+                format!("the index `{}` has only RBAC data, and no nodes or admission policies", path.display()),
             )
-            .help("ask the manifests that it was made from"),
+            .help("use the manifests of the index"),
         );
         return None;
     }
@@ -347,7 +347,7 @@ fn load_saved(
                 codes::UNUSABLE_INDEX,
                 format!("`{}` brings its own version and baseline", path.display()),
             )
-            .help("leave out --baseline and --kubernetes-version, or ask the manifests it was made from"),
+            .help("leave out --baseline and --kubernetes-version, or use the manifests of the index"),
         );
         return None;
     }
@@ -401,7 +401,7 @@ pub(crate) fn version_of(written: &str, sink: &mut Sink) -> Option<u32> {
                 codes::UNKNOWN_VERSION,
                 format!("`{written}` is no version of Kubernetes with known facts"),
             )
-            .help(format!("name one from 1.{FIRST_MINOR} to 1.{LAST_MINOR}, `none`, or a file that is there")),
+            .help(format!("name one from 1.{FIRST_MINOR} to 1.{LAST_MINOR}, `none`, or an existing file")),
         ),
     }
     version.map(|version| version.api().asked())

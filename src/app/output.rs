@@ -196,7 +196,7 @@ impl Workspace {
         let told = stray(path.trim_end_matches('/'), entry.kind);
         let is_named = || self.project.workspace.keep.is_match(format!("{}/{}", target.name, entry.path));
         sink.push(if entry.is_file() && is_named() {
-            told.help("move it away: `spec.keep` cannot keep what is where the output goes")
+            told.help("move it to another folder: `spec.keep` cannot keep a file at the path of an output file")
         } else {
             told.help(help_with_stray(entry.kind))
         });

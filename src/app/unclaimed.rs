@@ -168,7 +168,7 @@ fn judge_staging(workspace: &Workspace, sink: &mut Sink) {
     if !is_at_work(&output) {
         sink.push(
             folder(format!("`{}/{STAGING}` is what a killed run left", workspace.project.workspace.output))
-                .help("`bailiwick render` clears it away"),
+                .help("run `bailiwick render` to remove it"),
         );
     }
 }
@@ -187,7 +187,7 @@ fn judge_kept(workspace: &Workspace, path: &str, bytes: &[u8], is_claimed: bool,
     }
     let name = path.rsplit('/').next().unwrap_or_default();
     if steers_appliers(name) {
-        sink.push(kept("decides what an applier makes of the folder").help("remove it from the output folder"));
+        sink.push(kept("controls how an applier reads the folder").help("remove it from the output folder"));
         return;
     }
     if is_claimed {
@@ -300,7 +300,7 @@ fn judge_index(workspace: &Workspace, sink: &mut Sink) -> Result<NotJudged, RunE
     {
         let entries = wanted_entries(&bytes, &prefix, output).map_err(|error| {
             RunError::new(format!("cannot read the index of git, `{}`: {error}", repository.index().display()))
-                .help("`git update-index --no-split-index --index-version 2` writes it in a form that is known")
+                .help("run `git update-index --no-split-index --index-version 2` to write it in a supported form")
         })?;
         for entry in entries {
             let path = String::from_utf8_lossy(&entry.path);

@@ -30,7 +30,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
     let options = arguments.world.options(false);
     with_worlds(global, &arguments.world.targets, &options, |worlds| {
         let [loaded] = worlds else {
-            let message = format!("an index is of one target, and there are {}", worlds.len());
+            let message = format!("an index has one target, and there are {}", worlds.len());
             return Ok(refuse_usage(global, message, "name one with --target"));
         };
         let path = global.at(&arguments.output);

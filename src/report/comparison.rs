@@ -202,7 +202,7 @@ fn access_effect(effect: &AccessEffect) -> String {
     let mut page = Page::new();
     match effect {
         AccessEffect::Unknown => {
-            page.push_str("  access: the baseline before cannot be read, and the change is not known\n");
+            page.push_str("  access: unknown, because the old baseline cannot be read\n");
         }
         AccessEffect::Known { changes, components } => {
             if components.is_empty() || !changes.is_empty() {

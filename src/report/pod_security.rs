@@ -35,18 +35,18 @@ pub fn synced(namespace: &str, rules: &SyncedRules, files: &Files) -> String {
         text.append(&lifted(lift, files));
     }
     if outcome.levels.sync == Some(Level::Restricted) {
-        text.push_str("  nothing lifts it: every service account may use no more than restricted constraints\n");
+        text.push_str("  no constraints raise it: every service account may use no more than restricted constraints\n");
     }
     let labels: Vec<String> =
         settled.labels.iter().map(|(label, value)| format!("{}={value}", label.short())).collect();
     if labels.is_empty() {
         writeln!(text, "  it has no Pod Security labels; the cluster enforces `{}`", settled.enforced);
     } else {
-        writeln!(text, "  labels in the end: {}", labels.join(" "));
+        writeln!(text, "  final labels: {}", labels.join(" "));
     }
     if !settled.fights.is_empty() {
         let fights: Vec<&str> = settled.fights.iter().map(|label| label.short()).collect();
-        writeln!(text, "  both the repository and the cluster keep writing: {}", fights.join(", "));
+        writeln!(text, "  the repository and the cluster overwrite each other: {}", fights.join(", "));
     }
     text.finish()
 }

@@ -104,7 +104,7 @@ impl StacksReport<'_> {
     /// Returns the report as text, section by section.
     pub fn text(&self) -> String {
         let mut text = Page::new();
-        text.push_str("installed in this order\n");
+        text.push_str("order of installation\n");
         for (number, told) in (1..).zip(&self.stacks) {
             let install = &told.stack.install;
             let place = place_text(install.origin, self.files);
@@ -115,11 +115,11 @@ impl StacksReport<'_> {
                 writeln!(text, "     needs {} for {}", provider.install, names.join(", "));
             }
             if told.step.is_in_ring {
-                text.push_str("     it and what it needs need each other: the definitions have to be there first\n");
+                text.push_str("     it and its dependencies need each other: install the definitions first\n");
             }
         }
         self.shared_definitions(&mut text);
-        text.push_str("how far they reach\n");
+        text.push_str("reach\n");
         for told in &self.stacks {
             self.reach_of(told, &mut text);
             self.controllers_of(told.stack, &mut text);
@@ -132,7 +132,7 @@ impl StacksReport<'_> {
     fn shared_definitions(&self, text: &mut Page) {
         let shared: Vec<_> = self.owners.iter().filter(|owners| owners.len() > 1).collect();
         if !shared.is_empty() {
-            text.push_str("definitions that several stacks bring; one goes when the last of them goes\n");
+            text.push_str("definitions of several stacks; a definition is deleted with the last of its stacks\n");
         }
         for owners in shared {
             let Some(first) = owners.first() else { continue };
@@ -173,20 +173,20 @@ impl StacksReport<'_> {
             return;
         }
         if reach.reads_every_secret {
-            writeln!(text, "  {install}: every namespace; it reads every Secret, and so can be any account");
+            writeln!(text, "  {install}: every namespace; it reads every Secret, and so can act as any account");
         } else if reach.outside.is_empty() {
             writeln!(text, "  {install}: `{}`", install.namespace);
         } else {
             writeln!(text, "  {install}: beyond `{}`", install.namespace);
         }
         if reach.requests_cluster_packages {
-            text.push_str("    it can request packages for the whole cluster, and have what they hold\n");
+            text.push_str("    it can request packages for the whole cluster, and so gain their permissions\n");
         }
         for chain in &reach.outside {
             writeln!(text, "    {}", chain_text(chain, self.files));
         }
         for (account, chains) in reach.stepping_stones.iter().take(MAXIMUM_LINES) {
-            writeln!(text, "    through the account `{}`, whose token it can make and read", account.name);
+            writeln!(text, "    through the account `{}`, whose token it can create and read", account.name);
             for chain in chains {
                 writeln!(text, "      {}", chain_text(chain, self.files));
             }
@@ -293,7 +293,7 @@ pub fn upgrades(upgrades: &[Upgrade]) -> String {
             writeln!(text, "    {old} is deleted, {new} created");
         }
         if upgrade.widened {
-            text.push_str("    what it holds it holds in the whole cluster now\n");
+            text.push_str("    its permissions are cluster-wide now\n");
         }
         for binding in &upgrade.rebound {
             writeln!(text, "    {binding} is deleted and created anew: its role cannot be changed");

@@ -111,7 +111,7 @@ impl Written {
             })?;
             if objects != 1 && !sink.has_errors() {
                 let path = path.display();
-                return Err(RunError::new(format!("`{path}` holds {objects} objects, and a write is about one")));
+                return Err(RunError::new(format!("`{path}` has {objects} objects; a write has one object")));
             }
             Ok(found)
         };

@@ -102,7 +102,7 @@ fn identity(applier: &AppliedBy) -> Identity {
 
 fn cannot_apply(user: &str, name: &str, reason: &str) -> Diagnostic {
     Diagnostic::warning(codes::APPLIER_CANNOT_APPLY, format!("`{user}` cannot apply {name}: {reason}"))
-        .help("grant it what is missing, or let an identity with more rights apply this target")
+        .help("grant the missing permissions, or apply this target with an identity that has them")
 }
 
 /// Returns the reason why an object cannot be written; none if it can.
