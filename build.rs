@@ -21,7 +21,7 @@ fn main() -> std::io::Result<()> {
     }
     files.sort();
     list_templates(&files)?;
-    // Two hashes of one function: nobody but the builder chooses what is hashed.
+    // Two hashes of one function suffice: only the builder chooses the input.
     let mut hashers = [0_u8, 1].map(|number| {
         let mut hasher = std::hash::DefaultHasher::new();
         hasher.write_u8(number);

@@ -460,7 +460,7 @@ def growth(costs):
 
 
 def workload_f(bench):
-    """One more line in a template, over every tenant: `bailiwick diff`"""
+    """A line added to a template, over every tenant: `bailiwick diff`"""
     workspace = bench.copy_of(bench.workspace(bench.size.b_tenants))
     template, include = "permission-set/role.yaml.j2", '{% include "_metadata.yaml.j2" %}\n'
     text = (ROOT / "templates" / template).read_text(encoding="utf-8")
@@ -498,7 +498,7 @@ def workload_g(bench):
     found = json.loads(output_of(command))
     expect(found["documents"] == workspace.total, f"{found['documents']} documents were read")
     bench.results.add("read", found["ratio"], f"{found['ratio']:.1f} times")
-    yield (f"{found['documents']:,} documents, {megabytes(found['bytes'])} MB: our output, parted into documents. Both find the "
+    yield (f"{found['documents']:,} documents, {megabytes(found['bytes'])} MB: our output, split into documents. Both find the "
            "same values, accept all documents, and refuse each with an unknown field.")
     lines = ["| program | rounds | s | µs/document |", "|---|--:|--:|--:|"]
     for label, key in [("our reader, tree and schemas", "ours"), ("yaml_serde, `Value` and jsonschema", "peer")]:
@@ -509,12 +509,12 @@ def workload_g(bench):
 
 
 def workload_h(bench):
-    """The file system alone: what B costs before anybody looks at a byte"""
+    """The file system alone: the cost of B without a look at the bytes"""
     workspace = bench.workspace(bench.size.b_tenants)
     command = [peers.cargo_bench("files"), workspace.output, bench.fresh("files"), str(bench.size.g_rounds)]
     found = json.loads(output_of([str(word) for word in command]))
-    yield (f"{found['files']:,} files of B. `check` does the third and fourth line and holds each byte against what it compiles; making and "
-           "replacing are measured with a tenth of them.")
+    yield (f"{found['files']:,} files of B. `check` does the third and fourth line and compares each byte with the compiled output; creating and "
+           "replacing are measured with a tenth of the files.")
     lines = ["| each file is | rounds | µs/file |", "|---|--:|--:|"]
     for label, figures in found.items():
         if isinstance(figures, dict):

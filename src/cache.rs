@@ -14,7 +14,7 @@
 
 mod outputs;
 mod place;
-mod saved_warning;
+mod warning;
 
 use std::path::Path;
 
@@ -26,7 +26,7 @@ use crate::source::{Answered, FileSource};
 
 pub use outputs::{KeptFile, KeptTarget, WatchedFolder};
 pub use place::Place;
-pub use saved_warning::SavedWarning;
+pub use warning::CachedWarning;
 
 /// Marks a cache, with the version of its format.
 const FORMAT: FileFormat = FileFormat::new("bailiwick cache", "\x05");
@@ -49,7 +49,7 @@ pub struct Kept {
     /// The questions to the file system, with the answers.
     pub answers: Vec<Answered>,
     /// The warnings of the run.
-    pub told: Vec<SavedWarning>,
+    pub warnings: Vec<CachedWarning>,
     /// The output folder, relative to the workspace.
     pub output: String,
     /// A hash of the entries beside the folders of the targets.

@@ -74,9 +74,9 @@ impl Outcome {
 
 /// Compiles declarative access policy for Kubernetes clusters into validated manifests.
 ///
-/// Run each command inside a workspace. Every option has a default.
+/// Run each command inside a workspace.
 ///
-/// Exit codes: 0 success; 1 the answer is no (drift, a finding, denied, a failed test); 2 wrong usage or invalid input; 3 the run failed.
+/// Exit codes: 0 success; 1 the answer is no (drift, a finding, a denied request, a failed test); 2 wrong usage or invalid input; 3 the run failed.
 #[derive(Debug, Parser)]
 #[command(name = "bailiwick", version, max_term_width = 100)]
 pub struct Cli {
@@ -128,7 +128,7 @@ pub struct Global {
     warned: Arc<AtomicBool>,
     #[arg(skip)]
     printed: Arc<Mutex<printing::Printed>>,
-    /// The day on which grants are judged as expired. Default: the day of the system, in UTC.
+    /// Date for the expiry of grants. Default: the current date in UTC.
     #[arg(long, global = true, value_name = "YYYY-MM-DD", env = "BAILIWICK_TODAY")]
     today: Option<Date>,
     /// Output format of diagnostics.
@@ -147,7 +147,7 @@ pub struct Global {
 enum DiagnosticForm {
     /// With source lines; the first 200, errors before warnings.
     Human,
-    /// One JSON object a line, all of them.
+    /// One JSON object per line, without a limit.
     Json,
     /// Workflow commands of GitHub Actions; the first 200, errors before warnings.
     Github,
@@ -244,40 +244,40 @@ impl Global {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Make a new workspace with an example that renders.
+    /// Create a workspace with an example policy.
     Init(init::Arguments),
     /// Compile the policies and write the output.
     Render(render::Arguments),
-    /// Compile, compare with the output, print the difference, and run every AccessTest; for CI.
+    /// Compare the compiled policies with the output, and run every AccessTest, for CI.
     Check(check::Arguments),
-    /// Judge the parts of a `render` or `check` together, from the summaries of the parts.
+    /// Check the parts of a `render` or `check` as one run, from their summaries.
     Merge(merge::Arguments),
-    /// Compare the compiled policies with earlier output, and print the differences.
+    /// Print the differences between the compiled policies and earlier output.
     ///
-    /// Control characters and invisible characters are printed as escapes, such as `\u{1b}`, on a terminal and in a file. The
-    /// output is for people, and not for `patch`.
+    /// Control characters and invisible characters are printed as escapes, such as `\u{1b}`, on a terminal and in a file. So
+    /// `patch` cannot apply the differences.
     Diff(diff::Arguments),
-    /// Print the permissions of a role as a table, with the dead ones marked.
+    /// Print the permissions of a role as a table, and mark dead permissions.
     Table(table::Arguments),
-    /// Report grants that are dangerous, dead, or cannot be applied.
+    /// Report grants that are dangerous, have no effect, or cannot be applied.
     Lint(lint::Arguments),
     /// Run every AccessTest.
     Test(test::Arguments),
-    /// Print whether a subject is allowed a request, and why.
+    /// Print whether a subject can make a request, with the proof.
     CanI(can_i::Arguments),
-    /// List the subjects that are allowed a request.
+    /// List the subjects that can make a request.
     WhoCan(who_can::Arguments),
-    /// Print the Secrets and permissions within reach of a compromised node.
+    /// Print the Secrets and permissions that an attacker on a node can reach.
     NodeReach(node_reach::Arguments),
-    /// Write the data that decides access to a file, for fast questions.
+    /// Write an index file, for fast questions about access.
     Index(index::Arguments),
-    /// Answer questions about access, one JSON object a line.
+    /// Answer questions on standard input, one JSON object per line.
     Ask(ask::Arguments),
-    /// Convert the objects of a cluster into policies, and report the outcome for each.
+    /// Convert objects of a cluster into policies, and report the result for each object.
     Migrate(migrate::Arguments),
-    /// Print the manual page of a policy kind or a diagnostic.
+    /// Explain a policy kind, a diagnostic, an object or a decision.
     Explain(explain::Arguments),
-    /// Print the JSON Schema of the policy kinds, for editors.
+    /// Print the JSON Schema of policies or results.
     Schema(schema::Arguments),
     /// Print a completion script for a shell.
     Completions(completions::Arguments),

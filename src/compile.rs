@@ -202,7 +202,7 @@ impl Pass<'_> {
 /// Room for the file of a typical tenant, in bytes.
 const TYPICAL_FILE: usize = 4096;
 
-/// The result of one home.
+/// The results of one output file, with its facts and diagnostics.
 struct HomeResult<R> {
     results: Result<Vec<R>, RunError>,
     facts: HomeFacts,
@@ -457,7 +457,7 @@ impl<'p> Worker<'p> {
     }
 }
 
-/// True for two objects of one file that would overwrite each other. [`TargetFacts`] compares cluster-scoped
+/// Whether two objects of one file would overwrite each other. [`TargetFacts`] compares cluster-scoped
 /// objects across files.
 fn is_same_object(left: &ObjectId, right: &ObjectId) -> bool {
     left.object_type.group() == right.object_type.group()

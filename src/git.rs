@@ -140,12 +140,12 @@ impl Repository {
         match path.symlink_metadata() {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => match self.has_commits() {
                 true => Err(RunError::new(format!("the repository has commits and no index, `{}`", path.display()))
-                    .help("`git reset` writes it anew")),
+                    .help("run `git reset` to write it again")),
                 false => Ok(None),
             },
             Err(error) => Err(failed(error)),
             Ok(found) if !found.is_file() => Err(RunError::new(format!("`{}` is not a regular file", path.display()))
-                .help("remove it, and write it anew with `git reset`")),
+                .help("remove it, and write it again with `git reset`")),
             #[expect(clippy::disallowed_methods, reason = "a file of git itself, which no commit can hold")]
             Ok(_) => std::fs::read(&path).map(Some).map_err(failed),
         }

@@ -1,4 +1,4 @@
-//! Bailiwick compiles access policy for Kubernetes clusters: policies in, validated manifests out.
+//! Bailiwick compiles access policy for Kubernetes clusters into validated manifests.
 //!
 //! ```text
 //! policies/ templates/ -> source -> model -> expand -> render -> validate -> label -> emit -> out/  (or a diff)
@@ -7,11 +7,10 @@
 //!                                             objects -> access -> admission, crossplane, node -> answers
 //! ```
 //!
-//! One direction: each arrow is a function from one type to the next, and [`compile`] names each stage once. Below
-//! all of them lie [`diag`], what can be wrong as data, and [`yaml`], the one representation of text that every
-//! stage works on. [`access`], [`admission`], [`crossplane`] and [`node`] are next to the pipeline: access decisions,
-//! the admission of pods, the permissions of packages, and the reach of nodes. [`label`] computes the labels of namespaces
-//! from the grants, which is the only loop.
+//! Each arrow is a function from one type to the next, and [`compile`] runs the stages. Every stage uses [`diag`] for
+//! diagnostics and [`yaml`] for texts. [`access`], [`admission`], [`crossplane`] and [`node`] are next to the pipeline:
+//! access decisions, the admission of pods, the permissions of packages, and the reach of nodes. [`label`] computes the
+//! labels of namespaces from the grants, and is the only loop.
 //!
 //! # Use as a library
 //!

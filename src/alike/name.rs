@@ -8,7 +8,7 @@ use super::shape::Shape;
 use crate::k8s::catalogue::Catalogue;
 use crate::k8s::default_policy;
 
-/// Words with a meaning to some reader that stand in no default role.
+/// Words with a meaning to some reader that no default role contains.
 const MEANINGFUL: &str = "\
     all any audit baseline configmap csi default disabled enabled enforce ephemeral false host inf kube \
     latest localhost master nan nfs no none null off on openshift privileged projected required restricted \

@@ -2,20 +2,20 @@
 //!
 //! Four kinds of values are holes:
 //!
-//! 1. **Names.** The name of the namespace (`tool-alice`) and the part of it behind the first hyphen (`alice`), where they
-//!    are whole words of a value. Not in keys, nor where Kubernetes reads words of its own (kinds, groups, resources, verbs,
-//!    URLs), nor where the name is itself such a word: in the file of a namespace `view`, the word `view` may be the
-//!    namespace or the role.
-//! 2. **Numbers** of four digits and more that a change leaves alone: they are there as often before as after it. Only
-//!    which of them are equal counts. In an object that is new or goes, every such number.
-//! 3. **Notes.** Values of labels and annotations that Kubernetes does not read, on lines that stay. In an object that is
-//!    new or goes, the values of such annotations.
-//! 4. **Values of the account**, where the account behind the file is known: texts of its columns, as whole words of a
-//!    value, under the conditions of names. Not in the reference to a role, since which role a binding names is what it
-//!    grants. The values on lines that a change adds or removes are described.
+//! 1. **Names.** The name of the namespace (`tool-alice`) and its part after the first hyphen (`alice`), as whole words of
+//!    a value. Names are no holes in keys and in values with a fixed vocabulary of Kubernetes (kinds, groups, resources,
+//!    verbs, URLs). A name that is itself such a word is no hole either: in the file of a namespace `view`, the word `view`
+//!    may be the namespace or the role.
+//! 2. **Numbers** of four digits and more that a change does not alter: the old and the new text have them equally often.
+//!    Only their equality counts. In a created or deleted object, every such number.
+//! 3. **Notes.** Values of labels and annotations that Kubernetes does not read, on unchanged lines. In a created or
+//!    deleted object, the values of such annotations.
+//! 4. **Values of the account**, if the account of the file is known: texts of its columns, as whole words of a value,
+//!    under the conditions of names. The reference to a role has no such hole: the role of a binding decides its
+//!    permissions. The values on lines that a change adds or removes are described.
 //!
-//! INVARIANT: the shape and the values give back the text. So everything that a folded text does not share with the one
-//! that is shown is its name, or is described beside it, or stays as it was.
+//! INVARIANT: the shape and the values give back the text. A folded text differs from the shown text only in its name, in
+//! values described beside it, and in unchanged values.
 
 use std::ops::Range;
 
@@ -69,7 +69,7 @@ pub struct Shape<H = Hole> {
     holes: Vec<(usize, H)>,
 }
 
-/// The values that stand in the holes of a shape.
+/// The values for the holes of a shape.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Values<'t> {
     /// The value of each hole, as it is written.
@@ -134,12 +134,12 @@ fn position_in<V: PartialEq>(list: &mut Vec<V>, value: V) -> usize {
     })
 }
 
-/// An annotation of an object that is new or goes.
+/// An annotation of a created or deleted object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
-    /// Its key.
+    /// The key of the annotation with its prefix, such as `example.com/team`.
     pub key: String,
-    /// Its value.
+    /// The value as it is written, with its quotes.
     pub value: String,
     /// The same for values that differ in the name of the tenant alone.
     pub shape: u128,
@@ -273,7 +273,7 @@ impl Shape {
     }
 }
 
-/// The text of a change that a part of it stands in.
+/// The text that contains a part of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
     Old,
@@ -315,7 +315,7 @@ impl<'s, 't> Splitter<'s, 't> {
             text.lines().for_each(|line| _ = place.enter(line));
             place
         };
-        // Where the same line means one thing in the old text and another in the new, it is not the same.
+        // A line with different meanings in the old and the new text is not the same line.
         let (tail_of_old, tail_of_new, tail) = if after(old) == after(new) { ("", "", tail) } else { (tail, tail, "") };
         let (old_notes, new_notes): (Vec<_>, Vec<_>) = (notes(place, old).collect(), notes(place, new).collect());
         for (text, rest, side, kept) in
@@ -330,7 +330,7 @@ impl<'s, 't> Splitter<'s, 't> {
         self.add(&mut place, tail, Side::Both, &[]);
     }
 
-    /// Adds a part of an object; `kept` are the notes that stand in the other text, too.
+    /// Adds a part of an object; `kept` are the notes that the other text has too.
     fn add(&mut self, place: &mut Place, text: &'t str, side: Side, kept: &[NoteLine<'_>]) {
         for whole in text.split_inclusive('\n') {
             let line = whole.strip_suffix('\n').unwrap_or(whole);
@@ -527,7 +527,7 @@ mod tests {
             assert!(!with("a: 1\n", &format!("{line}\n"), "ada", "bob"), "{line}");
             assert!(!with("a: 1\n", &format!("{line}\n"), "team-ada", "team-bob"), "{line}");
         }
-        // What follows is a value again.
+        // A list after the list of verbs has values again.
         assert!(with("a: 1\n", "verbs:\n- get\nresourceNames:\n- {}\n", "team-ada", "team-bob"));
     }
 
@@ -553,7 +553,7 @@ mod tests {
         for (ada, bob) in [("v1.5000", "v1.6000"), ("5000Mi", "6000Mi"), ("05000", "06000"), ("5000_0", "6000_0")] {
             assert!(!with("a: {}\n", "a: {}\nx: 1\n", ada, bob), "{ada}");
         }
-        // Which are equal counts, and in which order they come.
+        // The equality of values and their order count.
         let pair = |first: &str, second: &str| format!("a: {first}\nb: {second}\n");
         let change = |name, old: &(String, String)| {
             are_same(
@@ -592,7 +592,7 @@ mod tests {
         let old = "metadata:\n  annotations:\n    example.org/mail: {}\n  labels:\n    team: {}\n  name: a\n";
         let new = old.replace("name: a", "name: b");
         assert!(with(old, &new, "'x: y'", "z"));
-        // Not where they change, or move, or are read by somebody, or are no notes at all.
+        // Notes that change, move or have a reader are no holes.
         assert!(!with("metadata:\n  labels:\n    team: a\n", "metadata:\n  labels:\n    team: {}\n", "x", "y"));
         let (labels, notes) = ("metadata:\n  labels:\n    team: {}\n", "metadata:\n  annotations:\n    team: {}\n");
         assert!(!with(labels, notes, "x", "y"));

@@ -23,7 +23,7 @@ pub use self::node::NodeDecision;
 /// A question whether a subject is allowed a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CanIOptions {
-    /// The request.
+    /// The subject, verb, resource and scope, as the command line gives them.
     pub request: RequestOptions,
     /// Whether a role that is not among the objects does not exist.
     pub complete: bool,
@@ -48,9 +48,9 @@ pub struct AdmissionOptions {
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CanI {
-    /// The answer.
+    /// Yes, no, unknown, or dead for a request that no API server accepts.
     pub answer: Answer,
-    /// The request.
+    /// The verb, resource and scope that were asked for.
     #[serde(serialize_with = "as_text")]
     pub request: Request,
     /// The decision of RBAC, with its proofs.
@@ -181,5 +181,5 @@ fn invalid(why: String) -> Error {
 }
 
 fn not_understood(why: String) -> Diagnostic {
-    Diagnostic::error(codes::INVALID_QUESTION, why).help("`bailiwick can-i --help` shows how to ask")
+    Diagnostic::error(codes::INVALID_QUESTION, why).help("run `bailiwick can-i --help` for the arguments")
 }

@@ -87,9 +87,9 @@ pub struct TargetComparison {
 /// The effect of differences on access.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AccessEffect {
-    /// It is not known, as the baseline before cannot be read.
+    /// The old baseline cannot be read.
     Unknown,
-    /// It is known.
+    /// Both sides were evaluated; the lists are empty if no permission changes.
     Known {
         /// The permissions that subjects gain and lose.
         changes: Vec<Change>,

@@ -28,7 +28,7 @@ pub struct ExplainedFile {
     pub target: String,
     /// The path below the folder of the target.
     pub path: String,
-    /// The objects.
+    /// The objects in the order of the file.
     pub objects: Vec<ExplainedObject>,
     /// The file in the output folder.
     pub state: FileState,
@@ -39,7 +39,7 @@ pub struct ExplainedFile {
 pub struct ExplainedObject {
     /// The identity of the object.
     pub object: ObjectIdentity,
-    /// The policy.
+    /// The policy that generates the object; none for an object that only the output folder has.
     pub policy: Option<PolicyName>,
     /// The place in the policy, as `path:line:column`.
     pub place: String,
@@ -51,20 +51,20 @@ pub struct ExplainedObject {
 pub struct ObjectIdentity {
     /// The group and version of the API.
     pub api_version: Option<String>,
-    /// The kind.
+    /// The kind, such as `RoleBinding`; none if the object states no text for it.
     pub kind: Option<String>,
     /// The namespace; none for a cluster-scoped object.
     pub namespace: Option<String>,
-    /// The name.
+    /// The name in `metadata`; none if the object states no text for it.
     pub name: Option<String>,
 }
 
 /// The kind and the name of a policy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PolicyName {
-    /// The kind.
+    /// The policy kind, such as `Tenancy`.
     pub kind: String,
-    /// The name.
+    /// The name in `metadata` of the policy.
     pub name: String,
 }
 

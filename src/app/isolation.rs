@@ -74,7 +74,7 @@ fn broken(
         told = told.note(step.clone());
     }
     if needs_labels {
-        told = told.note("its kubelet draws them there by labels that it may give itself");
+        told = told.note("its kubelet can attract them with labels that it may set");
     }
     told.help(if needs_labels {
         "keep the pods to nodes by a label below `node-restriction.kubernetes.io/`, or by a taint on the pool"

@@ -337,9 +337,9 @@ fn load_saved(
         sink.push(
             Diagnostic::error(
                 codes::UNUSABLE_INDEX,
-                format!("`{}` keeps what RBAC decides by, and neither nodes nor admission policies", path.display()),
+                format!("the index `{}` has only RBAC data, and no nodes or admission policies", path.display()),
             )
-            .help("ask the manifests that it was made from"),
+            .help("use the manifests of the index"),
         );
         return None;
     }
@@ -349,7 +349,7 @@ fn load_saved(
                 codes::UNUSABLE_INDEX,
                 format!("`{}` brings its own version and baseline", path.display()),
             )
-            .help("leave out --baseline and --kubernetes-version, or ask the manifests it was made from"),
+            .help("leave out --baseline and --kubernetes-version, or use the manifests of the index"),
         );
         return None;
     }
@@ -403,7 +403,7 @@ pub(crate) fn version_of(written: &str, sink: &mut Sink) -> Option<u32> {
                 codes::UNKNOWN_VERSION,
                 format!("`{written}` is no version of Kubernetes with known facts"),
             )
-            .help(format!("name one from 1.{FIRST_MINOR} to 1.{LAST_MINOR}, `none`, or a file that is there")),
+            .help(format!("name one from 1.{FIRST_MINOR} to 1.{LAST_MINOR}, `none`, or an existing file")),
         ),
     }
     version.map(|version| version.api().asked())
@@ -414,21 +414,21 @@ fn report_doubts(world: &World, sink: &mut Sink) {
     for ring in &world.doubts().rings {
         let names = ring.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         sink.push(
-            Diagnostic::warning(codes::AGGREGATION_RING, format!("the ClusterRoles {names} gather each other's rules"))
+            Diagnostic::warning(codes::AGGREGATION_RING, format!("the ClusterRoles {names} aggregate each other's rules"))
                 .at_maybe(ring.first().and_then(|name| world.place_of_cluster_role(name)))
-                .note("the rules in such a ring depend on the history of the cluster: here the ring has only the rules of other roles")
-                .help("remove the label from one of them, so that no role gathers its own rules"),
+                .note("the rules in such a ring depend on the history of the cluster; this evaluation uses only rules from outside the ring")
+                .help("remove the label from one of them, so that no role aggregates its own rules"),
         );
     }
     for name in &world.doubts().stated {
         sink.push(
             Diagnostic::warning(
                 codes::AGGREGATED_ROLE_WITH_RULES,
-                format!("the aggregated ClusterRole `{name}` states rules that nothing gathers"),
+                format!("the aggregated ClusterRole `{name}` has rules of its own"),
             )
             .at_maybe(world.place_of_cluster_role(name))
-            .note("they count for nothing here; in a cluster they stay for as long as the role gathers nothing")
-            .help("leave out `rules`, and put them into a ClusterRole with the label that is gathered"),
+            .note("this evaluation ignores them; a cluster keeps them only while no other role matches the selectors")
+            .help("remove `rules`, and move them to a ClusterRole with a label of `aggregationRule`"),
         );
     }
 }

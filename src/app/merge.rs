@@ -17,7 +17,7 @@ use crate::emit::totals::Totals;
 use crate::model::Target;
 use crate::source::manifests;
 
-/// The options of a merge.
+/// The shards to join, and the reports to write about them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MergeOptions {
     /// The summaries of the shards, in any order.
@@ -165,7 +165,7 @@ fn find_gaps(given: &[Given], sink: &mut Sink) {
     let Some(first) = given.first() else { return };
     let (_, of) = first.summary.part;
     let incomplete = |message: String| {
-        Diagnostic::error(codes::INCOMPLETE_PARTS, message).help("give the summary of each part of one run, each once")
+        Diagnostic::error(codes::INCOMPLETE_PARTS, message).help("pass the summary of every part of one run, each once")
     };
     let mut seen: BTreeMap<u16, &Given> = BTreeMap::new();
     for one in given {
@@ -177,7 +177,7 @@ fn find_gaps(given: &[Given], sink: &mut Sink) {
             sink.push(incomplete(format!("`{path}` and `{first_path}` are of different commands or options")));
         } else if let Some(earlier) = seen.insert(number, one) {
             sink.push(incomplete(format!(
-                "part {number}/{of} is there twice: `{}` and `{path}`",
+                "part {number}/{of} occurs twice: `{}` and `{path}`",
                 earlier.path.display()
             )));
         }

@@ -110,7 +110,7 @@ impl Workspace {
         let told = stray(path.trim_end_matches('/'), entry.kind);
         let is_named = || self.project.workspace.keep.is_match(format!("{}/{}", target.name, entry.path));
         sink.push(if entry.is_file() && is_named() {
-            told.help("move it away: `spec.keep` cannot keep what is where the output goes")
+            told.help("move it to another folder: `spec.keep` cannot keep a file at the path of an output file")
         } else {
             told.help(help_with_stray(entry.kind))
         });
@@ -364,25 +364,28 @@ pub(crate) struct ChangedFile<'f> {
 /// Returns the diagnostic for a foreign entry of the output folder.
 fn stray(path: &str, kind: EntryKind) -> Diagnostic {
     match kind {
-        EntryKind::File => Diagnostic::error(codes::FOREIGN_FILE, format!("`{path}` is not a file of ours")),
+        EntryKind::File => {
+            Diagnostic::error(codes::FOREIGN_FILE, format!("`{path}` is not an output file of Bailiwick"))
+        }
         EntryKind::Link => Diagnostic::error(codes::LINK_IN_OUTPUT, format!("`{path}` is a symbolic link")),
         EntryKind::Other => {
             Diagnostic::error(codes::LINK_IN_OUTPUT, format!("`{path}` is neither a file nor a folder"))
         }
         EntryKind::EmptyFolder => Diagnostic::error(codes::FOLDER_IN_OUTPUT, format!("`{path}` is an empty folder")),
-        EntryKind::NotText => {
-            Diagnostic::error(codes::FOREIGN_FILE, format!("`{path}` is not ours: its name is not UTF-8"))
-        }
+        EntryKind::NotText => Diagnostic::error(
+            codes::FOREIGN_FILE,
+            format!("`{path}` is not an output file of Bailiwick: its name is not UTF-8"),
+        ),
     }
 }
 
 fn help_with_stray(kind: EntryKind) -> &'static str {
     match kind {
-        EntryKind::File => "move it away, or name it under `spec.keep` in `bailiwick.yaml`",
+        EntryKind::File => "move it to another folder, or list it under `spec.keep` in `bailiwick.yaml`",
         EntryKind::Link => "remove it: links in the output folder are neither followed nor replaced",
-        EntryKind::Other => "remove it: nothing but files and folders is read or replaced in the output folder",
+        EntryKind::Other => "remove it: the output folder can contain only files and folders",
         EntryKind::EmptyFolder => "remove it",
-        EntryKind::NotText => "rename it or move it away: `spec.keep` names nothing but text",
+        EntryKind::NotText => "rename it, or move it to another folder: `spec.keep` cannot list it",
     }
 }
 

@@ -57,7 +57,7 @@ impl RequestOptions {
         }
         let Some(verb) = self.verb.clone() else {
             return Err(Error::invalid(
-                Diagnostic::error(codes::INVALID_QUESTION, "nothing is asked for")
+                Diagnostic::error(codes::INVALID_QUESTION, "no request given")
                     .help("name a verb and a resource, such as `get pods`, or `--http 'GET /api/v1/pods'`"),
             ));
         };

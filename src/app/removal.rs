@@ -5,14 +5,14 @@ use super::summary::Consent;
 use super::words::{grouped, number};
 use crate::codes;
 use crate::diag::{Diagnostic, Sink};
-use crate::emit::totals::{MAXIMUM_TOLD, Totals};
+use crate::emit::totals::{MAXIMUM_LINES, Totals};
 use crate::model::Target;
 
 /// Names the namespaces that go with other objects, as the end of a sentence; nothing without any.
 pub(crate) fn among_them(totals: &Totals) -> String {
     let names: Vec<String> = totals.namespaces.deleted().map(|gone| format!("`{}`", gone.name)).collect();
-    let shown = names.iter().take(MAXIMUM_TOLD).cloned().collect::<Vec<_>>().join(", ");
-    let more = names.len().saturating_sub(MAXIMUM_TOLD);
+    let shown = names.iter().take(MAXIMUM_LINES).cloned().collect::<Vec<_>>().join(", ");
+    let more = names.len().saturating_sub(MAXIMUM_LINES);
     let more = if more > 0 { format!(" and {} more", grouped(more)) } else { String::new() };
     match names.len() {
         0 => String::new(),
@@ -28,13 +28,13 @@ fn refuse_namespaces(target: &Target, totals: &Totals, loss: Loss, consent: &Con
     }
     let is_unnamed = |name: &&str| !consent.delete_namespace.iter().any(|named| named == name);
     let unnamed: Vec<&str> = totals.namespaces.deleted().map(|gone| gone.name).filter(is_unnamed).collect();
-    for name in unnamed.iter().take(MAXIMUM_TOLD) {
+    for name in unnamed.iter().take(MAXIMUM_LINES) {
         let message =
             format!("the namespace `{name}` of the target `{}` would be deleted, with everything in it", target.name);
-        let help = format!("`bailiwick render --delete-namespace {name}` confirms the deletion");
+        let help = format!("run `bailiwick render --delete-namespace {name}` to confirm the deletion");
         sink.push(Diagnostic::error(codes::NAMESPACE_DELETE, message).help(help));
     }
-    if let Some(more) = unnamed.len().checked_sub(MAXIMUM_TOLD).filter(|more| *more > 0) {
+    if let Some(more) = unnamed.len().checked_sub(MAXIMUM_LINES).filter(|more| *more > 0) {
         let message = format!(
             "{} more namespaces of the target `{}` would be deleted, with everything in them",
             grouped(more),
@@ -55,7 +55,7 @@ pub(crate) fn refuse(target: &Target, totals: &Totals, loss: Loss, consent: &Con
                 codes::EMPTY_OUTPUT,
                 format!("every object of the target `{}` would be deleted", target.name),
             )
-            .help("`bailiwick render --allow-empty` confirms the deletion"),
+            .help("run `bailiwick render --allow-empty` to confirm the deletion"),
         );
     } else if gone > 1 && gone * 2 > before && !consent.allow_mass_delete && !consent.allow_empty {
         sink.push(
@@ -63,7 +63,7 @@ pub(crate) fn refuse(target: &Target, totals: &Totals, loss: Loss, consent: &Con
                 codes::MASS_DELETE,
                 format!("{} of the target `{}` would be deleted, of {before}", number(gone, "namespace"), target.name),
             )
-            .help("`bailiwick render --allow-mass-delete` confirms the deletion"),
+            .help("run `bailiwick render --allow-mass-delete` to confirm the deletion"),
         );
     }
 }

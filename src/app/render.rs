@@ -47,7 +47,7 @@ pub struct CompiledFile {
     pub target: String,
     /// The path below the folder of the target.
     pub path: String,
-    /// The text.
+    /// The whole content, with the header of generated files.
     pub text: String,
     /// The objects of the file as JSON texts, if they were requested.
     pub objects: Vec<String>,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::workspace::Workspace;
 use super::{Diagnostics, Options};
-use crate::cache::{Cache, Kept, KeptFile, KeptTarget, Place, SavedWarning, WatchedFolder};
+use crate::cache::{Cache, CachedWarning, Kept, KeptFile, KeptTarget, Place, WatchedFolder};
 use crate::compile::LinkedWorkspace;
 use crate::diag::{Diagnostic, FileId, Files, RunError};
 use crate::digest::{Digest, digest};
@@ -17,10 +17,10 @@ use crate::model::{self, Expiry, Target};
 use crate::render::BUILTIN;
 use crate::source::{DiskSource, FileContent, FileSource, MAXIMUM_FILE_SIZE};
 
-/// The options of a cache.
+/// The folder and the use of the cache of one run.
 #[derive(Debug, Clone)]
 pub(crate) struct CacheOptions {
-    /// The folder of the cache.
+    /// The path of the folder, which need not exist.
     pub(crate) folder: PathBuf,
     /// The time in nanoseconds since 1970: a file that was changed just before may change again unseen.
     pub(crate) now: i64,
@@ -84,7 +84,7 @@ impl RunCache {
             return Ok(None);
         }
         // The kept warnings do not name their target.
-        if !names.is_empty() && !kept.told.is_empty() && kept.targets.len() > 1 {
+        if !names.is_empty() && !kept.warnings.is_empty() && kept.targets.len() > 1 {
             return Ok(None);
         }
         let wanted = |target: &&KeptTarget| names.is_empty() || names.contains(&target.name);
@@ -99,7 +99,7 @@ impl RunCache {
             }
         }
         let files = Arc::new(Files::new());
-        let Some(list) = restored(&kept.told, &self.root, &files) else { return Ok(None) };
+        let Some(list) = restored(&kept.warnings, &self.root, &files) else { return Ok(None) };
         Ok(Some(Unchanged { targets, diagnostics: Diagnostics { list, files } }))
     }
 
@@ -126,10 +126,8 @@ impl RunCache {
 
     /// Notes the warnings of the run.
     pub(crate) fn add_diagnostics(&self, diagnostics: &[Diagnostic], files: &Files) {
-        self.found
-            .borrow_mut()
-            .told
-            .extend(diagnostics.iter().filter_map(|diagnostic| SavedWarning::from_diagnostic(diagnostic, files)));
+        let warnings = diagnostics.iter().filter_map(|diagnostic| CachedWarning::from_diagnostic(diagnostic, files));
+        self.found.borrow_mut().warnings.extend(warnings);
     }
 
     /// Writes the results of this run to the cache: every target as it should be.
@@ -176,7 +174,7 @@ fn beside<'t>(output: &Path, targets: impl Iterator<Item = &'t str> + Clone) -> 
 }
 
 /// Returns the diagnostics of an earlier run; none if one of their files cannot be read.
-fn restored(told: &[SavedWarning], root: &Path, files: &Files) -> Option<Vec<Diagnostic>> {
+fn restored(warnings: &[CachedWarning], root: &Path, files: &Files) -> Option<Vec<Diagnostic>> {
     let mut known: Vec<(String, FileId)> = Vec::new();
     let mut find = |path: &str| {
         if let Some((_, id)) = known.iter().find(|(known, _)| known == path) {
@@ -195,5 +193,5 @@ fn restored(told: &[SavedWarning], root: &Path, files: &Files) -> Option<Vec<Dia
         known.push((path.to_owned(), id));
         Some(id)
     };
-    told.iter().map(|told| told.again(&mut find)).collect()
+    warnings.iter().map(|warning| warning.to_diagnostic(&mut find)).collect()
 }

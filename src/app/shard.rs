@@ -19,7 +19,7 @@ use crate::model::{Part, Target};
 
 /// The part of the run, with its results so far.
 pub struct Shard {
-    /// The part.
+    /// The number of this shard and of all shards.
     pub(crate) part: Part,
     summary_to: Option<PathBuf>,
     /// The hash of the input before compilation.

@@ -36,10 +36,10 @@ pub struct StacksReport<'a> {
     pub files: &'a Files,
 }
 
-/// One stack.
+/// One stack with its requirements and its reach.
 #[derive(Debug)]
 pub struct StackReport<'a> {
-    /// The stack.
+    /// The stack after its packages were linked.
     pub stack: &'a Stack,
     /// The stacks that it needs.
     pub step: Step,
@@ -50,7 +50,7 @@ pub struct StackReport<'a> {
 /// A manager, and whether it can install the stacks.
 #[derive(Debug)]
 pub struct ManagerReport {
-    /// The account.
+    /// The service account that the manager runs as.
     pub account: Account,
     /// How many objects the stacks have.
     pub objects: usize,

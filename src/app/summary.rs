@@ -55,14 +55,14 @@ pub(crate) struct TargetSummary {
 /// The command of the shards together, with the options that decide its output.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Command {
-    /// `render`.
+    /// The shard wrote its output files.
     Render {
         /// The targets that were named.
         targets: Vec<String>,
         /// The deletions that were accepted.
         consent: Consent,
     },
-    /// `check`.
+    /// The shard compared its output files and wrote none.
     Check {
         /// The targets that were named.
         targets: Vec<String>,
@@ -87,7 +87,7 @@ pub struct Consent {
 /// The reason why a file is no summary that a merge can use.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum UnusableSummary {
-    #[error("it is no summary of a part")]
+    #[error("it is not a summary of a part")]
     Foreign,
     #[error("{0}")]
     Broken(String),
@@ -189,7 +189,7 @@ mod tests {
             leftovers: BTreeMap::new(),
             leftover_objects: BTreeMap::new(),
             new_objects: BTreeMap::new(),
-            beside_targets: vec![Diagnostic::error(codes::FOREIGN_FILE, "`out/x` is not a file of ours")],
+            beside_targets: vec![Diagnostic::error(codes::FOREIGN_FILE, "`out/x` is not an output file of Bailiwick")],
             isolation: Vec::new(),
             texts: Vec::new(),
         }

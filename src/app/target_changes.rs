@@ -148,7 +148,7 @@ impl TargetChanges {
     /// Refuses to delete the output of targets without consent.
     pub(crate) fn refuse(&self, output: &str, consent: &Consent, sink: &mut Sink) {
         for (name, totals) in self.gone.iter().filter(|(name, _)| !consent.remove_target.contains(name)) {
-            let help = format!("`bailiwick render --remove-target {name}` confirms the deletion");
+            let help = format!("run `bailiwick render --remove-target {name}` to confirm the deletion");
             sink.push(Diagnostic::error(codes::TARGET_DELETE, self.loss(name, totals, output)).help(help));
         }
     }

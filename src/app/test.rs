@@ -67,11 +67,11 @@ pub struct FailedQuestion<'t> {
     pub tested: &'t Tested,
     /// The subject.
     pub who: &'t Identity,
-    /// The request.
+    /// The verb, resource and scope of the expectation.
     pub request: &'t Request,
     /// The decision of RBAC.
     pub decision: &'t Decision,
-    /// The answer.
+    /// Yes, no, unknown, or dead for a request that no API server accepts.
     pub answer: Answer,
 }
 
@@ -259,11 +259,14 @@ fn drop_dead(loaded: &LoadedWorld, check: &AccessCheck, requests: &mut Vec<Reque
     let asked: BTreeSet<(String, String)> = requests.iter().map(pair).collect();
     let mut told: BTreeSet<(String, String)> = BTreeSet::new();
     for (request, reason) in dead {
-        let message = format!("no server ever receives `{request}`");
+        let message = format!("no API server accepts the request: {request}");
         if requests.is_empty() {
-            problems.push(Diagnostic::error(codes::DEAD_EXPECTATION, message).at(check.origin).note(reason).help(
-                "a test that cannot fail proves nothing: ask for what a request can be, or narrow `spec.targets`",
-            ));
+            problems.push(
+                Diagnostic::error(codes::DEAD_EXPECTATION, message)
+                    .at(check.origin)
+                    .note(reason)
+                    .help("state a possible request, or narrow `spec.targets`: a test that cannot fail proves nothing"),
+            );
             return;
         }
         let pair = pair(&request);

@@ -68,7 +68,7 @@ pub(crate) fn judge(workspace: &Workspace, unclaimed: &Unclaimed, sink: &mut Sin
     for path in &unclaimed.empty {
         sink.push(
             folder(format!("`{output}/{path}` is an empty folder"))
-                .help("remove it; a submodule that is not populated is such a folder, and `git rm` removes that"),
+                .help("remove it; if it is a submodule without its files, remove it with `git rm`"),
         );
     }
     judge_staging(workspace, sink);
@@ -168,7 +168,7 @@ fn judge_staging(workspace: &Workspace, sink: &mut Sink) {
     if !is_at_work(&output) {
         sink.push(
             folder(format!("`{}/{STAGING}` is what a killed run left", workspace.project.workspace.output))
-                .help("`bailiwick render` clears it away"),
+                .help("run `bailiwick render` to remove it"),
         );
     }
 }
@@ -187,13 +187,13 @@ fn judge_kept(workspace: &Workspace, path: &str, bytes: &[u8], is_claimed: bool,
     }
     let name = path.rsplit('/').next().unwrap_or_default();
     if steers_appliers(name) {
-        sink.push(kept("decides what an applier makes of the folder").help("remove it from the output folder"));
+        sink.push(kept("controls how an applier reads the folder").help("remove it from the output folder"));
         return;
     }
     if is_claimed {
         return;
     }
-    let help = "remove it, or bring it in with a Manifests policy that has `emit: false`: its objects are judged then";
+    let help = "remove it, or add it to a Manifests policy with `emit: false`, so that its objects are checked";
     let is_manifest = ending(path).is_some_and(|ending| MANIFEST_ENDINGS.contains(&ending.as_str()));
     let mut problems = Sink::new();
     let is_text = std::str::from_utf8(bytes).is_ok();
@@ -208,7 +208,7 @@ fn judge_kept(workspace: &Workspace, path: &str, bytes: &[u8], is_claimed: bool,
     if tree.documents().any(|root| is_kustomization(root) && !is_plain(workspace, base, root)) {
         sink.push(
             kept("is a Kustomization that adds or changes objects")
-                .help("only `resources` that are files or folders below the output folder leave the output as it is"),
+                .help("use no field except `resources`, with files and folders below the output folder"),
         );
         return;
     }
@@ -218,7 +218,7 @@ fn judge_kept(workspace: &Workspace, path: &str, bytes: &[u8], is_claimed: bool,
         let named = rest.iter().fold(format!("`{first}`"), |named, object| format!("{named}, `{object}`"));
         let more = objects.len().saturating_sub(NAMED);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        sink.push(kept(&format!("holds objects of no policy: {named}{more}")).help(help));
+        sink.push(kept(&format!("contains objects of no policy: {named}{more}")).help(help));
     }
 }
 
@@ -300,7 +300,7 @@ fn judge_index(workspace: &Workspace, sink: &mut Sink) -> Result<NotJudged, RunE
     {
         let entries = wanted_entries(&bytes, &prefix, output).map_err(|error| {
             RunError::new(format!("cannot read the index of git, `{}`: {error}", repository.index().display()))
-                .help("`git update-index --no-split-index --index-version 2` writes it in a form that is known")
+                .help("run `git update-index --no-split-index --index-version 2` to write it in a supported form")
         })?;
         for entry in entries {
             let path = String::from_utf8_lossy(&entry.path);

@@ -85,7 +85,7 @@ impl Workspace {
                 codes::WORKSPACE_NOT_FOUND,
                 "there is no `bailiwick.yaml` in this folder or above it",
             )
-            .help("`bailiwick init` makes a workspace here");
+            .help("run `bailiwick init` to create a workspace here");
             return Err(Error::invalid(diagnostic));
         };
         let mut sink = Sink::new();

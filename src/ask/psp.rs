@@ -93,8 +93,8 @@ pub(super) fn compare(body: &Value) -> Result<Value, AskError> {
     Ok(json!(compare::compare(&policy(body, "old")?, &policy(body, "new")?)))
 }
 
-/// Why what was filled in is no limit.
-const FILLED_IN: &str = "it was filled in for pods that say nothing, which have to say it themselves";
+/// The reason why a default value is no limit.
+const FILLED_IN: &str = "a default for pods that do not set the field; those pods have to set the field themselves";
 
 /// Answers `{"psp": {...}, "reading": "practical", "pod": {...}}`: the replacement of a policy on a version without
 /// PodSecurityPolicy, and the defaults that the pod relied on.

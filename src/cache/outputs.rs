@@ -50,16 +50,16 @@ pub struct KeptFile {
     pub is_settled: bool,
 }
 
-/// The output of one target.
+/// The output files of one target after a run with correct output.
 #[derive(Debug, Default, Clone, Serialize, Deserialize)]
 pub struct KeptTarget {
-    /// The target.
+    /// The name of the target, which is also its folder below the output folder.
     pub name: String,
     /// How many objects there are, and in how many files.
     pub objects: usize,
-    /// The files.
+    /// The compiled files, in no order.
     pub files: Vec<KeptFile>,
-    /// Hashes of the paths of what else lies there and may.
+    /// Hashes of the paths of other permitted files in the folder.
     pub others: Vec<Digest>,
 }
 
@@ -114,8 +114,8 @@ impl KeptFile {
         if state.size != self.state.size {
             return false;
         }
-        let is_told = !by_content && self.is_settled && state == self.state;
-        is_told || folder.read(path).ok().flatten().is_some_and(|bytes| digest(&bytes) == self.content)
+        let is_unchanged = !by_content && self.is_settled && state == self.state;
+        is_unchanged || folder.read(path).ok().flatten().is_some_and(|bytes| digest(&bytes) == self.content)
     }
 }
 
@@ -130,7 +130,7 @@ pub struct WatchedFolder {
 }
 
 impl WatchedFolder {
-    /// Returns a folder, with what an earlier run knew of it. `now` is the time in nanoseconds since 1970.
+    /// Returns a folder with the record of an earlier run. `now` is the time in nanoseconds since 1970.
     pub fn new(folder: Folder, earlier: Option<&KeptTarget>, now: i64) -> Self {
         let files = earlier.into_iter().flat_map(|target| &target.files);
         Self {
@@ -146,7 +146,7 @@ impl WatchedFolder {
         std::mem::take(&mut *self.files.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
     }
 
-    /// Whether somebody changed a file since the earlier run; false where that run knew nothing of it.
+    /// Whether a file changed since the earlier run; false if the record of that run does not have the file.
     pub fn was_changed(&self, path: &str, bytes: &[u8]) -> bool {
         self.earlier.get(&digest(path.as_bytes())).is_some_and(|file| file.content != digest(bytes))
     }

@@ -1,7 +1,7 @@
 //! The folder of a cache: a folder that only the user can write to, and that no commit can contain.
 //!
-//! A cache decides what `render` leaves undone. So its folder belongs to the user, nobody else can write to it or put
-//! another one in its place, and it lies neither in the workspace nor in the git work tree.
+//! A cache decides which files `render` does not write. So its folder belongs to the user, other users can neither write to
+//! it nor replace it, and it is outside the workspace and the git work tree.
 
 use std::io::Read as _;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
@@ -14,7 +14,7 @@ use crate::emit::write;
 /// The mode bits that let others write.
 const OTHERS_WRITE: u32 = 0o022;
 
-/// The mode bit of a folder in which nobody removes or renames what belongs to somebody else.
+/// The mode bit of a folder in which users remove and rename only their own entries.
 const STICKY: u32 = 0o1000;
 
 /// A folder that may hold a cache, as a canonical path; it need not be there.
@@ -48,7 +48,7 @@ pub enum UnfitFolder {
     #[error("it is not a folder that only its owner, the user of this run, can write to")]
     NotOwn,
     /// Other users can replace the folder.
-    #[error("others can rename what lies in `{}`", .0.display())]
+    #[error("other users can rename the entries of `{}`", .0.display())]
     OpenParent(PathBuf),
 }
 
@@ -83,7 +83,7 @@ impl Place {
         Ok(Self { folder })
     }
 
-    /// Reads a file of the cache of at most `most` bytes; none when it is not there or may be of somebody else.
+    /// Reads a file of the cache of at most `most` bytes; none if it does not exist or another user can have written it.
     pub(super) fn read(&self, name: &str, most: u64) -> Option<Vec<u8>> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = rustix::fs::open(self.folder.join(name), flags, Mode::empty()).ok()?;

@@ -39,7 +39,7 @@ const PARTS: &[Part] = &[
             ("nodes.md", "Nodes", "kubelets, agents, and Secrets within reach of a node"),
             ("crossplane.md", "Packages of Crossplane", "the permissions of stacks and of their manager"),
             ("templates.md", "Templates", "the form of the output"),
-            ("parts.md", "Many machines", "compile in parts, and judge the parts together"),
+            ("parts.md", "Many machines", "compile in parts, and merge the parts"),
         ],
     ),
     (

@@ -31,17 +31,17 @@ pub(super) struct Arguments {
     /// Field selector of a list or watch, such as `spec.nodeName=n1`, for the Node authorizer.
     #[arg(long, value_name = "SELECTOR", conflicts_with = "list")]
     field_selector: Option<String>,
-    /// Also ask admission whether the object in this file may be written: NodeRestriction and the bound
+    /// Also evaluate the admission of the object in this file, by NodeRestriction and the bound
     /// ValidatingAdmissionPolicies.
     #[arg(long, value_name = "FILE", conflicts_with = "list")]
     admission: Option<PathBuf>,
-    /// An extra field of the user, as `KEY=VALUE`, for admission policies; may be repeated.
+    /// Extra field of the user, as `KEY=VALUE`, for admission policies; may be repeated.
     #[arg(long, value_name = "KEY=VALUE", requires = "admission")]
     as_user_extra: Vec<String>,
-    /// The object before the change.
+    /// File with the object before the change.
     #[arg(long, value_name = "FILE", requires = "admission")]
     admission_old: Option<PathBuf>,
-    /// List everything the identity may do in the namespace.
+    /// List all permissions of the subject in the namespace.
     #[arg(long, conflicts_with_all = ["verb", "resource", "name", "path", "http", "subresource"])]
     list: bool,
     #[command(flatten)]
@@ -49,16 +49,16 @@ pub(super) struct Arguments {
 }
 
 /// Reports that a question names no subject.
-pub(super) fn refuse_nobody(global: &Global) -> Outcome {
-    let nobody = Diagnostic::error(codes::INVALID_QUESTION, "nobody is asked about")
-        .help("name somebody: `--as alice`, `--as-group devs`, `--as system:serviceaccount:team-a:app`");
-    refuse(global, nobody)
+pub(super) fn refuse_no_subject(global: &Global) -> Outcome {
+    let no_subject = Diagnostic::error(codes::INVALID_QUESTION, "no user, group or service account given")
+        .help("pass `--as alice`, `--as-group devs` or `--as system:serviceaccount:team-a:app`");
+    refuse(global, no_subject)
 }
 
 /// Runs the command.
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Error> {
     let Some(who) = arguments.identity.identity() else {
-        return Ok(refuse_nobody(global));
+        return Ok(refuse_no_subject(global));
     };
     let is_node = NodeIdentity::of(&who) != NodeIdentity::None;
     let options = arguments.world.options(is_node || arguments.admission.is_some());

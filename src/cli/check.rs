@@ -14,18 +14,18 @@ use crate::report::{checks, tests};
 /// Options of `check`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Only these targets.
+    /// Check only this target; may be repeated.
     #[arg(short, long = "target", value_name = "NAME")]
     targets: Vec<String>,
-    /// Print the counts only.
+    /// Print only the counts.
     #[arg(long)]
     summary: bool,
-    /// Run no AccessTest.
+    /// Skip the AccessTests.
     #[arg(long)]
     no_tests: bool,
     #[command(flatten)]
     shard: ShardArguments,
-    /// Print every file whole, also files that change in the same way as others.
+    /// Print the changes of every file, without grouping files with similar changes.
     #[arg(long)]
     no_group: bool,
     #[command(flatten)]

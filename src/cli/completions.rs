@@ -9,7 +9,7 @@ use crate::app::Error;
 /// Options of `completions`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// The shell.
+    /// Shell to print the completion script for
     shell: Shell,
 }
 

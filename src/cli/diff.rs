@@ -14,17 +14,17 @@ use crate::report::human;
 /// Options of `diff`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Compare with the compiled policies of a revision in git or of another workspace's folder, or with a folder of output.
+    /// Git revision, workspace folder or output folder to compare with. The policies of a revision or workspace are compiled.
     /// Default: the output folder.
     #[arg(long, value_name = "REF-or-DIR")]
     against: Option<String>,
-    /// Only these targets.
+    /// Compare only this target; may be repeated.
     #[arg(short, long = "target", value_name = "NAME")]
     targets: Vec<String>,
-    /// Print the counts only.
+    /// Print only the counts.
     #[arg(long)]
     summary: bool,
-    /// Print every file whole, also files that change in the same way as others.
+    /// Print the changes of every file, without grouping files with similar changes.
     #[arg(long)]
     no_group: bool,
     #[command(flatten)]

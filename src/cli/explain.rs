@@ -6,7 +6,7 @@ mod stacks;
 
 use clap::Args;
 
-use super::can_i::{refuse_nobody, word};
+use super::can_i::{refuse_no_subject, word};
 use super::printing::{print, refuse_usage};
 use super::question::IdentityArguments;
 use super::reporting::FormatArguments;
@@ -21,27 +21,29 @@ use crate::report::worlds;
 /// Options of `explain`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// A policy kind (`Tenancy`), a diagnostic (`duplicate-yaml-key`), an object (`ClusterRole/view`,
-    /// `RoleBinding/NAMESPACE/NAME`), a subject (`User/alice`, `ServiceAccount/NAMESPACE/NAME`), the admission rules for
-    /// pods of a namespace (`namespace NAME`), a file of the output (`out/production/namespaces/team-a.yaml`: each object with
-    /// the policy that makes it), the stacks of a workspace (`stacks`), or a decision in the form of `can-i` (`get pods --as alice`). Without any: the list of kinds and diagnostics.
+    /// Topic to explain; without a topic, the list of kinds and diagnostics
+    ///
+    /// Topics: a policy kind (`Tenancy`), a diagnostic (`duplicate-yaml-key`), an object (`ClusterRole/view`,
+    /// `RoleBinding/NAMESPACE/NAME`), a subject (`User/alice`, `ServiceAccount/NAMESPACE/NAME`), an output file
+    /// (`out/production/namespaces/team-a.yaml`), and the stacks of a workspace (`stacks`). `namespace NAME` explains the
+    /// admission rules for pods of a namespace, and `get pods --as alice` explains a decision in the form of `can-i`.
     #[arg(num_args = 0..=3)]
     words: Vec<String>,
     #[command(flatten)]
     identity: IdentityArguments,
-    /// The namespace of the decision.
+    /// Namespace of the decision.
     #[arg(short, long)]
     namespace: Option<String>,
-    /// The subresource of the decision.
+    /// Subresource of the decision.
     #[arg(long)]
     subresource: Option<String>,
     /// Explain the manifests in this file or folder, or on standard input (`-`), instead of the workspace.
     #[arg(long, value_name = "PATH")]
     from: Vec<std::path::PathBuf>,
-    /// Only these targets of the workspace.
+    /// Use only this target of the workspace; may be repeated.
     #[arg(short, long = "target", value_name = "NAME", conflicts_with = "from")]
     targets: Vec<String>,
-    /// Baseline RBAC to load before the manifests. Without words: print the default policy of a version, such as
+    /// Baseline RBAC to load before the manifests. Without a topic, print the default policy of a version, such as
     /// `--baseline=1.30`.
     #[arg(long, value_name = "VERSION-or-PATH", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     baseline: Option<String>,
@@ -107,7 +109,7 @@ fn explain_decision(global: &Global, arguments: &Arguments) -> Result<Outcome, E
         any_resource: false,
     };
     let Some(who) = arguments.identity.identity() else {
-        return Ok(refuse_nobody(global));
+        return Ok(refuse_no_subject(global));
     };
     with_worlds(global, &arguments.targets, &arguments.options(), |loaded_worlds| {
         for loaded in loaded_worlds {

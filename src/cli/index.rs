@@ -18,7 +18,7 @@ use crate::report::index::IndexResult;
 pub(super) struct Arguments {
     #[command(flatten)]
     world: WorldArguments,
-    /// The file to write.
+    /// File to write.
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     #[command(flatten)]
@@ -30,7 +30,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
     let options = arguments.world.options(false);
     with_worlds(global, &arguments.world.targets, &options, |worlds| {
         let [loaded] = worlds else {
-            let message = format!("an index is of one target, and there are {}", worlds.len());
+            let message = format!("an index has one target, and there are {}", worlds.len());
             return Ok(refuse_usage(global, message, "name one with --target"));
         };
         let path = global.at(&arguments.output);

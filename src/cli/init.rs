@@ -17,16 +17,16 @@ use crate::report::human;
 /// Options of `init`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// The folder of the new workspace. Default: this one.
+    /// Folder of the new workspace. Default: the current folder.
     folder: Option<PathBuf>,
-    /// Also write a workflow of GitHub Actions and Jobs of Kubernetes that compile the workspace in parts. An existing
-    /// workspace is not changed.
+    /// Also write a GitHub Actions workflow and Kubernetes Jobs to compile the workspace in parts. An existing workspace
+    /// is not changed.
     #[arg(long)]
     ci: bool,
     /// Number of parts in which CI compiles the workspace.
     #[arg(long, value_name = "N", default_value_t = 4, requires = "ci", value_parser = clap::value_parser!(u16).range(1..=i64::from(ci::MAXIMUM_PARTS)))]
     parts: u16,
-    /// Address of an archive with the program, for the workflow
+    /// URL of an archive with the program, for the workflow
     #[arg(long, value_name = "URL", requires = "ci", value_parser = ci::url)]
     program: Option<String>,
     /// SHA-256 of that archive

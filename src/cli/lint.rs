@@ -43,14 +43,14 @@ impl Arguments {
 /// Options that choose rules.
 #[derive(Debug, Args)]
 pub(super) struct SelectionArguments {
-    /// Only these findings, at any severity: ids of the catalogue (`E001`), whole families (`E`), or names of diagnostics. Errors are
-    /// reported all the same.
+    /// Report only these findings, at any severity: ids of risk rules (`E001`), families (`E`), or names of diagnostics.
+    /// Errors are always reported.
     #[arg(long, value_name = "RULES", value_delimiter = ',')]
     select: Vec<String>,
-    /// Without these findings.
+    /// Omit these findings.
     #[arg(long, value_name = "RULES", value_delimiter = ',')]
     ignore: Vec<String>,
-    /// Only findings of at least this severity. Default: high, or all findings that --select chooses.
+    /// Report only findings of at least this severity. Default: high, or every severity with --select.
     #[arg(long, value_name = "SEVERITY")]
     severity: Option<Least>,
 }

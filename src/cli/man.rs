@@ -11,7 +11,7 @@ use crate::diag::RunError;
 /// Options of `man`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Write a page for the program and for each command into this folder, instead of printing the program's.
+    /// Write a page for the program and for each command into this folder.
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
 }

@@ -14,12 +14,12 @@ use crate::report::comparison::{Form, NOTE_OF_DRIFT, Renewals, differences, targ
 /// Options of `merge`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// The summaries that the parts of the run wrote with `--summary-to`, in any order.
+    /// Summaries of all parts of the run, written with `--summary-to`, in any order.
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
     #[command(flatten)]
     consent: ConsentArguments,
-    /// End with 1 if there is a warning.
+    /// Exit with 1 if there is a warning.
     #[arg(long)]
     pub(super) deny_warnings: bool,
     #[command(flatten)]

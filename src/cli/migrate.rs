@@ -27,21 +27,21 @@ pub(super) struct Arguments {
 /// The object of a migration.
 #[derive(Debug, Subcommand)]
 enum What {
-    /// PodSecurityPolicies, as profiles for Pod Security levels and admission policies.
+    /// Convert PodSecurityPolicies into PodSecurityProfiles.
     ///
-    /// Reads PodSecurityPolicies, RBAC, Namespaces, ServiceAccounts and workloads; determines the policy that the pods of
-    /// each workload get; writes a PodSecurityProfile for each policy that a namespace needs, and the namespaces that
-    /// are held to it. Policies that differ in numbers alone become one profile, and their namespaces a Tenancy.
+    /// Reads PodSecurityPolicies, RBAC, Namespaces, ServiceAccounts and workloads, and determines the PodSecurityPolicy of
+    /// each workload. Writes a PodSecurityProfile for each PodSecurityPolicy in use, with its namespaces.
+    /// PodSecurityPolicies that differ only in numbers become one profile, and their namespaces become a Tenancy.
     ///
-    /// Exit codes: 0 success; 1 decisions are left, which the report lists; 2 wrong usage or invalid input; 3 the run failed.
+    /// Exit codes: 0 success; 1 the report lists open decisions; 2 wrong usage or invalid input; 3 the run failed.
     Psp(PspArguments),
-    /// Kubelets, from the binding of all nodes to the Node authorizer.
+    /// Report the migration of kubelets from the binding of `system:node` to the Node authorizer.
     ///
     /// Reads an inventory: `kubelets`, each with `user` and `groups` of its certificate; `apiserver` with
-    /// `authorizationMode` and `admissionPlugins`; `nodes`. Reports the kubelets that conform, the permissions
-    /// that the others depend on, and the progress of the four steps. Bindings and Nodes come from the manifests too.
+    /// `authorizationMode` and `admissionPlugins`; `nodes`. Reports the kubelets with the identity of their node, the
+    /// permissions of the other kubelets, and the progress of the four steps. Reads Bindings and Nodes from the manifests too.
     ///
-    /// Exit codes: 0 all steps but the look at the log are done; 1 a step is left; 2 wrong usage or invalid input; 3 the run failed.
+    /// Exit codes: 0 every step except the check of the audit log is done; 1 a step is left; 2 wrong usage or invalid input; 3 the run failed.
     Kubelets(kubelets::Arguments),
 }
 
@@ -51,17 +51,18 @@ struct PspArguments {
     /// Read the manifests in this file or folder, or from standard input (`-`); may be repeated.
     #[arg(long, value_name = "PATH", required = true)]
     from: Vec<PathBuf>,
-    /// The version of the cluster. Its default policy is the baseline of the manifests.
+    /// Version of the cluster. Its default policy is the baseline of the manifests.
     #[arg(long, value_name = "VERSION", default_value = "1.24")]
     kubernetes_version: String,
-    /// Write the policies into files in this folder. Default: to standard output.
+    /// Folder for the files of the policies. Default: print them to standard output.
     #[arg(short, long, value_name = "FOLDER")]
     output: Option<PathBuf>,
     /// Overwrite existing files.
     #[arg(long)]
     force: bool,
-    /// Write the report into this file, in the form of --format; or, as FORM=FILE, the run in one of the forms json, github, sarif, gitlab, junit and markdown; may be repeated. Without a file the report goes to
-    /// standard output, or to standard error if the policies go to standard output.
+    /// Write the report to this file, in the format of --format; may be repeated. With FORM=FILE, write a report of the run,
+    /// as json, github, sarif, gitlab, junit or markdown. Default: print the report to standard output, or to standard error
+    /// if the policies are printed to standard output.
     #[arg(long, value_name = "[FORM=]FILE")]
     report: Vec<MigrationReportFile>,
     /// Output format of the report.
@@ -74,7 +75,7 @@ struct PspArguments {
 enum MigrationReportFile {
     /// The report about the policies, in the format of `--format`.
     Own(PathBuf),
-    /// The report of the run.
+    /// A report of any command, as `FORM=FILE`.
     Run(ReportFile),
 }
 

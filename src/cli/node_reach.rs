@@ -16,7 +16,7 @@ use crate::report::worlds;
 /// Options of `node-reach`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// A node, or a pool of a NodeAccess policy. Without it: a line for each.
+    /// Node, or pool of a NodeAccess policy. Default: one line for each.
     name: Option<String>,
     /// Print the steps from the node to the Secrets of this namespace; may be repeated.
     #[arg(long, value_name = "NAMESPACE", requires = "name")]

@@ -216,7 +216,8 @@ fn form_of(arguments: &[String]) -> DiagnosticForm {
 /// Returns the message of the parser as data: its first paragraph, its tips, and the way to the help.
 fn usage_as_diagnostic(kind: ErrorKind, text: &str) -> Diagnostic {
     if kind == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        return Diagnostic::error(codes::INVALID_USAGE, "no command is given").help("`bailiwick --help` lists them");
+        return Diagnostic::error(codes::INVALID_USAGE, "no command is given")
+            .help("run `bailiwick --help` for a list");
     }
     let mut paragraphs = text.split("\n\n").map(|paragraph| {
         let lines: Vec<&str> = paragraph.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
@@ -228,7 +229,7 @@ fn usage_as_diagnostic(kind: ErrorKind, text: &str) -> Diagnostic {
         if let Some(tip) = paragraph.strip_prefix("tip: ") {
             told.help(tip)
         } else if paragraph.starts_with("For more information") {
-            told.help("`bailiwick COMMAND --help` describes the options")
+            told.help("run `bailiwick COMMAND --help` for the options")
         } else {
             told.note(paragraph)
         }

@@ -8,29 +8,29 @@ use crate::app::RequestOptions;
 /// The request of a question.
 #[derive(Debug, Clone, Args)]
 pub(super) struct RequestArguments {
-    /// The verb: `get`, `list`, `create`, `use`, or `*`.
+    /// Verb: `get`, `list`, `create`, `use`, or `*`.
     pub(super) verb: Option<String>,
-    /// The resource, as `pods`, `po`, `deployments.apps`, `pods/SUBRESOURCE` or `pods/NAME`; or a URL path that begins
+    /// Resource, such as `pods`, `po`, `deployments.apps`, `pods/SUBRESOURCE` or `pods/NAME`; or a URL path that begins
     /// with `/`.
     pub(super) resource: Option<String>,
-    /// The name of the object.
+    /// Name of the object.
     pub(super) name: Option<String>,
-    /// The namespace. Default: `default`, for a resource that lives in namespaces.
+    /// Namespace. Default: `default` for a namespaced resource.
     #[arg(short, long)]
     pub(super) namespace: Option<String>,
-    /// In all namespaces at once.
+    /// Ask about a request across all namespaces.
     #[arg(short = 'A', long, conflicts_with = "namespace")]
     pub(super) all_namespaces: bool,
-    /// The subresource, such as `log` or `exec`.
+    /// Subresource, such as `log` or `exec`.
     #[arg(long)]
     pub(super) subresource: Option<String>,
-    /// A URL path instead of a resource.
+    /// URL path instead of a resource.
     #[arg(long, value_name = "PATH", conflicts_with_all = ["resource", "name", "namespace", "all_namespaces", "subresource"])]
     pub(super) path: Option<String>,
-    /// A whole HTTP request instead, such as `GET /api/v1/namespaces/a/pods?watch=1`.
+    /// HTTP request instead of a verb and a resource, such as `GET /api/v1/namespaces/a/pods?watch=1`.
     #[arg(long, value_name = "REQUEST", conflicts_with_all = ["verb", "resource", "name", "path", "namespace", "all_namespaces", "subresource"])]
     pub(super) http: Option<String>,
-    /// Ask about a resource that no known API serves.
+    /// Accept a resource that no known API serves.
     #[arg(long)]
     pub(super) any_resource: bool,
 }
@@ -38,10 +38,10 @@ pub(super) struct RequestArguments {
 /// The subject of a question.
 #[derive(Debug, Clone, Args)]
 pub(super) struct IdentityArguments {
-    /// The user; for a service account `system:serviceaccount:<namespace>:<name>`.
+    /// User; for a service account `system:serviceaccount:<namespace>:<name>`.
     #[arg(long = "as", value_name = "USER")]
     pub(super) user: Option<String>,
-    /// A group of the user; may be repeated. Without a user: any member of the group.
+    /// Group of the user; may be repeated. Without a user, any member of the group.
     #[arg(long = "as-group", value_name = "GROUP")]
     pub(super) groups: Vec<String>,
 }

@@ -22,7 +22,7 @@ use crate::stats::Stage;
 /// Options of `render`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Only these targets.
+    /// Compile only this target; may be repeated.
     #[arg(short, long = "target", value_name = "NAME")]
     targets: Vec<String>,
     #[command(flatten)]
@@ -35,7 +35,8 @@ pub(super) struct Arguments {
     /// Print the objects instead of writing files.
     #[arg(long, conflicts_with = "summary_to")]
     stdout: bool,
-    /// Output format of the results; with `--stdout` the format of the objects, yaml or json. Default: text, and yaml with `--stdout`.
+    /// Output format of the results. With `--stdout`, the format of the objects, yaml or json. Default: text; with
+    /// `--stdout`, yaml.
     #[arg(long, value_name = "FORM")]
     format: Option<RenderFormat>,
     #[command(flatten)]

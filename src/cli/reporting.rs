@@ -30,7 +30,7 @@ pub(super) struct FormatArguments {
 /// The option `--report`.
 #[derive(Debug, Clone, Default, Args)]
 pub(super) struct ReportArguments {
-    /// Also write the run to a file, in one of the forms json, github, sarif, gitlab, junit and markdown; may be repeated.
+    /// Also write a report of the run to a file, as json, github, sarif, gitlab, junit or markdown; may be repeated.
     #[arg(long = "report", value_name = "FORM=FILE")]
     pub(super) reports: Vec<ReportFile>,
 }
@@ -61,7 +61,7 @@ impl ValueEnum for OutputFormat {
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
         match self {
-            Self::Text => Some(PossibleValue::new("text").help("For people")),
+            Self::Text => Some(PossibleValue::new("text").help("Plain text")),
             Self::Report(format) => format.to_possible_value(),
         }
     }

@@ -19,12 +19,12 @@ use crate::git::{self, Repository};
 /// Options of the commands that can be confined.
 #[derive(Debug, Clone, Default, Args)]
 pub(super) struct SandboxArguments {
-    /// Confine the run on Linux: the kernel then refuses to read outside of the git work tree and the paths of the command
-    /// line, to write any file but the files of options, and to use the network. If the kernel cannot confine the run,
-    /// `auto` prints a note, and `on` fails. Default: `auto` in CI, otherwise `off`.
+    /// Confine the run on Linux. The kernel then rejects reads outside the git work tree and the paths of the command line,
+    /// writes to files that no option names, and network access. If the kernel cannot confine the run, `auto` prints a note,
+    /// and `on` fails. Default: `auto` in CI, otherwise `off`.
     #[arg(long, value_name = "WHEN", num_args = 0..=1, require_equals = true, default_missing_value = "auto", env = "BAILIWICK_SANDBOX")]
     sandbox: Option<When>,
-    /// Limit of the address space of a confined run in GiB, to which 128 MiB for each thread are added.
+    /// Address space limit of a confined run in GiB, plus 128 MiB for each thread.
     #[arg(long, value_name = "GIB", env = "BAILIWICK_SANDBOX_MEMORY", value_parser = clap::value_parser!(u16).range(1..=4096))]
     sandbox_memory: Option<u16>,
 }
@@ -32,7 +32,7 @@ pub(super) struct SandboxArguments {
 /// Options of the commands that compare the output, `check` and `diff`.
 #[derive(Debug, Clone, Default, Args)]
 pub(super) struct GateArguments {
-    /// End with 1 if there is a warning.
+    /// Exit with 1 if there is a warning.
     #[arg(long)]
     pub(super) deny_warnings: bool,
     #[command(flatten)]
@@ -44,11 +44,11 @@ pub(super) struct GateArguments {
 /// When a run is confined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum When {
-    /// If the kernel can.
+    /// Confine the run if the kernel supports it.
     Auto,
-    /// Always: a run that cannot be confined fails.
+    /// Confine the run, and fail if the kernel does not support it.
     On,
-    /// Never.
+    /// Do not confine the run.
     Off,
 }
 
@@ -89,7 +89,7 @@ impl SandboxArguments {
             (Ok(()), _) => Ok(Outcome::Fine),
             (Err(why), When::On) => {
                 let error = RunError::new(format!("the sandbox cannot be in force: {why}"));
-                Err(error.help("`--sandbox=auto` runs without it where it cannot be, and says so").into())
+                Err(error.help("pass `--sandbox=auto` to run without the sandbox and print a note").into())
             }
             (Err(why), _) => {
                 global.terminal().problem(&format!("note: the sandbox is not in force: {why}\n"));
@@ -122,9 +122,9 @@ pub(super) fn is_in_ci() -> bool {
 /// The places of the file system that a confined run may use.
 #[derive(Debug, Default)]
 struct Places {
-    /// Read.
+    /// Paths to read and not to execute.
     read: Vec<PathBuf>,
-    /// Read, and started from.
+    /// Paths to read and to execute.
     programs: Vec<PathBuf>,
     /// Files are made, written, replaced and removed.
     written: Vec<PathBuf>,

@@ -14,8 +14,8 @@ use crate::report::json;
 /// Options of `schema`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Only this policy kind, or a result: `diagnostic` is a line of `--diagnostics json`, `run` a report, and the name of a
-    /// command, such as `can-i`, a result of its `--format json`. Default: one schema for documents of every policy kind.
+    /// Policy kind or result. Results are `diagnostic` (a line of `--diagnostics json`), `run` (a report), and the names of
+    /// commands, such as `can-i` (a result of its `--format json`). Default: one schema for all policy kinds.
     kind: Option<String>,
     /// Write `policy.json`, `workspace.json` and one file for each kind and each result into this folder.
     #[arg(long, value_name = "DIR", conflicts_with = "kind")]

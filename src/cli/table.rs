@@ -18,12 +18,12 @@ use crate::report::table::{self, TableResult};
 /// Options of `table`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// The name of a compiled ClusterRole or Role.
+    /// Name of a compiled ClusterRole or Role.
     role: String,
-    /// The namespace of the Role. Default: the ClusterRole of this name, or the first Role.
+    /// Namespace of the Role. Default: the ClusterRole of this name, or the first Role.
     #[arg(short, long)]
     namespace: Option<String>,
-    /// The target. Default: the first one that has the role.
+    /// Target. Default: the first target with the role.
     #[arg(short, long, value_name = "NAME")]
     target: Option<String>,
     /// Output format of the table.

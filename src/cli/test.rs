@@ -13,14 +13,14 @@ use crate::report::tests;
 /// Options of `test`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Only tests whose name contains one of these.
+    /// Run only the tests with one of these texts in their name.
     names: Vec<String>,
-    /// Only these targets.
+    /// Test only this target; may be repeated.
     #[arg(short, long = "target", value_name = "NAME")]
     targets: Vec<String>,
     #[command(flatten)]
     pub(super) format: FormatArguments,
-    /// End with 1 if there is a warning.
+    /// Exit with 1 if there is a warning.
     #[arg(long)]
     pub(super) deny_warnings: bool,
 }

@@ -18,7 +18,7 @@ pub(super) struct Arguments {
     request: RequestArguments,
     #[command(flatten)]
     world: WorldArguments,
-    /// Print the binding beside each subject that is allowed everywhere.
+    /// Print the binding of each subject with cluster-wide permission.
     #[arg(long)]
     bindings: bool,
     #[command(flatten)]

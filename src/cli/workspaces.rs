@@ -14,10 +14,10 @@ use crate::report::checks;
 /// Options of the commands that can do a part of their work.
 #[derive(Debug, Clone, Default, Args)]
 pub(super) struct ShardArguments {
-    /// Only the K-th of N parts of the namespaces. The first part also has the cluster-scoped objects.
+    /// Process only the K-th of N parts of the namespaces. The first part includes the cluster-scoped objects.
     #[arg(long, value_name = "K/N")]
     shard: Option<Part>,
-    /// Write the summary of the part for `bailiwick merge` to this file.
+    /// File for the summary of the part, for `bailiwick merge`.
     #[arg(long, value_name = "FILE", requires = "shard")]
     summary_to: Option<PathBuf>,
 }
@@ -37,16 +37,16 @@ impl ShardArguments {
 /// Deletions that `render` refuses without an option.
 #[derive(Debug, Clone, Default, Args)]
 pub(super) struct ConsentArguments {
-    /// Accept that a target loses all of its objects.
+    /// Accept the loss of all objects of a target.
     #[arg(long)]
     allow_empty: bool,
-    /// Accept that namespaces are deleted, even most of them.
+    /// Accept the deletion of any number of namespaces.
     #[arg(long)]
     allow_mass_delete: bool,
-    /// Accept that this namespace is deleted from every target that loses it, with everything in it.
+    /// Accept the deletion of this namespace, with everything in it, from every target.
     #[arg(long, value_name = "NAME")]
     delete_namespace: Vec<String>,
-    /// Accept that the output of this target is deleted, which the workspace no longer has.
+    /// Accept the deletion of the output of this target, which is no longer in the workspace.
     #[arg(long, value_name = "NAME")]
     remove_target: Vec<String>,
 }
@@ -93,7 +93,7 @@ pub(super) fn finish(
         && !shard.finish(&workspace.options, &workspace.project.files, command)?
     {
         global.terminal().note(&format!(
-            "part {}: what one namespace says of another is not judged yet; `--summary-to FILE` and `bailiwick merge` do\n",
+            "part {}: checks across namespaces are left to `bailiwick merge`, which needs `--summary-to FILE`\n",
             shard.part
         ));
     }

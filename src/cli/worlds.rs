@@ -13,17 +13,17 @@ use crate::model::Target;
 /// Options of every command that asks.
 #[derive(Debug, Clone, Default, Args)]
 pub(super) struct WorldArguments {
-    /// Ask about the manifests in this file or folder, or on standard input (`-`), instead of the workspace.
+    /// Evaluate the manifests in this file or folder, or on standard input (`-`), instead of the workspace.
     #[arg(long, value_name = "PATH")]
     pub(super) from: Vec<PathBuf>,
-    /// Only these targets of the workspace.
+    /// Use only this target of the workspace; may be repeated.
     #[arg(short, long = "target", value_name = "NAME", conflicts_with = "from")]
     pub(super) targets: Vec<String>,
     /// Baseline RBAC to load before the manifests: the default policy of a version (`1.36`), `none`, or the objects of a
     /// file or folder. Default: the baseline of the target, else the default policy of its version.
     #[arg(long, value_name = "VERSION-or-PATH")]
     pub(super) baseline: Option<String>,
-    /// The version of the cluster, with --from.
+    /// Version of the cluster, with --from.
     #[arg(long, value_name = "VERSION", requires = "from")]
     pub(super) kubernetes_version: Option<String>,
     /// Treat the manifests as the whole cluster: a role that is not among them does not exist.

@@ -121,7 +121,7 @@ pub(super) struct Surroundings<'c> {
     pub policies: &'c [Box<dyn Policy>],
     /// The facts of policies, with the names that they mention.
     pub facts: &'c PolicyFacts,
-    /// The targets.
+    /// The targets of the workspace file, in its order.
     pub targets: &'c [Target],
     /// The objects of targets beside the output, by target.
     pub baselines: &'c std::collections::BTreeMap<String, Vec<Tree>>,

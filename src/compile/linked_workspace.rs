@@ -21,7 +21,7 @@ pub struct LinkedWorkspace {
     pub workspace: WorkspaceSettings,
     /// The policies, in the order of the kinds and then of the paths.
     pub policies: Vec<Box<dyn Policy>>,
-    /// The templates.
+    /// The built-in templates and the files that replace them.
     pub templates: Arc<TemplateSet>,
     /// Every text, for diagnostics.
     pub files: Arc<Files>,

@@ -20,7 +20,7 @@ pub struct NamespaceChanges {
 /// A namespace that goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeletedNamespace<'n> {
-    /// The namespace.
+    /// The name in `metadata` of the namespace.
     pub name: &'n str,
     /// The new namespace that has the same objects, where there is exactly one.
     pub renamed_to: Option<&'n str>,

@@ -38,15 +38,15 @@ pub struct FileChange<'t> {
 /// An object that differs.
 #[derive(Debug, Clone)]
 pub struct ObjectChange<'t> {
-    /// Its kind.
+    /// The kind, such as `RoleBinding`.
     pub kind: &'t str,
-    /// Its API group.
+    /// The API group; empty for the core group.
     pub group: &'t str,
-    /// Its namespace; empty for none.
+    /// The namespace; empty for none.
     pub namespace: &'t str,
-    /// Its name.
+    /// The name in `metadata`.
     pub name: &'t str,
-    /// Its text before; none for a new one.
+    /// The text before the change; none for a new object.
     pub old: Option<&'t str>,
     /// Its text after; none for one that goes.
     pub new: Option<&'t str>,

@@ -8,7 +8,7 @@ use super::namespaces::NamespaceChanges;
 use super::plan::{Counts, FileAction, FilePlan, TargetPlan};
 
 /// The number of changed roles that are printed one by one.
-pub const MAXIMUM_TOLD: usize = 20;
+pub const MAXIMUM_LINES: usize = 20;
 
 /// Totals of a plan.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,7 +44,7 @@ pub struct Totals {
 /// The first of many lines, with how many there are.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FirstLines {
-    /// At most [`MAXIMUM_TOLD`], each with the path of its file, in order of path.
+    /// At most [`MAXIMUM_LINES`], each with the path of its file, in order of path.
     first: Vec<(String, String)>,
     /// All of them.
     pub count: usize,
@@ -53,13 +53,13 @@ pub struct FirstLines {
 impl FirstLines {
     fn from_lines(plan: &TargetPlan, lines: impl Fn(&FilePlan) -> &Vec<String>) -> Self {
         let all = plan.changes.iter().flat_map(|file| lines(file).iter().map(|line| (&file.path, line)));
-        let first = all.clone().take(MAXIMUM_TOLD).map(|(path, line)| (path.clone(), line.clone())).collect();
+        let first = all.clone().take(MAXIMUM_LINES).map(|(path, line)| (path.clone(), line.clone())).collect();
         Self { first, count: all.count() }
     }
 
     fn renewals(plan: &TargetPlan) -> Self {
         let all = plan.changes.iter().filter(|file| file.is_renewal);
-        let first = all.clone().take(MAXIMUM_TOLD).map(|file| (file.path.clone(), file.path.clone())).collect();
+        let first = all.clone().take(MAXIMUM_LINES).map(|file| (file.path.clone(), file.path.clone())).collect();
         Self { first, count: all.count() }
     }
 
@@ -72,7 +72,7 @@ impl FirstLines {
         self.first.extend(other.first);
         // A file is in one part, so that its lines keep their order.
         self.first.sort_by(|left, right| left.0.cmp(&right.0));
-        self.first.truncate(MAXIMUM_TOLD);
+        self.first.truncate(MAXIMUM_LINES);
         self.count += other.count;
     }
 }

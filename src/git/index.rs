@@ -1,9 +1,9 @@
 //! The index of a work tree, read without git.
 //!
-//! It shows what a checkout hides: a submodule that is not populated is an empty folder, and of an entry that git was
-//! told to overlook (`git update-index --assume-unchanged`, `--skip-worktree`) neither `git status` nor `git add` sees a
-//! change. The format is that of `Documentation/gitformat-index.adoc` in git 2.52, versions 2 to 4. An unknown part
-//! is an error and never skipped.
+//! The index has two facts that a checkout hides. A submodule without its files is an empty folder. Files marked with `git
+//! update-index --assume-unchanged` or `--skip-worktree` can change, and neither `git status` nor `git add` reports it.
+//! `Documentation/gitformat-index.adoc` in git 2.52 describes the format, versions 2 to 4. An unknown part is an error and
+//! never skipped.
 
 use std::fmt;
 
@@ -34,7 +34,7 @@ const STAT_LENGTH: usize = 40;
 /// The offset of the mode in these bytes.
 const MODE: usize = 24;
 
-/// The forms of object ids and of the checksum: SHA-1 and SHA-256. The index does not say which of them it has.
+/// The forms of object ids and of the checksum: SHA-1 and SHA-256. The index does not state its form.
 const FORMS: [Form; 2] = [
     Form { length: 20, hash: |bytes| Sha1::digest(bytes).to_vec() },
     Form { length: 32, hash: |bytes| Sha256::digest(bytes).to_vec() },
@@ -46,12 +46,12 @@ struct Form {
     hash: fn(&[u8]) -> Vec<u8>,
 }
 
-/// An entry of the index.
+/// A file, a submodule or a folder that the index lists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexEntry {
     /// Path below the root of the work tree.
     pub path: Vec<u8>,
-    /// The kind of the entry.
+    /// The kind by the mode bits of the entry.
     pub kind: IndexEntryKind,
     /// Whether the index makes git ignore changes of the file.
     pub is_overlooked: bool,
@@ -62,7 +62,7 @@ pub struct IndexEntry {
 pub enum IndexEntryKind {
     /// A file or a link.
     File,
-    /// A submodule.
+    /// Mode 160000: a folder whose files are in another repository.
     Submodule,
     /// A folder of a sparse index, whose entries are not in the index.
     SparseFolder,
@@ -184,8 +184,8 @@ impl<'b> Reader<'b> {
         Ok(IndexEntry { path: previous.clone(), kind, is_overlooked })
     }
 
-    /// Reads the extensions and the checksum, which end the file. An extension whose name begins with a capital letter
-    /// can be overlooked; `sdir` says that there are folders among the entries, which are found as such.
+    /// Reads the extensions and the checksum at the end of the file. An extension with a capital first letter is optional.
+    /// `sdir` announces folders among the entries, whose modes show them without it.
     fn extensions(&mut self) -> Result<(), IndexError> {
         while self.bytes.len() - self.position > self.id_length {
             let name = self.take(4)?;

@@ -39,7 +39,7 @@ pub enum GitObject {
     TooLarge(u64),
 }
 
-/// An entry of a tree.
+/// A file, a folder or a submodule that a tree object lists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeEntry {
     /// The name as git keeps it, which can be any bytes but zero.
@@ -53,9 +53,9 @@ pub struct TreeEntry {
 /// The kinds of entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryMode {
-    /// A file.
+    /// Mode 100644 or 100755.
     File,
-    /// A folder.
+    /// Mode 40000: another tree object.
     Folder,
     /// A symbolic link.
     Link,

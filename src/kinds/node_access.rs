@@ -130,7 +130,7 @@ impl BindingStyle {
 pub struct Agent {
     /// Its name; its objects are called `node-access-NAME`.
     pub name: Spanned<String>,
-    /// The service account of the agent.
+    /// Namespace and name of the account of the agent's pods.
     pub service_account: AgentAccount,
     /// Read permissions for the objects of every node.
     #[serde(default)]
@@ -202,7 +202,7 @@ pub struct Pool {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PoolTaint {
-    /// The key of the taint.
+    /// A label key, such as `example.com/gpu`.
     pub key: String,
     /// Its value. Default: none.
     #[serde(default)]
@@ -211,7 +211,7 @@ pub struct PoolTaint {
     pub effect: TaintEffect,
 }
 
-/// The effect of a taint.
+/// The rule for pods without a toleration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 pub enum TaintEffect {
     /// Pods without a toleration are not scheduled.

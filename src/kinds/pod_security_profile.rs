@@ -298,7 +298,7 @@ pub struct ProfileSeLinuxOptions {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SyscallProfiles {
-    /// Allowed profiles.
+    /// Profiles that pods may set.
     pub allowed: Vec<String>,
     /// The default for pods without a profile.
     #[serde(default)]

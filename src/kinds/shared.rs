@@ -40,7 +40,7 @@ pub struct Subjects {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct ServiceAccountRef {
-    /// The name of the ServiceAccount.
+    /// The name of the ServiceAccount, a DNS subdomain such as `deployer`.
     pub name: Spanned<String>,
     /// Its namespace. Default: the namespace of the binding.
     #[serde(default)]
@@ -180,7 +180,7 @@ pub(crate) fn warn_of_empty<'n>(
                 value.is_some_and(|value| value == Data::text(""))
             };
             let (message, help) = if is_optional {
-                let message = format!("an account can lack `{variable}`, and this name then has a gap");
+                let message = format!("this name is incomplete for an account without `{variable}`");
                 (message, format!("declare `{variable}` without `optional`, so that every account has one"))
             } else if let Some(target) = targets.iter().find(is_empty) {
                 let message = format!("`{variable}` is empty on the target `{}`, and this name has a gap", target.name);

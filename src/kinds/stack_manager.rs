@@ -76,9 +76,9 @@ pub struct StackManagerSpec {
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "ServiceAccount")]
 pub struct ManagerAccount {
-    /// The name of the ServiceAccount.
+    /// The `metadata.name` of the account that the manager runs as.
     pub name: String,
-    /// The namespace of the ServiceAccount.
+    /// The `metadata.namespace` of the same account.
     pub namespace: String,
 }
 

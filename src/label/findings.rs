@@ -219,7 +219,7 @@ impl LintText {
             Lint::SccAnnotationsIncomplete => (
                 codes::SCC_ANNOTATIONS_INCOMPLETE,
                 UID_RANGE,
-                "declare `openshift.io/sa.scc.mcs` too, or neither: without a level the cluster rejects every pod",
+                "declare `openshift.io/sa.scc.mcs` too, or remove this annotation: without an SELinux level the cluster rejects every pod",
             ),
             Lint::UidRangeStartsAtZero => (codes::UID_RANGE_AT_ZERO, UID_RANGE, "begin at 1 or above"),
             Lint::ExemptNamespaceLabelled => (codes::EXEMPT_NAMESPACE_LABELLED, SYNC_LABEL, "remove the label"),
@@ -372,7 +372,7 @@ impl Report<'_> {
                 Severity::Warning,
                 codes::DEFAULT_ADD_NOT_COUNTED,
                 format!("every pod gets `{capability}`, but the computed level ignores it"),
-                "remove it, or also allow it: the computed level can reject the pods",
+                "remove the capability, or also list it under `allowedCapabilities`: the computed level can reject the pods",
             ),
             SccLint::PriorityHijack => (
                 Severity::Warning,

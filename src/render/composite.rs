@@ -27,17 +27,17 @@ enum Before {
     Start,
     /// Such a dash.
     Dash,
-    /// A colon.
+    /// A colon without a blank after it.
     Colon,
     /// A colon and a blank, or what opens or parts a list or a map.
     Open,
     /// Something else.
     Text,
-    /// That, and a blank.
+    /// Something else, then a blank.
     TextBlank,
-    /// A value.
+    /// The whole value of a hole.
     Value,
-    /// That, and a blank.
+    /// The whole value of a hole, then a blank.
     ValueBlank,
     /// A value that is a key.
     ValueColon,

@@ -40,7 +40,7 @@ pub struct DecisionReport<'a> {
     pub request: &'a Request,
     /// The decision of RBAC.
     pub decision: &'a Decision,
-    /// The answer.
+    /// Yes, no, unknown, or dead for a request that no API server accepts.
     pub answer: Answer,
 }
 
@@ -50,7 +50,7 @@ impl DecisionReport<'_> {
         let mut text = Page::new();
         if self.decision.by_masters {
             text.push_str(
-                "  a member of `system:masters` may do everything; no rule gives that, and none can take it away\n",
+                "  members of `system:masters` have full authority; no rule grants it, and no rule can revoke it\n",
             );
         }
         if let Liveness::Dead(reason) | Liveness::Unknown(reason) = &self.decision.liveness {
@@ -74,7 +74,7 @@ impl DecisionReport<'_> {
             }
         }
         if let Some(also) = &self.decision.also_needed {
-            writeln!(text, "  but since 1.35 the server asks for `create` too, and it may not {also}");
+            writeln!(text, "  but since 1.35 the API server also requires `create`, and the subject may not {also}");
         }
         text.finish()
     }
@@ -88,14 +88,14 @@ pub fn chain_lines(chain: &Chain, files: &Files) -> String {
     for rule in &chain.rules {
         writeln!(text, "    <- rule {}: {}", rule.number, rule_text(&rule.rule));
         for source in &rule.gathered_from {
-            writeln!(text, "       gathered from {}", link(source, files));
+            writeln!(text, "       aggregated from {}", link(source, files));
         }
     }
     text.finish()
 }
 
 fn miss_lines(miss: &NearMiss, files: &Files, text: &mut Page) {
-    writeln!(text, "  nearest: {} gives {}", link(&miss.binding, files), rule_text(&miss.rule));
+    writeln!(text, "  nearest: {} grants {}", link(&miss.binding, files), rule_text(&miss.rule));
     writeln!(text, "    by {}, but {}", link(&miss.role, files), miss.lacks.join(" and "));
 }
 
@@ -159,12 +159,12 @@ pub fn role(world: &World, namespace: Option<&str>, name: &str, files: &Files) -
     let mut text = Page::new();
     writeln!(text, "{}", link(&own, files));
     if is_aggregated {
-        text.push_str("  gathers the rules of the ClusterRoles that its selectors select\n");
+        text.push_str("  aggregates the rules of the ClusterRoles that its selectors match\n");
     }
     for rule in &rules {
         writeln!(text, "  rule {}: {}", rule.number, rule_text(&rule.rule));
         for source in &rule.gathered_from {
-            writeln!(text, "    gathered from {}", link(source, files));
+            writeln!(text, "    aggregated from {}", link(source, files));
         }
     }
     let bound = world.bound_by(namespace, name);
@@ -175,7 +175,7 @@ pub fn role(world: &World, namespace: Option<&str>, name: &str, files: &Files) -
         writeln!(text, "  and {} more bindings", grouped(bound.len() - MAXIMUM_BINDINGS));
     }
     if bound.is_empty() {
-        text.push_str("  bound to nobody\n");
+        text.push_str("  no binding refers to it\n");
     }
     Some(text.finish())
 }

@@ -6,10 +6,10 @@ use super::{access, pod_security, stacks};
 use crate::app::{AccessEffect, Base, DescribedBase, TargetComparison};
 use crate::compile::WORKSPACE_FILE;
 use crate::diag::foreign;
-use crate::emit::totals::{FirstLines, MAXIMUM_TOLD, Totals};
+use crate::emit::totals::{FirstLines, MAXIMUM_LINES, Totals};
 
 /// The note of `check` where the output differs.
-pub const NOTE_OF_DRIFT: &str = "the output differs from what the policies say; `bailiwick render` writes it\n";
+pub const NOTE_OF_DRIFT: &str = "the output differs from the compiled policies; `bailiwick render` writes it\n";
 
 /// How many files are named that differ in nothing but the header of an earlier version.
 const NAMED_RENEWALS: usize = 10;
@@ -127,12 +127,12 @@ pub fn changed_since(folder: &str, paths: &[String], done: &str) -> String {
     format!("note: {files} {were} changed since the last render and {are} {done}: {named}{more}\n")
 }
 
-/// Names every namespace that goes, one line each, with a rename; at most [`MAXIMUM_TOLD`] of them.
+/// Names every namespace that goes, one line each, with a rename; at most [`MAXIMUM_LINES`] of them.
 pub fn namespaces(totals: &Totals) -> String {
     let mut lines = Page::new();
     let mut left_out = 0;
     for (position, gone) in totals.namespaces.deleted().enumerate() {
-        if position >= MAXIMUM_TOLD {
+        if position >= MAXIMUM_LINES {
             left_out += 1;
             continue;
         }
@@ -202,7 +202,7 @@ fn access_effect(effect: &AccessEffect) -> String {
     let mut page = Page::new();
     match effect {
         AccessEffect::Unknown => {
-            page.push_str("  access: the baseline before cannot be read, and the change is not known\n");
+            page.push_str("  access: unknown, because the old baseline cannot be read\n");
         }
         AccessEffect::Known { changes, components } => {
             if components.is_empty() || !changes.is_empty() {

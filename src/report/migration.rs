@@ -24,7 +24,7 @@ pub use records::{KubeletMigrationResult, PspMigrationResult};
 /// The report of a migration from PodSecurityPolicy.
 #[derive(Debug, Clone, Copy)]
 pub struct PspMigrationReport<'r> {
-    /// The plan.
+    /// The replacement of each PodSecurityPolicy and the level of each namespace.
     pub plan: &'r Plan,
     /// The policies that were made for it.
     pub policies: &'r Policies,
@@ -92,7 +92,7 @@ fn sections(report: &PspMigrationReport<'_>) -> Vec<Entry> {
         ("To be decided", decisions(report.plan)),
         ("Profiles", profiles(report)),
         ("Namespaces", namespaces(report)),
-        ("What workloads get without asking for it", relying(report)),
+        ("Defaults that workloads rely on", relying(report)),
         ("PodSecurityPolicies that are left behind", left_behind(report.plan)),
         ("Roles and bindings that grant nothing any more", superfluous(report.superfluous)),
     ];
@@ -180,7 +180,7 @@ fn profiles(report: &PspMigrationReport<'_>) -> Vec<Entry> {
                     "Tenancy `{}`, with the variables of an account: {variables}",
                     tenants.tenancy
                 )));
-                details.push(Entry::new(format!("told of `{}`, the first of them", policy.name)));
+                details.push(Entry::new(format!("the entries describe `{}`, the first policy", policy.name)));
                 tenants.profile.as_str()
             }
             None => &policy.name,
@@ -236,7 +236,7 @@ fn fates(policy: &PolicyPlan) -> Vec<Entry> {
         .collect();
     if !filled.is_empty() {
         details.push(Entry::with(
-            "filled in, from Kubernetes 1.36 on by a MutatingAdmissionPolicy; before, pods have to say it themselves:",
+            "defaults, set by a MutatingAdmissionPolicy from Kubernetes 1.36 on; before, pods have to set the fields themselves:",
             filled,
         ));
     }
@@ -352,7 +352,7 @@ fn left_behind(plan: &Plan) -> Vec<Entry> {
         let why = match (policy.broken.as_slice(), policy.workloads) {
             ([], 0) => "no namespace needs it".to_owned(),
             ([], count) => format!("{} will be held to the policy of the namespace", number(count, "workload")),
-            (reasons, _) => format!("nobody can use it: {}", reasons.join("; ")),
+            (reasons, _) => format!("no subject can use it: {}", reasons.join("; ")),
         };
         Entry::new(format!("`{}`: {why}", policy.name))
     });
@@ -388,7 +388,7 @@ pub fn kubelets(report: &KubeletMigration) -> String {
         kubelet.kept_by.iter().for_each(|kept| writeln!(text, "    kept going by {kept}"));
     }
     if !report.nodes_without_identity.is_empty() {
-        writeln!(text, "nodes that no kubelet's name tells of: {}", report.nodes_without_identity.join(", "));
+        writeln!(text, "nodes without a kubelet of their name: {}", report.nodes_without_identity.join(", "));
     }
     text.push_str("steps\n");
     for step in &report.steps {

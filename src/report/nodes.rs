@@ -82,7 +82,7 @@ fn table(nodes: &[NodeSummary]) -> String {
             None => writeln!(text, "{:width$}  {counts}", node.name),
         };
     }
-    text.push_str("in brackets: what pods that may come there would bring\n");
+    text.push_str("in brackets: objects of pods that can be scheduled there\n");
     text.finish()
 }
 
@@ -95,14 +95,14 @@ fn one(reach: &NodeReach, secrets_of: &[String]) -> String {
     for namespace in secrets_of {
         match reach.breaches.iter().find(|path| path.namespace == *namespace) {
             Some(path) => path_lines(path, &mut text),
-            None => writeln!(text, "no way to the Secrets of `{namespace}`"),
+            None => writeln!(text, "no path to the Secrets of `{namespace}`"),
         }
     }
     accounts(reach, &mut text);
-    text.push_str("what its kubelet may read\n");
+    text.push_str("objects that its kubelet may read\n");
     objects(&reach.objects, &mut text);
     if !reach.by_labels.is_empty() {
-        text.push_str("and once it gives itself labels that a kubelet may set\n");
+        text.push_str("objects that its kubelet may read after it sets labels of its node\n");
         objects(&reach.by_labels, &mut text);
     }
     text.push_str("this holds as long as\n");
@@ -123,7 +123,7 @@ fn accounts(reach: &NodeReach, text: &mut Page) {
     for account in reach.accounts.iter().filter(|account| !account.powers.is_empty()) {
         writeln!(text, "{} ({}, {})", account.finding, account.certainty.word(), account.via);
     }
-    text.push_str("accounts whose tokens it can make\n");
+    text.push_str("accounts whose tokens it can create\n");
     for account in reach.accounts.iter().take(MAXIMUM_OBJECTS) {
         let rights = &account.effective;
         let shown: Vec<String> = rights.iter().take(MAXIMUM_RIGHTS).map(|right| shortened(right)).collect();
@@ -162,7 +162,7 @@ fn objects(reached: &[ReachedObject], text: &mut Page) {
 fn rest(count: usize, what: &str, text: &mut Page) {
     let more = count.saturating_sub(MAXIMUM_OBJECTS);
     if more > 0 {
-        writeln!(text, "  ... and {}; --format json tells all", number(more, &format!("more {what}")));
+        writeln!(text, "  ... and {}; --format json prints all", number(more, &format!("more {what}")));
     }
 }
 

@@ -35,18 +35,18 @@ pub fn synced(namespace: &str, rules: &SyncedRules, files: &Files) -> String {
         text.append(&lifted(lift, files));
     }
     if outcome.levels.sync == Some(Level::Restricted) {
-        text.push_str("  nothing lifts it: every service account may use no more than restricted constraints\n");
+        text.push_str("  no constraints raise it: every service account may use no more than restricted constraints\n");
     }
     let labels: Vec<String> =
         settled.labels.iter().map(|(label, value)| format!("{}={value}", label.short())).collect();
     if labels.is_empty() {
         writeln!(text, "  it has no Pod Security labels; the cluster enforces `{}`", settled.enforced);
     } else {
-        writeln!(text, "  labels in the end: {}", labels.join(" "));
+        writeln!(text, "  final labels: {}", labels.join(" "));
     }
     if !settled.fights.is_empty() {
         let fights: Vec<&str> = settled.fights.iter().map(|label| label.short()).collect();
-        writeln!(text, "  both the repository and the cluster keep writing: {}", fights.join(", "));
+        writeln!(text, "  the repository and the cluster overwrite each other: {}", fights.join(", "));
     }
     text.finish()
 }
@@ -94,7 +94,7 @@ pub fn policy_changes(changes: &[(String, Comparison)]) -> String {
 fn control(outcome: &Outcome) -> &'static str {
     match outcome.control.reason {
         Reason::Exempt => "the cluster leaves its labels alone: it belongs to the platform",
-        Reason::OptedIn => "the cluster keeps its labels in step, by force: it opts in",
+        Reason::OptedIn => "the cluster overwrites its labels: it opts in",
         Reason::OpenshiftPrefix => "the cluster leaves its labels alone: its name begins with `openshift-`",
         Reason::UnreadableManagers => "the cluster leaves its labels alone: the managers of its fields cannot be read",
         Reason::AllLabelsForeign => "the cluster leaves its labels alone: all of them are declared",

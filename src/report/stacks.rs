@@ -104,7 +104,7 @@ impl StacksReport<'_> {
     /// Returns the report as text, section by section.
     pub fn text(&self) -> String {
         let mut text = Page::new();
-        text.push_str("installed in this order\n");
+        text.push_str("order of installation\n");
         for (number, told) in (1..).zip(&self.stacks) {
             let install = &told.stack.install;
             let place = place_text(install.origin, self.files);
@@ -115,11 +115,11 @@ impl StacksReport<'_> {
                 writeln!(text, "     needs {} for {}", provider.install, names.join(", "));
             }
             if told.step.is_in_ring {
-                text.push_str("     it and what it needs need each other: the definitions have to be there first\n");
+                text.push_str("     it and its dependencies need each other: install the definitions first\n");
             }
         }
         self.shared_definitions(&mut text);
-        text.push_str("how far they reach\n");
+        text.push_str("reach\n");
         for told in &self.stacks {
             self.reach_of(told, &mut text);
             self.controllers_of(told.stack, &mut text);
@@ -132,7 +132,7 @@ impl StacksReport<'_> {
     fn shared_definitions(&self, text: &mut Page) {
         let shared: Vec<_> = self.owners.iter().filter(|owners| owners.len() > 1).collect();
         if !shared.is_empty() {
-            text.push_str("definitions that several stacks bring; one goes when the last of them goes\n");
+            text.push_str("definitions of several stacks; a definition is deleted with the last of its stacks\n");
         }
         for owners in shared {
             let Some(first) = owners.first() else { continue };
@@ -173,32 +173,32 @@ impl StacksReport<'_> {
             return;
         }
         if reach.reads_every_secret {
-            writeln!(text, "  {install}: every namespace; it reads every Secret, and so can be any account");
+            writeln!(text, "  {install}: every namespace; it reads every Secret, and so can act as any account");
         } else if reach.outside.is_empty() {
             writeln!(text, "  {install}: `{}`", install.namespace);
         } else {
             writeln!(text, "  {install}: beyond `{}`", install.namespace);
         }
         if reach.requests_cluster_packages {
-            text.push_str("    it can request packages for the whole cluster, and have what they hold\n");
+            text.push_str("    it can request packages for the whole cluster, and so gain their permissions\n");
         }
         for chain in &reach.outside {
             writeln!(text, "    {}", chain_text(chain, self.files));
         }
-        for (account, chains) in reach.stepping_stones.iter().take(MAXIMUM_TOLD) {
-            writeln!(text, "    through the account `{}`, whose token it can make and read", account.name);
+        for (account, chains) in reach.stepping_stones.iter().take(MAXIMUM_LINES) {
+            writeln!(text, "    through the account `{}`, whose token it can create and read", account.name);
             for chain in chains {
                 writeln!(text, "      {}", chain_text(chain, self.files));
             }
         }
-        let more = reach.stepping_stones.len().saturating_sub(MAXIMUM_TOLD);
+        let more = reach.stepping_stones.len().saturating_sub(MAXIMUM_LINES);
         if more > 0 {
             writeln!(text, "    and through {}", human::number(more, "other account"));
         }
     }
 
     fn requests(&self, text: &mut Page) {
-        text.push_str("who may request them\n");
+        text.push_str("subjects that may request them\n");
         for (kind, requesters) in &self.requesters {
             for (scope, subject) in requesters {
                 let place = match scope {
@@ -277,7 +277,7 @@ impl RequesterRecord {
 }
 
 /// How many accounts, and how many gained or lost permissions, of a stack are listed.
-const MAXIMUM_TOLD: usize = 10;
+const MAXIMUM_LINES: usize = 10;
 
 /// Returns the changes of new versions of stacks, by stack.
 pub fn upgrades(upgrades: &[Upgrade]) -> String {
@@ -293,18 +293,18 @@ pub fn upgrades(upgrades: &[Upgrade]) -> String {
             writeln!(text, "    {old} is deleted, {new} created");
         }
         if upgrade.widened {
-            text.push_str("    what it holds it holds in the whole cluster now\n");
+            text.push_str("    its permissions are cluster-wide now\n");
         }
         for binding in &upgrade.rebound {
             writeln!(text, "    {binding} is deleted and created anew: its role cannot be changed");
         }
         for (word, rules) in [("gains", &upgrade.gained), ("loses", &upgrade.lost)] {
             let compact = compacted(rules);
-            for rule in compact.iter().take(MAXIMUM_TOLD) {
+            for rule in compact.iter().take(MAXIMUM_LINES) {
                 writeln!(text, "    {word} {}", rule_text(rule));
             }
-            if compact.len() > MAXIMUM_TOLD {
-                writeln!(text, "    {word} {} more", compact.len() - MAXIMUM_TOLD);
+            if compact.len() > MAXIMUM_LINES {
+                writeln!(text, "    {word} {} more", compact.len() - MAXIMUM_LINES);
             }
         }
     }

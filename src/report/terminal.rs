@@ -24,9 +24,9 @@ pub enum ColorChoice {
     /// On a terminal, unless `NO_COLOR` is set.
     #[default]
     Auto,
-    /// Always.
+    /// Escape codes in every output, also in files and pipes.
     Always,
-    /// Never.
+    /// No escape codes, also on a terminal.
     Never,
 }
 

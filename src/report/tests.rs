@@ -83,10 +83,10 @@ impl Failures {
         let report = DecisionReport { world: &loaded.world, files: &loaded.files, who, request, decision, answer };
         let target = loaded.target.as_deref().unwrap_or_default();
         let (expected, found) = match (check.expectation, answer) {
-            (Expectation::Must, Answer::Dead) => ("must", "but no server ever receives that"),
-            (Expectation::Must, Answer::Unknown) => ("must", "and nobody can tell"),
+            (Expectation::Must, Answer::Dead) => ("must", "but no API server accepts the request"),
+            (Expectation::Must, Answer::Unknown) => ("must", "and the decision is unknown"),
             (Expectation::Must, _) => ("must", "and may not"),
-            (Expectation::MustNot, Answer::Unknown) => ("must not", "and nobody can tell"),
+            (Expectation::MustNot, Answer::Unknown) => ("must not", "and the decision is unknown"),
             (Expectation::MustNot, _) => ("must not", "and may"),
         };
         let place = place_text(check.origin, &loaded.files);

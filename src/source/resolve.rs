@@ -15,8 +15,8 @@ use super::world::{FileContent, ReadRefusal};
 /// How many links one path may lead over, as with the system's own limit.
 const MAXIMUM_LINKS: usize = 40;
 
-/// How anything is opened: nothing is known of it yet. A link is not followed, a pipe is not waited for, and a terminal
-/// does not become that of this process.
+/// The flags for a path of unknown type. They follow no link, do not wait for the other end of a pipe, and do not make a
+/// terminal the controlling terminal of this process.
 const AS_ANYTHING: OFlags =
     OFlags::RDONLY.union(OFlags::CLOEXEC).union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
 

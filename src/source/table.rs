@@ -377,7 +377,7 @@ fn check_header(header: &csv::StringRecord, origin: Origin, sink: &mut Sink) -> 
             );
         } else if !seen.insert(name) {
             sink.push(
-                Diagnostic::error(codes::INVALID_ACCOUNTS, format!("the column `{name}` is there twice"))
+                Diagnostic::error(codes::INVALID_ACCOUNTS, format!("the column `{name}` occurs twice"))
                     .at(origin)
                     .help("rename one of them, or remove it from every line"),
             );

@@ -319,7 +319,7 @@ impl<'p> TargetFacts<'p> {
                     format!("no policy creates the service account `{name}` in `{namespace}`"),
                 )
                 .at(binding.origin)
-                .help("set `create: true` next to its name, or bring it in with a Manifests policy")
+                .help("set `create: true` next to its name, or add it with a Manifests policy")
                 .note(format!("in {}", binding.identity))
                 .foldable(),
             );

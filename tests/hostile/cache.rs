@@ -128,8 +128,8 @@ fn a_cache_that_others_can_write_to_is_not_opened() {
         let site = Site::new();
         mode(&site.path("open"), bits);
         mode(&site.path("open/a/cache"), 0o700);
-        refuses(&site, &site.path("open/a/cache"), "others can rename what lies in");
-        refuses(&site, &site.path("open/not-there"), "others can rename what lies in");
+        refuses(&site, &site.path("open/a/cache"), "other users can rename the entries of");
+        refuses(&site, &site.path("open/not-there"), "other users can rename the entries of");
     }
     let site = Site::new();
     mode(&site.path("sticky"), 0o1777);

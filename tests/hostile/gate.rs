@@ -42,7 +42,7 @@ fn the_example_with_another_role_fails_the_gate() {
     edit(folder.path(), "policies/team.yaml", "[view]", "[admin]");
     let drift = bailiwick(folder.path(), &["check"]);
     assert_status(&drift, 1);
-    assert!(stderr(&drift).contains("the output differs from what the policies say"), "{}", stderr(&drift));
+    assert!(stderr(&drift).contains("the output differs from the compiled policies"), "{}", stderr(&drift));
     assert_status(&bailiwick(folder.path(), &["render"]), 0);
     let (check, test) = (bailiwick(folder.path(), &["check"]), bailiwick(folder.path(), &["test"]));
     for run in [&drift, &check, &test] {
@@ -140,7 +140,7 @@ fn assert_named(folder: &Path, name: &str, remark: &str) {
             "error[namespace-delete]: the namespace `{name}` of the target `production` would be deleted, with everything in it\n"
         );
         assert!(stderr(&refused).contains(&message), "{}", stderr(&refused));
-        let help = format!("`bailiwick render --delete-namespace {name}` confirms the deletion");
+        let help = format!("run `bailiwick render --delete-namespace {name}` to confirm the deletion");
         assert!(stderr(&refused).contains(&help), "{}", stderr(&refused));
     }
     assert!(before == snapshot(&folder.join("out")), "a refused run wrote something");

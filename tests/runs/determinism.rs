@@ -83,7 +83,9 @@ fn what_is_in_the_way_of_a_long_run_is_told_on_any_number_of_threads() {
     std::os::unix::fs::symlink("/", output.join("link")).expect("a link");
     let (code, text, errors) = told("2");
     assert_eq!(code, Some(2), "{text}{errors}");
-    for expected in ["`out/t/namespaces/notes.txt` is not a file of ours", "`out/t/link` is a symbolic link"] {
+    for expected in
+        ["`out/t/namespaces/notes.txt` is not an output file of Bailiwick", "`out/t/link` is a symbolic link"]
+    {
         assert!(errors.contains(expected), "{errors}");
     }
     assert_eq!(told("1"), (code, text, errors));

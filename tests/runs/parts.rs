@@ -312,7 +312,7 @@ fn what_is_not_a_whole_is_refused() {
     assert!(summaries.merge_all(folder.path()).status.success());
     refused(&summaries.merge(folder.path(), [1, 3]), "incomplete-parts", "part 2/3 is missing");
     refused(&summaries.merge(folder.path(), [3]), "incomplete-parts", "the parts 1/3, 2/3 are missing");
-    refused(&summaries.merge(folder.path(), [1, 2, 3, 2]), "incomplete-parts", "part 2/3 is there twice: `");
+    refused(&summaries.merge(folder.path(), [1, 2, 3, 2]), "incomplete-parts", "part 2/3 occurs twice: `");
     let good = fs::read(summaries.path(2)).expect("a summary");
     let with = |bytes: &[u8]| {
         fs::write(summaries.path(2), bytes).expect("a file");
@@ -326,7 +326,7 @@ fn what_is_not_a_whole_is_refused() {
         flipped[position] ^= 0x04;
         refused(&with(&flipped), "unusable-summary", "cannot be used: it");
     }
-    refused(&with(b"name,uid\n"), "unusable-summary", "it is no summary of a part");
+    refused(&with(b"name,uid\n"), "unusable-summary", "it is not a summary of a part");
     fs::write(summaries.path(2), &good).expect("a file");
     // Of other parts, another command, other options, another input.
     let others = Summaries::new(4);
@@ -357,7 +357,7 @@ fn a_part_is_one_of_those_there_are() {
     assert_eq!(bailiwick(folder.path(), &["render", "--summary-to", "x"]).status.code(), Some(2));
     let run = bailiwick(folder.path(), &["render", "--shard", "1/2"]);
     assert!(run.status.success());
-    assert!(stderr(&run).contains("`--summary-to FILE` and `bailiwick merge`"), "{}", stderr(&run));
+    assert!(stderr(&run).contains("`bailiwick merge`, which needs `--summary-to FILE`"), "{}", stderr(&run));
     let none = bailiwick(folder.path(), &["merge", "nowhere"]);
     assert_eq!(none.status.code(), Some(3), "{}", stderr(&none));
 }

@@ -88,7 +88,9 @@ fn a_name_that_is_no_text_is_never_one_of_ours() {
     let name = |bytes: &'static [u8]| std::ffi::OsStr::from_bytes(bytes);
     let folder = rendered();
     let output = folder.path().join("out/t/namespaces");
-    let words = |path: &str| format!("error[foreign-file]: `out/{path}` is not ours: its name is not UTF-8\n");
+    let words = |path: &str| {
+        format!("error[foreign-file]: `out/{path}` is not an output file of Bailiwick: its name is not UTF-8\n")
+    };
     // Two names that read the same once what is no text is left out, one of them with what we wrote.
     fs::copy(output.join("tenant-1.yaml"), output.join(name(b"gone\xe8.yaml"))).expect("a copy");
     fs::write(output.join(name(b"gone\xe9.yaml")), "kind: Role\n").expect("a file");
@@ -181,7 +183,7 @@ fn a_file_that_is_kept_is_not_overwritten() {
     let place = folder.path().join("out/t/namespaces/tenant-1.yaml");
     fs::write(&place, "kind: Role\n").expect("a file");
     let run = bailiwick(folder.path(), &["render"]);
-    assert_refused(&run, "error[foreign-file]: `out/t/namespaces/tenant-1.yaml` is not a file of ours\n");
+    assert_refused(&run, "error[foreign-file]: `out/t/namespaces/tenant-1.yaml` is not an output file of Bailiwick\n");
     assert!(stderr(&run).contains("`spec.keep` cannot keep what is where the output goes"), "{}", stderr(&run));
     assert_eq!(fs::read_to_string(&place).expect("a file"), "kind: Role\n");
 }
@@ -269,7 +271,7 @@ fn an_empty_file_is_ours_only_where_we_write() {
         fs::write(&place, "").expect("a file");
         for command in ["check", "render"] {
             let run = bailiwick(folder.path(), &[command]);
-            assert_refused(&run, &format!("error[foreign-file]: `{path}` is not a file of ours\n"));
+            assert_refused(&run, &format!("error[foreign-file]: `{path}` is not an output file of Bailiwick\n"));
         }
         assert!(place.exists(), "{path}");
     }

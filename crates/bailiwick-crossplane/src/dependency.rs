@@ -126,7 +126,7 @@ impl Dependency {
             warn(
                 codes::DEPENDS_ON_NOT_A_PLURAL_RESOURCE,
                 format!(
-                    "`{resource}` is not a resource: rules contain the lower-case plural, and this dependency grants nothing"
+                    "`{resource}` is not a resource: RBAC rules use the lower-case plural, so this dependency grants nothing"
                 ),
                 "write `spec.names.plural` of the definition",
             );

@@ -426,11 +426,11 @@ impl<'r> Reader<'r> {
     }
 
     fn report_duplicate(&mut self, name: &str, first: Span, second: Span) {
-        let diagnostic = Diagnostic::error(codes::DUPLICATE_KEY, format!("the key `{name}` is there twice"))
+        let diagnostic = Diagnostic::error(codes::DUPLICATE_KEY, format!("the key `{name}` occurs twice"))
             .at(self.origin(second))
             .labelled("again here")
             .and(self.origin(first), "first written here")
-            .help("keep one of them; most readers would silently take the last");
+            .help("keep one of them; most readers silently use the last");
         self.report(diagnostic);
     }
 

@@ -119,7 +119,7 @@ impl Written {
             })?;
             if objects != 1 && !sink.has_errors() {
                 let path = path.display();
-                return Err(RunError::new(format!("`{path}` holds {objects} objects, and a write is about one")));
+                return Err(RunError::new(format!("`{path}` has {objects} objects; a write has one object")));
             }
             Ok(found)
         };
@@ -193,7 +193,7 @@ pub(super) fn admission(
         authorizer.decide(who, request, &[]).is_allowed() || loaded.world.allows(who, request)
     };
     if let Err(refusal) = admit(cluster, user.identity, &write, &may_also) {
-        return Ok(Admission::Refuses(format!("NodeRestriction refuses: {}", refusal.0)));
+        return Ok(Admission::Refuses(format!("NodeRestriction rejects: {}", refusal.0)));
     }
     let is_pod = request.group.is_empty() && request.resource == "pods" && request.subresource.is_empty();
     let problems = write.object.filter(|_| is_pod).map(|object| annotation_problems(object, old)).unwrap_or_default();

@@ -80,12 +80,12 @@ impl Refused {
         let named: Vec<String> = self.missing.into_iter().take(MAXIMUM_RIGHTS).collect();
         let (message, help) = if named.is_empty() {
             let message = format!("`{user}` cannot apply {name}{others}: no binding among the inputs names it");
-            (message, "bring its bindings and roles in by Manifests or `baseline`, or bind it to a role")
+            (message, "add its bindings and roles with a Manifests policy or `baseline`, or bind it to a role")
         } else {
             let roles = named.join(", ");
             let message =
                 format!("whether `{user}` can apply {name}{others} is unknown: {roles} is not among the inputs");
-            (message, "bring the role in by Manifests or `baseline`")
+            (message, "add the role with a Manifests policy or `baseline`")
         };
         let finding = Diagnostic::warning(codes::APPLIER_CANNOT_APPLY, message).at(origin).help(help);
         if !workspace.project.accepts(&finding) {
@@ -102,7 +102,7 @@ fn identity(applier: &AppliedBy) -> Identity {
 
 fn cannot_apply(user: &str, name: &str, reason: &str) -> Diagnostic {
     Diagnostic::warning(codes::APPLIER_CANNOT_APPLY, format!("`{user}` cannot apply {name}: {reason}"))
-        .help("grant it what is missing, or let an identity with more rights apply this target")
+        .help("grant the missing permissions, or apply this target with an identity that has them")
 }
 
 /// Returns the reason why an object cannot be written; none if it can.

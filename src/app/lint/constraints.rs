@@ -72,5 +72,5 @@ fn finding(user: &StrongerUser) -> Diagnostic {
     Diagnostic::warning(codes::USER_ABOVE_ACCOUNTS, message)
         .at(user.place)
         .note("the level of a namespace follows from what its service accounts may use; what its users may use does not count")
-        .help("let the service account of these pods use the constraints, or take them from the user")
+        .help("let the service account of these pods use the constraints, or revoke their use from the user")
 }

@@ -71,7 +71,7 @@ fn rejected(workload: &Workload, rejection: Rejection, may_change: bool, place: 
         (false, true) => format!("the {} `{}`", workload.kind, workload.name),
         (false, false) => format!("the pods of {} `{}`", workload.kind, workload.name),
     };
-    let message = format!("the admission policy `{}` refuses {what}", rejection.policy);
+    let message = format!("the admission policy `{}` rejects {what}", rejection.policy);
     let mut finding = Diagnostic::warning(codes::REFUSED_BY_ADMISSION_POLICY, message)
         .at(place)
         .help("change the workload, or the policy and its binding");

@@ -54,7 +54,7 @@ pub(super) fn check_role(loaded: &LoadedWorld, sink: &mut Sink) {
             told = told.note(format!("{words} {}", rule_text(rule)));
         }
     }
-    sink.push(told.help("write it by `systemNode` of a NodeAccess policy, or leave it to the API server"));
+    sink.push(told.help("state the role with `systemNode` of a NodeAccess policy, or leave it to the API server"));
 }
 
 /// Reports agents that are not held to their node after all.
@@ -103,12 +103,12 @@ fn check_bypass(world: &World, placed: &PlacedAgent, sink: &mut Sink) {
         sink.push(
             Diagnostic::warning(
                 codes::AGENT_SCOPE_BYPASSED,
-                format!("the agent `{}` may write what its policy does not look at", agent.name),
+                format!("the agent `{}` has write permissions that its admission policy does not check", agent.name),
             )
             .at(place)
             .and(placed.origin, "the agent")
             .note(format!("{} gives it {}", chain.role.name, rule_text(&rule.rule)))
-            .help("take the grant away, or list what it is about under `ownNode`"),
+            .help("remove the grant, or list its resources under `ownNode`"),
         );
     }
 }
@@ -131,16 +131,19 @@ fn check_defeat(world: &World, placed: &PlacedAgent, sink: &mut Sink) {
     let request =
         |verb: &str, resource: &str, subresource: &str, name: &str| in_group("", verb, resource, subresource, name);
     let ways = [
-        (request("create", "serviceaccounts", "token", name), "makes tokens of its account, bound to any pod"),
-        (request("create", "pods", "", ""), "creates pods that run as its account, on any node"),
+        (request("create", "serviceaccounts", "token", name), "can create tokens of the agent's account for any pod"),
+        (request("create", "pods", "", ""), "can create pods with the agent's account on any node"),
         (
             request("impersonate", "serviceaccounts", "", name),
-            "acts as its account, and with `userextras` as one on any node",
+            "can impersonate the agent's account, with `userextras` on any node",
         ),
-        (in_group("apps", "create", "deployments", "", ""), "creates workloads that run as its account, on any node"),
-        (in_group("apps", "create", "daemonsets", "", ""), "creates workloads that run as its account, on any node"),
-        (request("create", "pods", "exec", ""), "runs commands in its pods"),
-        (request("patch", "pods", "ephemeralcontainers", ""), "adds containers to its pods"),
+        (
+            in_group("apps", "create", "deployments", "", ""),
+            "can create workloads with the agent's account on any node",
+        ),
+        (in_group("apps", "create", "daemonsets", "", ""), "can create workloads with the agent's account on any node"),
+        (request("create", "pods", "exec", ""), "can run commands in the agent's pods"),
+        (request("patch", "pods", "ephemeralcontainers", ""), "can add containers to the agent's pods"),
     ];
     for (request, what) in ways {
         let capable = world.who_can(&request, Where::AsRequested).capable;
@@ -156,7 +159,7 @@ fn check_defeat(world: &World, placed: &PlacedAgent, sink: &mut Sink) {
         let Some((first, place)) = told.first().cloned() else { continue };
         let more = match told.len() - 1 {
             0 => String::new(),
-            more => format!("; so do {more} more"),
+            more => format!("; so can {more} more"),
         };
         sink.push(
             Diagnostic::warning(
@@ -170,7 +173,7 @@ fn check_defeat(world: &World, placed: &PlacedAgent, sink: &mut Sink) {
     }
 }
 
-/// Reports workloads with Secrets that are kept to a pool by labels that any kubelet can give its own node.
+/// Reports workloads with Secrets that select a pool by labels that any kubelet can set on its own node.
 pub(super) fn check_selectors<'p>(loaded: &LoadedWorld, pools: impl Iterator<Item = &'p NodePool>, sink: &mut Sink) {
     let Some(cluster) = loaded.cluster() else { return };
     for pool in pools {
@@ -183,7 +186,7 @@ pub(super) fn check_selectors<'p>(loaded: &LoadedWorld, pools: impl Iterator<Ite
             if is_kept && is_steerable && comes {
                 let labels: Vec<String> = required.iter().map(|key| format!("`{key}`")).collect();
                 let message = format!(
-                    "{workload} is kept to the pool `{}` by {}, which any kubelet can give its own node",
+                    "{workload} selects the pool `{}` by {}, which any kubelet can set on its own node",
                     pool.name,
                     labels.join(", ")
                 );
@@ -216,10 +219,10 @@ pub(super) fn check_static_pods(
                     let (code, message) = if is_reference {
                         (codes::STATIC_POD_REFERS_TO_OBJECTS, format!("the static pod `{name}` refers to {problem}"))
                     } else {
-                        (codes::STATIC_POD_INVALID, format!("`{name}` is no static pod: {problem}"))
+                        (codes::STATIC_POD_INVALID, format!("`{name}` is not a valid static pod: {problem}"))
                     };
                     let help = if is_reference {
-                        "bring what it needs as files of the node, or run it by a DaemonSet"
+                        "provide the data as files on the node, or run the pod with a DaemonSet"
                     } else {
                         "write a Pod without the annotations of the kubelet"
                     };

@@ -51,7 +51,7 @@ fn check_isolation(stack: &Stack, loaded: &LoadedWorld, bound: &BTreeSet<String>
         if let Some(place) = first.binding.place {
             told = told.and(place, "granted here");
         }
-        sink.push(told.help("bind its account in its own namespace alone"));
+        sink.push(told.help("bind its account only in its own namespace"));
     }
     if reach.requests_cluster_packages {
         let message = format!("{install} can request packages for the whole cluster");
@@ -64,10 +64,10 @@ fn check_isolation(stack: &Stack, loaded: &LoadedWorld, bound: &BTreeSet<String>
     }
     if let Some((first, _)) = reach.stepping_stones.first() {
         let others = match reach.stepping_stones.len() - 1 {
-            0 => " with further permissions".to_owned(),
-            more => format!(" and {}, with further permissions", words::number(more, "other")),
+            0 => ", which has further permissions".to_owned(),
+            more => format!(" and {}, which have further permissions", words::number(more, "other")),
         };
-        let message = format!("{install} can become the account `{}`{others}", first.name);
+        let message = format!("{install} can act as the account `{}`{others}", first.name);
         let chains = reach.stepping_stones.iter().flat_map(|(_, chains)| chains).take(MAXIMUM_RIGHTS);
         let told = Diagnostic::warning(codes::STACK_BESIDE_PRIVILEGED, message).at(install.origin);
         let told = chains.fold(told, |told, chain| told.note(chain_text(chain, &loaded.files)));
@@ -86,7 +86,7 @@ fn check_controller(stack: &Stack, controller: &Controller, sink: &mut Sink) {
         Diagnostic::warning(codes::STACK_CONTROLLER_ON_NODE, message)
             .at(controller.origin)
             .and(stack.install.origin, "installed here")
-            .help("take it out of `install.yaml`, or install the package where its author may have the node"),
+            .help("remove the setting from `install.yaml`, or install the package only if its author may control the node"),
     );
 }
 
@@ -95,5 +95,5 @@ fn cannot_install(account: &Account, refused: &Refused) -> Diagnostic {
     let told = Diagnostic::warning(codes::STACK_MANAGER_CANNOT_INSTALL, message).and(refused.place, "of this stack");
     let missing = refused.missing.iter().take(MAXIMUM_RIGHTS);
     let told = missing.fold(told, |told, rule| told.note(format!("it lacks {}", rule_text(rule))));
-    told.help("write the role of the manager as it is compiled, or grant it what is missing")
+    told.help("restore the compiled role of the manager, or grant the missing permission")
 }

@@ -105,7 +105,7 @@ impl<'i> WorkloadInputs<'i> {
             Err(problem) => sink.push(
                 Diagnostic::error(codes::MALFORMED_OBJECT, problem.message)
                     .at(place.or(problem.origin).unwrap_or_else(|| object.origin()))
-                    .help("the API server refuses this object"),
+                    .help("correct the object: the API server rejects it"),
             ),
         }
     }
@@ -197,7 +197,7 @@ fn refusal(workload: &Workload, refused: &Refused, place: Origin) -> Diagnostic 
     let (code, by, help) = match refused.by {
         By::Level => (
             codes::REFUSED_BY_LEVEL,
-            "the Pod Security level of its namespace refuses",
+            "the Pod Security level of its namespace rejects",
             "change the pod, or the level of the namespace",
         ),
         By::Policies => (
@@ -211,7 +211,7 @@ fn refusal(workload: &Workload, refused: &Refused, place: Origin) -> Diagnostic 
             "change the pod, or grant its service account the use of constraints that admit it",
         ),
         By::Profile => {
-            (codes::REFUSED_BY_PROFILE, "the profile of its namespace refuses", "change the pod, or the profile")
+            (codes::REFUSED_BY_PROFILE, "the profile of its namespace rejects", "change the pod, or the profile")
         }
     };
     let what = if workload.is_pod() { "the pod" } else { "the pods of" };

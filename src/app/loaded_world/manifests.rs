@@ -70,7 +70,7 @@ pub(super) fn refuse_nothing(taken: usize, path: &str, sink: &mut Sink) {
                 codes::NOTHING_TO_JUDGE,
                 format!("there is no role, binding, namespace or account in `{path}`"),
             )
-            .help("`kubectl get clusterroles,clusterrolebindings,roles,rolebindings -A -o yaml` prints all that decides access"),
+            .help("run `kubectl get clusterroles,clusterrolebindings,roles,rolebindings -A -o yaml` to print the RBAC objects of a cluster"),
         );
     }
 }
@@ -158,7 +158,7 @@ pub(super) fn misshapen(place: Origin, why: String) -> Diagnostic {
 }
 
 pub(crate) fn duplicate(second: Origin, first: Origin) -> Diagnostic {
-    Diagnostic::warning(codes::DUPLICATE_OBJECT, "this object is there twice, and the last one counts")
+    Diagnostic::warning(codes::DUPLICATE_OBJECT, "this object occurs twice; the last one counts")
         .at(second)
         .and(first, "the first one")
         .help("remove one of the two")

@@ -62,7 +62,7 @@ pub(super) fn read(
                 codes::NOTHING_TO_MIGRATE,
                 format!("there is no PodSecurityPolicy in {}", names.join(", ")),
             )
-            .help("`kubectl get podsecuritypolicies -o yaml` prints them, up to Kubernetes 1.24"),
+            .help("run `kubectl get podsecuritypolicies -o yaml` in a cluster up to Kubernetes 1.24"),
         );
     }
     Ok(Some(found.finish(builder.build())))
@@ -169,7 +169,7 @@ fn is_owned(object: NodeRef<'_>) -> bool {
 fn malformed(problem: DeError, object: NodeRef<'_>) -> Diagnostic {
     Diagnostic::error(codes::MALFORMED_OBJECT, problem.message)
         .at(problem.origin.unwrap_or_else(|| object.origin()))
-        .help("the API server refuses this object")
+        .help("correct the object: the API server rejects it")
 }
 
 /// Holds a policy against the shape of its kind and the API server's rules, but for its metadata.
@@ -177,7 +177,7 @@ fn check(object: NodeRef<'_>, sink: &mut Sink) {
     let Some(schema) = schemas::schema_of("policy/v1beta1", "PodSecurityPolicy") else { return };
     let before = sink.len();
     for problem in schema.problems(object).into_iter().filter(|problem| is_of_spec(&problem.path)) {
-        let help = problem.help.unwrap_or_else(|| "the API server refuses this policy".to_owned());
+        let help = problem.help.unwrap_or_else(|| "correct the policy: the API server rejects it".to_owned());
         let message = format!("`{}`: {}", problem.path, problem.message);
         sink.push(Diagnostic::error(codes::MALFORMED_OBJECT, message).at(problem.node.origin()).help(help));
     }
@@ -187,7 +187,7 @@ fn check(object: NodeRef<'_>, sink: &mut Sink) {
     let mut errors = Vec::new();
     validation::check(object, None, LAST_WITH_POLICIES, &mut errors);
     for error in errors {
-        let help = error.help.unwrap_or_else(|| "the API server refuses this policy".to_owned());
+        let help = error.help.unwrap_or_else(|| "correct the policy: the API server rejects it".to_owned());
         let message = format!("`{}`: {}", error.path, error.message);
         sink.push(
             Diagnostic::error(codes::MALFORMED_OBJECT, message).at(object.tree().at(error.node).origin()).help(help),

@@ -47,7 +47,7 @@ impl KubeletInventory {
                     Err(error) => sink.push(
                         Diagnostic::error(codes::WRONG_TYPE, error.message.clone())
                             .at_maybe(error.origin)
-                            .help("`bailiwick migrate kubelets --help` describes an inventory"),
+                            .help("run `bailiwick migrate kubelets --help` for the form of an inventory"),
                     ),
                 }
             }

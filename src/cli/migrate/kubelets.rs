@@ -16,7 +16,7 @@ use crate::report::worlds;
 /// Options of `migrate kubelets`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// The inventory.
+    /// File with the flags and configuration of the API server and the kubelets
     inventory: PathBuf,
     #[command(flatten)]
     world: WorldArguments,

@@ -16,7 +16,7 @@ use crate::k8s::catalogue::Api;
 /// The target of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ApiPath {
-    /// A path of the resource API.
+    /// A path below `/api` or `/apis`.
     Resource(ResourcePath),
     /// A URL outside the resource API.
     Url(String),

@@ -293,9 +293,12 @@ fn check_requests(meta: &Metadata, spec: &StackSpec, sink: &mut Sink) {
                 format!("{} of {}", shown(&first.verbs), shown(&first.non_resource_urls))
             };
             sink.push(
-                Diagnostic::error(codes::PERMISSION_REQUEST_REJECTED, format!("no rule of `allowedPermissions` allows providers to request {what}"))
-                    .at(written.origin)
-                    .help("add it to `allowedPermissions`, permission for permission: a provider gets no role after one rejection"),
+                Diagnostic::error(
+                    codes::PERMISSION_REQUEST_REJECTED,
+                    format!("no rule of `allowedPermissions` allows providers to request {what}"),
+                )
+                .at(written.origin)
+                .help("add the permission to `allowedPermissions`: a provider gets no role after one rejection"),
             );
         }
     }

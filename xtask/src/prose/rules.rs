@@ -43,10 +43,20 @@ pub(crate) fn check(file: &File, passage: &Passage, words: &Words, pages: &Pages
     references(file, passage, words, pages, findings);
     for avoided in &words.avoided {
         for found in avoided.pattern.find_iter(&passage.masked) {
+            if is_part_of_id(&passage.masked, &found) {
+                continue;
+            }
             let text = format!("`{}`: {}", passage.shown.get(found.range()).unwrap_or_default(), avoided.instead);
             findings.push(finding(file, passage.line_at(found.start()), "word", text));
         }
     }
+}
+
+/// Whether the word is a part of an id such as `everybody-subject`.
+fn is_part_of_id(text: &str, found: &regex::Match<'_>) -> bool {
+    let joins =
+        |text: Option<&str>| text.is_some_and(|text| text.starts_with(|first: char| first.is_ascii_lowercase()));
+    joins(text.get(found.end()..).and_then(|after| after.strip_prefix('-')))
 }
 
 fn finding(file: &File, line: usize, rule: &'static str, text: String) -> Finding {

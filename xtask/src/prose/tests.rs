@@ -39,6 +39,7 @@ fn beginnings() {
 fn avoided_words() {
     assert_eq!(findings("README.md", "The program prints `nobody` and reports it.\n"), [""; 0]);
     assert_eq!(findings("README.md", "The program\ntells it to nobody.\n"), ["2: word", "2: word"]);
+    assert_eq!(findings("docs/README.md", "- [everybody-subject](everybody-subject.md)\n"), [""; 0]);
     let product = "fn f() {\n    g(\"nobody is asked about {this}\");\n}\n";
     assert_eq!(findings("src/a.rs", product), ["2: word"]);
     assert_eq!(findings("tests/a.rs", product), [""; 0]);

@@ -95,7 +95,7 @@ impl fmt::Display for Unusable {
             Unusable::NoGroups => formatter.write_str("the namespace has no range of group ids"),
             Unusable::MalformedRange => formatter.write_str("a range of the namespace cannot be read"),
             Unusable::NoUser => formatter.write_str("`runAsUser` is `MustRunAs` and names no user"),
-            Unusable::HalfRange => formatter.write_str("`runAsUser` names one end of its range alone"),
+            Unusable::HalfRange => formatter.write_str("`runAsUser` has only one end of its range"),
             Unusable::UnknownStrategy(field) => write!(formatter, "the type of `{field}` is none that there is"),
             Unusable::NotThere => formatter.write_str("the pod asks for constraints that are not there"),
         }

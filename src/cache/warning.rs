@@ -1,13 +1,13 @@
-//! Warnings of a run, kept so that a later run with the same inputs can print them again.
+//! The warnings of a run in its cache: a later run without changes prints them again.
 
 use crate::codes;
 use serde::{Deserialize, Serialize};
 
 use crate::diag::{Diagnostic, Files, Label, Origin, Severity, Span};
 
-/// A warning of an earlier run, with the paths of its files.
+/// A warning as the cache stores it: with paths in place of loaded files, and with the id of its code.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct SavedWarning {
+pub struct CachedWarning {
     code: String,
     message: String,
     place: Option<Place>,
@@ -18,7 +18,7 @@ pub struct SavedWarning {
     repeated: usize,
 }
 
-/// A place by the path of its file.
+/// A byte range in a file, by its path in the workspace.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Place {
     path: String,
@@ -26,8 +26,8 @@ struct Place {
     end: u32,
 }
 
-impl SavedWarning {
-    /// Keeps a warning; none for an error, which is never kept.
+impl CachedWarning {
+    /// Converts a warning; none for an error, because no cache is written after an error.
     pub fn from_diagnostic(diagnostic: &Diagnostic, files: &Files) -> Option<Self> {
         if diagnostic.severity == Severity::Error {
             return None;
@@ -48,8 +48,9 @@ impl SavedWarning {
         })
     }
 
-    /// Returns the warning again; `find` gives the place in a file of that path. None when it is of another program.
-    pub fn again(&self, find: &mut dyn FnMut(&str) -> Option<crate::diag::FileId>) -> Option<Diagnostic> {
+    /// Converts it back. `find` loads the file of a path; none if a file is missing or this program has no warning of that
+    /// code.
+    pub fn to_diagnostic(&self, find: &mut dyn FnMut(&str) -> Option<crate::diag::FileId>) -> Option<Diagnostic> {
         let mut origin = |place: &Place| -> Option<Origin> {
             Some(Origin { file: find(&place.path)?, span: Span { start: place.start, end: place.end } })
         };
