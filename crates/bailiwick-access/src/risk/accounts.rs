@@ -108,13 +108,13 @@ impl Judge<'_> {
         let mut accounts: BTreeMap<(&str, &str), Vec<Power<'j>>> = BTreeMap::new();
         for (place, all) in classes.iter().filter(|((holder, _), _)| !holder.is_group) {
             let Some(account) = service_account(self.world.symbols.text(place.0.name)) else { continue };
-            let told = self.told(place, all, powers, &is_counted);
+            let rated = self.rated(place, all, powers, &is_counted);
             // A finding with folded ones comes first among its equals.
-            let head = self.head(&told).map(|head| head.rule.id);
-            let mut found: Vec<Power<'j>> = told
+            let head = self.head(&rated).map(|head| head.rule.id);
+            let mut found: Vec<Power<'j>> = rated
                 .iter()
-                .filter(|(_, severity)| *severity >= RiskSeverity::High)
-                .map(|(judged, severity)| Power { judged, severity: *severity, place })
+                .filter(|found| found.severity >= RiskSeverity::High)
+                .map(|found| Power { judged: found.judged, severity: found.severity, place })
                 .collect();
             found.sort_by_key(|power| (std::cmp::Reverse(power.severity), Some(power.judged.rule.id) != head));
             if !found.is_empty() {
