@@ -103,7 +103,7 @@ pub mod write;
 
 pub use decide::{Answer, Decision};
 pub use objects::{BindingRef, RoleRef, SubjectRef};
-pub use request::{Identity, Request, ResourceRequest, UrlRequest};
+pub use request::{Identity, Request, ResourceRequest, ResourceVerb, UrlRequest};
 pub use served::Liveness;
 pub use world::{Builder, ObjectSource, World};
 

@@ -86,6 +86,17 @@ pub enum Request {
     Url(UrlRequest),
 }
 
+/// A verb on a resource, in any namespace and of any name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ResourceVerb<'t> {
+    /// The verb, such as `use`.
+    pub verb: &'t str,
+    /// The API group; empty for the core group.
+    pub group: &'t str,
+    /// The resource, such as `securitycontextconstraints`.
+    pub resource: &'t str,
+}
+
 /// A request for objects. Empty texts are absent: no namespace, no name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 pub struct ResourceRequest {

@@ -21,6 +21,7 @@ pub mod semantic;
 use serde::Deserialize;
 
 use super::pod::{SeLinuxOptions, or_default};
+use bailiwick_access::ResourceVerb;
 use bailiwick_kubernetes::absent;
 use bailiwick_kubernetes::stored::effective_volumes;
 use bailiwick_yaml::NodeRef;
@@ -30,6 +31,9 @@ use bailiwick_yaml::de::{DeError, from_node};
 pub const GROUP: &str = "security.openshift.io";
 /// The resource, as rules name it.
 pub const RESOURCE: &str = "securitycontextconstraints";
+
+/// The permission to use constraints.
+pub const USE: ResourceVerb<'static> = ResourceVerb { verb: "use", group: GROUP, resource: RESOURCE };
 
 /// SecurityContextConstraints: all of its fields.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]

@@ -5,7 +5,7 @@ use super::grants::{SccSet, SyncerSubject, accounts_of, syncer_role, syncer_subj
 use super::world::SyncWorld;
 use crate::level::Level;
 use crate::scc::convert::{Finding, findings};
-use crate::scc::{GROUP, RESOURCE, Scc};
+use crate::scc::{Scc, USE};
 use bailiwick_access::proof::place as place_of;
 use bailiwick_access::request::{ACCOUNTS, AUTHENTICATED};
 use bailiwick_access::world::account_user;
@@ -128,7 +128,7 @@ impl SyncWorld {
                     let by = GrantedBy::Binding {
                         binding: binding.full_name(),
                         role: role_name,
-                        rules: self.access.rules_allowing(role.rules(), ("use", GROUP, RESOURCE), scc.name()),
+                        rules: self.access.rules_allowing(role.rules(), USE, scc.name()),
                         place: place_of(binding.layer()),
                     };
                     grants.push(Grant { account, by });
