@@ -154,14 +154,9 @@ pub(super) enum NameEffect {
 }
 
 impl RiskRule {
-    const fn new(
-        id: &'static str,
-        code: Code,
-        levels: &str,
-        when: When,
-        says: &'static str,
-        help: &'static str,
-    ) -> Self {
+    /// Creates a rule without a remedy, reach and power. `levels` has the letters of the severities cluster-wide and
+    /// in a namespace, such as `C/H` and `M/-`.
+    const fn new(id: &'static str, code: Code, levels: &str, when: When, says: &'static str) -> Self {
         let (cluster, namespace) = match levels.as_bytes() {
             [cluster, b'/', namespace] => (level(*cluster), level(*namespace)),
             _ => (None, None),
@@ -172,7 +167,7 @@ impl RiskRule {
             code,
             cluster,
             namespace,
-            help,
+            help: "",
             says,
             power: None,
             reach: PermissionReach::None,
@@ -183,6 +178,11 @@ impl RiskRule {
             elsewhere: true,
             needs: Needs::Nothing,
         }
+    }
+
+    const fn help(mut self, remedy: &'static str) -> Self {
+        self.help = remedy;
+        self
     }
 
     const fn named(mut self, named: NameEffect) -> Self {
@@ -288,15 +288,8 @@ const fn level(letter: u8) -> Option<RiskSeverity> {
 }
 
 /// Declares a rule about the permissions of holders.
-const fn holds(
-    id: &'static str,
-    code: Code,
-    levels: &str,
-    condition: &'static str,
-    says: &'static str,
-    help: &'static str,
-) -> RiskRule {
-    RiskRule::new(id, code, levels, When::Holds(condition), says, help)
+const fn holds(id: &'static str, code: Code, levels: &str, condition: &'static str, says: &'static str) -> RiskRule {
+    RiskRule::new(id, code, levels, When::Holds(condition), says)
 }
 
 /// Returns every rule, family by family.
@@ -323,4 +316,16 @@ pub fn of_id(id: &str) -> Option<&'static RiskRule> {
 /// Returns the rule with a code.
 pub fn of_code(code: Code) -> Option<&'static RiskRule> {
     all().find(|rule| rule.code == code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rule_has_a_remedy() {
+        for rule in all() {
+            assert!(!rule.help.is_empty(), "{}", rule.id);
+        }
+    }
 }
