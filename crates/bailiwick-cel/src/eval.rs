@@ -436,15 +436,15 @@ impl<'e> Evaluation<'e> {
         outcome
     }
 
-    fn entry(&mut self, fold: &'e Fold, (key, value): (Value, Value), body: &'e Expr) -> Outcome {
+    fn entry(&mut self, fold: &'e Fold, entry: FoldEntry, body: &'e Expr) -> Outcome {
         match fold.names.as_slice() {
-            [name] => self.with(&[name], [value], body),
-            [first, second] => self.with(&[first, second], [key, value], body),
+            [name] => self.with(&[name], [entry.value], body),
+            [first, second] => self.with(&[first, second], [entry.key, entry.value], body),
             _ => Err(Fail::no_such_overload()),
         }
     }
 
-    fn quantified(&mut self, fold: &'e Fold, entries: Vec<(Value, Value)>, decides: bool) -> Outcome {
+    fn quantified(&mut self, fold: &'e Fold, entries: Vec<FoldEntry>, decides: bool) -> Outcome {
         let mut first = None;
         for entry in entries {
             for body in &fold.bodies {
@@ -458,7 +458,7 @@ impl<'e> Evaluation<'e> {
         first.map_or(Ok(Value::Bool(!decides)), Err)
     }
 
-    fn exists_one(&mut self, fold: &'e Fold, entries: Vec<(Value, Value)>) -> Outcome {
+    fn exists_one(&mut self, fold: &'e Fold, entries: Vec<FoldEntry>) -> Outcome {
         let (mut count, mut failed) = (0_usize, None);
         for entry in entries {
             for body in &fold.bodies {
@@ -471,14 +471,14 @@ impl<'e> Evaluation<'e> {
         failed.map_or(Ok(Value::Bool(count == 1)), Err)
     }
 
-    fn holds(&mut self, fold: &'e Fold, entry: (Value, Value), body: &'e Expr) -> Result<bool, Fail> {
+    fn holds(&mut self, fold: &'e Fold, entry: FoldEntry, body: &'e Expr) -> Result<bool, Fail> {
         match self.entry(fold, entry, body)? {
             Value::Bool(truth) => Ok(truth),
             _ => Err(Fail::no_such_overload()),
         }
     }
 
-    fn transform(&mut self, fold: &'e Fold, entries: Vec<(Value, Value)>) -> Outcome {
+    fn transform(&mut self, fold: &'e Fold, entries: Vec<FoldEntry>) -> Outcome {
         let (condition, body) = match fold.bodies.as_slice() {
             [only] if fold.kind == FoldKind::Filter => (Some(only), None),
             [only] => (None, Some(only)),
@@ -486,8 +486,7 @@ impl<'e> Evaluation<'e> {
             _ => return Err(Fail::no_such_overload()),
         };
         let (mut made, mut failed) = (Vec::new(), None);
-        for (key, value) in entries {
-            let entry = (key.clone(), value.clone());
+        for entry in entries {
             match condition.map_or(Ok(true), |condition| self.holds(fold, entry.clone(), condition)) {
                 Ok(true) => {}
                 Ok(false) => continue,
@@ -498,6 +497,7 @@ impl<'e> Evaluation<'e> {
             }
             // cel-go appends a list of one for each entry.
             self.spend(12)?;
+            let FoldEntry { key, value } = entry.clone();
             match body.map_or(Ok(value), |body| self.entry(fold, entry, body)) {
                 Ok(value) => made.push((key, value)),
                 Err(fail) => {
@@ -514,6 +514,14 @@ impl<'e> Evaluation<'e> {
         let made = made.into_iter().filter_map(|(key, value)| Some((Key::of(&key)?, (key, value))));
         Ok(Value::Map(Arc::new(made.collect())))
     }
+}
+
+/// An entry of the range of a macro.
+#[derive(Clone)]
+struct FoldEntry {
+    /// The key of a map, or the position in a list. In a macro with one name the keys of a map are its values.
+    key: Value,
+    value: Value,
 }
 
 fn too_much() -> Fail {
@@ -556,14 +564,17 @@ fn member(operand: &Value, index: &Value, optional: bool) -> Outcome {
 
 /// Returns the entries for a macro, each with its key or index. With one name only, the name is the item of a list
 /// and the key of a map.
-fn entries(range: &Value, has_both: bool) -> Result<Vec<(Value, Value)>, Fail> {
+fn entries(range: &Value, has_both: bool) -> Result<Vec<FoldEntry>, Fail> {
+    let entry = |(key, value): &(Value, Value)| FoldEntry { key: key.clone(), value: value.clone() };
     match range {
         Value::List(items) => {
             let indexed = items.iter().enumerate();
-            Ok(indexed.map(|(index, item)| (lists::number(index), item.clone())).collect())
+            Ok(indexed.map(|(index, item)| FoldEntry { key: lists::number(index), value: item.clone() }).collect())
         }
-        Value::Map(entries) if has_both => Ok(entries.values().cloned().collect()),
-        Value::Map(entries) => Ok(entries.values().map(|(key, _)| (key.clone(), key.clone())).collect()),
+        Value::Map(entries) if has_both => Ok(entries.values().map(entry).collect()),
+        Value::Map(entries) => {
+            Ok(entries.values().map(|(key, _)| FoldEntry { key: key.clone(), value: key.clone() }).collect())
+        }
         other => Err(Fail::error(format!("got '{}', expected iterable type", go_type(other)))),
     }
 }
