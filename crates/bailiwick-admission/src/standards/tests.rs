@@ -242,7 +242,7 @@ fn no_more_than_a_process_needs() {
 }
 
 #[test]
-fn confined_as_the_runtime_confines() {
+fn apparmor_profiles_are_those_of_the_runtime() {
     hold(&[
         (
             "appArmorProfile",
@@ -263,6 +263,12 @@ fn confined_as_the_runtime_confines() {
             "metadata: {annotations: {container.apparmor.security.beta.kubernetes.io/a: x, container.apparmor.security.beta.kubernetes.io/a!: y1}}",
             "forbidden AppArmor profiles (annotations must not set AppArmor profile type to \"container.apparmor.security.beta.kubernetes.io/a!=\"y1\"\", \"container.apparmor.security.beta.kubernetes.io/a=\"x\"\")",
         ),
+    ]);
+}
+
+#[test]
+fn seccomp_profiles_are_those_of_the_runtime() {
+    hold(&[
         (
             "seccompProfile_baseline",
             18,
@@ -288,6 +294,12 @@ fn confined_as_the_runtime_confines() {
             "seccompProfile (pod or container \"a\" must set securityContext.seccompProfile.type to \"RuntimeDefault\" or \"Localhost\")",
         ),
         ("seccompProfile_restricted", 25, "spec: {os: {name: windows}, containers: [{name: a}]}", ""),
+    ]);
+}
+
+#[test]
+fn selinux_and_proc_are_as_the_runtime_has_them() {
+    hold(&[
         (
             "seLinuxOptions",
             30,
