@@ -130,7 +130,7 @@ pub struct Permissions {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct RequestedRule {
-    /// Groups of the API.
+    /// Groups such as `apps`; empty for the core group.
     #[serde(default)]
     pub api_groups: Vec<Spanned<String>>,
     /// Names in the plural.

@@ -68,7 +68,7 @@ pub(super) enum GrantScope {
     Cluster,
     /// A cluster-wide grant, for the permissions in a namespace.
     ClusterForNamespace,
-    /// A grant in the namespace.
+    /// A grant by a RoleBinding, for the permissions there.
     Namespace,
 }
 

@@ -43,14 +43,14 @@ pub(super) struct RatedFinding<'j> {
     pub(super) severity: RiskSeverity,
 }
 
-/// The permissions shared by the holders of a class.
+/// The permissions of the subjects of a class.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct ClassPermissions {
     pub(super) rules: EffectiveRules,
     pub(super) in_control_plane: bool,
 }
 
-/// A class of holders with the same permissions in their scopes.
+/// The subjects with the same permissions in their scopes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct HolderClass<'j> {
     pub(super) number: usize,

@@ -61,7 +61,7 @@ impl Accepts {
 /// A value at a position.
 #[derive(Clone, Copy)]
 pub struct OpenValue<'t> {
-    /// The value.
+    /// The scalar, map or list at the position.
     pub node: NodeRef<'t>,
     /// The map or list around it.
     pub parent: NodeRef<'t>,
