@@ -11,7 +11,7 @@ use super::labels::namespace::RUN_LEVEL_LABEL;
 use super::labels::neighbours::skips_constraints;
 use super::level::Level;
 use super::pod::Pod;
-use super::policy::{AdmissionRequest, Binding, Patches, Policy};
+use super::policy::{AdmissionRequest, Binding, Patches, ValidatingAdmissionPolicy};
 use super::psp::select::{Operation, PodRequest, choose};
 use super::psp::{PodSecurityPolicy, Violation};
 use super::scc::admit::{Allocated, Verdict, admit};
@@ -69,7 +69,7 @@ pub struct Gate<'w> {
     policies: Vec<PodSecurityPolicy>,
     constraints: Vec<Scc>,
     /// Admission policies by name.
-    admission_policies: BTreeMap<String, Policy>,
+    admission_policies: BTreeMap<String, ValidatingAdmissionPolicy>,
     /// Bindings by the names of their policies.
     bindings: BTreeMap<String, Vec<Binding>>,
     /// Service accounts without a mounted token, by namespace and name.
@@ -177,7 +177,7 @@ impl<'w> Gate<'w> {
     pub fn add_admission_policy(&mut self, object: NodeRef<'_>) -> Result<(), DeError> {
         match object.get("kind").and_then(NodeRef::as_str) {
             Some("ValidatingAdmissionPolicy") => {
-                let policy = Policy::read(object, self.minor)?;
+                let policy = ValidatingAdmissionPolicy::read(object, self.minor)?;
                 self.admission_policies.insert(policy.name.clone(), policy);
             }
             Some("ValidatingAdmissionPolicyBinding") => {

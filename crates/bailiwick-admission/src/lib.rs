@@ -10,7 +10,7 @@
 //! - [`scc`] is SecurityContextConstraints of OpenShift: [`scc::admit`] applies them to a pod, and [`scc::convert`] and
 //!   [`scc::semantic`] return their Pod Security level.
 //! - [`labels`] is the label synchroniser of OpenShift: the Pod Security labels of every namespace of a cluster.
-//! - [`policy`] evaluates ValidatingAdmissionPolicies: [`policy::Policy::evaluate`] takes a request and returns a verdict.
+//! - [`policy`] evaluates ValidatingAdmissionPolicies: [`policy::ValidatingAdmissionPolicy::evaluate`] takes a request and returns a decision.
 //! - [`gate`] and [`installed`] combine these for the pods of a workload in one cluster.
 //!
 //! Access to policies and constraints is a question of RBAC, answered by [`bailiwick_access::World`].

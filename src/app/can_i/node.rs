@@ -225,7 +225,7 @@ fn by_policies(
         ..AdmissionRequest::default()
     };
     let objections = surroundings.objections(&asked);
-    let refused = objections.iter().find(|(_, verdict)| verdict.answer == policy::Answer::Deny);
+    let refused = objections.iter().find(|(_, verdict)| verdict.answer == policy::PolicyAnswer::Deny);
     match (refused, objections.first()) {
         // The message names the policy.
         (Some((_, verdict)), _) => Admission::Refuses(verdict.message.clone()),
