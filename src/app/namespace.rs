@@ -9,7 +9,7 @@ use crate::access::Identity;
 use crate::access::world::account_user;
 use crate::admission::labels::chain::Lift;
 use crate::admission::labels::declared::Settled;
-use crate::admission::labels::world::{Outcome, SyncWorld};
+use crate::admission::labels::world::{SyncOutcome, SyncWorld};
 use crate::admission::psp::PodSecurityPolicy;
 use crate::admission::psp::mapping::{Reading, map};
 use crate::admission::psp::select::usable;
@@ -61,7 +61,7 @@ pub struct SyncedRules {
     /// The release of OpenShift.
     pub release: Release,
     /// The computed levels, with their reason.
-    pub outcome: Outcome,
+    pub outcome: SyncOutcome,
     /// The labels in the end.
     pub settled: Settled,
     /// The constraints that raise the level.

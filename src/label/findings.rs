@@ -4,9 +4,9 @@ use crate::codes;
 use std::collections::{BTreeMap, HashMap};
 
 use crate::admission::labels::declared::{Lint, Settled};
-use crate::admission::labels::namespace::{Label, SYNC_LABEL};
-use crate::admission::labels::sync::{Action, Failure};
-use crate::admission::labels::world::{Outcome, SyncWorld};
+use crate::admission::labels::namespace::{PodSecurityLabel, SYNC_LABEL};
+use crate::admission::labels::sync::{SyncAction, SyncFailure};
+use crate::admission::labels::world::{SyncOutcome, SyncWorld};
 use crate::admission::level::{Level, PolicyVersion};
 use crate::admission::scc::convert::volume_level;
 use crate::admission::scc::lints::SccLint;
@@ -80,7 +80,7 @@ pub(super) fn report(unit: &Unit, words: Vec<Words>, trees: &Trees, sink: &mut S
 
 /// Words about a namespace; `owners` has the first one that declares a range of user ids.
 pub(super) fn namespace(
-    (name, settled, outcome): (&str, &Settled, &Outcome),
+    (name, settled, outcome): (&str, &Settled, &SyncOutcome),
     world: &SyncWorld,
     owners: &HashMap<Box<str>, Box<str>>,
 ) -> Vec<Words> {
@@ -157,7 +157,7 @@ pub(super) fn namespace(
         let section = if path.starts_with("openshift.io/sa.") { "annotations" } else { "labels" };
         say(Severity::Warning, code, (&format!("metadata.{section}.{path}"), None), message, help);
     }
-    let pinned = facts.labels.get(Label::EnforceVersion).and_then(PolicyVersion::parse);
+    let pinned = facts.labels.get(PodSecurityLabel::EnforceVersion).and_then(PolicyVersion::parse);
     let holds = settled.enforced != Level::Privileged;
     if let Some(version @ PolicyVersion::Minor(..SAFE_SYSCTLS_SINCE)) = pinned.filter(|_| holds) {
         let message =
@@ -192,9 +192,9 @@ pub(super) fn namespace(
         );
     }
     // The managers of fields are a cluster's business; a repository has none.
-    if let Action::Fail(failure @ (Failure::NoUsableScc | Failure::ConversionFailed)) = outcome.action {
+    if let SyncAction::Fail(failure @ (SyncFailure::NoUsableScc | SyncFailure::ConversionFailed)) = outcome.action {
         let (why, help) = match failure {
-            Failure::NoUsableScc => (
+            SyncFailure::NoUsableScc => (
                 "its service accounts can use no constraints",
                 "grant constraints of the platform, such as `restricted-v2`, or of a profile",
             ),

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::access::place_text;
 use super::page::Page;
 use super::pod_security;
-use crate::admission::labels::chain::{Grant, GrantedBy, Lift};
+use crate::admission::labels::chain::{GrantedBy, Lift, SccGrant};
 use crate::admission::level::Level;
 use crate::admission::standards::labels::{Mode, Policy};
 use crate::app::{NamespaceRules, SyncedRules, UsablePolicy};
@@ -312,7 +312,7 @@ impl LiftRecord {
 }
 
 impl GrantRecord {
-    fn new(grant: &Grant, files: &Files) -> Self {
+    fn new(grant: &SccGrant, files: &Files) -> Self {
         let by = match grant.by.clone() {
             GrantedBy::Users => GrantForm::Users,
             GrantedBy::Groups(group) => GrantForm::Groups { group },

@@ -7,8 +7,8 @@ use super::human::grouped;
 use super::page::Page;
 use crate::admission::labels::chain::{GrantedBy, Lift};
 use crate::admission::labels::control::Reason;
-use crate::admission::labels::sync::{Action, Failure, Skip};
-use crate::admission::labels::world::Outcome;
+use crate::admission::labels::sync::{Skip, SyncAction, SyncFailure};
+use crate::admission::labels::world::SyncOutcome;
 use crate::admission::level::Level;
 use crate::admission::psp::compare::Comparison;
 use crate::app::SyncedRules;
@@ -91,7 +91,7 @@ pub fn policy_changes(changes: &[(String, Comparison)]) -> String {
     text.finish()
 }
 
-fn control(outcome: &Outcome) -> &'static str {
+fn control(outcome: &SyncOutcome) -> &'static str {
     match outcome.control.reason {
         Reason::Exempt => "the cluster leaves its labels alone: it belongs to the platform",
         Reason::OptedIn => "the cluster keeps its labels in step, by force: it opts in",
@@ -104,7 +104,7 @@ fn control(outcome: &Outcome) -> &'static str {
 }
 
 /// Returns the levels of the other two readings where they differ.
-fn differing(outcome: &Outcome, level: Level) -> String {
+fn differing(outcome: &SyncOutcome, level: Level) -> String {
     let mut told = Vec::new();
     if let Some(rbac) = outcome.levels.rbac.filter(|rbac| *rbac != level) {
         told.push(format!("`{rbac}` with everything that RBAC really grants"));
@@ -115,14 +115,14 @@ fn differing(outcome: &Outcome, level: Level) -> String {
     if told.is_empty() { String::new() } else { format!("; {}", told.join(", and ")) }
 }
 
-fn untold(action: Action) -> Option<&'static str> {
+fn untold(action: SyncAction) -> Option<&'static str> {
     match action {
-        Action::Skip(Skip::Terminating) => Some("it is being deleted"),
-        Action::Skip(Skip::NoUidRange) => Some("it has no range of user ids yet"),
-        Action::Skip(Skip::NoServiceAccounts) => Some("it has no service account"),
-        Action::Fail(Failure::UnreadableManagers) => Some("the managers of its fields cannot be read"),
-        Action::Fail(Failure::NoUsableScc) => Some("its service accounts can use no constraints"),
-        Action::Fail(Failure::ConversionFailed) => {
+        SyncAction::Skip(Skip::Terminating) => Some("it is being deleted"),
+        SyncAction::Skip(Skip::NoUidRange) => Some("it has no range of user ids yet"),
+        SyncAction::Skip(Skip::NoServiceAccounts) => Some("it has no service account"),
+        SyncAction::Fail(SyncFailure::UnreadableManagers) => Some("the managers of its fields cannot be read"),
+        SyncAction::Fail(SyncFailure::NoUsableScc) => Some("its service accounts can use no constraints"),
+        SyncAction::Fail(SyncFailure::ConversionFailed) => {
             Some("constraints of its service accounts have no level, and the cluster fails to label it")
         }
         _ => None,

@@ -14,7 +14,7 @@ use super::pod::Pod;
 use super::policy::{AdmissionRequest, Binding, Patches, ValidatingAdmissionPolicy};
 use super::psp::select::{Operation, PodRequest, choose};
 use super::psp::{PodSecurityPolicy, Violation};
-use super::scc::admit::{Allocated, Verdict, admit};
+use super::scc::admit::{Allocated, SccAdmission, admit};
 use super::scc::{GROUP, RESOURCE, Scc, range};
 use super::standards::labels::Policy as Levels;
 use super::standards::{message, violations};
@@ -292,17 +292,17 @@ impl<'w> Gate<'w> {
                 )
         };
         match admit(pod, &constraints, may_use, allocated) {
-            Verdict::Skipped => Ok(pod.clone()),
-            Verdict::Admitted { pod, .. } => Ok(*pod),
-            Verdict::Refused { refusals } if refusals.is_empty() => {
+            SccAdmission::Skipped => Ok(pod.clone()),
+            SccAdmission::Admitted { pod, .. } => Ok(*pod),
+            SccAdmission::Refused { refusals } if refusals.is_empty() => {
                 Err(vec!["its service account may use no constraints".to_owned()])
             }
-            Verdict::Refused { refusals } => Err(refusals
+            SccAdmission::Refused { refusals } => Err(refusals
                 .iter()
                 .map(|refusal| format!("`{}`: {}", refusal.scc, refusal.problems.join(", ")))
                 .collect()),
-            Verdict::Broken { scc, why } if scc.is_empty() => Err(vec![why.to_string()]),
-            Verdict::Broken { scc, why } => Err(vec![format!("`{scc}` keeps every pod out: {why}")]),
+            SccAdmission::Broken { scc, why } if scc.is_empty() => Err(vec![why.to_string()]),
+            SccAdmission::Broken { scc, why } => Err(vec![format!("`{scc}` keeps every pod out: {why}")]),
         }
     }
 

@@ -63,7 +63,7 @@ pub struct Scc {
     pub volumes: Option<Vec<String>>,
     /// The FlexVolume drivers; none means every driver.
     #[serde(deserialize_with = "or_default")]
-    pub allowed_flex_volumes: Vec<FlexVolume>,
+    pub allowed_flex_volumes: Vec<SccFlexVolume>,
     /// Whether the node's network may be used.
     #[serde(deserialize_with = "or_default")]
     pub allow_host_network: bool,
@@ -127,7 +127,7 @@ pub struct SccMetadata {
 /// An allowed FlexVolume.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
-pub struct FlexVolume {
+pub struct SccFlexVolume {
     /// Name of the driver.
     #[serde(deserialize_with = "or_default")]
     pub driver: String,
@@ -168,13 +168,13 @@ pub struct GroupStrategy {
     pub r#type: String,
     /// Ranges for `MustRunAs`; an empty list stands for the range of the namespace.
     #[serde(deserialize_with = "or_default")]
-    pub ranges: Vec<IdRange>,
+    pub ranges: Vec<SccIdRange>,
 }
 
 /// A range of ids, its ends included.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
-pub struct IdRange {
+pub struct SccIdRange {
     /// The least.
     #[serde(deserialize_with = "or_default")]
     pub min: i64,
