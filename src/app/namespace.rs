@@ -14,7 +14,7 @@ use crate::admission::psp::PodSecurityPolicy;
 use crate::admission::psp::mapping::{Reading, map};
 use crate::admission::psp::select::usable;
 use crate::admission::scc::release::Release;
-use crate::admission::standards::labels::Policy;
+use crate::admission::standards::labels::PodSecurityLevels;
 use crate::compile;
 use crate::diag::{Origin, Sink};
 use crate::k8s::list;
@@ -49,7 +49,7 @@ pub enum NamespaceRules {
         /// The position in a policy.
         place: Origin,
         /// The Pod Security levels.
-        levels: Policy,
+        levels: PodSecurityLevels,
         /// The PodSecurityProfile.
         profile: Option<String>,
     },
@@ -127,7 +127,7 @@ impl Workspace {
             },
             None => NamespaceRules::Levels {
                 place,
-                levels: Policy::UPSTREAM.of(&labels).0,
+                levels: PodSecurityLevels::UPSTREAM.of(&labels).0,
                 profile: self.profile_of(target, &labels),
             },
         });

@@ -10,7 +10,7 @@ use crate::admission::labels::control::Reason;
 use crate::admission::labels::sync::{Skip, SyncAction, SyncFailure};
 use crate::admission::labels::world::SyncOutcome;
 use crate::admission::level::Level;
-use crate::admission::psp::compare::Comparison;
+use crate::admission::psp::compare::PspComparison;
 use crate::app::SyncedRules;
 use crate::diag::Files;
 
@@ -52,12 +52,13 @@ pub fn synced(namespace: &str, rules: &SyncedRules, files: &Files) -> String {
 }
 
 /// Returns the meaning of changes of PodSecurityPolicies, by name. Policies with the same changes are one entry.
-pub fn policy_changes(changes: &[(String, Comparison)]) -> String {
-    let mut alike: BTreeMap<&Comparison, Vec<&str>> = BTreeMap::new();
+pub fn policy_changes(changes: &[(String, PspComparison)]) -> String {
+    let mut alike: BTreeMap<&PspComparison, Vec<&str>> = BTreeMap::new();
     for (name, change) in changes {
         alike.entry(change).or_default().push(name);
     }
-    let mut classes: Vec<(Vec<&str>, &Comparison)> = alike.into_iter().map(|(change, names)| (names, change)).collect();
+    let mut classes: Vec<(Vec<&str>, &PspComparison)> =
+        alike.into_iter().map(|(change, names)| (names, change)).collect();
     for (names, _) in &mut classes {
         names.sort_unstable();
     }

@@ -6,7 +6,7 @@ use bailiwick::access::world::{Added, Builder};
 use bailiwick::admission::pod::Pod;
 use bailiwick::admission::psp::PodSecurityPolicy;
 use bailiwick::admission::psp::mapping::{Reading, map};
-use bailiwick::admission::psp::select::{Operation, PodRequest, choose, usable};
+use bailiwick::admission::psp::select::{PodOperation, PodRequest, choose, usable};
 use bailiwick::ask::{AskError, Connection};
 use bailiwick::diag::{FileId, Sink};
 use bailiwick::yaml;
@@ -233,7 +233,7 @@ fn accounts_and_users_bring_the_policies_they_may_use() {
     };
     let privileged = json!([{ "name": "c", "securityContext": { "privileged": true } }]);
     let by = |user: &Identity, spec: Value| {
-        let request = PodRequest { user, namespace: "tool-a", pod: &pod(&spec), operation: Operation::Create };
+        let request = PodRequest { user, namespace: "tool-a", pod: &pod(&spec), operation: PodOperation::Create };
         choose(&world, &policies, &request).policy
     };
     let nobody = Identity::of("nobody");

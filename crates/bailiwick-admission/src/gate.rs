@@ -12,11 +12,11 @@ use super::labels::neighbours::skips_constraints;
 use super::level::Level;
 use super::pod::Pod;
 use super::policy::{AdmissionRequest, Binding, Patches, ValidatingAdmissionPolicy};
-use super::psp::select::{Operation, PodRequest, choose};
-use super::psp::{PodSecurityPolicy, Violation};
+use super::psp::select::{PodOperation, PodRequest, choose};
+use super::psp::{PodSecurityPolicy, PspViolation};
 use super::scc::admit::{Allocated, SccAdmission, admit};
 use super::scc::{GROUP, RESOURCE, Scc, range};
-use super::standards::labels::Policy as Levels;
+use super::standards::labels::PodSecurityLevels;
 use super::standards::{message, violations};
 use super::workload::Workload;
 use bailiwick_access::World;
@@ -242,7 +242,7 @@ impl<'w> Gate<'w> {
         let choice = choose(
             self.world,
             &self.policies,
-            &PodRequest { user: account, namespace, pod, operation: Operation::Create },
+            &PodRequest { user: account, namespace, pod, operation: PodOperation::Create },
         );
         if let (true, Some(pod)) = (choice.is_allowed(), choice.pod) {
             return Ok(pod);
@@ -366,7 +366,7 @@ impl<'w> Gate<'w> {
         if self.minor < FIRST_WITH_LEVELS {
             return None;
         }
-        let (policy, _) = Levels::UPSTREAM.of(&place.labels);
+        let (policy, _) = PodSecurityLevels::UPSTREAM.of(&place.labels);
         if policy.enforce.level == Level::Privileged {
             return None;
         }
@@ -375,7 +375,7 @@ impl<'w> Gate<'w> {
     }
 }
 
-fn told(violation: &Violation) -> String {
+fn told(violation: &PspViolation) -> String {
     format!("{}: {}", violation.field, violation.message)
 }
 

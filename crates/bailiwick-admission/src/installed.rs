@@ -51,7 +51,7 @@ const LONGEST_REASON: usize = 200;
 
 /// The admission policies of a cluster.
 #[derive(Debug, Default)]
-pub struct Installed {
+pub struct InstalledPolicies {
     minor: u32,
     policies: BTreeMap<String, ValidatingAdmissionPolicy>,
     bindings: BTreeMap<String, Vec<Binding>>,
@@ -83,7 +83,7 @@ pub struct Decisions {
     pub unknown: BTreeMap<String, String>,
 }
 
-impl Installed {
+impl InstalledPolicies {
     /// Begins with no policies, in a cluster of a Kubernetes minor.
     pub fn new(minor: u32) -> Self {
         Self { minor, ..Self::default() }

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use super::alike::{Alike, shape};
 use super::installed::{self, Unanswered};
 use crate::admission::gate::{By, Gate, Profile, Refused};
-use crate::admission::installed::Installed;
+use crate::admission::installed::InstalledPolicies;
 use crate::admission::policy::Patches;
 use crate::admission::scc::defaults::{self, Start};
-use crate::admission::standards::labels::Mode;
+use crate::admission::standards::labels::PodSecurityMode;
 use crate::admission::workload::{Workload, template_within};
 use crate::app::loaded_world::{LoadedWorld, each_object};
 use crate::app::workspace::Workspace;
@@ -44,7 +44,7 @@ pub(super) fn check(
     }
     let has_admission_policies = target.enforcement() == Enforcement::AdmissionPolicy;
     let serves_admission_policies = target.version.minor() >= installed::FIRST_MINOR;
-    let mut brought_in = Installed::new(target.version.minor());
+    let mut brought_in = InstalledPolicies::new(target.version.minor());
     let mut take = |object: NodeRef<'_>, place: Option<Origin>| {
         if has_admission_policies && place.is_some() {
             // The output has nothing that cannot be read.
@@ -152,7 +152,7 @@ fn enforce_defaults(labels: Option<&Labels>, gate: &mut Gate<'_>) {
     for (name, place) in gate.places() {
         if let Some(settled) = labels.world().settled(name) {
             let level = settled.enforced.name().to_owned();
-            place.labels.entry(Mode::Enforce.label()).or_insert(level);
+            place.labels.entry(PodSecurityMode::Enforce.label()).or_insert(level);
         }
     }
 }
