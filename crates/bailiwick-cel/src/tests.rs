@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::declared::Declared;
-use super::{Environment, Fail, Names, Program, Refusal, Scope, Value, Wanted, compiled};
+use super::{Environment, ExpectedType, ExpressionError, ExpressionScope, Fail, Names, Program, Value, compiled};
 
 /// Returns the result of an expression, in short.
 fn told(expression: &str) -> String {
@@ -288,12 +288,13 @@ fn no_expression_hangs_or_overflows() {
 }
 
 /// Returns the verdict of an API server's compiler on an expression, in short.
-fn verdict(expression: &str, minor: u32, wanted: Wanted) -> String {
-    let scope = Scope { minor, authorizer: true, variables: Some(BTreeMap::new()), ..Scope::default() };
+fn verdict(expression: &str, minor: u32, wanted: ExpectedType) -> String {
+    let scope =
+        ExpressionScope { minor, authorizer: true, variables: Some(BTreeMap::new()), ..ExpressionScope::default() };
     match compiled(expression, &scope, wanted) {
         Ok(of) => of.to_string(),
-        Err(Refusal::Syntax(why)) => format!("syntax: {why}"),
-        Err(Refusal::Meaning(why)) => why,
+        Err(ExpressionError::Syntax(why)) => format!("syntax: {why}"),
+        Err(ExpressionError::Meaning(why)) => why,
     }
 }
 
@@ -341,7 +342,7 @@ fn types_are_those_of_the_compiler() {
         (".true", "syntax: a name is expected before `true`"),
         (".size('a')", "int"),
     ] {
-        assert_eq!(verdict(expression, 37, Wanted::Any), expected, "{expression}");
+        assert_eq!(verdict(expression, 37, ExpectedType::Any), expected, "{expression}");
     }
 }
 
@@ -360,25 +361,26 @@ fn a_library_is_taken_in_new_expressions_a_minor_after_it_came() {
         ("[1].includes(1)", 38),
     ] {
         assert!(
-            verdict(expression, first, Wanted::Any) == "dyn" || !verdict(expression, first, Wanted::Any).contains(' '),
+            verdict(expression, first, ExpectedType::Any) == "dyn"
+                || !verdict(expression, first, ExpectedType::Any).contains(' '),
             "{expression}"
         );
         if first > 28 {
-            assert!(verdict(expression, first - 1, Wanted::Any).contains("Kubernetes 1."), "{expression}");
+            assert!(verdict(expression, first - 1, ExpectedType::Any).contains("Kubernetes 1."), "{expression}");
         }
-        let scope = Scope { minor: 37, is_stored: true, ..Scope::default() };
-        assert!(compiled(expression, &scope, Wanted::Any).is_ok(), "{expression}");
+        let scope = ExpressionScope { minor: 37, is_stored: true, ..ExpressionScope::default() };
+        assert!(compiled(expression, &scope, ExpectedType::Any).is_ok(), "{expression}");
     }
 }
 
 #[test]
 fn a_function_may_be_left_out_again() {
-    assert_eq!(verdict("duration(size('a'))", 36, Wanted::Any), "duration");
-    assert!(verdict("duration(1)", 36, Wanted::Any).contains("does not take a number"));
-    assert_eq!(verdict("duration(size('a'))", 37, Wanted::Any), "the function `duration` does not take `int`");
+    assert_eq!(verdict("duration(size('a'))", 36, ExpectedType::Any), "duration");
+    assert!(verdict("duration(1)", 36, ExpectedType::Any).contains("does not take a number"));
+    assert_eq!(verdict("duration(size('a'))", 37, ExpectedType::Any), "the function `duration` does not take `int`");
     let selector = "authorizer.requestResource.fieldSelector('a=b').check('get').allowed()";
-    assert_eq!(verdict(selector, 32, Wanted::Any), "bool");
-    assert!(verdict(selector, 31, Wanted::Any).contains("it came with 1.32"));
+    assert_eq!(verdict(selector, 32, ExpectedType::Any), "bool");
+    assert!(verdict(selector, 31, ExpectedType::Any).contains("it came with 1.32"));
 }
 
 #[test]
@@ -391,12 +393,12 @@ fn types_that_grow_without_end_are_not_looked_at() {
         ("", "[[],", &"]".repeat(100)),
     ] {
         let expression = format!("{start}{}{end}", step.repeat(100));
-        verdict(&expression, 37, Wanted::Bool);
+        verdict(&expression, 37, ExpectedType::Bool);
     }
     let many = vec!["[]"; 8_000].join(" == ");
-    verdict(&many, 37, Wanted::Bool);
+    verdict(&many, 37, ExpectedType::Bool);
     let many = format!("[{}]", vec!["[]"; 16_000].join(","));
-    verdict(&many, 37, Wanted::Bool);
+    verdict(&many, 37, ExpectedType::Bool);
 }
 
 #[test]

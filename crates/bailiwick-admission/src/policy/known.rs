@@ -2,7 +2,7 @@
 //! its object. An expression on such a part has no value.
 
 use super::ValidatingAdmissionPolicy;
-use bailiwick_cel::{Environment, Fail, Outcome, Program};
+use bailiwick_cel::{Environment, EvalResult, Fail, Program};
 
 /// The known parts of a request. By default everything is known.
 #[derive(Debug, Clone, Default)]
@@ -41,7 +41,7 @@ impl KnownRequest {
     }
 
     /// Evaluates an expression on the known parts.
-    pub(super) fn evaluate(&self, program: &Program, environment: &Environment<'_>) -> Outcome {
+    pub(super) fn evaluate(&self, program: &Program, environment: &Environment<'_>) -> EvalResult {
         if let Some(reason) = self.reason(&program.source) {
             return Err(Fail::Unknown(reason.to_owned()));
         }
