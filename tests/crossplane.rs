@@ -7,7 +7,7 @@ use bailiwick::access::request::{Identity, Request, ResourceRequest};
 use bailiwick::access::world::Builder;
 use bailiwick::access::write::{Write, WriteVerb};
 use bailiwick::ask::Connection;
-use bailiwick::crossplane::object::Account;
+use bailiwick::crossplane::object::ServiceAccountName;
 use bailiwick::crossplane::reach::{self, reach};
 use bailiwick::diag::Severity;
 use bailiwick::k8s::rbac::PolicyRule;
@@ -298,7 +298,7 @@ fn a_namespace_stack_ends_at_its_namespace_whatever_is_asked() {
         let world = world_of(&objects);
         let everybody = world_of(&[]);
         for (own, other) in [("team-red", "team-blue"), ("team-blue", "team-red")] {
-            let account = Account { namespace: own.to_owned(), name: "blog".to_owned() };
+            let account = ServiceAccountName { namespace: own.to_owned(), name: "blog".to_owned() };
             assert!(reach(&world, &world.bound_subjects(), &account).is_isolated(), "{own} under {revision}");
             let who = reach::identity(&account);
             let mut asked = 0;
@@ -319,7 +319,7 @@ fn a_namespace_stack_ends_at_its_namespace_whatever_is_asked() {
             }
             assert!(asked > 2_000, "{asked}");
         }
-        let nimbus = Account { namespace: "crossplane-system".to_owned(), name: "nimbus".to_owned() };
+        let nimbus = ServiceAccountName { namespace: "crossplane-system".to_owned(), name: "nimbus".to_owned() };
         assert!(reach(&world, &world.bound_subjects(), &nimbus).reads_every_secret, "{revision}");
     }
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::definition::Definition;
 use super::dependency::Dependency;
-use super::revision::Revision;
+use super::revision::ManagerRevision;
 use super::stack::Stack;
 use bailiwick_yaml::diag::{Diagnostic, Sink};
 
@@ -249,7 +249,7 @@ fn check_dependencies(stack: &Stack, owners: &Owners<'_>, around: &dyn KnownDefi
         let meant: Vec<&Definition> = owners.meant(dependency).flatten().map(|owner| owner.definition).collect();
         let is_cluster_stack = stack.is_cluster();
         let elsewhere = around.serves(&dependency.group, &dependency.resource);
-        if stack.revision == Revision::Seed && (!dependency.is_wildcard() || is_cluster_stack) {
+        if stack.revision == ManagerRevision::Seed && (!dependency.is_wildcard() || is_cluster_stack) {
             let cluster_scoped = meant.iter().find(|definition| !definition.is_namespaced);
             let refusal = Diagnostic::error(
                 codes::CLUSTER_SCOPED_CRD,

@@ -9,7 +9,7 @@ use crate::admission::psp::{self, PodSecurityPolicy};
 use crate::app::output::ChangedFile;
 use crate::app::workspace::Workspace;
 use crate::compile::{OutputFile, Wanted};
-use crate::crossplane::upgrade::{Installed, Upgrade, upgrades};
+use crate::crossplane::upgrade::{InstalledStacks, Upgrade, upgrades};
 use crate::diag::{FileId, RunError, Sink};
 use crate::emit::committed::Committed;
 use crate::emit::objects::{ObjectChange, leaves_open};
@@ -86,8 +86,8 @@ impl StackNames {
 /// The objects of stacks in the files that differ, as they were and as they are.
 #[derive(Debug, Default)]
 struct Stacks {
-    old: Installed,
-    new: Installed,
+    old: InstalledStacks,
+    new: InstalledStacks,
 }
 
 impl Stacks {
@@ -96,7 +96,7 @@ impl Stacks {
             return Self::default();
         }
         let read = |text: Option<&str>| {
-            let mut installed = Installed::default();
+            let mut installed = InstalledStacks::default();
             let tree = yaml::read(text.unwrap_or_default(), FileId::default(), &mut Sink::new());
             let of_stack = |namespace: Option<&str>, name: &str| names.stack_of(namespace, name);
             tree.documents().for_each(|object| installed.add(object, &of_stack));
