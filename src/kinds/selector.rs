@@ -92,14 +92,14 @@ impl LabelSelector {
         let fill = |text: &String| Pattern::parse_checked(text).fill(Fill::of(target)).to_string();
         let mut filled = selector::LabelSelector::default();
         for (key, value) in &self.match_labels {
-            filled.require(&fill(key), selector::Operator::In, vec![fill(value)]);
+            filled.require(&fill(key), selector::LabelSelectorOperator::In, vec![fill(value)]);
         }
         for condition in &self.match_expressions {
             let operator = match condition.operator {
-                Operator::In => selector::Operator::In,
-                Operator::NotIn => selector::Operator::NotIn,
-                Operator::Exists => selector::Operator::Exists,
-                Operator::DoesNotExist => selector::Operator::DoesNotExist,
+                Operator::In => selector::LabelSelectorOperator::In,
+                Operator::NotIn => selector::LabelSelectorOperator::NotIn,
+                Operator::Exists => selector::LabelSelectorOperator::Exists,
+                Operator::DoesNotExist => selector::LabelSelectorOperator::DoesNotExist,
             };
             filled.require(&fill(&condition.key), operator, condition.values.iter().map(fill).collect());
         }
