@@ -89,7 +89,7 @@ pub struct Spec {
     pub host_ipc: bool,
     /// How the SELinux context is chosen.
     #[serde(deserialize_with = "or_default")]
-    pub se_linux: SeLinuxStrategy,
+    pub se_linux: PspSeLinuxStrategy,
     /// How the user id is chosen.
     #[serde(deserialize_with = "or_default")]
     pub run_as_user: IdStrategy,
@@ -139,7 +139,7 @@ impl Default for Spec {
             host_ports: None,
             host_pid: false,
             host_ipc: false,
-            se_linux: SeLinuxStrategy::default(),
+            se_linux: PspSeLinuxStrategy::default(),
             run_as_user: IdStrategy::default(),
             run_as_group: None,
             supplemental_groups: IdStrategy::default(),
@@ -185,7 +185,7 @@ pub struct IdStrategy {
 /// How the SELinux context is chosen.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub struct SeLinuxStrategy {
+pub struct PspSeLinuxStrategy {
     /// `MustRunAs` or `RunAsAny`.
     #[serde(deserialize_with = "or_default")]
     pub rule: String,

@@ -91,10 +91,10 @@ pub struct Scc {
     pub run_as_user: RunAsUser,
     /// Strategy for supplemental group ids.
     #[serde(deserialize_with = "or_default")]
-    pub supplemental_groups: GroupStrategy,
+    pub supplemental_groups: SccGroupStrategy,
     /// Strategy for the group of volumes.
     #[serde(deserialize_with = "or_default")]
-    pub fs_group: GroupStrategy,
+    pub fs_group: SccGroupStrategy,
     /// Whether root file systems can only be read.
     #[serde(deserialize_with = "or_default")]
     pub read_only_root_filesystem: bool,
@@ -162,7 +162,7 @@ pub struct RunAsUser {
 /// How groups are decided.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
-pub struct GroupStrategy {
+pub struct SccGroupStrategy {
     /// `MustRunAs` or `RunAsAny`.
     #[serde(deserialize_with = "or_default")]
     pub r#type: String,

@@ -4,7 +4,7 @@
 use super::grants::{SccSet, SyncerSubject, accounts_of, syncer_role, syncer_subjects};
 use super::world::SyncWorld;
 use crate::level::Level;
-use crate::scc::convert::{FieldLevel, findings};
+use crate::scc::convert::{RuleLevel, findings};
 use crate::scc::{Scc, USE};
 use bailiwick_access::proof::place as place_of;
 use bailiwick_access::request::{ACCOUNTS, AUTHENTICATED};
@@ -19,7 +19,7 @@ pub struct Lift {
     /// The level they lift it to.
     pub level: Level,
     /// The deciding rules, with their fields.
-    pub findings: Vec<FieldLevel>,
+    pub findings: Vec<RuleLevel>,
     /// The grants to service accounts.
     pub grants: Vec<SccGrant>,
     /// The level without these constraints; none if no constraints remain.
@@ -71,7 +71,7 @@ impl SyncWorld {
             let Some(scc) = self.sccs.get(position) else { continue };
             // Constraints without a level lift nothing.
             let Ok(findings) = findings(scc, range, release) else { continue };
-            let findings: Vec<FieldLevel> =
+            let findings: Vec<RuleLevel> =
                 findings.into_iter().filter(|finding| finding.level == Some(level)).collect();
             if findings.is_empty() {
                 continue;

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use self::ids::{Allowed, Ids};
 use super::strategies::{covers, is_same_level};
-use super::{IdStrategy, PodSecurityPolicy, PspIdRange, SeLinuxStrategy, Spec, Syscalls};
+use super::{IdStrategy, PodSecurityPolicy, PspIdRange, PspSeLinuxStrategy, Spec, Syscalls};
 use super::{entries, shown};
 
 /// The effect of a change, each list in order. An entry is the field and its change.
@@ -189,11 +189,11 @@ fn ids(old: &Spec, new: &Spec, found: &mut PspComparison) {
     }
 }
 
-fn se_linux(old: &SeLinuxStrategy, new: &SeLinuxStrategy, found: &mut PspComparison) {
+fn se_linux(old: &PspSeLinuxStrategy, new: &PspSeLinuxStrategy, found: &mut PspComparison) {
     if old == new {
         return;
     }
-    let text = |strategy: &SeLinuxStrategy| match &strategy.se_linux_options {
+    let text = |strategy: &PspSeLinuxStrategy| match &strategy.se_linux_options {
         Some(options) if strategy.rule == "MustRunAs" => {
             let parts = [&options.user, &options.role, &options.r#type, &options.level];
             format!("MustRunAs {}", parts.map(String::as_str).join(":"))

@@ -234,7 +234,7 @@ fn first_fit<'p>(
 mod tests {
     use super::*;
     use crate::pod::{Container, PodSecurityContext, SyscallProfile};
-    use crate::psp::{IdStrategy, SeLinuxStrategy, Spec};
+    use crate::psp::{IdStrategy, PspSeLinuxStrategy, Spec};
 
     fn policy(name: &str, change: impl FnOnce(&mut PodSecurityPolicy)) -> PodSecurityPolicy {
         let any = || IdStrategy { rule: "RunAsAny".to_owned(), ranges: Vec::new() };
@@ -242,7 +242,7 @@ mod tests {
             run_as_user: any(),
             fs_group: any(),
             supplemental_groups: any(),
-            se_linux: SeLinuxStrategy { rule: "RunAsAny".to_owned(), se_linux_options: None },
+            se_linux: PspSeLinuxStrategy { rule: "RunAsAny".to_owned(), se_linux_options: None },
             ..Spec::default()
         };
         let mut policy = PodSecurityPolicy { spec, ..PodSecurityPolicy::default() };

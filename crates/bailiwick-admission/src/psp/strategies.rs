@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::error::Error;
 use std::fmt;
 
-use super::{IdStrategy, PspIdRange, PspViolation, SeLinuxStrategy, Spec, entries, shown};
+use super::{IdStrategy, PspIdRange, PspSeLinuxStrategy, PspViolation, Spec, entries, shown};
 use crate::pod::{Capabilities, SeLinuxOptions, Sysctl};
 
 /// Kernel parameters allowed by every policy (`sysctl/mustmatchpatterns.go` of 1.24).
@@ -186,7 +186,7 @@ fn is_in(ranges: &[PspIdRange], id: i64) -> bool {
 }
 
 /// Returns the SELinux context required by a policy; none if any context is allowed.
-pub(super) fn se_linux(strategy: &SeLinuxStrategy) -> Result<Option<&SeLinuxOptions>, StrategyError> {
+pub(super) fn se_linux(strategy: &PspSeLinuxStrategy) -> Result<Option<&SeLinuxOptions>, StrategyError> {
     match (strategy.rule.as_str(), &strategy.se_linux_options) {
         ("MustRunAs", Some(options)) => Ok(Some(options)),
         ("MustRunAs", None) => Err(StrategyError::NoContext),

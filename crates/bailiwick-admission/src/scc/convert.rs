@@ -45,7 +45,7 @@ pub enum ConversionRule {
 
 /// The result of a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FieldLevel {
+pub struct RuleLevel {
     /// The rule of the table.
     pub rule: ConversionRule,
     /// Level of the field; none for a field without an effect.
@@ -177,7 +177,7 @@ pub fn level(scc: &Scc, range: UidRange, release: Release) -> Result<Level, Conv
 ///
 /// # Errors
 /// As with [`level`]: volumes before the user.
-pub fn findings(scc: &Scc, range: UidRange, release: Release) -> Result<Vec<FieldLevel>, ConversionError> {
+pub fn findings(scc: &Scc, range: UidRange, release: Release) -> Result<Vec<RuleLevel>, ConversionError> {
     let volumes = volumes(scc, release)?;
     let user = run_as_user(scc, range)?;
     Ok(ConversionRule::ALL
@@ -197,12 +197,12 @@ pub fn findings(scc: &Scc, range: UidRange, release: Release) -> Result<Vec<Fiel
                     let allowed = scc.allowed_unsafe_sysctls.iter().all(|name| allows_sysctl(name, FIRST_CHECKS));
                     privileged_if(!allowed, "allowedUnsafeSysctls")
                 }
-                ConversionRule::Volumes => return FieldLevel { rule, level: volumes, field: "volumes" },
+                ConversionRule::Volumes => return RuleLevel { rule, level: volumes, field: "volumes" },
                 ConversionRule::SeLinux => se_linux(scc),
                 ConversionRule::Seccomp => seccomp(scc),
                 ConversionRule::RunAsUser => user,
             };
-            FieldLevel { rule, level: Some(level), field }
+            RuleLevel { rule, level: Some(level), field }
         })
         .collect())
 }
