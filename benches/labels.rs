@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let texts: Vec<String> = (0..count).map(tenant).collect::<Result<_, _>>()?;
     let release = Release { major: 4, minor: 20 };
-    let settings = Settings { mode: SyncMode::Enforcing, ..Settings::of(release) };
+    let settings = Settings { mode: SyncMode::Enforcing, ..Settings::from_release(release) };
     let started = Instant::now();
     let mut builder = SyncBuilder::new(settings).with_defaults(false);
     let mut tree = yaml::Tree::new(FileId::default());

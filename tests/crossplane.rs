@@ -260,7 +260,7 @@ fn the_manager_can_install_every_stack_and_holds_nothing_more() {
         let own: Vec<&Value> = objects.iter().filter(is_managers).collect();
         let wanted: Vec<&Value> = objects.iter().filter(is_stacks).collect();
         assert!(wanted.len() >= 13, "{revision}: {}", wanted.len());
-        let manager = Identity::of("system:serviceaccount:crossplane-system:stack-manager");
+        let manager = Identity::from_user("system:serviceaccount:crossplane-system:stack-manager");
         let all = || objects.iter().filter(|object| !is_named(object, "stack-manager"));
         assert_eq!(refused(&world_of(all().chain(own.iter().copied())), &manager, &wanted), None, "{revision}");
         let mut parts = 0;
@@ -338,7 +338,7 @@ fn the_list_of_verbs_grants_what_the_star_does() {
     let (any, full) = (any.objects(""), full.objects(""));
     assert_ne!(any, full);
     let (any, full) = (world_of(&any), world_of(&full));
-    let who = Identity::of("system:serviceaccount:crossplane-system:nimbus");
+    let who = Identity::from_user("system:serviceaccount:crossplane-system:nimbus");
     for resource in any.api().catalogue().served(36) {
         for verb in any.api().presence(&resource.group, &resource.resource).verbs {
             let request = Request::Resource(ResourceRequest {

@@ -127,7 +127,7 @@ impl Workspace {
             },
             None => NamespaceRules::Levels {
                 place,
-                levels: PodSecurityLevels::UPSTREAM.of(&labels).0,
+                levels: PodSecurityLevels::UPSTREAM.with_labels(&labels).0,
                 profile: self.profile_of(target, &labels),
             },
         });
@@ -189,7 +189,7 @@ impl<'n> NamespaceObjects<'n> {
     /// Returns the policies that each service account may use, in the order in which admission tries them.
     fn usable_policies(&self, loaded: &LoadedWorld) -> Vec<(String, Vec<UsablePolicy>)> {
         let policies_of = |account: &String| {
-            let who = Identity::of(&account_user(self.name, account));
+            let who = Identity::from_user(&account_user(self.name, account));
             let policies = usable(&loaded.world, &who, self.name, &self.policies);
             (account.clone(), policies.into_iter().map(UsablePolicy::new).collect())
         };

@@ -85,7 +85,7 @@ impl Workspace {
         });
         Ok(StacksReport {
             stacks: stacks.collect(),
-            owners: Owners::of(&all),
+            owners: Owners::from_stacks(&all),
             requesters: kinds
                 .iter()
                 .map(|kind| (*kind, requesters(&loaded.world, kind.resource().0, kind.resource().1)))

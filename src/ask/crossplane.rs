@@ -111,7 +111,7 @@ fn plan(body: &Value) -> Result<Value, AskError> {
     let stacks: Vec<&Stack> = stacks.iter().collect();
     conflicts::check(&stacks, &Alone, &mut sink);
     stacks.iter().for_each(|stack| stack.check(&mut sink));
-    let owners: BTreeMap<String, Vec<String>> = Owners::of(&stacks)
+    let owners: BTreeMap<String, Vec<String>> = Owners::from_stacks(&stacks)
         .iter()
         .filter_map(|owners| {
             let ids = owners.iter().filter_map(|owner| Some(stacks.get(owner.stack)?.install.id()));

@@ -83,7 +83,7 @@ pub(super) fn pod_admission(body: &Value) -> Result<Value, AskError> {
 pub(super) fn namespace_policy(body: &Value) -> Result<Value, AskError> {
     let defaults = configuration(body)?.defaults;
     let (labels, old) = (labels(body, "labels")?.unwrap_or_default(), labels(body, "old")?);
-    let (policy, errors) = defaults.of(&labels);
+    let (policy, errors) = defaults.with_labels(&labels);
     let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
     Ok(json!({
         "enforce": policy.enforce.to_string(),

@@ -220,7 +220,7 @@ fn own_objects(name: &str, account: &ServiceAccountName, rights: Rights) -> Vec<
 /// Returns the definitions of all stacks. It uses the copy that has every version in use.
 fn definitions(stacks: &[&Stack], linker: &mut Linker<'_>, sink: &mut Sink) -> Vec<Part> {
     let mut parts = Vec::new();
-    for owners in Owners::of(stacks).iter() {
+    for owners in Owners::from_stacks(stacks).iter() {
         let Some(best) = best_copy(owners) else {
             if let Some(Owner { definition, .. }) = owners.first() {
                 let copies = owners.iter().skip(1);

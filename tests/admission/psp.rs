@@ -216,10 +216,10 @@ fn accounts_and_users_bring_the_policies_they_may_use() {
     let policies = [loose("wide"), loose("other"), tool];
     let ops = Identity { user: "o".to_owned(), groups: vec!["ops".to_owned()] };
     let who = [
-        (Identity::of("a"), "tool-a", vec!["tool"]),
-        (Identity::of("a"), "tool-b", vec![]),
-        (Identity::of("system:serviceaccount:tool-a:default"), "tool-a", vec!["tool"]),
-        (Identity::of("system:serviceaccount:tool-a:web"), "tool-a", vec![]),
+        (Identity::from_user("a"), "tool-a", vec!["tool"]),
+        (Identity::from_user("a"), "tool-b", vec![]),
+        (Identity::from_user("system:serviceaccount:tool-a:default"), "tool-a", vec!["tool"]),
+        (Identity::from_user("system:serviceaccount:tool-a:web"), "tool-a", vec![]),
         // The plugin asks for the old group, too, whether it is served or not.
         (ops.clone(), "tool-b", vec!["wide"]),
     ];
@@ -236,7 +236,7 @@ fn accounts_and_users_bring_the_policies_they_may_use() {
         let request = PodRequest { user, namespace: "tool-a", pod: &pod(&spec), operation: PodOperation::Create };
         choose(&world, &policies, &request).policy
     };
-    let nobody = Identity::of("nobody");
+    let nobody = Identity::from_user("nobody");
     assert_eq!(by(&nobody, json!({ "containers": [{ "name": "c" }] })).as_deref(), Some("tool"), "by the account");
     assert_eq!(by(&nobody, json!({ "containers": [{ "name": "c" }], "serviceAccountName": "web" })), None);
     assert_eq!(by(&nobody, json!({ "containers": privileged })), None);

@@ -347,12 +347,12 @@ impl World {
 
     /// Returns the bindings of a holder: cluster-wide, and then in a namespace.
     fn held_in(&self, holder: Holder, namespace: Option<Symbol>) -> impl Iterator<Item = u32> {
-        self.held(holder, None).iter().chain(self.held_here(holder, namespace)).map(|held| held.binding)
+        self.bound_rules(holder, None).iter().chain(self.bound_rules_in(holder, namespace)).map(|held| held.binding)
     }
 
     /// Returns the bindings of a holder in a namespace: none without a namespace.
-    pub(crate) fn held_here(&self, holder: Holder, namespace: Option<Symbol>) -> &[BoundRules] {
-        namespace.map_or(&[], |namespace| self.held(holder, Some(namespace)))
+    pub(crate) fn bound_rules_in(&self, holder: Holder, namespace: Option<Symbol>) -> &[BoundRules] {
+        namespace.map_or(&[], |namespace| self.bound_rules(holder, Some(namespace)))
     }
 
     pub(crate) fn namespace_symbol(&self, namespace: &str) -> Option<Symbol> {

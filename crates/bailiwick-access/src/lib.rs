@@ -56,7 +56,7 @@
 //!     namespace: "shop".to_owned(),
 //!     ..ResourceRequest::default()
 //! });
-//! let ada = Identity::of("ada");
+//! let ada = Identity::from_user("ada");
 //! let decision = world.decide(&ada, &request);
 //! assert_eq!(decision.answer(true), Answer::Yes);
 //! let chains = world.chains(&ada, &decision);

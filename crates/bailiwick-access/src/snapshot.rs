@@ -142,7 +142,7 @@ impl World {
             running.map(|running| (running.workload.clone(), running.account.clone(), texts.layer(running.layer)));
         let running = running.collect();
         Snapshot {
-            minor: world.api().asked(),
+            minor: world.api().requested_minor(),
             baseline: world.baseline(),
             texts: texts.list,
             symbols: world.symbols.parts(),

@@ -623,8 +623,8 @@ impl World {
     }
 
     /// Returns the bindings of a holder, cluster-wide or in a namespace.
-    pub(crate) fn held(&self, holder: Holder, namespace: Option<Symbol>) -> &[BoundRules] {
-        self.index.held(holder, namespace, &self.symbols)
+    pub(crate) fn bound_rules(&self, holder: Holder, namespace: Option<Symbol>) -> &[BoundRules] {
+        self.index.bound_rules(holder, namespace, &self.symbols)
     }
 
     pub(crate) fn binding(&self, id: u32) -> Option<&Binding> {

@@ -203,7 +203,7 @@ impl<'w> Gate<'w> {
             Some(place) => place,
             None => &nowhere,
         };
-        let account = Identity::of(&account_user(namespace, workload.service_account()));
+        let account = Identity::from_user(&account_user(namespace, workload.service_account()));
         let mut refused = Vec::new();
         let mut pod = workload.pod();
         let filled = if self.is_openshift {
@@ -366,7 +366,7 @@ impl<'w> Gate<'w> {
         if self.minor < FIRST_WITH_LEVELS {
             return None;
         }
-        let (policy, _) = PodSecurityLevels::UPSTREAM.of(&place.labels);
+        let (policy, _) = PodSecurityLevels::UPSTREAM.with_labels(&place.labels);
         if policy.enforce.level == Level::Privileged {
             return None;
         }

@@ -37,7 +37,7 @@ pub struct Settings {
 
 impl Settings {
     /// Returns a cluster of a release as it comes.
-    pub fn of(release: Release) -> Self {
+    pub fn from_release(release: Release) -> Self {
         let checks = PolicyVersion::Latest.on_server_of(release.kubernetes_minor());
         Self { release, mode: release.default_mode(), checks }
     }

@@ -36,7 +36,7 @@ pub struct LevelViolation {
 
 /// Returns the violations of a level by a pod, in the order of the API server.
 pub fn violations(pod: &Pod, level: Level, version: PolicyVersion) -> Vec<LevelViolation> {
-    let found = checks::of(level, version.minor_up_to(NEWEST)).filter_map(|(check, minor)| {
+    let found = checks::at_level(level, version.minor_up_to(NEWEST)).filter_map(|(check, minor)| {
         let (reason, detail) = (check.rule)(pod, minor)?;
         Some(LevelViolation { check: check.id, reason, detail })
     });

@@ -246,7 +246,7 @@ impl<'e> Evaluation<'e> {
                 (_, true) => return Err(Fail::no_such_overload()),
             };
             let Some(value) = value else { continue };
-            let known = Key::of(&key).filter(|_| !matches!(key, Value::Double(_)));
+            let known = Key::from_value(&key).filter(|_| !matches!(key, Value::Double(_)));
             let known = known.ok_or_else(|| Fail::Unknown("a map has a key that can be none".to_owned()))?;
             if map.insert(known, (key, value)).is_some() {
                 return Err(Fail::Unknown("a map has a key twice".to_owned()));
@@ -275,7 +275,7 @@ impl<'e> Evaluation<'e> {
             Operator::GreaterOrEqual => order()?.is_ge(),
             Operator::In => match right {
                 Value::List(items) => items.iter().any(|item| equal(left, item)),
-                Value::Map(entries) => Key::of(left).is_some_and(|key| entries.contains_key(&key)),
+                Value::Map(entries) => Key::from_value(left).is_some_and(|key| entries.contains_key(&key)),
                 _ => return Err(Fail::no_such_overload()),
             },
             _ => return functions::arithmetic(operator, left, right),
@@ -511,7 +511,7 @@ impl<'e> Evaluation<'e> {
         if fold.kind != FoldKind::MapOfValues {
             return Ok(Value::list(made.into_iter().map(|(_, value)| value).collect()));
         }
-        let made = made.into_iter().filter_map(|(key, value)| Some((Key::of(&key)?, (key, value))));
+        let made = made.into_iter().filter_map(|(key, value)| Some((Key::from_value(&key)?, (key, value))));
         Ok(Value::Map(Arc::new(made.collect())))
     }
 }

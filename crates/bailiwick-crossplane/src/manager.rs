@@ -81,7 +81,7 @@ impl Wanted {
             atoms.retain(|atom| !held.covers(atom));
             rules.extend(cover::maximal(&atoms));
         }
-        RuleSet::of(&rules).rules()
+        RuleSet::from_rules(&rules).rules()
     }
 }
 

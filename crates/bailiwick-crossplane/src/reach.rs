@@ -70,7 +70,7 @@ pub fn requesters(world: &World, group: &str, resource: &str) -> Vec<(Permission
 
 /// Returns the identity of an account in requests.
 pub fn identity(account: &ServiceAccountName) -> Identity {
-    Identity::of(&account_user(&account.namespace, &account.name))
+    Identity::from_user(&account_user(&account.namespace, &account.name))
 }
 
 /// The requests for a package in the whole cluster.

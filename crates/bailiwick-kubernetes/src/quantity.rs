@@ -61,7 +61,7 @@ impl Quantity {
     }
 
     /// Reads a quantity from a node: a string or a number, as the API server takes both.
-    pub fn of(node: NodeRef<'_>) -> Option<Quantity> {
+    pub fn from_node(node: NodeRef<'_>) -> Option<Quantity> {
         match node.value() {
             NodeValue::Null => Some(Quantity::ZERO),
             NodeValue::Int(number) => Quantity::parse(&number.to_string()),

@@ -158,7 +158,7 @@ impl Walk<'_> {
             return;
         }
         // A value other than a quantity stays as it is: the rules report it.
-        if let Some(quantity) = Quantity::of(node)
+        if let Some(quantity) = Quantity::from_node(node)
             && !quantity.is_beyond()
             && !written.is_some_and(|text| quantity.is_canonical(text))
         {

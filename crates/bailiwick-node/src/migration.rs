@@ -140,7 +140,7 @@ impl Kubelet {
     pub fn class(&self) -> KubeletClass {
         let who = Identity { user: self.user.clone(), groups: self.groups.clone() };
         let is_member = self.groups.iter().any(|group| group == NODES);
-        match NodeIdentity::of(&who) {
+        match NodeIdentity::from_identity(&who) {
             NodeIdentity::Node(_) => KubeletClass::Conforming,
             NodeIdentity::Unnamed => KubeletClass::Unnamed,
             NodeIdentity::None if is_member => KubeletClass::Undifferentiated,

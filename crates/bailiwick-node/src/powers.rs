@@ -11,7 +11,7 @@ use super::reach::{Certainty, NodeReachability, Reachable, Reached};
 use super::version::ServerVersion;
 use bailiwick_access::proof::RuleLink;
 use bailiwick_access::request::ANONYMOUS;
-use bailiwick_access::risk::{self, Path, PermissionReach as ReachOf, PowersOf};
+use bailiwick_access::risk::{self, DangerousPermissions, Path, PermissionReach as ReachOf};
 use bailiwick_access::world::account_user;
 use bailiwick_access::{Identity, Request, ResourceRequest, World};
 use bailiwick_kubernetes::rbac::PolicyRule;
@@ -118,7 +118,7 @@ pub struct Powers<'w> {
     /// Whether pods mount the token of their account as a Secret created with the account: until 1.20, with the gate
     /// `BoundServiceAccountTokenVolume` off.
     mounts_token_secrets: bool,
-    of_table: PowersOf<'w>,
+    dangerous: DangerousPermissions<'w>,
     powers: HashMap<NamespacedName, Vec<&'static str>>,
     paths: HashMap<NamespacedName, Vec<Path>>,
 }
@@ -132,7 +132,7 @@ impl<'w> Powers<'w> {
             own_node: BTreeMap::new(),
             relabelling: BTreeSet::new(),
             mounts_token_secrets: !version.since(21),
-            of_table: PowersOf::new(world),
+            dangerous: DangerousPermissions::new(world),
             powers: HashMap::new(),
             paths: HashMap::new(),
         }
@@ -186,7 +186,7 @@ impl<'w> Powers<'w> {
     pub fn of_kubelets(&mut self, nodes: &[String]) -> Vec<&'static str> {
         let mut powers: Vec<&'static str> = Vec::new();
         for kubelet in kubelets(nodes) {
-            for words in self.of_table.of(&kubelet).into_iter().filter_map(|rule| rule.power) {
+            for words in self.dangerous.rules_of(&kubelet).into_iter().filter_map(|rule| rule.power) {
                 if !powers.contains(&words) {
                     powers.push(words);
                 }
@@ -251,9 +251,9 @@ impl<'w> Powers<'w> {
         if !self.powers.contains_key(&key) {
             let who = identity_of(account);
             let rules = if self.own_node.contains_key(account) {
-                self.of_table.of_unlimited(&who, |rule| !self.is_of_own_node(account, rule))
+                self.dangerous.unlimited_rules_of(&who, |rule| !self.is_of_own_node(account, rule))
             } else {
-                self.of_table.of(&who)
+                self.dangerous.rules_of(&who)
             };
             self.powers.insert(key.clone(), rules.into_iter().filter_map(|rule| rule.power).collect());
         }
@@ -273,7 +273,7 @@ impl<'w> Powers<'w> {
         // The kubelet comes first: the Node authorizer does not restrict permissions by RBAC.
         let mut waiting: VecDeque<ReachedIdentity> = kubelets(nodes).map(ReachedIdentity::of_the_node).collect();
         // Requests without credentials are open to all.
-        waiting.push_back(ReachedIdentity::of_the_node(Identity::of(ANONYMOUS)));
+        waiting.push_back(ReachedIdentity::of_the_node(Identity::from_user(ANONYMOUS)));
         for reached in reached_accounts(reach) {
             if let Some((namespace, _)) = reached.account.as_ref().filter(|_| self.mounts_token_secrets)
                 && namespaces.contains(namespace)
@@ -422,7 +422,7 @@ fn reach_of(path: &Path) -> ReachOf {
 }
 
 fn identity_of(account: &NamespacedName) -> Identity {
-    Identity::of(&account_user(&account.0, &account.1))
+    Identity::from_user(&account_user(&account.0, &account.1))
 }
 
 fn in_namespace(verb: &str, group: &str, resource: &str, namespace: &str) -> Request {

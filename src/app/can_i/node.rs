@@ -39,7 +39,7 @@ pub(super) fn ask(
     request: &Request,
     selector: &[FieldRequirement],
 ) -> Option<NodeDecision> {
-    let identity = NodeIdentity::of(who);
+    let identity = NodeIdentity::from_identity(who);
     if identity == NodeIdentity::None {
         return None;
     }

@@ -93,7 +93,7 @@ impl Judge<'_> {
         folded: &[RatedFinding<'_>],
         findings: &mut Findings,
     ) {
-        let bindings = self.world.index.held(holder, namespace, &self.world.symbols).iter();
+        let bindings = self.world.index.bound_rules(holder, namespace, &self.world.symbols).iter();
         let granted = bindings.filter_map(|held| self.bound_by_given(held.binding)).find(|(id, ..)| *id == role);
         let Some((_, binding, role)) = granted else { return };
         let folded: Vec<Folded> = folded.iter().map(Folded::from_rated).collect();
@@ -126,7 +126,7 @@ impl Judge<'_> {
     fn baseline_grants(&self, (holder, namespace): ScopedSubject) -> Grants {
         let mut grants = Grants::default();
         let mut elsewhere: Vec<RuleListId> = Vec::new();
-        for held in self.world.index.held(holder, namespace, &self.world.symbols) {
+        for held in self.world.index.bound_rules(holder, namespace, &self.world.symbols) {
             let Some((id, _, role)) = self.bound_by_given(held.binding) else { continue };
             if self.is_of_baseline(role) {
                 grants.roles.push(id);

@@ -190,7 +190,9 @@ impl Judge<'_> {
     fn effective_rules(&self, holder: Holder, namespace: Option<Symbol>) -> EffectiveRules {
         let mut held = EffectiveRules::nothing(namespace.is_some());
         let mut add = |namespace, given, default| {
-            for id in self.world.index.held(holder, namespace, &self.world.symbols).iter().map(|held| held.binding) {
+            for id in
+                self.world.index.bound_rules(holder, namespace, &self.world.symbols).iter().map(|held| held.binding)
+            {
                 let Some((binding, role)) = self.bound(id) else { continue };
                 if !self.world.rules_of(role).is_empty() {
                     held.add(if self.gives_default(id, binding, role) { default } else { given }, role.rules);
@@ -324,7 +326,7 @@ impl Judge<'_> {
     /// Returns the binding by which a holder has a list.
     fn granting(&self, holder: Holder, namespace: Option<Symbol>, step: Step) -> Option<(&Binding, &Role)> {
         let scope = if step.part.is_own() { namespace } else { None };
-        let ids = self.world.index.held(holder, scope, &self.world.symbols).iter().map(|held| held.binding);
+        let ids = self.world.index.bound_rules(holder, scope, &self.world.symbols).iter().map(|held| held.binding);
         let mut bound = ids.filter_map(|id| Some((id, self.bound(id)?)));
         let is_it = |(id, (binding, role)): &(u32, (&Binding, &Role))| {
             role.rules == step.list && self.gives_default(*id, binding, role) == step.part.is_default()

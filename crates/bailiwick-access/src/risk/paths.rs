@@ -279,10 +279,10 @@ impl<'w> Seat<'w> {
         for &holder in &self.holders {
             let own = world
                 .index
-                .held(holder, self.namespace, &world.symbols)
+                .bound_rules(holder, self.namespace, &world.symbols)
                 .iter()
                 .map(|held| (held.binding, PermissionSource::Own));
-            let wide = self.namespace.map_or(&[][..], |_| world.index.held(holder, None, &world.symbols));
+            let wide = self.namespace.map_or(&[][..], |_| world.index.bound_rules(holder, None, &world.symbols));
             let wide = wide.iter().map(|held| (held.binding, PermissionSource::Wide));
             all.extend(own.chain(wide).filter_map(|(id, part)| Some((holder, world.binding(id)?, part))));
         }

@@ -380,7 +380,7 @@ impl Judge<'_> {
     fn reaching(&self, rule: &RiskRule, tenancy: &Tenancy<'_>, (holder, namespace): ScopedSubject) -> Vec<Grant<'_>> {
         let mut grants: Vec<Grant<'_>> = Vec::new();
         let mut elsewhere: HashSet<RuleListId> = HashSet::new();
-        for held in self.world.index.held(holder, namespace, &self.world.symbols) {
+        for held in self.world.index.bound_rules(holder, namespace, &self.world.symbols) {
             let Some(binding) = self.world.binding(held.binding) else { continue };
             let Some(role) = self.world.role_of(binding).filter(|role| !self.world.rules_of(role).is_empty()) else {
                 continue;

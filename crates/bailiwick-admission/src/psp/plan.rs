@@ -253,13 +253,13 @@ fn creator(workload: &Workload, pod: &Pod) -> Option<Identity> {
         "ReplicationController" => "replication-controller",
         "StatefulSet" => "statefulset-controller",
         "Pod" if pod.metadata.annotations.contains_key(MIRROR) => {
-            let mut node = Identity::of("system:node:any");
+            let mut node = Identity::from_user("system:node:any");
             node.groups.push("system:nodes".to_owned());
             return Some(node);
         }
         _ => return None,
     };
-    Some(Identity::of(&account_user("kube-system", controller)))
+    Some(Identity::from_user(&account_user("kube-system", controller)))
 }
 
 /// The permissions to use policies.
@@ -366,7 +366,7 @@ impl<'c> Judge<'c> {
 }
 
 fn account(namespace: &str, name: &str) -> Identity {
-    Identity::of(&account_user(namespace, name))
+    Identity::from_user(&account_user(namespace, name))
 }
 
 fn reasons(choice: &Choice) -> Vec<String> {

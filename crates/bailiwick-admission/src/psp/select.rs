@@ -108,7 +108,7 @@ pub fn usable<'p>(
 
 /// Returns the identity of the service account of a pod in a namespace.
 pub fn account_of(pod: &Pod, namespace: &str) -> Identity {
-    Identity::of(&account_user(namespace, pod.account_name()))
+    Identity::from_user(&account_user(namespace, pod.account_name()))
 }
 
 /// Selects the policy for a pod of a request in a namespace.

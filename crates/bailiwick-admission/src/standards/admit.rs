@@ -48,7 +48,7 @@ pub fn review(configuration: &Configuration, request: PodSecurityRequest<'_>) ->
         review.audit.insert("exempt", reason.to_owned());
         return review;
     }
-    let (policy, errors) = configuration.defaults.of(request.labels);
+    let (policy, errors) = configuration.defaults.with_labels(request.labels);
     let asked = [policy.audit, policy.warn].into_iter().chain(request.is_pod.then_some(policy.enforce));
     if errors.is_empty() && asked.into_iter().all(|asked| asked.level == Level::Privileged) {
         if request.is_pod {
@@ -89,8 +89,8 @@ pub fn refused_labels(
     old: Option<&BTreeMap<String, String>>,
     new: &BTreeMap<String, String>,
 ) -> Vec<LabelError> {
-    let (_, errors) = defaults.of(new);
-    let before = old.map_or_else(Vec::new, |old| defaults.of(old).1);
+    let (_, errors) = defaults.with_labels(new);
+    let before = old.map_or_else(Vec::new, |old| defaults.with_labels(old).1);
     if errors == before { Vec::new() } else { errors }
 }
 

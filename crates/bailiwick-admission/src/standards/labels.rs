@@ -95,7 +95,7 @@ impl PodSecurityLevels {
     /// unknown version means latest. A level for enforce above the default level for warn applies to warn as well,
     /// unless a label sets it.
     #[must_use]
-    pub fn of(self, labels: &BTreeMap<String, String>) -> (PodSecurityLevels, Vec<LabelError>) {
+    pub fn with_labels(self, labels: &BTreeMap<String, String>) -> (PodSecurityLevels, Vec<LabelError>) {
         let mut policy = self;
         let mut errors = Vec::new();
         for mode in PodSecurityMode::ALL {
@@ -196,7 +196,7 @@ mod tests {
     /// Returns the policy of some labels as `enforce audit warn`, and the invalid labels.
     fn policy(defaults: PodSecurityLevels, labels: &[(&str, &str)]) -> (String, Vec<String>) {
         let labels = labels.iter().map(|(name, value)| (format!("{PREFIX}{name}"), (*value).to_owned())).collect();
-        let (policy, errors) = defaults.of(&labels);
+        let (policy, errors) = defaults.with_labels(&labels);
         let text = PodSecurityMode::ALL.map(|mode| policy.get(mode).to_string()).join(" ");
         (text, errors.into_iter().map(|error| error.label.replace(PREFIX, "")).collect())
     }

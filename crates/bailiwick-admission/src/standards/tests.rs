@@ -29,7 +29,7 @@ fn the_list_is_in_the_order_of_reports() {
 
 #[test]
 fn a_level_has_the_checks_of_its_version() {
-    let ids = |level, minor| checks::of(level, minor).map(|(check, _)| check.id).collect::<Vec<_>>();
+    let ids = |level, minor| checks::at_level(level, minor).map(|(check, _)| check.id).collect::<Vec<_>>();
     for (level, minor, count) in [
         (Level::Privileged, NEWEST, 0),
         (Level::Baseline, 0, 11),

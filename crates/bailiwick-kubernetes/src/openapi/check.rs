@@ -200,7 +200,7 @@ impl<'t> Check<'t> {
         let is_scalar = matches!(node.value(), NodeValue::Str(_) | NodeValue::Int(_) | NodeValue::Float(_));
         if !is_scalar {
             self.wrong_type(node, &[JsonType::String, JsonType::Number]);
-        } else if Quantity::of(node).is_none() {
+        } else if Quantity::from_node(node).is_none() {
             let help = "write a number with a suffix, such as `500m` or `1Gi`";
             self.add(node, format!("{} is not a quantity", node.describe()), help);
         }
