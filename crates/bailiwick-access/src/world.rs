@@ -233,13 +233,13 @@ impl Builder {
 
     /// Adds a document: an object, or each object of a list as `kubectl get` prints it. Reports the result for each,
     /// and rejects an object of the wrong shape.
-    pub fn add_document<'t>(&mut self, root: NodeRef<'t>, mut told: impl FnMut(NodeRef<'t>, Added)) {
+    pub fn add_document<'t>(&mut self, root: NodeRef<'t>, mut report: impl FnMut(NodeRef<'t>, Added)) {
         let text = |node: NodeRef<'_>, key| node.text_at(key).to_owned();
         let (api_version, kind) = (text(root, "apiVersion"), text(root, "kind"));
         let mut take =
             |api_version: &str, kind: &str, object: NodeRef<'t>| match shape::problem(api_version, kind, object) {
-                Some((place, why)) => told(place, Added::Misshapen(why)),
-                None => told(object, self.add_as(api_version, kind, object, ObjectSource::Input(object.origin()))),
+                Some((place, why)) => report(place, Added::Misshapen(why)),
+                None => report(object, self.add_as(api_version, kind, object, ObjectSource::Input(object.origin()))),
             };
         let Some(item_kind) = kind.strip_suffix("List").filter(|_| root.get("items").is_some()) else {
             return take(&api_version, &kind, root);

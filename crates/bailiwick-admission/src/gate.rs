@@ -247,9 +247,9 @@ impl<'w> Gate<'w> {
         if let (true, Some(pod)) = (choice.is_allowed(), choice.pod) {
             return Ok(pod);
         }
-        let mut reasons: Vec<String> = choice.invalid.iter().map(told).collect();
+        let mut reasons: Vec<String> = choice.invalid.iter().map(described).collect();
         for refusal in &choice.refusals {
-            let problems: Vec<String> = refusal.violations.iter().map(told).collect();
+            let problems: Vec<String> = refusal.violations.iter().map(described).collect();
             reasons.push(format!("`{}`: {}", refusal.policy, problems.join(", ")));
         }
         if reasons.is_empty() {
@@ -375,7 +375,7 @@ impl<'w> Gate<'w> {
     }
 }
 
-fn told(violation: &PspViolation) -> String {
+fn described(violation: &PspViolation) -> String {
     format!("{}: {}", violation.field, violation.message)
 }
 

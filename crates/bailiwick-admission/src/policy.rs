@@ -27,7 +27,7 @@ pub use patches::{PatchError, Patches};
 pub use read::{Binding, ValidatingAdmissionPolicy, ValidationAction};
 pub use request::{AdmissionRequest, RequestError};
 
-/// The answer of a policy.
+/// Admission or denial by a policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PolicyAnswer {
     /// The request may pass, as far as the policy goes.

@@ -9,7 +9,7 @@ use super::types::Type;
 /// The schema of a value, as far as expressions see it.
 #[derive(Debug, Clone)]
 pub enum ValueSchema {
-    /// Any value.
+    /// Without a restriction.
     Any,
     /// True or false.
     Bool,
@@ -25,7 +25,7 @@ pub enum ValueSchema {
     Timestamp,
     /// A length of time.
     Duration,
-    /// A list of values.
+    /// A sequence with items of one schema.
     List(Box<ValueSchema>),
     /// A map from texts to values.
     Map(Box<ValueSchema>),

@@ -8,7 +8,7 @@ use super::declared::Declared;
 use super::{Environment, ExpectedType, ExpressionError, ExpressionScope, Fail, Names, Program, Value, compiled};
 
 /// Returns the result of an expression, in short.
-fn told(expression: &str) -> String {
+fn evaluated(expression: &str) -> String {
     let sources = [("one", "1"), ("fails", "object.missing"), ("later", "variables.fails"), ("other", "ip('::1')")];
     let mut names = Names { minor: 37, ..Names::default() };
     let mut variables = BTreeMap::new();
@@ -48,7 +48,7 @@ fn shown(value: &Value) -> String {
 /// Compares a table of expressions and results with the evaluation.
 fn hold(table: &[(&str, &str)]) {
     for (expression, expected) in table {
-        assert_eq!(told(expression), *expected, "{expression}");
+        assert_eq!(evaluated(expression), *expected, "{expression}");
     }
 }
 
@@ -246,7 +246,7 @@ fn what_is_not_known_is_no_answer() {
         "b'a' in {'a': 1} || true",
         "lists.range(1000).all(a, lists.range(1000).all(b, a + b >= 0)) || true",
     ] {
-        assert_eq!(told(expression), "unknown", "{expression}");
+        assert_eq!(evaluated(expression), "unknown", "{expression}");
     }
 }
 
@@ -277,14 +277,14 @@ fn no_expression_hangs_or_overflows() {
         "'\u{1F600}'.substring(0, 9223372036854775807)".to_owned(),
     ];
     for expression in hostile {
-        let answer = told(&expression);
+        let answer = evaluated(&expression);
         let start: String = expression.chars().take(40).collect();
         assert!(answer == "unknown" || answer.starts_with("error"), "{start}: {answer}");
     }
-    assert_eq!(told(&format!("{}true", "true && ".repeat(5000))), "true");
-    assert_eq!(told(&format!("1{}", "+1".repeat(100))), "101");
-    assert_eq!(told(&format!("{}true", "!".repeat(30_000))), "true");
-    assert_eq!(told("'a'.replace('', 'b', -9223372036854775808)"), "\"bab\"");
+    assert_eq!(evaluated(&format!("{}true", "true && ".repeat(5000))), "true");
+    assert_eq!(evaluated(&format!("1{}", "+1".repeat(100))), "101");
+    assert_eq!(evaluated(&format!("{}true", "!".repeat(30_000))), "true");
+    assert_eq!(evaluated("'a'.replace('', 'b', -9223372036854775808)"), "\"bab\"");
 }
 
 /// Returns the verdict of an API server's compiler on an expression, in short.

@@ -8,13 +8,13 @@ use serde::Deserialize;
 use super::package::RequestedRule;
 use bailiwick_yaml::Spanned;
 
-/// The metadata of a package.
+/// The contents of `crossplane.yaml`.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct PackageMetadata {
     /// The version of the file's format, of `meta.pkg.crossplane.io`.
     pub api_version: Spanned<String>,
-    /// The kind of package.
+    /// `Provider` or `Configuration`.
     pub kind: Spanned<PackageKind>,
     /// Its name, with labels and annotations.
     pub metadata: ObjectMetadata,

@@ -42,12 +42,12 @@ pub enum ObjectContent {
     },
 }
 
-/// A service account.
+/// The identity of an account of pods.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ServiceAccountName {
-    /// Namespace of the service account.
+    /// `metadata.namespace`.
     pub namespace: String,
-    /// Name of the service account.
+    /// `metadata.name`, unique in the namespace.
     pub name: String,
 }
 

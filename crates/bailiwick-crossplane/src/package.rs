@@ -164,7 +164,7 @@ impl RequestedRule {
 /// The core kinds of every stack.
 pub const CORE_RESOURCES: [&str; 3] = ["configmaps", "events", "secrets"];
 
-/// The scope of a stack.
+/// The extent of the permissions of a stack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StackScope {
     /// In its own namespace.

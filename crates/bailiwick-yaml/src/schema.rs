@@ -157,8 +157,8 @@ impl Schema {
                 Some(error) => (error.message, error.origin),
                 None => ("this document cannot be read".to_owned(), None),
             };
-            let told = Diagnostic::error(codes::INVALID_VALUE, message);
-            sink.push(told.at_maybe(origin.or_else(|| Some(root.origin()))));
+            let diagnostic = Diagnostic::error(codes::INVALID_VALUE, message);
+            sink.push(diagnostic.at_maybe(origin.or_else(|| Some(root.origin()))));
         }
         for problem in problems {
             let code = match problem.kind {
@@ -170,8 +170,12 @@ impl Schema {
             };
             let is_missing = problem.kind == ProblemKind::MissingField;
             let origin = if is_missing { problem.node.beginning() } else { problem.node.origin() };
-            let told = Diagnostic::error(code, problem.message).at(origin).help_maybe(problem.help);
-            sink.push(if problem.path.is_empty() { told } else { told.note(format!("at `{}`", problem.path)) });
+            let diagnostic = Diagnostic::error(code, problem.message).at(origin).help_maybe(problem.help);
+            sink.push(if problem.path.is_empty() {
+                diagnostic
+            } else {
+                diagnostic.note(format!("at `{}`", problem.path))
+            });
         }
     }
 
@@ -491,7 +495,7 @@ impl Json for TreeJson {
     }
 }
 
-/// A number of the tree.
+/// A number in the form of the validator.
 #[derive(Debug, Clone, Copy)]
 pub enum TreeNumber {
     /// Whole.

@@ -17,7 +17,7 @@ impl NodeId {
 /// The end of a chain of siblings.
 const NONE: NodeId = NodeId(u32::MAX);
 
-/// The value of a node.
+/// The content of a scalar, sequence or mapping.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum NodeValue {
     /// `null`, `~` or nothing at all.

@@ -44,7 +44,7 @@ pub(super) type RulesOfBaseline = RefCell<HashMap<u32, Rc<HashSet<rules::Interne
 
 impl Judge<'_> {
     /// Reports the baseline roles of a scope, each role as one finding, and returns the remaining findings.
-    pub(super) fn tell_baseline_roles<'j>(
+    pub(super) fn report_baseline_roles<'j>(
         &self,
         place: ScopedSubject,
         class: HolderClass<'j>,
@@ -57,7 +57,7 @@ impl Judge<'_> {
             return Cow::Borrowed(all);
         };
         // Full authority includes all other findings.
-        if all.iter().any(|judged| judged.is_told && judged.rule.id == FULL_AUTHORITY) {
+        if all.iter().any(|judged| judged.is_reported && judged.rule.id == FULL_AUTHORITY) {
             return Cow::Borrowed(all);
         }
         let grants = self.baseline_grants(place);
@@ -72,7 +72,7 @@ impl Judge<'_> {
             let is_counted = |rule: &RiskRule| !chooses_powers || self.is_selected(rule);
             let folded = self.rated(place, judged, powers, &is_counted);
             if folded.len() >= MINIMUM_FOLDED {
-                self.tell_baseline_role(rule, place, *role, &folded, findings);
+                self.report_baseline_role(rule, place, *role, &folded, findings);
                 continue;
             }
             for found in folded {
@@ -85,7 +85,7 @@ impl Judge<'_> {
     }
 
     /// Adds the finding about a role, with folded findings.
-    fn tell_baseline_role(
+    fn report_baseline_role(
         &self,
         rule: &'static RiskRule,
         (holder, namespace): ScopedSubject,
@@ -149,7 +149,7 @@ impl Judge<'_> {
         let of_baseline = |id: &u32| Some((*id, self.world.roles.get(*id as usize)?, self.rules_of_baseline(*id)?));
         let roles: Vec<(u32, &Role, Rc<HashSet<rules::InternedRule>>)> =
             grants.roles.iter().filter_map(of_baseline).collect();
-        let is_in_all = |judged: &Judged| all.iter().any(|other| other.is_told && other.rule.id == judged.rule.id);
+        let is_in_all = |judged: &Judged| all.iter().any(|other| other.is_reported && other.rule.id == judged.rule.id);
         let judged_alone = |(id, role, own): &(u32, &Role, Rc<HashSet<rules::InternedRule>>)| {
             let mut judged = self.judged(&permissions.only(role.rules), &|_, rule| own.contains(rule));
             judged.retain(is_in_all);
@@ -160,7 +160,7 @@ impl Judge<'_> {
         let mut others = self.judged(permissions, &|list, _| !grants.lists.contains(&list));
         others.retain(is_in_all);
         // A finding with several causes belongs to none of them.
-        for judged in all.iter().filter(|judged| judged.is_told) {
+        for judged in all.iter().filter(|judged| judged.is_reported) {
             let mut alone = by_role.iter().flat_map(|(_, of_role)| of_role);
             let is_folded = alone.any(|other| other.rule.id == judged.rule.id && other.severity >= judged.severity);
             if !is_folded {

@@ -33,7 +33,7 @@ pub(super) struct Judged {
     met: Met,
     /// Whether a given object is needed for the finding. Permissions by the server's own objects are not reported,
     /// but they count for identities that another may act as.
-    pub(super) is_told: bool,
+    pub(super) is_reported: bool,
 }
 
 /// A result with its severity for a subject in a scope.
@@ -84,7 +84,7 @@ impl Judge<'_> {
     pub(super) fn holders(&self, findings: &mut Findings) {
         let classes = self.classes(false);
         let needs_powers = classes.judged.iter().flatten().any(|judged| {
-            judged.is_told
+            judged.is_reported
                 && judged.met.is_named()
                 && matches!(judged.rule.named, NameEffect::Users | NameEffect::Groups | NameEffect::Accounts)
         });
@@ -92,23 +92,23 @@ impl Judge<'_> {
         let mut parts = Parts::default();
         for (place, class) in &classes.places {
             let Some(class) = classes.get(*class) else { continue };
-            let left = match self.tell_tenants(*place, class, &powers, findings) {
+            let left = match self.report_tenants(*place, class, &powers, findings) {
                 Cow::Owned(left) => Cow::Owned(left),
-                Cow::Borrowed(_) => self.tell_baseline_roles(*place, class, &powers, &mut parts, findings),
+                Cow::Borrowed(_) => self.report_baseline_roles(*place, class, &powers, &mut parts, findings),
             };
-            self.tell_all(*place, &left, &powers, findings);
+            self.report_all(*place, &left, &powers, findings);
         }
         self.accounts(&classes, &powers, findings);
     }
 
     /// Adds the findings of a place.
-    fn tell_all(&self, place: ScopedSubject, all: &[Judged], powers: &Powers, findings: &mut Findings) {
+    fn report_all(&self, place: ScopedSubject, all: &[Judged], powers: &Powers, findings: &mut Findings) {
         let rated = self.rated(place, all, powers, &|rule| self.is_selected(rule));
         let head = self.head(&rated);
         for found in &rated {
             match head {
                 Some(head) if std::ptr::eq(head, found.judged) => {
-                    let same_rules = all.iter().filter(|other| other.is_told && self.is_only_wide(other));
+                    let same_rules = all.iter().filter(|other| other.is_reported && self.is_only_wide(other));
                     let same_rules = same_rules.filter(|other| self.has_what_it_needs(place, other));
                     let worst = same_rules.map(|other| self.severity(place, other, powers)).max();
                     let folded: Vec<RatedFinding<'_>> = rated
@@ -133,7 +133,7 @@ impl Judge<'_> {
         powers: &Powers,
         is_selected: &dyn Fn(&RiskRule) -> bool,
     ) -> Vec<RatedFinding<'j>> {
-        let selected = all.iter().filter(|judged| judged.is_told && is_selected(judged.rule));
+        let selected = all.iter().filter(|judged| judged.is_reported && is_selected(judged.rule));
         let selected = selected.filter(|judged| self.has_what_it_needs(place, judged));
         let rated = selected.map(|judged| RatedFinding { judged, severity: self.severity(place, judged, powers) });
         rated.filter(|found| !self.is_behind(place, *found, all, powers, is_selected)).collect()
@@ -220,14 +220,14 @@ impl Judge<'_> {
             .filter_map(|(rule, condition)| {
                 let level = rule.level(held.is_in_namespace(), *in_control_plane)?;
                 let met = self.world.meets_by(condition, held, counts)?;
-                let is_told = met.steps.iter().any(|step| !step.part.is_default());
+                let is_reported = met.steps.iter().any(|step| !step.part.is_default());
                 let is_here = met.steps.iter().any(|step| step.part.is_own());
                 // Cluster-wide permissions are reported there, and not again in each namespace.
-                let is_told_wide = || {
+                let is_reported_wide = || {
                     let wide = wide.as_ref().filter(|_| rule.cluster.is_some())?;
                     self.world.meets(condition, wide).filter(|wide| !wide.is_named() || wide.names == met.names)
                 };
-                if !is_here || (met.is_named() && rule.named == NameEffect::Void) || is_told_wide().is_some() {
+                if !is_here || (met.is_named() && rule.named == NameEffect::Void) || is_reported_wide().is_some() {
                     return None;
                 }
                 let level = condition.level_of(met.case, level);
@@ -238,7 +238,7 @@ impl Judge<'_> {
                     NameEffect::Policies => self.of_policies(&met, level),
                     _ => level.step_down(),
                 };
-                Some(Judged { rule, level, severity, met, is_told })
+                Some(Judged { rule, level, severity, met, is_reported })
             })
             .collect()
     }
@@ -254,7 +254,7 @@ impl Judge<'_> {
         is_selected: &dyn Fn(&RiskRule) -> bool,
     ) -> bool {
         let RatedFinding { judged, severity } = found;
-        others.iter().filter(|other| other.is_told).any(|other| {
+        others.iter().filter(|other| other.is_reported).any(|other| {
             let reports_more = other.rule.id == "E001" || judged.rule.behind.contains(&other.rule.id);
             other.rule.id != judged.rule.id
                 && reports_more

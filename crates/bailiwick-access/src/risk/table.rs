@@ -33,9 +33,9 @@ pub struct RiskRule {
     pub namespace: Option<RiskSeverity>,
     /// The remedy.
     pub help: &'static str,
-    /// The message behind the name of the subject. `{role}` and `{what}` are replaced by the found ones, and the text
+    /// The message after the name of the subject. `{role}` and `{what}` are replaced by the found ones, and the text
     /// in brackets by names.
-    pub says: &'static str,
+    pub predicate: &'static str,
     /// The power of an account with the condition met cluster-wide, without a limit by names: a verb in the third
     /// person with its object. None for a rule without power over others.
     pub power: Option<&'static str>,
@@ -156,7 +156,7 @@ pub(super) enum NameEffect {
 impl RiskRule {
     /// Creates a rule without a remedy, reach and power. `levels` has the letters of the severities cluster-wide and
     /// in a namespace, such as `C/H` and `M/-`.
-    const fn new(id: &'static str, code: Code, levels: &str, when: When, says: &'static str) -> Self {
+    const fn new(id: &'static str, code: Code, levels: &str, when: When, predicate: &'static str) -> Self {
         let (cluster, namespace) = match levels.as_bytes() {
             [cluster, b'/', namespace] => (level(*cluster), level(*namespace)),
             _ => (None, None),
@@ -168,7 +168,7 @@ impl RiskRule {
             cluster,
             namespace,
             help: "",
-            says,
+            predicate,
             power: None,
             reach: PermissionReach::None,
             when,
@@ -288,8 +288,14 @@ const fn level(letter: u8) -> Option<RiskSeverity> {
 }
 
 /// Declares a rule about the permissions of holders.
-const fn holds(id: &'static str, code: Code, levels: &str, condition: &'static str, says: &'static str) -> RiskRule {
-    RiskRule::new(id, code, levels, When::Holds(condition), says)
+const fn holds(
+    id: &'static str,
+    code: Code,
+    levels: &str,
+    condition: &'static str,
+    predicate: &'static str,
+) -> RiskRule {
+    RiskRule::new(id, code, levels, When::Holds(condition), predicate)
 }
 
 /// Returns every rule, family by family.

@@ -248,7 +248,7 @@ impl<'w> Tenancy<'w> {
 impl Judge<'_> {
     /// Reports the permissions of a subject of a tenant in a namespace of another tenant or in the whole cluster, and
     /// returns the remaining findings.
-    pub(super) fn tell_tenants<'j>(
+    pub(super) fn report_tenants<'j>(
         &self,
         place: ScopedSubject,
         class: HolderClass<'j>,
@@ -281,7 +281,7 @@ impl Judge<'_> {
             let reach = reach_of(grant);
             let Some(level) = reach.level else { continue };
             let rated = self.rated(place, &reach.alone, powers, &|_| true);
-            self.tell_tenant(rule, Reached { place, tenant, other, grant, level }, &rated, findings);
+            self.report_tenant(rule, Reached { place, tenant, other, grant, level }, &rated, findings);
         }
         tenancy.reported.borrow_mut().extend(grants.iter().map(|grant| grant.number));
         let mut lists: Vec<RuleListId> = grants.iter().map(|grant| grant.role.rules).collect();
@@ -291,7 +291,7 @@ impl Judge<'_> {
     }
 
     /// Adds the finding about a binding.
-    fn tell_tenant(
+    fn report_tenant(
         &self,
         rule: &'static RiskRule,
         reached: Reached<'_>,
@@ -338,7 +338,7 @@ impl Judge<'_> {
     }
 
     /// Whether findings about tenants replace the finding of a rule about a binding.
-    pub(super) fn is_told_of_tenants(&self, rule: &RiskRule, number: u32, binding: &Binding) -> bool {
+    pub(super) fn is_reported_for_tenants(&self, rule: &RiskRule, number: u32, binding: &Binding) -> bool {
         let tenancy = self.tenancy.as_ref().filter(|_| OF_BINDINGS.contains(&rule.id));
         tenancy.is_some_and(|tenancy| {
             tenancy.reported.borrow().contains(&number) && self.is_of_tenants_alone(rule.id, tenancy, binding)
@@ -429,7 +429,7 @@ impl Judge<'_> {
         };
         let level = level.map(|level| if writes() { RiskSeverity::Critical } else { level });
         let mut alone = self.judged(&class.permissions.only(list), &|_, _| true);
-        alone.retain(|judged| is_told(class.judged, judged));
+        alone.retain(|judged| is_reported(class.judged, judged));
         Reach { level, alone }
     }
 
@@ -453,9 +453,9 @@ impl Judge<'_> {
             return Vec::new();
         }
         let mut left = self.judged(class.permissions, &|list, _| lists.binary_search(&list).is_err());
-        left.retain(|judged| is_told(all, judged));
+        left.retain(|judged| is_reported(all, judged));
         // A finding with several causes belongs to none of them.
-        for judged in all.iter().filter(|judged| judged.is_told) {
+        for judged in all.iter().filter(|judged| judged.is_reported) {
             let mut alone = reaches.iter().flat_map(|reach| &reach.alone);
             let is_folded = alone.any(|other| other.rule.id == judged.rule.id && other.severity >= judged.severity);
             if !is_folded {
@@ -501,8 +501,8 @@ fn is_full(judged: &Judged) -> bool {
 }
 
 /// Whether a rule is among the reported findings.
-fn is_told(all: &[Judged], judged: &Judged) -> bool {
-    all.iter().any(|other| other.is_told && other.rule.id == judged.rule.id)
+fn is_reported(all: &[Judged], judged: &Judged) -> bool {
+    all.iter().any(|other| other.is_reported && other.rule.id == judged.rule.id)
 }
 
 fn is_foreign_account(subject: &Subject, binding: &Binding) -> bool {

@@ -20,7 +20,7 @@ pub const FORMER_SYNCER: &str = "cluster-policy-controller";
 /// Prefix of the labels of Pod Security.
 const PREFIX: &str = "pod-security.kubernetes.io/";
 
-/// A label of Pod Security.
+/// A key with the prefix of Pod Security.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PodSecurityLabel {
     /// The level enforced on pods.

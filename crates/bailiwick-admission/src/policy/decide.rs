@@ -115,7 +115,7 @@ impl ValidatingAdmissionPolicy {
                 }
                 Err(Fail::Error(error)) => {
                     // The API server names an error once (`pkg/util/errors/errors.go` of apimachinery v0.37.2).
-                    let error = told(&condition.program, &error);
+                    let error = described(&condition.program, &error);
                     if !errors.contains(&error) {
                         errors.push(error);
                     }
@@ -160,7 +160,7 @@ impl ValidatingAdmissionPolicy {
                         reason: Some(reason_of(validation.reason.clone())),
                         untold,
                     },
-                    Err(Fail::Error(error)) => self.failed(told(&validation.program, &error)),
+                    Err(Fail::Error(error)) => self.failed(described(&validation.program, &error)),
                     Err(Fail::Unknown(reason)) => Decision::Unknown(reason),
                 }
             })
@@ -173,7 +173,7 @@ impl ValidatingAdmissionPolicy {
             Ok(Value::String(_) | Value::Null) => Decision::Admit,
             Ok(_) => Decision::Unknown(format!("`{}` is neither a text nor null", program.source)),
             Err(Fail::Error(_)) if self.ignores_failures => Decision::Admit,
-            Err(Fail::Error(error)) => Decision::Refuse(told(program, &error)),
+            Err(Fail::Error(error)) => Decision::Refuse(described(program, &error)),
             Err(Fail::Unknown(reason)) => Decision::Unknown(reason),
         }));
         decisions
@@ -226,7 +226,7 @@ impl ValidatingAdmissionPolicy {
 }
 
 /// Returns an error as the server words it.
-fn told(program: &Program, error: &str) -> String {
+fn described(program: &Program, error: &str) -> String {
     format!("expression '{}' resulted in error: {error}", program.source)
 }
 

@@ -247,7 +247,7 @@ spec:
     }
 
     fn fate<'m>(migration: &'m Migration, field: &str) -> &'m FieldOutcome {
-        &migration.fields.iter().find(|found| found.field == field).expect("the field is told of").fate
+        &migration.fields.iter().find(|found| found.field == field).expect("the field is reported").fate
     }
 
     #[test]

@@ -370,10 +370,10 @@ fn account(namespace: &str, name: &str) -> Identity {
 }
 
 fn reasons(choice: &Choice) -> Vec<String> {
-    let told = |violation: &PspViolation| format!("{}: {}", violation.field, violation.message);
-    let mut reasons: Vec<String> = choice.invalid.iter().map(told).collect();
+    let described = |violation: &PspViolation| format!("{}: {}", violation.field, violation.message);
+    let mut reasons: Vec<String> = choice.invalid.iter().map(described).collect();
     for refusal in &choice.refusals {
-        let problems: Vec<String> = refusal.violations.iter().map(told).collect();
+        let problems: Vec<String> = refusal.violations.iter().map(described).collect();
         reasons.push(format!("`{}`: {}", refusal.policy, problems.join(", ")));
     }
     if reasons.is_empty() {

@@ -16,7 +16,7 @@ use crate::standards::{BASELINE_CAPABILITIES, RESTRICTED_CAPABILITIES, allows_se
 /// The syncer uses the lists of the first version of the checks.
 const FIRST_CHECKS: u64 = 0;
 
-/// A rule of the conversion.
+/// A part of the computation of a level from constraints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ConversionRule {
     /// Paths of the node.
