@@ -74,7 +74,7 @@ fn question(line: &Value) -> (Identity, Request) {
             user: text("user"),
             groups: groups.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
         },
-        None => Identity::of(&text("user")),
+        None => Identity::from_user(&text("user")),
     };
     let request = if body["path"].is_string() {
         Request::Url(UrlRequest { verb: text("verb"), path: text("path") })

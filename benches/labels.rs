@@ -12,9 +12,9 @@ use std::fmt::Write;
 use std::time::Instant;
 
 use bailiwick::admission::labels::Settings;
-use bailiwick::admission::labels::namespace::{Label, Source};
+use bailiwick::admission::labels::namespace::{PodSecurityLabel, Source};
 use bailiwick::admission::labels::world::SyncBuilder;
-use bailiwick::admission::scc::release::{Mode, Release};
+use bailiwick::admission::scc::release::{Release, SyncMode};
 use bailiwick::diag::{FileId, Sink};
 use bailiwick::yaml;
 use serde_json::json;
@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let texts: Vec<String> = (0..count).map(tenant).collect::<Result<_, _>>()?;
     let release = Release { major: 4, minor: 20 };
-    let settings = Settings { mode: Mode::Enforcing, ..Settings::of(release) };
+    let settings = Settings { mode: SyncMode::Enforcing, ..Settings::from_release(release) };
     let started = Instant::now();
     let mut builder = SyncBuilder::new(settings).with_defaults(false);
     let mut tree = yaml::Tree::new(FileId::default());
@@ -57,7 +57,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut levels: BTreeMap<String, usize> = BTreeMap::new();
     for namespace in world.namespaces() {
         if let Some(outcome) = world.outcome(namespace) {
-            *levels.entry(outcome.labels.get(Label::Enforce).unwrap_or("none").to_owned()).or_default() += 1;
+            *levels.entry(outcome.labels.get(PodSecurityLabel::Enforce).unwrap_or("none").to_owned()).or_default() += 1;
         }
     }
     let labelled = started.elapsed();

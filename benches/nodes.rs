@@ -64,7 +64,7 @@ fn measure(nodes: usize) -> Result<(), Box<dyn Error>> {
     let world = builder.build();
     let read = started.elapsed();
     let started = Instant::now();
-    let graph = Graph::of(&cluster);
+    let graph = Graph::from_cluster(&cluster);
     let built = started.elapsed();
     let started = Instant::now();
     let atlas = NodeReachability::new(&cluster, &graph);

@@ -15,7 +15,7 @@ use crate::admission::labels::control::{Control, Reason};
 use crate::admission::labels::namespace::{LEVEL_ANNOTATION, LabelSet, Source};
 use crate::admission::labels::world::{SyncBuilder, SyncWorld};
 use crate::admission::level::{Level, PolicyVersion};
-use crate::admission::scc::release::{Mode, Release};
+use crate::admission::scc::release::{Release, SyncMode};
 use crate::diag::{Origin, Sink};
 use crate::k8s::stored;
 use crate::model::{LabelSync, Target, Unit};
@@ -33,8 +33,8 @@ pub fn settings(target: &Target) -> Option<Settings> {
     }
     let mode = match target.features.pod_security_label_sync {
         Some(LabelSync::None) => return None,
-        Some(LabelSync::Enforcing) => Mode::Enforcing,
-        Some(LabelSync::Advising) => Mode::Advising,
+        Some(LabelSync::Enforcing) => SyncMode::Enforcing,
+        Some(LabelSync::Advising) => SyncMode::Advising,
         None => release.default_mode(),
     };
     Some(Settings { release, mode, checks: PolicyVersion::Latest.on_server_of(release.kubernetes_minor()) })

@@ -7,7 +7,7 @@ use bailiwick::access::request::{Identity, Request, ResourceRequest};
 use bailiwick::access::world::Builder;
 use bailiwick::access::write::{Write, WriteVerb};
 use bailiwick::ask::Connection;
-use bailiwick::crossplane::object::Account;
+use bailiwick::crossplane::object::ServiceAccountName;
 use bailiwick::crossplane::reach::{self, reach};
 use bailiwick::diag::Severity;
 use bailiwick::k8s::rbac::PolicyRule;
@@ -260,7 +260,7 @@ fn the_manager_can_install_every_stack_and_holds_nothing_more() {
         let own: Vec<&Value> = objects.iter().filter(is_managers).collect();
         let wanted: Vec<&Value> = objects.iter().filter(is_stacks).collect();
         assert!(wanted.len() >= 13, "{revision}: {}", wanted.len());
-        let manager = Identity::of("system:serviceaccount:crossplane-system:stack-manager");
+        let manager = Identity::from_user("system:serviceaccount:crossplane-system:stack-manager");
         let all = || objects.iter().filter(|object| !is_named(object, "stack-manager"));
         assert_eq!(refused(&world_of(all().chain(own.iter().copied())), &manager, &wanted), None, "{revision}");
         let mut parts = 0;
@@ -298,7 +298,7 @@ fn a_namespace_stack_ends_at_its_namespace_whatever_is_asked() {
         let world = world_of(&objects);
         let everybody = world_of(&[]);
         for (own, other) in [("team-red", "team-blue"), ("team-blue", "team-red")] {
-            let account = Account { namespace: own.to_owned(), name: "blog".to_owned() };
+            let account = ServiceAccountName { namespace: own.to_owned(), name: "blog".to_owned() };
             assert!(reach(&world, &world.bound_subjects(), &account).is_isolated(), "{own} under {revision}");
             let who = reach::identity(&account);
             let mut asked = 0;
@@ -319,7 +319,7 @@ fn a_namespace_stack_ends_at_its_namespace_whatever_is_asked() {
             }
             assert!(asked > 2_000, "{asked}");
         }
-        let nimbus = Account { namespace: "crossplane-system".to_owned(), name: "nimbus".to_owned() };
+        let nimbus = ServiceAccountName { namespace: "crossplane-system".to_owned(), name: "nimbus".to_owned() };
         assert!(reach(&world, &world.bound_subjects(), &nimbus).reads_every_secret, "{revision}");
     }
 }
@@ -338,7 +338,7 @@ fn the_list_of_verbs_grants_what_the_star_does() {
     let (any, full) = (any.objects(""), full.objects(""));
     assert_ne!(any, full);
     let (any, full) = (world_of(&any), world_of(&full));
-    let who = Identity::of("system:serviceaccount:crossplane-system:nimbus");
+    let who = Identity::from_user("system:serviceaccount:crossplane-system:nimbus");
     for resource in any.api().catalogue().served(36) {
         for verb in any.api().presence(&resource.group, &resource.resource).verbs {
             let request = Request::Resource(ResourceRequest {

@@ -85,7 +85,7 @@ fn questions_are_answered_from_targets_manifests_and_indexes() {
     assert_eq!(target.target.as_deref(), Some("modern"));
     for loaded in [&target, &manifests, &index] {
         for allowed in subjects(loaded).iter().filter(|allowed| allowed.subject.starts_with("User/")) {
-            let who = Identity::of(allowed.subject.trim_start_matches("User/"));
+            let who = Identity::from_user(allowed.subject.trim_start_matches("User/"));
             let request = RequestOptions { namespace: allowed.namespace.clone(), ..request.clone() };
             let question = CanIOptions { request, ..CanIOptions::default() };
             assert_eq!(loaded.can_i(&who, &question).expect("an answer").answer, Answer::Yes, "{allowed:?}");

@@ -96,7 +96,7 @@ impl LoadedWorld {
     /// let world = WorldOptions { from: vec!["out/modern".into()], ..WorldOptions::default() };
     /// let loaded = LoadedWorld::from_manifests(&options, &world)?;
     /// let question = CanIOptions { request: RequestOptions::new("get", "secrets"), ..CanIOptions::default() };
-    /// let answer = loaded.can_i(&Identity::of("nobody@example.com"), &question)?;
+    /// let answer = loaded.can_i(&Identity::from_user("nobody@example.com"), &question)?;
     /// assert_eq!(answer.answer, Answer::No);
     /// # Ok::<(), Error>(())
     /// ```
@@ -105,7 +105,7 @@ impl LoadedWorld {
         let selector = field_selector(options.field_selector.as_deref().unwrap_or_default())
             .map_err(|error| invalid(error.to_string()))?;
         let decision = self.world.decide(who, &request);
-        let graph = self.cluster().map(Graph::of);
+        let graph = self.cluster().map(Graph::from_cluster);
         let asked = self.cluster().zip(graph.as_ref()).filter(|_| self.asks("Node"));
         let node = asked.and_then(|(cluster, graph)| node::ask(cluster, graph, who, &request, &selector));
         let by_rbac = if self.asks("RBAC") { decision.answer(options.complete) } else { Answer::No };
@@ -119,7 +119,7 @@ impl LoadedWorld {
         if answer == Answer::No && !self.unknown_authorizers().is_empty() {
             answer = Answer::Unknown;
         }
-        let authorizers = self.stated_authorizers(NodeIdentity::of(who) != NodeIdentity::None, answer);
+        let authorizers = self.stated_authorizers(NodeIdentity::from_identity(who) != NodeIdentity::None, answer);
         let objection = match self.admission(graph.as_ref(), options.admission.as_ref(), who, &request)? {
             _ if answer == Answer::No => None,
             Admission::Passes => None,

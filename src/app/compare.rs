@@ -79,7 +79,7 @@ pub struct TargetComparison {
     /// The effect of the differences on access; none without differences.
     pub access: Option<AccessEffect>,
     /// The PodSecurityPolicies that change, with what each change means.
-    pub pod_security_policies: Vec<(String, psp::compare::Comparison)>,
+    pub pod_security_policies: Vec<(String, psp::compare::PspComparison)>,
     /// The stacks that get a new version.
     pub upgrades: Vec<Upgrade>,
 }

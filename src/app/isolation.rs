@@ -20,13 +20,13 @@ pub(crate) fn is_asserted(workspace: &Workspace, target: &Target) -> bool {
 pub(crate) fn judge(workspace: &Workspace, target: &Target, loaded: &LoadedWorld, sink: &mut Sink) {
     let facts = &workspace.project.facts;
     let Some(cluster) = loaded.cluster() else { return };
-    let graph = Graph::of(cluster);
+    let graph = Graph::from_cluster(cluster);
     let atlas = NodeReachability::new(cluster, &graph);
     let agents = facts.on(&target.name).map(|placed: &PlacedAgent| &placed.agent);
     let mut powers = Powers::new(&loaded.world, &cluster.version).with_agents(agents);
     for isolation in facts.on::<Isolation>(&target.name) {
         let Some(pool) = facts.on(&target.name).find(|pool: &&NodePool| pool.name == isolation.pool) else { continue };
-        let own = EqualNodes::of(cluster, pool.like.clone());
+        let own = EqualNodes::from_cluster(cluster, pool.like.clone());
         check_namespaces(loaded, target, isolation, sink);
         // An attacker on a node can give it any label.
         let (plain, drawn) = (atlas.of_pool(&own, false), atlas.of_pool(&own, true));

@@ -406,7 +406,7 @@ pub(crate) fn version_of(written: &str, sink: &mut Sink) -> Option<u32> {
             .help(format!("name one from 1.{FIRST_MINOR} to 1.{LAST_MINOR}, `none`, or an existing file")),
         ),
     }
-    version.map(|version| version.api().asked())
+    version.map(|version| version.api().requested_minor())
 }
 
 /// Reports ClusterRoles whose rules do not follow from the manifests.

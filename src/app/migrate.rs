@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::{Diagnostics, Error, Options};
-use crate::admission::psp::plan::{self, Cluster, Plan};
+use crate::admission::psp::plan::{self, Plan, PspCluster};
 use crate::diag::{Files, Sink};
 use crate::migrate::superfluous::Superfluous;
 use crate::migrate::{self, Namespace, Policies};
@@ -50,7 +50,7 @@ pub fn migrate_psp(run: &Options, options: &PspMigrationOptions) -> Result<PspMi
     let inputs = inputs::read(run, &options.from, &options.kubernetes_version, &files, &mut sink)?;
     let diagnostics = Diagnostics { list: sink.into_sorted(&files), files };
     let Some(inputs) = inputs.filter(|_| !diagnostics.has_errors()) else { return Err(Error::Invalid(diagnostics)) };
-    let plan = plan::plan(&Cluster {
+    let plan = plan::plan(&PspCluster {
         world: &inputs.world,
         policies: &inputs.policies,
         namespaces: &inputs.namespaces,

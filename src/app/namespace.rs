@@ -9,12 +9,12 @@ use crate::access::Identity;
 use crate::access::world::account_user;
 use crate::admission::labels::chain::Lift;
 use crate::admission::labels::declared::Settled;
-use crate::admission::labels::world::{Outcome, SyncWorld};
+use crate::admission::labels::world::{SyncOutcome, SyncWorld};
 use crate::admission::psp::PodSecurityPolicy;
 use crate::admission::psp::mapping::{Reading, map};
 use crate::admission::psp::select::usable;
 use crate::admission::scc::release::Release;
-use crate::admission::standards::labels::Policy;
+use crate::admission::standards::labels::PodSecurityLevels;
 use crate::compile;
 use crate::diag::{Origin, Sink};
 use crate::k8s::list;
@@ -49,7 +49,7 @@ pub enum NamespaceRules {
         /// The position in a policy.
         place: Origin,
         /// The Pod Security levels.
-        levels: Policy,
+        levels: PodSecurityLevels,
         /// The PodSecurityProfile.
         profile: Option<String>,
     },
@@ -61,7 +61,7 @@ pub struct SyncedRules {
     /// The release of OpenShift.
     pub release: Release,
     /// The computed levels, with their reason.
-    pub outcome: Outcome,
+    pub outcome: SyncOutcome,
     /// The labels in the end.
     pub settled: Settled,
     /// The constraints that raise the level.
@@ -127,7 +127,7 @@ impl Workspace {
             },
             None => NamespaceRules::Levels {
                 place,
-                levels: Policy::UPSTREAM.of(&labels).0,
+                levels: PodSecurityLevels::UPSTREAM.with_labels(&labels).0,
                 profile: self.profile_of(target, &labels),
             },
         });
@@ -189,7 +189,7 @@ impl<'n> NamespaceObjects<'n> {
     /// Returns the policies that each service account may use, in the order in which admission tries them.
     fn usable_policies(&self, loaded: &LoadedWorld) -> Vec<(String, Vec<UsablePolicy>)> {
         let policies_of = |account: &String| {
-            let who = Identity::of(&account_user(self.name, account));
+            let who = Identity::from_user(&account_user(self.name, account));
             let policies = usable(&loaded.world, &who, self.name, &self.policies);
             (account.clone(), policies.into_iter().map(UsablePolicy::new).collect())
         };

@@ -157,11 +157,11 @@ impl LoadedWorld {
     /// Returns the objects within reach of a node or a pool, or a summary of each. The world needs its surroundings.
     pub fn node_reach(&self, declared: &DeclaredNodes<'_>, options: &NodeReachOptions) -> NodeReachAnswer {
         let Some(cluster) = self.cluster() else { return NodeReachAnswer::List(Vec::new()) };
-        let graph = Graph::of(cluster);
+        let graph = Graph::from_cluster(cluster);
         let atlas = NodeReachability::new(cluster, &graph);
         let mut powers = Powers::new(&self.world, &cluster.version).with_agents(declared.agents.iter().copied());
         let names = cluster.node_names();
-        let pool_of = |pool: &NodePool| EqualNodes::of(cluster, pool.like.clone());
+        let pool_of = |pool: &NodePool| EqualNodes::from_cluster(cluster, pool.like.clone());
         let Some(name) = &options.name else {
             let mut summaries = Vec::new();
             for pool in &declared.pools {

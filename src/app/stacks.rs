@@ -10,9 +10,9 @@ use crate::access::who_can::PermissionScope;
 use crate::access::write::{Escalation, Write, WriteVerb};
 use crate::crossplane::conflicts::Owners;
 use crate::crossplane::install::InstallKind;
-use crate::crossplane::object::Account;
+use crate::crossplane::object::ServiceAccountName;
 use crate::crossplane::order::{Step, order};
-use crate::crossplane::reach::{Reach, identity, reach, requesters};
+use crate::crossplane::reach::{AccountReach, identity, reach, requesters};
 use crate::crossplane::stack::Stack;
 use crate::diag::{Files, Origin, RunError, Sink};
 use crate::k8s::rbac::PolicyRule;
@@ -44,14 +44,14 @@ pub struct StackReport<'a> {
     /// The stacks that it needs.
     pub step: Step,
     /// The permissions of its account.
-    pub reach: Reach,
+    pub reach: AccountReach,
 }
 
 /// A manager, and whether it can install the stacks.
 #[derive(Debug)]
 pub struct ManagerReport {
     /// The service account that the manager runs as.
-    pub account: Account,
+    pub account: ServiceAccountName,
     /// How many objects the stacks have.
     pub objects: usize,
     /// The objects that it cannot create.
@@ -85,7 +85,7 @@ impl Workspace {
         });
         Ok(StacksReport {
             stacks: stacks.collect(),
-            owners: Owners::of(&all),
+            owners: Owners::from_stacks(&all),
             requesters: kinds
                 .iter()
                 .map(|kind| (*kind, requesters(&loaded.world, kind.resource().0, kind.resource().1)))
@@ -122,7 +122,7 @@ pub(crate) fn install_all(
     workspace: &Workspace,
     target: &Target,
     loaded: &LoadedWorld,
-    manager: &Account,
+    manager: &ServiceAccountName,
 ) -> Result<Installing, RunError> {
     let stacks = || workspace.project.facts.on(&target.name).map(|InstalledStack { stack, .. }| &**stack);
     let objects = stacks().flat_map(Stack::objects).map(|object| (object.kind(), object.namespace, object.name));

@@ -133,7 +133,7 @@ impl TestRun {
         let mut failed = 0;
         for tested in &check.who {
             let who = match tested {
-                Tested::User(name) => Identity::of(name),
+                Tested::User(name) => Identity::from_user(name),
                 Tested::Group(name) => Identity::member_of(name),
             };
             // A request for one object carries its name: without a name, a subject with the permission for any name

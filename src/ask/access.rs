@@ -296,7 +296,7 @@ fn identity(body: &Value) -> Result<Identity, AskError> {
     Ok(match body.get("groups").filter(|groups| !groups.is_null()) {
         Some(groups) if groups.is_array() => Identity { user: user.to_owned(), groups: string_list(groups) },
         Some(_) => return Err(AskError::NotAList("groups")),
-        None => Identity::of(user),
+        None => Identity::from_user(user),
     })
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::AskError;
-use crate::admission::policy::{AdmissionRequest, Binding, Policy};
+use crate::admission::policy::{AdmissionRequest, Binding, ValidatingAdmissionPolicy};
 use crate::k8s::catalogue::LAST_MINOR;
 use crate::yaml;
 
@@ -23,7 +23,8 @@ pub(super) fn admission_policy(body: &Value) -> Result<Value, AskError> {
             .ok_or_else(|| AskError::value("`minor` is not a number"))?,
         None => LAST_MINOR,
     };
-    let policy = Policy::read(root, minor).map_err(|error| AskError::unreadable("policy", error.message))?;
+    let policy =
+        ValidatingAdmissionPolicy::read(root, minor).map_err(|error| AskError::unreadable("policy", error.message))?;
     let binding = match given("binding") {
         Some(binding) => {
             let tree = yaml::from_json(binding);

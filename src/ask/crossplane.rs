@@ -15,11 +15,11 @@ use crate::crossplane::gate;
 use crate::crossplane::image::{Reader, same_organisation};
 use crate::crossplane::install::{Install, InstallKind};
 use crate::crossplane::names::{Dots, LABEL, cut, owner_label};
-use crate::crossplane::object::{Account, Object};
+use crate::crossplane::object::{PackageObject, ServiceAccountName};
 use crate::crossplane::package::{App, Package};
 use crate::crossplane::personas;
 use crate::crossplane::provider::{Composite, Provider, is_family};
-use crate::crossplane::revision::{Revision, Verbs};
+use crate::crossplane::revision::{ManagerRevision, Verbs};
 use crate::crossplane::stack::Stack;
 use crate::diag::{Diagnostic, FileId, Origin, Severity, Sink, Span};
 use crate::k8s::rbac::PolicyRule;
@@ -90,7 +90,7 @@ const KEYS: &[Keys] = &[
 /// Returns the objects of one stack, or why it is refused.
 fn stack(body: &Value) -> Result<Value, AskError> {
     let mut sink = Sink::new();
-    let stack = read_stack(body, Revision::default(), &mut sink)?;
+    let stack = read_stack(body, ManagerRevision::default(), &mut sink)?;
     let stack = stack.inspect(|stack| stack.check(&mut sink));
     Ok(answer_with_codes(&sink, || match &stack {
         Some(stack) => json!({ "objects": objects_of(stack) }),
@@ -101,7 +101,7 @@ fn stack(body: &Value) -> Result<Value, AskError> {
 /// Returns the objects of several stacks in one cluster, or what makes them impossible.
 fn plan(body: &Value) -> Result<Value, AskError> {
     let mut sink = Sink::new();
-    let revision = revision(body, Revision::default())?;
+    let revision = revision(body, ManagerRevision::default())?;
     let mut stacks = Vec::new();
     for install in list(body, "installs") {
         if let Some(stack) = read_stack(install, revision, &mut sink)? {
@@ -111,7 +111,7 @@ fn plan(body: &Value) -> Result<Value, AskError> {
     let stacks: Vec<&Stack> = stacks.iter().collect();
     conflicts::check(&stacks, &Alone, &mut sink);
     stacks.iter().for_each(|stack| stack.check(&mut sink));
-    let owners: BTreeMap<String, Vec<String>> = Owners::of(&stacks)
+    let owners: BTreeMap<String, Vec<String>> = Owners::from_stacks(&stacks)
         .iter()
         .filter_map(|owners| {
             let ids = owners.iter().filter_map(|owner| Some(stacks.get(owner.stack)?.install.id()));
@@ -136,7 +136,7 @@ impl KnownDefinitions for Alone {
 }
 
 fn objects_of(stack: &Stack) -> Vec<Value> {
-    let mut objects: Vec<Value> = stack.objects().iter().map(Object::to_json).collect();
+    let mut objects: Vec<Value> = stack.objects().iter().map(PackageObject::to_json).collect();
     let labels = stack.definition_labels();
     if !labels.is_empty() {
         let definitions = stack.package.definitions.iter();
@@ -146,7 +146,7 @@ fn objects_of(stack: &Stack) -> Vec<Value> {
 }
 
 /// Returns a stack with its package; none where the package is refused.
-fn read_stack(body: &Value, default: Revision, sink: &mut Sink) -> Result<Option<Stack>, AskError> {
+fn read_stack(body: &Value, default: ManagerRevision, sink: &mut Sink) -> Result<Option<Stack>, AskError> {
     let install = body.get("install").ok_or(AskError::Missing("install"))?;
     let word = |key: &str| install.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let kind = InstallKind::deserialize(install.get("kind").unwrap_or(&Value::Null)).map_err(AskError::refused)?;
@@ -176,11 +176,11 @@ fn read_stack(body: &Value, default: Revision, sink: &mut Sink) -> Result<Option
 }
 
 /// Returns the revision that a question is about; `default` where it names none.
-fn revision(body: &Value, default: Revision) -> Result<Revision, AskError> {
+fn revision(body: &Value, default: ManagerRevision) -> Result<ManagerRevision, AskError> {
     match body.get("revision") {
         None | Some(Value::Null) => Ok(default),
         Some(Value::String(text)) => {
-            Revision::parse(text).ok_or_else(|| AskError::Value(format!("there is no revision `{text}`")))
+            ManagerRevision::parse(text).ok_or_else(|| AskError::Value(format!("there is no revision `{text}`")))
         }
         Some(_) => Err(AskError::NotAString("revision")),
     }
@@ -214,7 +214,7 @@ fn namespace_personas(body: &Value) -> Result<Value, AskError> {
             .ok_or_else(|| AskError::value("a namespace has no `name`"))?;
         let label =
             |key: &str| namespace.pointer("/labels").and_then(|labels| labels.get(key)?.as_str()) == Some("true");
-        objects.extend(personas::of_namespace(name, label).iter().map(Object::to_json));
+        objects.extend(personas::of_namespace(name, label).iter().map(PackageObject::to_json));
     }
     Ok(json!({ "objects": objects }))
 }
@@ -232,7 +232,7 @@ fn truncate(body: &Value) -> Result<Value, AskError> {
 }
 
 fn provider(body: &Value) -> Result<Value, AskError> {
-    let revision = revision(body, Revision::RbacManager)?;
+    let revision = revision(body, ManagerRevision::RbacManager)?;
     let name = body.get("providerRevision").and_then(Value::as_str).ok_or(AskError::Missing("providerRevision"))?;
     let names = |body: &Value| -> Vec<String> {
         let crds = list(body, "crds").iter();
@@ -240,11 +240,11 @@ fn provider(body: &Value) -> Result<Value, AskError> {
     };
     let account = |value: &Value| {
         let word = |key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-        Account { namespace: word("namespace"), name: word("name") }
+        ServiceAccountName { namespace: word("namespace"), name: word("name") }
     };
-    let mut accounts: Vec<Account> = list(body, "serviceAccounts").iter().map(account).collect();
+    let mut accounts: Vec<ServiceAccountName> = list(body, "serviceAccounts").iter().map(account).collect();
     if accounts.is_empty() {
-        accounts.push(Account { namespace: "crossplane-system".to_owned(), name: name.to_owned() });
+        accounts.push(ServiceAccountName { namespace: "crossplane-system".to_owned(), name: name.to_owned() });
     }
     let provider = Provider {
         revision_name: name.to_owned(),
@@ -259,10 +259,10 @@ fn provider(body: &Value) -> Result<Value, AskError> {
         list(body, "family").iter().filter(|member| is_family(revision, own.as_deref(), image(member).as_deref()));
     let family: Vec<String> = members.flat_map(names).collect();
     let rejected = gate::rejected(&rules(body, "allowedPermissions"), &provider.permission_requests);
-    if revision == Revision::RbacManagerV1 && !rejected.is_empty() {
+    if revision == ManagerRevision::RbacManagerV1 && !rejected.is_empty() {
         return Ok(json!({ "error": codes::PERMISSION_REQUEST_REJECTED.id(), "rejected": rejected }));
     }
-    let objects: Vec<Value> = provider.objects(revision, &family).iter().map(Object::to_json).collect();
+    let objects: Vec<Value> = provider.objects(revision, &family).iter().map(PackageObject::to_json).collect();
     Ok(json!({ "objects": objects }))
 }
 
@@ -275,8 +275,8 @@ fn composite(body: &Value) -> Result<Value, AskError> {
         plural: word("plural").unwrap_or_default(),
         claim_plural: word("claimPlural"),
     };
-    let objects = composite.objects(revision(body, Revision::RbacManager)?);
-    Ok(json!({ "objects": objects.iter().map(Object::to_json).collect::<Vec<_>>() }))
+    let objects = composite.objects(revision(body, ManagerRevision::RbacManager)?);
+    Ok(json!({ "objects": objects.iter().map(PackageObject::to_json).collect::<Vec<_>>() }))
 }
 
 fn family(body: &Value) -> Result<Value, AskError> {

@@ -5,12 +5,12 @@ use serde_json::{Map, Value, json};
 use super::AskError;
 use super::scc::{is_stored, release, text, version};
 use crate::admission::labels::Settings;
-use crate::admission::labels::chain::{Grant, GrantedBy, Lift};
+use crate::admission::labels::chain::{GrantedBy, Lift, SccGrant};
 use crate::admission::labels::namespace::{LabelSet, Source};
 use crate::admission::labels::neighbours::{opts_in_operators, run_level_zero};
-use crate::admission::labels::world::{Outcome, SyncBuilder, SyncWorld};
+use crate::admission::labels::world::{SyncBuilder, SyncOutcome, SyncWorld};
 use crate::admission::level::Level;
-use crate::admission::scc::release::Mode;
+use crate::admission::scc::release::SyncMode;
 use crate::yaml;
 
 /// Answers `{"namespace-labels": {"release": "4.18", "mode": "enforcing", "objects": [], "namespace": "x"}}`: what becomes
@@ -57,7 +57,7 @@ fn world(body: &Value) -> Result<SyncWorld, AskError> {
     let mode = match text(body, "mode")? {
         None => release.default_mode(),
         Some(text) => {
-            Mode::parse(text).ok_or_else(|| AskError::Value(format!("`{text}` is no mode of the label syncer")))?
+            SyncMode::parse(text).ok_or_else(|| AskError::Value(format!("`{text}` is no mode of the label syncer")))?
         }
     };
     let mut builder = SyncBuilder::new(Settings { release, mode, checks: version(body)? });
@@ -103,7 +103,7 @@ fn answer(world: &SyncWorld, name: &str, is_declared: bool) -> Option<Value> {
     Some(answer)
 }
 
-fn outcome_as_json(outcome: &Outcome) -> Value {
+fn outcome_as_json(outcome: &SyncOutcome) -> Value {
     let control = outcome.control;
     let reason = outcome.action.reason().unwrap_or_else(|| control.reason.code());
     json!({
@@ -136,7 +136,7 @@ fn lift(lift: &Lift) -> Value {
     })
 }
 
-fn grant(grant: &Grant) -> Value {
+fn grant(grant: &SccGrant) -> Value {
     match &grant.by {
         GrantedBy::Users => json!({ "account": grant.account, "users": true }),
         GrantedBy::Groups(group) => json!({ "account": grant.account, "group": group }),

@@ -108,7 +108,7 @@ fn node(body: &Value) -> Result<Value, AskError> {
     let mut cluster = Cluster::new(version(body)?);
     cluster.is_openshift = body.get("openshift").and_then(Value::as_bool).unwrap_or_default();
     add_all(&mut cluster, body, "objects");
-    let graph = Graph::of(&cluster);
+    let graph = Graph::from_cluster(&cluster);
     let authorizer = Authorizer::new(&cluster.version, &graph);
     let requests: Vec<Value> =
         list(body, "requests").map(|asked| request(&authorizer, asked)).collect::<Result<_, _>>()?;
@@ -155,7 +155,7 @@ fn admission(cluster: &Cluster, asked: &Value) -> Result<Value, AskError> {
     let (object, old): (Option<Tree>, Option<Tree>) = (tree("object"), tree("oldObject"));
     let operation = text(asked, "operation");
     let write = NodeWrite {
-        operation: NodeOperation::of(operation)
+        operation: NodeOperation::from_word(operation)
             .ok_or_else(|| AskError::Value(format!("there is no operation `{operation}`")))?,
         group: text(asked, "apiGroup"),
         resource: text(asked, "resource"),
@@ -215,7 +215,7 @@ fn chain(body: &Value) -> Result<Vec<&str>, AskError> {
 fn node_chain(body: &Value) -> Result<Value, AskError> {
     let mut cluster = Cluster::new(version(body)?);
     add_all(&mut cluster, body, "state");
-    let graph = Graph::of(&cluster);
+    let graph = Graph::from_cluster(&cluster);
     let authorizer = Authorizer::new(&cluster.version, &graph);
     let world = world(body, "objects");
     let chain = chain(body)?;
@@ -286,7 +286,7 @@ fn node_migration(body: &Value) -> Result<Value, AskError> {
 fn node_reach(body: &Value) -> Result<Value, AskError> {
     let mut cluster = Cluster::new(version(body)?);
     add_all(&mut cluster, body, "objects");
-    let graph = Graph::of(&cluster);
+    let graph = Graph::from_cluster(&cluster);
     let atlas = NodeReachability::new(&cluster, &graph);
     let world = world(body, "objects");
     let mut powers = Powers::new(&world, &cluster.version);

@@ -8,7 +8,7 @@ use super::AskError;
 use super::admission::{pod, text};
 use crate::admission::level::{Level, PolicyVersion};
 use crate::admission::pod::Pod;
-use crate::admission::standards::admit::{Request, refused_labels, review};
+use crate::admission::standards::admit::{PodSecurityRequest, refused_labels, review};
 use crate::admission::standards::configuration::Configuration;
 use crate::admission::standards::labels::LevelVersion;
 use crate::admission::standards::{details, message, reasons, strictest, violations};
@@ -63,7 +63,7 @@ pub(super) fn pod_admission(body: &Value) -> Result<Value, AskError> {
     let configuration = configuration(body)?;
     let review = review(
         &configuration,
-        Request {
+        PodSecurityRequest {
             user: text(body, "user")?.unwrap_or_default(),
             namespace: &workload.namespace,
             labels: &labels(body, "labels")?.unwrap_or_default(),
@@ -83,7 +83,7 @@ pub(super) fn pod_admission(body: &Value) -> Result<Value, AskError> {
 pub(super) fn namespace_policy(body: &Value) -> Result<Value, AskError> {
     let defaults = configuration(body)?.defaults;
     let (labels, old) = (labels(body, "labels")?.unwrap_or_default(), labels(body, "old")?);
-    let (policy, errors) = defaults.of(&labels);
+    let (policy, errors) = defaults.with_labels(&labels);
     let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
     Ok(json!({
         "enforce": policy.enforce.to_string(),

@@ -4,11 +4,11 @@ use serde_json::{Map, Value, json};
 
 use super::AskError;
 use crate::admission::pod::{Container, Pod};
-use crate::admission::psp::admit::Provider;
+use crate::admission::psp::admit::PspProvider;
 use crate::admission::psp::mapping::{self, Mapping, Reading};
 use crate::admission::psp::migrate::{self, FieldOutcome};
-use crate::admission::psp::select::{Operation, choose_among};
-use crate::admission::psp::{PodSecurityPolicy, Violation, compare, synchronise, validity};
+use crate::admission::psp::select::{PodOperation, choose_among};
+use crate::admission::psp::{PodSecurityPolicy, PspViolation, compare, synchronise, validity};
 use crate::yaml;
 
 /// Answers `{"psp": {...}}`: the level in each reading, and the contribution of each field.
@@ -41,7 +41,7 @@ fn mapped(mapping: &Mapping) -> Value {
 /// Why it is not a question.
 pub(super) fn admit(body: &Value) -> Result<Value, AskError> {
     let (policy, pod) = (policy(body, "psp")?, pod(body)?);
-    let provider = match Provider::new(&policy) {
+    let provider = match PspProvider::new(&policy) {
         Ok(provider) => provider,
         Err(error) => return Ok(json!({ "allowed": false, "broken": error.texts() })),
     };
@@ -69,7 +69,7 @@ pub(super) fn choose(body: &Value) -> Result<Value, AskError> {
     let usable = body.get("usable").and_then(Value::as_array);
     let may_use = |name: &str| usable.is_none_or(|names| names.iter().any(|usable| usable.as_str() == Some(name)));
     let is_update = body.get("update").and_then(Value::as_bool).unwrap_or_default();
-    let operation = if is_update { Operation::Update } else { Operation::Create };
+    let operation = if is_update { PodOperation::Update } else { PodOperation::Create };
     let choice = choose_among(&policies, may_use, &pod(body)?, operation);
     let refusals = choice.refusals.iter();
     let refusals = refusals.map(|refusal| (refusal.policy.clone(), violations(&refusal.violations)));
@@ -145,7 +145,7 @@ fn pod(body: &Value) -> Result<Pod, AskError> {
     Pod::read(root).map_err(|problem| AskError::Value(format!("not a pod: {problem}")))
 }
 
-fn violations(violations: &[Violation]) -> Value {
+fn violations(violations: &[PspViolation]) -> Value {
     json!(violations)
 }
 

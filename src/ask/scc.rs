@@ -78,14 +78,14 @@ pub(super) fn scc_admit(body: &Value) -> Result<Value, AskError> {
     };
     let usable: Vec<&Scc> = sccs.iter().collect();
     Ok(match admit::admit(&pod, &usable, |_| true, allocated) {
-        admit::Verdict::Skipped => json!({ "skipped": true }),
-        admit::Verdict::Admitted { scc, refusals, .. } => {
+        admit::SccAdmission::Skipped => json!({ "skipped": true }),
+        admit::SccAdmission::Admitted { scc, refusals, .. } => {
             json!({ "scc": scc, "refused": refusals.iter().map(refusal).collect::<Vec<_>>() })
         }
-        admit::Verdict::Refused { refusals } => {
+        admit::SccAdmission::Refused { refusals } => {
             json!({ "scc": null, "refused": refusals.iter().map(refusal).collect::<Vec<_>>() })
         }
-        admit::Verdict::Broken { scc, why } => json!({ "broken": scc, "why": why.to_string() }),
+        admit::SccAdmission::Broken { scc, why } => json!({ "broken": scc, "why": why.to_string() }),
     })
 }
 

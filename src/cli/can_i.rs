@@ -60,7 +60,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
     let Some(who) = arguments.identity.identity() else {
         return Ok(refuse_no_subject(global));
     };
-    let is_node = NodeIdentity::of(&who) != NodeIdentity::None;
+    let is_node = NodeIdentity::from_identity(&who) != NodeIdentity::None;
     let options = arguments.world.options(is_node || arguments.admission.is_some());
     with_worlds(global, &arguments.world.targets, &options, |worlds| {
         let mut outcome = Outcome::Fine;

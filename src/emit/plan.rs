@@ -10,7 +10,7 @@ use super::pods::changed_pods;
 use crate::diag::{FileId, Sink};
 use crate::digest::{Digest, digest};
 use crate::k8s::grants::{Grant, grants};
-use crate::yaml::{self, NodeRef, Tree, Value};
+use crate::yaml::{self, NodeRef, NodeValue, Tree};
 
 /// How many objects are affected in which way.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -269,16 +269,16 @@ fn by_identity(tree: &Tree) -> BTreeMap<ObjectKey<'_>, NodeRef<'_>> {
 /// Returns whether two nodes hold the same data; the order of keys is irrelevant.
 pub(super) fn same(left: NodeRef<'_>, right: NodeRef<'_>) -> bool {
     match (left.value(), right.value()) {
-        (Value::Seq(_), Value::Seq(_)) => {
+        (NodeValue::Seq(_), NodeValue::Seq(_)) => {
             left.len() == right.len() && left.items().zip(right.items()).all(|(left, right)| same(left, right))
         }
-        (Value::Map(_), Value::Map(_)) => {
+        (NodeValue::Map(_), NodeValue::Map(_)) => {
             left.len() == right.len()
                 && left.entries().all(|(key, value)| {
                     right.get(key.as_str().unwrap_or_default()).is_some_and(|other| same(value, other))
                 })
         }
-        (Value::Str(_), Value::Str(_)) => left.as_str() == right.as_str(),
+        (NodeValue::Str(_), NodeValue::Str(_)) => left.as_str() == right.as_str(),
         (left, right) => left == right,
     }
 }

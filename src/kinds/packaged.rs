@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::crossplane::object::{Content, Object, aggregation_rule, role_ref, subjects};
+use crate::crossplane::object::{ObjectContent, PackageObject, aggregation_rule, role_ref, subjects};
 use crate::diag::Origin;
 use crate::model::{Data, ObjectId, TypeMeta, Unit};
 
@@ -17,7 +17,7 @@ pub(super) struct Templates {
 
 impl Templates {
     /// Builds the unit of an object from the locations of its request and of its content.
-    pub(super) fn unit(&self, object: &Object, origin: Origin, content: Origin) -> Unit {
+    pub(super) fn unit(&self, object: &PackageObject, origin: Origin, content: Origin) -> Unit {
         let template = match object.kind() {
             "ServiceAccount" => self.service_account,
             "Role" => self.role,
@@ -34,18 +34,18 @@ impl Templates {
             ("annotations", Data::Null),
         ];
         match &object.content {
-            Content::ServiceAccount => {}
-            Content::Role(rules) => {
+            ObjectContent::ServiceAccount => {}
+            ObjectContent::Role(rules) => {
                 let rules = serde_json::to_value(rules).unwrap_or_default();
                 data.extend([("rules", Data::from_json(&rules)), ("aggregationRule", Data::Null)]);
             }
-            Content::Gathered(selectors) => {
+            ObjectContent::Gathered(selectors) => {
                 data.extend([
                     ("rules", Data::Null),
                     ("aggregationRule", Data::from_json(&aggregation_rule(selectors))),
                 ]);
             }
-            Content::Binding { kind, role, accounts } => data.extend([
+            ObjectContent::Binding { kind, role, accounts } => data.extend([
                 ("roleRef", Data::from_json(&role_ref(kind, role))),
                 ("subjects", Data::from_json(&subjects(accounts))),
             ]),

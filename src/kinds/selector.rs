@@ -94,14 +94,14 @@ impl LabelSelectorSpec {
         let fill = |text: &String| Pattern::parse_checked(text).fill(Fill::from_target(target)).to_string();
         let mut filled = selector::LabelSelector::default();
         for (key, value) in &self.match_labels {
-            filled.require(&fill(key), selector::Operator::In, vec![fill(value)]);
+            filled.require(&fill(key), selector::LabelSelectorOperator::In, vec![fill(value)]);
         }
         for condition in &self.match_expressions {
             let operator = match condition.operator {
-                SelectorOperator::In => selector::Operator::In,
-                SelectorOperator::NotIn => selector::Operator::NotIn,
-                SelectorOperator::Exists => selector::Operator::Exists,
-                SelectorOperator::DoesNotExist => selector::Operator::DoesNotExist,
+                SelectorOperator::In => selector::LabelSelectorOperator::In,
+                SelectorOperator::NotIn => selector::LabelSelectorOperator::NotIn,
+                SelectorOperator::Exists => selector::LabelSelectorOperator::Exists,
+                SelectorOperator::DoesNotExist => selector::LabelSelectorOperator::DoesNotExist,
             };
             filled.require(&fill(&condition.key), operator, condition.values.iter().map(fill).collect());
         }

@@ -13,9 +13,9 @@ use serde::Deserialize;
 use super::packaged::Templates;
 use crate::crossplane::image::{Image, Reader};
 use crate::crossplane::install::{Install, InstallKind};
-use crate::crossplane::object::Content;
+use crate::crossplane::object::ObjectContent;
 use crate::crossplane::package::RequestedRule;
-use crate::crossplane::revision::{Revision, Verbs};
+use crate::crossplane::revision::{ManagerRevision, Verbs};
 use crate::crossplane::stack::Stack;
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::model::{
@@ -71,7 +71,7 @@ pub struct StackSpec {
     pub image: Option<Spanned<String>>,
     /// The rules to apply: `1.0`, `1.1`, `v0.9`, `v0.11`, `rbac-manager-v1`, `rbac-manager`. Default: `1.0`.
     #[serde(default)]
-    pub revision: Revision,
+    pub revision: ManagerRevision,
     /// Whether full access is written as `*` or as the list of verbs. Default: `any`, the star.
     #[serde(default)]
     pub verbs: Verbs,
@@ -127,13 +127,13 @@ impl Requested {
     }
 
     /// Returns the kinds of requests of a revision.
-    fn known_to(revision: Revision) -> [Self; 2] {
+    fn known_to(revision: ManagerRevision) -> [Self; 2] {
         match revision {
-            Revision::Seed | Revision::SeedNext | Revision::StackManager => {
+            ManagerRevision::Seed | ManagerRevision::SeedNext | ManagerRevision::StackManager => {
                 [Requested::StackInstall, Requested::ClusterStackInstall]
             }
-            Revision::PackageManager => [Requested::PackageInstall, Requested::ClusterPackageInstall],
-            Revision::RbacManagerV1 | Revision::RbacManager => {
+            ManagerRevision::PackageManager => [Requested::PackageInstall, Requested::ClusterPackageInstall],
+            ManagerRevision::RbacManagerV1 | ManagerRevision::RbacManager => {
                 [Requested::ProviderRevision, Requested::ConfigurationRevision]
             }
         }
@@ -233,7 +233,7 @@ fn check_revision(spec: &StackSpec, document: &RawDocument<'_>, sink: &mut Sink)
         ("verbs", spec.revision.is_rbac_manager(), "remove the field: the RBAC manager decides the verbs of each role"),
         (
             "allowedPermissions",
-            spec.revision != Revision::RbacManagerV1,
+            spec.revision != ManagerRevision::RbacManagerV1,
             "remove the field, or set `revision: rbac-manager-v1`: only Crossplane v1 checks permission requests",
         ),
     ];
@@ -273,7 +273,7 @@ impl Policy for Linked {
         let Some(stack) = self.stacks.get(part as usize) else { return };
         units.extend(stack.objects().iter().map(|object| {
             // The content of a role comes from the package, its subjects from the install.
-            let is_role = matches!(object.content, Content::Role(_));
+            let is_role = matches!(object.content, ObjectContent::Role(_));
             let content = if is_role { stack.package.scope_origin } else { stack.install.origin };
             TEMPLATES.unit(object, stack.install.origin, content)
         }));

@@ -12,7 +12,7 @@ use super::shared::check_targets;
 use crate::crossplane::conflicts::{Owner, Owners};
 use crate::crossplane::definition::Definition;
 use crate::crossplane::manager::{self, Rights};
-use crate::crossplane::object::{Account, Labels, Object};
+use crate::crossplane::object::{ObjectLabels, PackageObject, ServiceAccountName};
 use crate::crossplane::personas;
 use crate::crossplane::stack::Stack;
 use crate::diag::{Diagnostic, Origin, Sink};
@@ -103,8 +103,10 @@ impl Kind for StackManagerKind {
         sink: &mut Sink,
     ) -> Option<Box<dyn Policy>> {
         let meta = document.meta.clone();
-        let account =
-            Account { namespace: spec.service_account.namespace.clone(), name: spec.service_account.name.clone() };
+        let account = ServiceAccountName {
+            namespace: spec.service_account.namespace.clone(),
+            name: spec.service_account.name.clone(),
+        };
         let mut made = BTreeMap::new();
         for target in linker.targets_of(&meta) {
             let further = further_rules(&spec, &meta, &target, linker, sink);
@@ -192,24 +194,24 @@ fn at_target(rule: PolicyRule, target: &Target) -> PolicyRule {
 
 /// An object of an output file.
 enum Part {
-    Object { object: Object, home: Home },
+    Object { object: PackageObject, home: Home },
     Definition { name: Arc<str>, api_version: Arc<str>, data: Data, content: Origin },
 }
 
 /// Builds the service account of the manager and its permissions: roles of the cluster, and roles in the namespaces of
 /// stacks.
-fn own_objects(name: &str, account: &Account, rights: Rights) -> Vec<Part> {
+fn own_objects(name: &str, account: &ServiceAccountName, rights: Rights) -> Vec<Part> {
     let numbered = |index: usize| if index == 0 { name.to_owned() } else { format!("{name}-{}", index + 1) };
-    let mut objects = vec![Object::account(account)];
+    let mut objects = vec![PackageObject::account(account)];
     let places = rights.namespaces.iter().map(|(namespace, rules)| (Some(namespace.as_str()), rules));
     for (namespace, rules) in std::iter::once((None, &rights.cluster)).chain(places) {
         for (index, rules) in manager::in_roles(rules).into_iter().enumerate() {
             let (role, kind) = (numbered(index), if namespace.is_some() { "Role" } else { "ClusterRole" });
-            objects.push(Object::role(namespace, role.clone(), rules));
-            objects.push(Object::binding(namespace, role.clone(), kind, role, vec![account.clone()]));
+            objects.push(PackageObject::role(namespace, role.clone(), rules));
+            objects.push(PackageObject::binding(namespace, role.clone(), kind, role, vec![account.clone()]));
         }
     }
-    let home = |object: &Object| {
+    let home = |object: &PackageObject| {
         let namespace = object.namespace.as_deref().map(Arc::from);
         namespace.map_or(Home::Cluster, Home::Namespace)
     };
@@ -219,7 +221,7 @@ fn own_objects(name: &str, account: &Account, rights: Rights) -> Vec<Part> {
 /// Returns the definitions of all stacks. It uses the copy that has every version in use.
 fn definitions(stacks: &[&Stack], linker: &mut Linker<'_>, sink: &mut Sink) -> Vec<Part> {
     let mut parts = Vec::new();
-    for owners in Owners::of(stacks).iter() {
+    for owners in Owners::from_stacks(stacks).iter() {
         let Some(best) = best_copy(owners) else {
             if let Some(Owner { definition, .. }) = owners.first() {
                 let copies = owners.iter().skip(1);
@@ -233,7 +235,7 @@ fn definitions(stacks: &[&Stack], linker: &mut Linker<'_>, sink: &mut Sink) -> V
             }
             continue;
         };
-        let mut labels = Labels::new();
+        let mut labels = ObjectLabels::new();
         let owning = owners.iter().filter_map(|owner| stacks.get(owner.stack));
         owning.for_each(|stack| labels.extend(stack.definition_labels()));
         let path = linker.files().get(best.origin.file).path().to_owned();
@@ -251,7 +253,7 @@ fn best_copy<'s>(owners: &[Owner<'s>]) -> Option<&'s Definition> {
     owners.iter().map(|owner| owner.definition).find(serves_all)
 }
 
-fn definition_part(tree: &Tree, definition: &Definition, labels: &Labels) -> Option<Part> {
+fn definition_part(tree: &Tree, definition: &Definition, labels: &ObjectLabels) -> Option<Part> {
     let root = tree.documents().find(|root| root.span().contains(definition.origin.span))?;
     let Data::Map(entries) = Data::from_node(root) else { return None };
     // Removes `status`: generators write it, but only the server may set it.

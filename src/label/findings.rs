@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use crate::admission::labels::declared::{Lint, Settled};
-use crate::admission::labels::namespace::{Label, NamespaceFacts, SYNC_LABEL};
-use crate::admission::labels::sync::{Action, Failure};
-use crate::admission::labels::world::{Outcome, SyncWorld};
+use crate::admission::labels::namespace::{NamespaceFacts, PodSecurityLabel, SYNC_LABEL};
+use crate::admission::labels::sync::{SyncAction, SyncFailure};
+use crate::admission::labels::world::{SyncOutcome, SyncWorld};
 use crate::admission::level::{Level, PolicyVersion};
 use crate::admission::scc::convert::volume_level;
 use crate::admission::scc::lints::SccLint;
@@ -55,7 +55,7 @@ pub(super) fn report(unit: &Unit, findings: Vec<NamespaceFinding>, trees: &Trees
 pub(super) struct SettledNamespace<'n> {
     pub(super) name: &'n str,
     pub(super) settled: &'n Settled,
-    pub(super) outcome: &'n Outcome,
+    pub(super) outcome: &'n SyncOutcome,
 }
 
 impl SettledNamespace<'_> {
@@ -123,7 +123,7 @@ impl SettledNamespace<'_> {
 
     /// Returns a warning of a version of the checks that rejects kernel parameters that constraints allow.
     fn pinned_version(&self, facts: &NamespaceFacts) -> Option<NamespaceFinding> {
-        let pinned = facts.labels.get(Label::EnforceVersion).and_then(PolicyVersion::parse);
+        let pinned = facts.labels.get(PodSecurityLabel::EnforceVersion).and_then(PolicyVersion::parse);
         let holds = self.settled.enforced != Level::Privileged;
         let Some(version @ PolicyVersion::Minor(..SAFE_SYSCTLS_SINCE)) = pinned.filter(|_| holds) else { return None };
         Some(NamespaceFinding {
@@ -171,11 +171,11 @@ impl SettledNamespace<'_> {
     /// failures do not occur here.
     fn missing_labels(&self) -> Option<NamespaceFinding> {
         let (reason, help) = match self.outcome.action {
-            Action::Fail(Failure::NoUsableScc) => (
+            SyncAction::Fail(SyncFailure::NoUsableScc) => (
                 "its service accounts can use no constraints",
                 "grant constraints of the platform, such as `restricted-v2`, or of a profile",
             ),
-            Action::Fail(Failure::ConversionFailed) => (
+            SyncAction::Fail(SyncFailure::ConversionFailed) => (
                 "constraints of its service accounts have no level",
                 "run `bailiwick explain namespace` for their names; correct them, or revoke their use",
             ),

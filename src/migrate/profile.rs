@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::escaped;
-use crate::admission::psp::{IdRange, IdStrategy, PodSecurityPolicy, Spec, Syscalls};
+use crate::admission::psp::{IdStrategy, PodSecurityPolicy, PspIdRange, Spec, Syscalls};
 
 /// Builds the spec of a profile equal to this policy, without its labels and without annotations unrelated to profiles.
 pub(super) fn spec(policy: &PodSecurityPolicy) -> Value {
@@ -101,7 +101,7 @@ fn capabilities(spec: &Spec) -> Fields {
     fields
 }
 
-fn ranges(ranges: &[IdRange]) -> Vec<Value> {
+fn ranges(ranges: &[PspIdRange]) -> Vec<Value> {
     ranges.iter().map(|range| json!({ "min": range.min, "max": range.max })).collect()
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::yaml::{self, NodeRef, Value};
+use crate::yaml::{self, NodeRef, NodeValue};
 
 /// A value for a template. Its parts are reference-counted, so a copy for each tenant needs little memory.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,13 +38,13 @@ impl Data {
     /// Converts a YAML node.
     pub fn from_node(node: NodeRef<'_>) -> Self {
         match node.value() {
-            Value::Null => Data::Null,
-            Value::Bool(truth) => Data::Bool(truth),
-            Value::Int(number) => Data::Int(number),
-            Value::Float(number) => Data::Float(number),
-            Value::Str(_) => Data::text(node.as_str().unwrap_or_default()),
-            Value::Seq(_) => Data::List(node.items().map(Data::from_node).collect()),
-            Value::Map(_) => {
+            NodeValue::Null => Data::Null,
+            NodeValue::Bool(truth) => Data::Bool(truth),
+            NodeValue::Int(number) => Data::Int(number),
+            NodeValue::Float(number) => Data::Float(number),
+            NodeValue::Str(_) => Data::text(node.as_str().unwrap_or_default()),
+            NodeValue::Seq(_) => Data::List(node.items().map(Data::from_node).collect()),
+            NodeValue::Map(_) => {
                 Data::map(node.entries().map(|(key, value)| (key.as_str().unwrap_or_default(), Data::from_node(value))))
             }
         }

@@ -99,7 +99,7 @@ pub struct InstalledStack {
 #[derive(Debug, Clone)]
 pub struct InstalledManager {
     /// The service account.
-    pub account: object::Account,
+    pub account: object::ServiceAccountName,
     /// The location of its name.
     pub origin: Origin,
     /// The names of the targets.

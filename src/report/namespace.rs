@@ -9,9 +9,9 @@ use serde_json::{Map, Value, json};
 use super::access::place_text;
 use super::page::Page;
 use super::pod_security;
-use crate::admission::labels::chain::{Grant, GrantedBy, Lift};
+use crate::admission::labels::chain::{GrantedBy, Lift, SccGrant};
 use crate::admission::level::Level;
-use crate::admission::standards::labels::{Mode, Policy};
+use crate::admission::standards::labels::{PodSecurityLevels, PodSecurityMode};
 use crate::app::{NamespaceRules, SyncedRules, UsablePolicy};
 use crate::diag::Files;
 use crate::model::Target;
@@ -208,7 +208,7 @@ impl NamespaceReport<'_> {
         format!("# {}\n{rules}", self.target.name)
     }
 
-    fn levels_text(self, place: &str, levels: &Policy, profile: Option<&str>) -> String {
+    fn levels_text(self, place: &str, levels: &PodSecurityLevels, profile: Option<&str>) -> String {
         let mut page = Page::new();
         let release = self.target.version.release();
         match release {
@@ -219,7 +219,7 @@ impl NamespaceReport<'_> {
             ),
             None => writeln!(page, "namespace `{}` on Kubernetes {} ({place})", self.name, self.target.version),
         }
-        for mode in Mode::ALL {
+        for mode in PodSecurityMode::ALL {
             writeln!(page, "  {}: `{}`", mode.name(), levels.get(mode));
         }
         match profile {
@@ -246,8 +246,9 @@ impl NamespaceReport<'_> {
                 NamespaceRecord::Policies(NamespacePolicies { namespace, place, accounts: accounts.collect(), target })
             }
             NamespaceRules::Levels { place, levels, profile } => {
-                let levels =
-                    Mode::ALL.iter().map(|mode| (mode.name().to_owned(), levels.get(*mode).to_string().into()));
+                let levels = PodSecurityMode::ALL
+                    .iter()
+                    .map(|mode| (mode.name().to_owned(), levels.get(*mode).to_string().into()));
                 NamespaceRecord::Levels(NamespaceLevels {
                     namespace,
                     place: place_text(*place, self.files),
@@ -312,7 +313,7 @@ impl LiftRecord {
 }
 
 impl GrantRecord {
-    fn new(grant: &Grant, files: &Files) -> Self {
+    fn new(grant: &SccGrant, files: &Files) -> Self {
         let by = match grant.by.clone() {
             GrantedBy::Users => GrantForm::Users,
             GrantedBy::Groups(group) => GrantForm::Groups { group },

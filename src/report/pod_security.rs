@@ -7,10 +7,10 @@ use super::human::grouped;
 use super::page::Page;
 use crate::admission::labels::chain::{GrantedBy, Lift};
 use crate::admission::labels::control::Reason;
-use crate::admission::labels::sync::{Action, Failure, Skip};
-use crate::admission::labels::world::Outcome;
+use crate::admission::labels::sync::{Skip, SyncAction, SyncFailure};
+use crate::admission::labels::world::SyncOutcome;
 use crate::admission::level::Level;
-use crate::admission::psp::compare::Comparison;
+use crate::admission::psp::compare::PspComparison;
 use crate::app::SyncedRules;
 use crate::diag::Files;
 
@@ -52,12 +52,13 @@ pub fn synced(namespace: &str, rules: &SyncedRules, files: &Files) -> String {
 }
 
 /// Returns the meaning of changes of PodSecurityPolicies, by name. Policies with the same changes are one entry.
-pub fn policy_changes(changes: &[(String, Comparison)]) -> String {
-    let mut alike: BTreeMap<&Comparison, Vec<&str>> = BTreeMap::new();
+pub fn policy_changes(changes: &[(String, PspComparison)]) -> String {
+    let mut alike: BTreeMap<&PspComparison, Vec<&str>> = BTreeMap::new();
     for (name, change) in changes {
         alike.entry(change).or_default().push(name);
     }
-    let mut classes: Vec<(Vec<&str>, &Comparison)> = alike.into_iter().map(|(change, names)| (names, change)).collect();
+    let mut classes: Vec<(Vec<&str>, &PspComparison)> =
+        alike.into_iter().map(|(change, names)| (names, change)).collect();
     for (names, _) in &mut classes {
         names.sort_unstable();
     }
@@ -91,7 +92,7 @@ pub fn policy_changes(changes: &[(String, Comparison)]) -> String {
     text.finish()
 }
 
-fn control(outcome: &Outcome) -> &'static str {
+fn control(outcome: &SyncOutcome) -> &'static str {
     match outcome.control.reason {
         Reason::Exempt => "the cluster leaves its labels alone: it belongs to the platform",
         Reason::OptedIn => "the cluster overwrites its labels: it opts in",
@@ -104,7 +105,7 @@ fn control(outcome: &Outcome) -> &'static str {
 }
 
 /// Returns the levels of the other two readings where they differ.
-fn differing(outcome: &Outcome, level: Level) -> String {
+fn differing(outcome: &SyncOutcome, level: Level) -> String {
     let mut told = Vec::new();
     if let Some(rbac) = outcome.levels.rbac.filter(|rbac| *rbac != level) {
         told.push(format!("`{rbac}` with everything that RBAC really grants"));
@@ -115,14 +116,14 @@ fn differing(outcome: &Outcome, level: Level) -> String {
     if told.is_empty() { String::new() } else { format!("; {}", told.join(", and ")) }
 }
 
-fn untold(action: Action) -> Option<&'static str> {
+fn untold(action: SyncAction) -> Option<&'static str> {
     match action {
-        Action::Skip(Skip::Terminating) => Some("it is being deleted"),
-        Action::Skip(Skip::NoUidRange) => Some("it has no range of user ids yet"),
-        Action::Skip(Skip::NoServiceAccounts) => Some("it has no service account"),
-        Action::Fail(Failure::UnreadableManagers) => Some("the managers of its fields cannot be read"),
-        Action::Fail(Failure::NoUsableScc) => Some("its service accounts can use no constraints"),
-        Action::Fail(Failure::ConversionFailed) => {
+        SyncAction::Skip(Skip::Terminating) => Some("it is being deleted"),
+        SyncAction::Skip(Skip::NoUidRange) => Some("it has no range of user ids yet"),
+        SyncAction::Skip(Skip::NoServiceAccounts) => Some("it has no service account"),
+        SyncAction::Fail(SyncFailure::UnreadableManagers) => Some("the managers of its fields cannot be read"),
+        SyncAction::Fail(SyncFailure::NoUsableScc) => Some("its service accounts can use no constraints"),
+        SyncAction::Fail(SyncFailure::ConversionFailed) => {
             Some("constraints of its service accounts have no level, and the cluster fails to label it")
         }
         _ => None,

@@ -12,7 +12,7 @@ use super::page::Page;
 use crate::access::cover::compacted;
 use crate::access::who_can::PermissionScope;
 use crate::app::stacks::{ManagerReport, StackReport, StacksReport};
-use crate::crossplane::object::Account;
+use crate::crossplane::object::ServiceAccountName;
 use crate::crossplane::stack::Stack;
 use crate::crossplane::upgrade::Upgrade;
 
@@ -312,7 +312,7 @@ pub fn upgrades(upgrades: &[Upgrade]) -> String {
 }
 
 fn manager_line(manager: &ManagerReport, text: &mut Page) {
-    let Account { namespace, name } = &manager.account;
+    let ServiceAccountName { namespace, name } = &manager.account;
     if manager.refused.is_empty() {
         let objects = human::number(manager.objects, "object");
         writeln!(text, "`{namespace}/{name}` installs them: it can create all their {objects}");

@@ -16,7 +16,7 @@ use crate::diag::Origin;
 use crate::k8s::validation::open::{self, Accepts, OpenValue};
 use crate::model::{TypeMeta, Unit};
 use crate::yaml::scalar::{Quoting, quoting};
-use crate::yaml::{self, Blank, NodeId, NodeRef, Tree, Value};
+use crate::yaml::{self, Blank, NodeId, NodeRef, NodeValue, Tree};
 
 /// How many texts of one asker are checked before one is kept: what is made once or twice is not worth it.
 const FIRST_KEPT: u8 = 2;
@@ -302,7 +302,7 @@ fn hole(text: &str, value: &OpenValue<'_>, namespace: Option<&str>) -> Option<(R
     let written = text.get(start..end)?;
     let (place, spelling) = match (node.value(), node.as_str()) {
         // Both ends of a range are the same, and stay so: which of them is less is then no question.
-        (Value::Int(number), _) => {
+        (NodeValue::Int(number), _) => {
             let is_it = |end: &str| {
                 let span = value.parent.get(end)?.span();
                 Some(text.get(span.start as usize..span.end as usize)? == number.to_string())

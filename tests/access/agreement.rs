@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use bailiwick::access::risk::{self, Finding, PowersOf, RiskOptions};
+use bailiwick::access::risk::{self, DangerousPermissions, Finding, RiskOptions};
 use bailiwick::access::scope::is_checked_in_namespaces;
 use bailiwick::access::who_can::{PermissionScope, Where};
 use bailiwick::access::{Builder, Identity, Request, ResourceRequest, World};
@@ -128,8 +128,10 @@ fn identity(subject: &str) -> Identity {
     let parts: Vec<&str> = subject.split('/').collect();
     match parts.as_slice() {
         ["Group", name] => Identity::member_of(name),
-        ["User", name] => Identity::of(name),
-        ["ServiceAccount", namespace, name] => Identity::of(&format!("system:serviceaccount:{namespace}:{name}")),
+        ["User", name] => Identity::from_user(name),
+        ["ServiceAccount", namespace, name] => {
+            Identity::from_user(&format!("system:serviceaccount:{namespace}:{name}"))
+        }
         _ => panic!("{subject}"),
     }
 }
@@ -204,7 +206,7 @@ fn a_power_is_a_finding_and_the_other_way_round() {
     each_world(|world, objects| {
         let with_power = findings(world, |rule| rule.power.is_some());
         let bound = world.bound_subjects();
-        let mut powers = PowersOf::new(world);
+        let mut powers = DangerousPermissions::new(world);
         // Of alike findings only the first few name whom they concern, and names limit a power.
         let concerns = |finding: &Finding, subject: &str| {
             finding.names.is_empty()
@@ -226,7 +228,7 @@ fn a_power_is_a_finding_and_the_other_way_round() {
                 .filter(|finding| concerns(finding, &subject))
                 .map(|finding| finding.rule.id)
                 .collect();
-            let of_reach: BTreeSet<&str> = powers.of(&who).into_iter().map(|rule| rule.id).collect();
+            let of_reach: BTreeSet<&str> = powers.rules_of(&who).into_iter().map(|rule| rule.id).collect();
             assert_eq!(of_lint, of_reach, "{subject}: {objects:?}");
             found += of_reach.len();
             told += 1;

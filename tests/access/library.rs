@@ -85,7 +85,7 @@ subjects: [{kind: ServiceAccount, name: app}]
     let loaded_files = Files::new();
     let loaded = open(&bytes, &loaded_files).expect("what was saved");
 
-    let who = Identity::of("system:serviceaccount:a:app");
+    let who = Identity::from_user("system:serviceaccount:a:app");
     let widget = world.find_resource("widget").expect("its definition is there");
     assert_eq!(loaded.find_resource("widget"), Ok(widget.clone()));
     let request = |namespace: &str| {

@@ -46,7 +46,7 @@ fn a_maintainer_can_become_what_was_recorded() {
         let objects = documents(&std::fs::read_to_string(file).expect("a manifest"));
         // The roles of other objects, `view` among them, are the roles of Toolforge's version.
         let world = world(&objects, 21, true);
-        let who = Identity::of(text(&row["expect"], "subject"));
+        let who = Identity::from_user(text(&row["expect"], "subject"));
         let found: Vec<Value> = world
             .escalation_paths(&who)
             .into_iter()

@@ -123,7 +123,7 @@ fn rules_are_there_once_with_a_code_of_their_own() {
     for rule in risk::all() {
         assert!(seen.insert(rule.id.to_owned()) && seen.insert(rule.code.id().to_owned()), "{} twice", rule.id);
         assert!(rule.cluster.is_some() || matches!(rule.id, "B016" | "E016"), "{}", rule.id);
-        assert!(!rule.help.ends_with('.') && !rule.says.ends_with('.'), "{}", rule.id);
+        assert!(!rule.help.ends_with('.') && !rule.predicate.ends_with('.'), "{}", rule.id);
     }
 }
 

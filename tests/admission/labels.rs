@@ -344,7 +344,7 @@ fn what_is_authorized_is_what_the_authorizer_allows() {
     let table = table(include_str!("namespace-labels.yaml"));
     let mut allowed = 0;
     for case in table["cases"].as_array().expect("cases") {
-        let mut builder = SyncBuilder::new(Settings::of(Release::LAST));
+        let mut builder = SyncBuilder::new(Settings::from_release(Release::LAST));
         for object in objects(case, &table["scc_shapes"]) {
             let tree = yaml::from_json(&object);
             builder.add(tree.document(0).expect("a document"), Source::Live).expect("an object");
@@ -352,7 +352,7 @@ fn what_is_authorized_is_what_the_authorizer_allows() {
         let world = builder.build();
         for namespace in world.namespaces() {
             for account in world.accounts(namespace) {
-                let who = Identity::of(&format!("system:serviceaccount:{namespace}:{account}"));
+                let who = Identity::from_user(&format!("system:serviceaccount:{namespace}:{account}"));
                 let may = |scc: &str| {
                     let request = ResourceRequest {
                         verb: "use".to_owned(),

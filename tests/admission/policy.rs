@@ -1,6 +1,6 @@
 //! Admission policies: the table of policies about agents of nodes, and the policies that are compiled here.
 
-use bailiwick::admission::policy::Policy;
+use bailiwick::admission::policy::ValidatingAdmissionPolicy;
 use bailiwick::ask::Connection;
 use bailiwick::yaml;
 use serde_json::{Value, json};
@@ -45,7 +45,7 @@ fn every_expression_of_our_own_policies_is_evaluated() {
     assert!(policies.len() >= 2, "{}", policies.len());
     for policy in policies {
         let tree = yaml::from_json(&policy);
-        let read = Policy::read(tree.document(0).expect("a document"), 37).expect("a policy");
+        let read = ValidatingAdmissionPolicy::read(tree.document(0).expect("a document"), 37).expect("a policy");
         assert_eq!(read.unknown_expressions().collect::<Vec<_>>(), Vec::<(&str, &str)>::new(), "{}", read.name);
     }
 }

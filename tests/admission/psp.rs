@@ -6,7 +6,7 @@ use bailiwick::access::world::{Added, Builder};
 use bailiwick::admission::pod::Pod;
 use bailiwick::admission::psp::PodSecurityPolicy;
 use bailiwick::admission::psp::mapping::{Reading, map};
-use bailiwick::admission::psp::select::{Operation, PodRequest, choose, usable};
+use bailiwick::admission::psp::select::{PodOperation, PodRequest, choose, usable};
 use bailiwick::ask::{AskError, Connection};
 use bailiwick::diag::{FileId, Sink};
 use bailiwick::yaml;
@@ -216,10 +216,10 @@ fn accounts_and_users_bring_the_policies_they_may_use() {
     let policies = [loose("wide"), loose("other"), tool];
     let ops = Identity { user: "o".to_owned(), groups: vec!["ops".to_owned()] };
     let who = [
-        (Identity::of("a"), "tool-a", vec!["tool"]),
-        (Identity::of("a"), "tool-b", vec![]),
-        (Identity::of("system:serviceaccount:tool-a:default"), "tool-a", vec!["tool"]),
-        (Identity::of("system:serviceaccount:tool-a:web"), "tool-a", vec![]),
+        (Identity::from_user("a"), "tool-a", vec!["tool"]),
+        (Identity::from_user("a"), "tool-b", vec![]),
+        (Identity::from_user("system:serviceaccount:tool-a:default"), "tool-a", vec!["tool"]),
+        (Identity::from_user("system:serviceaccount:tool-a:web"), "tool-a", vec![]),
         // The plugin asks for the old group, too, whether it is served or not.
         (ops.clone(), "tool-b", vec!["wide"]),
     ];
@@ -233,10 +233,10 @@ fn accounts_and_users_bring_the_policies_they_may_use() {
     };
     let privileged = json!([{ "name": "c", "securityContext": { "privileged": true } }]);
     let by = |user: &Identity, spec: Value| {
-        let request = PodRequest { user, namespace: "tool-a", pod: &pod(&spec), operation: Operation::Create };
+        let request = PodRequest { user, namespace: "tool-a", pod: &pod(&spec), operation: PodOperation::Create };
         choose(&world, &policies, &request).policy
     };
-    let nobody = Identity::of("nobody");
+    let nobody = Identity::from_user("nobody");
     assert_eq!(by(&nobody, json!({ "containers": [{ "name": "c" }] })).as_deref(), Some("tool"), "by the account");
     assert_eq!(by(&nobody, json!({ "containers": [{ "name": "c" }], "serviceAccountName": "web" })), None);
     assert_eq!(by(&nobody, json!({ "containers": privileged })), None);

@@ -168,8 +168,8 @@ fn a_value_of_another_type_does_no_harm_anywhere() {
             for replacement in ["null", "number", "string", "list", "map"] {
                 let mut object = Object { tree: original.tree.clone(), reading: Vec::new() };
                 match replacement {
-                    "null" => object.tree.set(node.id(), yaml::Value::Null),
-                    "number" => object.tree.set(node.id(), yaml::Value::Int(-3)),
+                    "null" => object.tree.set(node.id(), yaml::NodeValue::Null),
+                    "number" => object.tree.set(node.id(), yaml::NodeValue::Int(-3)),
                     "string" => object.tree.set_string(node.id(), "-3"),
                     "list" => object.tree.set_items(node.id(), &[]),
                     _ => object.tree.set_entries(node.id(), &[]),

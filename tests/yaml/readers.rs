@@ -1,7 +1,7 @@
 //! The fast reader against the full one, and the full one against the reader of the crate `serde_yaml`.
 
 use bailiwick::yaml::scalar::{self, Plain};
-use bailiwick::yaml::{self, NodeRef, Tree, Value};
+use bailiwick::yaml::{self, NodeRef, NodeValue, Tree};
 use serde::Deserialize as _;
 use serde_yaml::Value as Reference;
 
@@ -30,12 +30,12 @@ fn node_difference(left: NodeRef<'_>, right: NodeRef<'_>, path: &str) -> Option<
         return Some(format!("{path}: {:?}, not {:?}", left.span(), right.span()));
     }
     let same = match (left.value(), right.value()) {
-        (Value::Null, Value::Null) => true,
-        (Value::Bool(left), Value::Bool(right)) => left == right,
-        (Value::Int(left), Value::Int(right)) => left == right,
-        (Value::Float(left), Value::Float(right)) => left.to_bits() == right.to_bits(),
-        (Value::Str(_), Value::Str(_)) => left.as_str() == right.as_str(),
-        (Value::Seq(_), Value::Seq(_)) | (Value::Map(_), Value::Map(_)) => left.len() == right.len(),
+        (NodeValue::Null, NodeValue::Null) => true,
+        (NodeValue::Bool(left), NodeValue::Bool(right)) => left == right,
+        (NodeValue::Int(left), NodeValue::Int(right)) => left == right,
+        (NodeValue::Float(left), NodeValue::Float(right)) => left.to_bits() == right.to_bits(),
+        (NodeValue::Str(_), NodeValue::Str(_)) => left.as_str() == right.as_str(),
+        (NodeValue::Seq(_), NodeValue::Seq(_)) | (NodeValue::Map(_), NodeValue::Map(_)) => left.len() == right.len(),
         _ => false,
     };
     if !same {
@@ -134,10 +134,10 @@ fn reference_difference(ours: NodeRef<'_>, theirs: &Reference, text: &str) -> Op
     let told = || Some(format!("{written:?}: {}, not {theirs:?}", ours.describe()));
     let plain = !written.starts_with(['"', '\'', '|', '>']);
     match (ours.value(), theirs) {
-        (Value::Seq(_), Reference::Sequence(theirs)) if ours.len() == theirs.len() => {
+        (NodeValue::Seq(_), Reference::Sequence(theirs)) if ours.len() == theirs.len() => {
             std::iter::zip(ours.items(), theirs).find_map(|(ours, theirs)| reference_difference(ours, theirs, text))
         }
-        (Value::Map(_), Reference::Mapping(theirs)) if ours.len() == theirs.len() => {
+        (NodeValue::Map(_), Reference::Mapping(theirs)) if ours.len() == theirs.len() => {
             ours.entries().find_map(|(key, value)| {
                 let name = key.as_str().unwrap_or_default();
                 let found = theirs.get(name).or_else(|| {
@@ -152,15 +152,17 @@ fn reference_difference(ours: NodeRef<'_>, theirs: &Reference, text: &str) -> Op
                 }
             })
         }
-        (Value::Str(_), Reference::String(theirs)) if ours.as_str() == Some(theirs) => None,
-        (Value::Null, Reference::Null) => None,
-        (Value::Bool(ours), Reference::Bool(theirs)) if ours == *theirs => None,
-        (Value::Int(_) | Value::Float(_), Reference::Number(theirs)) if number(ours) == theirs.as_f64() => None,
+        (NodeValue::Str(_), Reference::String(theirs)) if ours.as_str() == Some(theirs) => None,
+        (NodeValue::Null, Reference::Null) => None,
+        (NodeValue::Bool(ours), Reference::Bool(theirs)) if ours == *theirs => None,
+        (NodeValue::Int(_) | NodeValue::Float(_), Reference::Number(theirs)) if number(ours) == theirs.as_f64() => None,
         // A number to YAML 1.2, as large as it may be; a string to Kubernetes.
-        (Value::Str(_), Reference::Number(_)) if plain => None,
+        (NodeValue::Str(_), Reference::Number(_)) if plain => None,
         (_, Reference::String(theirs)) if plain && means(theirs, ours.value()) => None,
         // Leading zeros are octal to one and decimal to the other.
-        (Value::Int(_), Reference::Number(_)) if plain && written.trim_start_matches(['+', '-']).starts_with('0') => {
+        (NodeValue::Int(_), Reference::Number(_))
+            if plain && written.trim_start_matches(['+', '-']).starts_with('0') =>
+        {
             None
         }
         _ => told(),
@@ -178,18 +180,18 @@ fn scalar_text(value: &Reference) -> Option<String> {
 
 fn number(node: NodeRef<'_>) -> Option<f64> {
     match node.value() {
-        Value::Int(number) => Some(number as f64),
-        Value::Float(number) => Some(number),
+        NodeValue::Int(number) => Some(number as f64),
+        NodeValue::Float(number) => Some(number),
         _ => None,
     }
 }
 
-fn means(text: &str, value: Value) -> bool {
+fn means(text: &str, value: NodeValue) -> bool {
     match scalar::resolve(text) {
-        Plain::Null => value == Value::Null,
-        Plain::Bool(truth) => value == Value::Bool(truth),
-        Plain::Int(number) => value == Value::Int(number),
-        Plain::Float(number) => value == Value::Float(number),
+        Plain::Null => value == NodeValue::Null,
+        Plain::Bool(truth) => value == NodeValue::Bool(truth),
+        Plain::Int(number) => value == NodeValue::Int(number),
+        Plain::Float(number) => value == NodeValue::Float(number),
         Plain::NotFinite | Plain::Str => false,
     }
 }

@@ -1,7 +1,7 @@
 //! The table of plain tokens that was computed with kubectl's own decoder.
 
 use bailiwick::yaml::scalar::{self, Quoting};
-use bailiwick::yaml::{self, NodeRef, Value};
+use bailiwick::yaml::{self, NodeRef, NodeValue};
 
 use super::{full, reading, written};
 
@@ -30,15 +30,15 @@ fn plain_tokens_mean_what_kubectl_makes_of_them() {
             let root = tree.document(0).expect("a document");
             let value = root.get("key").expect("the key");
             let found = match value.value() {
-                Value::Null => "null",
-                Value::Bool(_) => "bool",
-                Value::Int(_) | Value::Float(_) => "number",
-                Value::Str(_) if value.as_str() == Some(&token) => "string",
+                NodeValue::Null => "null",
+                NodeValue::Bool(_) => "bool",
+                NodeValue::Int(_) | NodeValue::Float(_) => "number",
+                NodeValue::Str(_) if value.as_str() == Some(&token) => "string",
                 // The table holds what arrives in a map of strings, where null and nothing are one.
-                Value::Str(_) if value.as_str() == Some("") => "null",
-                Value::Str(_) => "changed",
-                Value::Seq(_) => "array",
-                Value::Map(_) => "object",
+                NodeValue::Str(_) if value.as_str() == Some("") => "null",
+                NodeValue::Str(_) => "changed",
+                NodeValue::Seq(_) => "array",
+                NodeValue::Map(_) => "object",
             };
             assert_eq!(found, read, "{token:?}");
         }

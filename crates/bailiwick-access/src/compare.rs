@@ -147,7 +147,7 @@ impl<'w> Side<'w> {
             if holder.is_group && world.symbols.text(holder.name) == MASTERS {
                 continue;
             }
-            let held = side.held_by(world.held(holder, namespace));
+            let held = side.held_by(world.bound_rules(holder, namespace));
             if !held.is_empty() {
                 let name = side.text(holder.name);
                 let holding = Holding { is_group: holder.is_group, name };

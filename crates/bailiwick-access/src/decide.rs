@@ -6,7 +6,7 @@
 
 use super::index::BoundRules;
 use super::index::{hash_of, of_hash};
-use super::request::{Identity, Request, ResourceRequest};
+use super::request::{Identity, Request, ResourceRequest, ResourceVerb};
 use super::rules::{InternedRule, RuleListId};
 use super::served::Liveness;
 use super::symbols::{Symbol, Symbols};
@@ -259,9 +259,10 @@ impl World {
     }
 
     /// Returns the names for which a list of rules allows a verb on a resource; none if it allows every name.
-    pub fn names_allowed(&self, rules: RuleListId, (verb, group, resource): (&str, &str, &str)) -> Option<Vec<&str>> {
+    pub fn names_allowed(&self, rules: RuleListId, access: ResourceVerb<'_>) -> Option<Vec<&str>> {
         let symbols = &self.symbols;
-        let (verb, group, resource) = (symbols.find(verb), symbols.find(group), symbols.find(resource));
+        let (verb, group, resource) =
+            (symbols.find(access.verb), symbols.find(access.group), symbols.find(access.resource));
         let query = |name| Query::Resource { verb, group, resource, any_of_subresource: None, name };
         let mut names = Vec::new();
         for rule in self.lists.get(rules) {
@@ -278,17 +279,12 @@ impl World {
     }
 
     /// Returns the positions of the rules of a list that allow a verb on an object of a resource.
-    pub fn rules_allowing(
-        &self,
-        rules: RuleListId,
-        (verb, group, resource): (&str, &str, &str),
-        name: &str,
-    ) -> Vec<usize> {
+    pub fn rules_allowing(&self, rules: RuleListId, access: ResourceVerb<'_>, name: &str) -> Vec<usize> {
         let symbols = &self.symbols;
         let query = Query::Resource {
-            verb: symbols.find(verb),
-            group: symbols.find(group),
-            resource: symbols.find(resource),
+            verb: symbols.find(access.verb),
+            group: symbols.find(access.group),
+            resource: symbols.find(access.resource),
             any_of_subresource: None,
             name: symbols.find(name),
         };
@@ -351,12 +347,12 @@ impl World {
 
     /// Returns the bindings of a holder: cluster-wide, and then in a namespace.
     fn held_in(&self, holder: Holder, namespace: Option<Symbol>) -> impl Iterator<Item = u32> {
-        self.held(holder, None).iter().chain(self.held_here(holder, namespace)).map(|held| held.binding)
+        self.bound_rules(holder, None).iter().chain(self.bound_rules_in(holder, namespace)).map(|held| held.binding)
     }
 
     /// Returns the bindings of a holder in a namespace: none without a namespace.
-    pub(crate) fn held_here(&self, holder: Holder, namespace: Option<Symbol>) -> &[BoundRules] {
-        namespace.map_or(&[], |namespace| self.held(holder, Some(namespace)))
+    pub(crate) fn bound_rules_in(&self, holder: Holder, namespace: Option<Symbol>) -> &[BoundRules] {
+        namespace.map_or(&[], |namespace| self.bound_rules(holder, Some(namespace)))
     }
 
     pub(crate) fn namespace_symbol(&self, namespace: &str) -> Option<Symbol> {

@@ -235,7 +235,7 @@ fn groups(mode: ImpersonationMode, target: &ImpersonationTarget) -> Vec<String> 
     let mut groups = match (mode, service_account(&target.user)) {
         (ImpersonationMode::AssociatedNode | ImpersonationMode::ArbitraryNode, _) => vec!["system:nodes".to_owned()],
         (_, Some(_)) if target.groups.is_empty() => {
-            let mut implicit = Identity::of(&target.user).groups;
+            let mut implicit = Identity::from_user(&target.user).groups;
             implicit.retain(|group| group != AUTHENTICATED);
             implicit
         }

@@ -93,7 +93,7 @@ impl Index {
     }
 
     /// Returns the entries of a holder, cluster-wide or in a namespace.
-    pub(crate) fn held(&self, holder: Holder, namespace: Option<Symbol>, symbols: &Symbols) -> &[BoundRules] {
+    pub(crate) fn bound_rules(&self, holder: Holder, namespace: Option<Symbol>, symbols: &Symbols) -> &[BoundRules] {
         let hash = hash_of(holder.is_group, symbols.text(holder.name));
         let all = match namespace {
             None => self.cluster(hash),

@@ -56,7 +56,7 @@
 //!     namespace: "shop".to_owned(),
 //!     ..ResourceRequest::default()
 //! });
-//! let ada = Identity::of("ada");
+//! let ada = Identity::from_user("ada");
 //! let decision = world.decide(&ada, &request);
 //! assert_eq!(decision.answer(true), Answer::Yes);
 //! let chains = world.chains(&ada, &decision);
@@ -103,7 +103,7 @@ pub mod write;
 
 pub use decide::{Answer, Decision};
 pub use objects::{BindingRef, RoleRef, SubjectRef};
-pub use request::{Identity, Request, ResourceRequest, UrlRequest};
+pub use request::{Identity, Request, ResourceRequest, ResourceVerb, UrlRequest};
 pub use served::Liveness;
 pub use world::{Builder, ObjectSource, World};
 

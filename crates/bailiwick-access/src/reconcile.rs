@@ -13,7 +13,7 @@ pub const AUTOUPDATE: &str = "rbac.authorization.kubernetes.io/autoupdate";
 
 /// The operation of a reconciliation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operation {
+pub enum ReconcileOperation {
     /// Nothing.
     None,
     /// The object is not there.
@@ -24,14 +24,14 @@ pub enum Operation {
     Recreate,
 }
 
-impl Operation {
+impl ReconcileOperation {
     /// Returns the operation in one word.
     pub fn as_str(self) -> &'static str {
         match self {
-            Operation::None => "none",
-            Operation::Create => "create",
-            Operation::Update => "update",
-            Operation::Recreate => "recreate",
+            ReconcileOperation::None => "none",
+            ReconcileOperation::Create => "create",
+            ReconcileOperation::Update => "update",
+            ReconcileOperation::Recreate => "recreate",
         }
     }
 }
@@ -40,7 +40,7 @@ impl Operation {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reconciliation {
     /// The operation to perform.
-    pub operation: Operation,
+    pub operation: ReconcileOperation,
     /// Whether the object excludes itself from reconciliation.
     pub protected: bool,
     /// Expected rules, selectors or subjects that are missing.
@@ -58,7 +58,7 @@ pub fn reconcile(expected: NodeRef<'_>, existing: Option<NodeRef<'_>>, remove_ex
     match expected.document(0) {
         Some(expected) => compare(expected, existing.as_ref().and_then(|tree| tree.document(0)), remove_extra),
         None => Reconciliation {
-            operation: Operation::None,
+            operation: ReconcileOperation::None,
             protected: false,
             missing: Map::new(),
             extra: Map::new(),
@@ -103,7 +103,7 @@ fn compare(expected: NodeRef<'_>, existing: Option<NodeRef<'_>>, remove_extra: b
             insert(&mut missing, "selectors", selectors(expected));
         }
         return Reconciliation {
-            operation: Operation::Create,
+            operation: ReconcileOperation::Create,
             protected: false,
             missing,
             extra: Map::new(),
@@ -111,7 +111,7 @@ fn compare(expected: NodeRef<'_>, existing: Option<NodeRef<'_>>, remove_extra: b
         };
     };
     let mut reconciliation = Reconciliation {
-        operation: Operation::None,
+        operation: ReconcileOperation::None,
         protected: is_kept(existing),
         missing: Map::new(),
         extra: Map::new(),
@@ -119,7 +119,7 @@ fn compare(expected: NodeRef<'_>, existing: Option<NodeRef<'_>>, remove_extra: b
     };
     let changed = if is_binding {
         if role_ref(expected) != role_ref(existing) {
-            reconciliation.operation = Operation::Recreate;
+            reconciliation.operation = ReconcileOperation::Recreate;
             reconciliation.result = to_json(expected);
             return reconciliation;
         }
@@ -130,7 +130,7 @@ fn compare(expected: NodeRef<'_>, existing: Option<NodeRef<'_>>, remove_extra: b
     let relabelled = merge(expected, "labels", &mut reconciliation.result);
     let annotated = merge(expected, "annotations", &mut reconciliation.result);
     if changed || relabelled || annotated {
-        reconciliation.operation = Operation::Update;
+        reconciliation.operation = ReconcileOperation::Update;
     }
     reconciliation
 }

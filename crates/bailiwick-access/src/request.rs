@@ -33,7 +33,7 @@ pub struct Identity {
 impl Identity {
     /// Returns a user as authentication would present it: with the own groups of a service account, an anonymous or
     /// any other user.
-    pub fn of(user: &str) -> Self {
+    pub fn from_user(user: &str) -> Self {
         let groups = match service_account(user) {
             Some((namespace, _)) => {
                 vec![ACCOUNTS.to_owned(), format!("{ACCOUNTS}:{namespace}"), AUTHENTICATED.to_owned()]
@@ -49,7 +49,7 @@ impl Identity {
     /// service account.
     pub fn impersonated(user: &str, groups: &[String]) -> Self {
         if groups.is_empty() {
-            return Self::of(user);
+            return Self::from_user(user);
         }
         let mut groups = groups.to_vec();
         let present = |name: &str| groups.iter().any(|group| group == name);
@@ -84,6 +84,17 @@ pub enum Request {
     Resource(ResourceRequest),
     /// Any other request with a URL.
     Url(UrlRequest),
+}
+
+/// A verb on a resource, in any namespace and of any name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ResourceVerb<'t> {
+    /// The verb, such as `use`.
+    pub verb: &'t str,
+    /// The API group; empty for the core group.
+    pub group: &'t str,
+    /// The resource, such as `securitycontextconstraints`.
+    pub resource: &'t str,
 }
 
 /// A request for objects. Empty texts are absent: no namespace, no name.

@@ -45,7 +45,7 @@ use std::fmt;
 
 pub use judge::{Finding, Folded, RiskOptions};
 pub use paths::Path;
-pub use powers::PowersOf;
+pub use powers::DangerousPermissions;
 pub use table::{PermissionReach, RiskRule, all, of_code, of_id};
 pub use tenants::Tenants;
 

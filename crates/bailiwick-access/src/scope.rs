@@ -50,9 +50,10 @@ impl World {
     }
 }
 
-/// Whether a request for a resource outside of namespaces is checked in one: for one Namespace, in that namespace;
-/// `use` of pod security policies and security context constraints, `bind` of ClusterRoles, and `update` of
-/// finalizers of an owner, in the namespace of the dependent (`plugin/pkg/admission/gc/gc_admission.go` of 1.36.3).
+/// Whether a request for a resource outside of namespaces is checked in one. A request for one Namespace is checked in
+/// that namespace, and so are `use` of pod security policies and security context constraints, and `bind` of
+/// ClusterRoles. `update` of the finalizers of an owner is checked in the namespace of the dependent
+/// (`plugin/pkg/admission/gc/gc_admission.go` of 1.36.3).
 pub fn is_checked_in_namespaces(group: &str, resource: &str, subresource: &str, verb: &str) -> bool {
     if verb == "*" {
         return ["bind", "get", "update", "use"]

@@ -142,7 +142,7 @@ impl World {
             running.map(|running| (running.workload.clone(), running.account.clone(), texts.layer(running.layer)));
         let running = running.collect();
         Snapshot {
-            minor: world.api().asked(),
+            minor: world.api().requested_minor(),
             baseline: world.baseline(),
             texts: texts.list,
             symbols: world.symbols.parts(),
@@ -174,6 +174,7 @@ impl World {
             let origin = Origin { file: *file, span: Span { start, end } };
             if is_dump { ObjectSource::Dump(origin) } else { ObjectSource::Input(origin) }
         };
+        let (text, ends) = saved.symbols;
         let roles = saved.roles.into_iter().map(|role| Role {
             namespace: role.namespace,
             name: role.name,
@@ -209,7 +210,7 @@ impl World {
         Ok(World::from_parts(Parts {
             minor: saved.minor,
             baseline: saved.baseline,
-            symbols: Symbols::from_parts(saved.symbols),
+            symbols: Symbols::from_parts(text, ends),
             lists: RuleLists::from_all(saved.lists),
             roles: roles.collect(),
             bindings: bindings.collect(),

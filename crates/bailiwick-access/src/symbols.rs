@@ -65,7 +65,7 @@ impl Symbols {
     }
 
     /// Creates a table of such strings.
-    pub(crate) fn from_parts((text, ends): (String, Vec<u32>)) -> Self {
+    pub(crate) fn from_parts(text: String, ends: Vec<u32>) -> Self {
         let mut table = HashTable::with_capacity(ends.len());
         let mut start = 0;
         for (index, &end) in (0..).zip(&ends) {

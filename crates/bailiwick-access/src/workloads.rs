@@ -9,6 +9,15 @@ use bailiwick_yaml::NodeRef;
 /// The kind, namespace and name of a workload.
 type WorkloadId = (&'static str, String, String);
 
+/// The kind and the name of an object. An object without a namespace has the namespace `default`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ObjectReference<'o> {
+    pub(super) group: &'o str,
+    pub(super) kind: &'o str,
+    pub(super) namespace: &'o str,
+    pub(super) name: &'o str,
+}
+
 /// A workload with pods with a token of their service account.
 #[derive(Debug, Clone)]
 pub(crate) struct Running {
@@ -42,13 +51,8 @@ impl Workloads {
     }
 
     /// Reads an object of any other kind. Pods of another workload are left out: the workload represents them.
-    pub(super) fn add(
-        &mut self,
-        (group, kind): (&str, &str),
-        object: NodeRef<'_>,
-        (namespace, name): (&str, &str),
-        layer: ObjectSource,
-    ) {
+    pub(super) fn add(&mut self, reference: ObjectReference<'_>, object: NodeRef<'_>, layer: ObjectSource) {
+        let ObjectReference { group, kind, namespace, name } = reference;
         let found = match (group, kind) {
             // Kinds of OpenShift have no line in the table of Pod Security.
             ("apps.openshift.io", "DeploymentConfig") => {

@@ -16,7 +16,7 @@ use super::reconcile;
 use super::rules::{InternedRule, RuleListId, RuleLists};
 use super::shape;
 use super::symbols::{Symbol, Symbols};
-use super::workloads::{Running, Workloads};
+use super::workloads::{ObjectReference, Running, Workloads};
 use bailiwick_kubernetes::catalogue::{Api, Resource, read_custom};
 use bailiwick_kubernetes::default_policy;
 use bailiwick_kubernetes::rbac::{GROUP, PolicyRule};
@@ -233,13 +233,13 @@ impl Builder {
 
     /// Adds a document: an object, or each object of a list as `kubectl get` prints it. Reports the result for each,
     /// and rejects an object of the wrong shape.
-    pub fn add_document<'t>(&mut self, root: NodeRef<'t>, mut told: impl FnMut(NodeRef<'t>, Added)) {
+    pub fn add_document<'t>(&mut self, root: NodeRef<'t>, mut report: impl FnMut(NodeRef<'t>, Added)) {
         let text = |node: NodeRef<'_>, key| node.text_at(key).to_owned();
         let (api_version, kind) = (text(root, "apiVersion"), text(root, "kind"));
         let mut take =
             |api_version: &str, kind: &str, object: NodeRef<'t>| match shape::problem(api_version, kind, object) {
-                Some((place, why)) => told(place, Added::Misshapen(why)),
-                None => told(object, self.add_as((api_version, kind), object, ObjectSource::Input(object.origin()))),
+                Some((place, why)) => report(place, Added::Misshapen(why)),
+                None => report(object, self.add_as(api_version, kind, object, ObjectSource::Input(object.origin()))),
             };
         let Some(item_kind) = kind.strip_suffix("List").filter(|_| root.get("items").is_some()) else {
             return take(&api_version, &kind, root);
@@ -257,12 +257,12 @@ impl Builder {
     pub fn add(&mut self, object: NodeRef<'_>, layer: ObjectSource) -> Added {
         let text = |key| object.get(key).and_then(NodeRef::as_str);
         match (text("apiVersion"), text("kind")) {
-            (Some(api_version), Some(kind)) => self.add_as((api_version, kind), object, layer),
+            (Some(api_version), Some(kind)) => self.add_as(api_version, kind, object, layer),
             _ => Added::Malformed,
         }
     }
 
-    fn add_as(&mut self, (api_version, kind): (&str, &str), object: NodeRef<'_>, layer: ObjectSource) -> Added {
+    fn add_as(&mut self, api_version: &str, kind: &str, object: NodeRef<'_>, layer: ObjectSource) -> Added {
         let text = |keys: &[&str]| object.path(keys).and_then(NodeRef::as_str);
         let Some(name) = text(&["metadata", "name"]).filter(|_| !api_version.is_empty() && !kind.is_empty()) else {
             return Added::Malformed;
@@ -270,8 +270,8 @@ impl Builder {
         let namespace = text(&["metadata", "namespace"]).filter(|namespace| !namespace.is_empty());
         let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
         match (group, kind) {
-            (GROUP, "ClusterRole") => self.add_role(object, (None, name), layer),
-            (GROUP, "Role") => self.add_role(object, (Some(or_default(namespace)), name), layer),
+            (GROUP, "ClusterRole") => self.add_role(object, None, name, layer),
+            (GROUP, "Role") => self.add_role(object, Some(or_default(namespace)), name, layer),
             (GROUP, "ClusterRoleBinding") => self.add_binding(object, None, name, layer),
             (GROUP, "RoleBinding") => self.add_binding(object, Some(or_default(namespace)), name, layer),
             ("", "Namespace") => {
@@ -295,7 +295,8 @@ impl Builder {
                 Added::Taken
             }
             _ => {
-                self.workloads.add((group, kind), object, (or_default(namespace), name), layer);
+                let reference = ObjectReference { group, kind, namespace: or_default(namespace), name };
+                self.workloads.add(reference, object, layer);
                 Added::Ignored
             }
         }
@@ -308,7 +309,7 @@ impl Builder {
         self.lists.add(rules)
     }
 
-    fn add_role(&mut self, object: NodeRef<'_>, (namespace, name): (Option<&str>, &str), layer: ObjectSource) -> Added {
+    fn add_role(&mut self, object: NodeRef<'_>, namespace: Option<&str>, name: &str, layer: ObjectSource) -> Added {
         let rules = self.read_rules(object);
         let selectors = object.path(&["aggregationRule", "clusterRoleSelectors"]).filter(|list| !list.is_empty());
         let is_cluster_role = namespace.is_none();
@@ -622,8 +623,8 @@ impl World {
     }
 
     /// Returns the bindings of a holder, cluster-wide or in a namespace.
-    pub(crate) fn held(&self, holder: Holder, namespace: Option<Symbol>) -> &[BoundRules] {
-        self.index.held(holder, namespace, &self.symbols)
+    pub(crate) fn bound_rules(&self, holder: Holder, namespace: Option<Symbol>) -> &[BoundRules] {
+        self.index.bound_rules(holder, namespace, &self.symbols)
     }
 
     pub(crate) fn binding(&self, id: u32) -> Option<&Binding> {

@@ -11,12 +11,12 @@ use super::labels::namespace::RUN_LEVEL_LABEL;
 use super::labels::neighbours::skips_constraints;
 use super::level::Level;
 use super::pod::Pod;
-use super::policy::{AdmissionRequest, Binding, Patches, Policy};
-use super::psp::select::{Operation, PodRequest, choose};
-use super::psp::{PodSecurityPolicy, Violation};
-use super::scc::admit::{Allocated, Verdict, admit};
+use super::policy::{AdmissionRequest, Binding, Patches, ValidatingAdmissionPolicy};
+use super::psp::select::{PodOperation, PodRequest, choose};
+use super::psp::{PodSecurityPolicy, PspViolation};
+use super::scc::admit::{Allocated, SccAdmission, admit};
 use super::scc::{GROUP, RESOURCE, Scc, range};
-use super::standards::labels::Policy as Levels;
+use super::standards::labels::PodSecurityLevels;
 use super::standards::{message, violations};
 use super::workload::Workload;
 use bailiwick_access::World;
@@ -69,7 +69,7 @@ pub struct Gate<'w> {
     policies: Vec<PodSecurityPolicy>,
     constraints: Vec<Scc>,
     /// Admission policies by name.
-    admission_policies: BTreeMap<String, Policy>,
+    admission_policies: BTreeMap<String, ValidatingAdmissionPolicy>,
     /// Bindings by the names of their policies.
     bindings: BTreeMap<String, Vec<Binding>>,
     /// Service accounts without a mounted token, by namespace and name.
@@ -177,7 +177,7 @@ impl<'w> Gate<'w> {
     pub fn add_admission_policy(&mut self, object: NodeRef<'_>) -> Result<(), DeError> {
         match object.get("kind").and_then(NodeRef::as_str) {
             Some("ValidatingAdmissionPolicy") => {
-                let policy = Policy::read(object, self.minor)?;
+                let policy = ValidatingAdmissionPolicy::read(object, self.minor)?;
                 self.admission_policies.insert(policy.name.clone(), policy);
             }
             Some("ValidatingAdmissionPolicyBinding") => {
@@ -203,7 +203,7 @@ impl<'w> Gate<'w> {
             Some(place) => place,
             None => &nowhere,
         };
-        let account = Identity::of(&account_user(namespace, workload.service_account()));
+        let account = Identity::from_user(&account_user(namespace, workload.service_account()));
         let mut refused = Vec::new();
         let mut pod = workload.pod();
         let filled = if self.is_openshift {
@@ -242,14 +242,14 @@ impl<'w> Gate<'w> {
         let choice = choose(
             self.world,
             &self.policies,
-            &PodRequest { user: account, namespace, pod, operation: Operation::Create },
+            &PodRequest { user: account, namespace, pod, operation: PodOperation::Create },
         );
         if let (true, Some(pod)) = (choice.is_allowed(), choice.pod) {
             return Ok(pod);
         }
-        let mut reasons: Vec<String> = choice.invalid.iter().map(told).collect();
+        let mut reasons: Vec<String> = choice.invalid.iter().map(described).collect();
         for refusal in &choice.refusals {
-            let problems: Vec<String> = refusal.violations.iter().map(told).collect();
+            let problems: Vec<String> = refusal.violations.iter().map(described).collect();
             reasons.push(format!("`{}`: {}", refusal.policy, problems.join(", ")));
         }
         if reasons.is_empty() {
@@ -292,17 +292,17 @@ impl<'w> Gate<'w> {
                 )
         };
         match admit(pod, &constraints, may_use, allocated) {
-            Verdict::Skipped => Ok(pod.clone()),
-            Verdict::Admitted { pod, .. } => Ok(*pod),
-            Verdict::Refused { refusals } if refusals.is_empty() => {
+            SccAdmission::Skipped => Ok(pod.clone()),
+            SccAdmission::Admitted { pod, .. } => Ok(*pod),
+            SccAdmission::Refused { refusals } if refusals.is_empty() => {
                 Err(vec!["its service account may use no constraints".to_owned()])
             }
-            Verdict::Refused { refusals } => Err(refusals
+            SccAdmission::Refused { refusals } => Err(refusals
                 .iter()
                 .map(|refusal| format!("`{}`: {}", refusal.scc, refusal.problems.join(", ")))
                 .collect()),
-            Verdict::Broken { scc, why } if scc.is_empty() => Err(vec![why.to_string()]),
-            Verdict::Broken { scc, why } => Err(vec![format!("`{scc}` keeps every pod out: {why}")]),
+            SccAdmission::Broken { scc, why } if scc.is_empty() => Err(vec![why.to_string()]),
+            SccAdmission::Broken { scc, why } => Err(vec![format!("`{scc}` keeps every pod out: {why}")]),
         }
     }
 
@@ -366,7 +366,7 @@ impl<'w> Gate<'w> {
         if self.minor < FIRST_WITH_LEVELS {
             return None;
         }
-        let (policy, _) = Levels::UPSTREAM.of(&place.labels);
+        let (policy, _) = PodSecurityLevels::UPSTREAM.with_labels(&place.labels);
         if policy.enforce.level == Level::Privileged {
             return None;
         }
@@ -375,7 +375,7 @@ impl<'w> Gate<'w> {
     }
 }
 
-fn told(violation: &Violation) -> String {
+fn described(violation: &PspViolation) -> String {
     format!("{}: {}", violation.field, violation.message)
 }
 

@@ -13,7 +13,9 @@ use serde_json::{Value as Json, json};
 
 use super::created::stored;
 use super::defaulted::{fill_pod, fill_template};
-use super::policy::{Action, AdmissionRequest, Answer, Binding, Known, Policy};
+use super::policy::{
+    AdmissionRequest, Binding, KnownRequest, PolicyAnswer, ValidatingAdmissionPolicy, ValidationAction,
+};
 use super::workload::{Workload, resource_of, template_within_mut};
 use bailiwick_kubernetes::absent::{group_and_version, text_at};
 use bailiwick_yaml::NodeRef;
@@ -49,9 +51,9 @@ const LONGEST_REASON: usize = 200;
 
 /// The admission policies of a cluster.
 #[derive(Debug, Default)]
-pub struct Installed {
+pub struct InstalledPolicies {
     minor: u32,
-    policies: BTreeMap<String, Policy>,
+    policies: BTreeMap<String, ValidatingAdmissionPolicy>,
     bindings: BTreeMap<String, Vec<Binding>>,
     /// The namespaces with a LimitRange.
     limited: BTreeSet<String>,
@@ -81,7 +83,7 @@ pub struct Decisions {
     pub unknown: BTreeMap<String, String>,
 }
 
-impl Installed {
+impl InstalledPolicies {
     /// Begins with no policies, in a cluster of a Kubernetes minor.
     pub fn new(minor: u32) -> Self {
         Self { minor, ..Self::default() }
@@ -95,7 +97,7 @@ impl Installed {
             ("", "LimitRange") if version == "v1" => {
                 _ = self.limited.insert(text_at(object, &["metadata", "namespace"]).to_owned())
             }
-            (GROUP, "ValidatingAdmissionPolicy") => match Policy::read(object, self.minor) {
+            (GROUP, "ValidatingAdmissionPolicy") => match ValidatingAdmissionPolicy::read(object, self.minor) {
                 Ok(policy) => _ = self.policies.insert(policy.name.clone(), policy),
                 Err(_) => _ = self.unreadable.insert(name.to_owned()),
             },
@@ -179,18 +181,18 @@ impl Installed {
         }
         for (name, policy) in &self.policies {
             // A policy with warnings or audit alone rejects nothing.
-            let denies = |binding: &&Binding| binding.actions.contains(&Action::Deny);
+            let denies = |binding: &&Binding| binding.actions.contains(&ValidationAction::Deny);
             let mut bindings = self.bindings.get(name).into_iter().flatten().filter(denies).peekable();
             if bindings.peek().is_none() || decisions.rejections.iter().any(|known| known.policy == *name) {
                 continue;
             }
-            let known = Known::without(policy, &words);
+            let known = KnownRequest::without(policy, &words);
             let verdicts = bindings.map(|binding| policy.evaluate_knowing(&request, Some(binding), namespace, &known));
             let verdicts: Vec<_> = verdicts.collect();
-            if let Some(verdict) = verdicts.iter().find(|verdict| verdict.answer == Answer::Deny) {
+            if let Some(verdict) = verdicts.iter().find(|verdict| verdict.answer == PolicyAnswer::Deny) {
                 let reasons = verdict.denials.clone();
                 decisions.rejections.push(Rejection { policy: name.clone(), is_workload, reasons });
-            } else if let Some(verdict) = verdicts.iter().find(|verdict| verdict.answer == Answer::Unknown) {
+            } else if let Some(verdict) = verdicts.iter().find(|verdict| verdict.answer == PolicyAnswer::Unknown) {
                 let reason = verdict.message.chars().take(LONGEST_REASON).collect();
                 decisions.unknown.entry(name.clone()).or_insert(reason);
             }

@@ -22,7 +22,7 @@ pub mod users;
 pub mod world;
 
 use super::level::PolicyVersion;
-use super::scc::release::{Mode, Release};
+use super::scc::release::{Release, SyncMode};
 
 /// The settings of a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,14 +30,14 @@ pub struct Settings {
     /// Release of OpenShift.
     pub release: Release,
     /// The labels written by the syncer.
-    pub mode: Mode,
+    pub mode: SyncMode,
     /// The version of the checks for the guaranteed level.
     pub checks: PolicyVersion,
 }
 
 impl Settings {
     /// Returns a cluster of a release as it comes.
-    pub fn of(release: Release) -> Self {
+    pub fn from_release(release: Release) -> Self {
         let checks = PolicyVersion::Latest.on_server_of(release.kubernetes_minor());
         Self { release, mode: release.default_mode(), checks }
     }

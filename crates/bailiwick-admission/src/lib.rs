@@ -5,12 +5,12 @@
 //! - [`pod`] reads a pod, and [`workload`] an object with a pod template. Both read a node of a YAML or JSON document.
 //! - [`level`] and [`standards`] are the Pod Security standards: [`standards::violations`] returns the violations of a
 //!   level by a pod, and [`standards::admit`] the decision of the admission plugin about a request.
-//! - [`psp`] is PodSecurityPolicy of Kubernetes 1.24: [`psp::admit::Provider`] applies one policy to a pod,
+//! - [`psp`] is PodSecurityPolicy of Kubernetes 1.24: [`psp::admit::PspProvider`] applies one policy to a pod,
 //!   [`psp::select`] selects the policy of a pod, [`psp::compare`] and [`psp::migrate`] serve changes and removal.
 //! - [`scc`] is SecurityContextConstraints of OpenShift: [`scc::admit`] applies them to a pod, and [`scc::convert`] and
 //!   [`scc::semantic`] return their Pod Security level.
 //! - [`labels`] is the label synchroniser of OpenShift: the Pod Security labels of every namespace of a cluster.
-//! - [`policy`] evaluates ValidatingAdmissionPolicies: [`policy::Policy::evaluate`] takes a request and returns a verdict.
+//! - [`policy`] evaluates ValidatingAdmissionPolicies: [`policy::ValidatingAdmissionPolicy::evaluate`] takes a request and returns a decision.
 //! - [`gate`] and [`installed`] combine these for the pods of a workload in one cluster.
 //!
 //! Access to policies and constraints is a question of RBAC, answered by [`bailiwick_access::World`].

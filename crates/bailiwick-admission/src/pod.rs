@@ -19,7 +19,7 @@ use bailiwick_yaml::de::{DeError, from_node};
 pub struct Pod {
     /// Metadata in the manifest.
     #[serde(deserialize_with = "or_default")]
-    pub metadata: Metadata,
+    pub metadata: PodMetadata,
     /// Spec in the manifest.
     #[serde(deserialize_with = "or_default")]
     pub spec: PodSpec,
@@ -28,7 +28,7 @@ pub struct Pod {
 /// Names, labels and annotations of a pod.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Metadata {
+pub struct PodMetadata {
     /// Its name; empty for a template.
     #[serde(deserialize_with = "or_default")]
     pub name: String,
@@ -528,7 +528,7 @@ mod tests {
             "metadata: null\nspec: {containers: [{name: c, image: i, ports: null, securityContext: {}}], nodeName: x}",
         )
         .expect("a pod");
-        assert_eq!(pod.metadata, Metadata::default());
+        assert_eq!(pod.metadata, PodMetadata::default());
         assert_eq!(pod.containers().count(), 1);
     }
 

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! An expression on unknown input, or outside of the supported part of CEL ([`bailiwick_cel`]), never becomes a
-//! decision: the answer is [`Answer::Unknown`] with the reason. A false condition or a failed validation decides all
+//! decision: the answer is [`PolicyAnswer::Unknown`] with the reason. A false condition or a failed validation decides all
 //! the same.
 //!
 //! Left out on purpose: parameters (`params` are null or unknown), the authorizer, and changes by the API server
@@ -22,14 +22,14 @@ mod request;
 #[cfg(test)]
 mod tests;
 
-pub use known::Known;
+pub use known::KnownRequest;
 pub use patches::{PatchError, Patches};
-pub use read::{Action, Binding, Policy};
+pub use read::{Binding, ValidatingAdmissionPolicy, ValidationAction};
 pub use request::{AdmissionRequest, RequestError};
 
-/// The answer of a policy.
+/// Admission or denial by a policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
+pub enum PolicyAnswer {
     /// The request may pass, as far as the policy goes.
     Allow,
     /// It is refused.
@@ -38,7 +38,7 @@ pub enum Answer {
     Unknown,
 }
 
-impl Answer {
+impl PolicyAnswer {
     /// Returns the word for it.
     pub fn name(self) -> &'static str {
         match self {
@@ -51,9 +51,9 @@ impl Answer {
 
 /// The decision of a policy about a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Verdict {
+pub struct PolicyDecision {
     /// Admission, denial or neither.
-    pub answer: Answer,
+    pub answer: PolicyAnswer,
     /// Whether the rules, the binding and the conditions of the policy match the request. False if this is unknown.
     pub matched: bool,
     /// The reason for a denial, as the API server prints it after the name of the object; or the reason for an unknown
@@ -72,10 +72,10 @@ pub struct Verdict {
     pub unknown: Vec<String>,
 }
 
-impl Verdict {
-    fn new(answer: Answer, matched: bool, message: impl Into<String>) -> Self {
+impl PolicyDecision {
+    fn new(answer: PolicyAnswer, matched: bool, message: impl Into<String>) -> Self {
         let message = message.into();
-        let unknown = if answer == Answer::Unknown { vec![message.clone()] } else { Vec::new() };
+        let unknown = if answer == PolicyAnswer::Unknown { vec![message.clone()] } else { Vec::new() };
         let (denials, warnings, audit) = (Vec::new(), Vec::new(), Vec::new());
         Self { answer, matched, message, reason: None, denials, warnings, audit, unknown }
     }

@@ -1,7 +1,7 @@
 //! PodSecurityPolicy of Kubernetes up to 1.24: the admission and mutation of pods, the selection of a policy, the
 //! corresponding Pod Security level, and the effect of a change.
 //!
-//! [`PodSecurityPolicy`] is the object as written, with the one default of the API. [`admit::Provider`] is a usable
+//! [`PodSecurityPolicy`] is the object as written, with the one default of the API. [`admit::PspProvider`] is a usable
 //! policy. The rules are from Kubernetes 1.24.17 (`pkg/security/podsecuritypolicy`), and `tests/conformance/psp`
 //! compares them with the real code.
 //!
@@ -41,7 +41,7 @@ const LAST_ID: i64 = i32::MAX as i64;
 pub struct PodSecurityPolicy {
     /// Name and annotations of the policy.
     #[serde(deserialize_with = "or_default")]
-    pub metadata: Metadata,
+    pub metadata: PspMetadata,
     /// The permissions and defaults.
     #[serde(deserialize_with = "or_default")]
     pub spec: Spec,
@@ -50,7 +50,7 @@ pub struct PodSecurityPolicy {
 /// Name and annotations of a policy.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
-pub struct Metadata {
+pub struct PspMetadata {
     /// Name in the cluster.
     #[serde(deserialize_with = "or_default")]
     pub name: String,
@@ -80,7 +80,7 @@ pub struct Spec {
     #[serde(deserialize_with = "or_default")]
     pub host_network: bool,
     /// Ports of the node allowed to containers.
-    pub host_ports: Option<Vec<IdRange>>,
+    pub host_ports: Option<Vec<PspIdRange>>,
     /// Whether pods may see the node's processes.
     #[serde(rename = "hostPID", deserialize_with = "or_default")]
     pub host_pid: bool,
@@ -89,7 +89,7 @@ pub struct Spec {
     pub host_ipc: bool,
     /// How the SELinux context is chosen.
     #[serde(deserialize_with = "or_default")]
-    pub se_linux: SeLinuxStrategy,
+    pub se_linux: PspSeLinuxStrategy,
     /// How the user id is chosen.
     #[serde(deserialize_with = "or_default")]
     pub run_as_user: IdStrategy,
@@ -110,9 +110,9 @@ pub struct Spec {
     #[serde(deserialize_with = "or_true")]
     pub allow_privilege_escalation: bool,
     /// Paths of the node allowed to hostPath volumes; an empty list allows every path.
-    pub allowed_host_paths: Option<Vec<HostPath>>,
+    pub allowed_host_paths: Option<Vec<AllowedHostPath>>,
     /// The drivers of flexVolumes; an empty list allows all.
-    pub allowed_flex_volumes: Option<Vec<FlexVolume>>,
+    pub allowed_flex_volumes: Option<Vec<PspFlexVolume>>,
     /// The drivers of inline CSI volumes; an empty list allows all.
     #[serde(rename = "allowedCSIDrivers")]
     pub allowed_csi_drivers: Option<Vec<CsiDriver>>,
@@ -139,7 +139,7 @@ impl Default for Spec {
             host_ports: None,
             host_pid: false,
             host_ipc: false,
-            se_linux: SeLinuxStrategy::default(),
+            se_linux: PspSeLinuxStrategy::default(),
             run_as_user: IdStrategy::default(),
             run_as_group: None,
             supplemental_groups: IdStrategy::default(),
@@ -161,7 +161,7 @@ impl Default for Spec {
 /// Numbers from `min` to `max`, both included.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(default)]
-pub struct IdRange {
+pub struct PspIdRange {
     /// The least.
     #[serde(deserialize_with = "or_default")]
     pub min: i64,
@@ -179,13 +179,13 @@ pub struct IdStrategy {
     pub rule: String,
     /// The ids; the least of the first range is the default.
     #[serde(deserialize_with = "or_default")]
-    pub ranges: Vec<IdRange>,
+    pub ranges: Vec<PspIdRange>,
 }
 
 /// How the SELinux context is chosen.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub struct SeLinuxStrategy {
+pub struct PspSeLinuxStrategy {
     /// `MustRunAs` or `RunAsAny`.
     #[serde(deserialize_with = "or_default")]
     pub rule: String,
@@ -196,7 +196,7 @@ pub struct SeLinuxStrategy {
 /// A path of the node.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub struct HostPath {
+pub struct AllowedHostPath {
     /// The path, with all paths below it.
     #[serde(deserialize_with = "or_default")]
     pub path_prefix: String,
@@ -208,7 +208,7 @@ pub struct HostPath {
 /// A driver of flexVolumes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
-pub struct FlexVolume {
+pub struct PspFlexVolume {
     /// Its name.
     #[serde(deserialize_with = "or_default")]
     pub driver: String,
@@ -236,7 +236,7 @@ pub struct RuntimeClass {
 
 /// A violation of a policy by a pod.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Violation {
+pub struct PspViolation {
     /// The field, as the API server writes it; the prefix `pod.` of some is its own.
     pub field: String,
     /// Why it is not allowed.
@@ -258,14 +258,14 @@ impl PodSecurityPolicy {
     }
 }
 
-impl IdRange {
+impl PspIdRange {
     /// Whether an id lies in the range.
     pub fn has(self, id: i64) -> bool {
         (self.min..=self.max).contains(&id)
     }
 }
 
-impl std::fmt::Display for IdRange {
+impl std::fmt::Display for PspIdRange {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if self.min == self.max {
             write!(formatter, "{}", self.min)
@@ -281,7 +281,7 @@ fn entries<T>(list: Option<&Vec<T>>) -> &[T] {
 }
 
 /// Prints ranges for a reader.
-fn shown(ranges: &[IdRange]) -> String {
+fn shown(ranges: &[PspIdRange]) -> String {
     ranges.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 

@@ -21,6 +21,7 @@ pub mod semantic;
 use serde::Deserialize;
 
 use super::pod::{SeLinuxOptions, or_default};
+use bailiwick_access::ResourceVerb;
 use bailiwick_kubernetes::absent;
 use bailiwick_kubernetes::stored::effective_volumes;
 use bailiwick_yaml::NodeRef;
@@ -30,6 +31,9 @@ use bailiwick_yaml::de::{DeError, from_node};
 pub const GROUP: &str = "security.openshift.io";
 /// The resource, as rules name it.
 pub const RESOURCE: &str = "securitycontextconstraints";
+
+/// The permission to use constraints.
+pub const USE: ResourceVerb<'static> = ResourceVerb { verb: "use", group: GROUP, resource: RESOURCE };
 
 /// SecurityContextConstraints: all of its fields.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -59,7 +63,7 @@ pub struct Scc {
     pub volumes: Option<Vec<String>>,
     /// The FlexVolume drivers; none means every driver.
     #[serde(deserialize_with = "or_default")]
-    pub allowed_flex_volumes: Vec<FlexVolume>,
+    pub allowed_flex_volumes: Vec<SccFlexVolume>,
     /// Whether the node's network may be used.
     #[serde(deserialize_with = "or_default")]
     pub allow_host_network: bool,
@@ -87,10 +91,10 @@ pub struct Scc {
     pub run_as_user: RunAsUser,
     /// Strategy for supplemental group ids.
     #[serde(deserialize_with = "or_default")]
-    pub supplemental_groups: GroupStrategy,
+    pub supplemental_groups: SccGroupStrategy,
     /// Strategy for the group of volumes.
     #[serde(deserialize_with = "or_default")]
-    pub fs_group: GroupStrategy,
+    pub fs_group: SccGroupStrategy,
     /// Whether root file systems can only be read.
     #[serde(deserialize_with = "or_default")]
     pub read_only_root_filesystem: bool,
@@ -123,7 +127,7 @@ pub struct SccMetadata {
 /// An allowed FlexVolume.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
-pub struct FlexVolume {
+pub struct SccFlexVolume {
     /// Name of the driver.
     #[serde(deserialize_with = "or_default")]
     pub driver: String,
@@ -158,19 +162,19 @@ pub struct RunAsUser {
 /// How groups are decided.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
-pub struct GroupStrategy {
+pub struct SccGroupStrategy {
     /// `MustRunAs` or `RunAsAny`.
     #[serde(deserialize_with = "or_default")]
     pub r#type: String,
     /// Ranges for `MustRunAs`; an empty list stands for the range of the namespace.
     #[serde(deserialize_with = "or_default")]
-    pub ranges: Vec<IdRange>,
+    pub ranges: Vec<SccIdRange>,
 }
 
 /// A range of ids, its ends included.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
-pub struct IdRange {
+pub struct SccIdRange {
     /// The least.
     #[serde(deserialize_with = "or_default")]
     pub min: i64,

@@ -25,7 +25,7 @@ pub const NEWEST: u64 = 37;
 
 /// A violation of a check by a pod.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Violation {
+pub struct LevelViolation {
     /// Id of the check.
     pub check: &'static str,
     /// The reason in a few words.
@@ -35,10 +35,10 @@ pub struct Violation {
 }
 
 /// Returns the violations of a level by a pod, in the order of the API server.
-pub fn violations(pod: &Pod, level: Level, version: PolicyVersion) -> Vec<Violation> {
-    let found = checks::of(level, version.minor_up_to(NEWEST)).filter_map(|(check, minor)| {
+pub fn violations(pod: &Pod, level: Level, version: PolicyVersion) -> Vec<LevelViolation> {
+    let found = checks::at_level(level, version.minor_up_to(NEWEST)).filter_map(|(check, minor)| {
         let (reason, detail) = (check.rule)(pod, minor)?;
-        Some(Violation { check: check.id, reason, detail })
+        Some(LevelViolation { check: check.id, reason, detail })
     });
     found.collect()
 }
@@ -54,13 +54,13 @@ pub fn strictest(pod: &Pod, version: PolicyVersion) -> Level {
 }
 
 /// Returns the reasons alone, as the API server lists them for existing pods.
-pub fn reasons(violations: &[Violation]) -> String {
+pub fn reasons(violations: &[LevelViolation]) -> String {
     violations.iter().map(|violation| violation.reason).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the reasons, each with its detail, as the API server lists them for a pod.
-pub fn details(violations: &[Violation]) -> String {
-    let each = violations.iter().map(|Violation { reason, detail, .. }| match detail.as_str() {
+pub fn details(violations: &[LevelViolation]) -> String {
+    let each = violations.iter().map(|LevelViolation { reason, detail, .. }| match detail.as_str() {
         // A kernel parameter without a name.
         "" => (*reason).to_owned(),
         detail => format!("{reason} ({detail})"),
@@ -69,7 +69,7 @@ pub fn details(violations: &[Violation]) -> String {
 }
 
 /// Returns the error message of the API server for a rejected pod.
-pub fn message(policy: labels::LevelVersion, violations: &[Violation]) -> String {
+pub fn message(policy: labels::LevelVersion, violations: &[LevelViolation]) -> String {
     format!("violates PodSecurity {}: {}", words::quoted(&policy.to_string()), details(violations))
 }
 

@@ -8,7 +8,7 @@ use super::ast::{Expr, Operator};
 use super::declared::Declared;
 use super::macros::{Fold, FoldKind};
 use super::value::{Key, Map, Value, compare, equal, length};
-use super::{Fail, Outcome, Program, check, functions, lists};
+use super::{EvalResult, Fail, Program, check, functions, lists};
 
 /// The steps of one expression, with the steps of its variables. The count is never below the API server's cost of
 /// the same expression, and the server's limit is the same: an expression below the limit runs to its end in the
@@ -31,7 +31,7 @@ pub struct Environment<'e> {
     /// The variables by name.
     pub variables: &'e BTreeMap<String, Program>,
     /// The outcomes of evaluated variables.
-    known: RefCell<BTreeMap<String, Outcome>>,
+    known: RefCell<BTreeMap<String, EvalResult>>,
     /// The remaining steps for all expressions together.
     budget: Cell<u64>,
 }
@@ -83,7 +83,7 @@ impl<'e> Evaluation<'e> {
         Self { environment, bound: Vec::new(), steps: 0, depth: 0 }
     }
 
-    pub(super) fn evaluate(&mut self, expr: &'e Expr) -> Outcome {
+    pub(super) fn evaluate(&mut self, expr: &'e Expr) -> EvalResult {
         let outcome = self.eval(expr);
         let budget = self.environment.budget.get();
         let Some(left) = budget.checked_sub(self.steps) else {
@@ -100,7 +100,7 @@ impl<'e> Evaluation<'e> {
         if self.steps > STEPS { Err(too_much()) } else { Ok(()) }
     }
 
-    fn eval(&mut self, expr: &'e Expr) -> Outcome {
+    fn eval(&mut self, expr: &'e Expr) -> EvalResult {
         self.spend(1)?;
         if self.depth >= DEEPEST {
             return Err(Fail::Unknown("the variables ask for each other too deeply to be evaluated here".to_owned()));
@@ -111,7 +111,7 @@ impl<'e> Evaluation<'e> {
         outcome
     }
 
-    fn node(&mut self, expr: &'e Expr) -> Outcome {
+    fn node(&mut self, expr: &'e Expr) -> EvalResult {
         match expr {
             Expr::Literal(literal) => Ok(literal.clone()),
             Expr::Ident(name) => self.ident(name),
@@ -161,7 +161,7 @@ impl<'e> Evaluation<'e> {
         }
     }
 
-    fn ident(&self, name: &str) -> Outcome {
+    fn ident(&self, name: &str) -> EvalResult {
         if let Some((_, value)) = self.bound.iter().rev().find(|(bound, _)| *bound == name) {
             return Ok(value.clone());
         }
@@ -181,7 +181,7 @@ impl<'e> Evaluation<'e> {
     }
 
     /// Evaluates the operand of a field. A variable is one field of all variables, and is evaluated on demand.
-    fn operand(&mut self, operand: &'e Expr, field: &str) -> Outcome {
+    fn operand(&mut self, operand: &'e Expr, field: &str) -> EvalResult {
         let Expr::Ident(name) = operand else { return self.eval(operand) };
         if self.bound.iter().any(|(bound, _)| bound == name) {
             return self.eval(operand);
@@ -198,7 +198,7 @@ impl<'e> Evaluation<'e> {
         }
     }
 
-    fn variable(&mut self, name: &str) -> Outcome {
+    fn variable(&mut self, name: &str) -> EvalResult {
         let known = self.environment.known.borrow().get(name).cloned();
         if let Some(known) = known {
             return known;
@@ -222,7 +222,7 @@ impl<'e> Evaluation<'e> {
         outcome
     }
 
-    fn list(&mut self, items: &'e [(Expr, bool)]) -> Outcome {
+    fn list(&mut self, items: &'e [(Expr, bool)]) -> EvalResult {
         self.spend(10)?;
         let mut list = Vec::new();
         for (item, optional) in items {
@@ -235,7 +235,7 @@ impl<'e> Evaluation<'e> {
         Ok(Value::list(list))
     }
 
-    fn map(&mut self, entries: &'e [(Expr, Expr, bool)]) -> Outcome {
+    fn map(&mut self, entries: &'e [(Expr, Expr, bool)]) -> EvalResult {
         self.spend(30)?;
         let mut map = Map::new();
         for (key, value, optional) in entries {
@@ -246,7 +246,7 @@ impl<'e> Evaluation<'e> {
                 (_, true) => return Err(Fail::no_such_overload()),
             };
             let Some(value) = value else { continue };
-            let known = Key::of(&key).filter(|_| !matches!(key, Value::Double(_)));
+            let known = Key::from_value(&key).filter(|_| !matches!(key, Value::Double(_)));
             let known = known.ok_or_else(|| Fail::Unknown("a map has a key that can be none".to_owned()))?;
             if map.insert(known, (key, value)).is_some() {
                 return Err(Fail::Unknown("a map has a key twice".to_owned()));
@@ -255,7 +255,7 @@ impl<'e> Evaluation<'e> {
         Ok(Value::Map(Arc::new(map)))
     }
 
-    fn binary(&mut self, operator: Operator, left: &Value, right: &Value) -> Outcome {
+    fn binary(&mut self, operator: Operator, left: &Value, right: &Value) -> EvalResult {
         // Texts, lists and maps cost as much as is read of them.
         let weight = match operator {
             Operator::In => right.weight().saturating_mul(left.weight()),
@@ -275,7 +275,7 @@ impl<'e> Evaluation<'e> {
             Operator::GreaterOrEqual => order()?.is_ge(),
             Operator::In => match right {
                 Value::List(items) => items.iter().any(|item| equal(left, item)),
-                Value::Map(entries) => Key::of(left).is_some_and(|key| entries.contains_key(&key)),
+                Value::Map(entries) => Key::from_value(left).is_some_and(|key| entries.contains_key(&key)),
                 _ => return Err(Fail::no_such_overload()),
             },
             _ => return functions::arithmetic(operator, left, right),
@@ -284,7 +284,7 @@ impl<'e> Evaluation<'e> {
     }
 
     /// Evaluates `&&`, or `||` if true decides: a deciding term swallows the errors of all other terms.
-    fn logical(&mut self, terms: &'e [Expr], decides: bool) -> Outcome {
+    fn logical(&mut self, terms: &'e [Expr], decides: bool) -> EvalResult {
         let mut first = None;
         for term in terms {
             let outcome = self.eval(term);
@@ -308,7 +308,7 @@ impl<'e> Evaluation<'e> {
         Ok(())
     }
 
-    fn call(&mut self, target: Option<&'e Expr>, function: &'e str, arguments: &'e [Expr]) -> Outcome {
+    fn call(&mut self, target: Option<&'e Expr>, function: &'e str, arguments: &'e [Expr]) -> EvalResult {
         let (name, target) = match target {
             Some(Expr::Ident(namespace))
                 if Declared::get().is_namespace(namespace)
@@ -391,11 +391,11 @@ impl<'e> Evaluation<'e> {
     }
 
     fn arguments(&mut self, arguments: &'e [Expr]) -> Result<Vec<Value>, Fail> {
-        let outcomes: Vec<Outcome> = arguments.iter().map(|argument| self.eval(argument)).collect();
+        let outcomes: Vec<EvalResult> = arguments.iter().map(|argument| self.eval(argument)).collect();
         outcomes.into_iter().collect()
     }
 
-    fn fold(&mut self, fold: &'e Fold) -> Outcome {
+    fn fold(&mut self, fold: &'e Fold) -> EvalResult {
         let range = self.eval(&fold.range)?;
         if matches!(fold.kind, FoldKind::OptionalMap | FoldKind::OptionalFlatMap) {
             return self.optional(fold, &range);
@@ -413,7 +413,7 @@ impl<'e> Evaluation<'e> {
         }
     }
 
-    fn optional(&mut self, fold: &'e Fold, range: &Value) -> Outcome {
+    fn optional(&mut self, fold: &'e Fold, range: &Value) -> EvalResult {
         let ([name], [body]) = (fold.names.as_slice(), fold.bodies.as_slice()) else {
             return Err(Fail::no_such_overload());
         };
@@ -428,7 +428,7 @@ impl<'e> Evaluation<'e> {
     }
 
     /// Evaluates a body with names bound.
-    fn with<const N: usize>(&mut self, names: &[&'e String], values: [Value; N], body: &'e Expr) -> Outcome {
+    fn with<const N: usize>(&mut self, names: &[&'e String], values: [Value; N], body: &'e Expr) -> EvalResult {
         let outer = self.bound.len();
         self.bound.extend(names.iter().map(|name| name.as_str()).zip(values));
         let outcome = self.eval(body);
@@ -436,15 +436,15 @@ impl<'e> Evaluation<'e> {
         outcome
     }
 
-    fn entry(&mut self, fold: &'e Fold, (key, value): (Value, Value), body: &'e Expr) -> Outcome {
+    fn entry(&mut self, fold: &'e Fold, entry: FoldEntry, body: &'e Expr) -> EvalResult {
         match fold.names.as_slice() {
-            [name] => self.with(&[name], [value], body),
-            [first, second] => self.with(&[first, second], [key, value], body),
+            [name] => self.with(&[name], [entry.value], body),
+            [first, second] => self.with(&[first, second], [entry.key, entry.value], body),
             _ => Err(Fail::no_such_overload()),
         }
     }
 
-    fn quantified(&mut self, fold: &'e Fold, entries: Vec<(Value, Value)>, decides: bool) -> Outcome {
+    fn quantified(&mut self, fold: &'e Fold, entries: Vec<FoldEntry>, decides: bool) -> EvalResult {
         let mut first = None;
         for entry in entries {
             for body in &fold.bodies {
@@ -458,7 +458,7 @@ impl<'e> Evaluation<'e> {
         first.map_or(Ok(Value::Bool(!decides)), Err)
     }
 
-    fn exists_one(&mut self, fold: &'e Fold, entries: Vec<(Value, Value)>) -> Outcome {
+    fn exists_one(&mut self, fold: &'e Fold, entries: Vec<FoldEntry>) -> EvalResult {
         let (mut count, mut failed) = (0_usize, None);
         for entry in entries {
             for body in &fold.bodies {
@@ -471,14 +471,14 @@ impl<'e> Evaluation<'e> {
         failed.map_or(Ok(Value::Bool(count == 1)), Err)
     }
 
-    fn holds(&mut self, fold: &'e Fold, entry: (Value, Value), body: &'e Expr) -> Result<bool, Fail> {
+    fn holds(&mut self, fold: &'e Fold, entry: FoldEntry, body: &'e Expr) -> Result<bool, Fail> {
         match self.entry(fold, entry, body)? {
             Value::Bool(truth) => Ok(truth),
             _ => Err(Fail::no_such_overload()),
         }
     }
 
-    fn transform(&mut self, fold: &'e Fold, entries: Vec<(Value, Value)>) -> Outcome {
+    fn transform(&mut self, fold: &'e Fold, entries: Vec<FoldEntry>) -> EvalResult {
         let (condition, body) = match fold.bodies.as_slice() {
             [only] if fold.kind == FoldKind::Filter => (Some(only), None),
             [only] => (None, Some(only)),
@@ -486,8 +486,7 @@ impl<'e> Evaluation<'e> {
             _ => return Err(Fail::no_such_overload()),
         };
         let (mut made, mut failed) = (Vec::new(), None);
-        for (key, value) in entries {
-            let entry = (key.clone(), value.clone());
+        for entry in entries {
             match condition.map_or(Ok(true), |condition| self.holds(fold, entry.clone(), condition)) {
                 Ok(true) => {}
                 Ok(false) => continue,
@@ -498,6 +497,7 @@ impl<'e> Evaluation<'e> {
             }
             // cel-go appends a list of one for each entry.
             self.spend(12)?;
+            let FoldEntry { key, value } = entry.clone();
             match body.map_or(Ok(value), |body| self.entry(fold, entry, body)) {
                 Ok(value) => made.push((key, value)),
                 Err(fail) => {
@@ -511,21 +511,29 @@ impl<'e> Evaluation<'e> {
         if fold.kind != FoldKind::MapOfValues {
             return Ok(Value::list(made.into_iter().map(|(_, value)| value).collect()));
         }
-        let made = made.into_iter().filter_map(|(key, value)| Some((Key::of(&key)?, (key, value))));
+        let made = made.into_iter().filter_map(|(key, value)| Some((Key::from_value(&key)?, (key, value))));
         Ok(Value::Map(Arc::new(made.collect())))
     }
+}
+
+/// An entry of the range of a macro.
+#[derive(Clone)]
+struct FoldEntry {
+    /// The key of a map, or the position in a list. In a macro with one name the keys of a map are its values.
+    key: Value,
+    value: Value,
 }
 
 fn too_much() -> Fail {
     Fail::Unknown("its cost may exceed the limit of the API server".to_owned())
 }
 
-fn is(outcome: &Outcome, truth: bool) -> bool {
+fn is(outcome: &EvalResult, truth: bool) -> bool {
     matches!(outcome, Ok(Value::Bool(found)) if *found == truth)
 }
 
 /// Keeps the first error. An unknown outcome comes before all errors, because it might decide.
-fn keep(first: &mut Option<Fail>, outcome: Outcome) {
+fn keep(first: &mut Option<Fail>, outcome: EvalResult) {
     let fail = match outcome {
         Ok(Value::Bool(_)) => return,
         Ok(_) => Fail::no_such_overload(),
@@ -544,7 +552,7 @@ fn replace(failed: &mut Option<Fail>, fail: Fail) {
 }
 
 /// Returns a member of a value. A member of an optional, and a member behind `?`, is an optional.
-fn member(operand: &Value, index: &Value, optional: bool) -> Outcome {
+fn member(operand: &Value, index: &Value, optional: bool) -> EvalResult {
     let found = match operand {
         Value::Optional(None) => None,
         Value::Optional(Some(inner)) => inner.at(index)?,
@@ -556,14 +564,17 @@ fn member(operand: &Value, index: &Value, optional: bool) -> Outcome {
 
 /// Returns the entries for a macro, each with its key or index. With one name only, the name is the item of a list
 /// and the key of a map.
-fn entries(range: &Value, has_both: bool) -> Result<Vec<(Value, Value)>, Fail> {
+fn entries(range: &Value, has_both: bool) -> Result<Vec<FoldEntry>, Fail> {
+    let entry = |(key, value): &(Value, Value)| FoldEntry { key: key.clone(), value: value.clone() };
     match range {
         Value::List(items) => {
             let indexed = items.iter().enumerate();
-            Ok(indexed.map(|(index, item)| (lists::number(index), item.clone())).collect())
+            Ok(indexed.map(|(index, item)| FoldEntry { key: lists::number(index), value: item.clone() }).collect())
         }
-        Value::Map(entries) if has_both => Ok(entries.values().cloned().collect()),
-        Value::Map(entries) => Ok(entries.values().map(|(key, _)| (key.clone(), key.clone())).collect()),
+        Value::Map(entries) if has_both => Ok(entries.values().map(entry).collect()),
+        Value::Map(entries) => {
+            Ok(entries.values().map(|(key, _)| FoldEntry { key: key.clone(), value: key.clone() }).collect())
+        }
         other => Err(Fail::error(format!("got '{}', expected iterable type", go_type(other)))),
     }
 }

@@ -3,7 +3,7 @@
 use super::ast::Operator;
 use super::eval::Evaluation;
 use super::value::{Value, length, whole};
-use super::{Fail, Outcome, lists, strings};
+use super::{EvalResult, Fail, lists, strings};
 
 /// Whether a function converts to another type, with an implementation for each type of argument.
 pub(super) fn is_conversion(name: &str) -> bool {
@@ -11,7 +11,7 @@ pub(super) fn is_conversion(name: &str) -> bool {
 }
 
 /// Calls a global function.
-pub(super) fn global(evaluation: &mut Evaluation<'_>, name: &str, arguments: &[Value]) -> Outcome {
+pub(super) fn global(evaluation: &mut Evaluation<'_>, name: &str, arguments: &[Value]) -> EvalResult {
     match (name, arguments) {
         ("optional.none", []) => Ok(Value::Optional(None)),
         ("optional.of", [value]) => Ok(value.clone().some()),
@@ -31,7 +31,7 @@ pub(super) fn global(evaluation: &mut Evaluation<'_>, name: &str, arguments: &[V
 }
 
 /// Converts a value to another type; none for another function.
-pub(super) fn convert(name: &str, value: &Value) -> Option<Outcome> {
+pub(super) fn convert(name: &str, value: &Value) -> Option<EvalResult> {
     Some(match (name, value) {
         ("int", value) => int(value),
         ("uint", value) => uint(value),
@@ -46,7 +46,7 @@ pub(super) fn convert(name: &str, value: &Value) -> Option<Outcome> {
 }
 
 /// Calls a member function.
-pub(super) fn member(evaluation: &mut Evaluation<'_>, target: &Value, name: &str, arguments: &[Value]) -> Outcome {
+pub(super) fn member(evaluation: &mut Evaluation<'_>, target: &Value, name: &str, arguments: &[Value]) -> EvalResult {
     match (target, name, arguments) {
         (Value::Optional(inner), "hasValue", []) => Ok(Value::Bool(inner.is_some())),
         (Value::Optional(inner), "value", []) => {
@@ -60,7 +60,7 @@ pub(super) fn member(evaluation: &mut Evaluation<'_>, target: &Value, name: &str
     }
 }
 
-fn size(evaluation: &mut Evaluation<'_>, value: &Value) -> Outcome {
+fn size(evaluation: &mut Evaluation<'_>, value: &Value) -> EvalResult {
     let size = match value {
         Value::String(text) => {
             evaluation.spend(length(text.len()) / 10)?;
@@ -97,7 +97,7 @@ fn parsed<T: std::str::FromStr>(text: &str) -> Option<T> {
     text.parse().ok()
 }
 
-fn int(value: &Value) -> Outcome {
+fn int(value: &Value) -> EvalResult {
     match value {
         Value::Int(_) => Ok(value.clone()),
         Value::UInt(number) => i64::try_from(*number).map(Value::Int).map_err(|_| overflow()),
@@ -114,7 +114,7 @@ fn int(value: &Value) -> Outcome {
     }
 }
 
-fn uint(value: &Value) -> Outcome {
+fn uint(value: &Value) -> EvalResult {
     match value {
         Value::UInt(_) => Ok(value.clone()),
         Value::Int(number) => u64::try_from(*number).map(Value::UInt).map_err(|_| unsigned_overflow()),
@@ -130,7 +130,7 @@ fn uint(value: &Value) -> Outcome {
     }
 }
 
-fn double(value: &Value) -> Outcome {
+fn double(value: &Value) -> EvalResult {
     #[expect(clippy::cast_precision_loss, reason = "as cel-go converts")]
     match value {
         Value::Double(_) => Ok(value.clone()),
@@ -149,7 +149,7 @@ fn double(value: &Value) -> Outcome {
     }
 }
 
-fn boolean(value: &Value) -> Outcome {
+fn boolean(value: &Value) -> EvalResult {
     match value {
         Value::Bool(_) => Ok(value.clone()),
         Value::String(text) => match text.as_ref() {
@@ -161,7 +161,7 @@ fn boolean(value: &Value) -> Outcome {
     }
 }
 
-fn string(value: &Value) -> Outcome {
+fn string(value: &Value) -> EvalResult {
     match value {
         Value::String(_) => Ok(value.clone()),
         Value::Bool(truth) => Ok(Value::text(truth.to_string())),
@@ -180,7 +180,7 @@ fn string(value: &Value) -> Outcome {
 }
 
 /// Negates a value.
-pub(super) fn negate(value: &Value) -> Outcome {
+pub(super) fn negate(value: &Value) -> EvalResult {
     match value {
         Value::Int(number) => number.checked_neg().map(Value::Int).ok_or_else(overflow),
         Value::Double(number) => Ok(Value::Double(-number)),
@@ -189,7 +189,7 @@ pub(super) fn negate(value: &Value) -> Outcome {
 }
 
 /// Evaluates an operator of numbers, texts or lists.
-pub(super) fn arithmetic(operator: Operator, left: &Value, right: &Value) -> Outcome {
+pub(super) fn arithmetic(operator: Operator, left: &Value, right: &Value) -> EvalResult {
     match (left, right) {
         (Value::Int(left), Value::Int(right)) => ints(operator, *left, *right),
         (Value::UInt(left), Value::UInt(right)) => uints(operator, *left, *right),
@@ -217,7 +217,7 @@ fn by_zero(operator: Operator) -> Fail {
     Fail::error(if operator == Operator::Divide { "division by zero" } else { "modulus by zero" })
 }
 
-fn ints(operator: Operator, left: i64, right: i64) -> Outcome {
+fn ints(operator: Operator, left: i64, right: i64) -> EvalResult {
     let result = match operator {
         Operator::Add => left.checked_add(right),
         Operator::Subtract => left.checked_sub(right),
@@ -229,7 +229,7 @@ fn ints(operator: Operator, left: i64, right: i64) -> Outcome {
     result.map(Value::Int).ok_or_else(overflow)
 }
 
-fn uints(operator: Operator, left: u64, right: u64) -> Outcome {
+fn uints(operator: Operator, left: u64, right: u64) -> EvalResult {
     let result = match operator {
         Operator::Add => left.checked_add(right),
         Operator::Subtract => left.checked_sub(right),

@@ -10,7 +10,7 @@
 //! - [`Value`] is the result. [`Value::from_json`] converts an object.
 //! - [`Fail`] is a missing result. [`Fail::Error`] is an error in the API server too; `&&` and `||` swallow it as in cel-go.
 //!   [`Fail::Unknown`] means an unsupported part, and never becomes a result.
-//! - [`compiled`] returns the static type of an expression for a [`Scope`], or the [`Refusal`] of the API server.
+//! - [`compiled`] returns the static type of an expression for a [`ExpressionScope`], or the [`ExpressionError`] of the API server.
 //!
 //! # Example
 //!
@@ -71,9 +71,9 @@ mod value;
 
 pub use check::Names;
 pub use eval::{Environment, Evaluation};
-pub use objects::{Fields, RESERVED, Schema};
+pub use objects::{Fields, RESERVED, ValueSchema};
 pub use types::Type;
-pub use typing::{Refusal, Scope, Wanted, compiled};
+pub use typing::{ExpectedType, ExpressionError, ExpressionScope, compiled};
 pub use value::{Key, Map, Value};
 
 /// A reason for rejecting or not evaluating an expression, in words.
@@ -113,7 +113,7 @@ impl Fail {
 }
 
 /// A value, or why there is none.
-pub type Outcome = Result<Value, Fail>;
+pub type EvalResult = Result<Value, Fail>;
 
 /// A parsed expression.
 #[derive(Debug, Clone)]
@@ -134,7 +134,7 @@ impl Program {
     }
 
     /// Evaluates the expression in an environment.
-    pub fn evaluate(&self, environment: &Environment<'_>) -> Outcome {
+    pub fn evaluate(&self, environment: &Environment<'_>) -> EvalResult {
         match &self.expr {
             Ok(expr) => Evaluation::new(environment).evaluate(expr),
             Err(reason) => Err(Fail::Unknown(reason.to_string())),

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use super::ast::Operator;
 use super::eval::Evaluation;
 use super::value::{Value, compare, equal};
-use super::{Fail, Outcome, functions, strings};
+use super::{EvalResult, Fail, functions, strings};
 
 /// The longest list of `lists.range` here.
 const LONGEST: i64 = 100_000;
@@ -21,7 +21,7 @@ pub(super) fn count(number: usize) -> i64 {
 }
 
 /// Calls a global function of lists.
-pub(super) fn global(evaluation: &mut Evaluation<'_>, name: &str, arguments: &[Value]) -> Outcome {
+pub(super) fn global(evaluation: &mut Evaluation<'_>, name: &str, arguments: &[Value]) -> EvalResult {
     match (name, arguments) {
         ("lists.range", [Value::Int(count)]) => {
             if *count > LONGEST {
@@ -55,7 +55,7 @@ fn contains(evaluation: &mut Evaluation<'_>, all: &[Value], some: &[Value]) -> R
 
 /// Decides whether a list has a value, or a value other than a list is equal to it (`includes` of `pkg/cel/library/lists.go`,
 /// k8s.io/apiserver v0.37.2).
-pub(super) fn includes(evaluation: &mut Evaluation<'_>, target: &Value, wanted: &Value) -> Outcome {
+pub(super) fn includes(evaluation: &mut Evaluation<'_>, target: &Value, wanted: &Value) -> EvalResult {
     let items = match target {
         Value::List(items) => items,
         single => std::slice::from_ref(single),
@@ -65,7 +65,7 @@ pub(super) fn includes(evaluation: &mut Evaluation<'_>, target: &Value, wanted: 
 }
 
 /// Calls a member function of a list.
-pub(super) fn member(evaluation: &mut Evaluation<'_>, items: &[Value], name: &str, arguments: &[Value]) -> Outcome {
+pub(super) fn member(evaluation: &mut Evaluation<'_>, items: &[Value], name: &str, arguments: &[Value]) -> EvalResult {
     evaluation.spend(items.iter().map(Value::weight).sum())?;
     match (name, arguments) {
         ("join", []) => strings::join(evaluation, items, ""),
@@ -106,7 +106,7 @@ pub(super) fn member(evaluation: &mut Evaluation<'_>, items: &[Value], name: &st
     }
 }
 
-fn is_sorted(items: &[Value]) -> Outcome {
+fn is_sorted(items: &[Value]) -> EvalResult {
     for pair in items.windows(2) {
         if let [first, second] = pair
             && compare(first, second)?.is_gt()
@@ -117,7 +117,7 @@ fn is_sorted(items: &[Value]) -> Outcome {
     Ok(Value::Bool(true))
 }
 
-fn sum(items: &[Value]) -> Outcome {
+fn sum(items: &[Value]) -> EvalResult {
     let Some((first, rest)) = items.split_first() else {
         return Err(Fail::Unknown("the type of the sum of an empty list is not computed here".to_owned()));
     };
@@ -127,7 +127,7 @@ fn sum(items: &[Value]) -> Outcome {
     rest.iter().try_fold(first.clone(), |sum, item| functions::arithmetic(Operator::Add, &sum, item))
 }
 
-fn extreme(items: &[Value], wanted: Ordering, name: &str) -> Outcome {
+fn extreme(items: &[Value], wanted: Ordering, name: &str) -> EvalResult {
     let Some((first, rest)) = items.split_first() else {
         return Err(Fail::error(format!("{name} called on empty list")));
     };
@@ -140,7 +140,7 @@ fn extreme(items: &[Value], wanted: Ordering, name: &str) -> Outcome {
     Ok(found.clone())
 }
 
-fn slice(items: &[Value], start: i64, end: i64) -> Outcome {
+fn slice(items: &[Value], start: i64, end: i64) -> EvalResult {
     let size = count(items.len());
     let wrong = |text: String| Err(Fail::error(text));
     if start < 0 || end < 0 {
@@ -168,7 +168,7 @@ fn flattened(items: &[Value], depth: u32) -> Vec<Value> {
 }
 
 /// Sorts a list. Only values of one type have an order.
-fn sort(items: &[Value]) -> Outcome {
+fn sort(items: &[Value]) -> EvalResult {
     let Some(first) = items.first() else { return Ok(Value::list(Vec::new())) };
     let is_like = |item: &Value| item.type_name() == first.type_name();
     let can_be = matches!(

@@ -8,8 +8,8 @@ use super::types::Type;
 
 /// The schema of a value, as far as expressions see it.
 #[derive(Debug, Clone)]
-pub enum Schema {
-    /// Any value.
+pub enum ValueSchema {
+    /// Without a restriction.
     Any,
     /// True or false.
     Bool,
@@ -25,10 +25,10 @@ pub enum Schema {
     Timestamp,
     /// A length of time.
     Duration,
-    /// A list of values.
-    List(Box<Schema>),
+    /// A sequence with items of one schema.
+    List(Box<ValueSchema>),
     /// A map from texts to values.
-    Map(Box<Schema>),
+    Map(Box<ValueSchema>),
     /// An object with fields.
     Object(Arc<dyn Fields>),
 }
@@ -42,7 +42,7 @@ pub trait Fields: fmt::Debug + Send + Sync {
     fn has(&self, name: &str) -> bool;
 
     /// Returns the schema of a field by its name; none for a hidden or unknown field.
-    fn field(&self, name: &str) -> Option<Schema>;
+    fn field(&self, name: &str) -> Option<ValueSchema>;
 }
 
 /// The type of an object with fields. Each place of a schema is a type of its own.
@@ -55,19 +55,19 @@ pub struct ObjectType {
 
 impl Type {
     /// Returns the type of the values of a schema at a path, such as `object`.
-    pub fn of_schema(schema: Schema, path: &str) -> Type {
+    pub fn of_schema(schema: ValueSchema, path: &str) -> Type {
         match schema {
-            Schema::Any => Type::Dyn,
-            Schema::Bool => Type::Bool,
-            Schema::Int => Type::Int,
-            Schema::Double => Type::Double,
-            Schema::String => Type::String,
-            Schema::Bytes => Type::Bytes,
-            Schema::Timestamp => Type::Timestamp,
-            Schema::Duration => Type::Duration,
-            Schema::List(items) => Type::list(Type::of_schema(*items, &format!("{path}[]"))),
-            Schema::Map(values) => Type::map(Type::String, Type::of_schema(*values, &format!("{path}[]"))),
-            Schema::Object(fields) => Type::Object(Arc::new(ObjectType { path: path.to_owned(), fields })),
+            ValueSchema::Any => Type::Dyn,
+            ValueSchema::Bool => Type::Bool,
+            ValueSchema::Int => Type::Int,
+            ValueSchema::Double => Type::Double,
+            ValueSchema::String => Type::String,
+            ValueSchema::Bytes => Type::Bytes,
+            ValueSchema::Timestamp => Type::Timestamp,
+            ValueSchema::Duration => Type::Duration,
+            ValueSchema::List(items) => Type::list(Type::of_schema(*items, &format!("{path}[]"))),
+            ValueSchema::Map(values) => Type::map(Type::String, Type::of_schema(*values, &format!("{path}[]"))),
+            ValueSchema::Object(fields) => Type::Object(Arc::new(ObjectType { path: path.to_owned(), fields })),
         }
     }
 }

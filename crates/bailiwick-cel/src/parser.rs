@@ -35,11 +35,11 @@ pub(super) fn parse(text: &str) -> Result<Expr, Problem> {
     let (expr, _) = parser.expression()?;
     match parser.peek() {
         None => Ok(expr),
-        Some(token) => Err(Problem::Syntax(format!("{} is one too many", told(token)))),
+        Some(token) => Err(Problem::Syntax(format!("{} is one too many", shown(token)))),
     }
 }
 
-fn told(token: &Token) -> String {
+fn shown(token: &Token) -> String {
     match token {
         Token::Name(name) => format!("`{name}`"),
         Token::Symbol(symbol) => format!("`{symbol}`"),
@@ -74,7 +74,7 @@ impl Parser {
         if self.takes(symbol) {
             return Ok(());
         }
-        let found = self.peek().map_or_else(|| "its end".to_owned(), told);
+        let found = self.peek().map_or_else(|| "its end".to_owned(), shown);
         Err(Problem::Syntax(format!("`{symbol}` is expected before {found}")))
     }
 
@@ -263,7 +263,7 @@ impl Parser {
     fn name(&mut self) -> Result<String, Problem> {
         match self.tokens.next() {
             Some(Token::Name(name)) if !matches!(name.as_str(), "in" | "true" | "false" | "null") => Ok(name),
-            Some(token) => Err(Problem::Syntax(format!("a name is expected before {}", told(&token)))),
+            Some(token) => Err(Problem::Syntax(format!("a name is expected before {}", shown(&token)))),
             None => Err(Problem::Syntax("a name is expected before its end".to_owned())),
         }
     }
@@ -375,7 +375,7 @@ impl Parser {
             Token::Name(name) if name == "true" => Literal::Bool(true),
             Token::Name(name) if name == "false" => Literal::Bool(false),
             Token::Name(name) if name == "null" => Literal::Null,
-            token => return Err(Problem::Syntax(format!("{} is not expected there", told(&token)))),
+            token => return Err(Problem::Syntax(format!("{} is not expected there", shown(&token)))),
         })
     }
 }

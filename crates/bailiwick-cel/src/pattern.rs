@@ -4,6 +4,9 @@
 //! inside brackets have a meaning only in the crate, and a few forms only in Go. A pattern of uncertain meaning is
 //! not evaluated.
 
+use std::iter::Peekable;
+use std::str::Chars;
+
 use regex::{Regex, RegexBuilder};
 
 use super::Fail;
@@ -22,6 +25,9 @@ pub(super) fn compiled(evaluation: &mut Evaluation<'_>, pattern: &str, text: &st
     RegexBuilder::new(&translated).size_limit(LARGEST).dfa_size_limit(LARGEST).build().map_err(|_| unknown())
 }
 
+/// The rest of a pattern.
+type Letters<'p> = Peekable<Chars<'p>>;
+
 /// Translates a pattern to the notation of the crate; none for a pattern of uncertain meaning.
 fn translated(pattern: &str) -> Option<String> {
     let mut written = String::with_capacity(pattern.len() + 16);
@@ -30,32 +36,11 @@ fn translated(pattern: &str) -> Option<String> {
     while let Some(letter) = letters.next() {
         match letter {
             '\\' => written.push_str(&escape(letters.next()?, in_class)?),
-            '[' if in_class => {
-                // A class by name, or a literal bracket.
-                written.push_str(if letters.peek() == Some(&':') { "[" } else { "\\[" });
-                if letters.peek() == Some(&':') {
-                    let mut before = '[';
-                    loop {
-                        let next = letters.next()?;
-                        written.push(next);
-                        if before == ':' && next == ']' {
-                            break;
-                        }
-                        before = next;
-                    }
-                }
-            }
+            '[' if in_class && letters.peek() == Some(&':') => written.push_str(&class_name(&mut letters)?),
+            '[' if in_class => written.push_str("\\["),
             '[' => {
                 in_class = true;
-                written.push('[');
-                if letters.peek() == Some(&'^') {
-                    letters.next();
-                    written.push('^');
-                }
-                if letters.peek() == Some(&']') {
-                    letters.next();
-                    written.push_str("\\]");
-                }
+                written.push_str(&class_start(&mut letters));
             }
             ']' if in_class => {
                 in_class = false;
@@ -84,6 +69,32 @@ fn translated(pattern: &str) -> Option<String> {
         }
     }
     (!in_class).then_some(written)
+}
+
+/// Translates the name of a class inside a class, such as `[:alpha:]`, behind its opening bracket.
+fn class_name(letters: &mut Letters<'_>) -> Option<String> {
+    let mut written = String::from("[");
+    let mut before = '[';
+    loop {
+        let next = letters.next()?;
+        written.push(next);
+        if before == ':' && next == ']' {
+            return Some(written);
+        }
+        before = next;
+    }
+}
+
+/// Translates the begin of a class behind its opening bracket: a negation, and a literal closing bracket.
+fn class_start(letters: &mut Letters<'_>) -> String {
+    let mut written = String::from("[");
+    if letters.next_if_eq(&'^').is_some() {
+        written.push('^');
+    }
+    if letters.next_if_eq(&']').is_some() {
+        written.push_str("\\]");
+    }
+    written
 }
 
 /// Whether a text begins with the rest of a valid repetition.
@@ -122,7 +133,7 @@ fn escape(letter: char, in_class: bool) -> Option<String> {
 }
 
 /// Translates the name or the flags behind an opening parenthesis with a question mark.
-fn group(letters: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Option<String> {
+fn group(letters: &mut Letters<'_>) -> Option<String> {
     let mut written = String::from("(");
     written.push(letters.next()?);
     loop {

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::eval::Evaluation;
 use super::value::{Value, length};
-use super::{Fail, Outcome, lists, pattern};
+use super::{EvalResult, Fail, lists, pattern};
 
 /// Calls a member function of a text.
-pub(super) fn member(evaluation: &mut Evaluation<'_>, text: &Arc<str>, name: &str, arguments: &[Value]) -> Outcome {
+pub(super) fn member(evaluation: &mut Evaluation<'_>, text: &Arc<str>, name: &str, arguments: &[Value]) -> EvalResult {
     let sizes = arguments.iter().map(Value::weight).sum::<u64>();
     evaluation.spend(length(text.len()) / 5 + sizes)?;
     match (name, arguments) {
@@ -46,7 +46,7 @@ pub(super) fn member(evaluation: &mut Evaluation<'_>, text: &Arc<str>, name: &st
     }
 }
 
-fn found(evaluation: &mut Evaluation<'_>, text: &str, pattern: &str, limit: i64) -> Outcome {
+fn found(evaluation: &mut Evaluation<'_>, text: &str, pattern: &str, limit: i64) -> EvalResult {
     let pattern = pattern::compiled(evaluation, pattern, text)?;
     let limit = limit_of(limit);
     let found = pattern.find_iter(text).take(limit).map(|found| Value::text(found.as_str()));
@@ -62,7 +62,7 @@ fn out_of_range(index: i64) -> Fail {
     Fail::error(format!("index out of range: {index}"))
 }
 
-fn char_at(text: &str, index: i64) -> Outcome {
+fn char_at(text: &str, index: i64) -> EvalResult {
     let position = usize::try_from(index).map_err(|_| out_of_range(index))?;
     match text.chars().nth(position) {
         Some(letter) => Ok(Value::text(letter.to_string())),
@@ -91,7 +91,7 @@ fn index_of(text: &str, part: &str, from: i64) -> Result<i64, Fail> {
     Ok(found.map_or(-1, |found| letters_before(text, begin + found)))
 }
 
-fn last_index_of(text: &str, part: &str, to: Option<i64>) -> Outcome {
+fn last_index_of(text: &str, part: &str, to: Option<i64>) -> EvalResult {
     let letters = lists::count(text.chars().count());
     if part.is_empty() {
         return Ok(Value::Int(to.unwrap_or(letters)));
@@ -116,7 +116,7 @@ fn last_index_of(text: &str, part: &str, to: Option<i64>) -> Outcome {
     Ok(Value::Int(found))
 }
 
-fn substring(text: &str, start: i64, end: Option<i64>) -> Outcome {
+fn substring(text: &str, start: i64, end: Option<i64>) -> EvalResult {
     let letters = lists::count(text.chars().count());
     let stop = end.unwrap_or(letters);
     if start > stop {
@@ -134,7 +134,7 @@ fn substring(text: &str, start: i64, end: Option<i64>) -> Outcome {
     part.map(Value::text).ok_or_else(|| out_of_range(start))
 }
 
-fn replace(evaluation: &mut Evaluation<'_>, text: &str, old: &str, new: &str, limit: i64) -> Outcome {
+fn replace(evaluation: &mut Evaluation<'_>, text: &str, old: &str, new: &str, limit: i64) -> EvalResult {
     let places = if old.is_empty() { text.chars().count() + 1 } else { text.matches(old).count() };
     evaluation.spend(length(places).saturating_mul(1 + length(new.len())) / 5)?;
     Ok(Value::text(match usize::try_from(limit) {
@@ -143,7 +143,7 @@ fn replace(evaluation: &mut Evaluation<'_>, text: &str, old: &str, new: &str, li
     }))
 }
 
-fn split(evaluation: &mut Evaluation<'_>, text: &str, separator: &str, limit: i64) -> Outcome {
+fn split(evaluation: &mut Evaluation<'_>, text: &str, separator: &str, limit: i64) -> EvalResult {
     if limit == 0 {
         return Ok(Value::list(Vec::new()));
     }
@@ -174,7 +174,7 @@ fn letters(text: &str, limit: usize) -> Vec<&str> {
 }
 
 /// Texts as one, with something between them.
-pub(super) fn join(evaluation: &mut Evaluation<'_>, items: &[Value], separator: &str) -> Outcome {
+pub(super) fn join(evaluation: &mut Evaluation<'_>, items: &[Value], separator: &str) -> EvalResult {
     let weight: u64 = items.iter().map(Value::weight).sum();
     evaluation.spend(weight.saturating_add(length(items.len()).saturating_mul(1 + length(separator.len()) / 10)))?;
     let texts = items.iter().map(|item| match item {

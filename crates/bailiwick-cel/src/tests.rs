@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::declared::Declared;
-use super::{Environment, Fail, Names, Program, Refusal, Scope, Value, Wanted, compiled};
+use super::{Environment, ExpectedType, ExpressionError, ExpressionScope, Fail, Names, Program, Value, compiled};
 
 /// Returns the result of an expression, in short.
-fn told(expression: &str) -> String {
+fn evaluated(expression: &str) -> String {
     let sources = [("one", "1"), ("fails", "object.missing"), ("later", "variables.fails"), ("other", "ip('::1')")];
     let mut names = Names { minor: 37, ..Names::default() };
     let mut variables = BTreeMap::new();
@@ -48,7 +48,7 @@ fn shown(value: &Value) -> String {
 /// Compares a table of expressions and results with the evaluation.
 fn hold(table: &[(&str, &str)]) {
     for (expression, expected) in table {
-        assert_eq!(told(expression), *expected, "{expression}");
+        assert_eq!(evaluated(expression), *expected, "{expression}");
     }
 }
 
@@ -246,7 +246,7 @@ fn what_is_not_known_is_no_answer() {
         "b'a' in {'a': 1} || true",
         "lists.range(1000).all(a, lists.range(1000).all(b, a + b >= 0)) || true",
     ] {
-        assert_eq!(told(expression), "unknown", "{expression}");
+        assert_eq!(evaluated(expression), "unknown", "{expression}");
     }
 }
 
@@ -277,23 +277,24 @@ fn no_expression_hangs_or_overflows() {
         "'\u{1F600}'.substring(0, 9223372036854775807)".to_owned(),
     ];
     for expression in hostile {
-        let answer = told(&expression);
+        let answer = evaluated(&expression);
         let start: String = expression.chars().take(40).collect();
         assert!(answer == "unknown" || answer.starts_with("error"), "{start}: {answer}");
     }
-    assert_eq!(told(&format!("{}true", "true && ".repeat(5000))), "true");
-    assert_eq!(told(&format!("1{}", "+1".repeat(100))), "101");
-    assert_eq!(told(&format!("{}true", "!".repeat(30_000))), "true");
-    assert_eq!(told("'a'.replace('', 'b', -9223372036854775808)"), "\"bab\"");
+    assert_eq!(evaluated(&format!("{}true", "true && ".repeat(5000))), "true");
+    assert_eq!(evaluated(&format!("1{}", "+1".repeat(100))), "101");
+    assert_eq!(evaluated(&format!("{}true", "!".repeat(30_000))), "true");
+    assert_eq!(evaluated("'a'.replace('', 'b', -9223372036854775808)"), "\"bab\"");
 }
 
 /// Returns the verdict of an API server's compiler on an expression, in short.
-fn verdict(expression: &str, minor: u32, wanted: Wanted) -> String {
-    let scope = Scope { minor, authorizer: true, variables: Some(BTreeMap::new()), ..Scope::default() };
+fn verdict(expression: &str, minor: u32, wanted: ExpectedType) -> String {
+    let scope =
+        ExpressionScope { minor, authorizer: true, variables: Some(BTreeMap::new()), ..ExpressionScope::default() };
     match compiled(expression, &scope, wanted) {
         Ok(of) => of.to_string(),
-        Err(Refusal::Syntax(why)) => format!("syntax: {why}"),
-        Err(Refusal::Meaning(why)) => why,
+        Err(ExpressionError::Syntax(why)) => format!("syntax: {why}"),
+        Err(ExpressionError::Meaning(why)) => why,
     }
 }
 
@@ -341,7 +342,7 @@ fn types_are_those_of_the_compiler() {
         (".true", "syntax: a name is expected before `true`"),
         (".size('a')", "int"),
     ] {
-        assert_eq!(verdict(expression, 37, Wanted::Any), expected, "{expression}");
+        assert_eq!(verdict(expression, 37, ExpectedType::Any), expected, "{expression}");
     }
 }
 
@@ -360,25 +361,26 @@ fn a_library_is_taken_in_new_expressions_a_minor_after_it_came() {
         ("[1].includes(1)", 38),
     ] {
         assert!(
-            verdict(expression, first, Wanted::Any) == "dyn" || !verdict(expression, first, Wanted::Any).contains(' '),
+            verdict(expression, first, ExpectedType::Any) == "dyn"
+                || !verdict(expression, first, ExpectedType::Any).contains(' '),
             "{expression}"
         );
         if first > 28 {
-            assert!(verdict(expression, first - 1, Wanted::Any).contains("Kubernetes 1."), "{expression}");
+            assert!(verdict(expression, first - 1, ExpectedType::Any).contains("Kubernetes 1."), "{expression}");
         }
-        let scope = Scope { minor: 37, is_stored: true, ..Scope::default() };
-        assert!(compiled(expression, &scope, Wanted::Any).is_ok(), "{expression}");
+        let scope = ExpressionScope { minor: 37, is_stored: true, ..ExpressionScope::default() };
+        assert!(compiled(expression, &scope, ExpectedType::Any).is_ok(), "{expression}");
     }
 }
 
 #[test]
 fn a_function_may_be_left_out_again() {
-    assert_eq!(verdict("duration(size('a'))", 36, Wanted::Any), "duration");
-    assert!(verdict("duration(1)", 36, Wanted::Any).contains("does not take a number"));
-    assert_eq!(verdict("duration(size('a'))", 37, Wanted::Any), "the function `duration` does not take `int`");
+    assert_eq!(verdict("duration(size('a'))", 36, ExpectedType::Any), "duration");
+    assert!(verdict("duration(1)", 36, ExpectedType::Any).contains("does not take a number"));
+    assert_eq!(verdict("duration(size('a'))", 37, ExpectedType::Any), "the function `duration` does not take `int`");
     let selector = "authorizer.requestResource.fieldSelector('a=b').check('get').allowed()";
-    assert_eq!(verdict(selector, 32, Wanted::Any), "bool");
-    assert!(verdict(selector, 31, Wanted::Any).contains("it came with 1.32"));
+    assert_eq!(verdict(selector, 32, ExpectedType::Any), "bool");
+    assert!(verdict(selector, 31, ExpectedType::Any).contains("it came with 1.32"));
 }
 
 #[test]
@@ -391,12 +393,12 @@ fn types_that_grow_without_end_are_not_looked_at() {
         ("", "[[],", &"]".repeat(100)),
     ] {
         let expression = format!("{start}{}{end}", step.repeat(100));
-        verdict(&expression, 37, Wanted::Bool);
+        verdict(&expression, 37, ExpectedType::Bool);
     }
     let many = vec!["[]"; 8_000].join(" == ");
-    verdict(&many, 37, Wanted::Bool);
+    verdict(&many, 37, ExpectedType::Bool);
     let many = format!("[{}]", vec!["[]"; 16_000].join(","));
-    verdict(&many, 37, Wanted::Bool);
+    verdict(&many, 37, ExpectedType::Bool);
 }
 
 #[test]

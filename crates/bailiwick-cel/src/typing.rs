@@ -30,7 +30,7 @@ const DEEPEST_VARIABLE: usize = 32;
 
 /// The names available to an expression.
 #[derive(Debug, Clone, Default)]
-pub struct Scope {
+pub struct ExpressionScope {
     /// The minor of the API server.
     pub minor: u32,
     /// Whether the expression is stored already. The server reads it with its own library.
@@ -51,7 +51,7 @@ pub struct Scope {
 
 /// The required type of an expression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
+pub enum ExpectedType {
     /// Anything.
     Any,
     /// True or false.
@@ -68,7 +68,7 @@ pub enum Wanted {
 
 /// Why the API server refuses an expression, in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Refusal {
+pub enum ExpressionError {
     /// It is none.
     Syntax(String),
     /// A name, a function or a type does not fit.
@@ -79,10 +79,10 @@ pub enum Refusal {
 ///
 /// # Errors
 /// The API server rejects the expression.
-pub fn compiled(source: &str, scope: &Scope, wanted: Wanted) -> Result<Type, Refusal> {
+pub fn compiled(source: &str, scope: &ExpressionScope, wanted: ExpectedType) -> Result<Type, ExpressionError> {
     let expr = match parser::parse(source) {
         Ok(expr) => expr,
-        Err(Problem::Syntax(why)) => return Err(Refusal::Syntax(why)),
+        Err(Problem::Syntax(why)) => return Err(ExpressionError::Syntax(why)),
         Err(Problem::NotRead(_)) => return Ok(Type::Unknown),
     };
     if scope.minor < FIRST_MINOR {
@@ -101,12 +101,12 @@ pub fn compiled(source: &str, scope: &Scope, wanted: Wanted) -> Result<Type, Ref
     if typing.types.are_too_large() {
         return Ok(Type::Unknown);
     }
-    let of = checked.map_err(|why| Refusal::Meaning(why.to_string()))?;
+    let of = checked.map_err(|why| ExpressionError::Meaning(why.to_string()))?;
     Ok(of.of_variable(DEEPEST_VARIABLE))
 }
 
 struct Typing<'c> {
-    scope: &'c Scope,
+    scope: &'c ExpressionScope,
     declared: &'static Declared,
     types: Types,
     /// The names bound by macros, with their types.
@@ -122,7 +122,7 @@ struct Typing<'c> {
 type Typed = Result<Type, Reason>;
 
 impl<'c> Typing<'c> {
-    fn finish(&mut self, of: &Type, wanted: Wanted) -> Typed {
+    fn finish(&mut self, of: &Type, wanted: ExpectedType) -> Typed {
         for types in std::mem::take(&mut self.literals) {
             let mut types = types.iter().map(|of| self.types.settled(of)).collect::<Vec<_>>().into_iter();
             let Some(first) = types.next() else { continue };
@@ -142,12 +142,12 @@ impl<'c> Typing<'c> {
         }
         let of = self.types.settled(of);
         let (fits, needed) = match wanted {
-            Wanted::Any => (true, ""),
-            Wanted::Bool => (matches!(of, Type::Bool), "`bool`"),
-            Wanted::String => (matches!(of, Type::String), "`string`"),
-            Wanted::StringOrNull => (matches!(of, Type::String | Type::Null), "`string` or `null`"),
-            Wanted::Patches => (is_list_of(&of, "JSONPatch"), "`list(JSONPatch)`"),
-            Wanted::Object => (is_named(&of, "Object"), "`Object`"),
+            ExpectedType::Any => (true, ""),
+            ExpectedType::Bool => (matches!(of, Type::Bool), "`bool`"),
+            ExpectedType::String => (matches!(of, Type::String), "`string`"),
+            ExpectedType::StringOrNull => (matches!(of, Type::String | Type::Null), "`string` or `null`"),
+            ExpectedType::Patches => (is_list_of(&of, "JSONPatch"), "`list(JSONPatch)`"),
+            ExpectedType::Object => (is_named(&of, "Object"), "`Object`"),
         };
         if fits || has_unknown(&of) {
             Ok(of)

@@ -54,7 +54,7 @@ pub enum Key {
 
 impl Key {
     /// Returns the key of a value, if the value can be a key.
-    pub fn of(value: &Value) -> Option<Self> {
+    pub fn from_value(value: &Value) -> Option<Self> {
         Some(match value {
             Value::Bool(truth) => Self::Bool(*truth),
             Value::Int(number) => Self::Number(i128::from(*number)),
@@ -159,7 +159,9 @@ impl Value {
     /// The operand is a list and the key is not an index.
     pub(super) fn at(&self, index: &Value) -> Result<Option<Value>, Fail> {
         match self {
-            Self::Map(entries) => Ok(Key::of(index).and_then(|key| entries.get(&key)).map(|(_, value)| value.clone())),
+            Self::Map(entries) => {
+                Ok(Key::from_value(index).and_then(|key| entries.get(&key)).map(|(_, value)| value.clone()))
+            }
             Self::List(items) => {
                 let position = index_of(index)?;
                 Ok(usize::try_from(position).ok().and_then(|position| items.get(position)).cloned())

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::definition::Definition;
 use super::dependency::Dependency;
-use super::revision::Revision;
+use super::revision::ManagerRevision;
 use super::stack::Stack;
 use bailiwick_yaml::diag::{Diagnostic, Sink};
 
@@ -38,7 +38,7 @@ pub struct Owner<'s> {
 
 impl<'s> Owners<'s> {
     /// Returns the owners among stacks, in the order of the stacks.
-    pub fn of(stacks: &[&'s Stack]) -> Self {
+    pub fn from_stacks(stacks: &[&'s Stack]) -> Self {
         let mut owners = Self::default();
         for (index, stack) in stacks.iter().enumerate() {
             for definition in &stack.package.definitions {
@@ -55,7 +55,7 @@ impl<'s> Owners<'s> {
     }
 
     /// Returns the definitions matched by a dependency.
-    pub fn meant(&self, dependency: &Dependency) -> impl Iterator<Item = &[Owner<'s>]> {
+    pub fn matching(&self, dependency: &Dependency) -> impl Iterator<Item = &[Owner<'s>]> {
         let group = self.by_group.get(dependency.group.as_str());
         let wanted = dependency.resource.as_str();
         let one = group.and_then(|group| group.get(wanted));
@@ -73,7 +73,7 @@ impl<'s> Owners<'s> {
 
 /// Reports the conflicts of the stacks of one cluster.
 pub fn check(stacks: &[&Stack], around: &dyn KnownDefinitions, sink: &mut Sink) {
-    let owners = Owners::of(stacks);
+    let owners = Owners::from_stacks(stacks);
     for owners in owners.iter().filter(|owners| owners.len() > 1) {
         check_definition(stacks, owners, around, sink);
     }
@@ -246,10 +246,10 @@ fn kin_keys(stack: &Stack) -> Vec<String> {
 
 fn check_dependencies(stack: &Stack, owners: &Owners<'_>, around: &dyn KnownDefinitions, sink: &mut Sink) {
     for dependency in &stack.package.dependencies {
-        let meant: Vec<&Definition> = owners.meant(dependency).flatten().map(|owner| owner.definition).collect();
+        let meant: Vec<&Definition> = owners.matching(dependency).flatten().map(|owner| owner.definition).collect();
         let is_cluster_stack = stack.is_cluster();
         let elsewhere = around.serves(&dependency.group, &dependency.resource);
-        if stack.revision == Revision::Seed && (!dependency.is_wildcard() || is_cluster_stack) {
+        if stack.revision == ManagerRevision::Seed && (!dependency.is_wildcard() || is_cluster_stack) {
             let cluster_scoped = meant.iter().find(|definition| !definition.is_namespaced);
             let refusal = Diagnostic::error(
                 codes::CLUSTER_SCOPED_CRD,

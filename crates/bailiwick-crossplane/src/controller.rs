@@ -5,7 +5,7 @@
 use serde_json::{Map, Value, json};
 
 use super::install::Install;
-use super::revision::Revision;
+use super::revision::ManagerRevision;
 use bailiwick_yaml::NodeRef;
 use bailiwick_yaml::diag::Origin;
 use bailiwick_yaml::schema::to_json;
@@ -38,7 +38,7 @@ impl Controller {
     }
 
     /// Returns the parts of the node used by its pods, as texts, without the parts replaced by the manager.
-    pub fn on_node(&self, revision: Revision) -> Vec<&'static str> {
+    pub fn on_node(&self, revision: ManagerRevision) -> Vec<&'static str> {
         let Some(pod) = self.pod() else { return Vec::new() };
         let is_on = |key: &str| pod.get(key).and_then(Value::as_bool) == Some(true);
         let mut parts = Vec::new();
@@ -53,7 +53,7 @@ impl Controller {
         let mut containers = items("containers").chain(items("initContainers"));
         let is_privileged =
             |container: &Value| container.pointer("/securityContext/privileged").and_then(Value::as_bool) == Some(true);
-        if revision != Revision::PackageManager && containers.any(is_privileged) {
+        if revision != ManagerRevision::PackageManager && containers.any(is_privileged) {
             parts.push("privileged containers");
         }
         if items("volumes").any(|volume| volume.get("hostPath").is_some_and(|path| !path.is_null())) {
@@ -63,7 +63,7 @@ impl Controller {
     }
 
     /// Returns the object as the manager makes it for an install.
-    pub fn made_for(&self, install: &Install, revision: Revision) -> Value {
+    pub fn made_for(&self, install: &Install, revision: ManagerRevision) -> Value {
         let mut object = self.object.clone();
         if let Some(map) = object.as_object_mut() {
             let metadata = json!({ "name": format!("{}-controller", install.name), "namespace": install.namespace });
@@ -72,7 +72,7 @@ impl Controller {
         let Some(pod) = object.pointer_mut("/spec/template/spec").and_then(Value::as_object_mut) else { return object };
         pod.remove("serviceAccount");
         pod.insert("serviceAccountName".to_owned(), install.name.as_str().into());
-        if revision == Revision::PackageManager {
+        if revision == ManagerRevision::PackageManager {
             for list in ["containers", "initContainers"] {
                 let containers = pod.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten();
                 for container in containers.filter_map(Value::as_object_mut) {

@@ -48,7 +48,7 @@ impl Definition {
             );
             return None;
         }
-        let names = Names::read(root, &["spec", "names", "plural"], sink)?;
+        let names = DefinitionNames::read(root, &["spec", "names", "plural"], sink)?;
         let is_namespaced = read_scope(root, &api_version, names.origin, sink)?;
         let versions = versions(root);
         let has = |name: &str| versions.iter().any(|version| version.subresources.contains(&name));
@@ -86,7 +86,7 @@ const API_VERSIONS: [&str; 2] = ["apiextensions.k8s.io/v1", "apiextensions.k8s.i
 
 /// The names of a document with a definition of a resource.
 #[derive(Debug)]
-pub struct Names {
+pub struct DefinitionNames {
     /// `metadata.name`: the plural and the group.
     pub name: String,
     /// The API group.
@@ -97,7 +97,7 @@ pub struct Names {
     pub origin: Origin,
 }
 
-impl Names {
+impl DefinitionNames {
     /// Reads the names of a document with a definition of a resource: any other text than a plain name would be a
     /// pattern in rules.
     pub fn read(root: NodeRef<'_>, plural: &[&str], sink: &mut Sink) -> Option<Self> {

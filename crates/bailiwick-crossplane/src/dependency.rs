@@ -49,9 +49,6 @@ impl Dependency {
         if text.is_empty() {
             return None;
         }
-        let refused = |code: Code, message: String, help: &str| {
-            Some(Diagnostic::error(code, message).at(written.origin).help(help))
-        };
         let (name, version) = match text.split_once('/') {
             Some((name, version)) => (name, Some(version)),
             None => (text, None),
@@ -60,54 +57,67 @@ impl Dependency {
             Some(split) => split,
             None => (name, ""),
         };
-        let is_word = |text: &str, more: &[u8]| {
-            text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || more.contains(&byte))
+        let dependency = Self {
+            resource: resource.to_owned(),
+            group: group.to_owned(),
+            version: version.map(str::to_owned),
+            origin: written.origin,
         };
-        let problem = if version.is_some_and(|version| version.is_empty() || !is_word(version, b""))
-            || !(resource == "*" || is_word(resource, b""))
-            || !is_word(group, b".*")
-            || !(group.is_empty() || group.contains('*') || names::dns_subdomain(group).is_ok())
-        {
-            refused(
+        if let Some(problem) = dependency.problem(text) {
+            sink.push(problem);
+            return None;
+        }
+        dependency.warn(sink);
+        Some(dependency)
+    }
+
+    /// Returns the reason to reject a dependency with this text; none for a valid one.
+    fn problem(&self, text: &str) -> Option<Diagnostic> {
+        let Self { resource, group, .. } = self;
+        let rejected =
+            |code: Code, message: String, help: &str| Some(Diagnostic::error(code, message).at(self.origin).help(help));
+        if !self.has_valid_words() {
+            rejected(
                 codes::DEPENDS_ON_SYNTAX,
                 format!("`{text}` does not name a definition"),
                 "write `<plural>.<group>` or `<plural>.<group>/<version>`, or `*.<group>` for all of a group",
             )
         } else if resource.is_empty() {
-            refused(
+            rejected(
                 codes::DEPENDS_ON_EMPTY_KIND,
                 format!("`{text}` has a group and no resource"),
                 "write the plural before the first dot, or `*` for all of the group",
             )
         } else if group.is_empty() {
-            refused(
+            rejected(
                 codes::DEPENDS_ON_WITHOUT_GROUP,
                 format!("`{text}` has no group, and stands for a core kind of Kubernetes"),
                 "write `<plural>.<group>`; ConfigMaps, Secrets and Events are granted to every stack",
             )
         } else if group.contains('*') {
-            refused(codes::DEPENDS_ON_WILDCARD_GROUP, format!("`{text}` stands for every group"), "list the groups")
+            rejected(codes::DEPENDS_ON_WILDCARD_GROUP, format!("`{text}` stands for every group"), "list the groups")
         } else if !is_custom_group(group) {
-            refused(
+            rejected(
                 codes::DEPENDS_ON_KUBERNETES_GROUP,
                 format!("`{group}` is a group of Kubernetes itself"),
                 "depend only on definitions of other packages: their group has a dot and does not end in `k8s.io`",
             )
         } else {
             None
-        };
-        if let Some(problem) = problem {
-            sink.push(problem);
-            return None;
         }
-        let found = Self {
-            resource: resource.to_owned(),
-            group: group.to_owned(),
-            version: version.map(str::to_owned),
-            origin: written.origin,
+    }
+
+    /// Whether the resource, the group and the version are possible names, with `*` for all resources. Empty
+    /// resources and groups, and groups with `*`, have problems of their own.
+    fn has_valid_words(&self) -> bool {
+        let Self { resource, group, version, .. } = self;
+        let is_word = |text: &str, more: &[u8]| {
+            text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || more.contains(&byte))
         };
-        found.warn(sink);
-        Some(found)
+        version.as_ref().is_none_or(|version| !version.is_empty() && is_word(version, b""))
+            && (resource == "*" || is_word(resource, b""))
+            && is_word(group, b".*")
+            && (group.is_empty() || group.contains('*') || names::dns_subdomain(group).is_ok())
     }
 
     fn warn(&self, sink: &mut Sink) {

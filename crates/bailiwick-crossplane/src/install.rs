@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::object::Account;
+use super::object::ServiceAccountName;
 use bailiwick_yaml::diag::Origin;
 
 /// The kind of a request.
@@ -61,8 +61,8 @@ pub struct Install {
 
 impl Install {
     /// Returns the account of the controller.
-    pub fn account(&self) -> Account {
-        Account { namespace: self.namespace.clone(), name: self.name.clone() }
+    pub fn account(&self) -> ServiceAccountName {
+        ServiceAccountName { namespace: self.namespace.clone(), name: self.name.clone() }
     }
 
     /// Prints namespace and name as one text.

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! package folder -> package::Package --\
-//!                                       stack::Stack -> object::Object, object::Object, ...
+//!                                       stack::Stack -> object::PackageObject, object::PackageObject, ...
 //! StackInstall   -> install::Install --/       \-> conflicts, order: several stacks in one cluster
 //! ```
 //!

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::object::{Object, words};
+use super::object::{PackageObject, words};
 use super::stack::Stack;
 use bailiwick_access::cover;
 use bailiwick_kubernetes::rbac::PolicyRule;
@@ -27,7 +27,7 @@ pub struct Rights {
 pub fn rights(stacks: &[&Stack], further: &[PolicyRule]) -> Rights {
     let mut cluster = Wanted::default();
     let mut namespaces: BTreeMap<&str, Wanted> = BTreeMap::new();
-    let objects: Vec<Object> = stacks.iter().flat_map(|stack| stack.objects()).collect();
+    let objects: Vec<PackageObject> = stacks.iter().flat_map(|stack| stack.objects()).collect();
     for object in &objects {
         let wanted = match &object.namespace {
             Some(namespace) => namespaces.entry(namespace).or_default(),
@@ -81,7 +81,7 @@ impl Wanted {
             atoms.retain(|atom| !held.covers(atom));
             rules.extend(cover::maximal(&atoms));
         }
-        RuleSet::of(&rules).rules()
+        RuleSet::from_rules(&rules).rules()
     }
 }
 

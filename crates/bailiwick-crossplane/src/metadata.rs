@@ -8,13 +8,13 @@ use serde::Deserialize;
 use super::package::RequestedRule;
 use bailiwick_yaml::Spanned;
 
-/// The metadata of a package.
+/// The contents of `crossplane.yaml`.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Metadata {
+pub struct PackageMetadata {
     /// The version of the file's format, of `meta.pkg.crossplane.io`.
     pub api_version: Spanned<String>,
-    /// The kind of package.
+    /// `Provider` or `Configuration`.
     pub kind: Spanned<PackageKind>,
     /// Its name, with labels and annotations.
     pub metadata: ObjectMetadata,
@@ -52,7 +52,7 @@ pub struct ObjectMetadata {
 pub struct MetadataSpec {
     /// The controller of a provider.
     #[serde(default)]
-    pub controller: Controller,
+    pub controller: ControllerSpec,
     /// The capabilities, such as `safe-start`.
     #[serde(default)]
     pub capabilities: Vec<String>,
@@ -67,7 +67,7 @@ pub struct MetadataSpec {
 /// The controller section of a package.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Controller {
+pub struct ControllerSpec {
     /// Its image, if different from the package's own.
     #[serde(default)]
     pub image: Option<String>,

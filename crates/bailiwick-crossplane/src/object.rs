@@ -7,30 +7,30 @@ use serde_json::{Map, Value, json};
 use bailiwick_kubernetes::rbac::{GROUP, PolicyRule};
 
 /// Labels of an object or of a selector.
-pub type Labels = BTreeMap<String, String>;
+pub type ObjectLabels = BTreeMap<String, String>;
 
 /// An object created by a manager of packages.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Object {
+pub struct PackageObject {
     /// The namespace; none for cluster-scoped kinds.
     pub namespace: Option<String>,
     /// `metadata.name`.
     pub name: String,
     /// `metadata.labels`.
-    pub labels: Labels,
+    pub labels: ObjectLabels,
     /// The kind with its data.
-    pub content: Content,
+    pub content: ObjectContent,
 }
 
 /// The kind of an object, with its data.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Content {
+pub enum ObjectContent {
     /// A ServiceAccount: the account of a stack's controller.
     ServiceAccount,
     /// A Role, or a ClusterRole without a namespace.
     Role(Vec<PolicyRule>),
     /// A ClusterRole with rules aggregated by the cluster from the roles of any of the selectors.
-    Gathered(Vec<Labels>),
+    Gathered(Vec<ObjectLabels>),
     /// A RoleBinding, or a ClusterRoleBinding without a namespace.
     Binding {
         /// `Role` or `ClusterRole`.
@@ -38,30 +38,35 @@ pub enum Content {
         /// The role's name.
         role: String,
         /// Namespace and name of the bound service accounts.
-        accounts: Vec<Account>,
+        accounts: Vec<ServiceAccountName>,
     },
 }
 
-/// A service account.
+/// The identity of an account of pods.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Account {
-    /// Namespace of the service account.
+pub struct ServiceAccountName {
+    /// `metadata.namespace`.
     pub namespace: String,
-    /// Name of the service account.
+    /// `metadata.name`, unique in the namespace.
     pub name: String,
 }
 
-impl Object {
+impl PackageObject {
     /// Returns a service account.
-    pub fn account(account: &Account) -> Self {
+    pub fn account(account: &ServiceAccountName) -> Self {
         let namespace = Some(account.namespace.clone());
-        Self { namespace, name: account.name.clone(), labels: Labels::new(), content: Content::ServiceAccount }
+        Self {
+            namespace,
+            name: account.name.clone(),
+            labels: ObjectLabels::new(),
+            content: ObjectContent::ServiceAccount,
+        }
     }
 
     /// Returns a role; a ClusterRole without a namespace.
     pub fn role(namespace: Option<&str>, name: impl Into<String>, rules: Vec<PolicyRule>) -> Self {
         let namespace = namespace.map(str::to_owned);
-        Self { namespace, name: name.into(), labels: Labels::new(), content: Content::Role(rules) }
+        Self { namespace, name: name.into(), labels: ObjectLabels::new(), content: ObjectContent::Role(rules) }
     }
 
     /// Returns a binding of a role; a ClusterRoleBinding without a namespace.
@@ -70,15 +75,15 @@ impl Object {
         name: impl Into<String>,
         kind: &'static str,
         role: impl Into<String>,
-        accounts: Vec<Account>,
+        accounts: Vec<ServiceAccountName>,
     ) -> Self {
-        let content = Content::Binding { kind, role: role.into(), accounts };
-        Self { namespace: namespace.map(str::to_owned), name: name.into(), labels: Labels::new(), content }
+        let content = ObjectContent::Binding { kind, role: role.into(), accounts };
+        Self { namespace: namespace.map(str::to_owned), name: name.into(), labels: ObjectLabels::new(), content }
     }
 
     /// Adds labels to the object.
     #[must_use]
-    pub fn labelled(mut self, labels: Labels) -> Self {
+    pub fn labelled(mut self, labels: ObjectLabels) -> Self {
         self.labels = labels;
         self
     }
@@ -86,7 +91,7 @@ impl Object {
     /// Returns the API version in the manifest.
     pub fn api_version(&self) -> &'static str {
         match self.content {
-            Content::ServiceAccount => "v1",
+            ObjectContent::ServiceAccount => "v1",
             _ => "rbac.authorization.k8s.io/v1",
         }
     }
@@ -94,7 +99,7 @@ impl Object {
     /// Returns the API group.
     pub fn group(&self) -> &'static str {
         match self.content {
-            Content::ServiceAccount => "",
+            ObjectContent::ServiceAccount => "",
             _ => GROUP,
         }
     }
@@ -102,11 +107,11 @@ impl Object {
     /// Returns the kind in the manifest.
     pub fn kind(&self) -> &'static str {
         match (&self.content, &self.namespace) {
-            (Content::ServiceAccount, _) => "ServiceAccount",
-            (Content::Role(_) | Content::Gathered(_), Some(_)) => "Role",
-            (Content::Role(_) | Content::Gathered(_), None) => "ClusterRole",
-            (Content::Binding { .. }, Some(_)) => "RoleBinding",
-            (Content::Binding { .. }, None) => "ClusterRoleBinding",
+            (ObjectContent::ServiceAccount, _) => "ServiceAccount",
+            (ObjectContent::Role(_) | ObjectContent::Gathered(_), Some(_)) => "Role",
+            (ObjectContent::Role(_) | ObjectContent::Gathered(_), None) => "ClusterRole",
+            (ObjectContent::Binding { .. }, Some(_)) => "RoleBinding",
+            (ObjectContent::Binding { .. }, None) => "ClusterRoleBinding",
         }
     }
 
@@ -124,7 +129,7 @@ impl Object {
     /// Returns the rules of a role.
     pub fn rules(&self) -> &[PolicyRule] {
         match &self.content {
-            Content::Role(rules) => rules,
+            ObjectContent::Role(rules) => rules,
             _ => &[],
         }
     }
@@ -139,10 +144,12 @@ impl Object {
         }
         let mut object = json!({ "apiVersion": self.api_version(), "kind": self.kind(), "metadata": metadata });
         let fields = match &self.content {
-            Content::ServiceAccount => json!({}),
-            Content::Role(rules) => json!({ "rules": rules }),
-            Content::Gathered(selectors) => json!({ "aggregationRule": aggregation_rule(selectors), "rules": [] }),
-            Content::Binding { kind, role, accounts } => {
+            ObjectContent::ServiceAccount => json!({}),
+            ObjectContent::Role(rules) => json!({ "rules": rules }),
+            ObjectContent::Gathered(selectors) => {
+                json!({ "aggregationRule": aggregation_rule(selectors), "rules": [] })
+            }
+            ObjectContent::Binding { kind, role, accounts } => {
                 json!({ "roleRef": role_ref(kind, role), "subjects": subjects(accounts) })
             }
         };
@@ -154,7 +161,7 @@ impl Object {
 }
 
 /// Returns the `aggregationRule` of selectors.
-pub fn aggregation_rule(selectors: &[Labels]) -> Value {
+pub fn aggregation_rule(selectors: &[ObjectLabels]) -> Value {
     let selectors: Vec<Value> = selectors.iter().map(|labels| json!({ "matchLabels": labels })).collect();
     json!({ "clusterRoleSelectors": selectors })
 }
@@ -165,9 +172,8 @@ pub fn role_ref(kind: &str, role: &str) -> Value {
 }
 
 /// Returns the `subjects` of a binding.
-pub fn subjects(accounts: &[Account]) -> Value {
-    let subject =
-        |account: &Account| json!({ "kind": "ServiceAccount", "name": account.name, "namespace": account.namespace });
+pub fn subjects(accounts: &[ServiceAccountName]) -> Value {
+    let subject = |account: &ServiceAccountName| json!({ "kind": "ServiceAccount", "name": account.name, "namespace": account.namespace });
     accounts.iter().map(subject).collect()
 }
 

@@ -18,7 +18,7 @@ pub struct Step {
 
 /// Returns the order; cluster stacks come first without another constraint, then by namespace and name.
 pub fn order(stacks: &[&Stack]) -> Vec<Step> {
-    let owners = Owners::of(stacks);
+    let owners = Owners::from_stacks(stacks);
     let rank = |index: usize| {
         let stack = stacks.get(index);
         let key = stack.map(|stack| (!stack.is_cluster(), stack.install.id()));
@@ -30,7 +30,7 @@ pub fn order(stacks: &[&Stack]) -> Vec<Step> {
         .map(|(index, stack)| {
             let mut needs: BTreeMap<usize, Vec<String>> = BTreeMap::new();
             for dependency in &stack.package.dependencies {
-                for owners in owners.meant(dependency) {
+                for owners in owners.matching(dependency) {
                     // The first of several stacks with the definition is enough, and the stack's own copy is best.
                     let is_own = owners.iter().any(|owner| owner.stack == index);
                     let first = owners.iter().min_by_key(|owner| rank(owner.stack)).filter(|_| !is_own);

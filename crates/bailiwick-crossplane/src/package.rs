@@ -130,7 +130,7 @@ pub struct Permissions {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct RequestedRule {
-    /// Groups of the API.
+    /// Groups such as `apps`; empty for the core group.
     #[serde(default)]
     pub api_groups: Vec<Spanned<String>>,
     /// Names in the plural.
@@ -164,21 +164,21 @@ impl RequestedRule {
 /// The core kinds of every stack.
 pub const CORE_RESOURCES: [&str; 3] = ["configmaps", "events", "secrets"];
 
-/// The scope of a stack.
+/// The extent of the permissions of a stack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PermissionScope {
+pub enum StackScope {
     /// In its own namespace.
     Namespaced,
     /// In the whole cluster.
     Cluster,
 }
 
-impl PermissionScope {
+impl StackScope {
     /// Returns the word of `app.yaml`.
     pub fn name(self) -> &'static str {
         match self {
-            PermissionScope::Namespaced => "Namespaced",
-            PermissionScope::Cluster => "Cluster",
+            StackScope::Namespaced => "Namespaced",
+            StackScope::Cluster => "Cluster",
         }
     }
 }
@@ -193,7 +193,7 @@ pub struct Package {
     /// The image of the package, if known.
     pub image: Option<String>,
     /// The cluster or a namespace.
-    pub scope: PermissionScope,
+    pub scope: StackScope,
     /// The location of the scope.
     pub scope_origin: Origin,
     /// The dependencies on other packages, in the order of `app.yaml`.
@@ -259,15 +259,15 @@ impl Package {
     }
 }
 
-fn permission_scope(app: &App, place: Origin, sink: &mut Sink) -> Option<(PermissionScope, Origin)> {
+fn permission_scope(app: &App, place: Origin, sink: &mut Sink) -> Option<(StackScope, Origin)> {
     const HELP: &str = "set `permissionScope` to `Namespaced`, or to `Cluster` for all namespaces";
     let Some(written) = &app.permission_scope else {
         sink.push(Diagnostic::error(codes::PERMISSION_SCOPE_MISSING, "the package has no scope").at(place).help(HELP));
         return None;
     };
     match written.as_str() {
-        "Namespaced" => Some((PermissionScope::Namespaced, written.origin)),
-        "Cluster" => Some((PermissionScope::Cluster, written.origin)),
+        "Namespaced" => Some((StackScope::Namespaced, written.origin)),
+        "Cluster" => Some((StackScope::Cluster, written.origin)),
         other => {
             sink.push(
                 Diagnostic::error(codes::PERMISSION_SCOPE_INVALID, format!("`{other}` is not a scope of a package"))

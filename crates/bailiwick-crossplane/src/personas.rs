@@ -2,18 +2,18 @@
 //! of Crossplane v0.9).
 
 use super::names::Dots;
-use super::object::{Content, Labels, Object};
+use super::object::{ObjectContent, ObjectLabels, PackageObject};
 use super::stack::parent_labels;
 
 /// The label of a namespace with a request for the roles.
 pub const MANAGED_ROLES: &str = "rbac.crossplane.io/managed-roles";
 
 /// Returns the three roles of a namespace; none for a namespace without the label.
-pub fn of_namespace(namespace: &str, label: impl Fn(&str) -> bool) -> Vec<Object> {
+pub fn of_namespace(namespace: &str, label: impl Fn(&str) -> bool) -> Vec<PackageObject> {
     if !label(MANAGED_ROLES) {
         return Vec::new();
     }
-    let truths = |keys: Vec<String>| -> Labels { keys.into_iter().map(|key| (key, "true".to_owned())).collect() };
+    let truths = |keys: Vec<String>| -> ObjectLabels { keys.into_iter().map(|key| (key, "true".to_owned())).collect() };
     let own = format!("namespace.crossplane.io/{namespace}");
     let role = |persona: &str| {
         let aggregate = |scope: &str| format!("rbac.crossplane.io/aggregate-to-{scope}-{persona}");
@@ -23,11 +23,11 @@ pub fn of_namespace(namespace: &str, label: impl Fn(&str) -> bool) -> Vec<Object
             labels.extend(truths(vec![aggregate("crossplane")]));
         }
         labels.extend(parent_labels(["", "v1", "Namespace", "", namespace], Dots::Kept));
-        Object {
+        PackageObject {
             namespace: None,
             name: format!("crossplane:ns:{namespace}:{persona}"),
             labels,
-            content: Content::Gathered(vec![
+            content: ObjectContent::Gathered(vec![
                 truths(vec![aggregate("namespace"), own.clone()]),
                 truths(vec![aggregate("namespace-default")]),
             ]),

@@ -2,8 +2,8 @@
 //! (`internal/controller/rbac` of Crossplane v1.14 and v2.3).
 
 use super::image::{Reader, same_organisation};
-use super::object::{Account, Labels, Object, rule, words};
-use super::revision::Revision;
+use super::object::{ObjectLabels, PackageObject, ServiceAccountName, rule, words};
+use super::revision::ManagerRevision;
 use bailiwick_kubernetes::rbac::PolicyRule;
 
 /// An installed provider.
@@ -14,7 +14,7 @@ pub struct Provider {
     /// The names of its definitions.
     pub definitions: Vec<String>,
     /// The accounts of its controllers.
-    pub accounts: Vec<Account>,
+    pub accounts: Vec<ServiceAccountName>,
     /// The declared capabilities, such as `safe-start`.
     pub capabilities: Vec<String>,
     /// Requests beyond its definitions; Crossplane v1 alone.
@@ -42,7 +42,7 @@ const RECONCILE: [&str; 6] = ["get", "list", "watch", "update", "patch", "create
 impl Provider {
     /// Returns the roles and the binding of its controllers; none for a provider without definitions. `family` are the
     /// usable definitions of other members.
-    pub fn objects(&self, revision: Revision, family: &[String]) -> Vec<Object> {
+    pub fn objects(&self, revision: ManagerRevision, family: &[String]) -> Vec<PackageObject> {
         let mut resources: Vec<(&str, &str)> =
             self.definitions.iter().chain(family).filter_map(|name| name.split_once('.')).collect();
         if resources.is_empty() {
@@ -69,30 +69,30 @@ impl Provider {
             words(&["secrets", "configmaps", "events", "leases"]),
             words(&["*"]),
         ));
-        if revision == Revision::RbacManagerV1 {
+        if revision == ManagerRevision::RbacManagerV1 {
             system.extend(self.permission_requests.iter().cloned());
         } else if self.capabilities.iter().any(|capability| is_safe_start(capability)) {
             system.push(rule(&["apiextensions.k8s.io"], words(&["customresourcedefinitions"]), words(&READ)));
         }
         let name = |suffix: &str| format!("crossplane:provider:{}:{suffix}", self.revision_name);
-        let system_label = Labels::from([("rbac.crossplane.io/system".to_owned(), self.revision_name.clone())]);
+        let system_label = ObjectLabels::from([("rbac.crossplane.io/system".to_owned(), self.revision_name.clone())]);
         vec![
-            Object::role(None, name("aggregate-to-edit"), rules(&["*"])).labelled(aggregated_to(&[
+            PackageObject::role(None, name("aggregate-to-edit"), rules(&["*"])).labelled(aggregated_to(&[
                 "crossplane",
                 "admin",
                 "edit",
             ])),
-            Object::role(None, name("aggregate-to-view"), rules(&READ)).labelled(aggregated_to(&["view"])),
-            Object::role(None, name("system"), system).labelled(system_label),
-            Object::binding(None, name("system"), "ClusterRole", name("system"), self.accounts.clone()),
+            PackageObject::role(None, name("aggregate-to-view"), rules(&READ)).labelled(aggregated_to(&["view"])),
+            PackageObject::role(None, name("system"), system).labelled(system_label),
+            PackageObject::binding(None, name("system"), "ClusterRole", name("system"), self.accounts.clone()),
         ]
     }
 }
 
 /// Whether a provider counts another one to its family: both have the same family label and the same organisation,
 /// since labels are free for every author.
-pub fn is_family(revision: Revision, image: Option<&str>, other: Option<&str>) -> bool {
-    let reader = if revision == Revision::RbacManagerV1 { Reader::V1 } else { Reader::V2 };
+pub fn is_family(revision: ManagerRevision, image: Option<&str>, other: Option<&str>) -> bool {
+    let reader = if revision == ManagerRevision::RbacManagerV1 { Reader::V1 } else { Reader::V2 };
     matches!((image, other), (Some(image), Some(other)) if same_organisation(image, other, reader))
 }
 
@@ -104,8 +104,8 @@ fn is_safe_start(capability: &str) -> bool {
 
 impl Composite {
     /// Returns the roles: for Crossplane itself, to edit, to view, to browse.
-    pub fn objects(&self, revision: Revision) -> Vec<Object> {
-        let is_old = revision == Revision::RbacManagerV1;
+    pub fn objects(&self, revision: ManagerRevision) -> Vec<PackageObject> {
+        let is_old = revision == ManagerRevision::RbacManagerV1;
         let rule = |plural: &str, suffixes: &[&str], verbs: &[&str]| {
             let resources = suffixes.iter().map(|suffix| format!("{plural}{suffix}")).collect();
             rule(&[&self.group], resources, words(verbs))
@@ -126,17 +126,17 @@ impl Composite {
             labels
         };
         vec![
-            Object::role(None, name("crossplane"), system).labelled(aggregated_to(&["crossplane"])),
-            Object::role(None, name("edit"), people(&["*"]))
+            PackageObject::role(None, name("crossplane"), system).labelled(aggregated_to(&["crossplane"])),
+            PackageObject::role(None, name("edit"), people(&["*"]))
                 .labelled(labelled(&["admin", "ns-admin", "edit", "ns-edit"])),
-            Object::role(None, name("view"), people(&READ)).labelled(labelled(&["view", "ns-view"])),
-            Object::role(None, name("browse"), vec![rule(&self.plural, for_people, &READ)])
+            PackageObject::role(None, name("view"), people(&READ)).labelled(labelled(&["view", "ns-view"])),
+            PackageObject::role(None, name("browse"), vec![rule(&self.plural, for_people, &READ)])
                 .labelled(labelled(&["browse"])),
         ]
     }
 }
 
-fn aggregated_to(personas: &[&str]) -> Labels {
+fn aggregated_to(personas: &[&str]) -> ObjectLabels {
     let label = |persona: &&str| (format!("rbac.crossplane.io/aggregate-to-{persona}"), "true".to_owned());
     personas.iter().map(label).collect()
 }

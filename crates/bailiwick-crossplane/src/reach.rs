@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use super::object::Account;
+use super::object::ServiceAccountName;
 use bailiwick_access::proof::Chain;
 use bailiwick_access::request::{Identity, Request, ResourceRequest};
 use bailiwick_access::who_can::{PermissionScope, Where};
@@ -14,18 +14,18 @@ use bailiwick_access::world::{World, account_user};
 
 /// How far an account reaches.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Reach {
+pub struct AccountReach {
     /// Its own grants outside its namespace; grants of the API server to all subjects are left out.
     pub outside: Vec<Chain>,
     /// Other accounts of its namespace within its control, with a larger reach.
-    pub stepping_stones: Vec<(Account, Vec<Chain>)>,
+    pub stepping_stones: Vec<(ServiceAccountName, Vec<Chain>)>,
     /// True when it reads every Secret of the cluster, and so can be any account.
     pub reads_every_secret: bool,
     /// Whether it can request a package for the whole cluster, and so gain its permissions.
     pub requests_cluster_packages: bool,
 }
 
-impl Reach {
+impl AccountReach {
     /// Whether it ends at the namespace.
     pub fn is_isolated(&self) -> bool {
         self.outside.is_empty()
@@ -36,7 +36,7 @@ impl Reach {
 }
 
 /// Returns the reach of an account in a world; `bound` is [`World::bound_subjects`].
-pub fn reach(world: &World, bound: &BTreeSet<String>, account: &Account) -> Reach {
+pub fn reach(world: &World, bound: &BTreeSet<String>, account: &ServiceAccountName) -> AccountReach {
     let who = identity(account);
     let outside = outside(world, account);
     let takes_tokens = ["create", "get"].iter().all(|verb| world.allows(&who, &secrets(verb, &account.namespace)));
@@ -56,7 +56,7 @@ pub fn reach(world: &World, bound: &BTreeSet<String>, account: &Account) -> Reac
     let requests_cluster_packages = CLUSTER_PACKAGES
         .iter()
         .any(|(group, resource)| world.allows(&who, &creation(group, resource, &account.namespace)));
-    Reach { stepping_stones: stepping_stones.collect(), reads_every_secret, requests_cluster_packages, outside }
+    AccountReach { stepping_stones: stepping_stones.collect(), reads_every_secret, requests_cluster_packages, outside }
 }
 
 /// Returns the subjects with the permission to request an install of a kind, each with the scope.
@@ -69,8 +69,8 @@ pub fn requesters(world: &World, group: &str, resource: &str) -> Vec<(Permission
 }
 
 /// Returns the identity of an account in requests.
-pub fn identity(account: &Account) -> Identity {
-    Identity::of(&account_user(&account.namespace, &account.name))
+pub fn identity(account: &ServiceAccountName) -> Identity {
+    Identity::from_user(&account_user(&account.namespace, &account.name))
 }
 
 /// The requests for a package in the whole cluster.
@@ -106,7 +106,7 @@ fn secrets(verb: &str, namespace: &str) -> Request {
 }
 
 /// Returns the grants of an account outside its namespace.
-fn outside(world: &World, account: &Account) -> Vec<Chain> {
+fn outside(world: &World, account: &ServiceAccountName) -> Vec<Chain> {
     let mut grants = world.all_grants_of(&identity(account));
     // A grant of the API server to its groups applies to every account.
     let is_everybodys = |chain: &Chain| chain.binding.place.is_none() && chain.subject.starts_with("Group/");
@@ -115,10 +115,10 @@ fn outside(world: &World, account: &Account) -> Vec<Chain> {
 }
 
 /// Returns the accounts of a namespace with a grant, by their own name or by their user name.
-fn accounts(bound: &BTreeSet<String>, namespace: &str) -> BTreeSet<Account> {
+fn accounts(bound: &BTreeSet<String>, namespace: &str) -> BTreeSet<ServiceAccountName> {
     let prefixes = [format!("ServiceAccount/{namespace}/"), format!("User/system:serviceaccount:{namespace}:")];
     let names = prefixes
         .iter()
         .flat_map(|prefix| bound.range(prefix.clone()..).map_while(move |name| name.strip_prefix(prefix.as_str())));
-    names.map(|name| Account { namespace: namespace.to_owned(), name: name.to_owned() }).collect()
+    names.map(|name| ServiceAccountName { namespace: namespace.to_owned(), name: name.to_owned() }).collect()
 }

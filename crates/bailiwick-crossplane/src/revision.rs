@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 /// The manager of packages and its rules.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, JsonSchema)]
-pub enum Revision {
+pub enum ManagerRevision {
     /// The design: the names of Crossplane v0.4, and no cluster-scoped definitions.
     #[default]
     #[serde(rename = "1.0")]
@@ -27,28 +27,28 @@ pub enum Revision {
     RbacManager,
 }
 
-impl Revision {
+impl ManagerRevision {
     /// Whether it is the RBAC manager, with providers and composites instead of stacks.
     pub fn is_rbac_manager(self) -> bool {
-        matches!(self, Revision::RbacManagerV1 | Revision::RbacManager)
+        matches!(self, ManagerRevision::RbacManagerV1 | ManagerRevision::RbacManager)
     }
 
     /// Whether the roles carry the version in their names, and come with personas and labels.
     pub fn has_personas(self) -> bool {
-        matches!(self, Revision::StackManager | Revision::PackageManager)
+        matches!(self, ManagerRevision::StackManager | ManagerRevision::PackageManager)
     }
 
     /// Returns the revision of a name, also by the full names of releases.
     pub fn parse(text: &str) -> Option<Self> {
         Some(match text {
-            "1.0" => Revision::Seed,
-            "1.1" => Revision::SeedNext,
-            "v0.3" | "v0.4" | "v0.5" => Revision::Seed,
-            "v0.6" | "v0.7" | "v0.8" | "v0.9" => Revision::StackManager,
-            "v0.11" | "v0.12" => Revision::PackageManager,
-            "rbac-manager" => Revision::RbacManager,
-            _ if text.starts_with("rbac-manager-v1") => Revision::RbacManagerV1,
-            _ if text.starts_with("rbac-manager-v2") => Revision::RbacManager,
+            "1.0" => ManagerRevision::Seed,
+            "1.1" => ManagerRevision::SeedNext,
+            "v0.3" | "v0.4" | "v0.5" => ManagerRevision::Seed,
+            "v0.6" | "v0.7" | "v0.8" | "v0.9" => ManagerRevision::StackManager,
+            "v0.11" | "v0.12" => ManagerRevision::PackageManager,
+            "rbac-manager" => ManagerRevision::RbacManager,
+            _ if text.starts_with("rbac-manager-v1") => ManagerRevision::RbacManagerV1,
+            _ if text.starts_with("rbac-manager-v2") => ManagerRevision::RbacManager,
             _ => return None,
         })
     }
@@ -56,12 +56,12 @@ impl Revision {
     /// Returns the name, as policies write it.
     pub fn name(self) -> &'static str {
         match self {
-            Revision::Seed => "1.0",
-            Revision::SeedNext => "1.1",
-            Revision::StackManager => "v0.9",
-            Revision::PackageManager => "v0.11",
-            Revision::RbacManagerV1 => "rbac-manager-v1",
-            Revision::RbacManager => "rbac-manager",
+            ManagerRevision::Seed => "1.0",
+            ManagerRevision::SeedNext => "1.1",
+            ManagerRevision::StackManager => "v0.9",
+            ManagerRevision::PackageManager => "v0.11",
+            ManagerRevision::RbacManagerV1 => "rbac-manager-v1",
+            ManagerRevision::RbacManager => "rbac-manager",
         }
     }
 }

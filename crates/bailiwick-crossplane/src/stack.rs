@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use super::install::Install;
 use super::names::{Dots, LABEL, cut, owner_label};
-use super::object::{Labels, Object, rule, words};
-use super::package::{CORE_RESOURCES, Package, PermissionScope};
-use super::revision::{Revision, Verbs};
+use super::object::{ObjectLabels, PackageObject, rule, words};
+use super::package::{CORE_RESOURCES, Package, StackScope};
+use super::revision::{ManagerRevision, Verbs};
 use bailiwick_kubernetes::rbac::PolicyRule;
 use bailiwick_yaml::diag::{Diagnostic, Sink};
 
@@ -21,7 +21,7 @@ pub struct Stack {
     /// The namespace and the name.
     pub install: Install,
     /// The rules for it.
-    pub revision: Revision,
+    pub revision: ManagerRevision,
     /// The verbs of full access.
     pub verbs: Verbs,
 }
@@ -73,7 +73,7 @@ const PACKAGES: Vocabulary = Vocabulary {
 impl Stack {
     /// Whether it works in the whole cluster.
     pub fn is_cluster(&self) -> bool {
-        self.package.scope == PermissionScope::Cluster
+        self.package.scope == StackScope::Cluster
     }
 
     /// Rejects an install with a conflict to the package or the revision.
@@ -92,13 +92,13 @@ impl Stack {
             );
         }
         // Their objects are outside every namespace, so a Role reaches none of them.
-        let may_own_cluster_scoped = self.revision != Revision::Seed && self.is_cluster();
+        let may_own_cluster_scoped = self.revision != ManagerRevision::Seed && self.is_cluster();
         for definition in package.definitions.iter().filter(|own| !own.is_namespaced && !may_own_cluster_scoped) {
             let help = match package.scope {
-                PermissionScope::Cluster => {
+                StackScope::Cluster => {
                     "set `revision: \"1.1\"` to allow it to cluster stacks: revision 1.0 grants no cluster-scoped definition"
                 }
-                PermissionScope::Namespaced => {
+                StackScope::Namespaced => {
                     "change the scope of the definition to `Namespaced`, or move it to a cluster stack"
                 }
             };
@@ -123,22 +123,22 @@ impl Stack {
     }
 
     /// Returns the service account with its role and its binding, then the roles for people.
-    pub fn objects(&self) -> Vec<Object> {
+    pub fn objects(&self) -> Vec<PackageObject> {
         let install = &self.install;
         let account = install.account();
         let is_cluster = self.is_cluster();
         let own = Some(install.namespace.as_str()).filter(|_| !is_cluster);
-        let mut objects = vec![Object::account(&account)];
+        let mut objects = vec![PackageObject::account(&account)];
         if !self.revision.has_personas() {
             let kind = if is_cluster { "ClusterRole" } else { "Role" };
-            objects.push(Object::role(own, &install.name, self.rules()));
-            objects.push(Object::binding(own, &install.name, kind, &install.name, vec![account]));
+            objects.push(PackageObject::role(own, &install.name, self.rules()));
+            objects.push(PackageObject::binding(own, &install.name, kind, &install.name, vec![account]));
             return objects;
         }
         let labels = self.parent_labels();
         let system = self.role_name("system");
-        let binding = Object::binding(own, &install.name, "ClusterRole", &system, vec![account]);
-        objects.push(Object::role(None, system, self.rules()).labelled(labels.clone()));
+        let binding = PackageObject::binding(own, &install.name, "ClusterRole", &system, vec![account]);
+        objects.push(PackageObject::role(None, system, self.rules()).labelled(labels.clone()));
         // A RoleBinding belongs to the stack by its owner reference, and this needs a uid.
         objects.push(if is_cluster { binding.labelled(labels.clone()) } else { binding });
         for (persona, verbs) in PERSONAS {
@@ -150,7 +150,7 @@ impl Stack {
             }
             let owned = self.package.definitions.iter();
             let rules = owned.map(|own| rule(&[&own.group], own.resources(), words(verbs))).collect();
-            objects.push(Object::role(None, self.role_name(persona), rules).labelled(labels));
+            objects.push(PackageObject::role(None, self.role_name(persona), rules).labelled(labels));
         }
         objects
     }
@@ -172,14 +172,14 @@ impl Stack {
     }
 
     /// Returns the labels of its definitions; none before v0.9.
-    pub fn definition_labels(&self) -> Labels {
+    pub fn definition_labels(&self) -> ObjectLabels {
         if !self.revision.has_personas() {
-            return Labels::new();
+            return ObjectLabels::new();
         }
         let words = self.vocabulary();
         let scope = if self.is_cluster() { "environment" } else { "namespace" };
         let label = |key: String, value: &str| (key, value.to_owned());
-        Labels::from([
+        ObjectLabels::from([
             label("app.kubernetes.io/managed-by".to_owned(), words.manager),
             label("crossplane.io/scope".to_owned(), scope),
             label(format!("namespace.crossplane.io/{}", self.install.namespace), "true"),
@@ -195,19 +195,19 @@ impl Stack {
     }
 
     /// Returns the labels on its objects for the manager; the uid is known to the cluster alone.
-    fn parent_labels(&self) -> Labels {
+    fn parent_labels(&self) -> ObjectLabels {
         let words = self.vocabulary();
         let Install { namespace, name, .. } = &self.install;
         parent_labels([words.group, "v1alpha1", words.kind, namespace, name], words.dots)
     }
 
     fn vocabulary(&self) -> &'static Vocabulary {
-        if self.revision == Revision::PackageManager { &PACKAGES } else { &STACKS }
+        if self.revision == ManagerRevision::PackageManager { &PACKAGES } else { &STACKS }
     }
 }
 
 /// Returns the labels about the parent of an object: group, version, kind, namespace and name.
-pub(super) fn parent_labels(parent: [&str; 5], dots: Dots) -> Labels {
+pub(super) fn parent_labels(parent: [&str; 5], dots: Dots) -> ObjectLabels {
     let keys = ["group", "version", "kind", "namespace", "name"];
     let label = |(key, value)| (format!("core.crossplane.io/parent-{key}"), cut(value, LABEL, dots));
     keys.into_iter().zip(parent).map(label).collect()

@@ -16,7 +16,7 @@ pub type StackOf<'f> = dyn Fn(Option<&str>, &str) -> Option<(String, String)> + 
 
 /// The installed parts of stacks, by namespace and name of the stack.
 #[derive(Debug, Default)]
-pub struct Installed {
+pub struct InstalledStacks {
     stacks: BTreeMap<(String, String), Parts>,
 }
 
@@ -49,7 +49,7 @@ pub struct Upgrade {
     pub lost: Vec<PolicyRule>,
 }
 
-impl Installed {
+impl InstalledStacks {
     /// Adds an object of a stack: by a name with the stack in it, or by `is_stack` for a stack of this namespace and
     /// name. A cluster-scoped object has no namespace, and `is_stack` gets its name alone.
     pub fn add(&mut self, object: NodeRef<'_>, is_stack: &StackOf<'_>) {
@@ -85,7 +85,7 @@ impl Installed {
     }
 
     /// Adds the parts of another set; a stack's objects may be in several files.
-    pub fn extend(&mut self, other: Installed) {
+    pub fn extend(&mut self, other: InstalledStacks) {
         for (stack, parts) in other.stacks {
             let own = self.stacks.entry(stack).or_default();
             own.version = own.version.take().or(parts.version);
@@ -118,7 +118,7 @@ impl<'n> Carried<'n> {
 }
 
 /// Returns the effect of a change on each stack present before and after; nothing for an unchanged one.
-pub fn upgrades(old: &Installed, new: &Installed) -> Vec<Upgrade> {
+pub fn upgrades(old: &InstalledStacks, new: &InstalledStacks) -> Vec<Upgrade> {
     let both = new.stacks.iter().filter_map(|(stack, new)| Some((stack, old.stacks.get(stack)?, new)));
     let compared = both.map(|(stack, old, new)| {
         let pairs = old.roles.iter().filter_map(|(whose, old)| Some((old, new.roles.get(whose)?)));

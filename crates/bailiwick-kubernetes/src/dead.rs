@@ -427,7 +427,7 @@ mod tests {
         text.split(' ').map(|word| word.trim_matches('-').to_owned()).collect()
     }
 
-    fn told(minor: u32, groups: &str, resources: &str, verbs: &str) -> Vec<String> {
+    fn reported(minor: u32, groups: &str, resources: &str, verbs: &str) -> Vec<String> {
         let cells: Vec<RuleResource> =
             words(resources).into_iter().map(|resource| RuleResource { groups: words(groups), resource }).collect();
         of_resources(&Api::new(minor), &cells, &[], &words(verbs))
@@ -438,13 +438,13 @@ mod tests {
 
     #[test]
     fn a_useless_half_of_a_product_is_no_finding() {
-        assert_eq!(told(36, "extensions apps", "deployments", "get"), Vec::<String>::new());
-        assert_eq!(told(36, "- batch", "pods jobs", "get create"), Vec::<String>::new());
-        assert_eq!(told(36, "-", "pods pods/log", "get list create"), Vec::<String>::new());
-        assert_eq!(told(36, "*", "* */scale", "*"), Vec::<String>::new());
-        assert_eq!(told(36, "cilium.io", "ciliumnetworkpolicies", "frobnicate"), Vec::<String>::new());
-        assert_eq!(told(24, "policy", "podsecuritypolicies", "use"), Vec::<String>::new());
-        assert_eq!(told(36, "custom.metrics.k8s.io", "anything", "get"), Vec::<String>::new());
+        assert_eq!(reported(36, "extensions apps", "deployments", "get"), Vec::<String>::new());
+        assert_eq!(reported(36, "- batch", "pods jobs", "get create"), Vec::<String>::new());
+        assert_eq!(reported(36, "-", "pods pods/log", "get list create"), Vec::<String>::new());
+        assert_eq!(reported(36, "*", "* */scale", "*"), Vec::<String>::new());
+        assert_eq!(reported(36, "cilium.io", "ciliumnetworkpolicies", "frobnicate"), Vec::<String>::new());
+        assert_eq!(reported(24, "policy", "podsecuritypolicies", "use"), Vec::<String>::new());
+        assert_eq!(reported(36, "custom.metrics.k8s.io", "anything", "get"), Vec::<String>::new());
     }
 
     #[test]
@@ -459,10 +459,10 @@ mod tests {
 
     #[test]
     fn finalizers_are_asked_for_with_update_alone() {
-        assert_eq!(told(36, "apps", "deployments/finalizers", "update"), Vec::<String>::new());
-        assert_eq!(told(36, "example.com", "widgets/finalizers", "update *"), Vec::<String>::new());
+        assert_eq!(reported(36, "apps", "deployments/finalizers", "update"), Vec::<String>::new());
+        assert_eq!(reported(36, "example.com", "widgets/finalizers", "update *"), Vec::<String>::new());
         assert_eq!(
-            told(36, "apps", "deployments/finalizers", "get"),
+            reported(36, "apps", "deployments/finalizers", "get"),
             ["`deployments/finalizers` does not support the verb `get`; remove it, or use a supported verb: `update`"]
         );
     }
@@ -470,10 +470,10 @@ mod tests {
     #[test]
     fn groups_that_nobody_brought_in_are_not_known_here() {
         for group in ["example.com", "tools.internal", "packages.operators.coreos.com", "acme"] {
-            assert_eq!(told(36, group, "widgets", "get frobnicate"), Vec::<String>::new());
+            assert_eq!(reported(36, group, "widgets", "get frobnicate"), Vec::<String>::new());
         }
         assert_eq!(
-            told(36, "network.k8s.io", "ingresses", "get"),
+            reported(36, "network.k8s.io", "ingresses", "get"),
             ["`ingresses` is not known in `network.k8s.io`; did you mean the group `networking.k8s.io`?"]
         );
     }
@@ -481,21 +481,21 @@ mod tests {
     #[test]
     fn says_which_versions_serve_a_resource() {
         assert_eq!(
-            told(25, "policy", "podsecuritypolicies", "use"),
+            reported(25, "policy", "podsecuritypolicies", "use"),
             [
                 "`podsecuritypolicies` is not served in `policy` since Kubernetes 1.25; remove it when every cluster has Kubernetes 1.25 or later"
             ]
         );
         assert_eq!(
-            told(22, "extensions", "ingresses", "get"),
+            reported(22, "extensions", "ingresses", "get"),
             [
                 "`ingresses` is not served in `extensions` since Kubernetes 1.22; did you mean the group `networking.k8s.io`?"
             ]
         );
-        assert_eq!(told(20, "policy", "poddisruptionbudgets", "get"), Vec::<String>::new());
-        assert_eq!(told(20, "discovery.k8s.io", "endpointslices", "get"), Vec::<String>::new());
+        assert_eq!(reported(20, "policy", "poddisruptionbudgets", "get"), Vec::<String>::new());
+        assert_eq!(reported(20, "discovery.k8s.io", "endpointslices", "get"), Vec::<String>::new());
         assert_eq!(
-            told(29, "admissionregistration.k8s.io", "validatingadmissionpolicies/status", "frobnicate").len(),
+            reported(29, "admissionregistration.k8s.io", "validatingadmissionpolicies/status", "frobnicate").len(),
             1
         );
     }
@@ -519,7 +519,7 @@ mod tests {
 
     #[test]
     fn says_what_was_meant() {
-        let only = |groups, resources, verbs| told(36, groups, resources, verbs).join("|");
+        let only = |groups, resources, verbs| reported(36, groups, resources, verbs).join("|");
         assert_eq!(only("-", "pod", "get"), "`pod` is not served in the core group; did you mean `pods`?");
         assert_eq!(only("-", "po", "get"), "`po` is not served in the core group; did you mean `pods`?");
         assert_eq!(only("-", "Pods", "get"), "`Pods` is not served in the core group; did you mean `pods`?");

@@ -7,7 +7,7 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-use bailiwick_yaml::{NodeRef, Value};
+use bailiwick_yaml::{NodeRef, NodeValue};
 
 /// The billionths in one.
 const NANO: i128 = 1_000_000_000;
@@ -61,13 +61,13 @@ impl Quantity {
     }
 
     /// Reads a quantity from a node: a string or a number, as the API server takes both.
-    pub fn of(node: NodeRef<'_>) -> Option<Quantity> {
+    pub fn from_node(node: NodeRef<'_>) -> Option<Quantity> {
         match node.value() {
-            Value::Null => Some(Quantity::ZERO),
-            Value::Int(number) => Quantity::parse(&number.to_string()),
-            Value::Float(number) => Quantity::parse(&go_float(number)),
-            Value::Str(_) => Quantity::parse(node.as_str()?.trim_matches(is_trimmed)),
-            Value::Bool(_) | Value::Seq(_) | Value::Map(_) => None,
+            NodeValue::Null => Some(Quantity::ZERO),
+            NodeValue::Int(number) => Quantity::parse(&number.to_string()),
+            NodeValue::Float(number) => Quantity::parse(&go_float(number)),
+            NodeValue::Str(_) => Quantity::parse(node.as_str()?.trim_matches(is_trimmed)),
+            NodeValue::Bool(_) | NodeValue::Seq(_) | NodeValue::Map(_) => None,
         }
     }
 

@@ -61,7 +61,7 @@ impl Ord for Verb {
 
 impl RuleSet {
     /// Returns the permissions of a list of rules.
-    pub fn of(rules: &[PolicyRule]) -> Self {
+    pub fn from_rules(rules: &[PolicyRule]) -> Self {
         let mut set = Self::default();
         rules.iter().for_each(|rule| set.add(rule));
         set
@@ -188,9 +188,9 @@ mod tests {
         let mut random = Random(7);
         for _ in 0..2_000 {
             let rules: Vec<PolicyRule> = (0..1 + random.below(6)).map(|_| random.rule()).collect();
-            let canonical = RuleSet::of(&rules).rules();
+            let canonical = RuleSet::from_rules(&rules).rules();
             assert_eq!(atoms(&canonical), atoms(&rules), "{rules:#?}");
-            assert_eq!(RuleSet::of(&canonical).rules(), canonical, "what is canonical stays");
+            assert_eq!(RuleSet::from_rules(&canonical).rules(), canonical, "what is canonical stays");
             let mut other = rules.clone();
             other.rotate_left(random.below(rules.len()));
             other.push(rules[0].clone());
@@ -198,7 +198,7 @@ mod tests {
                 rule.verbs.reverse();
                 rule.resources.reverse();
             }
-            assert_eq!(RuleSet::of(&other).rules(), canonical, "order and repetition do not show");
+            assert_eq!(RuleSet::from_rules(&other).rules(), canonical, "order and repetition do not show");
             let sizes = |rule: &PolicyRule| {
                 rule.verbs.len()
                     * (rule.non_resource_urls.len()
@@ -217,7 +217,7 @@ mod tests {
             verbs: words(verbs),
             ..PolicyRule::default()
         };
-        let rules = RuleSet::of(&[
+        let rules = RuleSet::from_rules(&[
             rule("secrets pods", "update create patch watch list get deletecollection delete"),
             rule("events", "watch get list"),
         ])

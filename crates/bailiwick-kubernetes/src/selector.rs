@@ -15,13 +15,13 @@ pub struct LabelSelector {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Requirement {
     key: String,
-    operator: Operator,
+    operator: LabelSelectorOperator,
     values: Vec<String>,
 }
 
 /// How a requirement compares a label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Operator {
+pub enum LabelSelectorOperator {
     /// The label is there with one of the values.
     In,
     /// The label is missing, or has none of the values.
@@ -38,7 +38,7 @@ impl LabelSelector {
         let mut read = Self::default();
         for (key, value) in selector.get("matchLabels").into_iter().flat_map(NodeRef::entries) {
             match (key.as_str(), value.as_str()) {
-                (Some(key), Some(value)) => read.require(key, Operator::In, vec![value.to_owned()]),
+                (Some(key), Some(value)) => read.require(key, LabelSelectorOperator::In, vec![value.to_owned()]),
                 _ => read.invalid = true,
             }
         }
@@ -46,10 +46,10 @@ impl LabelSelector {
             let text = |key| expression.get(key).and_then(NodeRef::as_str);
             let values: Vec<String> = super::rbac::strings(expression, "values").map(str::to_owned).collect();
             let operator = match text("operator") {
-                Some("In") if !values.is_empty() => Operator::In,
-                Some("NotIn") if !values.is_empty() => Operator::NotIn,
-                Some("Exists") if values.is_empty() => Operator::Exists,
-                Some("DoesNotExist") if values.is_empty() => Operator::DoesNotExist,
+                Some("In") if !values.is_empty() => LabelSelectorOperator::In,
+                Some("NotIn") if !values.is_empty() => LabelSelectorOperator::NotIn,
+                Some("Exists") if values.is_empty() => LabelSelectorOperator::Exists,
+                Some("DoesNotExist") if values.is_empty() => LabelSelectorOperator::DoesNotExist,
                 _ => {
                     read.invalid = true;
                     continue;
@@ -64,7 +64,7 @@ impl LabelSelector {
     }
 
     /// Adds a requirement.
-    pub fn require(&mut self, key: &str, operator: Operator, mut values: Vec<String>) {
+    pub fn require(&mut self, key: &str, operator: LabelSelectorOperator, mut values: Vec<String>) {
         values.sort_unstable();
         self.requirements.push(Requirement { key: key.to_owned(), operator, values });
     }
@@ -72,9 +72,9 @@ impl LabelSelector {
     /// Returns the keys of required labels, each with its permitted values, if limited.
     pub fn demanded(&self) -> impl Iterator<Item = (&str, Option<&[String]>)> {
         self.requirements.iter().filter_map(|requirement| match requirement.operator {
-            Operator::In => Some((requirement.key.as_str(), Some(requirement.values.as_slice()))),
-            Operator::Exists => Some((requirement.key.as_str(), None)),
-            Operator::NotIn | Operator::DoesNotExist => None,
+            LabelSelectorOperator::In => Some((requirement.key.as_str(), Some(requirement.values.as_slice()))),
+            LabelSelectorOperator::Exists => Some((requirement.key.as_str(), None)),
+            LabelSelectorOperator::NotIn | LabelSelectorOperator::DoesNotExist => None,
         })
     }
 
@@ -92,10 +92,10 @@ impl LabelSelector {
                     requirement.values.binary_search_by(|listed| listed.as_str().cmp(value)).is_ok()
                 });
                 match requirement.operator {
-                    Operator::In => is_listed,
-                    Operator::NotIn => !is_listed,
-                    Operator::Exists => value.is_some(),
-                    Operator::DoesNotExist => value.is_none(),
+                    LabelSelectorOperator::In => is_listed,
+                    LabelSelectorOperator::NotIn => !is_listed,
+                    LabelSelectorOperator::Exists => value.is_some(),
+                    LabelSelectorOperator::DoesNotExist => value.is_none(),
                 }
             })
     }

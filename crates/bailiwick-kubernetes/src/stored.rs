@@ -14,7 +14,7 @@ use super::quantity::{Quantity, is_plainly_canonical};
 use super::schemas;
 use super::shape::{ANY, Field, Shape};
 use crate::absent;
-use bailiwick_yaml::{NodeId, NodeRef, Tree, Value};
+use bailiwick_yaml::{NodeId, NodeRef, NodeValue, Tree};
 
 pub use defaults::server_owned;
 pub use scc::effective_volumes;
@@ -63,9 +63,9 @@ struct Walk<'t> {
 impl Walk<'_> {
     fn value(&mut self, id: NodeId, shape: &Shape) {
         match (self.tree.at(id).value(), shape) {
-            (Value::Map(_), _) => self.map(id, shape, false),
-            (Value::Seq(_), Shape::List(items)) => self.list(id, items),
-            (Value::Seq(_), _) => self.list(id, &ANY),
+            (NodeValue::Map(_), _) => self.map(id, shape, false),
+            (NodeValue::Seq(_), Shape::List(items)) => self.list(id, items),
+            (NodeValue::Seq(_), _) => self.list(id, &ANY),
             (_, Shape::Quantity) => self.quantity(id),
             _ => {}
         }
@@ -158,7 +158,7 @@ impl Walk<'_> {
             return;
         }
         // A value other than a quantity stays as it is: the rules report it.
-        if let Some(quantity) = Quantity::of(node)
+        if let Some(quantity) = Quantity::from_node(node)
             && !quantity.is_beyond()
             && !written.is_some_and(|text| quantity.is_canonical(text))
         {
@@ -172,13 +172,13 @@ impl Walk<'_> {
     fn is_dropped(&self, id: NodeId, field: &Field) -> bool {
         let node = self.tree.at(id);
         let is_zero = match (node.value(), &field.shape) {
-            (Value::Null, _) => return true,
-            (Value::Bool(truth), Shape::Scalar) => !truth,
-            (Value::Int(number), Shape::Scalar) => number == 0,
-            (Value::Float(number), Shape::Scalar) => number == 0.0,
-            (Value::Str(_), Shape::Text) => node.as_str() == Some(""),
-            (Value::Seq(_), Shape::List(_) | Shape::Any) => node.is_empty(),
-            (Value::Map(_), Shape::Map(_) | Shape::Object(_)) => node.is_empty(),
+            (NodeValue::Null, _) => return true,
+            (NodeValue::Bool(truth), Shape::Scalar) => !truth,
+            (NodeValue::Int(number), Shape::Scalar) => number == 0,
+            (NodeValue::Float(number), Shape::Scalar) => number == 0.0,
+            (NodeValue::Str(_), Shape::Text) => node.as_str() == Some(""),
+            (NodeValue::Seq(_), Shape::List(_) | Shape::Any) => node.is_empty(),
+            (NodeValue::Map(_), Shape::Map(_) | Shape::Object(_)) => node.is_empty(),
             _ => false,
         };
         is_zero && field.omit_zero && self.form == StoredForm::Stored

@@ -160,7 +160,7 @@ impl<'c> Authorizer<'c> {
 
     /// Decides about a request.
     pub fn decide(&self, who: &Identity, request: &Request, selector: &[FieldRequirement]) -> NodeAuthorization {
-        let node = match NodeIdentity::of(who) {
+        let node = match NodeIdentity::from_identity(who) {
             NodeIdentity::None => return NodeAuthorization::NoOpinion(String::new()),
             NodeIdentity::Unnamed => return no(format!("unknown node: the user `{}` names none", who.user)),
             NodeIdentity::Node(node) => node,

@@ -42,7 +42,8 @@ fn same_at(key: &str, left: Option<NodeRef<'_>>, right: Option<NodeRef<'_>>, lef
         (Some(one), Some(other)) if one == other => true,
         _ if left.as_int().is_some() && left.as_int() == right.as_int() => true,
         _ if left.as_bool().is_some() && left.as_bool() == right.as_bool() => true,
-        _ => Quantity::of(left).is_some_and(|quantity| Quantity::of(right).is_some_and(|other| quantity == other)),
+        _ => Quantity::from_node(left)
+            .is_some_and(|quantity| Quantity::from_node(right).is_some_and(|other| quantity == other)),
     }
 }
 

@@ -93,7 +93,7 @@ pub struct Graph {
 
 impl Graph {
     /// Returns the graph of all objects of a cluster.
-    pub fn of(cluster: &Cluster) -> Self {
+    pub fn from_cluster(cluster: &Cluster) -> Self {
         let mut graph = Self::default();
         cluster.pods.values().filter(|pod| !pod.node.is_empty()).for_each(|pod| graph.add_pod(pod));
         for (name, volume) in &cluster.volumes {

@@ -20,7 +20,7 @@ pub enum NodeIdentity<'i> {
 
 impl<'i> NodeIdentity<'i> {
     /// Returns the class of an identity: both the form of the user name and the group count.
-    pub fn of(who: &'i Identity) -> Self {
+    pub fn from_identity(who: &'i Identity) -> Self {
         let is_member = || who.groups.iter().any(|group| group == NODES);
         match who.user.strip_prefix(USER_PREFIX).filter(|_| is_member()) {
             None => NodeIdentity::None,

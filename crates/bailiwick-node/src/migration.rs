@@ -22,7 +22,7 @@ pub struct Kubelet {
 /// How the API server is set.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct ApiServer {
+pub struct ApiServerFlags {
     /// `--authorization-mode`, or the types of its AuthorizationConfiguration, in order.
     #[serde(default)]
     pub authorization_mode: Vec<String>,
@@ -49,7 +49,7 @@ pub struct KubeletBinding {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Inventory {
     /// How the API server is set.
-    pub api_server: ApiServer,
+    pub api_server: ApiServerFlags,
     /// Kubelets of the cluster.
     pub kubelets: Vec<Kubelet>,
     /// The names of the nodes.
@@ -140,7 +140,7 @@ impl Kubelet {
     pub fn class(&self) -> KubeletClass {
         let who = Identity { user: self.user.clone(), groups: self.groups.clone() };
         let is_member = self.groups.iter().any(|group| group == NODES);
-        match NodeIdentity::of(&who) {
+        match NodeIdentity::from_identity(&who) {
             NodeIdentity::Node(_) => KubeletClass::Conforming,
             NodeIdentity::Unnamed => KubeletClass::Unnamed,
             NodeIdentity::None if is_member => KubeletClass::Undifferentiated,

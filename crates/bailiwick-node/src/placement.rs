@@ -92,7 +92,7 @@ pub struct Taken {
 
 impl Taken {
     /// Returns the changes left open by NodeRestriction in a version.
-    pub fn of(cluster: &Cluster) -> Self {
+    pub fn from_cluster(cluster: &Cluster) -> Self {
         let version = &cluster.version;
         Self {
             sheds_taints: !version.since(31),

@@ -11,7 +11,7 @@ use super::reach::{Certainty, NodeReachability, Reachable, Reached};
 use super::version::ServerVersion;
 use bailiwick_access::proof::RuleLink;
 use bailiwick_access::request::ANONYMOUS;
-use bailiwick_access::risk::{self, Path, PermissionReach as ReachOf, PowersOf};
+use bailiwick_access::risk::{self, DangerousPermissions, Path, PermissionReach as ReachOf};
 use bailiwick_access::world::account_user;
 use bailiwick_access::{Identity, Request, ResourceRequest, World};
 use bailiwick_kubernetes::rbac::PolicyRule;
@@ -64,6 +64,49 @@ pub struct NodeSecretPath {
     pub steps: Vec<String>,
 }
 
+/// An identity within the reach of a node, with the steps to it.
+struct ReachedIdentity {
+    who: Identity,
+    /// The service account; none for the kubelet, and for requests without credentials.
+    account: Option<NamespacedName>,
+    certainty: Certainty,
+    steps: Vec<String>,
+}
+
+impl ReachedIdentity {
+    /// Creates an identity that the node itself may use.
+    fn of_the_node(who: Identity) -> Self {
+        Self { who, account: None, certainty: Certainty::Yes, steps: Vec::new() }
+    }
+
+    fn name(&self) -> String {
+        match &self.account {
+            Some((namespace, name)) => format!("{namespace}/{name}"),
+            None => "the kubelet".to_owned(),
+        }
+    }
+
+    /// Returns the steps with a further one.
+    fn steps_and(&self, last: String) -> Vec<String> {
+        self.steps.iter().cloned().chain([last]).collect()
+    }
+}
+
+/// The surest and then the shortest path to the Secrets of each namespace.
+#[derive(Default)]
+struct SecretPaths(BTreeMap<String, NodeSecretPath>);
+
+impl SecretPaths {
+    /// Adds a path, unless the known path is as good.
+    fn add(&mut self, certainty: Certainty, namespace: &str, steps: Vec<String>) {
+        let is_known = |known: &NodeSecretPath| (known.certainty, known.steps.len()) <= (certainty, steps.len());
+        if !self.0.get(namespace).is_some_and(is_known) {
+            let path = NodeSecretPath { certainty, namespace: namespace.to_owned(), steps };
+            self.0.insert(namespace.to_owned(), path);
+        }
+    }
+}
+
 /// The permissions of accounts in a world, each evaluated once.
 pub struct Powers<'w> {
     world: &'w World,
@@ -75,7 +118,7 @@ pub struct Powers<'w> {
     /// Whether pods mount the token of their account as a Secret created with the account: until 1.20, with the gate
     /// `BoundServiceAccountTokenVolume` off.
     mounts_token_secrets: bool,
-    of_table: PowersOf<'w>,
+    dangerous: DangerousPermissions<'w>,
     powers: HashMap<NamespacedName, Vec<&'static str>>,
     paths: HashMap<NamespacedName, Vec<Path>>,
 }
@@ -89,7 +132,7 @@ impl<'w> Powers<'w> {
             own_node: BTreeMap::new(),
             relabelling: BTreeSet::new(),
             mounts_token_secrets: !version.since(21),
-            of_table: PowersOf::new(world),
+            dangerous: DangerousPermissions::new(world),
             powers: HashMap::new(),
             paths: HashMap::new(),
         }
@@ -143,7 +186,7 @@ impl<'w> Powers<'w> {
     pub fn of_kubelets(&mut self, nodes: &[String]) -> Vec<&'static str> {
         let mut powers: Vec<&'static str> = Vec::new();
         for kubelet in kubelets(nodes) {
-            for words in self.of_table.of(&kubelet).into_iter().filter_map(|rule| rule.power) {
+            for words in self.dangerous.rules_of(&kubelet).into_iter().filter_map(|rule| rule.power) {
                 if !powers.contains(&words) {
                     powers.push(words);
                 }
@@ -208,9 +251,9 @@ impl<'w> Powers<'w> {
         if !self.powers.contains_key(&key) {
             let who = identity_of(account);
             let rules = if self.own_node.contains_key(account) {
-                self.of_table.of_unlimited(&who, |rule| !self.is_of_own_node(account, rule))
+                self.dangerous.unlimited_rules_of(&who, |rule| !self.is_of_own_node(account, rule))
             } else {
-                self.of_table.of(&who)
+                self.dangerous.rules_of(&who)
             };
             self.powers.insert(key.clone(), rules.into_iter().filter_map(|rule| rule.power).collect());
         }
@@ -220,85 +263,83 @@ impl<'w> Powers<'w> {
     /// Returns the paths to the Secrets of namespaces with the reach of some nodes; the shortest and surest path for
     /// each namespace.
     pub fn breaches(&mut self, nodes: &[String], reach: &Reachable<'_>, namespaces: &[String]) -> Vec<NodeSecretPath> {
-        let mut found: BTreeMap<String, NodeSecretPath> = BTreeMap::new();
+        let mut found = SecretPaths::default();
         for (object, reached) in reach.of_kind(ObjectKind::Secret) {
             if namespaces.contains(&object.namespace) {
                 let steps = vec![format!("{} names {object}", reached.via)];
-                tell(
-                    &mut found,
-                    NodeSecretPath { certainty: reached.certainty, namespace: object.namespace.clone(), steps },
-                );
+                found.add(reached.certainty, &object.namespace, steps);
             }
         }
         // The kubelet comes first: the Node authorizer does not restrict permissions by RBAC.
-        let mut waiting: VecDeque<(Identity, Option<NamespacedName>, Certainty, Vec<String>)> = VecDeque::new();
-        for kubelet in kubelets(nodes) {
-            waiting.push_back((kubelet, None, Certainty::Yes, Vec::new()));
-        }
+        let mut waiting: VecDeque<ReachedIdentity> = kubelets(nodes).map(ReachedIdentity::of_the_node).collect();
         // Requests without credentials are open to all.
-        waiting.push_back((Identity::of(ANONYMOUS), None, Certainty::Yes, Vec::new()));
-        let mut seen: BTreeSet<(NamespacedName, Certainty)> = BTreeSet::new();
-        let mut accounts: Vec<(&GraphObject, Reached<'_>)> = reach.of_kind(ObjectKind::ServiceAccount).collect();
-        accounts.sort_by_key(|(_, reached)| reached.certainty);
-        for (object, reached) in accounts {
-            let account = (object.namespace.clone(), object.name.clone());
-            let step = format!("{} runs as {}/{}", reached.via, account.0, account.1);
-            if self.mounts_token_secrets && namespaces.contains(&account.0) {
-                let steps = vec![step.clone(), "until 1.20 its pods mount the Secret with its token".to_owned()];
-                tell(&mut found, NodeSecretPath { certainty: reached.certainty, namespace: account.0.clone(), steps });
+        waiting.push_back(ReachedIdentity::of_the_node(Identity::from_user(ANONYMOUS)));
+        for reached in reached_accounts(reach) {
+            if let Some((namespace, _)) = reached.account.as_ref().filter(|_| self.mounts_token_secrets)
+                && namespaces.contains(namespace)
+            {
+                let steps = reached.steps_and("until 1.20 its pods mount the Secret with its token".to_owned());
+                found.add(reached.certainty, namespace, steps);
             }
-            waiting.push_back((identity_of(&account), Some(account), reached.certainty, vec![step]));
+            waiting.push_back(reached);
         }
-        while let Some((who, account, certainty, steps)) = waiting.pop_front() {
-            if let Some(account) = &account
-                && (seen.contains(&(account.clone(), Certainty::Yes)) || !seen.insert((account.clone(), certainty)))
+        let mut seen: BTreeSet<(NamespacedName, Certainty)> = BTreeSet::new();
+        while let Some(reached) = waiting.pop_front() {
+            if let Some(account) = &reached.account
+                && (seen.contains(&(account.clone(), Certainty::Yes))
+                    || !seen.insert((account.clone(), reached.certainty)))
             {
                 continue;
             }
-            let name = account
-                .as_ref()
-                .map_or_else(|| "the kubelet".to_owned(), |(namespace, name)| format!("{namespace}/{name}"));
-            let with = |last: String| steps.iter().cloned().chain([last]).collect::<Vec<String>>();
-            for namespace in namespaces.iter().filter(|namespace| self.reads_secrets(&who, namespace)) {
-                let steps = with(format!("{name} reads Secrets in `{namespace}`"));
-                tell(&mut found, NodeSecretPath { certainty, namespace: namespace.clone(), steps });
-            }
-            for namespace in namespaces {
-                if let Some(words) = self.draws(&who, account.as_ref(), namespace) {
-                    let steps = with(format!("{name} {words}"));
-                    tell(
-                        &mut found,
-                        NodeSecretPath { certainty: Certainty::Maybe, namespace: namespace.clone(), steps },
-                    );
-                }
-            }
-            for path in self.paths_of(&who, account.as_ref()) {
-                let last = format!("{name}: {} -> {}", path.via, path.to);
-                let free = path.namespaces.iter().find(|namespace| !self.world.restricts_pods(namespace));
-                if let Some(free) = free.filter(|_| reach_of(&path) == ReachOf::Pods) {
-                    let further = format!(
-                        "no Pod Security level keeps pods of `{free}` from what their node may do, or from choosing it"
-                    );
-                    for namespace in namespaces {
-                        let steps = steps.iter().cloned().chain([last.clone(), further.clone()]).collect();
-                        tell(&mut found, NodeSecretPath { certainty, namespace: namespace.clone(), steps });
-                    }
-                }
-                let hit = |namespace: &&String| path.namespaces.is_empty() || path.namespaces.contains(*namespace);
-                for namespace in namespaces.iter().filter(hit) {
-                    tell(
-                        &mut found,
-                        NodeSecretPath { certainty, namespace: namespace.clone(), steps: with(last.clone()) },
-                    );
-                }
-                for namespace in &path.namespaces {
-                    for next in self.accounts_of(namespace) {
-                        waiting.push_back((identity_of(&next), Some(next), certainty, with(last.clone())));
-                    }
+            self.add_own_paths(&reached, namespaces, &mut found);
+            for path in self.paths_of(&reached.who, reached.account.as_ref()) {
+                self.add_escalation(&reached, &path, namespaces, &mut found);
+                let last = escalation_step(&reached, &path);
+                for account in path.namespaces.iter().flat_map(|namespace| self.accounts_of(namespace)) {
+                    waiting.push_back(ReachedIdentity {
+                        who: identity_of(&account),
+                        account: Some(account),
+                        certainty: reached.certainty,
+                        steps: reached.steps_and(last.clone()),
+                    });
                 }
             }
         }
-        found.into_values().collect()
+        found.0.into_values().collect()
+    }
+
+    /// Adds the Secrets that an identity reads itself, and the Secrets of pods that it moves to its node.
+    fn add_own_paths(&self, reached: &ReachedIdentity, namespaces: &[String], found: &mut SecretPaths) {
+        let name = reached.name();
+        for namespace in namespaces.iter().filter(|namespace| self.reads_secrets(&reached.who, namespace)) {
+            let steps = reached.steps_and(format!("{name} reads Secrets in `{namespace}`"));
+            found.add(reached.certainty, namespace, steps);
+        }
+        for namespace in namespaces {
+            if let Some(words) = self.draws(&reached.who, reached.account.as_ref(), namespace) {
+                found.add(Certainty::Maybe, namespace, reached.steps_and(format!("{name} {words}")));
+            }
+        }
+    }
+
+    /// Adds the Secrets of the namespaces of an escalation path. Control of pods without a Pod Security level includes
+    /// the nodes, and by them every namespace.
+    fn add_escalation(&self, reached: &ReachedIdentity, path: &Path, namespaces: &[String], found: &mut SecretPaths) {
+        let last = escalation_step(reached, path);
+        let free = path.namespaces.iter().find(|namespace| !self.world.restricts_pods(namespace));
+        if let Some(free) = free.filter(|_| reach_of(path) == ReachOf::Pods) {
+            let mut steps = reached.steps_and(last.clone());
+            steps.push(format!(
+                "no Pod Security level keeps pods of `{free}` from what their node may do, or from choosing it"
+            ));
+            for namespace in namespaces {
+                found.add(reached.certainty, namespace, steps.clone());
+            }
+        }
+        let is_hit = |namespace: &&String| path.namespaces.is_empty() || path.namespaces.contains(*namespace);
+        for namespace in namespaces.iter().filter(is_hit) {
+            found.add(reached.certainty, namespace, reached.steps_and(last.clone()));
+        }
     }
 
     /// Returns a way to move pods of a namespace to a controlled node; none without one.
@@ -353,14 +394,25 @@ fn kubelets(nodes: &[String]) -> impl Iterator<Item = Identity> {
     nodes.iter().map(|node| identity::kubelet(node)).chain([identity::kubelet("-")])
 }
 
-/// Keeps the surest and then the shortest way to a namespace.
-fn tell(found: &mut BTreeMap<String, NodeSecretPath>, breach: NodeSecretPath) {
-    let key = |breach: &NodeSecretPath| (breach.certainty, breach.steps.len());
-    match found.get_mut(&breach.namespace) {
-        Some(known) if key(known) <= key(&breach) => {}
-        Some(known) => *known = breach,
-        None => _ = found.insert(breach.namespace.clone(), breach),
-    }
+/// Returns the accounts with a token on the nodes, the surest first.
+fn reached_accounts(reach: &Reachable<'_>) -> impl Iterator<Item = ReachedIdentity> {
+    let mut accounts: Vec<(&GraphObject, Reached<'_>)> = reach.of_kind(ObjectKind::ServiceAccount).collect();
+    accounts.sort_by_key(|(_, reached)| reached.certainty);
+    accounts.into_iter().map(|(object, reached)| {
+        let account = (object.namespace.clone(), object.name.clone());
+        let step = format!("{} runs as {}/{}", reached.via, account.0, account.1);
+        ReachedIdentity {
+            who: identity_of(&account),
+            account: Some(account),
+            certainty: reached.certainty,
+            steps: vec![step],
+        }
+    })
+}
+
+/// Returns the text of an escalation path as a step.
+fn escalation_step(reached: &ReachedIdentity, path: &Path) -> String {
+    format!("{}: {} -> {}", reached.name(), path.via, path.to)
 }
 
 /// Returns the result of an escalation path. The permission to create pods counts as full control of pods, without a
@@ -370,7 +422,7 @@ fn reach_of(path: &Path) -> ReachOf {
 }
 
 fn identity_of(account: &NamespacedName) -> Identity {
-    Identity::of(&account_user(&account.0, &account.1))
+    Identity::from_user(&account_user(&account.0, &account.1))
 }
 
 fn in_namespace(verb: &str, group: &str, resource: &str, namespace: &str) -> Request {

@@ -96,7 +96,7 @@ pub struct EqualNodes {
 
 impl EqualNodes {
     /// Returns the pool of the nodes with some labels.
-    pub fn of(cluster: &Cluster, like: Node) -> Self {
+    pub fn from_cluster(cluster: &Cluster, like: Node) -> Self {
         let has_all = |node: &Node| like.labels.iter().all(|(key, value)| node.labels.get(key) == Some(value));
         let members = cluster.nodes.iter().filter(|(_, node)| has_all(node)).map(|(name, _)| name.clone());
         Self { members: members.collect(), like }
@@ -235,7 +235,7 @@ impl<'c> NodeReachability<'c> {
     }
 
     fn taken(&self, taken: bool) -> Option<Taken> {
-        taken.then(|| Taken::of(self.cluster))
+        taken.then(|| Taken::from_cluster(self.cluster))
     }
 
     /// Adds the objects of the node's pods, as in the Node authorizer.

@@ -38,7 +38,7 @@ pub enum NodeOperation {
 
 impl NodeOperation {
     /// Returns the operation of a word such as `CREATE`.
-    pub fn of(word: &str) -> Option<Self> {
+    pub fn from_word(word: &str) -> Option<Self> {
         Some(match word {
             "CREATE" => NodeOperation::Create,
             "UPDATE" => NodeOperation::Update,
@@ -125,7 +125,7 @@ pub fn admit(
     write: &NodeWrite<'_>,
     may_also: MayAlso<'_>,
 ) -> Result<(), NodeRestrictionError> {
-    let node = match NodeIdentity::of(who) {
+    let node = match NodeIdentity::from_identity(who) {
         NodeIdentity::None => return Ok(()),
         _ if write.operation == NodeOperation::Connect => return Ok(()),
         NodeIdentity::Unnamed => return refuse(format!("could not determine node from the user `{}`", who.user)),

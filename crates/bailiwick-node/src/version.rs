@@ -130,7 +130,7 @@ impl FeatureGate {
     }
 
     /// Returns the gate of a name.
-    pub fn of(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|gate| gate.name() == name)
     }
 
@@ -227,7 +227,7 @@ impl ServerVersion {
     /// # Errors
     /// The gate is not about nodes, or the minor cannot switch it.
     pub fn with_gate(mut self, name: &str, is_on: bool) -> Result<Self, VersionError> {
-        let gate = FeatureGate::of(name).ok_or_else(|| VersionError::UnknownGate(name.to_owned()))?;
+        let gate = FeatureGate::from_name(name).ok_or_else(|| VersionError::UnknownGate(name.to_owned()))?;
         let history = gate.history();
         if history.defaults.first().is_none_or(|(first, _)| self.minor < *first) {
             return Err(VersionError::NoGateYet { gate, minor: self.minor });
@@ -285,7 +285,7 @@ mod tests {
         for gate in FeatureGate::ALL {
             let row = gate.history();
             assert_eq!(format!("{:?}", gate), row.name);
-            assert_eq!(FeatureGate::of(row.name), Some(gate));
+            assert_eq!(FeatureGate::from_name(row.name), Some(gate));
             assert!(row.defaults.is_sorted_by_key(|(since, _)| *since), "{}", row.name);
         }
     }

@@ -1,6 +1,6 @@
 //! A tree with open scalars, to be filled in again and again.
 
-use super::tree::{NodeId, NodeRef, Tree, Value};
+use super::tree::{NodeId, NodeRef, NodeValue, Tree};
 
 /// A tree with some open scalars.
 #[derive(Debug, Clone)]
@@ -22,7 +22,7 @@ impl Blank {
         self.tree.forget_strings(self.strings);
         for (&node, (text, is_number)) in self.nodes.iter().zip(values) {
             match text.parse() {
-                Ok(number) if is_number => self.tree.set(node, Value::Int(number)),
+                Ok(number) if is_number => self.tree.set(node, NodeValue::Int(number)),
                 _ => self.tree.set_string(node, text),
             }
         }

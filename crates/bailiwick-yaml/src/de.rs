@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 use serde::de::{self, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::tree::{Entries, Items, NodeRef, Value};
+use super::tree::{Entries, Items, NodeRef, NodeValue};
 use crate::diag::{FileId, Origin, Span};
 
 /// Reads a value from a node.
@@ -170,13 +170,13 @@ impl<'t> Node<'t> {
     fn any<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, DeError> {
         let node = self.0;
         match node.value() {
-            Value::Null => visitor.visit_unit(),
-            Value::Bool(truth) => visitor.visit_bool(truth),
-            Value::Int(number) => visitor.visit_i64(number),
-            Value::Float(number) => visitor.visit_f64(number),
-            Value::Str(text) => visitor.visit_borrowed_str(node.tree().text(text)),
-            Value::Seq(_) => visitor.visit_seq(ItemsAccess(node.items())),
-            Value::Map(_) => visitor.visit_map(EntriesAccess { entries: node.entries(), value: None }),
+            NodeValue::Null => visitor.visit_unit(),
+            NodeValue::Bool(truth) => visitor.visit_bool(truth),
+            NodeValue::Int(number) => visitor.visit_i64(number),
+            NodeValue::Float(number) => visitor.visit_f64(number),
+            NodeValue::Str(text) => visitor.visit_borrowed_str(node.tree().text(text)),
+            NodeValue::Seq(_) => visitor.visit_seq(ItemsAccess(node.items())),
+            NodeValue::Map(_) => visitor.visit_map(EntriesAccess { entries: node.entries(), value: None }),
         }
         .map_err(|error: DeError| error.at(node))
     }
@@ -194,26 +194,26 @@ impl<'de> Deserializer<'de> for Node<'de> {
     type Error = DeError;
 
     only! {
-        deserialize_bool => Value::Bool(_),
-        deserialize_i8 => Value::Int(_),
-        deserialize_i16 => Value::Int(_),
-        deserialize_i32 => Value::Int(_),
-        deserialize_i64 => Value::Int(_),
-        deserialize_u8 => Value::Int(_),
-        deserialize_u16 => Value::Int(_),
-        deserialize_u32 => Value::Int(_),
-        deserialize_u64 => Value::Int(_),
-        deserialize_f32 => Value::Int(_) | Value::Float(_),
-        deserialize_f64 => Value::Int(_) | Value::Float(_),
-        deserialize_char => Value::Str(_),
-        deserialize_str => Value::Str(_),
-        deserialize_string => Value::Str(_),
-        deserialize_bytes => Value::Str(_),
-        deserialize_byte_buf => Value::Str(_),
-        deserialize_identifier => Value::Str(_),
-        deserialize_unit => Value::Null,
-        deserialize_seq => Value::Seq(_),
-        deserialize_map => Value::Map(_),
+        deserialize_bool => NodeValue::Bool(_),
+        deserialize_i8 => NodeValue::Int(_),
+        deserialize_i16 => NodeValue::Int(_),
+        deserialize_i32 => NodeValue::Int(_),
+        deserialize_i64 => NodeValue::Int(_),
+        deserialize_u8 => NodeValue::Int(_),
+        deserialize_u16 => NodeValue::Int(_),
+        deserialize_u32 => NodeValue::Int(_),
+        deserialize_u64 => NodeValue::Int(_),
+        deserialize_f32 => NodeValue::Int(_) | NodeValue::Float(_),
+        deserialize_f64 => NodeValue::Int(_) | NodeValue::Float(_),
+        deserialize_char => NodeValue::Str(_),
+        deserialize_str => NodeValue::Str(_),
+        deserialize_string => NodeValue::Str(_),
+        deserialize_bytes => NodeValue::Str(_),
+        deserialize_byte_buf => NodeValue::Str(_),
+        deserialize_identifier => NodeValue::Str(_),
+        deserialize_unit => NodeValue::Null,
+        deserialize_seq => NodeValue::Seq(_),
+        deserialize_map => NodeValue::Map(_),
     }
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeError> {

@@ -7,7 +7,7 @@
 
 use super::full::MAXIMUM_DEPTH;
 use super::scalar::{self, Plain};
-use super::tree::{Chain, NodeId, Tree, Value};
+use super::tree::{Chain, NodeId, NodeValue, Tree};
 use crate::diag::Span;
 
 /// The text is not in the restricted form.
@@ -231,7 +231,7 @@ impl Reader<'_> {
             _ => {
                 // An absent value has the place of the end of its key.
                 let end = self.tree.at(key.ok_or(Refused)?).span().end as usize;
-                Ok(self.tree.add(Value::Null, Span::new(end, end)))
+                Ok(self.tree.add(NodeValue::Null, Span::new(end, end)))
             }
         }
     }
@@ -348,10 +348,10 @@ impl Reader<'_> {
             return Err(Refused);
         }
         let value = match scalar::resolve(text) {
-            Plain::Null => Value::Null,
-            Plain::Bool(truth) => Value::Bool(truth),
-            Plain::Int(number) => Value::Int(number),
-            Plain::Float(number) => Value::Float(number),
+            Plain::Null => NodeValue::Null,
+            Plain::Bool(truth) => NodeValue::Bool(truth),
+            Plain::Int(number) => NodeValue::Int(number),
+            Plain::Float(number) => NodeValue::Float(number),
             Plain::NotFinite => return Err(Refused),
             Plain::Str => self.tree.intern(text),
         };

@@ -11,7 +11,7 @@ use granit_parser::{ErrorKind, Event, Options, Parser, ScalarStyle, ScanError, S
 
 use super::foreign;
 use super::scalar::{self, Plain};
-use super::tree::{Chain, NodeId, Tree, Value};
+use super::tree::{Chain, NodeId, NodeValue, Tree};
 use crate::diag::{Diagnostic, Origin, Sink, Span};
 
 /// How deep collections may nest. Kubernetes objects need about twelve levels.
@@ -158,7 +158,7 @@ impl<'r> Reader<'r> {
                 self.end = span.end;
                 self.alias(id, span, depth)?
             }
-            _ => self.tree.add(Value::Null, span),
+            _ => self.tree.add(NodeValue::Null, span),
         };
         if let Some(id) = anchor {
             self.anchors.insert(id, Some(node));
@@ -384,17 +384,17 @@ impl<'r> Reader<'r> {
             }
         };
         let value = match plain {
-            Plain::Null => Value::Null,
-            Plain::Bool(truth) => Value::Bool(truth),
-            Plain::Int(number) => Value::Int(number),
-            Plain::Float(number) => Value::Float(number),
+            Plain::Null => NodeValue::Null,
+            Plain::Bool(truth) => NodeValue::Bool(truth),
+            Plain::Int(number) => NodeValue::Int(number),
+            Plain::Float(number) => NodeValue::Float(number),
             Plain::NotFinite => {
                 let diagnostic =
                     Diagnostic::error(codes::NUMBER_NOT_FINITE, format!("`{text}` is a number that JSON cannot hold"))
                         .at(self.origin(span))
                         .help(format!("write it in quotes if a string is meant: \"{text}\""));
                 self.report(diagnostic);
-                Value::Null
+                NodeValue::Null
             }
             Plain::Str => self.tree.intern(text),
         };
@@ -659,11 +659,11 @@ impl Copier<'_> {
         let (value, span) = (node.value(), node.span());
         let price = 1 + node.as_str().map_or(0, |text| text.len() / BYTES_PER_NODE);
         self.left = self.left.checked_sub(price).ok_or(Bound::Nodes)?;
-        if matches!(value, Value::Seq(_) | Value::Map(_)) && depth >= MAXIMUM_DEPTH {
+        if matches!(value, NodeValue::Seq(_) | NodeValue::Map(_)) && depth >= MAXIMUM_DEPTH {
             return Err(Bound::Depth);
         }
         match value {
-            Value::Seq(_) => {
+            NodeValue::Seq(_) => {
                 let items: Vec<NodeId> = node.items().map(|item| item.id()).collect();
                 let copies: Vec<NodeId> =
                     items.into_iter().map(|item| self.copy(item, depth + 1)).collect::<Result<_, _>>()?;
@@ -671,7 +671,7 @@ impl Copier<'_> {
                 self.tree.set_items(copy, &copies);
                 Ok(copy)
             }
-            Value::Map(_) => {
+            NodeValue::Map(_) => {
                 let entries: Vec<(NodeId, NodeId)> =
                     node.entries().map(|(key, value)| (key.id(), value.id())).collect();
                 let copies: Vec<(NodeId, NodeId)> = entries

@@ -17,13 +17,13 @@ pub fn from_json(value: &Value) -> Tree {
 fn add(value: &Value, tree: &mut Tree) -> NodeId {
     let span = Span::default();
     match value {
-        Value::Null => tree.add(super::Value::Null, span),
+        Value::Null => tree.add(super::NodeValue::Null, span),
         Value::Bool(truth) => tree.add_bool(*truth, span),
         Value::Number(number) => match number.as_i64() {
             Some(number) => tree.add_int(number, span),
             None => {
                 let number = internal::value(number.as_f64(), "a number of JSON has no value");
-                tree.add(super::Value::Float(number), span)
+                tree.add(super::NodeValue::Float(number), span)
             }
         },
         Value::String(text) => tree.add_string(text, span),

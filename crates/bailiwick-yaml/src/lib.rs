@@ -64,7 +64,7 @@ pub use de::Spanned;
 pub use full::{MAXIMUM_ALIASED_NODES, MAXIMUM_DEPTH};
 pub use json::from_json;
 pub use readback::{Difference, ReadBack};
-pub use tree::{NodeId, NodeRef, Tree, Value};
+pub use tree::{NodeId, NodeRef, NodeValue, Tree};
 
 use crate::diag::{FileId, Sink};
 

@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 
 use regex::RegexSet;
 
-use super::tree::{NodeRef, Tree, Value};
+use super::tree::{NodeRef, NodeValue, Tree};
 use crate::diag::{FileId, Sink, foreign};
 
 /// Reads documents back; keeps its memory between them.
@@ -93,19 +93,19 @@ impl ReadBack {
 /// Compares the node read from `text` with the intended node.
 fn same(text: &str, read: NodeRef<'_>, meant: NodeRef<'_>) -> Result<(), Difference> {
     let is_same = match (read.value(), meant.value()) {
-        (Value::Null, Value::Null) => true,
-        (Value::Bool(left), Value::Bool(right)) => left == right,
-        (Value::Int(left), Value::Int(right)) => left == right,
-        (Value::Float(left), Value::Float(right)) => left == right,
+        (NodeValue::Null, NodeValue::Null) => true,
+        (NodeValue::Bool(left), NodeValue::Bool(right)) => left == right,
+        (NodeValue::Int(left), NodeValue::Int(right)) => left == right,
+        (NodeValue::Float(left), NodeValue::Float(right)) => left == right,
         // A whole number has one spelling in either type.
-        (Value::Int(left), Value::Float(right)) => left as f64 == right,
-        (Value::Str(_), Value::Str(_)) => {
+        (NodeValue::Int(left), NodeValue::Float(right)) => left as f64 == right,
+        (NodeValue::Str(_), NodeValue::Str(_)) => {
             if read.as_str() == meant.as_str() {
                 return is_string_to_all(text, read);
             }
             false
         }
-        (Value::Map(_), Value::Map(_)) | (Value::Seq(_), Value::Seq(_)) => read.len() == meant.len(),
+        (NodeValue::Map(_), NodeValue::Map(_)) | (NodeValue::Seq(_), NodeValue::Seq(_)) => read.len() == meant.len(),
         _ => false,
     };
     if !is_same {

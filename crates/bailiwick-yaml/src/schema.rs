@@ -12,7 +12,7 @@ use jsonschema::json::{Array, Json, JsonNumber, Node, NodeIdentity, Object};
 use jsonschema::{Draft, JsonType, PatternOptions, Retrieve, ValidationError, ValidationOptions, Validator};
 
 use super::de::DeError;
-use super::tree::{Entries, Items, NodeRef, Value};
+use super::tree::{Entries, Items, NodeRef, NodeValue};
 use crate::diag::{Diagnostic, Sink, nearest};
 
 /// The most memory of one pattern of another author, in bytes.
@@ -157,8 +157,8 @@ impl Schema {
                 Some(error) => (error.message, error.origin),
                 None => ("this document cannot be read".to_owned(), None),
             };
-            let told = Diagnostic::error(codes::INVALID_VALUE, message);
-            sink.push(told.at_maybe(origin.or_else(|| Some(root.origin()))));
+            let diagnostic = Diagnostic::error(codes::INVALID_VALUE, message);
+            sink.push(diagnostic.at_maybe(origin.or_else(|| Some(root.origin()))));
         }
         for problem in problems {
             let code = match problem.kind {
@@ -170,8 +170,12 @@ impl Schema {
             };
             let is_missing = problem.kind == ProblemKind::MissingField;
             let origin = if is_missing { problem.node.beginning() } else { problem.node.origin() };
-            let told = Diagnostic::error(code, problem.message).at(origin).help_maybe(problem.help);
-            sink.push(if problem.path.is_empty() { told } else { told.note(format!("at `{}`", problem.path)) });
+            let diagnostic = Diagnostic::error(code, problem.message).at(origin).help_maybe(problem.help);
+            sink.push(if problem.path.is_empty() {
+                diagnostic
+            } else {
+                diagnostic.note(format!("at `{}`", problem.path))
+            });
         }
     }
 
@@ -417,20 +421,20 @@ fn type_name(json_type: JsonType) -> &'static str {
 fn type_help(expected: &[JsonType], node: NodeRef<'_>) -> Option<String> {
     let wants = |json_type: JsonType| expected.contains(&json_type);
     match node.value() {
-        Value::Bool(_) | Value::Int(_) | Value::Float(_) if wants(JsonType::String) => {
+        NodeValue::Bool(_) | NodeValue::Int(_) | NodeValue::Float(_) if wants(JsonType::String) => {
             Some("put it in quotes; kubectl reads the value without quotes in the same way".to_owned())
         }
-        Value::Str(_) if wants(JsonType::Integer) || wants(JsonType::Boolean) => {
+        NodeValue::Str(_) if wants(JsonType::Integer) || wants(JsonType::Boolean) => {
             Some("remove the quotes, and write only the value".to_owned())
         }
-        Value::Float(_) if wants(JsonType::Integer) => Some("write a number without a fraction".to_owned()),
-        Value::Map(_) if wants(JsonType::Array) => Some("write a list: put `- ` before the first key".to_owned()),
-        Value::Seq(_) if wants(JsonType::Object) => Some("write a map: remove the `- ` before the keys".to_owned()),
-        Value::Seq(_) | Value::Map(_) => Some("write a single value".to_owned()),
-        Value::Str(_) | Value::Int(_) | Value::Float(_) | Value::Bool(_) if wants(JsonType::Object) => {
+        NodeValue::Float(_) if wants(JsonType::Integer) => Some("write a number without a fraction".to_owned()),
+        NodeValue::Map(_) if wants(JsonType::Array) => Some("write a list: put `- ` before the first key".to_owned()),
+        NodeValue::Seq(_) if wants(JsonType::Object) => Some("write a map: remove the `- ` before the keys".to_owned()),
+        NodeValue::Seq(_) | NodeValue::Map(_) => Some("write a single value".to_owned()),
+        NodeValue::Str(_) | NodeValue::Int(_) | NodeValue::Float(_) | NodeValue::Bool(_) if wants(JsonType::Object) => {
             Some("write it as a map: lines of `name: value`, or `{name: value}`".to_owned())
         }
-        Value::Null => Some("write a value, or remove the field".to_owned()),
+        NodeValue::Null => Some("write a value, or remove the field".to_owned()),
         _ if wants(JsonType::Array) => Some("write it as a list: `[ ... ]`, or lines that begin with `- `".to_owned()),
         _ => None,
     }
@@ -491,48 +495,48 @@ impl Json for TreeJson {
     }
 }
 
-/// A number of the tree.
+/// A number in the form of the validator.
 #[derive(Debug, Clone, Copy)]
-pub enum Number {
+pub enum TreeNumber {
     /// Whole.
     Int(i64),
     /// Any other.
     Float(f64),
 }
 
-impl JsonNumber for Number {
+impl JsonNumber for TreeNumber {
     fn as_u64(&self) -> Option<u64> {
         match *self {
-            Number::Int(number) => u64::try_from(number).ok(),
-            Number::Float(_) => None,
+            TreeNumber::Int(number) => u64::try_from(number).ok(),
+            TreeNumber::Float(_) => None,
         }
     }
 
     fn as_i64(&self) -> Option<i64> {
         match *self {
-            Number::Int(number) => Some(number),
-            Number::Float(_) => None,
+            TreeNumber::Int(number) => Some(number),
+            TreeNumber::Float(_) => None,
         }
     }
 
     fn as_f64(&self) -> Option<f64> {
         Some(match *self {
-            Number::Int(number) => number as f64,
-            Number::Float(number) => number,
+            TreeNumber::Int(number) => number as f64,
+            TreeNumber::Float(number) => number,
         })
     }
 
     fn as_str(&self) -> Cow<'_, str> {
         Cow::Owned(match *self {
-            Number::Int(number) => number.to_string(),
-            Number::Float(number) => format!("{number:?}"),
+            TreeNumber::Int(number) => number.to_string(),
+            TreeNumber::Float(number) => format!("{number:?}"),
         })
     }
 
     fn to_number(&self) -> Cow<'_, serde_json::Number> {
         Cow::Owned(match *self {
-            Number::Int(number) => serde_json::Number::from(number),
-            Number::Float(number) => {
+            TreeNumber::Int(number) => serde_json::Number::from(number),
+            TreeNumber::Float(number) => {
                 serde_json::Number::from_f64(number).unwrap_or_else(|| serde_json::Number::from(0))
             }
         })
@@ -542,7 +546,7 @@ impl JsonNumber for Number {
 impl<'t> Node<'t, TreeJson> for Instance<'t> {
     type Object = MapView<'t>;
     type Array = SeqView<'t>;
-    type Number = Number;
+    type Number = TreeNumber;
 
     fn as_object(&self) -> Option<MapView<'t>> {
         match self {
@@ -565,11 +569,11 @@ impl<'t> Node<'t, TreeJson> for Instance<'t> {
         }
     }
 
-    fn as_number(&self) -> Option<Number> {
+    fn as_number(&self) -> Option<TreeNumber> {
         match self {
             Instance::Node(node) => match node.value() {
-                Value::Int(number) => Some(Number::Int(number)),
-                Value::Float(number) => Some(Number::Float(number)),
+                NodeValue::Int(number) => Some(TreeNumber::Int(number)),
+                NodeValue::Float(number) => Some(TreeNumber::Float(number)),
                 _ => None,
             },
             Instance::Key(_) => None,
@@ -591,12 +595,12 @@ impl<'t> Node<'t, TreeJson> for Instance<'t> {
         match self {
             Instance::Key(_) => JsonType::String,
             Instance::Node(node) => match node.value() {
-                Value::Null => JsonType::Null,
-                Value::Bool(_) => JsonType::Boolean,
-                Value::Int(_) | Value::Float(_) => JsonType::Number,
-                Value::Str(_) => JsonType::String,
-                Value::Seq(_) => JsonType::Array,
-                Value::Map(_) => JsonType::Object,
+                NodeValue::Null => JsonType::Null,
+                NodeValue::Bool(_) => JsonType::Boolean,
+                NodeValue::Int(_) | NodeValue::Float(_) => JsonType::Number,
+                NodeValue::Str(_) => JsonType::String,
+                NodeValue::Seq(_) => JsonType::Array,
+                NodeValue::Map(_) => JsonType::Object,
             },
         }
     }
@@ -629,13 +633,13 @@ impl<'t> Node<'t, TreeJson> for Instance<'t> {
 /// Converts a node to a JSON value.
 pub fn to_json(node: NodeRef<'_>) -> serde_json::Value {
     match node.value() {
-        Value::Null => serde_json::Value::Null,
-        Value::Bool(truth) => serde_json::Value::Bool(truth),
-        Value::Int(number) => serde_json::Value::from(number),
-        Value::Float(number) => serde_json::Value::from(number),
-        Value::Str(text) => serde_json::Value::String(node.tree().text(text).to_owned()),
-        Value::Seq(_) => node.items().map(to_json).collect(),
-        Value::Map(_) => serde_json::Value::Object(
+        NodeValue::Null => serde_json::Value::Null,
+        NodeValue::Bool(truth) => serde_json::Value::Bool(truth),
+        NodeValue::Int(number) => serde_json::Value::from(number),
+        NodeValue::Float(number) => serde_json::Value::from(number),
+        NodeValue::Str(text) => serde_json::Value::String(node.tree().text(text).to_owned()),
+        NodeValue::Seq(_) => node.items().map(to_json).collect(),
+        NodeValue::Map(_) => serde_json::Value::Object(
             node.entries().map(|(key, value)| (key.as_key().to_owned(), to_json(value))).collect(),
         ),
     }

@@ -17,9 +17,9 @@ impl NodeId {
 /// The end of a chain of siblings.
 const NONE: NodeId = NodeId(u32::MAX);
 
-/// The value of a node.
+/// The content of a scalar, sequence or mapping.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Value {
+pub enum NodeValue {
     /// `null`, `~` or nothing at all.
     Null,
     /// A boolean.
@@ -52,7 +52,7 @@ pub struct Children {
 
 #[derive(Debug, Clone, Copy)]
 struct Node {
-    value: Value,
+    value: NodeValue,
     span: Span,
     next: NodeId,
 }
@@ -123,7 +123,7 @@ impl Tree {
     }
 
     /// Adds a node outside of all chains.
-    pub(super) fn add(&mut self, value: Value, span: Span) -> NodeId {
+    pub(super) fn add(&mut self, value: NodeValue, span: Span) -> NodeId {
         let id = NodeId(internal::number(self.nodes.len()));
         self.nodes.push(Node { value, span, next: NONE });
         id
@@ -137,29 +137,29 @@ impl Tree {
 
     /// Adds a whole number outside of all chains.
     pub fn add_int(&mut self, number: i64, span: Span) -> NodeId {
-        self.add(Value::Int(number), span)
+        self.add(NodeValue::Int(number), span)
     }
 
     /// Adds a boolean outside of all chains.
     pub fn add_bool(&mut self, truth: bool, span: Span) -> NodeId {
-        self.add(Value::Bool(truth), span)
+        self.add(NodeValue::Bool(truth), span)
     }
 
     /// Adds a mapping without entries, outside of all chains.
     pub fn add_map(&mut self, span: Span) -> NodeId {
-        self.add(Value::Map(Children::EMPTY), span)
+        self.add(NodeValue::Map(Children::EMPTY), span)
     }
 
     /// Adds a sequence without items, outside of all chains.
     pub fn add_seq(&mut self, span: Span) -> NodeId {
-        self.add(Value::Seq(Children::EMPTY), span)
+        self.add(NodeValue::Seq(Children::EMPTY), span)
     }
 
     /// Puts a string into the buffer.
-    pub(super) fn intern(&mut self, text: &str) -> Value {
+    pub(super) fn intern(&mut self, text: &str) -> NodeValue {
         let start = self.strings.len();
         self.strings.push_str(text);
-        Value::Str(Text { start: internal::number(start), end: internal::number(self.strings.len()) })
+        NodeValue::Str(Text { start: internal::number(start), end: internal::number(self.strings.len()) })
     }
 
     /// Returns the length of the string buffer in bytes.
@@ -179,7 +179,7 @@ impl Tree {
     }
 
     /// Replaces the value of a node.
-    pub fn set(&mut self, id: NodeId, value: Value) {
+    pub fn set(&mut self, id: NodeId, value: NodeValue) {
         if let Some(node) = self.nodes.get_mut(id.0 as usize) {
             node.value = value;
         }
@@ -194,14 +194,14 @@ impl Tree {
     /// Links `items` as the children of a sequence.
     pub fn set_items(&mut self, id: NodeId, items: &[NodeId]) {
         let children = self.chain(items.iter().copied(), items.len());
-        self.set(id, Value::Seq(children));
+        self.set(id, NodeValue::Seq(children));
     }
 
     /// Links `entries` as the children of a mapping, in this order.
     pub fn set_entries(&mut self, id: NodeId, entries: &[(NodeId, NodeId)]) {
         let nodes = entries.iter().flat_map(|&(key, value)| [key, value]);
         let children = self.chain(nodes, entries.len());
-        self.set(id, Value::Map(children));
+        self.set(id, NodeValue::Map(children));
     }
 
     fn chain(&mut self, nodes: impl Iterator<Item = NodeId>, len: usize) -> Children {
@@ -229,7 +229,7 @@ impl Tree {
             return *node;
         }
         internal::record("a node is of another tree");
-        Node { value: Value::Null, span: Span::default(), next: NONE }
+        Node { value: NodeValue::Null, span: Span::default(), next: NONE }
     }
 
     /// Returns the text of a string of this tree.
@@ -268,13 +268,13 @@ impl Chain {
     }
 
     /// Returns the chain as the children of a sequence.
-    pub(super) fn items(self) -> Value {
-        Value::Seq(Children { first: self.first, len: self.len })
+    pub(super) fn items(self) -> NodeValue {
+        NodeValue::Seq(Children { first: self.first, len: self.len })
     }
 
     /// Returns the chain of alternating keys and values as the children of a mapping.
-    pub(super) fn entries(self) -> Value {
-        Value::Map(Children { first: self.first, len: self.len / 2 })
+    pub(super) fn entries(self) -> NodeValue {
+        NodeValue::Map(Children { first: self.first, len: self.len / 2 })
     }
 }
 
@@ -300,7 +300,7 @@ impl<'t> NodeRef<'t> {
     }
 
     /// Returns the value of the node.
-    pub fn value(self) -> Value {
+    pub fn value(self) -> NodeValue {
         self.tree.node(self.id).value
     }
 
@@ -324,7 +324,7 @@ impl<'t> NodeRef<'t> {
     /// Returns the string, if the node is one.
     pub fn as_str(self) -> Option<&'t str> {
         match self.value() {
-            Value::Str(text) => Some(self.tree.text(text)),
+            NodeValue::Str(text) => Some(self.tree.text(text)),
             _ => None,
         }
     }
@@ -332,7 +332,7 @@ impl<'t> NodeRef<'t> {
     /// Returns the text of a key. A key other than a string, an error for the readers, has an empty text.
     pub fn as_key(self) -> &'t str {
         match self.value() {
-            Value::Str(text) => self.tree.text(text),
+            NodeValue::Str(text) => self.tree.text(text),
             _ => "",
         }
     }
@@ -346,7 +346,7 @@ impl<'t> NodeRef<'t> {
     /// Returns the bytes of a string; none for another node.
     fn bytes(self) -> &'t [u8] {
         match self.value() {
-            Value::Str(text) => {
+            NodeValue::Str(text) => {
                 let range = text.start as usize..text.end as usize;
                 internal::items(self.tree.strings.as_bytes(), range)
             }
@@ -357,8 +357,8 @@ impl<'t> NodeRef<'t> {
     /// Returns the whole number, if the node is one. `80.0` is one: on the way to the server it becomes `80`.
     pub fn as_int(self) -> Option<i64> {
         match self.value() {
-            Value::Int(number) => Some(number),
-            Value::Float(number) if number.fract() == 0.0 && number.abs() < I64_END => Some(number as i64),
+            NodeValue::Int(number) => Some(number),
+            NodeValue::Float(number) if number.fract() == 0.0 && number.abs() < I64_END => Some(number as i64),
             _ => None,
         }
     }
@@ -366,30 +366,30 @@ impl<'t> NodeRef<'t> {
     /// Returns the boolean, if the node is one.
     pub fn as_bool(self) -> Option<bool> {
         match self.value() {
-            Value::Bool(truth) => Some(truth),
+            NodeValue::Bool(truth) => Some(truth),
             _ => None,
         }
     }
 
     /// Whether the node is null.
     pub fn is_null(self) -> bool {
-        self.value() == Value::Null
+        self.value() == NodeValue::Null
     }
 
     /// Whether the node is a mapping.
     pub fn is_map(self) -> bool {
-        matches!(self.value(), Value::Map(_))
+        matches!(self.value(), NodeValue::Map(_))
     }
 
     /// Whether the node is a sequence.
     pub fn is_seq(self) -> bool {
-        matches!(self.value(), Value::Seq(_))
+        matches!(self.value(), NodeValue::Seq(_))
     }
 
     /// Returns the number of items or entries; 0 for a scalar.
     pub fn len(self) -> usize {
         match self.value() {
-            Value::Seq(children) | Value::Map(children) => children.len as usize,
+            NodeValue::Seq(children) | NodeValue::Map(children) => children.len as usize,
             _ => 0,
         }
     }
@@ -402,7 +402,7 @@ impl<'t> NodeRef<'t> {
     /// Returns the items of a sequence; none for another node.
     pub fn items(self) -> Items<'t> {
         match self.value() {
-            Value::Seq(children) => Items { tree: self.tree, next: children.first },
+            NodeValue::Seq(children) => Items { tree: self.tree, next: children.first },
             _ => Items { tree: self.tree, next: NONE },
         }
     }
@@ -410,7 +410,7 @@ impl<'t> NodeRef<'t> {
     /// Returns key and value of each entry of a mapping, in order; none for another node.
     pub fn entries(self) -> Entries<'t> {
         match self.value() {
-            Value::Map(children) => Entries { tree: self.tree, next: children.first },
+            NodeValue::Map(children) => Entries { tree: self.tree, next: children.first },
             _ => Entries { tree: self.tree, next: NONE },
         }
     }
@@ -438,13 +438,13 @@ impl<'t> NodeRef<'t> {
     /// Describes the kind of value, with its article, for messages.
     pub fn describe(self) -> String {
         match self.value() {
-            Value::Null => "null".to_owned(),
-            Value::Bool(truth) => format!("the boolean `{truth}`"),
-            Value::Int(number) => format!("the number `{number}`"),
-            Value::Float(number) => format!("the number `{number}`"),
-            Value::Str(text) => format!("the string `{}`", shorten(self.tree.text(text))),
-            Value::Seq(_) => "a list".to_owned(),
-            Value::Map(_) => "a map".to_owned(),
+            NodeValue::Null => "null".to_owned(),
+            NodeValue::Bool(truth) => format!("the boolean `{truth}`"),
+            NodeValue::Int(number) => format!("the number `{number}`"),
+            NodeValue::Float(number) => format!("the number `{number}`"),
+            NodeValue::Str(text) => format!("the string `{}`", shorten(self.tree.text(text))),
+            NodeValue::Seq(_) => "a list".to_owned(),
+            NodeValue::Map(_) => "a map".to_owned(),
         }
     }
 }

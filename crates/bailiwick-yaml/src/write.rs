@@ -7,7 +7,7 @@ use crate::internal;
 use std::fmt::Write as _;
 
 use super::scalar::{Quoting, quoting};
-use super::tree::{NodeRef, Value};
+use super::tree::{NodeRef, NodeValue};
 use crate::diag::foreign;
 
 /// The line between two documents.
@@ -16,8 +16,8 @@ pub const SEPARATOR: &str = "---\n";
 /// Appends a document, ending with a line feed.
 pub fn document(root: NodeRef<'_>, out: &mut String) {
     match root.value() {
-        Value::Map(_) if !root.is_empty() => map(root, 0, false, out),
-        Value::Seq(_) if !root.is_empty() => sequence(root, 0, out),
+        NodeValue::Map(_) if !root.is_empty() => map(root, 0, false, out),
+        NodeValue::Seq(_) if !root.is_empty() => sequence(root, 0, out),
         _ => {
             scalar(root, out);
             out.push('\n');
@@ -44,11 +44,11 @@ fn map(node: NodeRef<'_>, indent: usize, behind_dash: bool, out: &mut String) {
         }
         out.push(':');
         match value.value() {
-            Value::Map(_) if !value.is_empty() => {
+            NodeValue::Map(_) if !value.is_empty() => {
                 out.push('\n');
                 map(value, indent + 2, false, out);
             }
-            Value::Seq(_) if !value.is_empty() => {
+            NodeValue::Seq(_) if !value.is_empty() => {
                 out.push('\n');
                 sequence(value, indent, out);
             }
@@ -66,8 +66,8 @@ fn sequence(node: NodeRef<'_>, indent: usize, out: &mut String) {
         spaces(indent, out);
         out.push_str("- ");
         match item.value() {
-            Value::Map(_) if !item.is_empty() => map(item, indent + 2, true, out),
-            Value::Seq(_) if !item.is_empty() => nested_sequence(item, indent + 2, out),
+            NodeValue::Map(_) if !item.is_empty() => map(item, indent + 2, true, out),
+            NodeValue::Seq(_) if !item.is_empty() => nested_sequence(item, indent + 2, out),
             _ => {
                 scalar(item, out);
                 out.push('\n');
@@ -86,15 +86,15 @@ fn nested_sequence(node: NodeRef<'_>, indent: usize, out: &mut String) {
 /// Appends a scalar, or an empty collection.
 pub fn scalar(node: NodeRef<'_>, out: &mut String) {
     match node.value() {
-        Value::Null => out.push_str("null"),
-        Value::Bool(truth) => out.push_str(if truth { "true" } else { "false" }),
-        Value::Int(number) => {
+        NodeValue::Null => out.push_str("null"),
+        NodeValue::Bool(truth) => out.push_str(if truth { "true" } else { "false" }),
+        NodeValue::Int(number) => {
             let _ = write!(out, "{number}");
         }
-        Value::Float(number) => out.push_str(&float(number)),
-        Value::Str(text) => string(node.tree().text(text), out),
-        Value::Seq(_) => out.push_str("[]"),
-        Value::Map(_) => out.push_str("{}"),
+        NodeValue::Float(number) => out.push_str(&float(number)),
+        NodeValue::Str(text) => string(node.tree().text(text), out),
+        NodeValue::Seq(_) => out.push_str("[]"),
+        NodeValue::Map(_) => out.push_str("{}"),
     }
 }
 

@@ -40,7 +40,7 @@ pub(super) fn ask(
     request: &Request,
     selector: &[FieldRequirement],
 ) -> Option<NodeDecision> {
-    let identity = NodeIdentity::of(who);
+    let identity = NodeIdentity::from_identity(who);
     if identity == NodeIdentity::None {
         return None;
     }
@@ -228,7 +228,7 @@ fn by_policies(surroundings: &Surroundings, user: &UserInfo<'_>, write: &NodeWri
         ..AdmissionRequest::default()
     };
     let objections = surroundings.objections(&asked);
-    let refused = objections.iter().find(|(_, verdict)| verdict.answer == policy::Answer::Deny);
+    let refused = objections.iter().find(|(_, verdict)| verdict.answer == policy::PolicyAnswer::Deny);
     match (refused, objections.first()) {
         // The message names the policy.
         (Some((_, verdict)), _) => Admission::Refuses(verdict.message.clone()),

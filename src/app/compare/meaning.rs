@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Mutex, PoisonError};
 
-use crate::admission::psp::compare::Comparison;
+use crate::admission::psp::compare::PspComparison;
 use crate::admission::psp::{self, PodSecurityPolicy};
 use crate::app::output::ChangedFile;
 use crate::app::workspace::Workspace;
 use crate::compile::{ObjectForm, OutputFile};
-use crate::crossplane::upgrade::{Installed, Upgrade, upgrades};
+use crate::crossplane::upgrade::{InstalledStacks, Upgrade, upgrades};
 use crate::diag::{FileId, RunError, Sink};
 use crate::emit::committed::Committed;
 use crate::emit::objects::{ObjectChange, leaves_open};
@@ -29,7 +29,7 @@ pub(super) struct Meaning {
 /// The effects of the files that differ in a target.
 pub(super) struct Effects {
     /// The PodSecurityPolicies that change, with what each change means.
-    pub(super) pod_security_policies: Vec<(String, Comparison)>,
+    pub(super) pod_security_policies: Vec<(String, PspComparison)>,
     /// The stacks that get a new version.
     pub(super) upgrades: Vec<Upgrade>,
 }
@@ -86,8 +86,8 @@ impl StackNames {
 /// The objects of stacks in the files that differ, as they were and as they are.
 #[derive(Debug, Default)]
 struct Stacks {
-    old: Installed,
-    new: Installed,
+    old: InstalledStacks,
+    new: InstalledStacks,
 }
 
 impl Stacks {
@@ -96,7 +96,7 @@ impl Stacks {
             return Self::default();
         }
         let read = |text: Option<&str>| {
-            let mut installed = Installed::default();
+            let mut installed = InstalledStacks::default();
             let tree = yaml::read(text.unwrap_or_default(), FileId::default(), &mut Sink::new());
             let of_stack = |namespace: Option<&str>, name: &str| names.stack_of(namespace, name);
             tree.documents().for_each(|object| installed.add(object, &of_stack));
@@ -108,7 +108,7 @@ impl Stacks {
 
 /// The known effects of changes of PodSecurityPolicies, by the form of the change.
 #[derive(Debug, Default)]
-pub(super) struct Known(Mutex<HashMap<u128, Comparison>>);
+pub(super) struct Known(Mutex<HashMap<u128, PspComparison>>);
 
 /// The PodSecurityPolicies of the files that differ. They are cluster-scoped and so one of a name, in whichever file.
 #[derive(Debug, Default)]
@@ -121,7 +121,7 @@ struct Policies {
     gone: BTreeMap<String, String>,
     come: BTreeSet<String>,
     /// The effects of the other changes, with the names of the policies.
-    changes: BTreeMap<Comparison, Vec<String>>,
+    changes: BTreeMap<PspComparison, Vec<String>>,
 }
 
 impl Policies {
@@ -208,7 +208,7 @@ impl Policies {
     }
 
     /// Returns the effects of the changes of policies that exist on both sides.
-    fn changes(&self) -> Vec<(String, Comparison)> {
+    fn changes(&self) -> Vec<(String, PspComparison)> {
         let both = self.new.iter().filter_map(|(name, new)| Some((name.clone(), self.old.get(name)?, new)));
         let compared = both.map(|(name, old, new)| (name, psp::compare::compare(old, new)));
         let found =
@@ -220,7 +220,7 @@ impl Policies {
 /// Returns whether a change has the same meaning for every policy whose change has the same form: neither the
 /// difference nor its meaning has an open value. Fields that are equal before and after add nothing to the comparison,
 /// except for fields that another field gives a meaning.
-fn is_general(old: NodeRef<'_>, new: NodeRef<'_>, change: &Comparison, path: &str) -> bool {
+fn is_general(old: NodeRef<'_>, new: NodeRef<'_>, change: &PspComparison, path: &str) -> bool {
     let field = |root: NodeRef<'_>, keys: &[&str]| root.path(keys).map(yaml::schema::to_json);
     let is_fixed = |keys: &[&str]| {
         let (old, new) = (field(old, keys), field(new, keys));

@@ -23,9 +23,11 @@ impl ObjectName {
         let (kind, rest) = parts.split_first()?;
         let kind = kind.to_lowercase();
         Some(match (kind.trim_end_matches('s'), rest) {
-            ("user", _) => Self::Subject(Identity::of(&rest.join("/"))),
+            ("user", _) => Self::Subject(Identity::from_user(&rest.join("/"))),
             ("group", _) => Self::Subject(Identity::member_of(&rest.join("/"))),
-            ("serviceaccount" | "sa", [namespace, name]) => Self::Subject(Identity::of(&account_user(namespace, name))),
+            ("serviceaccount" | "sa", [namespace, name]) => {
+                Self::Subject(Identity::from_user(&account_user(namespace, name)))
+            }
             ("clusterrole", _) => Self::Role(None, rest.join("/")),
             ("role", [namespace, name]) => Self::Role(Some((*namespace).to_owned()), (*name).to_owned()),
             ("clusterrolebinding", _) => Self::Binding(None, rest.join("/")),

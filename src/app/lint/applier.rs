@@ -95,7 +95,7 @@ impl Refused {
 }
 
 fn identity(applier: &AppliedBy) -> Identity {
-    let mut who = Identity::of(&applier.user);
+    let mut who = Identity::from_user(&applier.user);
     who.groups.extend(applier.groups.iter().cloned());
     who
 }

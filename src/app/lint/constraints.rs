@@ -41,7 +41,7 @@ pub(super) fn check_manifests(loaded: &LoadedWorld, sink: &mut Sink) {
     if !files.ids().any(|id| files.get(id).text().contains(KIND)) {
         return;
     }
-    let mut collector = Collector::new(Settings::of(release));
+    let mut collector = Collector::new(Settings::from_release(release));
     let mut has_constraints = false;
     for id in files.ids() {
         // Errors of a file were reported when it was read.

@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 
 use super::alike::{Alike, shape};
 use crate::admission::gate::Gate;
-use crate::admission::installed::{Installed, Rejection};
+use crate::admission::installed::{InstalledPolicies, Rejection};
 use crate::admission::workload::{Workload, template_within};
 use crate::app::loaded_world::LoadedWorld;
 use crate::codes;
@@ -39,7 +39,7 @@ impl Unanswered {
 
 /// The admission policies among the inputs, with the gate that has the namespaces of workloads.
 pub(super) struct AdmissionPolicies<'p> {
-    pub(super) installed: &'p Installed,
+    pub(super) installed: &'p InstalledPolicies,
     pub(super) gate: &'p Gate<'p>,
 }
 
@@ -93,7 +93,7 @@ pub(super) fn check_manifests(loaded: &LoadedWorld, sink: &mut Sink) -> Unanswer
         return unanswered;
     }
     let mut gate = Gate::new(&loaded.world, minor, false);
-    let mut installed = Installed::new(minor);
+    let mut installed = InstalledPolicies::new(minor);
     let mut workloads: Vec<(Workload, Json)> = Vec::new();
     for id in files.ids() {
         // Reading the file reported its errors before.

@@ -66,7 +66,7 @@ pub(super) fn check_agents<'a>(loaded: &LoadedWorld, agents: impl Iterator<Item 
 }
 
 fn identity_of((namespace, name): &NamespacedName) -> Identity {
-    Identity::of(&account_user(namespace, name))
+    Identity::from_user(&account_user(namespace, name))
 }
 
 /// Reports permissions that the account has by other grants, on resources that the agent's policy checks but does not list.

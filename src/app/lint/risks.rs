@@ -37,7 +37,7 @@ pub(super) fn diagnostic(finding: &Finding, files: &Files, rules: &mut RulePlace
     if let Some(note) = folded(finding) {
         diagnostic = diagnostic.note(note);
     }
-    if !finding.names.is_empty() && !finding.says_names() {
+    if !finding.names.is_empty() && !finding.has_names() {
         diagnostic = diagnostic.note(format!("limited to the names {}", finding.named()));
     }
     let granting = finding.proof.iter().flat_map(|chain| chain.rules.iter().map(move |rule| (&chain.role, rule)));

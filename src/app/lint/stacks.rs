@@ -10,7 +10,7 @@ use crate::app::words::{chain_text, rule_text};
 use crate::app::workspace::Workspace;
 use crate::codes;
 use crate::crossplane::controller::Controller;
-use crate::crossplane::object::Account;
+use crate::crossplane::object::ServiceAccountName;
 use crate::crossplane::reach::reach;
 use crate::crossplane::stack::Stack;
 use crate::diag::{Diagnostic, RunError, Sink};
@@ -90,7 +90,7 @@ fn check_controller(stack: &Stack, controller: &Controller, sink: &mut Sink) {
     );
 }
 
-fn cannot_install(account: &Account, refused: &Refused) -> Diagnostic {
+fn cannot_install(account: &ServiceAccountName, refused: &Refused) -> Diagnostic {
     let message = format!("`{}` cannot create the {}", account.name, refused.object);
     let told = Diagnostic::warning(codes::STACK_MANAGER_CANNOT_INSTALL, message).and(refused.place, "of this stack");
     let missing = refused.missing.iter().take(MAXIMUM_RIGHTS);

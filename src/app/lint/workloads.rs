@@ -7,10 +7,10 @@ use super::LintedTarget;
 use super::alike::{Alike, shape};
 use super::installed::{self, AdmissionPolicies, Unanswered};
 use crate::admission::gate::{By, Gate, Profile, Refused};
-use crate::admission::installed::Installed;
+use crate::admission::installed::InstalledPolicies;
 use crate::admission::policy::Patches;
 use crate::admission::scc::defaults::{self, Start};
-use crate::admission::standards::labels::Mode;
+use crate::admission::standards::labels::PodSecurityMode;
 use crate::admission::workload::{Workload, template_within};
 use crate::app::loaded_world::{LoadedWorld, each_object};
 use crate::app::workspace::Workspace;
@@ -54,7 +54,7 @@ struct WorkloadInputs<'i> {
     target: &'i Target,
     gate: Gate<'i>,
     /// The admission policies that no policy of the workspace makes.
-    admission_policies: Installed,
+    admission_policies: InstalledPolicies,
     workloads: Vec<JudgedWorkload>,
 }
 
@@ -65,7 +65,7 @@ impl<'i> WorkloadInputs<'i> {
             workspace,
             target,
             gate: Gate::new(&loaded.world, minor, target.platform == Platform::Openshift),
-            admission_policies: Installed::new(minor),
+            admission_policies: InstalledPolicies::new(minor),
             workloads: Vec::new(),
         }
     }
@@ -188,7 +188,7 @@ fn enforce_defaults(labels: Option<&NamespaceLabels>, gate: &mut Gate<'_>) {
     for (name, place) in gate.places() {
         if let Some(settled) = labels.world().settled(name) {
             let level = settled.enforced.name().to_owned();
-            place.labels.entry(Mode::Enforce.label()).or_insert(level);
+            place.labels.entry(PodSecurityMode::Enforce.label()).or_insert(level);
         }
     }
 }

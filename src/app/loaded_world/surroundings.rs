@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::admission::policy::{AdmissionRequest, Answer, Binding, Policy, Verdict};
+use crate::admission::policy::{AdmissionRequest, Binding, PolicyAnswer, PolicyDecision, ValidatingAdmissionPolicy};
 use crate::k8s::list;
 use crate::node::{Cluster, ServerVersion};
 use crate::yaml::NodeRef;
@@ -15,7 +15,7 @@ use crate::yaml::schema::to_json;
 pub(crate) struct Surroundings {
     /// Nodes, pods and volumes.
     pub(crate) cluster: Cluster,
-    policies: Vec<(String, Policy)>,
+    policies: Vec<(String, ValidatingAdmissionPolicy)>,
     bindings: Vec<Binding>,
     namespaces: BTreeMap<String, Value>,
 }
@@ -53,8 +53,11 @@ impl Surroundings {
         match (group, text(&["kind"])) {
             ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy") => {
                 self.policies.retain(|(known, _)| *known != name);
-                self.policies
-                    .extend(Policy::read(object, self.cluster.version.minor()).ok().map(|policy| (name, policy)));
+                self.policies.extend(
+                    ValidatingAdmissionPolicy::read(object, self.cluster.version.minor())
+                        .ok()
+                        .map(|policy| (name, policy)),
+                );
             }
             ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding") => {
                 self.bindings.retain(|known| known.name != name);
@@ -68,12 +71,12 @@ impl Surroundings {
     }
 
     /// Returns the bound admission policies that deny a request, or whose decision is unknown.
-    pub(crate) fn objections(&self, request: &AdmissionRequest) -> Vec<(&str, Verdict)> {
+    pub(crate) fn objections(&self, request: &AdmissionRequest) -> Vec<(&str, PolicyDecision)> {
         let namespace = self.namespaces.get(&request.namespace);
         let bound = self.policies.iter().flat_map(|(name, policy)| {
             let own = self.bindings.iter().filter(move |binding| binding.policy == *name);
             own.map(move |binding| (name.as_str(), policy.evaluate(request, Some(binding), namespace)))
         });
-        bound.filter(|(_, verdict)| verdict.answer != Answer::Allow).collect()
+        bound.filter(|(_, verdict)| verdict.answer != PolicyAnswer::Allow).collect()
     }
 }

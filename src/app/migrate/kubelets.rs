@@ -11,7 +11,7 @@ use crate::app::{Diagnostics, Error, LoadedWorld, Options};
 use crate::codes;
 use crate::diag::{Diagnostic, Files, Sink};
 use crate::node::identity::NODES;
-use crate::node::migration::{self, ApiServer, Inventory, Kubelet, KubeletBinding, KubeletMigration};
+use crate::node::migration::{self, ApiServerFlags, Inventory, Kubelet, KubeletBinding, KubeletMigration};
 use crate::node::system_node;
 use crate::yaml::de::from_node;
 
@@ -20,7 +20,7 @@ use crate::yaml::de::from_node;
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct KubeletInventory {
     #[serde(default)]
-    apiserver: ApiServer,
+    apiserver: ApiServerFlags,
     #[serde(default)]
     kubelets: Vec<Kubelet>,
     #[serde(default)]

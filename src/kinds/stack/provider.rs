@@ -6,14 +6,14 @@ use std::sync::{Arc, OnceLock};
 
 use super::folder::{files_of, only_document, tree_of, typed};
 use super::{Requested, StackSpec, TEMPLATES, install_origin};
-use crate::crossplane::definition::{Definition, Names};
+use crate::crossplane::definition::{Definition, DefinitionNames};
 use crate::crossplane::dependency::warn_of;
 use crate::crossplane::gate;
-use crate::crossplane::metadata::{Metadata, PackageKind};
-use crate::crossplane::object::Account;
+use crate::crossplane::metadata::{PackageKind, PackageMetadata};
+use crate::crossplane::object::ServiceAccountName;
 use crate::crossplane::package::RequestedRule;
 use crate::crossplane::provider::{Composite, Provider, is_family};
-use crate::crossplane::revision::Revision;
+use crate::crossplane::revision::ManagerRevision;
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::catalogue::{Resource, read_custom};
 use crate::k8s::names;
@@ -41,7 +41,7 @@ const OTHER_KINDS: [&str; 6] = [
 /// The content of a package folder with `crossplane.yaml`.
 #[derive(Default)]
 struct Contents {
-    meta: Option<Metadata>,
+    meta: Option<PackageMetadata>,
     meta_origin: Option<Origin>,
     /// The names of the provider's definitions.
     definitions: Vec<String>,
@@ -83,7 +83,13 @@ pub(super) fn link(
 }
 
 /// Checks that the definitions of a package fit its kind.
-fn check_kind(meta: &Metadata, origin: Origin, definitions: &[String], composites: &[Composite], sink: &mut Sink) {
+fn check_kind(
+    meta: &PackageMetadata,
+    origin: Origin,
+    definitions: &[String],
+    composites: &[Composite],
+    sink: &mut Sink,
+) {
     let misplaced = match *meta.kind {
         PackageKind::Configuration if !definitions.is_empty() => {
             "a Configuration cannot contain CustomResourceDefinitions"
@@ -99,7 +105,7 @@ fn check_kind(meta: &Metadata, origin: Origin, definitions: &[String], composite
 }
 
 /// Checks that every install requests the kind of the package.
-fn check_requested_kind(meta: &Metadata, spec: &StackSpec, document: &RawDocument<'_>, sink: &mut Sink) {
+fn check_requested_kind(meta: &PackageMetadata, spec: &StackSpec, document: &RawDocument<'_>, sink: &mut Sink) {
     let wanted = match *meta.kind {
         PackageKind::Provider => Requested::ProviderRevision,
         PackageKind::Configuration => Requested::ConfigurationRevision,
@@ -116,7 +122,7 @@ fn check_requested_kind(meta: &Metadata, spec: &StackSpec, document: &RawDocumen
 
 /// Returns the provider of each install.
 fn providers(
-    meta: &Metadata,
+    meta: &PackageMetadata,
     definitions: &[String],
     spec: &StackSpec,
     document: &RawDocument<'_>,
@@ -139,7 +145,7 @@ fn providers(
             );
         }
         let provider = Arc::new(Provider {
-            accounts: vec![Account { namespace: install.namespace.clone(), name: name.clone() }],
+            accounts: vec![ServiceAccountName { namespace: install.namespace.clone(), name: name.clone() }],
             revision_name: name,
             definitions: definitions.to_vec(),
             capabilities: meta.spec.capabilities.clone(),
@@ -209,7 +215,7 @@ impl Contents {
                 self.custom.extend(read_custom(root));
             }
             "ManagedResourceDefinition" => {
-                let names = Names::read(root, &["spec", "names", "plural"], sink);
+                let names = DefinitionNames::read(root, &["spec", "names", "plural"], sink);
                 self.definitions.extend(names.map(|names| names.name));
             }
             "CompositeResourceDefinition" => self.composites.extend(read_composite(root, sink)),
@@ -246,7 +252,8 @@ fn check_installs(spec: &StackSpec, document: &RawDocument<'_>, sink: &mut Sink)
 
 /// Reads a composite resource, with its claim.
 fn read_composite(root: NodeRef<'_>, sink: &mut Sink) -> Option<Composite> {
-    let Names { name, group, plural, origin } = Names::read(root, &["spec", "names", "plural"], sink)?;
+    let DefinitionNames { name, group, plural, origin } =
+        DefinitionNames::read(root, &["spec", "names", "plural"], sink)?;
     let claim_plural = root.path(&["spec", "claimNames", "plural"]).and_then(NodeRef::as_str).map(str::to_owned);
     if let Some(claim) = claim_plural.as_deref().filter(|claim| names::dns_1035_label(claim).is_err()) {
         sink.push(
@@ -260,7 +267,7 @@ fn read_composite(root: NodeRef<'_>, sink: &mut Sink) -> Option<Composite> {
 }
 
 /// Whether the format of the file is a supported one.
-fn check_meta(meta: &Metadata, sink: &mut Sink) -> bool {
+fn check_meta(meta: &PackageMetadata, sink: &mut Sink) -> bool {
     let is_known = meta.api_version.starts_with("meta.pkg.crossplane.io/");
     if !is_known {
         sink.push(
@@ -272,10 +279,10 @@ fn check_meta(meta: &Metadata, sink: &mut Sink) -> bool {
     is_known
 }
 
-fn check_requests(meta: &Metadata, spec: &StackSpec, sink: &mut Sink) {
+fn check_requests(meta: &PackageMetadata, spec: &StackSpec, sink: &mut Sink) {
     let allowed: Vec<PolicyRule> = spec.allowed_permissions.iter().map(RequestedRule::policy_rule).collect();
     for written in &meta.spec.controller.permission_requests {
-        if spec.revision == Revision::RbacManager {
+        if spec.revision == ManagerRevision::RbacManager {
             sink.push(
                 Diagnostic::error(codes::INVALID_VALUE, "Crossplane v2 has no permission requests")
                     .at(written.origin)
@@ -306,7 +313,7 @@ fn check_requests(meta: &Metadata, spec: &StackSpec, sink: &mut Sink) {
 
 struct Linked {
     meta: PolicyMeta,
-    revision: Revision,
+    revision: ManagerRevision,
     providers: Vec<Member>,
     composites: Vec<Composite>,
     content: Origin,

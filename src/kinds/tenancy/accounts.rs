@@ -12,7 +12,7 @@ use crate::diag::{Diagnostic, Origin, Sink, nearest};
 use crate::digest::digest_of_run;
 use crate::model::{Account, AccountValue, Accounts, Data, Linker, RawDocument, Variable, VariableType};
 use crate::source::{Cell, Sources, TableRow, read_csv, read_list};
-use crate::yaml::{NodeRef, Tree, Value};
+use crate::yaml::{NodeRef, NodeValue, Tree};
 
 /// Reads every valid account, sorted by name; reports invalid ones.
 pub(super) fn read(
@@ -407,13 +407,13 @@ fn node_value<'r>(
     optional: bool,
 ) -> Result<Held<'r>, Box<Diagnostic>> {
     let expected = match (node.value(), wanted) {
-        (Value::Null, _) if optional => return Ok(Held::Value(AccountValue::Null)),
-        (Value::Str(_), VariableType::String) => {
+        (NodeValue::Null, _) if optional => return Ok(Held::Value(AccountValue::Null)),
+        (NodeValue::Str(_), VariableType::String) => {
             return Ok(Held::Value(AccountValue::Text(node.as_str().unwrap_or_default())));
         }
-        (Value::Int(number), VariableType::Integer) => return Ok(Held::Value(AccountValue::Int(number))),
-        (Value::Bool(truth), VariableType::Boolean) => return Ok(Held::Value(AccountValue::Bool(truth))),
-        (Value::Map(_), VariableType::Map) => return Ok(Held::Map(Data::from_node(node))),
+        (NodeValue::Int(number), VariableType::Integer) => return Ok(Held::Value(AccountValue::Int(number))),
+        (NodeValue::Bool(truth), VariableType::Boolean) => return Ok(Held::Value(AccountValue::Bool(truth))),
+        (NodeValue::Map(_), VariableType::Map) => return Ok(Held::Map(Data::from_node(node))),
         (_, VariableType::String) => "a string",
         (_, VariableType::Integer) => "a whole number",
         (_, VariableType::Boolean) => "true or false",
@@ -422,12 +422,12 @@ fn node_value<'r>(
     let diagnostic =
         Diagnostic::error(codes::INVALID_ACCOUNT, format!("the {name} is {}, not {expected}", node.describe()))
             .at(node.origin());
-    let scalar = matches!(node.value(), Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Null);
+    let scalar = matches!(node.value(), NodeValue::Bool(_) | NodeValue::Int(_) | NodeValue::Float(_) | NodeValue::Null);
     Err(Box::new(diagnostic.help(match (wanted, node.value()) {
         (VariableType::String, _) if scalar => {
             "put it in quotes; kubectl reads the value without quotes in the same way"
         }
-        (VariableType::Integer | VariableType::Boolean, Value::Str(_)) => "remove the quotes",
+        (VariableType::Integer | VariableType::Boolean, NodeValue::Str(_)) => "remove the quotes",
         (VariableType::Map, _) => "write its entries, such as `{pods: 10}`",
         _ => "the type is declared under `spec.variables`",
     })))

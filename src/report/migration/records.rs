@@ -10,7 +10,7 @@ use super::{PspMigrationReport, level, own_levels};
 use crate::admission::level::Level;
 use crate::admission::psp::mapping::Mapping;
 use crate::admission::psp::migrate::{FieldOutcome, Filled, PspDefault};
-use crate::admission::psp::plan::{Change, NamespacePlan, Need, PolicyPlan, WorkloadPlan};
+use crate::admission::psp::plan::{DefaultChange, NamespacePlan, Need, PolicyPlan, WorkloadPlan};
 use crate::node::migration::KubeletMigration;
 use crate::report::result::CommandResult;
 
@@ -128,7 +128,7 @@ struct WorkloadRecord {
     /// The defaults that its pods get.
     relied_on: Vec<Filled>,
     /// The defaults that differ under the policy of the namespace.
-    changes: Vec<Change>,
+    changes: Vec<DefaultChange>,
     /// The reasons why its pods are rejected.
     refusals: Vec<String>,
 }

@@ -68,7 +68,7 @@ impl Judge<'_> {
         for ((holder, namespace), judged) in classes.iter() {
             let Some(namespace) = namespace.filter(|_| above.is_some() && !self.is_account(holder)) else { continue };
             let creates =
-                |judged: &&Judged| judged.is_told && CREATES_PODS.contains(&judged.rule.id) && !judged.is_named();
+                |judged: &&Judged| judged.is_reported && CREATES_PODS.contains(&judged.rule.id) && !judged.is_named();
             if let Some(creates) = judged.iter().find(creates) {
                 creators.entry(self.world.symbols.text(namespace)).or_default().push((holder, creates));
             }
@@ -85,12 +85,12 @@ impl Judge<'_> {
             match (above, lacking.is_empty()) {
                 (Some(rule), false) => {
                     let folded = runs.filter(|_| !workloads.is_empty());
-                    self.tell_above_users(rule, &account, &lacking, folded, findings);
+                    self.report_above_users(rule, &account, &lacking, folded, findings);
                 }
                 _ => {
                     let rule = runs.into_iter();
                     rule.for_each(|rule| {
-                        workloads.iter().for_each(|workload| self.tell_runs(rule, &account, workload, findings))
+                        workloads.iter().for_each(|workload| self.report_runs(rule, &account, workload, findings))
                     });
                 }
             }
@@ -108,13 +108,13 @@ impl Judge<'_> {
         let mut accounts: BTreeMap<(&str, &str), Vec<Power<'j>>> = BTreeMap::new();
         for (place, all) in classes.iter().filter(|((holder, _), _)| !holder.is_group) {
             let Some(account) = service_account(self.world.symbols.text(place.0.name)) else { continue };
-            let told = self.told(place, all, powers, &is_counted);
+            let rated = self.rated(place, all, powers, &is_counted);
             // A finding with folded ones comes first among its equals.
-            let head = self.head(&told).map(|head| head.rule.id);
-            let mut found: Vec<Power<'j>> = told
+            let head = self.head(&rated).map(|head| head.rule.id);
+            let mut found: Vec<Power<'j>> = rated
                 .iter()
-                .filter(|(_, severity)| *severity >= RiskSeverity::High)
-                .map(|(judged, severity)| Power { judged, severity: *severity, place })
+                .filter(|found| found.severity >= RiskSeverity::High)
+                .map(|found| Power { judged: found.judged, severity: found.severity, place })
                 .collect();
             found.sort_by_key(|power| (std::cmp::Reverse(power.severity), Some(power.judged.rule.id) != head));
             if !found.is_empty() {
@@ -140,7 +140,7 @@ impl Judge<'_> {
     }
 
     /// Adds the finding about a workload of an account.
-    fn tell_runs(&self, rule: &'static RiskRule, account: &Account<'_>, workload: &Running, findings: &mut Findings) {
+    fn report_runs(&self, rule: &'static RiskRule, account: &Account<'_>, workload: &Running, findings: &mut Findings) {
         let Some(worst) = account.powers.first() else { return };
         let place = place(workload.layer);
         let likeness = Likeness {
@@ -160,7 +160,7 @@ impl Judge<'_> {
     }
 
     /// Adds the finding about users with access to pods and without the permissions of an account of their namespace.
-    fn tell_above_users(
+    fn report_above_users(
         &self,
         rule: &'static RiskRule,
         account: &Account<'_>,

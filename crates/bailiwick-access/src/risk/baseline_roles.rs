@@ -6,10 +6,8 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-use super::RiskSeverity;
-use super::holders::{Judged, Powers, ScopedSubject};
+use super::holders::{HolderClass, Judged, Powers, RatedFinding, ScopedSubject};
 use super::judge::{Finding, Findings, Folded, Judge, Likeness, is_given};
-use super::matching::EffectiveRules;
 use super::table::{BASELINE_ROLE, FULL_AUTHORITY, RiskRule, When};
 use crate::compare::Affected;
 use crate::proof::{Chain, place};
@@ -45,40 +43,41 @@ pub(super) struct Parts(HashMap<(usize, Grants), Rc<Parted>>);
 pub(super) type RulesOfBaseline = RefCell<HashMap<u32, Rc<HashSet<rules::InternedRule>>>>;
 
 impl Judge<'_> {
-    /// Reports the baseline roles of a scope, each role as one finding, and returns the remaining findings. A class
-    /// is a set of lists and its number.
-    pub(super) fn tell_baseline_roles<'j>(
+    /// Reports the baseline roles of a scope, each role as one finding, and returns the remaining findings.
+    pub(super) fn report_baseline_roles<'j>(
         &self,
         place: ScopedSubject,
-        (class, held, all): (usize, &(EffectiveRules, bool), &'j [Judged]),
-        (powers, parts): (&Powers, &mut Parts),
+        class: HolderClass<'j>,
+        powers: &Powers,
+        parts: &mut Parts,
         findings: &mut Findings,
     ) -> Cow<'j, [Judged]> {
+        let all = class.judged;
         let Some(rule) = self.options.rules.iter().find(|rule| rule.id == BASELINE_ROLE) else {
             return Cow::Borrowed(all);
         };
         // Full authority includes all other findings.
-        if all.iter().any(|judged| judged.is_told && judged.rule.id == FULL_AUTHORITY) {
+        if all.iter().any(|judged| judged.is_reported && judged.rule.id == FULL_AUTHORITY) {
             return Cow::Borrowed(all);
         }
         let grants = self.baseline_grants(place);
         if grants.roles.is_empty() {
             return Cow::Borrowed(all);
         }
-        let parted = parts.0.entry((class, grants));
-        let parted = Rc::clone(parted.or_insert_with_key(|(_, grants)| Rc::new(self.parted(held, all, grants))));
+        let parted = parts.0.entry((class.number, grants));
+        let parted = Rc::clone(parted.or_insert_with_key(|(_, grants)| Rc::new(self.parted(class, grants))));
         let mut others = parted.others.clone();
         let chooses_powers = self.options.rules.iter().any(|rule| rule.condition().is_some());
         for (role, judged) in &parted.by_role {
             let is_counted = |rule: &RiskRule| !chooses_powers || self.is_selected(rule);
-            let folded = self.told(place, judged, powers, &is_counted);
+            let folded = self.rated(place, judged, powers, &is_counted);
             if folded.len() >= MINIMUM_FOLDED {
-                self.tell_baseline_role(rule, place, *role, &folded, findings);
+                self.report_baseline_role(rule, place, *role, &folded, findings);
                 continue;
             }
-            for (judged, _) in folded {
-                if !others.iter().any(|other| other.rule.id == judged.rule.id) {
-                    others.push(judged.clone());
+            for found in folded {
+                if !others.iter().any(|other| other.rule.id == found.judged.rule.id) {
+                    others.push(found.judged.clone());
                 }
             }
         }
@@ -86,19 +85,18 @@ impl Judge<'_> {
     }
 
     /// Adds the finding about a role, with folded findings.
-    fn tell_baseline_role(
+    fn report_baseline_role(
         &self,
         rule: &'static RiskRule,
         (holder, namespace): ScopedSubject,
         role: u32,
-        folded: &[(&Judged, RiskSeverity)],
+        folded: &[RatedFinding<'_>],
         findings: &mut Findings,
     ) {
-        let bindings = self.world.index.held(holder, namespace, &self.world.symbols).iter();
+        let bindings = self.world.index.bound_rules(holder, namespace, &self.world.symbols).iter();
         let granted = bindings.filter_map(|held| self.bound_by_given(held.binding)).find(|(id, ..)| *id == role);
         let Some((_, binding, role)) = granted else { return };
-        let folded: Vec<Folded> =
-            folded.iter().map(|(judged, severity)| Folded { rule: judged.rule, severity: *severity }).collect();
+        let folded: Vec<Folded> = folded.iter().map(Folded::from_rated).collect();
         let Some(severity) = folded.iter().map(|folded| folded.severity).max() else { return };
         let place = place(binding.layer);
         let link = self.world.role_link(role);
@@ -128,7 +126,7 @@ impl Judge<'_> {
     fn baseline_grants(&self, (holder, namespace): ScopedSubject) -> Grants {
         let mut grants = Grants::default();
         let mut elsewhere: Vec<RuleListId> = Vec::new();
-        for held in self.world.index.held(holder, namespace, &self.world.symbols) {
+        for held in self.world.index.bound_rules(holder, namespace, &self.world.symbols) {
             let Some((id, _, role)) = self.bound_by_given(held.binding) else { continue };
             if self.is_of_baseline(role) {
                 grants.roles.push(id);
@@ -145,24 +143,24 @@ impl Judge<'_> {
         grants
     }
 
-    /// Parts the findings of a set of lists by their causes.
-    fn parted(&self, (held, in_control_plane): &(EffectiveRules, bool), all: &[Judged], grants: &Grants) -> Parted {
+    /// Parts the findings of a class by their causes.
+    fn parted(&self, class: HolderClass<'_>, grants: &Grants) -> Parted {
+        let HolderClass { permissions, judged: all, .. } = class;
         let of_baseline = |id: &u32| Some((*id, self.world.roles.get(*id as usize)?, self.rules_of_baseline(*id)?));
         let roles: Vec<(u32, &Role, Rc<HashSet<rules::InternedRule>>)> =
             grants.roles.iter().filter_map(of_baseline).collect();
-        let is_in_all = |judged: &Judged| all.iter().any(|other| other.is_told && other.rule.id == judged.rule.id);
+        let is_in_all = |judged: &Judged| all.iter().any(|other| other.is_reported && other.rule.id == judged.rule.id);
         let judged_alone = |(id, role, own): &(u32, &Role, Rc<HashSet<rules::InternedRule>>)| {
-            let alone = EffectiveRules::only(role.rules, held.is_in_namespace());
-            let mut judged = self.judged(&alone, *in_control_plane, &|_, rule| own.contains(rule));
+            let mut judged = self.judged(&permissions.only(role.rules), &|_, rule| own.contains(rule));
             judged.retain(is_in_all);
             (*id, judged)
         };
         let by_role: Vec<(u32, Vec<Judged>)> = roles.iter().map(judged_alone).collect();
         // A rule added to such a role by the inputs is judged below, unless the role alone causes the same.
-        let mut others = self.judged(held, *in_control_plane, &|list, _| !grants.lists.contains(&list));
+        let mut others = self.judged(permissions, &|list, _| !grants.lists.contains(&list));
         others.retain(is_in_all);
         // A finding with several causes belongs to none of them.
-        for judged in all.iter().filter(|judged| judged.is_told) {
+        for judged in all.iter().filter(|judged| judged.is_reported) {
             let mut alone = by_role.iter().flat_map(|(_, of_role)| of_role);
             let is_folded = alone.any(|other| other.rule.id == judged.rule.id && other.severity >= judged.severity);
             if !is_folded {

@@ -61,6 +61,17 @@ pub(super) struct Atom {
     pub(super) live_in_namespace: bool,
 }
 
+/// The scope of a grant, and of the question about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum GrantScope {
+    /// A cluster-wide grant, for cluster-wide permissions.
+    Cluster,
+    /// A cluster-wide grant, for the permissions in a namespace.
+    ClusterForNamespace,
+    /// A grant by a RoleBinding, for the permissions there.
+    Namespace,
+}
+
 /// The target of an ask.
 #[derive(Debug)]
 pub(super) enum What {
@@ -148,7 +159,7 @@ impl Need {
                 _ => return None,
             }
             for resource in resources.split(',').filter(|_| counts) {
-                let atom = |verb| Atom { of_name, ..Atom::new(verb, resource, (of_any_name, where_known), world) };
+                let atom = |verb| Atom { of_any_name, of_name, ..Atom::new(verb, resource, where_known, world) };
                 atoms.extend(verbs.split(',').map(atom));
             }
         }
@@ -161,14 +172,15 @@ fn minor(version: &str) -> Option<u32> {
 }
 
 impl Atom {
-    fn new(verb: &str, written: &str, (of_any_name, where_known): (bool, bool), world: &World) -> Self {
+    /// Creates an ask about objects of all names. `where_known` is for a group that clusters may lack.
+    fn new(verb: &str, written: &str, where_known: bool, world: &World) -> Self {
         let symbols = &world.symbols;
         if let Some(path) = written.strip_prefix('/') {
             let path = (path != "?").then(|| written.to_owned());
             let what = What::Url { verb: symbols.find(verb), path };
             return Self {
                 what,
-                of_any_name,
+                of_any_name: false,
                 of_name: None,
                 named_group: None,
                 live_in_cluster: true,
@@ -198,7 +210,16 @@ impl Atom {
         let is_unknown = where_known && world.api().versions_of(&group).is_empty();
         let named_group = is_unknown.then(|| symbols.find(&group));
         let (live_in_cluster, live_in_namespace) = (live(false), live(true));
-        Self { what, of_any_name, of_name: None, named_group, live_in_cluster, live_in_namespace }
+        Self { what, of_any_name: false, of_name: None, named_group, live_in_cluster, live_in_namespace }
+    }
+
+    /// Whether a grant of such a rule can take effect.
+    pub(super) fn is_live(&self, scope: GrantScope) -> bool {
+        match scope {
+            GrantScope::Cluster => self.live_in_cluster,
+            GrantScope::ClusterForNamespace => self.live_in_cluster || self.live_in_namespace,
+            GrantScope::Namespace => self.live_in_namespace,
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use crate::clouds::AWS_AUTH_NAMESPACE;
 use crate::compare::Affected;
 use crate::proof::{Chain, RuleLink, place};
 use crate::request::{MASTERS, service_account};
-use crate::rules;
+use crate::rules::{self, RuleListId};
 use crate::symbols::Symbol;
 use crate::world::{Binding, Holder, Role, World, account_user};
 use bailiwick_yaml::diag::Origin;
@@ -33,15 +33,38 @@ pub(super) struct Judged {
     met: Met,
     /// Whether a given object is needed for the finding. Permissions by the server's own objects are not reported,
     /// but they count for identities that another may act as.
-    pub(super) is_told: bool,
+    pub(super) is_reported: bool,
+}
+
+/// A result with its severity for a subject in a scope.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RatedFinding<'j> {
+    pub(super) judged: &'j Judged,
+    pub(super) severity: RiskSeverity,
+}
+
+/// The permissions of the subjects of a class.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct ClassPermissions {
+    pub(super) rules: EffectiveRules,
+    pub(super) in_control_plane: bool,
+}
+
+/// The subjects with the same permissions in their scopes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct HolderClass<'j> {
+    pub(super) number: usize,
+    pub(super) permissions: &'j ClassPermissions,
+    pub(super) judged: &'j [Judged],
 }
 
 /// The permissions of all holders, by class.
 pub(super) struct Classes {
     /// Each place with the number of its class, sorted by name.
     places: Vec<(ScopedSubject, usize)>,
-    /// For each class the permissions, and whether they are in the control plane.
-    sets: Vec<(EffectiveRules, bool)>,
+    /// The permissions of each class.
+    permissions: Vec<ClassPermissions>,
+    /// The results for each class.
     judged: Vec<Vec<Judged>>,
 }
 
@@ -61,67 +84,65 @@ impl Judge<'_> {
     pub(super) fn holders(&self, findings: &mut Findings) {
         let classes = self.classes(false);
         let needs_powers = classes.judged.iter().flatten().any(|judged| {
-            judged.is_told
+            judged.is_reported
                 && judged.met.is_named()
                 && matches!(judged.rule.named, NameEffect::Users | NameEffect::Groups | NameEffect::Accounts)
         });
         let powers = if needs_powers { self.classes(true).powers() } else { Powers::new() };
         let mut parts = Parts::default();
         for (place, class) in &classes.places {
-            let Some((held, all)) = classes.sets.get(*class).zip(classes.judged.get(*class)) else { continue };
-            let left = match self.tell_tenants(*place, (*class, held, all), &powers, findings) {
+            let Some(class) = classes.get(*class) else { continue };
+            let left = match self.report_tenants(*place, class, &powers, findings) {
                 Cow::Owned(left) => Cow::Owned(left),
-                Cow::Borrowed(all) => {
-                    self.tell_baseline_roles(*place, (*class, held, all), (&powers, &mut parts), findings)
-                }
+                Cow::Borrowed(_) => self.report_baseline_roles(*place, class, &powers, &mut parts, findings),
             };
-            self.tell_all(*place, &left, &powers, findings);
+            self.report_all(*place, &left, &powers, findings);
         }
         self.accounts(&classes, &powers, findings);
     }
 
     /// Adds the findings of a place.
-    fn tell_all(&self, place: ScopedSubject, all: &[Judged], powers: &Powers, findings: &mut Findings) {
-        let told = self.told(place, all, powers, &|rule| self.is_selected(rule));
-        let head = self.head(&told);
-        for (judged, severity) in &told {
+    fn report_all(&self, place: ScopedSubject, all: &[Judged], powers: &Powers, findings: &mut Findings) {
+        let rated = self.rated(place, all, powers, &|rule| self.is_selected(rule));
+        let head = self.head(&rated);
+        for found in &rated {
             match head {
-                Some(head) if std::ptr::eq(head, *judged) => {
-                    let same_rules = all.iter().filter(|other| other.is_told && self.is_only_wide(other));
+                Some(head) if std::ptr::eq(head, found.judged) => {
+                    let same_rules = all.iter().filter(|other| other.is_reported && self.is_only_wide(other));
                     let same_rules = same_rules.filter(|other| self.has_what_it_needs(place, other));
                     let worst = same_rules.map(|other| self.severity(place, other, powers)).max();
-                    let folded: Vec<(&Judged, RiskSeverity)> = told
+                    let folded: Vec<RatedFinding<'_>> = rated
                         .iter()
-                        .filter(|(other, _)| !std::ptr::eq(*other, head) && self.is_only_wide(other))
+                        .filter(|other| !std::ptr::eq(other.judged, head) && self.is_only_wide(other.judged))
                         .copied()
                         .collect();
-                    let severity = worst.map_or(*severity, |worst| worst.min(judged.level));
-                    self.tell(place, judged, severity, &folded, findings);
+                    let severity = worst.map_or(found.severity, |worst| worst.min(head.level));
+                    self.add_finding(place, RatedFinding { judged: head, severity }, &folded, findings);
                 }
-                Some(_) if self.is_only_wide(judged) => {}
-                _ => self.tell(place, judged, *severity, &[], findings),
+                Some(_) if self.is_only_wide(found.judged) => {}
+                _ => self.add_finding(place, *found, &[], findings),
             }
         }
     }
 
     /// Returns the findings to report in a scope, with their severity there.
-    pub(super) fn told<'j>(
+    pub(super) fn rated<'j>(
         &self,
         place: ScopedSubject,
         all: &'j [Judged],
         powers: &Powers,
         is_selected: &dyn Fn(&RiskRule) -> bool,
-    ) -> Vec<(&'j Judged, RiskSeverity)> {
-        let selected = all.iter().filter(|judged| judged.is_told && is_selected(judged.rule));
+    ) -> Vec<RatedFinding<'j>> {
+        let selected = all.iter().filter(|judged| judged.is_reported && is_selected(judged.rule));
         let selected = selected.filter(|judged| self.has_what_it_needs(place, judged));
-        let with_severity = selected.map(|judged| (judged, self.severity(place, judged, powers)));
-        with_severity.filter(|found| !self.is_behind(place, *found, all, (powers, is_selected))).collect()
+        let rated = selected.map(|judged| RatedFinding { judged, severity: self.severity(place, judged, powers) });
+        rated.filter(|found| !self.is_behind(place, *found, all, powers, is_selected)).collect()
     }
 
     /// Returns the finding that replaces all others of the same rules: some verbs on every resource.
-    pub(super) fn head<'j>(&self, told: &[(&'j Judged, RiskSeverity)]) -> Option<&'j Judged> {
+    pub(super) fn head<'j>(&self, rated: &[RatedFinding<'j>]) -> Option<&'j Judged> {
         NEARLY_FULL.iter().find_map(|id| {
-            let found = told.iter().map(|(judged, _)| *judged).find(|judged| judged.rule.id == *id);
+            let found = rated.iter().map(|found| found.judged).find(|judged| judged.rule.id == *id);
             found.filter(|judged| self.is_only_wide(judged))
         })
     }
@@ -140,22 +161,24 @@ impl Judge<'_> {
         });
         let control_plane = CONTROL_PLANE.map(|namespace| symbols.find(namespace));
         let masters = symbols.find(MASTERS);
-        let mut classes = Classes { places: Vec::with_capacity(places.len()), sets: Vec::new(), judged: Vec::new() };
-        let mut known: HashMap<(EffectiveRules, bool), usize> = HashMap::new();
+        let mut classes =
+            Classes { places: Vec::with_capacity(places.len()), permissions: Vec::new(), judged: Vec::new() };
+        let mut known: HashMap<ClassPermissions, usize> = HashMap::new();
         for (holder, namespace) in places {
             // No binding changes its members: they have all permissions before the authorizer.
             if holder.is_group && holder.name == masters {
                 continue;
             }
-            let held = self.held(holder, namespace);
-            if held.is_all_default() && !by_everybody {
+            let rules = self.effective_rules(holder, namespace);
+            if rules.is_all_default() && !by_everybody {
                 continue;
             }
             let in_control_plane = namespace.is_some_and(|namespace| control_plane.contains(&namespace));
             let next = classes.judged.len();
-            let class = *known.entry((held, in_control_plane)).or_insert_with_key(|(held, in_control_plane)| {
-                classes.judged.push(self.judged(held, *in_control_plane, &|_, _| true));
-                classes.sets.push((held.clone(), *in_control_plane));
+            let permissions = ClassPermissions { rules, in_control_plane };
+            let class = *known.entry(permissions).or_insert_with_key(|permissions| {
+                classes.judged.push(self.judged(permissions, &|_, _| true));
+                classes.permissions.push(permissions.clone());
                 next
             });
             classes.places.push(((holder, namespace), class));
@@ -164,10 +187,12 @@ impl Judge<'_> {
     }
 
     /// Returns the permissions of a holder in a scope.
-    fn held(&self, holder: Holder, namespace: Option<Symbol>) -> EffectiveRules {
+    fn effective_rules(&self, holder: Holder, namespace: Option<Symbol>) -> EffectiveRules {
         let mut held = EffectiveRules::nothing(namespace.is_some());
         let mut add = |namespace, given, default| {
-            for id in self.world.index.held(holder, namespace, &self.world.symbols).iter().map(|held| held.binding) {
+            for id in
+                self.world.index.bound_rules(holder, namespace, &self.world.symbols).iter().map(|held| held.binding)
+            {
                 let Some((binding, role)) = self.bound(id) else { continue };
                 if !self.world.rules_of(role).is_empty() {
                     held.add(if self.gives_default(id, binding, role) { default } else { given }, role.rules);
@@ -187,21 +212,22 @@ impl Judge<'_> {
     }
 
     /// Returns the findings about some rules of a set of lists, by every risk rule.
-    pub(super) fn judged(&self, held: &EffectiveRules, in_control_plane: bool, counts: &Counts<'_>) -> Vec<Judged> {
+    pub(super) fn judged(&self, permissions: &ClassPermissions, counts: &Counts<'_>) -> Vec<Judged> {
+        let ClassPermissions { rules: held, in_control_plane } = permissions;
         let wide = held.is_in_namespace().then(|| held.wide_alone());
         let conditions = self.conditions.iter();
         conditions
             .filter_map(|(rule, condition)| {
-                let level = rule.level(held.is_in_namespace(), in_control_plane)?;
+                let level = rule.level(held.is_in_namespace(), *in_control_plane)?;
                 let met = self.world.meets_by(condition, held, counts)?;
-                let is_told = met.steps.iter().any(|step| !step.part.is_default());
+                let is_reported = met.steps.iter().any(|step| !step.part.is_default());
                 let is_here = met.steps.iter().any(|step| step.part.is_own());
                 // Cluster-wide permissions are reported there, and not again in each namespace.
-                let is_told_wide = || {
+                let is_reported_wide = || {
                     let wide = wide.as_ref().filter(|_| rule.cluster.is_some())?;
                     self.world.meets(condition, wide).filter(|wide| !wide.is_named() || wide.names == met.names)
                 };
-                if !is_here || (met.is_named() && rule.named == NameEffect::Void) || is_told_wide().is_some() {
+                if !is_here || (met.is_named() && rule.named == NameEffect::Void) || is_reported_wide().is_some() {
                     return None;
                 }
                 let level = condition.level_of(met.case, level);
@@ -212,7 +238,7 @@ impl Judge<'_> {
                     NameEffect::Policies => self.of_policies(&met, level),
                     _ => level.step_down(),
                 };
-                Some(Judged { rule, level, severity, met, is_told })
+                Some(Judged { rule, level, severity, met, is_reported })
             })
             .collect()
     }
@@ -222,14 +248,16 @@ impl Judge<'_> {
     fn is_behind(
         &self,
         place: ScopedSubject,
-        (judged, severity): (&Judged, RiskSeverity),
+        found: RatedFinding<'_>,
         others: &[Judged],
-        (powers, is_selected): (&Powers, &dyn Fn(&RiskRule) -> bool),
+        powers: &Powers,
+        is_selected: &dyn Fn(&RiskRule) -> bool,
     ) -> bool {
-        others.iter().filter(|other| other.is_told).any(|other| {
-            let says_more = other.rule.id == "E001" || judged.rule.behind.contains(&other.rule.id);
+        let RatedFinding { judged, severity } = found;
+        others.iter().filter(|other| other.is_reported).any(|other| {
+            let reports_more = other.rule.id == "E001" || judged.rule.behind.contains(&other.rule.id);
             other.rule.id != judged.rule.id
-                && says_more
+                && reports_more
                 && is_selected(other.rule)
                 && (!other.met.is_named() || judged.met.is_named())
                 && self.severity(place, other, powers) >= severity
@@ -237,14 +265,14 @@ impl Judge<'_> {
     }
 
     /// Adds a finding with its folded findings.
-    fn tell(
+    fn add_finding(
         &self,
         (holder, namespace): ScopedSubject,
-        judged: &Judged,
-        severity: RiskSeverity,
-        folded: &[(&Judged, RiskSeverity)],
+        found: RatedFinding<'_>,
+        folded: &[RatedFinding<'_>],
         findings: &mut Findings,
     ) {
+        let RatedFinding { judged, severity } = found;
         let Some(anchor) = judged.met.steps.iter().find(|step| !step.part.is_default()) else { return };
         let Some((binding, role)) = self.granting(holder, namespace, *anchor) else { return };
         // B005 reports the binding.
@@ -253,7 +281,7 @@ impl Judge<'_> {
             return;
         }
         let mut steps = judged.met.steps.clone();
-        for step in folded.iter().flat_map(|(other, _)| &other.met.steps) {
+        for step in folded.iter().flat_map(|other| &other.judged.met.steps) {
             if !steps.contains(step) {
                 steps.push(*step);
             }
@@ -272,7 +300,7 @@ impl Judge<'_> {
             names: self.names(judged),
             role: Some(self.world.role_link(role)),
             what: self.what((holder, namespace), judged, &steps),
-            folded: folded.iter().map(|(other, severity)| Folded { rule: other.rule, severity: *severity }).collect(),
+            folded: folded.iter().map(Folded::from_rated).collect(),
             proof: self.chains(holder, namespace, judged, &steps),
             ..Finding::new(judged.rule, severity, place_of)
         });
@@ -298,7 +326,7 @@ impl Judge<'_> {
     /// Returns the binding by which a holder has a list.
     fn granting(&self, holder: Holder, namespace: Option<Symbol>, step: Step) -> Option<(&Binding, &Role)> {
         let scope = if step.part.is_own() { namespace } else { None };
-        let ids = self.world.index.held(holder, scope, &self.world.symbols).iter().map(|held| held.binding);
+        let ids = self.world.index.bound_rules(holder, scope, &self.world.symbols).iter().map(|held| held.binding);
         let mut bound = ids.filter_map(|id| Some((id, self.bound(id)?)));
         let is_it = |(id, (binding, role)): &(u32, (&Binding, &Role))| {
             role.rules == step.list && self.gives_default(*id, binding, role) == step.part.is_default()
@@ -495,7 +523,26 @@ impl Judged {
     }
 }
 
+impl Folded {
+    /// Creates the folded form of a result.
+    pub(super) fn from_rated(rated: &RatedFinding<'_>) -> Self {
+        Self { rule: rated.judged.rule, severity: rated.severity }
+    }
+}
+
+impl ClassPermissions {
+    /// Creates the permissions of one list of rules in the scope of others.
+    pub(super) fn only(&self, list: RuleListId) -> Self {
+        let rules = EffectiveRules::only(list, self.rules.is_in_namespace());
+        Self { rules, in_control_plane: self.in_control_plane }
+    }
+}
+
 impl Classes {
+    fn get(&self, number: usize) -> Option<HolderClass<'_>> {
+        Some(HolderClass { number, permissions: self.permissions.get(number)?, judged: self.judged.get(number)? })
+    }
+
     /// Iterates over the places with the findings there.
     pub(super) fn iter(&self) -> impl Iterator<Item = (ScopedSubject, &[Judged])> {
         self.places.iter().filter_map(|(place, class)| Some((*place, self.judged.get(*class)?.as_slice())))

@@ -218,8 +218,8 @@ impl<'w> Judge<'w> {
         own: u32,
         removed: &HashMap<u32, Vec<u32>>,
     ) -> Option<Vec<(u32, RuleListId)>> {
-        let wide = self.world.held(holder, None);
-        let here = self.world.held_here(holder, binding.namespace);
+        let wide = self.world.bound_rules(holder, None);
+        let here = self.world.bound_rules_in(holder, binding.namespace);
         if wide.len() + here.len() > MAXIMUM_BINDINGS {
             return None;
         }

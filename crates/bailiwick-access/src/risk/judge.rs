@@ -408,7 +408,7 @@ impl<'w> Judge<'w> {
         for rule in &self.options.rules {
             let When::Binding(check) = rule.when else { continue };
             for (id, binding) in (0..).zip(&self.world.bindings) {
-                if self.is_default_binding(id, binding) || self.is_told_of_tenants(rule, id, binding) {
+                if self.is_default_binding(id, binding) || self.is_reported_for_tenants(rule, id, binding) {
                     continue;
                 }
                 let in_namespace = binding.namespace.is_some();
@@ -515,23 +515,23 @@ impl Finding {
         let Some(first) = self.first.first() else { return String::new() };
         let role = self.role.as_ref().map_or("", |role| role.name.as_str());
         let what = if self.rule.when.is_folding() { self.powers() } else { self.what.clone() };
-        let says = self.says().replace("{what}", &what).replace("{role}", &format!("`{role}`"));
+        let predicate = self.rule_predicate().replace("{what}", &what).replace("{role}", &format!("`{role}`"));
         let is_held = self.rule.condition().is_some() || self.rule.when.is_folding();
         let place = match &first.scope {
             _ if !is_held => String::new(),
             PermissionScope::Cluster => ", cluster-wide".to_owned(),
             PermissionScope::Namespace(namespace) => format!(", in namespace `{namespace}`"),
         };
-        format!("{says}{place}")
+        format!("{predicate}{place}")
     }
 
     /// Returns the text of the rule, with the limiting names in place of its brackets.
-    fn says(&self) -> String {
-        let parts = self.rule.says.split_once('[').and_then(|(head, rest)| Some((head, rest.split_once(']')?)));
+    fn rule_predicate(&self) -> String {
+        let parts = self.rule.predicate.split_once('[').and_then(|(head, rest)| Some((head, rest.split_once(']')?)));
         match parts {
             Some((head, (_, tail))) if !self.names.is_empty() => format!("{head}{}{tail}", self.named()),
             Some((head, (any, tail))) => format!("{head}{any}{tail}"),
-            None => self.rule.says.to_owned(),
+            None => self.rule.predicate.to_owned(),
         }
     }
 
@@ -562,8 +562,8 @@ impl Finding {
     }
 
     /// Whether the message has the names.
-    pub fn says_names(&self) -> bool {
-        self.rule.says.contains('[')
+    pub fn has_names(&self) -> bool {
+        self.rule.predicate.contains('[')
     }
 
     /// Returns the first of the limiting names.

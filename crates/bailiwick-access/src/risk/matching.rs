@@ -1,6 +1,6 @@
 //! Matching of rules with conditions, and the proving rules.
 
-use super::condition::{Atom, Case, Condition, Naming, Need, What, Word};
+use super::condition::{Atom, Case, Condition, GrantScope, Naming, Need, What, Word};
 use crate::decide::{Query, url_matches};
 use crate::rules::{InternedRule, RuleListId};
 use crate::symbols::Symbol;
@@ -79,6 +79,15 @@ impl EffectiveRules {
             PermissionSource::Wide => &self.wide,
             PermissionSource::OwnDefault => &self.own_default,
             PermissionSource::WideDefault => &self.wide_default,
+        }
+    }
+
+    /// Returns the scope of the grants of a source.
+    fn grant_scope(&self, part: PermissionSource) -> GrantScope {
+        match (self.in_namespace, part.is_own()) {
+            (false, _) => GrantScope::Cluster,
+            (true, false) => GrantScope::ClusterForNamespace,
+            (true, true) => GrantScope::Namespace,
         }
     }
 
@@ -180,9 +189,8 @@ impl World {
     ) -> Option<Vec<Symbol>> {
         let can_apply = |atom: &Atom, name| self.can_apply(atom, name, held, counts);
         let fit_of = |step: &Step| {
-            let in_namespace = held.in_namespace && step.part.is_own();
             let rule = self.lists.get(step.list).get(step.rule).filter(|rule| counts(step.list, rule));
-            rule.map_or(Fit::No, |rule| self.fit_of_need(need, rule, (held.in_namespace, in_namespace), &can_apply))
+            rule.map_or(Fit::No, |rule| self.fit_of_need(need, rule, held.grant_scope(step.part), &can_apply))
         };
         if steps.iter().any(|step| fit_of(step) == Fit::Full) {
             return Some(Vec::new());
@@ -298,20 +306,11 @@ impl World {
         &self,
         need: &Need,
         rule: &InternedRule,
-        (in_scope, in_namespace): (bool, bool),
+        scope: GrantScope,
         can_apply: &dyn Fn(&Atom, Symbol) -> bool,
     ) -> Fit {
         let mut best = Fit::No;
-        for atom in &need.atoms {
-            let is_live = if in_namespace {
-                atom.live_in_namespace
-            } else {
-                // Cluster-wide permissions apply in a namespace too.
-                atom.live_in_cluster || (in_scope && atom.live_in_namespace)
-            };
-            if !is_live {
-                continue;
-            }
+        for atom in need.atoms.iter().filter(|atom| atom.is_live(scope)) {
             match self.fit(atom, rule, can_apply) {
                 Fit::Full => return Fit::Full,
                 Fit::Named if atom.of_any_name => return Fit::Full,

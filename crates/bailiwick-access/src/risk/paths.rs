@@ -279,10 +279,10 @@ impl<'w> Seat<'w> {
         for &holder in &self.holders {
             let own = world
                 .index
-                .held(holder, self.namespace, &world.symbols)
+                .bound_rules(holder, self.namespace, &world.symbols)
                 .iter()
                 .map(|held| (held.binding, PermissionSource::Own));
-            let wide = self.namespace.map_or(&[][..], |_| world.index.held(holder, None, &world.symbols));
+            let wide = self.namespace.map_or(&[][..], |_| world.index.bound_rules(holder, None, &world.symbols));
             let wide = wide.iter().map(|held| (held.binding, PermissionSource::Wide));
             all.extend(own.chain(wide).filter_map(|(id, part)| Some((holder, world.binding(id)?, part))));
         }
@@ -301,12 +301,12 @@ impl<'w> Seat<'w> {
             return all;
         }
         for (position, edge) in EDGES.iter().enumerate() {
-            let is_told = |found: &ScopedPath, rules: &[&str]| {
+            let is_reported = |found: &ScopedPath, rules: &[&str]| {
                 !found.is_limited && EDGES.get(found.edge).is_some_and(|known| rules.contains(&known.rule))
             };
-            let told = || wide.iter().chain(&all);
-            if told().any(|found| is_told(found, edge.hidden_by))
-                || wide.iter().any(|found| is_told(found, &[edge.rule]))
+            let known = || wide.iter().chain(&all);
+            if known().any(|found| is_reported(found, edge.hidden_by))
+                || wide.iter().any(|found| is_reported(found, &[edge.rule]))
             {
                 continue;
             }

@@ -1,4 +1,5 @@
-//! The powers of an identity: the rules of the table with a power, if it meets their conditions cluster-wide.
+//! The dangerous permissions of an identity: the rules of the table with a power, if it meets their conditions
+//! cluster-wide.
 
 use std::collections::HashMap;
 
@@ -9,15 +10,15 @@ use crate::request::Identity;
 use crate::world::{Holder, World};
 use bailiwick_kubernetes::rbac::PolicyRule;
 
-/// The powers of the identities of one world. Identities with the same rules are judged once.
-pub struct PowersOf<'w> {
+/// The dangerous permissions of the identities of one world. Identities with the same rules are judged once.
+pub struct DangerousPermissions<'w> {
     world: &'w World,
     conditions: Vec<(&'static RiskRule, Condition)>,
     known: HashMap<EffectiveRules, Vec<&'static RiskRule>>,
 }
 
-impl<'w> PowersOf<'w> {
-    /// Creates the list of powers in a world.
+impl<'w> DangerousPermissions<'w> {
+    /// Reads the conditions of the table for a world.
     pub fn new(world: &'w World) -> Self {
         let of_rule = |rule: &'static RiskRule| Some((rule, Condition::parse(rule.condition()?, world)?));
         let conditions = table::all()
@@ -29,8 +30,8 @@ impl<'w> PowersOf<'w> {
 
     /// Returns the rules with a power and a condition met cluster-wide, without a limit by names; in the order of the
     /// table, the worst first. Beside full authority no other rule is listed.
-    pub fn of(&mut self, who: &Identity) -> Vec<&'static RiskRule> {
-        let held = self.held(who);
+    pub fn rules_of(&mut self, who: &Identity) -> Vec<&'static RiskRule> {
+        let held = self.effective_rules(who);
         if let Some(known) = self.known.get(&held) {
             return known.clone();
         }
@@ -39,17 +40,17 @@ impl<'w> PowersOf<'w> {
         found
     }
 
-    /// Returns the powers as [`PowersOf::of`] does, without rules limited by other means than RBAC: `counts` receives
+    /// Returns the rules as [`DangerousPermissions::rules_of`] does, without rules limited by other means than RBAC: `counts` receives
     /// the part of a rule relevant for the condition.
-    pub fn of_unlimited(&self, who: &Identity, counts: impl Fn(&PolicyRule) -> bool) -> Vec<&'static RiskRule> {
-        self.met(&self.held(who), counts)
+    pub fn unlimited_rules_of(&self, who: &Identity, counts: impl Fn(&PolicyRule) -> bool) -> Vec<&'static RiskRule> {
+        self.met(&self.effective_rules(who), counts)
     }
 
-    fn held(&self, who: &Identity) -> EffectiveRules {
+    fn effective_rules(&self, who: &Identity) -> EffectiveRules {
         let mut held = EffectiveRules::nothing(false);
         let holders: Vec<Holder> = self.world.holders(who).collect();
         for holder in holders {
-            for grant in self.world.index.held(holder, None, &self.world.symbols) {
+            for grant in self.world.index.bound_rules(holder, None, &self.world.symbols) {
                 if let Some(role) = self.world.binding(grant.binding).and_then(|binding| self.world.role_of(binding)) {
                     held.add(PermissionSource::Own, role.rules);
                 }

@@ -34,7 +34,7 @@ impl<'w> Scopes<'w> {
         let minor = world.minor_of_defaults();
         let default = Builder::new(minor).with_default_policy(minor).build();
         let groups = [AUTHENTICATED, UNAUTHENTICATED].map(|name| default.symbols.find(name));
-        let held = groups.iter().flat_map(|name| default.held(Holder { is_group: true, name: *name }, None));
+        let held = groups.iter().flat_map(|name| default.bound_rules(Holder { is_group: true, name: *name }, None));
         let rules = held.filter_map(|held| held.rules).flat_map(|list| default.lists.get(list));
         Self { world, everybody: rules.map(|rule| rule.to_policy_rule(&default.symbols)).collect() }
     }

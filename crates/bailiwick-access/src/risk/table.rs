@@ -33,9 +33,9 @@ pub struct RiskRule {
     pub namespace: Option<RiskSeverity>,
     /// The remedy.
     pub help: &'static str,
-    /// The message behind the name of the subject. `{role}` and `{what}` are replaced by the found ones, and the text
+    /// The message after the name of the subject. `{role}` and `{what}` are replaced by the found ones, and the text
     /// in brackets by names.
-    pub says: &'static str,
+    pub predicate: &'static str,
     /// The power of an account with the condition met cluster-wide, without a limit by names: a verb in the third
     /// person with its object. None for a rule without power over others.
     pub power: Option<&'static str>,
@@ -154,14 +154,9 @@ pub(super) enum NameEffect {
 }
 
 impl RiskRule {
-    const fn new(
-        id: &'static str,
-        code: Code,
-        levels: &str,
-        when: When,
-        says: &'static str,
-        help: &'static str,
-    ) -> Self {
+    /// Creates a rule without a remedy, reach and power. `levels` has the letters of the severities cluster-wide and
+    /// in a namespace, such as `C/H` and `M/-`.
+    const fn new(id: &'static str, code: Code, levels: &str, when: When, predicate: &'static str) -> Self {
         let (cluster, namespace) = match levels.as_bytes() {
             [cluster, b'/', namespace] => (level(*cluster), level(*namespace)),
             _ => (None, None),
@@ -172,8 +167,8 @@ impl RiskRule {
             code,
             cluster,
             namespace,
-            help,
-            says,
+            help: "",
+            predicate,
             power: None,
             reach: PermissionReach::None,
             when,
@@ -183,6 +178,11 @@ impl RiskRule {
             elsewhere: true,
             needs: Needs::Nothing,
         }
+    }
+
+    const fn help(mut self, remedy: &'static str) -> Self {
+        self.help = remedy;
+        self
     }
 
     const fn named(mut self, named: NameEffect) -> Self {
@@ -293,10 +293,9 @@ const fn holds(
     code: Code,
     levels: &str,
     condition: &'static str,
-    says: &'static str,
-    help: &'static str,
+    predicate: &'static str,
 ) -> RiskRule {
-    RiskRule::new(id, code, levels, When::Holds(condition), says, help)
+    RiskRule::new(id, code, levels, When::Holds(condition), predicate)
 }
 
 /// Returns every rule, family by family.
@@ -323,4 +322,16 @@ pub fn of_id(id: &str) -> Option<&'static RiskRule> {
 /// Returns the rule with a code.
 pub fn of_code(code: Code) -> Option<&'static RiskRule> {
     all().find(|rule| rule.code == code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rule_has_a_remedy() {
+        for rule in all() {
+            assert!(!rule.help.is_empty(), "{}", rule.id);
+        }
+    }
 }

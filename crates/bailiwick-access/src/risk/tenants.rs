@@ -12,7 +12,7 @@ use std::rc::Rc;
 
 use super::RiskSeverity;
 use super::condition::Condition;
-use super::holders::{Judged, Powers, ScopedSubject};
+use super::holders::{HolderClass, Judged, Powers, RatedFinding, ScopedSubject};
 use super::judge::{Finding, Findings, Folded, Judge, Likeness};
 use super::matching::{EffectiveRules, PermissionSource};
 use super::objects::Bound;
@@ -111,7 +111,7 @@ pub(super) struct Tenancy<'w> {
     reported: RefCell<HashSet<u32>>,
     /// The effect of a list of rules in a class, and the findings of a class without some lists.
     reaches: RefCell<HashMap<(usize, RuleListId), Rc<Reach>>>,
-    left: RefCell<HashMap<(usize, Vec<RuleListId>), Left>>,
+    remainders: RefCell<HashMap<(usize, Vec<RuleListId>), Remainder>>,
 }
 
 /// The permissions of a role beyond the expected ones.
@@ -123,7 +123,7 @@ struct Reach {
 }
 
 /// The remaining findings of a class.
-type Left = Rc<[Judged]>;
+type Remainder = Rc<[Judged]>;
 
 /// A binding with its number and its role.
 struct Grant<'w> {
@@ -155,7 +155,7 @@ impl<'w> Tenancy<'w> {
             writes: Condition::parse(WRITES, world),
             reported: RefCell::default(),
             reaches: RefCell::default(),
-            left: RefCell::default(),
+            remainders: RefCell::default(),
         };
         let mut members: HashMap<Holder, Option<usize>> = HashMap::new();
         for binding in &world.bindings {
@@ -201,6 +201,15 @@ impl<'w> Tenancy<'w> {
         }
     }
 
+    /// Returns the tenant of a subject, and the tenant of its namespace if it has one: none for a subject of no
+    /// tenant, and for a namespace of the same tenant or of none.
+    fn crossing(&self, world: &World, (holder, namespace): ScopedSubject) -> Option<(usize, Option<usize>)> {
+        let tenant = self.tenant_of(world, holder)?;
+        let Some(namespace) = namespace else { return Some((tenant, None)) };
+        let other = self.tenant_in(world, namespace)?;
+        (other != tenant).then_some((tenant, Some(other)))
+    }
+
     /// Returns the number of the Tenancy of a namespace.
     pub(super) fn class_of(&self, namespace: &str) -> Option<usize> {
         self.tenants.classes.get(namespace).copied()
@@ -238,35 +247,22 @@ impl<'w> Tenancy<'w> {
 
 impl Judge<'_> {
     /// Reports the permissions of a subject of a tenant in a namespace of another tenant or in the whole cluster, and
-    /// returns the remaining findings. A class is a set of lists and its number.
-    pub(super) fn tell_tenants<'j>(
+    /// returns the remaining findings.
+    pub(super) fn report_tenants<'j>(
         &self,
         place: ScopedSubject,
-        (class, held, all): (usize, &(EffectiveRules, bool), &'j [Judged]),
+        class: HolderClass<'j>,
         powers: &Powers,
         findings: &mut Findings,
     ) -> Cow<'j, [Judged]> {
-        let Some(tenancy) = &self.tenancy else { return Cow::Borrowed(all) };
-        let (holder, namespace) = place;
-        let Some(tenant) = tenancy.tenant_of(self.world, holder) else { return Cow::Borrowed(all) };
-        let other = match namespace.map(|namespace| tenancy.tenant_in(self.world, namespace)) {
-            None => None,
-            Some(Some(other)) if other != tenant => Some(other),
-            Some(_) => return Cow::Borrowed(all),
-        };
+        let all = Cow::Borrowed(class.judged);
+        let Some(tenancy) = &self.tenancy else { return all };
+        let Some((tenant, other)) = tenancy.crossing(self.world, place) else { return all };
         let check = if other.is_some() { TenantCheck::ReachesTenant } else { TenantCheck::ReachesCluster };
         let is_it = |rule: &&&'static RiskRule| matches!(rule.when, When::Tenants(own) if own == check);
-        let Some(rule) = self.options.rules.iter().find(is_it).copied() else { return Cow::Borrowed(all) };
+        let Some(rule) = self.options.rules.iter().find(is_it).copied() else { return all };
         let mut grants = self.reaching(rule, tenancy, place);
-        let reach_of = |grant: &Grant<'_>| {
-            let key = (class, grant.role.rules);
-            if let Some(known) = tenancy.reaches.borrow().get(&key) {
-                return Rc::clone(known);
-            }
-            let reach = Rc::new(self.reach(tenancy, held, all, grant.role.rules));
-            tenancy.reaches.borrow_mut().insert(key, Rc::clone(&reach));
-            reach
-        };
+        let reach_of = |grant: &Grant<'_>| self.known_reach(tenancy, class, grant.role.rules);
         grants.retain(|grant| reach_of(grant).level.is_some());
         // Full authority includes all other findings.
         let is_full = |grant: &Grant<'_>| reach_of(grant).alone.iter().any(is_full);
@@ -274,7 +270,7 @@ impl Judge<'_> {
             grants.retain(is_full);
         }
         if grants.is_empty() {
-            return Cow::Borrowed(all);
+            return all;
         }
         let mut reported: HashSet<(RuleListId, Option<Origin>)> = HashSet::new();
         for grant in &grants {
@@ -284,36 +280,29 @@ impl Judge<'_> {
             }
             let reach = reach_of(grant);
             let Some(level) = reach.level else { continue };
-            let told = self.told(place, &reach.alone, powers, &|_| true);
-            self.tell_tenant(rule, Reached { place, tenant, other, grant, level }, &told, findings);
+            let rated = self.rated(place, &reach.alone, powers, &|_| true);
+            self.report_tenant(rule, Reached { place, tenant, other, grant, level }, &rated, findings);
         }
         tenancy.reported.borrow_mut().extend(grants.iter().map(|grant| grant.number));
         let mut lists: Vec<RuleListId> = grants.iter().map(|grant| grant.role.rules).collect();
         lists.sort_unstable();
         lists.dedup();
-        let known = tenancy.left.borrow().get(&(class, lists.clone())).map(Rc::clone);
-        let left = known.unwrap_or_else(|| {
-            let reaches: Vec<Rc<Reach>> = grants.iter().map(reach_of).collect();
-            let left: Left = self.left(held, all, &lists, &reaches).into();
-            tenancy.left.borrow_mut().insert((class, lists), Rc::clone(&left));
-            left
-        });
-        Cow::Owned(left.to_vec())
+        Cow::Owned(self.known_remainder(tenancy, class, lists).to_vec())
     }
 
     /// Adds the finding about a binding.
-    fn tell_tenant(
+    fn report_tenant(
         &self,
         rule: &'static RiskRule,
         reached: Reached<'_>,
-        told: &[(&Judged, RiskSeverity)],
+        rated: &[RatedFinding<'_>],
         findings: &mut Findings,
     ) {
         let Some(tenancy) = &self.tenancy else { return };
         let Reached { place, tenant, other, grant, level } = reached;
         let (holder, namespace) = place;
-        let worst = told.iter().max_by_key(|(_, severity)| *severity);
-        let severity = worst.map_or(level, |(_, worst)| level.max(*worst));
+        let worst = rated.iter().max_by_key(|found| found.severity);
+        let severity = worst.map_or(level, |worst| level.max(worst.severity));
         let link = self.world.role_link(grant.role);
         let names = tenancy.tenants;
         let scope = match other.zip(namespace) {
@@ -334,13 +323,13 @@ impl Judge<'_> {
         findings.add(likeness, affected, || Finding {
             what: format!("of tenant `{}` holds `{}` {scope}", names.name(tenant), link.name),
             role: Some(link.clone()),
-            folded: self.folded_into_tenant(place, grant, told),
+            folded: self.folded_into_tenant(place, grant, rated),
             proof: vec![Chain {
                 subject: self.world.holder_name(holder),
                 binding: self.world.binding_link(grant.binding),
                 role: link,
                 rules: match worst {
-                    Some((judged, _)) => self.rules_that_prove(judged, grant.role),
+                    Some(worst) => self.rules_that_prove(worst.judged, grant.role),
                     None => (0..MAXIMUM_RULES).filter_map(|position| self.rule_link(grant.role, position)).collect(),
                 },
             }],
@@ -349,7 +338,7 @@ impl Judge<'_> {
     }
 
     /// Whether findings about tenants replace the finding of a rule about a binding.
-    pub(super) fn is_told_of_tenants(&self, rule: &RiskRule, number: u32, binding: &Binding) -> bool {
+    pub(super) fn is_reported_for_tenants(&self, rule: &RiskRule, number: u32, binding: &Binding) -> bool {
         let tenancy = self.tenancy.as_ref().filter(|_| OF_BINDINGS.contains(&rule.id));
         tenancy.is_some_and(|tenancy| {
             tenancy.reported.borrow().contains(&number) && self.is_of_tenants_alone(rule.id, tenancy, binding)
@@ -391,7 +380,7 @@ impl Judge<'_> {
     fn reaching(&self, rule: &RiskRule, tenancy: &Tenancy<'_>, (holder, namespace): ScopedSubject) -> Vec<Grant<'_>> {
         let mut grants: Vec<Grant<'_>> = Vec::new();
         let mut elsewhere: HashSet<RuleListId> = HashSet::new();
-        for held in self.world.index.held(holder, namespace, &self.world.symbols) {
+        for held in self.world.index.bound_rules(holder, namespace, &self.world.symbols) {
             let Some(binding) = self.world.binding(held.binding) else { continue };
             let Some(role) = self.world.role_of(binding).filter(|role| !self.world.rules_of(role).is_empty()) else {
                 continue;
@@ -410,9 +399,20 @@ impl Judge<'_> {
         grants
     }
 
+    /// Returns the effect of a list of rules in a class, computed once.
+    fn known_reach(&self, tenancy: &Tenancy<'_>, class: HolderClass<'_>, list: RuleListId) -> Rc<Reach> {
+        let key = (class.number, list);
+        if let Some(known) = tenancy.reaches.borrow().get(&key) {
+            return Rc::clone(known);
+        }
+        let reach = Rc::new(self.reach(tenancy, class, list));
+        tenancy.reaches.borrow_mut().insert(key, Rc::clone(&reach));
+        reach
+    }
+
     /// Judges the rules of a role of a class by a binding.
-    fn reach(&self, tenancy: &Tenancy<'_>, class: &(EffectiveRules, bool), all: &[Judged], list: RuleListId) -> Reach {
-        let (held, in_control_plane) = class;
+    fn reach(&self, tenancy: &Tenancy<'_>, class: HolderClass<'_>, list: RuleListId) -> Reach {
+        let held = &class.permissions.rules;
         let in_namespace = held.is_in_namespace();
         let beside = match in_namespace {
             true => [PermissionSource::Wide, PermissionSource::WideDefault].map(|part| held.lists(part)).concat(),
@@ -428,28 +428,34 @@ impl Judge<'_> {
             writes.is_some_and(|writes| self.world.meets(writes, &EffectiveRules::only(list, true)).is_some())
         };
         let level = level.map(|level| if writes() { RiskSeverity::Critical } else { level });
-        let mut alone = self.judged(&EffectiveRules::only(list, in_namespace), *in_control_plane, &|_, _| true);
-        alone.retain(|judged| is_told(all, judged));
+        let mut alone = self.judged(&class.permissions.only(list), &|_, _| true);
+        alone.retain(|judged| is_reported(class.judged, judged));
         Reach { level, alone }
     }
 
+    /// Returns the remaining findings of a class without the findings of some lists of rules, computed once.
+    fn known_remainder(&self, tenancy: &Tenancy<'_>, class: HolderClass<'_>, lists: Vec<RuleListId>) -> Remainder {
+        let key = (class.number, lists);
+        if let Some(known) = tenancy.remainders.borrow().get(&key) {
+            return Rc::clone(known);
+        }
+        let reaches: Vec<Rc<Reach>> = key.1.iter().map(|list| self.known_reach(tenancy, class, *list)).collect();
+        let remainder: Remainder = self.remainder(class, &key.1, &reaches).into();
+        tenancy.remainders.borrow_mut().insert(key, Rc::clone(&remainder));
+        remainder
+    }
+
     /// Returns the findings of a class without the findings of bindings to some lists of rules, each list alone.
-    fn left(
-        &self,
-        class: &(EffectiveRules, bool),
-        all: &[Judged],
-        lists: &[RuleListId],
-        reaches: &[Rc<Reach>],
-    ) -> Vec<Judged> {
+    fn remainder(&self, class: HolderClass<'_>, lists: &[RuleListId], reaches: &[Rc<Reach>]) -> Vec<Judged> {
+        let all = class.judged;
         let mut alone = reaches.iter().flat_map(|reach| &reach.alone);
         if alone.any(is_full) {
             return Vec::new();
         }
-        let (held, in_control_plane) = class;
-        let mut left = self.judged(held, *in_control_plane, &|list, _| lists.binary_search(&list).is_err());
-        left.retain(|judged| is_told(all, judged));
+        let mut left = self.judged(class.permissions, &|list, _| lists.binary_search(&list).is_err());
+        left.retain(|judged| is_reported(all, judged));
         // A finding with several causes belongs to none of them.
-        for judged in all.iter().filter(|judged| judged.is_told) {
+        for judged in all.iter().filter(|judged| judged.is_reported) {
             let mut alone = reaches.iter().flat_map(|reach| &reach.alone);
             let is_folded = alone.any(|other| other.rule.id == judged.rule.id && other.severity >= judged.severity);
             if !is_folded {
@@ -461,16 +467,10 @@ impl Judge<'_> {
     }
 
     /// Returns the selected rules replaced by a finding about a tenant.
-    fn folded_into_tenant(
-        &self,
-        place: ScopedSubject,
-        grant: &Grant<'_>,
-        told: &[(&Judged, RiskSeverity)],
-    ) -> Vec<Folded> {
+    fn folded_into_tenant(&self, place: ScopedSubject, grant: &Grant<'_>, rated: &[RatedFinding<'_>]) -> Vec<Folded> {
         let chooses_powers = self.options.rules.iter().any(|rule| rule.condition().is_some());
-        let counted = told.iter().filter(|(judged, _)| !chooses_powers || self.is_selected(judged.rule));
-        let mut folded: Vec<Folded> =
-            counted.map(|(judged, severity)| Folded { rule: judged.rule, severity: *severity }).collect();
+        let counted = rated.iter().filter(|found| !chooses_powers || self.is_selected(found.judged.rule));
+        let mut folded: Vec<Folded> = counted.map(Folded::from_rated).collect();
         let rule_of = |id: &str| self.options.rules.iter().find(|rule| rule.id == id).copied();
         let worst = folded.iter().map(|folded| folded.severity).max();
         let is_full = folded.iter().any(|folded| folded.rule.id == FULL_AUTHORITY);
@@ -501,8 +501,8 @@ fn is_full(judged: &Judged) -> bool {
 }
 
 /// Whether a rule is among the reported findings.
-fn is_told(all: &[Judged], judged: &Judged) -> bool {
-    all.iter().any(|other| other.is_told && other.rule.id == judged.rule.id)
+fn is_reported(all: &[Judged], judged: &Judged) -> bool {
+    all.iter().any(|other| other.is_reported && other.rule.id == judged.rule.id)
 }
 
 fn is_foreign_account(subject: &Subject, binding: &Binding) -> bool {

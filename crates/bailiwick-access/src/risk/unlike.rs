@@ -65,7 +65,7 @@ impl Judge<'_> {
         for (class, given) in &by_class {
             if let Some(namespaces) = namespaces.get(class).filter(|namespaces| namespaces.len() >= FEWEST) {
                 for unlike in unlike(namespaces, given) {
-                    self.tell_unlike(rule, tenancy, &unlike, findings);
+                    self.report_unlike(rule, tenancy, &unlike, findings);
                 }
             }
         }
@@ -108,7 +108,7 @@ impl Judge<'_> {
             .collect()
     }
 
-    fn tell_unlike(
+    fn report_unlike(
         &self,
         rule: &'static RiskRule,
         tenancy: &Tenancy<'_>,

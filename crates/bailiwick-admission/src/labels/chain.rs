@@ -4,8 +4,8 @@
 use super::grants::{SccSet, SyncerSubject, accounts_of, syncer_role, syncer_subjects};
 use super::world::SyncWorld;
 use crate::level::Level;
-use crate::scc::convert::{Finding, findings};
-use crate::scc::{GROUP, RESOURCE, Scc};
+use crate::scc::convert::{RuleLevel, findings};
+use crate::scc::{Scc, USE};
 use bailiwick_access::proof::place as place_of;
 use bailiwick_access::request::{ACCOUNTS, AUTHENTICATED};
 use bailiwick_access::world::account_user;
@@ -19,16 +19,16 @@ pub struct Lift {
     /// The level they lift it to.
     pub level: Level,
     /// The deciding rules, with their fields.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<RuleLevel>,
     /// The grants to service accounts.
-    pub grants: Vec<Grant>,
+    pub grants: Vec<SccGrant>,
     /// The level without these constraints; none if no constraints remain.
     pub without: Option<Level>,
 }
 
 /// The permission of a service account to use constraints.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Grant {
+pub struct SccGrant {
     /// The service account; none for every one of the namespace.
     pub account: Option<String>,
     /// How.
@@ -71,7 +71,8 @@ impl SyncWorld {
             let Some(scc) = self.sccs.get(position) else { continue };
             // Constraints without a level lift nothing.
             let Ok(findings) = findings(scc, range, release) else { continue };
-            let findings: Vec<Finding> = findings.into_iter().filter(|finding| finding.level == Some(level)).collect();
+            let findings: Vec<RuleLevel> =
+                findings.into_iter().filter(|finding| finding.level == Some(level)).collect();
             if findings.is_empty() {
                 continue;
             }
@@ -89,17 +90,17 @@ impl SyncWorld {
     }
 
     /// Returns the grants of constraints to the service accounts of a namespace, for the syncer.
-    fn grants_of(&self, namespace: &str, position: usize, scc: &Scc) -> Vec<Grant> {
+    fn grants_of(&self, namespace: &str, position: usize, scc: &Scc) -> Vec<SccGrant> {
         let mut grants = Vec::new();
         let users = self.accounts(namespace).filter(|account| {
             let user = account_user(namespace, account);
             scc.users.contains(&user)
         });
-        grants.extend(users.map(|account| Grant { account: Some(account.to_owned()), by: GrantedBy::Users }));
+        grants.extend(users.map(|account| SccGrant { account: Some(account.to_owned()), by: GrantedBy::Users }));
         let groups = scc.groups.iter().filter(|group| {
             matches!(group.as_str(), ACCOUNTS | AUTHENTICATED) || accounts_of(group) == Some(namespace)
         });
-        grants.extend(groups.map(|group| Grant { account: None, by: GrantedBy::Groups(group.clone()) }));
+        grants.extend(groups.map(|group| SccGrant { account: None, by: GrantedBy::Groups(group.clone()) }));
         let mut wanted = SccSet::default();
         wanted.insert(position);
         let bindings = self.grants.bindings(namespace);
@@ -128,10 +129,10 @@ impl SyncWorld {
                     let by = GrantedBy::Binding {
                         binding: binding.full_name(),
                         role: role_name,
-                        rules: self.access.rules_allowing(role.rules(), ("use", GROUP, RESOURCE), scc.name()),
+                        rules: self.access.rules_allowing(role.rules(), USE, scc.name()),
                         place: place_of(binding.layer()),
                     };
-                    grants.push(Grant { account, by });
+                    grants.push(SccGrant { account, by });
                 }
             }
         }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::OnceLock;
 
-use super::namespace::{FORMER_SYNCER, Label, NamespaceFacts, Ownership, SYNCER};
+use super::namespace::{FORMER_SYNCER, LabelOwnership, NamespaceFacts, PodSecurityLabel, SYNCER};
 use crate::scc::release::Release;
 
 /// The namespaces never synced, one a line.
@@ -75,13 +75,13 @@ pub(super) fn is_own(manager: &str) -> bool {
 }
 
 /// Whether a label has another owner than the syncer.
-pub(super) fn is_foreign(facts: &NamespaceFacts, label: Label) -> bool {
+pub(super) fn is_foreign(facts: &NamespaceFacts, label: PodSecurityLabel) -> bool {
     facts.managers(label).iter().any(|manager| !is_own(manager))
 }
 
 /// Whether the syncer shares a label of the namespace with other owners. The real syncer picks any of them.
 pub(super) fn is_shared(facts: &NamespaceFacts) -> bool {
-    Label::ALL.into_iter().any(|label| {
+    PodSecurityLabel::ALL.into_iter().any(|label| {
         let managers = facts.managers(label);
         is_foreign(facts, label) && managers.iter().any(|manager| is_own(manager))
     })
@@ -94,10 +94,10 @@ fn decide(name: &str, facts: &NamespaceFacts, release: Release) -> (bool, Reason
         (true, Reason::OptedIn)
     } else if name.starts_with("openshift-") {
         (false, Reason::OpenshiftPrefix)
-    } else if release.respects_owners() && facts.ownership == Ownership::Unreadable {
+    } else if release.respects_owners() && facts.ownership == LabelOwnership::Unreadable {
         (false, Reason::UnreadableManagers)
     } else if release.respects_owners()
-        && Label::ALL.into_iter().all(|label| facts.labels.get(label).is_some() && is_foreign(facts, label))
+        && PodSecurityLabel::ALL.into_iter().all(|label| facts.labels.get(label).is_some() && is_foreign(facts, label))
     {
         (false, Reason::AllLabelsForeign)
     } else if facts.sync.as_deref() == Some("false") {

@@ -2,12 +2,12 @@
 //! lints.
 
 use super::control::Reason;
-use super::namespace::{Label, LabelSet, NamespaceFacts};
+use super::namespace::{LabelSet, NamespaceFacts, PodSecurityLabel};
 use super::neighbours::{run_level_zero, skips_constraints};
-use super::world::{Outcome, SyncWorld};
+use super::world::{SyncOutcome, SyncWorld};
 use crate::level::Level;
 use crate::scc::range::UidRange;
-use crate::scc::release::Mode;
+use crate::scc::release::SyncMode;
 
 /// The stable state of a declared namespace.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub struct Settled {
     /// Labels in the stable state; contested labels have the value of the syncer.
     pub labels: LabelSet,
     /// Labels overwritten by both sides in turn.
-    pub fights: Vec<Label>,
+    pub fights: Vec<PodSecurityLabel>,
     /// The level enforced on pods, from any source.
     pub enforced: Level,
     /// The lints of the namespace.
@@ -69,7 +69,7 @@ impl SyncWorld {
         let outcome = self.outcome(namespace)?;
         let declared = |label| facts.labels.get(label);
         let written = outcome.applied.iter();
-        let fights: Vec<Label> = written
+        let fights: Vec<PodSecurityLabel> = written
             .filter(|(label, value)| declared(*label).is_some_and(|declared| declared != *value))
             .map(|(label, _)| label)
             .collect();
@@ -81,10 +81,10 @@ impl SyncWorld {
             outcome.labels.set(label, value);
         }
         let default = match self.settings().mode {
-            Mode::Enforcing => Level::Restricted,
-            Mode::Advising => Level::Privileged,
+            SyncMode::Enforcing => Level::Restricted,
+            SyncMode::Advising => Level::Privileged,
         };
-        let enforced = match outcome.labels.get(Label::Enforce) {
+        let enforced = match outcome.labels.get(PodSecurityLabel::Enforce) {
             None => default,
             Some(label) => Level::parse_enforced(label),
         };
@@ -93,9 +93,9 @@ impl SyncWorld {
     }
 }
 
-fn lints(name: &str, facts: &NamespaceFacts, outcome: &Outcome, fights: &[Label]) -> Vec<Lint> {
+fn lints(name: &str, facts: &NamespaceFacts, outcome: &SyncOutcome, fights: &[PodSecurityLabel]) -> Vec<Lint> {
     let mut lints = Vec::new();
-    let declared = facts.labels.get(Label::Enforce).and_then(Level::parse);
+    let declared = facts.labels.get(PodSecurityLabel::Enforce).and_then(Level::parse);
     let level = outcome.levels.sync.or(outcome.levels.rbac);
     if declared.is_some_and(|declared| !facts.is_opted_in() && Some(declared) < level) {
         lints.push(Lint::DeclaredEnforceStricterThanScc);
@@ -104,13 +104,15 @@ fn lints(name: &str, facts: &NamespaceFacts, outcome: &Outcome, fights: &[Label]
         if !fights.is_empty() {
             lints.push(Lint::SyncTrueConflictsWithDeclaredLabel);
         }
-        let is_written = |(label, value): (Label, &str)| outcome.applied.get(label) == Some(value);
+        let is_written = |(label, value): (PodSecurityLabel, &str)| outcome.applied.get(label) == Some(value);
         if facts.labels.iter().any(is_written) {
             lints.push(Lint::RedundantDeclaredLabel);
         }
     }
     match outcome.control.reason {
-        Reason::OptedOut if facts.labels.get(Label::Enforce).is_none() => lints.push(Lint::OptedOutWithoutEnforceLabel),
+        Reason::OptedOut if facts.labels.get(PodSecurityLabel::Enforce).is_none() => {
+            lints.push(Lint::OptedOutWithoutEnforceLabel)
+        }
         Reason::Exempt if facts.sync.is_some() => lints.push(Lint::ExemptNamespaceLabelled),
         Reason::OpenshiftPrefix => lints.push(Lint::OpenshiftPrefixNotSynced),
         _ => {}

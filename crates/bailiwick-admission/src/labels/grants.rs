@@ -9,7 +9,7 @@
 
 use std::collections::HashMap;
 
-use crate::scc::{GROUP, RESOURCE, Scc};
+use crate::scc::{Scc, USE};
 use bailiwick_access::request::{ACCOUNTS, AUTHENTICATED};
 use bailiwick_access::rules::RuleListId;
 use bailiwick_access::world::{RoleKind, SubjectKind, World, account_user};
@@ -332,7 +332,7 @@ pub(super) fn accounts_of(group: &str) -> Option<&str> {
 
 /// Returns the constraints granted by a list of rules.
 fn granted(world: &World, list: RuleListId, sccs: &[Scc], all: &SccSet) -> SccSet {
-    let Some(names) = world.names_allowed(list, ("use", GROUP, RESOURCE)) else { return all.clone() };
+    let Some(names) = world.names_allowed(list, USE) else { return all.clone() };
     let mut set = SccSet::default();
     for name in names {
         if let Ok(position) = sccs.binary_search_by(|scc| scc.name().cmp(name)) {

@@ -20,9 +20,9 @@ pub const FORMER_SYNCER: &str = "cluster-policy-controller";
 /// Prefix of the labels of Pod Security.
 const PREFIX: &str = "pod-security.kubernetes.io/";
 
-/// A label of Pod Security.
+/// A key with the prefix of Pod Security.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Label {
+pub enum PodSecurityLabel {
     /// The level enforced on pods.
     Enforce,
     /// The version of its checks.
@@ -43,9 +43,9 @@ pub struct LabelSet([Option<Box<str>>; 6]);
 
 /// The owners of the labels of a namespace.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ownership {
+pub enum LabelOwnership {
     /// The managers of each label in `managedFields`.
-    Managed(Vec<(Label, Box<str>)>),
+    Managed(Vec<(PodSecurityLabel, Box<str>)>),
     /// They cannot be read.
     Unreadable,
     /// The namespace is declared in a repository; the applying manager owns every declared label.
@@ -72,7 +72,7 @@ pub struct NamespaceFacts {
     /// True while it is being deleted.
     pub is_terminating: bool,
     /// The owners of its labels.
-    pub ownership: Ownership,
+    pub ownership: LabelOwnership,
 }
 
 /// The origin of a Namespace object.
@@ -84,20 +84,26 @@ pub enum Source {
     Declared,
 }
 
-impl Label {
+impl PodSecurityLabel {
     /// All of them: each mode, its level before its version.
-    pub const ALL: [Label; 6] =
-        [Label::Enforce, Label::EnforceVersion, Label::Audit, Label::AuditVersion, Label::Warn, Label::WarnVersion];
+    pub const ALL: [PodSecurityLabel; 6] = [
+        PodSecurityLabel::Enforce,
+        PodSecurityLabel::EnforceVersion,
+        PodSecurityLabel::Audit,
+        PodSecurityLabel::AuditVersion,
+        PodSecurityLabel::Warn,
+        PodSecurityLabel::WarnVersion,
+    ];
 
     /// Returns the name after the common prefix.
     pub fn short(self) -> &'static str {
         match self {
-            Label::Enforce => "enforce",
-            Label::EnforceVersion => "enforce-version",
-            Label::Audit => "audit",
-            Label::AuditVersion => "audit-version",
-            Label::Warn => "warn",
-            Label::WarnVersion => "warn-version",
+            PodSecurityLabel::Enforce => "enforce",
+            PodSecurityLabel::EnforceVersion => "enforce-version",
+            PodSecurityLabel::Audit => "audit",
+            PodSecurityLabel::AuditVersion => "audit-version",
+            PodSecurityLabel::Warn => "warn",
+            PodSecurityLabel::WarnVersion => "warn-version",
         }
     }
 
@@ -114,26 +120,29 @@ impl Label {
 
     /// Whether this is the version of a level.
     pub fn is_version(self) -> bool {
-        matches!(self, Label::EnforceVersion | Label::AuditVersion | Label::WarnVersion)
+        matches!(
+            self,
+            PodSecurityLabel::EnforceVersion | PodSecurityLabel::AuditVersion | PodSecurityLabel::WarnVersion
+        )
     }
 }
 
 impl LabelSet {
     /// Returns the value of a label.
-    pub fn get(&self, label: Label) -> Option<&str> {
+    pub fn get(&self, label: PodSecurityLabel) -> Option<&str> {
         self.0.get(label as usize).and_then(Option::as_deref)
     }
 
     /// Sets the value of a label, replacing an earlier value.
-    pub fn set(&mut self, label: Label, value: &str) {
+    pub fn set(&mut self, label: PodSecurityLabel, value: &str) {
         if let Some(slot) = self.0.get_mut(label as usize) {
             *slot = Some(value.into());
         }
     }
 
     /// Returns the labels with their values.
-    pub fn iter(&self) -> impl Iterator<Item = (Label, &str)> {
-        Label::ALL.into_iter().filter_map(|label| self.get(label).map(|value| (label, value)))
+    pub fn iter(&self) -> impl Iterator<Item = (PodSecurityLabel, &str)> {
+        PodSecurityLabel::ALL.into_iter().filter_map(|label| self.get(label).map(|value| (label, value)))
     }
 
     /// Whether the set has no label.
@@ -150,7 +159,7 @@ impl NamespaceFacts {
         };
         let mut labels = LabelSet::default();
         for (key, value) in object.path(&["metadata", "labels"]).into_iter().flat_map(NodeRef::entries) {
-            if let Some(label) = key.as_str().and_then(Label::of_key) {
+            if let Some(label) = key.as_str().and_then(PodSecurityLabel::of_key) {
                 labels.set(label, absent::text(value.as_str()));
             }
         }
@@ -164,7 +173,7 @@ impl NamespaceFacts {
             computed_level: metadata("annotations", LEVEL_ANNOTATION),
             is_terminating: object.path(&["status", "phase"]).and_then(NodeRef::as_str) == Some("Terminating"),
             ownership: match source {
-                Source::Declared => Ownership::Declared,
+                Source::Declared => LabelOwnership::Declared,
                 Source::Live => ownership(object),
             },
         }
@@ -181,7 +190,7 @@ impl NamespaceFacts {
             mcs: None,
             computed_level: None,
             is_terminating: false,
-            ownership: Ownership::Declared,
+            ownership: LabelOwnership::Declared,
         }
     }
 
@@ -189,7 +198,7 @@ impl NamespaceFacts {
     /// above 0.
     pub fn range(&self) -> UidRange {
         match UidRange::read(self.uid_range.as_deref()) {
-            UidRange::Missing if self.ownership == Ownership::Declared => UidRange::AboveZero,
+            UidRange::Missing if self.ownership == LabelOwnership::Declared => UidRange::AboveZero,
             range => range,
         }
     }
@@ -200,37 +209,37 @@ impl NamespaceFacts {
     }
 
     /// Returns the managers of a label, each once; one without a name owns nothing.
-    pub fn managers(&self, label: Label) -> Vec<&str> {
+    pub fn managers(&self, label: PodSecurityLabel) -> Vec<&str> {
         match &self.ownership {
-            Ownership::Managed(managers) => {
+            LabelOwnership::Managed(managers) => {
                 let own = managers.iter().filter(|(known, _)| *known == label);
                 own.map(|(_, manager)| &**manager).collect()
             }
-            Ownership::Declared if self.labels.get(label).is_some() => vec!["the repository"],
-            Ownership::Declared | Ownership::Unreadable => Vec::new(),
+            LabelOwnership::Declared if self.labels.get(label).is_some() => vec!["the repository"],
+            LabelOwnership::Declared | LabelOwnership::Unreadable => Vec::new(),
         }
     }
 }
 
 /// Returns the managers of each label as the syncer reads them. One unreadable entry makes all of them unreadable.
-fn ownership(object: NodeRef<'_>) -> Ownership {
-    let mut managers: BTreeMap<(Label, &str), ()> = BTreeMap::new();
+fn ownership(object: NodeRef<'_>) -> LabelOwnership {
+    let mut managers: BTreeMap<(PodSecurityLabel, &str), ()> = BTreeMap::new();
     for entry in object.path(&["metadata", "managedFields"]).into_iter().flat_map(NodeRef::items) {
         let Some(fields) = entry.get("fieldsV1").filter(|fields| fields.is_map()) else {
-            return Ownership::Unreadable;
+            return LabelOwnership::Unreadable;
         };
         let Some(metadata) = fields.get("f:metadata").filter(|metadata| !metadata.is_null()) else { continue };
         if !metadata.is_map() {
-            return Ownership::Unreadable;
+            return LabelOwnership::Unreadable;
         }
         let Some(labels) = metadata.get("f:labels") else { continue };
         if !labels.is_map() {
-            return Ownership::Unreadable;
+            return LabelOwnership::Unreadable;
         }
         let manager = absent::text_at(entry, &["manager"]);
         // The first occurrence of the prefix is removed, at any position.
         let keys = labels.entries().filter_map(|(key, _)| key.as_str()).map(|key| key.replacen("f:", "", 1));
-        managers.extend(keys.filter_map(|key| Label::of_key(&key)).map(|label| ((label, manager), ())));
+        managers.extend(keys.filter_map(|key| PodSecurityLabel::of_key(&key)).map(|label| ((label, manager), ())));
     }
-    Ownership::Managed(managers.into_keys().map(|(label, manager)| (label, manager.into())).collect())
+    LabelOwnership::Managed(managers.into_keys().map(|(label, manager)| (label, manager.into())).collect())
 }

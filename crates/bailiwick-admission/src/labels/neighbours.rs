@@ -2,8 +2,8 @@
 //! manager.
 
 use super::control::is_exempt;
-use super::namespace::{Label, LabelSet, NamespaceFacts};
-use super::sync::{Action, Skip};
+use super::namespace::{LabelSet, NamespaceFacts, PodSecurityLabel};
+use super::sync::{Skip, SyncAction};
 use crate::scc::release::Release;
 
 /// The namespaces kept privileged.
@@ -14,19 +14,19 @@ const WITHOUT_ADMISSION: [&str; 6] =
 
 /// Returns the decision of the controller for run-level-zero namespaces, and its labels, applied by force and without
 /// versions.
-pub fn run_level_zero(name: &str, facts: &NamespaceFacts, release: Release) -> (Action, LabelSet) {
+pub fn run_level_zero(name: &str, facts: &NamespaceFacts, release: Release) -> (SyncAction, LabelSet) {
     let mut applied = LabelSet::default();
     if !release.labels_run_level_zero() || !RUN_LEVEL_ZERO.contains(&name) {
-        return (Action::Skip(Skip::NotControlled), applied);
+        return (SyncAction::Skip(Skip::NotControlled), applied);
     }
-    let levels = [Label::Enforce, Label::Audit, Label::Warn];
+    let levels = [PodSecurityLabel::Enforce, PodSecurityLabel::Audit, PodSecurityLabel::Warn];
     if levels.iter().all(|label| facts.labels.get(*label) == Some("privileged")) {
-        return (Action::Nothing, applied);
+        return (SyncAction::Nothing, applied);
     }
     for label in levels {
         applied.set(label, "privileged");
     }
-    (Action::Write, applied)
+    (SyncAction::Write, applied)
 }
 
 /// Whether the operator lifecycle manager opts a namespace in: a namespace with an operator, the prefix `openshift-`,

@@ -2,13 +2,13 @@
 
 use super::Settings;
 use super::control::is_foreign;
-use super::namespace::{Label, LabelSet, NamespaceFacts};
+use super::namespace::{LabelSet, NamespaceFacts, PodSecurityLabel};
 use crate::level::Level;
-use crate::scc::release::Mode;
+use crate::scc::release::SyncMode;
 
 /// The action of the syncer on a namespace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Action {
+pub enum SyncAction {
     /// Something is written.
     Write,
     /// Everything is right already.
@@ -16,7 +16,7 @@ pub enum Action {
     /// It is left alone.
     Skip(Skip),
     /// The syncer fails, and tries again for ever.
-    Fail(Failure),
+    Fail(SyncFailure),
 }
 
 /// Why a namespace is left alone.
@@ -34,7 +34,7 @@ pub enum Skip {
 
 /// Why the syncer fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Failure {
+pub enum SyncFailure {
     /// No service account may use any constraints.
     NoUsableScc,
     /// One of the usable constraints has no level.
@@ -56,39 +56,40 @@ pub struct Written {
     pub annotation: Option<Level>,
 }
 
-impl Action {
+impl SyncAction {
     /// Returns the word of the action.
     pub fn word(self) -> &'static str {
         match self {
-            Action::Write => "write",
-            Action::Nothing => "none",
-            Action::Skip(_) => "skip",
-            Action::Fail(_) => "error",
+            SyncAction::Write => "write",
+            SyncAction::Nothing => "none",
+            SyncAction::Skip(_) => "skip",
+            SyncAction::Fail(_) => "error",
         }
     }
 
     /// Returns the reason for an action without a write.
     pub fn reason(self) -> Option<&'static str> {
         match self {
-            Action::Write | Action::Nothing | Action::Skip(Skip::NotControlled) => None,
-            Action::Skip(Skip::Terminating) => Some("terminating"),
-            Action::Skip(Skip::NoUidRange) => Some("no-uid-range"),
-            Action::Skip(Skip::NoServiceAccounts) => Some("no-service-accounts"),
-            Action::Fail(Failure::NoUsableScc) => Some("no-usable-scc"),
-            Action::Fail(Failure::ConversionFailed) => Some("scc-conversion-failed"),
-            Action::Fail(Failure::UnreadableManagers) => Some("unreadable-managers"),
+            SyncAction::Write | SyncAction::Nothing | SyncAction::Skip(Skip::NotControlled) => None,
+            SyncAction::Skip(Skip::Terminating) => Some("terminating"),
+            SyncAction::Skip(Skip::NoUidRange) => Some("no-uid-range"),
+            SyncAction::Skip(Skip::NoServiceAccounts) => Some("no-service-accounts"),
+            SyncAction::Fail(SyncFailure::NoUsableScc) => Some("no-usable-scc"),
+            SyncAction::Fail(SyncFailure::ConversionFailed) => Some("scc-conversion-failed"),
+            SyncAction::Fail(SyncFailure::UnreadableManagers) => Some("unreadable-managers"),
         }
     }
 }
 
 /// Returns the labels of a mode.
-pub fn labels_of(mode: Mode) -> impl Iterator<Item = Label> {
-    let is_enforcement = |label: &Label| matches!(label, Label::Enforce | Label::EnforceVersion);
-    Label::ALL.into_iter().filter(move |label| mode == Mode::Enforcing || !is_enforcement(label))
+pub fn labels_of(mode: SyncMode) -> impl Iterator<Item = PodSecurityLabel> {
+    let is_enforcement =
+        |label: &PodSecurityLabel| matches!(label, PodSecurityLabel::Enforce | PodSecurityLabel::EnforceVersion);
+    PodSecurityLabel::ALL.into_iter().filter(move |label| mode == SyncMode::Enforcing || !is_enforcement(label))
 }
 
 /// Returns the value of a label written by the syncer.
-pub fn value_of(label: Label, level: Level, settings: Settings) -> String {
+pub fn value_of(label: PodSecurityLabel, level: Level, settings: Settings) -> String {
     if label.is_version() { settings.release.version_label().to_string() } else { level.name().to_owned() }
 }
 

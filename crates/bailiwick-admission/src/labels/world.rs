@@ -9,9 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Settings;
 use super::control::{Control, control, is_shared};
 use super::grants::{Grants, Hidden, HiddenBindings, SccSet};
-use super::namespace::{LabelSet, NamespaceFacts, Ownership, Source};
+use super::namespace::{LabelOwnership, LabelSet, NamespaceFacts, Source};
 use super::neighbours::opts_in_operators;
-use super::sync::{self, Action, Failure, Skip};
+use super::sync::{self, Skip, SyncAction, SyncFailure};
 use crate::level::Level;
 use crate::scc::convert::{ConversionError, Converted};
 use crate::scc::defaults::{self, Start};
@@ -59,11 +59,11 @@ pub struct SyncWorld {
 
 /// The outcome for a namespace.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outcome {
+pub struct SyncOutcome {
     /// Whether the syncer manages the namespace, with the reason.
     pub control: Control,
     /// The action of the syncer.
-    pub action: Action,
+    pub action: SyncAction,
     /// The computed levels.
     pub levels: Levels,
     /// The applied labels, with or without a change of value.
@@ -319,7 +319,7 @@ impl SyncWorld {
     }
 
     /// Returns the outcome for a namespace; none for an unknown namespace.
-    pub fn outcome(&self, namespace: &str) -> Option<Outcome> {
+    pub fn outcome(&self, namespace: &str) -> Option<SyncOutcome> {
         let facts = self.facts(namespace)?;
         let control = control(namespace, &facts, self.settings.release);
         let accounts = self.accounts(namespace);
@@ -332,9 +332,9 @@ impl SyncWorld {
             rbac: rbac.level.filter(|level| has_accounts && (!rbac.fails || *level == Level::Privileged)),
             semantic: self.guaranteed(&authorized, range).filter(|_| has_accounts),
         };
-        let mut outcome = Outcome {
+        let mut outcome = SyncOutcome {
             control,
-            action: Action::Skip(Skip::NotControlled),
+            action: SyncAction::Skip(Skip::NotControlled),
             levels,
             applied: LabelSet::default(),
             forced: false,
@@ -352,24 +352,24 @@ impl SyncWorld {
             (!has_accounts).then_some(Skip::NoServiceAccounts)
         };
         if let Some(skip) = skip {
-            outcome.action = Action::Skip(skip);
+            outcome.action = SyncAction::Skip(skip);
             return Some(outcome);
         }
         let usable = self.grants.synced(namespace, accounts);
         let reached = self.reached(&usable, range);
         let Some(level) = reached.level.filter(|level| !reached.fails || *level == Level::Privileged) else {
-            let failure = if reached.fails { Failure::ConversionFailed } else { Failure::NoUsableScc };
-            outcome.action = Action::Fail(failure);
+            let failure = if reached.fails { SyncFailure::ConversionFailed } else { SyncFailure::NoUsableScc };
+            outcome.action = SyncAction::Fail(failure);
             return Some(outcome);
         };
         outcome.depends_on_order |= reached.fails;
-        if self.settings.release.respects_owners() && facts.ownership == Ownership::Unreadable {
-            outcome.action = Action::Fail(Failure::UnreadableManagers);
+        if self.settings.release.respects_owners() && facts.ownership == LabelOwnership::Unreadable {
+            outcome.action = SyncAction::Fail(SyncFailure::UnreadableManagers);
             return Some(outcome);
         }
         let written = sync::write(&facts, level, self.settings);
         outcome.levels.sync = Some(level);
-        outcome.action = if written.changes { Action::Write } else { Action::Nothing };
+        outcome.action = if written.changes { SyncAction::Write } else { SyncAction::Nothing };
         outcome.forced = written.forced && written.changes;
         for (label, value) in written.applied.iter() {
             outcome.labels.set(label, value);

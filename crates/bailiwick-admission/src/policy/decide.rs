@@ -2,11 +2,11 @@
 
 use serde_json::Value as Json;
 
-use super::known::Known;
+use super::known::KnownRequest;
 use super::matching::{Match, is_exempt, matches};
-use super::read::{Action, Binding, Policy, Validation};
+use super::read::{Binding, ValidatingAdmissionPolicy, Validation, ValidationAction};
 use super::request::{AdmissionRequest, namespace_value};
-use super::{Answer, Verdict};
+use super::{PolicyAnswer, PolicyDecision};
 use bailiwick_cel::{Environment, Fail, Program, Value};
 
 /// The cost limit of all conditions, and of all validations with their messages.
@@ -41,35 +41,40 @@ enum Asked {
     Unknown(String),
 }
 
-impl Policy {
+impl ValidatingAdmissionPolicy {
     /// Evaluates the policy for a request.
     ///
     /// Without a binding, every violation is a denial. `namespace` is the Namespace object of the request; without it,
     /// expressions on it are unknown.
-    pub fn evaluate(&self, request: &AdmissionRequest, binding: Option<&Binding>, namespace: Option<&Json>) -> Verdict {
-        self.evaluate_knowing(request, binding, namespace, &Known::default())
+    pub fn evaluate(
+        &self,
+        request: &AdmissionRequest,
+        binding: Option<&Binding>,
+        namespace: Option<&Json>,
+    ) -> PolicyDecision {
+        self.evaluate_knowing(request, binding, namespace, &KnownRequest::default())
     }
 
-    /// Evaluates the policy for a request with unknown parts, as [`Policy::evaluate`] does.
+    /// Evaluates the policy for a request with unknown parts, as [`ValidatingAdmissionPolicy::evaluate`] does.
     pub fn evaluate_knowing(
         &self,
         request: &AdmissionRequest,
         binding: Option<&Binding>,
         namespace: Option<&Json>,
-        known: &Known,
-    ) -> Verdict {
+        known: &KnownRequest,
+    ) -> PolicyDecision {
         let bound = binding.and_then(|binding| binding.constraints.as_ref());
         let by_policy = if is_exempt(request) { Match::No } else { matches(&self.constraints, request, namespace) };
         let by_binding = bound.map_or(Match::Yes, |bound| matches(bound, request, namespace));
         match (by_policy, by_binding) {
-            (Match::No, _) | (_, Match::No) => return Verdict::new(Answer::Allow, false, ""),
+            (Match::No, _) | (_, Match::No) => return PolicyDecision::new(PolicyAnswer::Allow, false, ""),
             (Match::Unknown(reason), _) | (_, Match::Unknown(reason)) => {
-                return Verdict::new(Answer::Unknown, false, reason);
+                return PolicyDecision::new(PolicyAnswer::Unknown, false, reason);
             }
             (Match::Yes, Match::Yes) => {}
         }
         if self.has_params && binding.is_none_or(|binding| binding.has_params) {
-            return Verdict::new(Answer::Unknown, true, "the parameters of the policy are not known here");
+            return PolicyDecision::new(PolicyAnswer::Unknown, true, "the parameters of the policy are not known here");
         }
         let environment = |namespace, budget| {
             let mut environment = Environment::new(&self.variables, budget);
@@ -83,8 +88,8 @@ impl Policy {
         // Conditions have no namespace, not even the namespace of the request.
         let asked = self.asked(&environment(Some(Value::Null), CONDITIONS_BUDGET), known);
         let decisions = match asked {
-            Asked::No => return Verdict::new(Answer::Allow, false, ""),
-            Asked::Unknown(reason) => return Verdict::new(Answer::Unknown, false, reason),
+            Asked::No => return PolicyDecision::new(PolicyAnswer::Allow, false, ""),
+            Asked::Unknown(reason) => return PolicyDecision::new(PolicyAnswer::Unknown, false, reason),
             Asked::Fails(message) => vec![self.failed(message)],
             Asked::Yes => {
                 let is_namespace =
@@ -99,7 +104,7 @@ impl Policy {
         self.verdict(decisions, binding)
     }
 
-    fn asked(&self, environment: &Environment<'_>, known: &Known) -> Asked {
+    fn asked(&self, environment: &Environment<'_>, known: &KnownRequest) -> Asked {
         let (mut errors, mut unknown) = (Vec::new(), None);
         for condition in &self.conditions {
             match known.evaluate(&condition.program, environment) {
@@ -110,7 +115,7 @@ impl Policy {
                 }
                 Err(Fail::Error(error)) => {
                     // The API server names an error once (`pkg/util/errors/errors.go` of apimachinery v0.37.2).
-                    let error = told(&condition.program, &error);
+                    let error = described(&condition.program, &error);
                     if !errors.contains(&error) {
                         errors.push(error);
                     }
@@ -135,7 +140,7 @@ impl Policy {
     }
 
     /// Returns one decision for each validation, and one for each failed annotation.
-    fn decisions(&self, environment: &Environment<'_>, known: &Known) -> Vec<Decision> {
+    fn decisions(&self, environment: &Environment<'_>, known: &KnownRequest) -> Vec<Decision> {
         let truths: Vec<_> = self.validations.iter().map(|one| known.evaluate(&one.program, environment)).collect();
         // The messages have variables of their own, and share the budget.
         let messages = environment.anew(environment.budget());
@@ -155,7 +160,7 @@ impl Policy {
                         reason: Some(reason_of(validation.reason.clone())),
                         untold,
                     },
-                    Err(Fail::Error(error)) => self.failed(told(&validation.program, &error)),
+                    Err(Fail::Error(error)) => self.failed(described(&validation.program, &error)),
                     Err(Fail::Unknown(reason)) => Decision::Unknown(reason),
                 }
             })
@@ -168,24 +173,24 @@ impl Policy {
             Ok(Value::String(_) | Value::Null) => Decision::Admit,
             Ok(_) => Decision::Unknown(format!("`{}` is neither a text nor null", program.source)),
             Err(Fail::Error(_)) if self.ignores_failures => Decision::Admit,
-            Err(Fail::Error(error)) => Decision::Refuse(told(program, &error)),
+            Err(Fail::Error(error)) => Decision::Refuse(described(program, &error)),
             Err(Fail::Unknown(reason)) => Decision::Unknown(reason),
         }));
         decisions
     }
 
-    fn verdict(&self, decisions: Vec<Decision>, binding: Option<&Binding>) -> Verdict {
-        let actions = binding.map_or([Action::Deny].as_slice(), |binding| &binding.actions);
+    fn verdict(&self, decisions: Vec<Decision>, binding: Option<&Binding>) -> PolicyDecision {
+        let actions = binding.map_or([ValidationAction::Deny].as_slice(), |binding| &binding.actions);
         let subject = match binding {
             Some(binding) => format!("ValidatingAdmissionPolicy '{}' with binding '{}'", self.name, binding.name),
             None => format!("ValidatingAdmissionPolicy '{}'", self.name),
         };
-        let mut verdict = Verdict::new(Answer::Allow, true, "");
-        let refuse = |verdict: &mut Verdict, message: &str, reason: Option<String>| {
+        let mut verdict = PolicyDecision::new(PolicyAnswer::Allow, true, "");
+        let refuse = |verdict: &mut PolicyDecision, message: &str, reason: Option<String>| {
             verdict.denials.push(message.to_owned());
             // The first denial is the message.
-            if verdict.answer != Answer::Deny {
-                verdict.answer = Answer::Deny;
+            if verdict.answer != PolicyAnswer::Deny {
+                verdict.answer = PolicyAnswer::Deny;
                 verdict.message = format!("{subject} denied request: {message}");
                 verdict.reason = Some(reason_of(reason));
             }
@@ -196,8 +201,8 @@ impl Policy {
                 Decision::Refuse(message) => refuse(&mut verdict, &message, None),
                 Decision::Unknown(reason) => {
                     // A denial stays a denial.
-                    if verdict.answer == Answer::Allow {
-                        verdict.answer = Answer::Unknown;
+                    if verdict.answer == PolicyAnswer::Allow {
+                        verdict.answer = PolicyAnswer::Unknown;
                         verdict.message = reason.clone();
                     }
                     verdict.unknown.push(reason);
@@ -206,11 +211,11 @@ impl Policy {
                     verdict.unknown.extend(untold);
                     for action in actions {
                         match action {
-                            Action::Deny => refuse(&mut verdict, &message, reason.clone()),
-                            Action::Warn => {
+                            ValidationAction::Deny => refuse(&mut verdict, &message, reason.clone()),
+                            ValidationAction::Warn => {
                                 verdict.warnings.push(format!("Validation failed for {subject}: {message}"));
                             }
-                            Action::Audit => verdict.audit.push(message.clone()),
+                            ValidationAction::Audit => verdict.audit.push(message.clone()),
                         }
                     }
                 }
@@ -221,7 +226,7 @@ impl Policy {
 }
 
 /// Returns an error as the server words it.
-fn told(program: &Program, error: &str) -> String {
+fn described(program: &Program, error: &str) -> String {
     format!("expression '{}' resulted in error: {error}", program.source)
 }
 

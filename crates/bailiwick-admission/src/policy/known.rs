@@ -1,22 +1,22 @@
 //! The known parts of a request. A request derived from a manifest has no user, and the API server fills in fields of
 //! its object. An expression on such a part has no value.
 
-use super::Policy;
-use bailiwick_cel::{Environment, Fail, Outcome, Program};
+use super::ValidatingAdmissionPolicy;
+use bailiwick_cel::{Environment, EvalResult, Fail, Program};
 
 /// The known parts of a request. By default everything is known.
 #[derive(Debug, Clone, Default)]
-pub struct Known {
+pub struct KnownRequest {
     /// Words for unknown parts in expressions, each with the reason.
     unknown: Vec<(String, &'static str)>,
     /// Whether fields with a server-side default may be absent.
     is_partial: bool,
 }
 
-impl Known {
+impl KnownRequest {
     /// Describes requests without the parts named by some words of a policy, with fields possibly absent. A word is a
     /// path such as `request.name`.
-    pub fn without(policy: &Policy, words: &[(&str, &'static str)]) -> Self {
+    pub fn without(policy: &ValidatingAdmissionPolicy, words: &[(&str, &'static str)]) -> Self {
         let unknown = words.iter().map(|(word, reason)| ((*word).to_owned(), *reason)).collect();
         let mut known = Self { unknown, is_partial: true };
         // A variable reads what the variables in its expression read.
@@ -41,7 +41,7 @@ impl Known {
     }
 
     /// Evaluates an expression on the known parts.
-    pub(super) fn evaluate(&self, program: &Program, environment: &Environment<'_>) -> Outcome {
+    pub(super) fn evaluate(&self, program: &Program, environment: &Environment<'_>) -> EvalResult {
         if let Some(reason) = self.reason(&program.source) {
             return Err(Fail::Unknown(reason.to_owned()));
         }

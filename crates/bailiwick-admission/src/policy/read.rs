@@ -12,7 +12,7 @@ use bailiwick_yaml::de::{DeError, from_node};
 
 /// A ValidatingAdmissionPolicy, ready to be evaluated.
 #[derive(Debug, Clone)]
-pub struct Policy {
+pub struct ValidatingAdmissionPolicy {
     /// Name in the cluster.
     pub name: String,
     /// Whether a failed expression admits the request.
@@ -48,14 +48,14 @@ pub struct Binding {
     /// The policy it binds.
     pub policy: String,
     /// Actions on a violation.
-    pub actions: Vec<Action>,
+    pub actions: Vec<ValidationAction>,
     pub(super) constraints: Option<Constraints>,
     pub(super) has_params: bool,
 }
 
 /// An action on a violation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub enum Action {
+pub enum ValidationAction {
     /// The request is refused.
     Deny,
     /// The user gets a warning.
@@ -171,7 +171,7 @@ struct RawBindingSpec {
     #[serde(default, deserialize_with = "or_default")]
     policy_name: String,
     #[serde(default, deserialize_with = "or_default")]
-    validation_actions: Vec<Action>,
+    validation_actions: Vec<ValidationAction>,
     param_ref: Option<RawParamKind>,
 }
 
@@ -191,7 +191,7 @@ enum MatchPolicy {
     Equivalent,
 }
 
-impl Policy {
+impl ValidatingAdmissionPolicy {
     /// Reads a policy as the API server of a minor reads a stored one. Unsupported expressions are no error; requests
     /// for them get no answer.
     ///

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{AdmissionRequest, Answer, Binding, Policy, Verdict};
+use super::{AdmissionRequest, Binding, PolicyAnswer, PolicyDecision, ValidatingAdmissionPolicy};
 use bailiwick_yaml as yaml;
 
 /// Returns a policy about pods with parts of its spec.
@@ -26,9 +26,9 @@ fn request(object: Value) -> Value {
     })
 }
 
-fn judge(policy: &Value, binding: Option<&Value>, namespace: Option<&Value>, request: &Value) -> Verdict {
+fn judge(policy: &Value, binding: Option<&Value>, namespace: Option<&Value>, request: &Value) -> PolicyDecision {
     let tree = yaml::from_json(policy);
-    let policy = Policy::read(tree.document(0).expect("a document"), 37).expect("a policy");
+    let policy = ValidatingAdmissionPolicy::read(tree.document(0).expect("a document"), 37).expect("a policy");
     let binding = binding.map(|binding| {
         let tree = yaml::from_json(binding);
         Binding::read(tree.document(0).expect("a document")).expect("a binding")
@@ -36,7 +36,7 @@ fn judge(policy: &Value, binding: Option<&Value>, namespace: Option<&Value>, req
     policy.evaluate(&AdmissionRequest::from_json(request).expect("a request"), binding.as_ref(), namespace)
 }
 
-fn plain(spec: Value, object: Value) -> Verdict {
+fn plain(spec: Value, object: Value) -> PolicyDecision {
     judge(&policy(spec), None, None, &request(object))
 }
 
@@ -90,8 +90,8 @@ fn another_version_may_be_the_one_that_is_looked_at() {
         let rule = json!({ "apiGroups": [""], "apiVersions": ["v2"], "operations": ["*"], "resources": ["pods"] });
         json!({ "matchConstraints": { "matchPolicy": policy, "resourceRules": [rule] } })
     };
-    assert_eq!(plain(rules("Exact"), json!({ "ok": false })).answer, Answer::Allow);
-    assert_eq!(plain(rules("Equivalent"), json!({ "ok": false })).answer, Answer::Unknown);
+    assert_eq!(plain(rules("Exact"), json!({ "ok": false })).answer, PolicyAnswer::Allow);
+    assert_eq!(plain(rules("Equivalent"), json!({ "ok": false })).answer, PolicyAnswer::Unknown);
 }
 
 #[test]
@@ -110,16 +110,16 @@ fn selectors_look_at_labels() {
         let verdict = judge(policy, None, namespace, &request(object.clone()));
         (verdict.answer, verdict.matched)
     };
-    assert_eq!(judged(&by("objectSelector"), None, &labelled), (Answer::Allow, true));
-    assert_eq!(judged(&by("objectSelector"), None, &json!({ "ok": false })), (Answer::Allow, false));
+    assert_eq!(judged(&by("objectSelector"), None, &labelled), (PolicyAnswer::Allow, true));
+    assert_eq!(judged(&by("objectSelector"), None, &json!({ "ok": false })), (PolicyAnswer::Allow, false));
     let namespace = json!({ "metadata": { "labels": { "k": "v" } } });
     let refused = json!({ "ok": false });
-    assert_eq!(judged(&by("namespaceSelector"), Some(&namespace), &refused), (Answer::Deny, true));
-    assert_eq!(judged(&by("namespaceSelector"), Some(&json!({})), &refused), (Answer::Allow, false));
-    assert_eq!(judged(&by("namespaceSelector"), None, &refused), (Answer::Unknown, false));
+    assert_eq!(judged(&by("namespaceSelector"), Some(&namespace), &refused), (PolicyAnswer::Deny, true));
+    assert_eq!(judged(&by("namespaceSelector"), Some(&json!({})), &refused), (PolicyAnswer::Allow, false));
+    assert_eq!(judged(&by("namespaceSelector"), None, &refused), (PolicyAnswer::Unknown, false));
     let mut node = request(refused);
     node["resource"] = json!("nodes");
-    assert_eq!(judge(&by("namespaceSelector"), None, None, &node).answer, Answer::Allow);
+    assert_eq!(judge(&by("namespaceSelector"), None, None, &node).answer, PolicyAnswer::Allow);
 }
 
 #[test]
@@ -129,15 +129,15 @@ fn a_false_condition_excludes_whatever_the_others_do() {
         plain(json!({ "matchConditions": list, "failurePolicy": failure }), json!({ "ok": false }))
     };
     let failing = "object.missing == 1";
-    let short = |verdict: Verdict| (verdict.answer, verdict.matched);
-    assert_eq!(short(conditions(&["true"], "Fail")), (Answer::Deny, true));
-    assert_eq!(short(conditions(&[failing, "false"], "Fail")), (Answer::Allow, false));
-    assert_eq!(short(conditions(&[failing, "true"], "Fail")), (Answer::Deny, true));
-    assert_eq!(short(conditions(&[failing, "true"], "Ignore")), (Answer::Allow, false));
-    assert_eq!(short(conditions(&["isURL('a')", "false"], "Fail")), (Answer::Allow, false));
-    assert_eq!(short(conditions(&["isURL('a')", "true"], "Fail")), (Answer::Unknown, false));
+    let short = |verdict: PolicyDecision| (verdict.answer, verdict.matched);
+    assert_eq!(short(conditions(&["true"], "Fail")), (PolicyAnswer::Deny, true));
+    assert_eq!(short(conditions(&[failing, "false"], "Fail")), (PolicyAnswer::Allow, false));
+    assert_eq!(short(conditions(&[failing, "true"], "Fail")), (PolicyAnswer::Deny, true));
+    assert_eq!(short(conditions(&[failing, "true"], "Ignore")), (PolicyAnswer::Allow, false));
+    assert_eq!(short(conditions(&["isURL('a')", "false"], "Fail")), (PolicyAnswer::Allow, false));
+    assert_eq!(short(conditions(&["isURL('a')", "true"], "Fail")), (PolicyAnswer::Unknown, false));
     // They see no namespace.
-    assert_eq!(short(conditions(&["namespaceObject == null"], "Fail")), (Answer::Deny, true));
+    assert_eq!(short(conditions(&["namespaceObject == null"], "Fail")), (PolicyAnswer::Deny, true));
     assert!(conditions(&[failing], "Fail").message.ends_with("resulted in error: no such key: missing"));
     // The same error counts once.
     assert_eq!(conditions(&[failing, failing], "Fail"), conditions(&[failing], "Fail"));
@@ -150,13 +150,13 @@ fn what_fails_is_refused_or_let_through_and_what_is_unknown_is_neither() {
         let list: Vec<Value> = expressions.iter().map(|text| json!({ "expression": text })).collect();
         plain(json!({ "validations": list, "failurePolicy": failure }), json!({ "ok": true })).answer
     };
-    assert_eq!(judged(&["object.missing"], "Fail"), Answer::Deny);
-    assert_eq!(judged(&["object.missing"], "Ignore"), Answer::Allow);
-    assert_eq!(judged(&["object.missing", "false"], "Ignore"), Answer::Deny);
-    assert_eq!(judged(&["isURL('a')", "true"], "Ignore"), Answer::Unknown);
-    assert_eq!(judged(&["isURL('a')", "false"], "Ignore"), Answer::Deny);
-    assert_eq!(judged(&["false", "isURL('a')"], "Fail"), Answer::Deny);
-    assert_eq!(judged(&["object.ok", "!!object.ok"], "Fail"), Answer::Allow);
+    assert_eq!(judged(&["object.missing"], "Fail"), PolicyAnswer::Deny);
+    assert_eq!(judged(&["object.missing"], "Ignore"), PolicyAnswer::Allow);
+    assert_eq!(judged(&["object.missing", "false"], "Ignore"), PolicyAnswer::Deny);
+    assert_eq!(judged(&["isURL('a')", "true"], "Ignore"), PolicyAnswer::Unknown);
+    assert_eq!(judged(&["isURL('a')", "false"], "Ignore"), PolicyAnswer::Deny);
+    assert_eq!(judged(&["false", "isURL('a')"], "Fail"), PolicyAnswer::Deny);
+    assert_eq!(judged(&["object.ok", "!!object.ok"], "Fail"), PolicyAnswer::Allow);
 }
 
 #[test]
@@ -194,11 +194,11 @@ fn bindings_say_what_comes_of_a_violation() {
     assert_eq!((denied.audit.len(), denied.reason.as_deref()), (1, Some("Invalid")));
     let warned = judged(json!(["Warn"]));
     let warning = "Validation failed for ValidatingAdmissionPolicy 'p' with binding 'b': failed expression: object.ok";
-    assert_eq!((warned.answer, warned.warnings), (Answer::Allow, vec![warning.to_owned()]));
+    assert_eq!((warned.answer, warned.warnings), (PolicyAnswer::Allow, vec![warning.to_owned()]));
     let mut elsewhere = binding(json!(["Deny"]));
     elsewhere["spec"]["matchResources"] = json!({ "objectSelector": { "matchLabels": { "k": "v" } } });
     let verdict = judge(&policy(json!({})), Some(&elsewhere), None, &request(json!({ "ok": false })));
-    assert_eq!((verdict.answer, verdict.matched), (Answer::Allow, false));
+    assert_eq!((verdict.answer, verdict.matched), (PolicyAnswer::Allow, false));
 }
 
 #[test]
@@ -207,10 +207,10 @@ fn parameters_are_null_or_unknown() {
     let policy = policy(json!({ "paramKind": kind, "validations": [{ "expression": "params == null" }] }));
     let asked = request(json!({ "ok": true }));
     let mut binding = json!({ "spec": { "policyName": "p", "validationActions": ["Deny"] } });
-    assert_eq!(judge(&policy, Some(&binding), None, &asked).answer, Answer::Allow);
-    assert_eq!(judge(&policy, None, None, &asked).answer, Answer::Unknown);
+    assert_eq!(judge(&policy, Some(&binding), None, &asked).answer, PolicyAnswer::Allow);
+    assert_eq!(judge(&policy, None, None, &asked).answer, PolicyAnswer::Unknown);
     binding["spec"]["paramRef"] = json!({ "name": "x", "parameterNotFoundAction": "Deny" });
-    assert_eq!(judge(&policy, Some(&binding), None, &asked).answer, Answer::Unknown);
+    assert_eq!(judge(&policy, Some(&binding), None, &asked).answer, PolicyAnswer::Unknown);
 }
 
 #[test]
@@ -223,13 +223,14 @@ fn an_annotation_that_fails_is_refused_whatever_the_binding_says() {
     };
     let binding = json!({ "spec": { "policyName": "p", "validationActions": ["Audit"] } });
     let judged = |failure| judge(&spec(failure), Some(&binding), None, &request(json!({}))).answer;
-    assert_eq!((judged("Fail"), judged("Ignore")), (Answer::Deny, Answer::Allow));
+    assert_eq!((judged("Fail"), judged("Ignore")), (PolicyAnswer::Deny, PolicyAnswer::Allow));
 }
 
 #[test]
 fn the_reason_of_a_broken_rule_has_the_name_of_the_api() {
     let policy = policy(json!({ "matchConstraints": { "resourceRules": [0] } }));
     let tree = yaml::from_json(&policy);
-    let error = Policy::read(tree.document(0).expect("a document"), 37).expect_err("a number is no rule");
+    let error =
+        ValidatingAdmissionPolicy::read(tree.document(0).expect("a document"), 37).expect_err("a number is no rule");
     assert_eq!(error.message, "expected struct Rule, found the number `0`");
 }

@@ -2,12 +2,12 @@
 
 use super::profiles::{self, Seccomp, Syscalls};
 use super::strategies::{self, Ids, Report, UnusablePolicy};
-use super::{PodSecurityPolicy, Spec, Violation, entries, shown, volumes};
+use super::{PodSecurityPolicy, PspViolation, Spec, entries, shown, volumes};
 use crate::pod::{Container, Pod, PodSecurityContext, SeLinuxOptions, SecurityContext};
 
 /// A usable policy.
 #[derive(Debug, Clone)]
-pub struct Provider<'p> {
+pub struct PspProvider<'p> {
     name: &'p str,
     spec: &'p Spec,
     users: Ids<'p>,
@@ -27,10 +27,10 @@ pub struct Admission {
     /// Whether these changed it.
     pub is_mutated: bool,
     /// The violations of the policy; empty for an admitted pod.
-    pub violations: Vec<Violation>,
+    pub violations: Vec<PspViolation>,
 }
 
-impl<'p> Provider<'p> {
+impl<'p> PspProvider<'p> {
     /// Returns the policy ready to be used.
     ///
     /// # Errors
@@ -143,7 +143,7 @@ impl<'p> Provider<'p> {
     }
 
     /// Checks a pod as it is.
-    pub fn validate(&self, pod: &Pod) -> Vec<Violation> {
+    pub fn validate(&self, pod: &Pod) -> Vec<PspViolation> {
         let mut report = Report { violations: Vec::new() };
         self.check_pod(pod, &mut report);
         volumes::check(self.spec, pod, &mut report);

@@ -12,13 +12,13 @@ use serde::Serialize;
 
 use self::ids::{Allowed, Ids};
 use super::strategies::{covers, is_same_level};
-use super::{IdRange, IdStrategy, PodSecurityPolicy, SeLinuxStrategy, Spec, Syscalls};
+use super::{IdStrategy, PodSecurityPolicy, PspIdRange, PspSeLinuxStrategy, Spec, Syscalls};
 use super::{entries, shown};
 
 /// The effect of a change, each list in order. An entry is the field and its change.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Comparison {
+pub struct PspComparison {
     /// New permissions of pods.
     pub widened: Vec<String>,
     /// Lost permissions of pods.
@@ -29,7 +29,7 @@ pub struct Comparison {
     pub unchanged_meaning: Vec<String>,
 }
 
-impl Comparison {
+impl PspComparison {
     /// Whether there is no relevant change.
     pub fn is_empty(&self) -> bool {
         self.is_same() && self.unchanged_meaning.is_empty()
@@ -53,8 +53,8 @@ impl Comparison {
 }
 
 /// Compares two states of a policy.
-pub fn compare(old: &PodSecurityPolicy, new: &PodSecurityPolicy) -> Comparison {
-    let mut found = Comparison::default();
+pub fn compare(old: &PodSecurityPolicy, new: &PodSecurityPolicy) -> PspComparison {
+    let mut found = PspComparison::default();
     let (before, after) = (&old.spec, &new.spec);
     switches(before, after, &mut found);
     capabilities(before, after, &mut found);
@@ -74,7 +74,7 @@ pub fn compare(old: &PodSecurityPolicy, new: &PodSecurityPolicy) -> Comparison {
     found
 }
 
-fn switches(old: &Spec, new: &Spec, found: &mut Comparison) {
+fn switches(old: &Spec, new: &Spec, found: &mut PspComparison) {
     let switches = [
         ("privileged", old.privileged, new.privileged, true),
         ("hostNetwork", old.host_network, new.host_network, true),
@@ -91,7 +91,7 @@ fn switches(old: &Spec, new: &Spec, found: &mut Comparison) {
 }
 
 /// Adds a change of form between an empty and an absent list.
-fn respelled<T>(field: &str, old: Option<&Vec<T>>, new: Option<&Vec<T>>, found: &mut Comparison) {
+fn respelled<T>(field: &str, old: Option<&Vec<T>>, new: Option<&Vec<T>>, found: &mut PspComparison) {
     match (old, new) {
         (Some(list), None) if list.is_empty() => found.unchanged_meaning.push(format!("{field} [] -> absent")),
         (None, Some(list)) if list.is_empty() => found.unchanged_meaning.push(format!("{field} absent -> []")),
@@ -100,7 +100,7 @@ fn respelled<T>(field: &str, old: Option<&Vec<T>>, new: Option<&Vec<T>>, found: 
 }
 
 /// Compares two sets of names, with `*` for all names.
-fn names(field: &str, old: &BTreeSet<&str>, new: &BTreeSet<&str>, found: &mut Comparison) {
+fn names(field: &str, old: &BTreeSet<&str>, new: &BTreeSet<&str>, found: &mut PspComparison) {
     let has_all = |set: &BTreeSet<&str>| set.contains("*");
     for name in new.difference(old) {
         if has_all(old) {
@@ -122,7 +122,7 @@ fn set(list: &[String]) -> BTreeSet<&str> {
     list.iter().map(String::as_str).collect()
 }
 
-fn capabilities(old: &Spec, new: &Spec, found: &mut Comparison) {
+fn capabilities(old: &Spec, new: &Spec, found: &mut PspComparison) {
     respelled("allowedCapabilities", old.allowed_capabilities.as_ref(), new.allowed_capabilities.as_ref(), found);
     // A default is allowed as well.
     let allowed = |spec: &Spec| -> BTreeSet<String> {
@@ -143,11 +143,11 @@ fn borrowed(set: &BTreeSet<String>) -> BTreeSet<&str> {
     set.iter().map(String::as_str).collect()
 }
 
-fn host_ports(old: &Spec, new: &Spec, found: &mut Comparison) {
+fn host_ports(old: &Spec, new: &Spec, found: &mut PspComparison) {
     respelled("hostPorts", old.host_ports.as_ref(), new.host_ports.as_ref(), found);
     let (before, after) = (entries(old.host_ports.as_ref()), entries(new.host_ports.as_ref()));
     let (set_before, set_after) = (Ids::new(before), Ids::new(after));
-    let text = |sign: char| move |range: IdRange| format!("hostPorts {sign}{range}");
+    let text = |sign: char| move |range: PspIdRange| format!("hostPorts {sign}{range}");
     found.widened.extend(set_after.without(&set_before).into_iter().map(text('+')));
     found.narrowed.extend(set_before.without(&set_after).into_iter().map(text('-')));
     if before != after && set_before == set_after {
@@ -155,7 +155,7 @@ fn host_ports(old: &Spec, new: &Spec, found: &mut Comparison) {
     }
 }
 
-fn ids(old: &Spec, new: &Spec, found: &mut Comparison) {
+fn ids(old: &Spec, new: &Spec, found: &mut PspComparison) {
     let fields = [
         ("runAsUser", Some(&old.run_as_user), Some(&new.run_as_user)),
         ("runAsGroup", old.run_as_group.as_ref(), new.run_as_group.as_ref()),
@@ -177,7 +177,7 @@ fn ids(old: &Spec, new: &Spec, found: &mut Comparison) {
             // Both changes form one entry.
             (false, false) => {
                 let (more, less) = (has.ids.without(&had.ids), had.ids.without(&has.ids));
-                let what = |sign, ranges: &[IdRange], silent| match ranges {
+                let what = |sign, ranges: &[PspIdRange], silent| match ranges {
                     [] => format!("{field} {sign}{silent}"),
                     ranges => format!("{field} {sign}{}", shown(ranges)),
                 };
@@ -189,11 +189,11 @@ fn ids(old: &Spec, new: &Spec, found: &mut Comparison) {
     }
 }
 
-fn se_linux(old: &SeLinuxStrategy, new: &SeLinuxStrategy, found: &mut Comparison) {
+fn se_linux(old: &PspSeLinuxStrategy, new: &PspSeLinuxStrategy, found: &mut PspComparison) {
     if old == new {
         return;
     }
-    let text = |strategy: &SeLinuxStrategy| match &strategy.se_linux_options {
+    let text = |strategy: &PspSeLinuxStrategy| match &strategy.se_linux_options {
         Some(options) if strategy.rule == "MustRunAs" => {
             let parts = [&options.user, &options.role, &options.r#type, &options.level];
             format!("MustRunAs {}", parts.map(String::as_str).join(":"))
@@ -223,7 +223,7 @@ fn se_linux(old: &SeLinuxStrategy, new: &SeLinuxStrategy, found: &mut Comparison
     }
 }
 
-fn sysctls(old: &Spec, new: &Spec, found: &mut Comparison) {
+fn sysctls(old: &Spec, new: &Spec, found: &mut PspComparison) {
     let lists = [
         ("allowedUnsafeSysctls", &old.allowed_unsafe_sysctls, &new.allowed_unsafe_sysctls, true),
         ("forbiddenSysctls", &old.forbidden_sysctls, &new.forbidden_sysctls, false),
@@ -247,7 +247,7 @@ fn sysctls(old: &Spec, new: &Spec, found: &mut Comparison) {
     }
 }
 
-fn proc_mounts(old: &Spec, new: &Spec, found: &mut Comparison) {
+fn proc_mounts(old: &Spec, new: &Spec, found: &mut PspComparison) {
     let field = "allowedProcMountTypes";
     respelled(field, old.allowed_proc_mount_types.as_ref(), new.allowed_proc_mount_types.as_ref(), found);
     let (before, after) =
@@ -262,7 +262,7 @@ fn proc_mounts(old: &Spec, new: &Spec, found: &mut Comparison) {
     }
 }
 
-fn runtime_classes(old: &Spec, new: &Spec, found: &mut Comparison) {
+fn runtime_classes(old: &Spec, new: &Spec, found: &mut PspComparison) {
     let names_of = |spec: &Spec| -> BTreeSet<String> {
         match &spec.runtime_class {
             None => BTreeSet::from(["*".to_owned()]),
@@ -274,7 +274,7 @@ fn runtime_classes(old: &Spec, new: &Spec, found: &mut Comparison) {
     found.default_of("defaultRuntimeClassName", default(old), default(new));
 }
 
-fn seccomp(old: &Syscalls<'_>, new: &Syscalls<'_>, found: &mut Comparison) {
+fn seccomp(old: &Syscalls<'_>, new: &Syscalls<'_>, found: &mut PspComparison) {
     // Pods go without a profile in the absence of the annotation, and with an empty entry in it.
     let profiles = |profiles: &Syscalls<'_>| -> BTreeSet<String> {
         let unset = profiles.allowed.is_none().then_some("");
@@ -286,7 +286,7 @@ fn seccomp(old: &Syscalls<'_>, new: &Syscalls<'_>, found: &mut Comparison) {
     found.default_of("seccomp default", old.default, new.default);
 }
 
-fn app_armor(old: &Syscalls<'_>, new: &Syscalls<'_>, found: &mut Comparison) {
+fn app_armor(old: &Syscalls<'_>, new: &Syscalls<'_>, found: &mut PspComparison) {
     // Without the annotation everything goes; with it a profile has to be set, and an empty entry changes nothing.
     let profiles = |profiles: &Syscalls<'_>| -> BTreeSet<String> {
         let any = profiles.allowed.is_none().then_some("*");
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(old: &str, new: &str, widened: &[&str], narrowed: &[&str]) -> Comparison {
+    fn check(old: &str, new: &str, widened: &[&str], narrowed: &[&str]) -> PspComparison {
         let found = compare(&policy(old), &policy(new));
         assert_eq!(found.widened, widened, "widened by {old} -> {new}");
         assert_eq!(found.narrowed, narrowed, "narrowed by {old} -> {new}");

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::admit::Provider;
+use super::admit::PspProvider;
 use super::mapping::{Reading, map};
 use super::profiles::{APP_ARMOR_CONTAINER, SECCOMP_POD, annotation_of};
 use super::strategies::UnusablePolicy;
@@ -137,7 +137,7 @@ fn user_filling(spec: &Spec) -> Option<String> {
 /// # Errors
 /// Why the policy cannot be used.
 pub fn relied_on(policy: &PodSecurityPolicy, pod: &Pod) -> Result<Vec<Filled>, UnusablePolicy> {
-    let filled = Provider::new(policy)?.admit(pod).pod;
+    let filled = PspProvider::new(policy)?.admit(pod).pod;
     let mut found = Differences(Vec::new());
     found.pod(pod, &filled);
     let lists = [
@@ -247,7 +247,7 @@ spec:
     }
 
     fn fate<'m>(migration: &'m Migration, field: &str) -> &'m FieldOutcome {
-        &migration.fields.iter().find(|found| found.field == field).expect("the field is told of").fate
+        &migration.fields.iter().find(|found| found.field == field).expect("the field is reported").fate
     }
 
     #[test]

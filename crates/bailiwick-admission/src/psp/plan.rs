@@ -10,11 +10,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::admit::Provider;
+use super::admit::PspProvider;
 use super::mapping::{Mapping, Reading, map};
 use super::migrate::{FieldOutcome, Filled, Migration, migrate, relied_on};
-use super::select::{Choice, Operation, choose_among, may_use, usable_names};
-use super::{PodSecurityPolicy, Violation};
+use super::select::{Choice, PodOperation, choose_among, may_use, usable_names};
+use super::{PodSecurityPolicy, PspViolation};
 use crate::pod::{Container, Pod};
 use crate::workload::Workload;
 use bailiwick_access::World;
@@ -27,7 +27,7 @@ const MIRROR: &str = "kubernetes.io/config.mirror";
 
 /// The objects of a cluster.
 #[derive(Debug)]
-pub struct Cluster<'w> {
+pub struct PspCluster<'w> {
     /// The RBAC permissions.
     pub world: &'w World,
     /// The policies, each name once.
@@ -81,7 +81,7 @@ pub struct NamespacePlan {
 
 /// A default of pods with a later change.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Change {
+pub struct DefaultChange {
     /// The field of the pod.
     pub field: String,
     /// The value today.
@@ -124,7 +124,7 @@ pub struct WorkloadPlan {
     /// The defaults filled in for them.
     pub relied_on: Vec<Filled>,
     /// Changed defaults under the policy of their namespace.
-    pub changes: Vec<Change>,
+    pub changes: Vec<DefaultChange>,
     /// Why they are refused.
     pub refusals: Vec<String>,
 }
@@ -160,7 +160,7 @@ impl Plan {
 }
 
 /// Makes the plan.
-pub fn plan(cluster: &Cluster<'_>) -> Plan {
+pub fn plan(cluster: &PspCluster<'_>) -> Plan {
     let by_name = cluster.policies.iter().map(|policy| (policy.name(), policy)).collect();
     let judge = Judge { world: cluster.world, by_name };
     let mut found: Vec<(&Workload, WorkloadPlan)> =
@@ -194,14 +194,14 @@ pub fn namespace_of(workload: &Workload) -> &str {
     if workload.namespace.is_empty() { "default" } else { &workload.namespace }
 }
 
-fn changes(before: &[Filled], after: &[Filled]) -> Vec<Change> {
+fn changes(before: &[Filled], after: &[Filled]) -> Vec<DefaultChange> {
     let value = |list: &[Filled], field: &str| {
         list.iter().find(|filled| filled.field == field).map(|filled| filled.value.clone())
     };
     let mut fields: Vec<&str> = before.iter().chain(after).map(|filled| filled.field.as_str()).collect();
     fields.sort_unstable();
     fields.dedup();
-    let all = fields.into_iter().map(|field| Change {
+    let all = fields.into_iter().map(|field| DefaultChange {
         field: field.to_owned(),
         before: value(before, field),
         after: value(after, field),
@@ -228,7 +228,7 @@ fn policy_plans(judge: &Judge<'_>, namespaces: &[NamespacePlan], workloads: &[Wo
         let namespaces = needing.remove(name).into_iter().flatten().collect::<Vec<_>>();
         PolicyPlan {
             name: (*name).to_owned(),
-            broken: Provider::new(policy).err().map_or_else(Vec::new, |error| error.texts()),
+            broken: PspProvider::new(policy).err().map_or_else(Vec::new, |error| error.texts()),
             levels: Reading::ALL.map(|reading| (reading, map(policy, reading))).into(),
             migration: migrate(policy, Reading::Practical),
             workloads: counts.get(name).map_or(0, |count| *count),
@@ -253,13 +253,13 @@ fn creator(workload: &Workload, pod: &Pod) -> Option<Identity> {
         "ReplicationController" => "replication-controller",
         "StatefulSet" => "statefulset-controller",
         "Pod" if pod.metadata.annotations.contains_key(MIRROR) => {
-            let mut node = Identity::of("system:node:any");
+            let mut node = Identity::from_user("system:node:any");
             node.groups.push("system:nodes".to_owned());
             return Some(node);
         }
         _ => return None,
     };
-    Some(Identity::of(&account_user("kube-system", controller)))
+    Some(Identity::from_user(&account_user("kube-system", controller)))
 }
 
 /// The permissions to use policies.
@@ -288,7 +288,7 @@ impl<'c> Judge<'c> {
         let creator = creator(workload, &pod);
         let who: Vec<&Identity> = std::iter::once(&account).chain(&creator).collect();
         let usable = self.usable(&who, namespace);
-        let choice = choose_among(usable.iter().copied(), |_| true, &pod, Operation::Create);
+        let choice = choose_among(usable.iter().copied(), |_| true, &pod, PodOperation::Create);
         let refusals = if choice.is_allowed() { Vec::new() } else { reasons(&choice) };
         let policy = choice.policy.filter(|_| refusals.is_empty());
         let chosen = policy.as_ref().and_then(|name| self.by_name.get(name.as_str()));
@@ -320,9 +320,9 @@ impl<'c> Judge<'c> {
         let usable = self.usable(&[&account(namespace, "default")], namespace);
         let mut pod = Pod::default();
         pod.spec.containers.push(Container { name: "container".to_owned(), ..Container::default() });
-        let choice = choose_among(usable.iter().copied(), |_| true, &pod.defaulted(), Operation::Create);
+        let choice = choose_among(usable.iter().copied(), |_| true, &pod.defaulted(), PodOperation::Create);
         let first =
-            || usable.iter().find(|policy| Provider::new(policy).is_ok()).map(|policy| policy.name().to_owned());
+            || usable.iter().find(|policy| PspProvider::new(policy).is_ok()).map(|policy| policy.name().to_owned());
         choice.policy.or_else(first)
     }
 
@@ -337,7 +337,7 @@ impl<'c> Judge<'c> {
             .collect();
         let admits = |policy: &PodSecurityPolicy| {
             admitted.iter().all(|workload| {
-                choose_among(std::iter::once(policy), |_| true, &workload.pod(), Operation::Create).is_allowed()
+                choose_among(std::iter::once(policy), |_| true, &workload.pod(), PodOperation::Create).is_allowed()
             })
         };
         let outsiders = |policy: &PodSecurityPolicy| -> Vec<String> {
@@ -366,14 +366,14 @@ impl<'c> Judge<'c> {
 }
 
 fn account(namespace: &str, name: &str) -> Identity {
-    Identity::of(&account_user(namespace, name))
+    Identity::from_user(&account_user(namespace, name))
 }
 
 fn reasons(choice: &Choice) -> Vec<String> {
-    let told = |violation: &Violation| format!("{}: {}", violation.field, violation.message);
-    let mut reasons: Vec<String> = choice.invalid.iter().map(told).collect();
+    let described = |violation: &PspViolation| format!("{}: {}", violation.field, violation.message);
+    let mut reasons: Vec<String> = choice.invalid.iter().map(described).collect();
     for refusal in &choice.refusals {
-        let problems: Vec<String> = refusal.violations.iter().map(told).collect();
+        let problems: Vec<String> = refusal.violations.iter().map(described).collect();
         reasons.push(format!("`{}`: {}", refusal.policy, problems.join(", ")));
     }
     if reasons.is_empty() {

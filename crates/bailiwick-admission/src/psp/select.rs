@@ -5,8 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use super::admit::{Admission, Provider};
-use super::{PodSecurityPolicy, Violation, synchronise, validity};
+use super::admit::{Admission, PspProvider};
+use super::{PodSecurityPolicy, PspViolation, synchronise, validity};
 use crate::pod::Pod;
 use bailiwick_access::World;
 use bailiwick_access::request::{Identity, Request, ResourceRequest};
@@ -20,7 +20,7 @@ pub const GROUPS: [&str; 2] = ["policy", "extensions"];
 
 /// The operation on the pod.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operation {
+pub enum PodOperation {
     /// It is new, and may be filled in.
     Create,
     /// A change of the pod. The policy in its annotation is tried first, and no default is filled in.
@@ -37,7 +37,7 @@ pub struct Choice {
     /// Whether the policy filled something in.
     pub is_mutated: bool,
     /// The errors of an invalid pod, independent of the policies.
-    pub invalid: Vec<Violation>,
+    pub invalid: Vec<PspViolation>,
     /// For a rejected pod, the violations of each usable policy, by name.
     pub refusals: Vec<PspRejection>,
     /// Unusable policies, passed over by admission, with the reasons, by name.
@@ -50,7 +50,7 @@ pub struct PspRejection {
     /// Its name.
     pub policy: String,
     /// The violations; empty if only a default is missing, because an update fills in none.
-    pub violations: Vec<Violation>,
+    pub violations: Vec<PspViolation>,
 }
 
 impl Choice {
@@ -108,7 +108,7 @@ pub fn usable<'p>(
 
 /// Returns the identity of the service account of a pod in a namespace.
 pub fn account_of(pod: &Pod, namespace: &str) -> Identity {
-    Identity::of(&account_user(namespace, pod.account_name()))
+    Identity::from_user(&account_user(namespace, pod.account_name()))
 }
 
 /// Selects the policy for a pod of a request in a namespace.
@@ -129,7 +129,7 @@ pub struct PodRequest<'r> {
     /// The object.
     pub pod: &'r Pod,
     /// The kind of request.
-    pub operation: Operation,
+    pub operation: PodOperation,
 }
 
 /// Selects a policy with the usable policies known to the caller.
@@ -137,7 +137,7 @@ pub fn choose_among<'p>(
     policies: impl IntoIterator<Item = &'p PodSecurityPolicy>,
     may_use: impl Fn(&str) -> bool,
     pod: &Pod,
-    operation: Operation,
+    operation: PodOperation,
 ) -> Choice {
     let mut choice = Choice {
         policy: None,
@@ -149,15 +149,15 @@ pub fn choose_among<'p>(
     };
     let mut sorted: Vec<&PodSecurityPolicy> = policies.into_iter().collect();
     sorted.sort_by_key(|policy| policy.name());
-    let mut providers: Vec<Provider<'_>> = Vec::new();
+    let mut providers: Vec<PspProvider<'_>> = Vec::new();
     for policy in sorted {
-        match Provider::new(policy) {
+        match PspProvider::new(policy) {
             Ok(provider) if may_use(policy.name()) => providers.push(provider),
             Ok(_) => {}
             Err(error) => choice.broken.push((policy.name().to_owned(), error.texts())),
         }
     }
-    if operation == Operation::Update
+    if operation == PodOperation::Update
         && let Some(recorded) = pod.metadata.annotations.get(RECORDED)
     {
         // The sort is stable, and the others stay in the order of their names.
@@ -173,7 +173,7 @@ pub fn choose_among<'p>(
     choice.is_mutated = admission.is_mutated;
     choice.policy = Some(name.to_owned());
     let mut stored = admission.pod;
-    if operation == Operation::Create {
+    if operation == PodOperation::Create {
         stored.metadata.annotations.insert(RECORDED.to_owned(), name.to_owned());
         prepare(&mut stored);
         choice.invalid = validity::of_new(&stored);
@@ -182,7 +182,7 @@ pub fn choose_among<'p>(
         providers.sort_by_key(|provider| provider.name() != name);
         let mut refusals = Vec::new();
         let asks_again = choice.invalid.is_empty();
-        if asks_again && first_fit(&providers, &stored, Operation::Update, &mut refusals).is_none() {
+        if asks_again && first_fit(&providers, &stored, PodOperation::Update, &mut refusals).is_none() {
             choice.policy = None;
             choice.refusals = refusals;
         }
@@ -209,9 +209,9 @@ fn prepare(pod: &mut Pod) {
 
 /// Returns the first policy for the pod as it is; on create, else the first policy for the pod with its defaults.
 fn first_fit<'p>(
-    providers: &[Provider<'p>],
+    providers: &[PspProvider<'p>],
     pod: &Pod,
-    operation: Operation,
+    operation: PodOperation,
     refusals: &mut Vec<PspRejection>,
 ) -> Option<(&'p str, Admission)> {
     let mut first_mutating = None;
@@ -221,7 +221,7 @@ fn first_fit<'p>(
         if is_fine && !admission.is_mutated {
             return Some((provider.name(), admission));
         }
-        if is_fine && operation == Operation::Create {
+        if is_fine && operation == PodOperation::Create {
             first_mutating.get_or_insert((provider.name(), admission));
         } else {
             refusals.push(PspRejection { policy: provider.name().to_owned(), violations: admission.violations });
@@ -234,7 +234,7 @@ fn first_fit<'p>(
 mod tests {
     use super::*;
     use crate::pod::{Container, PodSecurityContext, SyscallProfile};
-    use crate::psp::{IdStrategy, SeLinuxStrategy, Spec};
+    use crate::psp::{IdStrategy, PspSeLinuxStrategy, Spec};
 
     fn policy(name: &str, change: impl FnOnce(&mut PodSecurityPolicy)) -> PodSecurityPolicy {
         let any = || IdStrategy { rule: "RunAsAny".to_owned(), ranges: Vec::new() };
@@ -242,7 +242,7 @@ mod tests {
             run_as_user: any(),
             fs_group: any(),
             supplemental_groups: any(),
-            se_linux: SeLinuxStrategy { rule: "RunAsAny".to_owned(), se_linux_options: None },
+            se_linux: PspSeLinuxStrategy { rule: "RunAsAny".to_owned(), se_linux_options: None },
             ..Spec::default()
         };
         let mut policy = PodSecurityPolicy { spec, ..PodSecurityPolicy::default() };
@@ -264,15 +264,15 @@ mod tests {
     #[test]
     fn a_policy_that_changes_nothing_comes_before_the_name() {
         let policies = [policy("b", |_| ()), policy("a", read_only), policy("c", |_| ())];
-        let choice = choose_among(&policies, |_| true, &pod(), Operation::Create);
+        let choice = choose_among(&policies, |_| true, &pod(), PodOperation::Create);
         assert_eq!((choice.policy.as_deref(), choice.is_mutated), (Some("b"), false));
         let policies = [policy("b", read_only), policy("a", read_only)];
-        let choice = choose_among(&policies, |_| true, &pod(), Operation::Create);
+        let choice = choose_among(&policies, |_| true, &pod(), PodOperation::Create);
         assert_eq!((choice.policy.as_deref(), choice.is_mutated), (Some("a"), true));
         assert_eq!(choice.pod.expect("admitted").metadata.annotations[RECORDED], "a");
-        let choice = choose_among(&policies, |name| name == "b", &pod(), Operation::Create);
+        let choice = choose_among(&policies, |name| name == "b", &pod(), PodOperation::Create);
         assert_eq!(choice.policy.as_deref(), Some("b"));
-        assert!(!choose_among(&policies, |_| false, &pod(), Operation::Create).is_allowed());
+        assert!(!choose_among(&policies, |_| false, &pod(), PodOperation::Create).is_allowed());
     }
 
     #[test]
@@ -280,9 +280,9 @@ mod tests {
         let policies = [policy("a", |_| ()), policy("b", |_| ()), policy("m", read_only)];
         let mut pod = pod();
         pod.metadata.annotations.insert(RECORDED.to_owned(), "b".to_owned());
-        let choice = choose_among(&policies, |_| true, &pod, Operation::Update);
+        let choice = choose_among(&policies, |_| true, &pod, PodOperation::Update);
         assert_eq!(choice.policy.as_deref(), Some("b"));
-        let choice = choose_among(&policies, |name| name == "m", &pod, Operation::Update);
+        let choice = choose_among(&policies, |name| name == "m", &pod, PodOperation::Update);
         assert_eq!(choice.refusals, [PspRejection { policy: "m".to_owned(), violations: Vec::new() }]);
     }
 
@@ -300,10 +300,10 @@ mod tests {
         let mut pod = pod();
         let profile = SyscallProfile { r#type: "RuntimeDefault".to_owned(), localhost_profile: None };
         pod.spec.security_context = Some(PodSecurityContext { seccomp_profile: Some(profile), ..Default::default() });
-        let choice = choose_among(&policies, |_| true, &pod, Operation::Create);
+        let choice = choose_among(&policies, |_| true, &pod, PodOperation::Create);
         assert_eq!(choice.policy.as_deref(), Some("a"), "by name, as both add the annotation");
         synchronise(&mut pod);
-        let choice = choose_among(&policies, |_| true, &pod, Operation::Create);
+        let choice = choose_among(&policies, |_| true, &pod, PodOperation::Create);
         assert_eq!(choice.policy.as_deref(), Some("b"), "the annotation is there already");
     }
 
@@ -316,7 +316,7 @@ mod tests {
         let mut pod = pod();
         pod.spec.containers[0].security_context =
             Some(crate::pod::SecurityContext { privileged: Some(true), ..Default::default() });
-        let choice = choose_among(&policies, |_| true, &pod, Operation::Create);
+        let choice = choose_among(&policies, |_| true, &pod, PodOperation::Create);
         assert_eq!(choice.policy.as_deref(), Some("a"));
         assert!(!choice.is_allowed() && choice.pod.is_none(), "{:?}", choice.invalid);
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::error::Error;
 use std::fmt;
 
-use super::{IdRange, IdStrategy, SeLinuxStrategy, Spec, Violation, entries, shown};
+use super::{IdStrategy, PspIdRange, PspSeLinuxStrategy, PspViolation, Spec, entries, shown};
 use crate::pod::{Capabilities, SeLinuxOptions, Sysctl};
 
 /// Kernel parameters allowed by every policy (`sysctl/mustmatchpatterns.go` of 1.24).
@@ -82,13 +82,13 @@ impl Error for UnusablePolicy {}
 /// The violations of a pod.
 pub(super) struct Report {
     /// The violations found before.
-    pub(super) violations: Vec<Violation>,
+    pub(super) violations: Vec<PspViolation>,
 }
 
 impl Report {
     /// Adds a violation.
     pub(super) fn add(&mut self, field: impl Into<String>, message: impl Into<String>) {
-        self.violations.push(Violation { field: field.into(), message: message.into() });
+        self.violations.push(PspViolation { field: field.into(), message: message.into() });
     }
 }
 
@@ -96,9 +96,9 @@ impl Report {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Ids<'p> {
     /// One of the ranges, with a default.
-    Must { ranges: &'p [IdRange], default: i64 },
+    Must { ranges: &'p [PspIdRange], default: i64 },
     /// One of the ranges, if the pod sets an id.
-    May(&'p [IdRange]),
+    May(&'p [PspIdRange]),
     /// Any but root.
     NonRoot,
     /// Any id.
@@ -129,7 +129,7 @@ impl<'p> Ids<'p> {
         }
     }
 
-    fn must(field: &str, ranges: &'p [IdRange]) -> Result<Self, StrategyError> {
+    fn must(field: &str, ranges: &'p [PspIdRange]) -> Result<Self, StrategyError> {
         let default =
             ranges.first().ok_or_else(|| StrategyError::NoRange { field: field.to_owned(), rule: "MustRunAs" })?.min;
         Ok(Ids::Must { ranges, default })
@@ -181,12 +181,12 @@ impl<'p> Ids<'p> {
     }
 }
 
-fn is_in(ranges: &[IdRange], id: i64) -> bool {
+fn is_in(ranges: &[PspIdRange], id: i64) -> bool {
     ranges.iter().any(|range| range.has(id))
 }
 
 /// Returns the SELinux context required by a policy; none if any context is allowed.
-pub(super) fn se_linux(strategy: &SeLinuxStrategy) -> Result<Option<&SeLinuxOptions>, StrategyError> {
+pub(super) fn se_linux(strategy: &PspSeLinuxStrategy) -> Result<Option<&SeLinuxOptions>, StrategyError> {
     match (strategy.rule.as_str(), &strategy.se_linux_options) {
         ("MustRunAs", Some(options)) => Ok(Some(options)),
         ("MustRunAs", None) => Err(StrategyError::NoContext),

@@ -8,12 +8,12 @@
 use super::admit::containers;
 use super::profiles::{APP_ARMOR_CONTAINER, SECCOMP_CONTAINER, SECCOMP_POD, annotation_of};
 use super::strategies::Report;
-use super::{LAST_ID, Violation, entries};
+use super::{LAST_ID, PspViolation, entries};
 use crate::pod::{Pod, SecurityContext, SyscallProfile};
 use bailiwick_kubernetes::absent;
 
 /// Returns the errors of an invalid pod, in fields read by policies.
-pub fn problems(pod: &Pod) -> Vec<Violation> {
+pub fn problems(pod: &Pod) -> Vec<PspViolation> {
     let mut report = Report { violations: Vec::new() };
     check_annotations(pod, &mut report);
     check_volumes(pod, &mut report);
@@ -32,11 +32,11 @@ pub fn problems(pod: &Pod) -> Vec<Violation> {
 ///
 /// Ephemeral containers are added by a subresource without policy checks: a policy checks them at the next change of
 /// the pod itself.
-pub fn of_new(pod: &Pod) -> Vec<Violation> {
+pub fn of_new(pod: &Pod) -> Vec<PspViolation> {
     let mut found = problems(pod);
     if !pod.spec.ephemeral_containers.is_empty() {
         let message = "a new pod has no ephemeral containers".to_owned();
-        found.push(Violation { field: "spec.ephemeralContainers".to_owned(), message });
+        found.push(PspViolation { field: "spec.ephemeralContainers".to_owned(), message });
     }
     found
 }

@@ -1,7 +1,7 @@
 //! Kinds of volumes, and the limits of a policy on the volumes of a pod.
 
 use super::strategies::Report;
-use super::{HostPath, Spec, entries};
+use super::{AllowedHostPath, Spec, entries};
 use crate::pod::{Pod, Projection, Volume, VolumeSource};
 use bailiwick_kubernetes::{absent, volumes};
 
@@ -62,13 +62,13 @@ struct HostPathVolume<'v> {
 
 fn check_host_path(spec: &Spec, pod: &Pod, volume: &HostPathVolume<'_>, report: &mut Report) {
     let HostPathVolume { index, name, path } = *volume;
-    match reach(entries(spec.allowed_host_paths.as_ref()), path) {
+    match path_access(entries(spec.allowed_host_paths.as_ref()), path) {
         None => {
             let message = format!("the path `{path}` is not allowed");
             report.add(format!("spec.volumes[{index}].hostPath.pathPrefix"), message);
         }
-        Some(Reach::Write) => {}
-        Some(Reach::Read) => {
+        Some(PathAccess::Write) => {}
+        Some(PathAccess::Read) => {
             for (place, container) in super::admit::containers(pod) {
                 for (index, mount) in container.volume_mounts.iter().enumerate() {
                     if mount.name == name && !mount.read_only {
@@ -83,7 +83,7 @@ fn check_host_path(spec: &Spec, pod: &Pod, volume: &HostPathVolume<'_>, report: 
 
 /// How a path of the node may be mounted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reach {
+pub enum PathAccess {
     /// To be read.
     Read,
     /// To be written, too.
@@ -94,13 +94,13 @@ pub enum Reach {
 /// enough for write access.
 ///
 /// The path is compared as it is written. `..` in it is the business of pod validation ([`super::validity`]).
-pub fn reach(allowed: &[HostPath], path: &str) -> Option<Reach> {
+pub fn path_access(allowed: &[AllowedHostPath], path: &str) -> Option<PathAccess> {
     if allowed.is_empty() {
-        return Some(Reach::Write);
+        return Some(PathAccess::Write);
     }
     let mut matching = allowed.iter().filter(|allowed| is_below(path, &allowed.path_prefix)).peekable();
     matching.peek()?;
-    Some(if matching.any(|allowed| !allowed.read_only) { Reach::Write } else { Reach::Read })
+    Some(if matching.any(|allowed| !allowed.read_only) { PathAccess::Write } else { PathAccess::Read })
 }
 
 /// Whether a path equals a prefix or is below it, with no regard to one slash at either end.
@@ -157,11 +157,11 @@ mod tests {
 
     #[test]
     fn one_prefix_to_be_written_is_enough() {
-        let prefix = |path: &str, read_only| HostPath { path_prefix: path.to_owned(), read_only };
+        let prefix = |path: &str, read_only| AllowedHostPath { path_prefix: path.to_owned(), read_only };
         let allowed = [prefix("/data", true), prefix("/data/project", false)];
-        assert_eq!(reach(&allowed, "/data/project/x"), Some(Reach::Write));
-        assert_eq!(reach(&allowed, "/data/x"), Some(Reach::Read));
-        assert_eq!(reach(&allowed, "/etc"), None);
-        assert_eq!(reach(&[], "/etc"), Some(Reach::Write));
+        assert_eq!(path_access(&allowed, "/data/project/x"), Some(PathAccess::Write));
+        assert_eq!(path_access(&allowed, "/data/x"), Some(PathAccess::Read));
+        assert_eq!(path_access(&allowed, "/etc"), None);
+        assert_eq!(path_access(&[], "/etc"), Some(PathAccess::Write));
     }
 }

@@ -31,7 +31,7 @@ pub struct Allocated<'a> {
 
 /// The result of admission for a pod.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Verdict {
+pub enum SccAdmission {
     /// The pod is exempt from constraints.
     Skipped,
     /// The pod is admitted with defaults.
@@ -104,30 +104,30 @@ impl fmt::Display for Unusable {
 
 /// Decides about a pod, among all constraints of a cluster, with the constraints usable by its user or service
 /// account.
-pub fn admit(pod: &Pod, sccs: &[&Scc], may_use: impl Fn(&Scc) -> bool, allocated: Allocated<'_>) -> Verdict {
+pub fn admit(pod: &Pod, sccs: &[&Scc], may_use: impl Fn(&Scc) -> bool, allocated: Allocated<'_>) -> SccAdmission {
     if pod.spec.os.as_ref().is_some_and(|os| os.name == "windows") {
-        return Verdict::Skipped;
+        return SccAdmission::Skipped;
     }
     let mut order = sccs.to_vec();
     sort(&mut order);
     if let Some(required) = pod.metadata.annotations.get(REQUIRED_SCC).filter(|name| !name.is_empty()) {
         order.retain(|scc| scc.name() == required);
         if order.is_empty() {
-            return Verdict::Broken { scc: required.clone(), why: Unusable::NotThere };
+            return SccAdmission::Broken { scc: required.clone(), why: Unusable::NotThere };
         }
     }
     // Admission waits for the annotations of the namespace first, needed or not.
     if allocated.uid_range.is_none() {
-        return Verdict::Broken { scc: String::new(), why: Unusable::NoUidRange };
+        return SccAdmission::Broken { scc: String::new(), why: Unusable::NoUidRange };
     }
     if allocated.mcs.is_none() {
-        return Verdict::Broken { scc: String::new(), why: Unusable::NoSeLinuxLevel };
+        return SccAdmission::Broken { scc: String::new(), why: Unusable::NoSeLinuxLevel };
     }
     let mut resolved = Vec::with_capacity(order.len());
     for scc in order {
         match resolve::resolve(scc, allocated) {
             Ok(ready) => resolved.push(ready),
-            Err(why) => return Verdict::Broken { scc: scc.name().to_owned(), why },
+            Err(why) => return SccAdmission::Broken { scc: scc.name().to_owned(), why },
         }
     }
     let mut refusals = Vec::new();
@@ -136,11 +136,11 @@ pub fn admit(pod: &Pod, sccs: &[&Scc], may_use: impl Fn(&Scc) -> bool, allocated
         assign::pod(&mut filled, scc);
         let problems = check::problems(&mut filled, scc);
         if problems.is_empty() {
-            return Verdict::Admitted { scc: scc.name().to_owned(), pod: Box::new(filled), refusals };
+            return SccAdmission::Admitted { scc: scc.name().to_owned(), pod: Box::new(filled), refusals };
         }
         refusals.push(SccRejection { scc: scc.name().to_owned(), problems });
     }
-    Verdict::Refused { refusals }
+    SccAdmission::Refused { refusals }
 }
 
 /// Returns the error of valid constraints with a block on every pod of the cluster: they are unusable in any

@@ -16,9 +16,9 @@ use crate::standards::{BASELINE_CAPABILITIES, RESTRICTED_CAPABILITIES, allows_se
 /// The syncer uses the lists of the first version of the checks.
 const FIRST_CHECKS: u64 = 0;
 
-/// A rule of the conversion.
+/// A part of the computation of a level from constraints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Rule {
+pub enum ConversionRule {
     /// Paths of the node.
     HostDir,
     /// Namespaces of the node.
@@ -45,9 +45,9 @@ pub enum Rule {
 
 /// The result of a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
+pub struct RuleLevel {
     /// The rule of the table.
-    pub rule: Rule,
+    pub rule: ConversionRule,
     /// Level of the field; none for a field without an effect.
     pub level: Option<Level>,
     /// The deciding field.
@@ -75,36 +75,36 @@ pub struct Converted {
     needs_range: bool,
 }
 
-impl Rule {
+impl ConversionRule {
     /// All rules, in the order of a report.
-    pub const ALL: [Rule; 11] = [
-        Rule::HostDir,
-        Rule::HostNamespaces,
-        Rule::HostPorts,
-        Rule::AllowPrivilegeEscalation,
-        Rule::Privileged,
-        Rule::Capabilities,
-        Rule::Sysctls,
-        Rule::Volumes,
-        Rule::SeLinux,
-        Rule::Seccomp,
-        Rule::RunAsUser,
+    pub const ALL: [ConversionRule; 11] = [
+        ConversionRule::HostDir,
+        ConversionRule::HostNamespaces,
+        ConversionRule::HostPorts,
+        ConversionRule::AllowPrivilegeEscalation,
+        ConversionRule::Privileged,
+        ConversionRule::Capabilities,
+        ConversionRule::Sysctls,
+        ConversionRule::Volumes,
+        ConversionRule::SeLinux,
+        ConversionRule::Seccomp,
+        ConversionRule::RunAsUser,
     ];
 
     /// Returns the name of the rule.
     pub fn name(self) -> &'static str {
         match self {
-            Rule::HostDir => "hostDir",
-            Rule::HostNamespaces => "hostNamespaces",
-            Rule::HostPorts => "hostPorts",
-            Rule::AllowPrivilegeEscalation => "allowPrivilegeEscalation",
-            Rule::Privileged => "privileged",
-            Rule::Capabilities => "capabilities",
-            Rule::Sysctls => "sysctls",
-            Rule::Volumes => "volumes",
-            Rule::SeLinux => "seLinux",
-            Rule::Seccomp => "seccomp",
-            Rule::RunAsUser => "runAsUser",
+            ConversionRule::HostDir => "hostDir",
+            ConversionRule::HostNamespaces => "hostNamespaces",
+            ConversionRule::HostPorts => "hostPorts",
+            ConversionRule::AllowPrivilegeEscalation => "allowPrivilegeEscalation",
+            ConversionRule::Privileged => "privileged",
+            ConversionRule::Capabilities => "capabilities",
+            ConversionRule::Sysctls => "sysctls",
+            ConversionRule::Volumes => "volumes",
+            ConversionRule::SeLinux => "seLinux",
+            ConversionRule::Seccomp => "seccomp",
+            ConversionRule::RunAsUser => "runAsUser",
         }
     }
 }
@@ -173,36 +173,36 @@ pub fn level(scc: &Scc, range: UidRange, release: Release) -> Result<Level, Conv
     Ok(Level::loosest(findings.iter().filter_map(|finding| finding.level)))
 }
 
-/// Returns the result of each rule, in the order of [`Rule::ALL`].
+/// Returns the result of each rule, in the order of [`ConversionRule::ALL`].
 ///
 /// # Errors
 /// As with [`level`]: volumes before the user.
-pub fn findings(scc: &Scc, range: UidRange, release: Release) -> Result<Vec<Finding>, ConversionError> {
+pub fn findings(scc: &Scc, range: UidRange, release: Release) -> Result<Vec<RuleLevel>, ConversionError> {
     let volumes = volumes(scc, release)?;
     let user = run_as_user(scc, range)?;
-    Ok(Rule::ALL
+    Ok(ConversionRule::ALL
         .into_iter()
         .map(|rule| {
             let (level, field) = match rule {
-                Rule::HostDir => host_dir(scc),
-                Rule::HostNamespaces => host_namespaces(scc),
-                Rule::HostPorts => privileged_if(scc.allow_host_ports, "allowHostPorts"),
-                Rule::AllowPrivilegeEscalation => {
+                ConversionRule::HostDir => host_dir(scc),
+                ConversionRule::HostNamespaces => host_namespaces(scc),
+                ConversionRule::HostPorts => privileged_if(scc.allow_host_ports, "allowHostPorts"),
+                ConversionRule::AllowPrivilegeEscalation => {
                     let allowed = scc.allow_privilege_escalation != Some(false);
                     (if allowed { Level::Baseline } else { Level::Restricted }, "allowPrivilegeEscalation")
                 }
-                Rule::Privileged => privileged_if(scc.allow_privileged_container, "allowPrivilegedContainer"),
-                Rule::Capabilities => capabilities(scc),
-                Rule::Sysctls => {
+                ConversionRule::Privileged => privileged_if(scc.allow_privileged_container, "allowPrivilegedContainer"),
+                ConversionRule::Capabilities => capabilities(scc),
+                ConversionRule::Sysctls => {
                     let allowed = scc.allowed_unsafe_sysctls.iter().all(|name| allows_sysctl(name, FIRST_CHECKS));
                     privileged_if(!allowed, "allowedUnsafeSysctls")
                 }
-                Rule::Volumes => return Finding { rule, level: volumes, field: "volumes" },
-                Rule::SeLinux => se_linux(scc),
-                Rule::Seccomp => seccomp(scc),
-                Rule::RunAsUser => user,
+                ConversionRule::Volumes => return RuleLevel { rule, level: volumes, field: "volumes" },
+                ConversionRule::SeLinux => se_linux(scc),
+                ConversionRule::Seccomp => seccomp(scc),
+                ConversionRule::RunAsUser => user,
             };
-            Finding { rule, level: Some(level), field }
+            RuleLevel { rule, level: Some(level), field }
         })
         .collect())
 }

@@ -19,7 +19,7 @@ pub struct Release {
 
 /// The labels written by the syncer, and the level for pods in a namespace without labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Mode {
+pub enum SyncMode {
     /// The gate OpenShiftPodSecurityAdmission is on: enforce, audit and warn.
     Enforcing,
     /// It is off: audit and warn alone.
@@ -99,8 +99,8 @@ impl Release {
 
     /// Returns the mode of an unchanged feature gate. A cluster may have another mode, and the branches and the
     /// product's documentation contradict each other: this is a starting point.
-    pub fn default_mode(self) -> Mode {
-        if self < Self::four(14) || self == Self::four(21) { Mode::Advising } else { Mode::Enforcing }
+    pub fn default_mode(self) -> SyncMode {
+        if self < Self::four(14) || self == Self::four(21) { SyncMode::Advising } else { SyncMode::Enforcing }
     }
 
     /// Returns the newest known release of the same major version.
@@ -130,12 +130,12 @@ impl fmt::Display for Release {
     }
 }
 
-impl Mode {
+impl SyncMode {
     /// Reads `enforcing` or `advising`.
     pub fn parse(text: &str) -> Option<Self> {
         match text {
-            "enforcing" => Some(Mode::Enforcing),
-            "advising" => Some(Mode::Advising),
+            "enforcing" => Some(SyncMode::Enforcing),
+            "advising" => Some(SyncMode::Advising),
             _ => None,
         }
     }
@@ -143,8 +143,8 @@ impl Mode {
     /// Returns the name of the mode.
     pub fn name(self) -> &'static str {
         match self {
-            Mode::Enforcing => "enforcing",
-            Mode::Advising => "advising",
+            SyncMode::Enforcing => "enforcing",
+            SyncMode::Advising => "advising",
         }
     }
 }
@@ -182,6 +182,6 @@ mod tests {
         assert!(at("4.19").crashes_on_unknown_volumes() && !at("4.20").crashes_on_unknown_volumes());
         assert_eq!(Release::knows_volume_since("nfs"), Some(Release::FIRST));
         assert_eq!(Release::knows_volume_since("bogus"), None);
-        assert_eq!(at("4.21").default_mode(), Mode::Advising);
+        assert_eq!(at("4.21").default_mode(), SyncMode::Advising);
     }
 }

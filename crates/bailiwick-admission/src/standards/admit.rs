@@ -7,15 +7,15 @@
 use std::collections::BTreeMap;
 
 use super::configuration::{Configuration, Exemptions};
-use super::labels::{LabelError, LevelVersion, Policy};
-use super::{Violation, details, message, violations, words};
+use super::labels::{LabelError, LevelVersion, PodSecurityLevels};
+use super::{LevelViolation, details, message, violations, words};
 use crate::level::Level;
 use crate::pod::Pod;
 use bailiwick_kubernetes::absent;
 
 /// The user, the namespace and the pod of a request.
 #[derive(Debug, Clone, Copy)]
-pub struct Request<'r> {
+pub struct PodSecurityRequest<'r> {
     /// Name of the user.
     pub user: &'r str,
     /// Name of the namespace.
@@ -40,7 +40,7 @@ pub struct Review {
 }
 
 /// Answers a request.
-pub fn review(configuration: &Configuration, request: Request<'_>) -> Review {
+pub fn review(configuration: &Configuration, request: PodSecurityRequest<'_>) -> Review {
     let mut review = Review::default();
     let exemption = exemption(&configuration.exemptions, request);
     // The plugin checks the namespace and the user first, and evaluates the pod only for a level above privileged.
@@ -48,7 +48,7 @@ pub fn review(configuration: &Configuration, request: Request<'_>) -> Review {
         review.audit.insert("exempt", reason.to_owned());
         return review;
     }
-    let (policy, errors) = configuration.defaults.of(request.labels);
+    let (policy, errors) = configuration.defaults.with_labels(request.labels);
     let asked = [policy.audit, policy.warn].into_iter().chain(request.is_pod.then_some(policy.enforce));
     if errors.is_empty() && asked.into_iter().all(|asked| asked.level == Level::Privileged) {
         if request.is_pod {
@@ -63,7 +63,7 @@ pub fn review(configuration: &Configuration, request: Request<'_>) -> Review {
     if !errors.is_empty() {
         review.audit.insert("error", format!("Failed to parse policy: {}", all(&errors)));
     }
-    let found = |policy: LevelVersion| -> Option<Vec<Violation>> {
+    let found = |policy: LevelVersion| -> Option<Vec<LevelViolation>> {
         let found = violations(request.pod, policy.level, policy.version);
         (!found.is_empty()).then_some(found)
     };
@@ -85,17 +85,17 @@ pub fn review(configuration: &Configuration, request: Request<'_>) -> Review {
 
 /// Returns the invalid labels of a namespace, unless they were invalid before in the same way.
 pub fn refused_labels(
-    defaults: Policy,
+    defaults: PodSecurityLevels,
     old: Option<&BTreeMap<String, String>>,
     new: &BTreeMap<String, String>,
 ) -> Vec<LabelError> {
-    let (_, errors) = defaults.of(new);
-    let before = old.map_or_else(Vec::new, |old| defaults.of(old).1);
+    let (_, errors) = defaults.with_labels(new);
+    let before = old.map_or_else(Vec::new, |old| defaults.with_labels(old).1);
     if errors == before { Vec::new() } else { errors }
 }
 
 /// Returns the reason for an exemption from Pod Security, in the form of the audit log.
-fn exemption(exemptions: &Exemptions, request: Request<'_>) -> Option<&'static str> {
+fn exemption(exemptions: &Exemptions, request: PodSecurityRequest<'_>) -> Option<&'static str> {
     let holds = |list: &[String], name: &str| !name.is_empty() && list.iter().any(|exempt| exempt == name);
     let runtime_class = absent::text(request.pod.spec.runtime_class_name.as_deref());
     if holds(&exemptions.namespaces, request.namespace) {
@@ -133,11 +133,11 @@ mod tests {
             labels.iter().map(|(name, value)| (format!("pod-security.kubernetes.io/{name}"), (*value).to_owned()));
         let list = |name: &str| if name == exempt { vec![name.to_owned()] } else { Vec::new() };
         let configuration = Configuration {
-            defaults: Policy::UPSTREAM,
+            defaults: PodSecurityLevels::UPSTREAM,
             exemptions: Exemptions { usernames: list("ann"), namespaces: list("n"), runtime_classes: list("kata") },
         };
         let labels = labels.collect();
-        let request = Request { user: "ann", namespace: "n", labels: &labels, pod: &pod, is_pod };
+        let request = PodSecurityRequest { user: "ann", namespace: "n", labels: &labels, pod: &pod, is_pod };
         let Review { refused, warning, audit } = review(&configuration, request);
         let audit: Vec<String> = audit.iter().map(|(key, value)| format!("{key}: {value}")).collect();
         format!("{} | {} | {}", refused.unwrap_or_default(), warning.unwrap_or_default(), audit.join(", "))
@@ -173,7 +173,7 @@ mod tests {
     fn wrong_labels_are_refused_once() {
         let labels = |value: &str| BTreeMap::from([("pod-security.kubernetes.io/warn".to_owned(), value.to_owned())]);
         let refused = |old: Option<&str>, new: &str| {
-            refused_labels(Policy::UPSTREAM, old.map(labels).as_ref(), &labels(new)).len()
+            refused_labels(PodSecurityLevels::UPSTREAM, old.map(labels).as_ref(), &labels(new)).len()
         };
         assert_eq!([refused(None, "x"), refused(Some("baseline"), "x"), refused(Some("y"), "x")], [1, 1, 1]);
         assert_eq!([refused(Some("x"), "x"), refused(Some("x"), "baseline"), refused(None, "baseline")], [0, 0, 0]);

@@ -48,7 +48,7 @@ pub const CHECKS: [Check; 19] = [
 ];
 
 /// Returns the checks of a level in the version of a minor, each with the minor of its variant.
-pub(super) fn of(level: Level, minor: u64) -> impl Iterator<Item = (&'static Check, u64)> {
+pub(super) fn at_level(level: Level, minor: u64) -> impl Iterator<Item = (&'static Check, u64)> {
     static ALL: [Check; 19] = CHECKS;
     let counts = move |check: &Check| check.since <= minor && level <= check.level;
     let replaced = move |id| ALL.iter().any(|check| counts(check) && check.replaces == Some(id));

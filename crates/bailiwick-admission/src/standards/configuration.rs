@@ -2,7 +2,7 @@
 //!
 //! The names of exemptions are not validated: the API server does not start with invalid names.
 
-use super::labels::{LEVELS, Mode, Policy, VERSIONS};
+use super::labels::{LEVELS, PodSecurityLevels, PodSecurityMode, VERSIONS};
 use crate::level::{Level, PolicyVersion};
 use bailiwick_yaml::NodeRef;
 use bailiwick_yaml::de::{DeError, from_node};
@@ -11,7 +11,7 @@ use bailiwick_yaml::de::{DeError, from_node};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Configuration {
     /// Defaults for namespaces without labels.
-    pub defaults: Policy,
+    pub defaults: PodSecurityLevels,
     /// Users, namespaces and runtime classes without checks.
     pub exemptions: Exemptions,
 }
@@ -36,7 +36,7 @@ impl Configuration {
     pub fn read(node: NodeRef<'_>) -> Result<Self, DeError> {
         let mut configuration = Self::default();
         let given = |part: &str, key: &str| node.get(part).and_then(|part| part.get(key));
-        for mode in Mode::ALL {
+        for mode in PodSecurityMode::ALL {
             let chosen = configuration.defaults.get_mut(mode);
             if let Some(level) = chosen_by(given("defaults", mode.name()), Level::parse, LEVELS)? {
                 chosen.level = level;
@@ -90,7 +90,7 @@ mod tests {
              exemptions: {usernames: [ann], runtimeClasses: null}}",
         );
         let Configuration { defaults, exemptions } = found.expect("a configuration");
-        let text = Mode::ALL.map(|mode| defaults.get(mode).to_string()).join(" ");
+        let text = PodSecurityMode::ALL.map(|mode| defaults.get(mode).to_string()).join(" ");
         assert_eq!(text, "baseline:latest privileged:latest privileged:v1.30");
         assert_eq!(exemptions, Exemptions { usernames: vec!["ann".to_owned()], ..Exemptions::default() });
         assert_eq!(read("{}").expect("a configuration"), Configuration::default());

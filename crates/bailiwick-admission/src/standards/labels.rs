@@ -20,7 +20,7 @@ pub struct LevelVersion {
 
 /// The use of a level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Mode {
+pub enum PodSecurityMode {
     /// Violations reject the pod.
     Enforce,
     /// Violations are recorded in the audit log.
@@ -31,7 +31,7 @@ pub enum Mode {
 
 /// The levels of a namespace, or the defaults for namespaces without labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Policy {
+pub struct PodSecurityLevels {
     /// The level enforced on pods.
     pub enforce: LevelVersion,
     /// The level for the audit log.
@@ -56,16 +56,16 @@ pub(super) const LEVELS: &str = "must be one of privileged, baseline, restricted
 /// The valid versions.
 pub(super) const VERSIONS: &str = "must be \"latest\" or \"v1.x\"";
 
-impl Mode {
+impl PodSecurityMode {
     /// All of them, in the order of their labels.
-    pub const ALL: [Mode; 3] = [Mode::Enforce, Mode::Audit, Mode::Warn];
+    pub const ALL: [PodSecurityMode; 3] = [PodSecurityMode::Enforce, PodSecurityMode::Audit, PodSecurityMode::Warn];
 
     /// Returns the name in labels.
     pub fn name(self) -> &'static str {
         match self {
-            Mode::Enforce => "enforce",
-            Mode::Audit => "audit",
-            Mode::Warn => "warn",
+            PodSecurityMode::Enforce => "enforce",
+            PodSecurityMode::Audit => "audit",
+            PodSecurityMode::Warn => "warn",
         }
     }
 
@@ -80,10 +80,13 @@ impl Mode {
     }
 }
 
-impl Policy {
+impl PodSecurityLevels {
     /// The policy of a cluster without a configuration, and the default of each field of a configuration.
-    pub const UPSTREAM: Policy =
-        Policy { enforce: LevelVersion::PRIVILEGED, audit: LevelVersion::PRIVILEGED, warn: LevelVersion::PRIVILEGED };
+    pub const UPSTREAM: PodSecurityLevels = PodSecurityLevels {
+        enforce: LevelVersion::PRIVILEGED,
+        audit: LevelVersion::PRIVILEGED,
+        warn: LevelVersion::PRIVILEGED,
+    };
 
     /// Returns the policy of a namespace by its labels, with `self` as the policy of the cluster, and the errors of
     /// the labels.
@@ -92,14 +95,17 @@ impl Policy {
     /// unknown version means latest. A level for enforce above the default level for warn applies to warn as well,
     /// unless a label sets it.
     #[must_use]
-    pub fn of(self, labels: &BTreeMap<String, String>) -> (Policy, Vec<LabelError>) {
+    pub fn with_labels(self, labels: &BTreeMap<String, String>) -> (PodSecurityLevels, Vec<LabelError>) {
         let mut policy = self;
         let mut errors = Vec::new();
-        for mode in Mode::ALL {
+        for mode in PodSecurityMode::ALL {
             let chosen = policy.get_mut(mode);
             if let Some((label, value)) = labels.get_key_value(&mode.label()) {
-                chosen.level =
-                    if mode == Mode::Enforce { Level::parse_enforced(value) } else { Level::parse_observed(value) };
+                chosen.level = if mode == PodSecurityMode::Enforce {
+                    Level::parse_enforced(value)
+                } else {
+                    Level::parse_observed(value)
+                };
                 if Level::parse(value).is_none() {
                     errors.push(LabelError::new(label, value, LEVELS));
                 }
@@ -115,11 +121,12 @@ impl Policy {
                 };
             }
         }
-        let is_enforced = labels.get(&Mode::Enforce.label()).is_some_and(|value| Level::parse(value).is_some());
-        let warns = labels.contains_key(&Mode::Warn.label());
+        let is_enforced =
+            labels.get(&PodSecurityMode::Enforce.label()).is_some_and(|value| Level::parse(value).is_some());
+        let warns = labels.contains_key(&PodSecurityMode::Warn.label());
         if is_enforced && !warns && policy.enforce.level < policy.warn.level {
             policy.warn.level = policy.enforce.level;
-            if !labels.contains_key(&Mode::Warn.version_label()) {
+            if !labels.contains_key(&PodSecurityMode::Warn.version_label()) {
                 policy.warn.version = policy.enforce.version;
             }
         }
@@ -127,25 +134,25 @@ impl Policy {
     }
 
     /// Returns the level of a mode.
-    pub fn get(&self, mode: Mode) -> LevelVersion {
+    pub fn get(&self, mode: PodSecurityMode) -> LevelVersion {
         match mode {
-            Mode::Enforce => self.enforce,
-            Mode::Audit => self.audit,
-            Mode::Warn => self.warn,
+            PodSecurityMode::Enforce => self.enforce,
+            PodSecurityMode::Audit => self.audit,
+            PodSecurityMode::Warn => self.warn,
         }
     }
 
     /// Returns the level of a mode, to change.
-    pub(super) fn get_mut(&mut self, mode: Mode) -> &mut LevelVersion {
+    pub(super) fn get_mut(&mut self, mode: PodSecurityMode) -> &mut LevelVersion {
         match mode {
-            Mode::Enforce => &mut self.enforce,
-            Mode::Audit => &mut self.audit,
-            Mode::Warn => &mut self.warn,
+            PodSecurityMode::Enforce => &mut self.enforce,
+            PodSecurityMode::Audit => &mut self.audit,
+            PodSecurityMode::Warn => &mut self.warn,
         }
     }
 }
 
-impl Default for Policy {
+impl Default for PodSecurityLevels {
     fn default() -> Self {
         Self::UPSTREAM
     }
@@ -187,17 +194,17 @@ mod tests {
     use super::*;
 
     /// Returns the policy of some labels as `enforce audit warn`, and the invalid labels.
-    fn policy(defaults: Policy, labels: &[(&str, &str)]) -> (String, Vec<String>) {
+    fn policy(defaults: PodSecurityLevels, labels: &[(&str, &str)]) -> (String, Vec<String>) {
         let labels = labels.iter().map(|(name, value)| (format!("{PREFIX}{name}"), (*value).to_owned())).collect();
-        let (policy, errors) = defaults.of(&labels);
-        let text = Mode::ALL.map(|mode| policy.get(mode).to_string()).join(" ");
+        let (policy, errors) = defaults.with_labels(&labels);
+        let text = PodSecurityMode::ALL.map(|mode| policy.get(mode).to_string()).join(" ");
         (text, errors.into_iter().map(|error| error.label.replace(PREFIX, "")).collect())
     }
 
     #[test]
     fn labels_replace_defaults() {
         let baseline = LevelVersion { level: Level::Baseline, version: PolicyVersion::Minor(28) };
-        let defaults = Policy { enforce: baseline, audit: baseline, warn: baseline };
+        let defaults = PodSecurityLevels { enforce: baseline, audit: baseline, warn: baseline };
         for (labels, expected) in [
             (&[][..], "baseline:v1.28 baseline:v1.28 baseline:v1.28"),
             (&[("enforce", "privileged")], "privileged:v1.28 baseline:v1.28 baseline:v1.28"),
@@ -222,7 +229,7 @@ mod tests {
     #[test]
     fn what_is_wrong_fails_closed_only_where_it_is_enforced() {
         let (text, errors) = policy(
-            Policy::UPSTREAM,
+            PodSecurityLevels::UPSTREAM,
             &[
                 ("enforce", "Baseline"),
                 ("enforce-version", "v1.02"),
@@ -234,7 +241,7 @@ mod tests {
         assert_eq!(text, "restricted:latest privileged:latest privileged:latest");
         assert_eq!(errors, ["enforce", "enforce-version", "audit", "warn", "warn-version"]);
         // An invalid enforce level leads to no warning.
-        let (text, _) = policy(Policy::UPSTREAM, &[("enforce", "x"), ("enforce-version", "v1.30")]);
+        let (text, _) = policy(PodSecurityLevels::UPSTREAM, &[("enforce", "x"), ("enforce-version", "v1.30")]);
         assert_eq!(text, "restricted:v1.30 privileged:latest privileged:latest");
     }
 

@@ -29,7 +29,7 @@ fn the_list_is_in_the_order_of_reports() {
 
 #[test]
 fn a_level_has_the_checks_of_its_version() {
-    let ids = |level, minor| checks::of(level, minor).map(|(check, _)| check.id).collect::<Vec<_>>();
+    let ids = |level, minor| checks::at_level(level, minor).map(|(check, _)| check.id).collect::<Vec<_>>();
     for (level, minor, count) in [
         (Level::Privileged, NEWEST, 0),
         (Level::Baseline, 0, 11),
@@ -242,7 +242,7 @@ fn no_more_than_a_process_needs() {
 }
 
 #[test]
-fn confined_as_the_runtime_confines() {
+fn apparmor_profiles_are_those_of_the_runtime() {
     hold(&[
         (
             "appArmorProfile",
@@ -263,6 +263,12 @@ fn confined_as_the_runtime_confines() {
             "metadata: {annotations: {container.apparmor.security.beta.kubernetes.io/a: x, container.apparmor.security.beta.kubernetes.io/a!: y1}}",
             "forbidden AppArmor profiles (annotations must not set AppArmor profile type to \"container.apparmor.security.beta.kubernetes.io/a!=\"y1\"\", \"container.apparmor.security.beta.kubernetes.io/a=\"x\"\")",
         ),
+    ]);
+}
+
+#[test]
+fn seccomp_profiles_are_those_of_the_runtime() {
+    hold(&[
         (
             "seccompProfile_baseline",
             18,
@@ -288,6 +294,12 @@ fn confined_as_the_runtime_confines() {
             "seccompProfile (pod or container \"a\" must set securityContext.seccompProfile.type to \"RuntimeDefault\" or \"Localhost\")",
         ),
         ("seccompProfile_restricted", 25, "spec: {os: {name: windows}, containers: [{name: a}]}", ""),
+    ]);
+}
+
+#[test]
+fn selinux_and_proc_are_as_the_runtime_has_them() {
+    hold(&[
         (
             "seLinuxOptions",
             30,

@@ -69,7 +69,7 @@ impl Api {
     }
 
     /// Returns the minor of the cluster, even if newer than every known one.
-    pub fn asked(&self) -> u32 {
+    pub fn requested_minor(&self) -> u32 {
         self.asked
     }
 

@@ -12,7 +12,7 @@ use super::{Field, FieldType, KindFields, Minors, Table, TypeId, time};
 use crate::catalogue::{FIRST_MINOR, LAST_MINOR};
 use crate::quantity::Quantity;
 use bailiwick_yaml::schema::Problem;
-use bailiwick_yaml::{NodeRef, Value};
+use bailiwick_yaml::{NodeRef, NodeValue};
 
 impl KindFields {
     /// Whether an object has only fields of the kind, with values of their types.
@@ -66,13 +66,13 @@ impl<'t> Check<'t> {
             FieldType::Int32 => self.whole_number(node, i32::MIN.into(), i32::MAX.into()),
             FieldType::Int64 => self.whole_number(node, i64::MIN, i64::MAX),
             FieldType::Number => {
-                let is_number = matches!(node.value(), Value::Int(_) | Value::Float(_));
+                let is_number = matches!(node.value(), NodeValue::Int(_) | NodeValue::Float(_));
                 self.expect(node, is_number, JsonType::Number);
             }
             FieldType::Text => self.expect(node, node.as_str().is_some(), JsonType::String),
             FieldType::IntOrString => match node.value() {
-                Value::Str(_) => {}
-                Value::Int(_) | Value::Float(_) => self.whole_number(node, i32::MIN.into(), i32::MAX.into()),
+                NodeValue::Str(_) => {}
+                NodeValue::Int(_) | NodeValue::Float(_) => self.whole_number(node, i32::MIN.into(), i32::MAX.into()),
                 _ => self.wrong_type(node, &[JsonType::Integer, JsonType::String]),
             },
             FieldType::Word(words) => self.word(node, words),
@@ -149,9 +149,9 @@ impl<'t> Check<'t> {
 
     fn whole_number(&mut self, node: NodeRef<'t>, least: i64, most: i64) {
         let number = match node.value() {
-            Value::Int(number) => Some(i128::from(number)),
+            NodeValue::Int(number) => Some(i128::from(number)),
             // Go writes larger numbers with an exponent, and they are no whole numbers.
-            Value::Float(number) if number.fract() == 0.0 && number.abs() < 1e21 => Some(number as i128),
+            NodeValue::Float(number) if number.fract() == 0.0 && number.abs() < 1e21 => Some(number as i128),
             _ => None,
         };
         match number {
@@ -197,10 +197,10 @@ impl<'t> Check<'t> {
     }
 
     fn quantity(&mut self, node: NodeRef<'t>) {
-        let is_scalar = matches!(node.value(), Value::Str(_) | Value::Int(_) | Value::Float(_));
+        let is_scalar = matches!(node.value(), NodeValue::Str(_) | NodeValue::Int(_) | NodeValue::Float(_));
         if !is_scalar {
             self.wrong_type(node, &[JsonType::String, JsonType::Number]);
-        } else if Quantity::of(node).is_none() {
+        } else if Quantity::from_node(node).is_none() {
             let help = "write a number with a suffix, such as `500m` or `1Gi`";
             self.add(node, format!("{} is not a quantity", node.describe()), help);
         }

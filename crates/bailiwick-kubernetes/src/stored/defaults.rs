@@ -150,7 +150,7 @@ fn copy_missing(tree: &mut Tree, item: NodeId, from: &str, to: &str) {
         .filter_map(|(key, value)| {
             let name = key.as_str()?;
             let is_missing = target.is_none_or(|target| target.get(name).is_none());
-            let amount = super::Quantity::of(value)?;
+            let amount = super::Quantity::from_node(value)?;
             is_missing.then(|| (name.to_owned(), amount.to_string()))
         })
         .collect();

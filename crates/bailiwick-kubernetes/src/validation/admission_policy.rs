@@ -8,7 +8,7 @@ use crate::absent;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::names::{self, Reasons};
-use bailiwick_cel::{self as cel, Refusal, Scope, Wanted};
+use bailiwick_cel::{self as cel, ExpectedType, ExpressionError, ExpressionScope};
 use bailiwick_yaml::NodeRef;
 use bailiwick_yaml::schema::to_json;
 
@@ -61,8 +61,12 @@ fn policy(object: NodeRef<'_>, old: Option<NodeRef<'_>>, mutates: bool, report: 
     }
     // Values of a stored policy may stay.
     let is_stored = |old| ["paramKind", "matchConditions"].iter().all(|field| is_same(spec, old, field));
-    let scope =
-        Scope { minor: report.minor, params: given(spec, "paramKind").is_some(), authorizer: true, ..Scope::default() };
+    let scope = ExpressionScope {
+        minor: report.minor,
+        params: given(spec, "paramKind").is_some(),
+        authorizer: true,
+        ..ExpressionScope::default()
+    };
     let mut expressions = Expressions { scope, stored: old.map_or_else(BTreeSet::new, stored_expressions) };
     if !old.is_some_and(is_stored) {
         match_conditions(spec, &path.field("matchConditions"), &mut expressions, report);
@@ -318,7 +322,7 @@ fn match_conditions(spec: NodeRef<'_>, path: &Path<'_>, expressions: &mut Expres
     let mut seen = BTreeSet::new();
     for (index, item) in items(spec, "matchConditions") {
         let path = path.index(index);
-        expressions.check(item, "expression", &path, Wanted::Bool, report);
+        expressions.check(item, "expression", &path, ExpectedType::Bool, report);
         let name = text(item, "name");
         let (node, at) = (place(item, "name"), path.field("name"));
         if name.is_empty() {
@@ -343,7 +347,7 @@ fn variable(item: NodeRef<'_>, path: &Path<'_>, expressions: &mut Expressions, r
         let help = "use letters, digits and `_`, without a digit at the start, and no reserved word such as `in`";
         report.teach(ErrorKind::Invalid, &at, node, message, help);
     }
-    let of = expressions.check(item, "expression", path, Wanted::Any, report);
+    let of = expressions.check(item, "expression", path, ExpectedType::Any, report);
     // An empty expression is not compiled, and declares nothing.
     if let (Some(variables), Some(of)) = (&mut expressions.scope.variables, of) {
         variables.insert(name.to_owned(), of);
@@ -391,7 +395,7 @@ fn validations(
 }
 
 fn validation(item: NodeRef<'_>, path: &Path<'_>, expressions: &mut Expressions, report: &mut Report<'_>) {
-    expressions.check(item, "expression", path, Wanted::Bool, report);
+    expressions.check(item, "expression", path, ExpectedType::Bool, report);
     for field in ["messageExpression", "message"] {
         let written = text(item, field);
         let (node, at) = (place(item, field), path.field(field));
@@ -403,7 +407,7 @@ fn validation(item: NodeRef<'_>, path: &Path<'_>, expressions: &mut Expressions,
         } else if field == "messageExpression" && !written.is_empty() {
             // An API server makes messages without an authorizer.
             expressions.scope.authorizer = false;
-            expressions.compile(item, field, path, Wanted::String, report);
+            expressions.compile(item, field, path, ExpectedType::String, report);
             expressions.scope.authorizer = true;
         }
     }
@@ -442,7 +446,7 @@ fn audit_annotation<'t>(
             format!("the expression has {} bytes; the limit is {MAXIMUM_ANNOTATION_EXPRESSION}", written.len());
         report.teach(ErrorKind::Required, &at, node, message, "shorten it");
     } else {
-        expressions.check(item, "valueExpression", path, Wanted::StringOrNull, report);
+        expressions.check(item, "valueExpression", path, ExpectedType::StringOrNull, report);
     }
     if !keys.seen.insert(key) {
         let message = format!("two audit annotations have the key `{}`", shown(key));
@@ -473,8 +477,8 @@ fn mutations(spec: NodeRef<'_>, path: &Path<'_>, expressions: &mut Expressions, 
 fn mutation(item: NodeRef<'_>, path: &Path<'_>, expressions: &mut Expressions, report: &mut Report<'_>) {
     let patch = text(item, "patchType");
     let (own, other, wanted) = match patch {
-        "JSONPatch" => ("jsonPatch", "applyConfiguration", Wanted::Patches),
-        "ApplyConfiguration" => ("applyConfiguration", "jsonPatch", Wanted::Object),
+        "JSONPatch" => ("jsonPatch", "applyConfiguration", ExpectedType::Patches),
+        "ApplyConfiguration" => ("applyConfiguration", "jsonPatch", ExpectedType::Object),
         "" => {
             let message = "the type of the patch is missing".to_owned();
             let help = "add `patchType:` with `ApplyConfiguration` or `JSONPatch`";
@@ -571,7 +575,7 @@ fn validation_actions(spec: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_
 
 /// The names for the expressions of a policy, at one place.
 struct Expressions {
-    scope: Scope,
+    scope: ExpressionScope,
     /// The expressions of the stored policy.
     stored: BTreeSet<String>,
 }
@@ -583,7 +587,7 @@ impl Expressions {
         map: NodeRef<'_>,
         field: &str,
         path: &Path<'_>,
-        wanted: Wanted,
+        wanted: ExpectedType,
         report: &mut Report<'_>,
     ) -> Option<cel::Type> {
         if text(map, field).trim().is_empty() {
@@ -601,7 +605,7 @@ impl Expressions {
         map: NodeRef<'_>,
         field: &str,
         path: &Path<'_>,
-        wanted: Wanted,
+        wanted: ExpectedType,
         report: &mut Report<'_>,
     ) -> cel::Type {
         let source = text(map, field);
@@ -611,8 +615,8 @@ impl Expressions {
             Err(refusal) => refusal,
         };
         let message = match refusal {
-            Refusal::Syntax(why) => format!("`{field}` is not a CEL expression: {why}"),
-            Refusal::Meaning(why) => format!("`{field}` does not compile: {why}"),
+            ExpressionError::Syntax(why) => format!("`{field}` is not a CEL expression: {why}"),
+            ExpressionError::Meaning(why) => format!("`{field}` does not compile: {why}"),
         };
         let help = "correct the expression: the API server compiles it and rejects the policy";
         report.teach(ErrorKind::Invalid, &path.field(field), place(map, field), message, help);

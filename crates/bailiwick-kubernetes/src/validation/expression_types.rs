@@ -16,7 +16,7 @@ use std::sync::Arc;
 use crate::catalogue::Catalogue;
 use crate::custom_fields::CustomFields;
 use crate::openapi::{FieldType, KindFields, TypeId};
-use bailiwick_cel::{self as cel, Fields, Refusal, Schema, Scope, Type, Wanted};
+use bailiwick_cel::{self as cel, ExpectedType, ExpressionError, ExpressionScope, Fields, Type, ValueSchema};
 use bailiwick_yaml::{NodeId, NodeRef};
 
 use super::{items, text};
@@ -125,7 +125,7 @@ pub fn misfits(
     let mut found = Vec::new();
     for kind in kinds {
         let Some(schema) = root_schema(minor, definitions, &kind.api_version(), &kind.name) else { continue };
-        let mut scope = Scope {
+        let mut scope = ExpressionScope {
             minor,
             is_stored: true,
             params: params.is_some() && (params_type.is_some() || minor >= FIRST_WITH_PARAMS_OF_ANY_KIND),
@@ -137,7 +137,7 @@ pub fn misfits(
         };
         for (_, variable) in items(spec, "variables") {
             // The errors of a variable are not reported; its type is any.
-            let of = cel::compiled(text(variable, "expression"), &scope, Wanted::Any).unwrap_or(Type::Dyn);
+            let of = cel::compiled(text(variable, "expression"), &scope, ExpectedType::Any).unwrap_or(Type::Dyn);
             scope.variables.iter_mut().for_each(|known| {
                 known.insert(text(variable, "name").to_owned(), of.clone());
             });
@@ -148,8 +148,8 @@ pub fn misfits(
                 if source.is_empty() {
                     continue;
                 }
-                if let Err(Refusal::Syntax(reason) | Refusal::Meaning(reason)) =
-                    cel::compiled(source, &scope, Wanted::Any)
+                if let Err(ExpressionError::Syntax(reason) | ExpressionError::Meaning(reason)) =
+                    cel::compiled(source, &scope, ExpectedType::Any)
                 {
                     let field = format!("spec.validations[{index}].{field}");
                     found.push((index, Misfit { field, kind: kind.clone(), reason }));
@@ -215,14 +215,14 @@ fn words<'t>(rule: NodeRef<'t>, field: &str) -> BTreeMap<&'t str, usize> {
 }
 
 /// Returns the schema of the objects of a kind.
-fn root_schema(minor: u32, definitions: &[Arc<CustomFields>], api_version: &str, kind: &str) -> Option<Schema> {
+fn root_schema(minor: u32, definitions: &[Arc<CustomFields>], api_version: &str, kind: &str) -> Option<ValueSchema> {
     if let Some(fields) = KindFields::find(minor, api_version, kind) {
         let root = TypeId::of_kind(fields);
-        return Some(Schema::Object(Arc::new(BuiltInObject { minor, of_type: root, around: vec![root] })));
+        return Some(ValueSchema::Object(Arc::new(BuiltInObject { minor, of_type: root, around: vec![root] })));
     }
     let custom = definitions.iter().rev().find(|definition| definition.is_of(api_version, kind))?;
     let schema = custom.schema().id();
-    Some(Schema::Object(Arc::new(CustomObject { custom: Arc::clone(custom), schema, minor, is_resource: true })))
+    Some(ValueSchema::Object(Arc::new(CustomObject { custom: Arc::clone(custom), schema, minor, is_resource: true })))
 }
 
 /// An object of a built-in type.
@@ -243,7 +243,7 @@ impl Fields for BuiltInObject {
         self.of_type.fields(self.minor).any(|(known, _)| known == name)
     }
 
-    fn field(&self, name: &str) -> Option<Schema> {
+    fn field(&self, name: &str) -> Option<ValueSchema> {
         let form = self.of_type.fields(self.minor).find(|(known, _)| *known == name)?.1;
         self.schema(form)
     }
@@ -252,7 +252,7 @@ impl Fields for BuiltInObject {
 impl BuiltInObject {
     /// Returns the schema of a value. Quantities and the free values of a CustomResourceDefinition have no type in the
     /// controller's definitions (k8s.io/kubernetes v1.37.2 `pkg/generated/openapi`), and are absent for expressions.
-    fn schema(&self, form: &FieldType) -> Option<Schema> {
+    fn schema(&self, form: &FieldType) -> Option<ValueSchema> {
         Some(match form {
             FieldType::Any
             | FieldType::Quantity
@@ -261,20 +261,20 @@ impl BuiltInObject {
             | FieldType::SchemaOrStrings => {
                 return None;
             }
-            FieldType::AnyObject => Schema::Object(Arc::new(NoFields)),
-            FieldType::Boolean => Schema::Bool,
-            FieldType::Bytes => Schema::Bytes,
-            FieldType::Int32 | FieldType::Int64 => Schema::Int,
-            FieldType::IntOrString => Schema::Any,
-            FieldType::MicroTime | FieldType::Time => Schema::Timestamp,
-            FieldType::Number => Schema::Double,
-            FieldType::Text | FieldType::Word(_) => Schema::String,
-            FieldType::List(items) => Schema::List(Box::new(self.schema(items)?)),
-            FieldType::Map(values) => Schema::Map(Box::new(self.schema(values)?)),
-            FieldType::Object(inner) if self.around.contains(inner) => Schema::Object(Arc::new(NoFields)),
+            FieldType::AnyObject => ValueSchema::Object(Arc::new(NoFields)),
+            FieldType::Boolean => ValueSchema::Bool,
+            FieldType::Bytes => ValueSchema::Bytes,
+            FieldType::Int32 | FieldType::Int64 => ValueSchema::Int,
+            FieldType::IntOrString => ValueSchema::Any,
+            FieldType::MicroTime | FieldType::Time => ValueSchema::Timestamp,
+            FieldType::Number => ValueSchema::Double,
+            FieldType::Text | FieldType::Word(_) => ValueSchema::String,
+            FieldType::List(items) => ValueSchema::List(Box::new(self.schema(items)?)),
+            FieldType::Map(values) => ValueSchema::Map(Box::new(self.schema(values)?)),
+            FieldType::Object(inner) if self.around.contains(inner) => ValueSchema::Object(Arc::new(NoFields)),
             FieldType::Object(inner) => {
                 let around = self.around.iter().copied().chain([*inner]).collect();
-                Schema::Object(Arc::new(BuiltInObject { minor: self.minor, of_type: *inner, around }))
+                ValueSchema::Object(Arc::new(BuiltInObject { minor: self.minor, of_type: *inner, around }))
             }
         })
     }
@@ -293,7 +293,7 @@ impl Fields for NoFields {
         false
     }
 
-    fn field(&self, _: &str) -> Option<Schema> {
+    fn field(&self, _: &str) -> Option<ValueSchema> {
         None
     }
 }
@@ -329,12 +329,12 @@ impl Fields for CustomObject {
         own.is_some_and(|own| own.contains_key(name)) || self.is_resource && OF_RESOURCES.contains(&name)
     }
 
-    fn field(&self, name: &str) -> Option<Schema> {
+    fn field(&self, name: &str) -> Option<ValueSchema> {
         match name {
-            "apiVersion" | "kind" if self.is_resource => Some(Schema::String),
+            "apiVersion" | "kind" if self.is_resource => Some(ValueSchema::String),
             "metadata" if self.is_resource => {
                 let of_type = TypeId::of_metadata()?;
-                Some(Schema::Object(Arc::new(BuiltInObject { minor: self.minor, of_type, around: vec![of_type] })))
+                Some(ValueSchema::Object(Arc::new(BuiltInObject { minor: self.minor, of_type, around: vec![of_type] })))
             }
             _ => self.value(self.custom.schema_at(*self.custom.properties_of(self.schema)?.get(name)?)),
         }
@@ -342,17 +342,17 @@ impl Fields for CustomObject {
 }
 
 impl CustomObject {
-    fn value(&self, schema: NodeRef<'_>) -> Option<Schema> {
+    fn value(&self, schema: NodeRef<'_>) -> Option<ValueSchema> {
         let flag = |key: &str| schema.get(key).and_then(NodeRef::as_bool) == Some(true);
         let format = text(schema, "format");
         if flag("x-kubernetes-int-or-string") || format == "int-or-string" {
-            return Some(Schema::Any);
+            return Some(ValueSchema::Any);
         }
         Some(match text(schema, "type") {
-            "array" => Schema::List(Box::new(self.value(schema.get("items")?)?)),
+            "array" => ValueSchema::List(Box::new(self.value(schema.get("items")?)?)),
             "object" => match schema.get("additionalProperties").filter(|values| values.is_map()) {
-                Some(values) => Schema::Map(Box::new(self.value(values)?)),
-                None => Schema::Object(Arc::new(CustomObject {
+                Some(values) => ValueSchema::Map(Box::new(self.value(values)?)),
+                None => ValueSchema::Object(Arc::new(CustomObject {
                     custom: Arc::clone(&self.custom),
                     schema: schema.id(),
                     minor: self.minor,
@@ -360,14 +360,14 @@ impl CustomObject {
                 })),
             },
             "string" => match format {
-                "byte" => Schema::Bytes,
-                "duration" => Schema::Duration,
-                "date" | "date-time" => Schema::Timestamp,
-                _ => Schema::String,
+                "byte" => ValueSchema::Bytes,
+                "duration" => ValueSchema::Duration,
+                "date" | "date-time" => ValueSchema::Timestamp,
+                _ => ValueSchema::String,
             },
-            "boolean" => Schema::Bool,
-            "number" => Schema::Double,
-            "integer" => Schema::Int,
+            "boolean" => ValueSchema::Bool,
+            "number" => ValueSchema::Double,
+            "integer" => ValueSchema::Int,
             _ => return None,
         })
     }

@@ -57,7 +57,7 @@ fn entry(item: NodeRef<'_>, limit_type: &str, path: &Path<'_>, report: &mut Repo
         for (name, key, value) in entries(item, field) {
             let path = path.key(name);
             name_for(limit_type, name, key, &path, report);
-            if Quantity::of(value).is_none() {
+            if Quantity::from_node(value).is_none() {
                 let message = format!("`{}`, {}, is not a quantity", shown(name), value.describe());
                 report.add(ErrorKind::Invalid, &path, value, message);
             }
@@ -118,7 +118,7 @@ struct Amounts {
 
 impl Amounts {
     fn of(item: NodeRef<'_>, limit_type: &str, name: &str) -> Self {
-        let amount = |field: &str| item.get(field)?.get(name).and_then(Quantity::of);
+        let amount = |field: &str| item.get(field)?.get(name).and_then(Quantity::from_node);
         let (min, max) = (amount("min"), amount("max"));
         let (mut default, mut request) = (amount("default"), amount("defaultRequest"));
         if limit_type == "Container" {

@@ -61,7 +61,7 @@ impl Accepts {
 /// A value at a position.
 #[derive(Clone, Copy)]
 pub struct OpenValue<'t> {
-    /// The value.
+    /// The scalar, map or list at the position.
     pub node: NodeRef<'t>,
     /// The map or list around it.
     pub parent: NodeRef<'t>,
@@ -145,7 +145,7 @@ pub(super) fn is(parent: NodeRef<'_>, key: &str, word: &str) -> bool {
 mod tests {
     use super::*;
     use bailiwick_yaml::diag::{FileId, Sink};
-    use bailiwick_yaml::{self as yaml, Value};
+    use bailiwick_yaml::{self as yaml, NodeValue};
 
     const OBJECTS: [&str; 8] = [
         "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: a\n  labels: {team: a, pod-security.kubernetes.io/enforce: baseline}\n  annotations: {note: a, example.kubernetes.io/x: a}\n",
@@ -216,7 +216,7 @@ mod tests {
                     // With the other end of the range: both are one value where they are equal.
                     let mut changed = tree.clone();
                     for end in ["min", "max"].iter().filter_map(|key| value.parent.get(key)) {
-                        changed.set(end.id(), Value::Int(number));
+                        changed.set(end.id(), NodeValue::Int(number));
                     }
                     let is_valid = errors(changed.document(0).expect("an object")) == 0;
                     assert!(!value.accepts.number(number) || is_valid, "{number} in {text}");

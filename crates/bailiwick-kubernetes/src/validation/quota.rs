@@ -120,7 +120,7 @@ fn is_quota_resource(name: &str) -> bool {
 }
 
 fn amount(name: &str, value: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
-    let Some(quantity) = Quantity::of(value) else {
+    let Some(quantity) = Quantity::from_node(value) else {
         report.teach(
             ErrorKind::Invalid,
             path,

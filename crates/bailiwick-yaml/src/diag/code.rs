@@ -118,8 +118,8 @@ impl Serialize for Code {
 /// Declares the codes of a module `codes` as constants, and `CODES`, the list of all of them.
 ///
 /// A declaration is `NAME: "id", [SEVERITY, ..], "title";` with a variant of
-/// [`DefaultSeverity`](crate::diag::DefaultSeverity) as its severity. The page of a code is the file `codes/ID.md`
-/// next to the module.
+/// [`DefaultSeverity`](crate::diag::DefaultSeverity) as its severity. The page of a code is a Markdown file
+/// with its id in the folder `codes` next to the module.
 #[macro_export]
 macro_rules! declare_codes {
     ($($name:ident: $id:literal, [$($severity:ident),+], $title:literal;)*) => {

@@ -6,14 +6,14 @@
 //! INVARIANT: [`super::ReadBack::compare`] accepts every text accepted here. The tests compare the two.
 
 use super::super::scalar::{self, Plain};
-use super::super::tree::{NodeRef, Value};
+use super::super::tree::{NodeRef, NodeValue};
 use super::is_of_other_type;
 
 /// Whether a text is proven to be the object at `root`; if not, a reader has to decide.
 pub(super) fn is_object(text: &str, root: NodeRef<'_>) -> bool {
     let mut reader = Along { text: text.as_bytes(), position: 0 };
     let is_read = match root.value() {
-        Value::Map(_) if !root.is_empty() => reader.map(root, 0, false),
+        NodeValue::Map(_) if !root.is_empty() => reader.map(root, 0, false),
         _ => false,
     };
     is_read && reader.position == reader.text.len()
@@ -31,8 +31,8 @@ impl Along<'_> {
             ((index == 0 && behind_dash) || self.spaces(indent))
                 && key.as_str().is_some_and(|key| self.string(key, b':'))
                 && match value.value() {
-                    Value::Map(_) if !value.is_empty() => self.take(b"\n") && self.map(value, indent + 2, false),
-                    Value::Seq(_) if !value.is_empty() => self.take(b"\n") && self.sequence(value, indent),
+                    NodeValue::Map(_) if !value.is_empty() => self.take(b"\n") && self.map(value, indent + 2, false),
+                    NodeValue::Seq(_) if !value.is_empty() => self.take(b"\n") && self.sequence(value, indent),
                     _ => self.take(b" ") && self.scalar(value),
                 }
         })
@@ -44,8 +44,8 @@ impl Along<'_> {
             self.spaces(indent)
                 && self.take(b"- ")
                 && match item.value() {
-                    Value::Map(_) if !item.is_empty() => self.map(item, indent + 2, true),
-                    Value::Seq(_) if !item.is_empty() => false,
+                    NodeValue::Map(_) if !item.is_empty() => self.map(item, indent + 2, true),
+                    NodeValue::Seq(_) if !item.is_empty() => false,
                     _ => self.scalar(item),
                 }
         })
@@ -54,13 +54,13 @@ impl Along<'_> {
     /// Reads a scalar or an empty collection, with the end of its line.
     fn scalar(&mut self, node: NodeRef<'_>) -> bool {
         match node.value() {
-            Value::Null => self.take(b"null\n"),
-            Value::Bool(truth) => self.take(if truth { b"true\n" } else { b"false\n" }),
-            Value::Int(number) => self.take(number.to_string().as_bytes()) && self.take(b"\n"),
-            Value::Float(_) => false,
-            Value::Str(_) => node.as_str().is_some_and(|text| self.string(text, b'\n')),
-            Value::Seq(_) => self.take(b"[]\n"),
-            Value::Map(_) => self.take(b"{}\n"),
+            NodeValue::Null => self.take(b"null\n"),
+            NodeValue::Bool(truth) => self.take(if truth { b"true\n" } else { b"false\n" }),
+            NodeValue::Int(number) => self.take(number.to_string().as_bytes()) && self.take(b"\n"),
+            NodeValue::Float(_) => false,
+            NodeValue::Str(_) => node.as_str().is_some_and(|text| self.string(text, b'\n')),
+            NodeValue::Seq(_) => self.take(b"[]\n"),
+            NodeValue::Map(_) => self.take(b"{}\n"),
         }
     }
 

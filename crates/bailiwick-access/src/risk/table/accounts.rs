@@ -10,14 +10,14 @@ pub(super) const RULES: &[RiskRule] = &[
         "-/-",
         When::Accounts(AccountCheck::Runs),
         "runs as {what}",
-        "run its pods as an account with the required permissions, or set `automountServiceAccountToken: false` on pods without API access",
-    ),
+    )
+    .help("run its pods as an account with the required permissions, or set `automountServiceAccountToken: false` on pods without API access"),
     RiskRule::new(
         "T004",
         codes::ACCOUNT_ABOVE_USERS,
         "H/H",
         When::Accounts(AccountCheck::AboveUsers),
         "{what}",
-        "move the account to a namespace where only its administrators can create pods, or reduce its permissions",
-    ),
+    )
+    .help("move the account to a namespace where only its administrators can create pods, or reduce its permissions"),
 ];

@@ -10,8 +10,8 @@ pub(super) const RULES: &[RiskRule] = &[
         "C/-",
         "get,create,update,patch,delete nodes/proxy",
         "can run commands in every pod by the kubelet API, for which `get` is enough",
-        "grant `nodes/metrics`, `nodes/stats` and, from 1.33 on, `nodes/pods`, `nodes/healthz` and `nodes/configz` instead",
     )
+    .help("grant `nodes/metrics`, `nodes/stats` and, from 1.33 on, `nodes/pods`, `nodes/healthz` and `nodes/configz` instead")
     .power("talks to every kubelet")
     .reach(PermissionReach::Secrets),
     holds(
@@ -20,8 +20,8 @@ pub(super) const RULES: &[RiskRule] = &[
         "H/-",
         "create,update,patch,delete,deletecollection nodes",
         "can change nodes, and so the placement of pods",
-        "list the nodes under `resourceNames`, or reserve nodes for the kubelets",
     )
+    .help("list the nodes under `resourceNames`, or reserve nodes for the kubelets")
     .power("changes every node"),
     holds(
         "C003",
@@ -29,8 +29,8 @@ pub(super) const RULES: &[RiskRule] = &[
         "M/-",
         "update,patch nodes/status",
         "can change the status of nodes",
-        "reserve the status of nodes for the kubelets",
     )
+    .help("reserve the status of nodes for the kubelets")
     .power("changes the status of every node"),
     holds(
         "C004",
@@ -39,8 +39,8 @@ pub(super) const RULES: &[RiskRule] = &[
         "medium: get nodes/log or create nodes/checkpoint; \
          get nodes/configz,nodes/pods,nodes/healthz,nodes/metrics,nodes/stats,nodes/spec",
         "can read data of the kubelets",
-        "grant the required subresources only: logs and checkpoints contain data of the pods",
     )
+    .help("grant the required subresources only: logs and checkpoints contain data of the pods")
     .behind(&["C001"]),
     holds(
         "C005",
@@ -48,8 +48,8 @@ pub(super) const RULES: &[RiskRule] = &[
         "C/-",
         "create,update,patch,delete,deletecollection mutatingwebhookconfigurations.admissionregistration,validatingwebhookconfigurations.admissionregistration",
         "can read and change every written object by admission webhooks",
-        "list the subject's own configuration under `resourceNames`",
     )
+    .help("list the subject's own configuration under `resourceNames`")
     .power("changes what is admitted")
     .reach(PermissionReach::Secrets),
     holds(
@@ -58,8 +58,8 @@ pub(super) const RULES: &[RiskRule] = &[
         "C/-",
         "create,update,patch,delete,deletecollection validatingadmissionpolicies.admissionregistration,validatingadmissionpolicybindings.admissionregistration,mutatingadmissionpolicies.admissionregistration,mutatingadmissionpolicybindings.admissionregistration",
         "can change or disable the admission policies of the cluster",
-        "reserve admission policies for administrators",
     )
+    .help("reserve admission policies for administrators")
     .power("changes what is refused")
     .reach(PermissionReach::Secrets),
     holds(
@@ -68,16 +68,16 @@ pub(super) const RULES: &[RiskRule] = &[
         "H/M",
         "create,update,patch,delete,deletecollection clusterpolicies.kyverno.io,policies.kyverno.io,policyexceptions.kyverno.io,?.policies.kyverno.io,?.templates.gatekeeper.sh,?.constraints.gatekeeper.sh,configs.config.gatekeeper.sh",
         "can change or disable the policies of a policy engine",
-        "reserve the policies of the engine for administrators",
-    ),
+    )
+    .help("reserve the policies of the engine for administrators"),
     holds(
         "C008",
         codes::API_SERVICES,
         "C/-",
         "create,update,patch,delete,deletecollection apiservices.apiregistration",
         "can redirect an API group to its own server",
-        "list the subject's own APIService under `resourceNames`",
     )
+    .help("list the subject's own APIService under `resourceNames`")
     .power("answers for API groups")
     .reach(PermissionReach::Secrets),
     holds(
@@ -86,8 +86,8 @@ pub(super) const RULES: &[RiskRule] = &[
         "H/-",
         "create,update,patch,delete,deletecollection customresourcedefinitions.apiextensions",
         "can change custom resource definitions, and read custom resources by a conversion webhook",
-        "list the definitions under `resourceNames`, or reserve them for administrators",
     )
+    .help("list the definitions under `resourceNames`, or reserve them for administrators")
     .power("changes custom resources"),
     holds(
         "C010",
@@ -95,8 +95,8 @@ pub(super) const RULES: &[RiskRule] = &[
         "C/-",
         "create,update,patch persistentvolumes",
         "can create volumes from any directory of a node",
-        "leave volumes to a provisioner",
     )
+    .help("leave volumes to a provisioner")
     .power("makes volumes of any folder of a node")
     .reach(PermissionReach::Secrets),
     holds(
@@ -105,32 +105,32 @@ pub(super) const RULES: &[RiskRule] = &[
         "M/-",
         "create,update,patch,delete,deletecollection storageclasses.storage,csidrivers.storage,volumeattachments.storage",
         "can change the provisioning and the attachment of volumes",
-        "reserve these resources for storage drivers",
-    ),
+    )
+    .help("reserve these resources for storage drivers"),
     holds(
         "C012",
         codes::RUNTIME_AND_PRIORITY_CLASSES,
         "M/-",
         "create,update,patch,delete,deletecollection runtimeclasses.node,priorityclasses.scheduling",
         "can change the runtime and the priority of pods",
-        "reserve the classes for administrators",
-    ),
+    )
+    .help("reserve the classes for administrators"),
     holds(
         "C013",
         codes::FLOW_CONTROL,
         "H/-",
         "create,update,patch,delete,deletecollection flowschemas.flowcontrol,prioritylevelconfigurations.flowcontrol",
         "can delay the requests of others at the API server",
-        "reserve flow control for administrators",
-    ),
+    )
+    .help("reserve flow control for administrators"),
     holds(
         "C014",
         codes::CONTROL_PLANE_LEASES,
         "M/M",
         "create,update,patch,delete,deletecollection leases.coordination",
         "can take the leadership from controllers of the control plane",
-        "grant leases in the namespace of the controller, by name",
     )
+    .help("grant leases in the namespace of the controller, by name")
     .nowhere_else(),
     holds(
         "C015",
@@ -138,46 +138,46 @@ pub(super) const RULES: &[RiskRule] = &[
         "H/H",
         "create,update,patch namespaces",
         "can change the labels of namespaces, and with them the Pod Security level",
-        "reserve namespaces for administrators: a RoleBinding, too, allows the patch of its own namespace",
-    ),
+    )
+    .help("reserve namespaces for administrators: a RoleBinding, too, allows the patch of its own namespace"),
     holds(
         "C016",
         codes::DELETE_NAMESPACES,
         "H/H",
         "delete namespaces",
         "can delete namespaces with all their objects",
-        "reserve namespaces for administrators",
-    ),
+    )
+    .help("reserve namespaces for administrators"),
     holds(
         "C017",
         codes::REVIEW_ACCESS,
         "L/L",
         "create tokenreviews.authentication,subjectaccessreviews.authorization,localsubjectaccessreviews.authorization",
         "can review the permissions of others or the owner of a token",
-        "grant it to servers that delegate authentication to the cluster",
-    ),
+    )
+    .help("grant it to servers that delegate authentication to the cluster"),
     holds(
         "C018",
         codes::READ_RBAC,
         "L/L",
         "get,list,watch roles.rbac,clusterroles.rbac,rolebindings.rbac,clusterrolebindings.rbac",
         "can read roles or bindings",
-        "grant it to auditors",
-    ),
+    )
+    .help("grant it to auditors"),
     holds(
         "C019",
         codes::SENSITIVE_URLS,
         "M/-",
         "get /debug/pprof/,/logs/,/metrics or post,put,patch,delete /?",
         "can request URLs of the API server beyond health and discovery",
-        "list the required URLs",
-    ),
+    )
+    .help("list the required URLs"),
     holds(
         "C020",
         codes::CONTROL_PLANE_SNAPSHOTS,
         "H/-",
         "get,list,watch,create,update,patch,delete etcdsnapshotfiles.k3s.cattle.io,etcdsnapshots.rke.cattle.io where known",
         "can access snapshots of the cluster database",
-        "reserve backups for administrators",
-    ),
+    )
+    .help("reserve backups for administrators"),
 ];

@@ -11,8 +11,8 @@ pub(super) const RULES: &[RiskRule] = &[
         "C/H",
         "* *.*",
         "has every verb on every resource",
-        "grant the required verbs and resources, and reserve full authority for repairs of the cluster",
     )
+    .help("grant the required verbs and resources, and reserve full authority for repairs of the cluster")
     .power("does everything")
     .reach(PermissionReach::Secrets)
     .named(NameEffect::Void),
@@ -22,8 +22,8 @@ pub(super) const RULES: &[RiskRule] = &[
         "C/H",
         "escalate clusterroles.rbac and create,update,patch clusterroles.rbac; escalate roles.rbac and create,update,patch roles.rbac",
         "can write roles with more permissions than it holds, by the verb `escalate`",
-        "remove `escalate`: without it the API server rejects a role with more permissions than its writer holds",
     )
+    .help("remove `escalate`: without it the API server rejects a role with more permissions than its writer holds")
     .power("makes roles with more than it holds")
     .reach(PermissionReach::Secrets),
     holds(
@@ -32,8 +32,8 @@ pub(super) const RULES: &[RiskRule] = &[
         "C/H",
         "bind clusterroles.rbac and create,update,patch clusterrolebindings.rbac,rolebindings.rbac; bind roles.rbac and create,update,patch rolebindings.rbac",
         "can bind any subject to [any role], even a role with more permissions than it holds",
-        "limit `bind` to the required roles by `resourceNames`",
     )
+    .help("limit `bind` to the required roles by `resourceNames`")
     .power("binds any role")
     .reach(PermissionReach::Secrets)
     .named(NameEffect::Roles),
@@ -43,8 +43,8 @@ pub(super) const RULES: &[RiskRule] = &[
         "C/-",
         "impersonate users",
         "can impersonate [any user]",
-        "list the users under `resourceNames`",
     )
+    .help("list the users under `resourceNames`")
     .power("acts as any user")
     .reach(PermissionReach::Secrets)
     .named(NameEffect::Users)
@@ -56,8 +56,8 @@ pub(super) const RULES: &[RiskRule] = &[
         "C/C",
         "impersonate groups and impersonate users,serviceaccounts of any name",
         "can impersonate members of [any group, `system:masters` included]",
-        "list the groups under `resourceNames`, without `system:masters`",
     )
+    .help("list the groups under `resourceNames`, without `system:masters`")
     .power("acts as any group")
     .reach(PermissionReach::Secrets)
     .named(NameEffect::Groups),
@@ -67,8 +67,8 @@ pub(super) const RULES: &[RiskRule] = &[
         "C/H",
         "impersonate serviceaccounts",
         "can impersonate [any service account]",
-        "list the accounts under `resourceNames`, and grant the verb in their namespace only",
     )
+    .help("list the accounts under `resourceNames`, and grant the verb in their namespace only")
     .power("acts as any service account")
     .reach(PermissionReach::Secrets)
     .named(NameEffect::Accounts)
@@ -79,8 +79,8 @@ pub(super) const RULES: &[RiskRule] = &[
         "H/-",
         "impersonate userextras/?.authentication,uids.authentication",
         "can set the UIDs and extra fields of the users that it impersonates",
-        "grant `userextras/KEY` for single keys, with the values under `resourceNames`",
-    ),
+    )
+    .help("grant `userextras/KEY` for single keys, with the values under `resourceNames`"),
     holds(
         "E008",
         codes::CONSTRAINED_IMPERSONATION,
@@ -90,8 +90,8 @@ pub(super) const RULES: &[RiskRule] = &[
          impersonate:arbitrary-node nodes.authentication since 1.36 and impersonate-on:arbitrary-node:? ?.?; \
          impersonate:associated-node nodes.authentication since 1.36 and impersonate-on:associated-node:? ?.?",
         "can impersonate others for some actions",
-        "list the impersonated names under `resourceNames`",
     )
+    .help("list the impersonated names under `resourceNames`")
     .reach(PermissionReach::Secrets)
     .behind(&["E004", "E005"]),
     holds(
@@ -100,8 +100,8 @@ pub(super) const RULES: &[RiskRule] = &[
         "C/H",
         "create serviceaccounts/token",
         "can issue tokens of [any service account]",
-        "list the accounts under `resourceNames`",
     )
+    .help("list the accounts under `resourceNames`")
     .power("makes tokens of every service account")
     .reach(PermissionReach::Secrets)
     .named(NameEffect::Accounts),
@@ -111,8 +111,8 @@ pub(super) const RULES: &[RiskRule] = &[
         "C/H",
         "create secrets and get,list,watch secrets of any name",
         "can create a token Secret of any service account and read the token",
-        "remove `create` or the read verbs: the cluster fills a Secret of type `kubernetes.io/service-account-token` with a token",
     )
+    .help("remove `create` or the read verbs: the cluster fills a Secret of type `kubernetes.io/service-account-token` with a token")
     .power("makes and reads token Secrets of every service account")
     .reach(PermissionReach::Secrets),
     holds(
@@ -122,8 +122,8 @@ pub(super) const RULES: &[RiskRule] = &[
         "create certificatesigningrequests.certificates and update,patch certificatesigningrequests/approval.certificates of any name and approve signers.certificates; \
          create certificatesigningrequests.certificates and update,patch certificatesigningrequests/approval.certificates before 1.18",
         "can request client certificates and approve its own requests",
-        "let one identity request and another approve, and list the signers under `resourceNames`",
     )
+    .help("let one identity request and another approve, and list the signers under `resourceNames`")
     .power("approves certificates")
     .reach(PermissionReach::Secrets)
     .named(NameEffect::Signers),
@@ -134,8 +134,8 @@ pub(super) const RULES: &[RiskRule] = &[
         "update,patch certificatesigningrequests/status.certificates of any name and sign signers.certificates; \
          update,patch certificatesigningrequests/status.certificates before 1.18",
         "can issue certificates of signers",
-        "list the name of the own signer under `resourceNames`",
     )
+    .help("list the name of the own signer under `resourceNames`")
     .power("signs certificates")
     .reach(PermissionReach::Secrets)
     .named(NameEffect::Signers),
@@ -145,8 +145,8 @@ pub(super) const RULES: &[RiskRule] = &[
         "M/M",
         "create,update,patch roles.rbac,clusterroles.rbac",
         "can write roles with at most the permissions that it holds",
-        "reserve roles for administrators",
     )
+    .help("reserve roles for administrators")
     .behind(&["E002"]),
     holds(
         "E014",
@@ -154,8 +154,8 @@ pub(super) const RULES: &[RiskRule] = &[
         "M/M",
         "create,update,patch rolebindings.rbac,clusterrolebindings.rbac",
         "can grant its own permissions to any subject",
-        "reserve bindings for administrators",
     )
+    .help("reserve bindings for administrators")
     .behind(&["E003"]),
     holds(
         "E015",
@@ -163,24 +163,24 @@ pub(super) const RULES: &[RiskRule] = &[
         "H/M",
         "delete,deletecollection roles.rbac,clusterroles.rbac,rolebindings.rbac,clusterrolebindings.rbac",
         "can revoke the access of others",
-        "reserve roles and bindings for administrators",
-    ),
+    )
+    .help("reserve roles and bindings for administrators"),
     RiskRule::new(
         "E016",
         codes::AGGREGATED_INTO_DEFAULT_ROLE,
         "-/-",
         When::Role(adds_to_default_roles),
         "adds rules by its labels to {what}, for every subject with such a role",
-        "remove the label, and bind the role to the subjects that need it",
-    ),
+    )
+    .help("remove the label, and bind the role to the subjects that need it"),
     holds(
         "E017",
         codes::CHANGE_AWS_AUTH,
         "C/-",
         "update,patch configmaps of name aws-auth",
         "can change the mapping of AWS identities to users and groups of the cluster (ConfigMap `aws-auth`)",
-        "grant other ConfigMaps of `kube-system` by name, and reserve `aws-auth` for administrators",
     )
+    .help("grant other ConfigMaps of `kube-system` by name, and reserve `aws-auth` for administrators")
     .power("changes which identities of AWS are which users")
     .reach(PermissionReach::Secrets)
     .in_control_plane(RiskSeverity::Critical)
@@ -192,8 +192,8 @@ pub(super) const RULES: &[RiskRule] = &[
         "M/M",
         "create serviceaccounts/token or create pods or create,update,patch deployments.apps,daemonsets.apps,statefulsets.apps,replicasets.apps,replicationcontrollers,jobs.batch,cronjobs.batch",
         "can get tokens of {what}, and so use identities of a cloud provider",
-        "keep service accounts with a cloud identity in separate namespaces",
     )
+    .help("keep service accounts with a cloud identity in separate namespaces")
     .named(NameEffect::Void)
     .needs(Needs::CloudAccount),
     holds(
@@ -202,8 +202,8 @@ pub(super) const RULES: &[RiskRule] = &[
         "C/-",
         "create,update,patch users.user.openshift.io,groups.user.openshift.io,useridentitymappings.user.openshift.io,oauthclients.oauth.openshift.io,oauths.config.openshift.io where known",
         "can change users, groups or logins of OpenShift",
-        "reserve identities for the identity provider, its group sync and administrators, or list the objects under `resourceNames`",
     )
+    .help("reserve identities for the identity provider, its group sync and administrators, or list the objects under `resourceNames`")
     .power("changes users, groups or logins of OpenShift")
     .reach(PermissionReach::Secrets),
     holds(
@@ -212,8 +212,8 @@ pub(super) const RULES: &[RiskRule] = &[
         "H/H",
         "use securitycontextconstraints.security.openshift.io,podsecuritypolicies.policy,podsecuritypolicies.extensions",
         "can use [any pod policy, privileged policies included,] for its pods",
-        "list the policies under `resourceNames`",
     )
+    .help("list the policies under `resourceNames`")
     .named(NameEffect::Policies),
     holds(
         "E021",
@@ -221,8 +221,8 @@ pub(super) const RULES: &[RiskRule] = &[
         "C/-",
         "create,update,patch securitycontextconstraints.security.openshift.io,podsecuritypolicies.policy,podsecuritypolicies.extensions",
         "can write the policies that restrict pods",
-        "reserve pod policies for administrators",
     )
+    .help("reserve pod policies for administrators")
     .power("writes the policies that confine pods"),
     holds(
         "E022",
@@ -230,8 +230,8 @@ pub(super) const RULES: &[RiskRule] = &[
         "C/H",
         "create,update,patch applications.argoproj.io,applicationsets.argoproj.io,appprojects.argoproj.io,kustomizations.kustomize.toolkit.fluxcd.io,helmreleases.helm.toolkit.fluxcd.io where known",
         "can make a GitOps controller apply any object",
-        "let the controller impersonate a service account of the writer, and reserve projects for administrators",
     )
+    .help("let the controller impersonate a service account of the writer, and reserve projects for administrators")
     .power("writes for every GitOps controller")
     .reach(PermissionReach::Secrets),
     holds(
@@ -240,8 +240,8 @@ pub(super) const RULES: &[RiskRule] = &[
         "C/H",
         "create clusterstackinstalls.stacks.crossplane.io,stackinstalls.stacks.crossplane.io,providers.pkg.crossplane.io,configurations.pkg.crossplane.io,functions.pkg.crossplane.io,subscriptions.operators.coreos.com,clusterserviceversions.operators.coreos.com,clusterextensions.olm.operatorframework.io,helmcharts.helm.cattle.io where known",
         "can make a package manager install any package",
-        "reserve installation for administrators: the package manager holds every permission that a package requests",
     )
+    .help("reserve installation for administrators: the package manager holds every permission that a package requests")
     .power("installs packages")
     .reach(PermissionReach::Secrets),
     holds(
@@ -250,7 +250,7 @@ pub(super) const RULES: &[RiskRule] = &[
         "C/H",
         "create,update,patch,delete,deletecollection *.*",
         "can {what} every resource of every API group",
-        "list the required resources",
     )
+    .help("list the required resources")
     .named(NameEffect::Void),
 ];

@@ -10,8 +10,8 @@ pub(super) const RULES: &[RiskRule] = &[
         "C/H",
         "create pods",
         "can run pods with any service account, Secret and ConfigMap",
-        "grant it in namespaces without more privileged service accounts and Secrets, under a Pod Security level that protects the node",
     )
+    .help("grant it in namespaces without more privileged service accounts and Secrets, under a Pod Security level that protects the node")
     .power("creates pods everywhere")
     .reach(PermissionReach::Pods),
     holds(
@@ -20,8 +20,8 @@ pub(super) const RULES: &[RiskRule] = &[
         "C/H",
         "create,update,patch deployments.apps,daemonsets.apps,statefulsets.apps,replicasets.apps,replicationcontrollers,jobs.batch,cronjobs.batch,deployments.extensions,daemonsets.extensions,replicasets.extensions,rollouts.argoproj.io,workflows.argoproj.io,cronworkflows.argoproj.io,taskruns.tekton.dev,pipelineruns.tekton.dev,services.serving.knative.dev,virtualmachines.kubevirt.io",
         "can change workloads, and so run pods with any service account",
-        "grant it in namespaces without more privileged service accounts, or list the workloads under `resourceNames`",
     )
+    .help("grant it in namespaces without more privileged service accounts, or list the workloads under `resourceNames`")
     .power("changes workloads everywhere")
     .reach(PermissionReach::Pods),
     holds(
@@ -30,8 +30,8 @@ pub(super) const RULES: &[RiskRule] = &[
         "C/H",
         "update,patch pods",
         "can change the images of running pods",
-        "remove the verbs: controllers have their own permissions",
     )
+    .help("remove the verbs: controllers have their own permissions")
     .power("changes every pod")
     .reach(PermissionReach::Pods),
     holds(
@@ -40,8 +40,8 @@ pub(super) const RULES: &[RiskRule] = &[
         "C/H",
         "create pods/exec or get pods/exec before 1.35",
         "can run commands in pods, with the permissions of their service accounts",
-        "grant it for debugging, for a limited time and in single namespaces",
     )
+    .help("grant it for debugging, for a limited time and in single namespaces")
     .power("runs commands in every pod")
     .reach(PermissionReach::Pods),
     holds(
@@ -50,8 +50,8 @@ pub(super) const RULES: &[RiskRule] = &[
         "C/H",
         "create pods/attach or get pods/attach before 1.35",
         "can attach to the processes of pods",
-        "grant it for debugging, for a limited time and in single namespaces",
     )
+    .help("grant it for debugging, for a limited time and in single namespaces")
     .power("attaches to every pod")
     .reach(PermissionReach::Pods),
     holds(
@@ -60,16 +60,16 @@ pub(super) const RULES: &[RiskRule] = &[
         "H/M",
         "create pods/portforward or get pods/portforward before 1.35 or get,create,update,patch,delete pods/proxy,services/proxy",
         "can reach every port of pods, past network policies",
-        "grant it for debugging, for a limited time and in single namespaces",
-    ),
+    )
+    .help("grant it for debugging, for a limited time and in single namespaces"),
     holds(
         "W007",
         codes::EPHEMERAL_CONTAINERS,
         "C/H",
         "update,patch pods/ephemeralcontainers",
         "can add containers to running pods",
-        "grant it for debugging, for a limited time and in single namespaces",
     )
+    .help("grant it for debugging, for a limited time and in single namespaces")
     .power("adds containers to every pod")
     .reach(PermissionReach::Pods),
     holds(
@@ -78,8 +78,8 @@ pub(super) const RULES: &[RiskRule] = &[
         "M/L",
         "create pods/eviction or delete,deletecollection pods",
         "can stop pods",
-        "grant it in single namespaces",
     )
+    .help("grant it in single namespaces")
     .behind(&["W009"]),
     holds(
         "W009",
@@ -87,8 +87,8 @@ pub(super) const RULES: &[RiskRule] = &[
         "H/-",
         "create pods/eviction or delete,deletecollection pods and update,patch nodes,nodes/status",
         "can stop pods and change nodes, and so choose the node where the pods start again",
-        "grant changes of nodes and removal of pods to different subjects",
     )
+    .help("grant changes of nodes and removal of pods to different subjects")
     .power("stops pods and closes nodes")
     .reach(PermissionReach::Secrets),
     holds(
@@ -97,16 +97,16 @@ pub(super) const RULES: &[RiskRule] = &[
         "L/L",
         "update,patch pods/status",
         "can redirect the traffic of Services to other pods",
-        "reserve the status of pods for the kubelet",
-    ),
+    )
+    .help("reserve the status of pods for the kubelet"),
     holds(
         "W011",
         codes::PLACE_PODS,
         "M/L",
         "create pods/binding,bindings",
         "can assign pods to any node, past the scheduler",
-        "reserve the assignment of pods for schedulers",
     )
+    .help("reserve the assignment of pods for schedulers")
     .power("binds pods to any node"),
     holds(
         "W012",
@@ -114,14 +114,14 @@ pub(super) const RULES: &[RiskRule] = &[
         "M/L",
         "update,patch ?/scale.?",
         "can scale workloads",
-        "list the resource instead of `*`, and the workloads under `resourceNames`",
-    ),
+    )
+    .help("list the resource instead of `*`, and the workloads under `resourceNames`"),
     holds(
         "W013",
         codes::WRITE_ACCOUNTS,
         "M/L",
         "create,update,patch serviceaccounts",
         "can write service accounts, with their cloud identities and pull secrets",
-        "reserve service accounts for administrators",
-    ),
+    )
+    .help("reserve service accounts for administrators"),
 ];

@@ -1,10 +1,10 @@
 //! Sets of ids, and the set allowed by a strategy.
 
-use crate::psp::{IdRange, IdStrategy, LAST_ID};
+use crate::psp::{IdStrategy, LAST_ID, PspIdRange};
 
 /// A set of ids: ordered ranges without contact or overlap.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Ids(Vec<IdRange>);
+pub(super) struct Ids(Vec<PspIdRange>);
 
 /// Whether a pod may leave it to its image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,10 +30,10 @@ pub(super) struct Allowed {
 
 impl Ids {
     /// Returns the union of ranges in any order.
-    pub(super) fn new(ranges: &[IdRange]) -> Self {
-        let mut ranges: Vec<IdRange> = ranges.iter().copied().filter(|range| range.min <= range.max).collect();
+    pub(super) fn new(ranges: &[PspIdRange]) -> Self {
+        let mut ranges: Vec<PspIdRange> = ranges.iter().copied().filter(|range| range.min <= range.max).collect();
         ranges.sort_unstable();
-        let mut merged: Vec<IdRange> = Vec::with_capacity(ranges.len());
+        let mut merged: Vec<PspIdRange> = Vec::with_capacity(ranges.len());
         for range in ranges {
             match merged.last_mut() {
                 Some(last) if range.min <= last.max.saturating_add(1) => last.max = last.max.max(range.max),
@@ -49,18 +49,18 @@ impl Ids {
     }
 
     /// Returns the ids missing from another set.
-    pub(super) fn without(&self, other: &Ids) -> Vec<IdRange> {
+    pub(super) fn without(&self, other: &Ids) -> Vec<PspIdRange> {
         let mut rest = Vec::new();
         for range in &self.0 {
             let mut min = range.min;
             for taken in other.0.iter().filter(|taken| taken.max >= range.min && taken.min <= range.max) {
                 if taken.min > min {
-                    rest.push(IdRange { min, max: taken.min - 1 });
+                    rest.push(PspIdRange { min, max: taken.min - 1 });
                 }
                 min = min.max(taken.max.saturating_add(1));
             }
             if min <= range.max {
-                rest.push(IdRange { min, max: range.max });
+                rest.push(PspIdRange { min, max: range.max });
             }
         }
         rest
@@ -71,7 +71,7 @@ impl Allowed {
     /// Returns the ids allowed by a strategy. An absent strategy allows everything, and a strategy without its ranges
     /// nothing.
     pub(super) fn by(strategy: Option<&IdStrategy>) -> Self {
-        let from = |min: i64| Ids::new(&[IdRange { min, max: LAST_ID }]);
+        let from = |min: i64| Ids::new(&[PspIdRange { min, max: LAST_ID }]);
         let of = |strategy: &IdStrategy, silence, default| Self { ids: Ids::new(&strategy.ranges), silence, default };
         match strategy.map(|strategy| (strategy.rule.as_str(), strategy)) {
             None | Some(("RunAsAny", _)) => Self { ids: from(0), silence: Silence::Free, default: None },
@@ -91,8 +91,8 @@ impl Allowed {
 mod tests {
     use super::*;
 
-    fn ranges(bounds: &[(i64, i64)]) -> Vec<IdRange> {
-        bounds.iter().map(|&(min, max)| IdRange { min, max }).collect()
+    fn ranges(bounds: &[(i64, i64)]) -> Vec<PspIdRange> {
+        bounds.iter().map(|&(min, max)| PspIdRange { min, max }).collect()
     }
 
     #[test]

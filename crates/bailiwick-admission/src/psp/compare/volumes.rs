@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::{Comparison, borrowed, names, respelled, set};
+use super::{PspComparison, borrowed, names, respelled, set};
 use crate::psp::volumes::is_below;
-use crate::psp::{HostPath, Spec, entries};
+use crate::psp::{AllowedHostPath, Spec, entries};
 
 /// Compares the kinds of volumes and their further limits.
-pub(super) fn compare(old: &Spec, new: &Spec, found: &mut Comparison) {
+pub(super) fn compare(old: &Spec, new: &Spec, found: &mut PspComparison) {
     respelled("volumes", old.volumes.as_ref(), new.volumes.as_ref(), found);
     let (before, after) = (set(entries(old.volumes.as_ref())), set(entries(new.volumes.as_ref())));
     names("volumes", &before, &after, found);
@@ -32,7 +32,13 @@ struct Presence {
 }
 
 /// Compares two lists of drivers; an empty list allows all.
-fn drivers(field: &str, old: &Option<Vec<String>>, new: &Option<Vec<String>>, kind: Presence, found: &mut Comparison) {
+fn drivers(
+    field: &str,
+    old: &Option<Vec<String>>,
+    new: &Option<Vec<String>>,
+    kind: Presence,
+    found: &mut PspComparison,
+) {
     respelled(field, old.as_ref(), new.as_ref(), found);
     let read = |list: &Option<Vec<String>>| -> BTreeSet<String> {
         let names = entries(list.as_ref());
@@ -48,11 +54,11 @@ fn drivers(field: &str, old: &Option<Vec<String>>, new: &Option<Vec<String>>, ki
     }
 }
 
-fn host_paths(old: &Spec, new: &Spec, kind: Presence, found: &mut Comparison) {
+fn host_paths(old: &Spec, new: &Spec, kind: Presence, found: &mut PspComparison) {
     let Presence { before: was_on, after: is_on } = kind;
     respelled("allowedHostPaths", old.allowed_host_paths.as_ref(), new.allowed_host_paths.as_ref(), found);
-    let everything = [HostPath { path_prefix: "/".to_owned(), read_only: false }];
-    let effective = |spec: &Spec, is_on: bool| -> Vec<HostPath> {
+    let everything = [AllowedHostPath { path_prefix: "/".to_owned(), read_only: false }];
+    let effective = |spec: &Spec, is_on: bool| -> Vec<AllowedHostPath> {
         let listed = entries(spec.allowed_host_paths.as_ref());
         match (is_on, listed.is_empty()) {
             (false, _) => Vec::new(),
@@ -64,11 +70,13 @@ fn host_paths(old: &Spec, new: &Spec, kind: Presence, found: &mut Comparison) {
     if !was_on && !is_on && old.allowed_host_paths != new.allowed_host_paths {
         found.unchanged_meaning.push("allowedHostPaths, which has no effect".to_owned());
     }
-    let is_covered = |path: &HostPath, by: &[HostPath]| {
+    let is_covered = |path: &AllowedHostPath, by: &[AllowedHostPath]| {
         by.iter().any(|by| is_below(&path.path_prefix, &by.path_prefix) && (path.read_only || !by.read_only))
     };
-    let can_be_read = |path: &HostPath, by: &[HostPath]| is_covered(&HostPath { read_only: true, ..path.clone() }, by);
-    let mode = |path: &HostPath| if path.read_only { "ro" } else { "rw" };
+    let can_be_read = |path: &AllowedHostPath, by: &[AllowedHostPath]| {
+        is_covered(&AllowedHostPath { read_only: true, ..path.clone() }, by)
+    };
+    let mode = |path: &AllowedHostPath| if path.read_only { "ro" } else { "rw" };
     for path in &after {
         let prefix = &path.path_prefix;
         if is_covered(path, &before) {

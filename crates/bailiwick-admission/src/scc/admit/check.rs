@@ -5,7 +5,7 @@ use crate::pod::{
     Container, Pod, PodSecurityContext, Projection, ProjectionItem, ProjectionSource, SeLinuxOptions, Volume,
 };
 use crate::scc::semantic::SAFE_SYSCTLS;
-use crate::scc::{IdRange, Scc};
+use crate::scc::{Scc, SccIdRange};
 use bailiwick_kubernetes::{absent, volumes};
 
 /// Returns the violations of constraints by a pod, and fills in the defaults of its containers.
@@ -124,7 +124,7 @@ fn user_fits(user: Option<i64>, non_root: Option<bool>, scc: &Scc) -> bool {
     }
 }
 
-fn groups_fit(strategy: &str, ranges: &[IdRange], groups: &[i64]) -> bool {
+fn groups_fit(strategy: &str, ranges: &[SccIdRange], groups: &[i64]) -> bool {
     let is_within = |group: &i64| ranges.iter().any(|range| (range.min..=range.max).contains(group));
     strategy != "MustRunAs" || !groups.is_empty() && groups.iter().all(is_within)
 }

@@ -2,7 +2,7 @@
 
 use super::{Allocated, Unusable};
 use crate::scc::range::Block;
-use crate::scc::{IdRange, Scc};
+use crate::scc::{Scc, SccIdRange};
 
 /// Fills in the values of the namespace, and checks the result.
 pub(super) fn resolve(scc: &Scc, allocated: Allocated<'_>) -> Result<Scc, Unusable> {
@@ -25,11 +25,11 @@ pub(super) fn resolve(scc: &Scc, allocated: Allocated<'_>) -> Result<Scc, Unusab
     if scc.fs_group.r#type == "MustRunAs" && scc.fs_group.ranges.is_empty() {
         // Of the first block only its first id.
         let first = groups(allocated)?.first().map(|block| i64::from(block.start)).ok_or(Unusable::NoGroups)?;
-        scc.fs_group.ranges = vec![IdRange { min: first, max: first }];
+        scc.fs_group.ranges = vec![SccIdRange { min: first, max: first }];
     }
     if scc.supplemental_groups.r#type == "MustRunAs" && scc.supplemental_groups.ranges.is_empty() {
         let blocks = groups(allocated)?;
-        let range = |block: &Block| IdRange { min: block.start.into(), max: block.end.into() };
+        let range = |block: &Block| SccIdRange { min: block.start.into(), max: block.end.into() };
         scc.supplemental_groups.ranges = blocks.iter().map(range).collect();
     }
     check(&scc)?;
