@@ -61,5 +61,5 @@ fn it_breaks_when_a_kubelet_can_draw_the_pods() {
         "        example.org/pool: vault\n",
     );
     assert_eq!(status, Some(1), "{told}");
-    assert!(told.contains("its kubelet draws them there by labels that it may give itself"), "{told}");
+    assert!(told.contains("its kubelet can attract them with labels that it may set"), "{told}");
 }
