@@ -184,7 +184,7 @@ fn a_file_that_is_kept_is_not_overwritten() {
     fs::write(&place, "kind: Role\n").expect("a file");
     let run = bailiwick(folder.path(), &["render"]);
     assert_refused(&run, "error[foreign-file]: `out/t/namespaces/tenant-1.yaml` is not an output file of Bailiwick\n");
-    assert!(stderr(&run).contains("`spec.keep` cannot keep what is where the output goes"), "{}", stderr(&run));
+    assert!(stderr(&run).contains("`spec.keep` cannot keep a file at the path of an output file"), "{}", stderr(&run));
     assert_eq!(fs::read_to_string(&place).expect("a file"), "kind: Role\n");
 }
 
