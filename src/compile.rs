@@ -1,6 +1,6 @@
 //! The pipeline: from a workspace to the files of its output.
 //!
-//! [`load`] reads and links the policies; [`compile`] makes the files of one target, one home after the other, on
+//! [`load`] reads and links the policies; [`compile`] makes the files of one target, one output file after the other, on
 //! a few threads. Nothing is written here: each finished file is handed to the caller's `work`, whose results come
 //! back in the order of the paths, whatever the number of threads. A target with computed labels of namespaces is compiled
 //! twice: the first time collects the objects that decide the labels.
@@ -17,20 +17,20 @@ use std::sync::Arc;
 
 use crate::diag::{Diagnostic, Origin, RunError, Sink};
 use crate::emit::file;
-use crate::expand::HomeIndex;
+use crate::expand::OutputFileIndex;
 use crate::k8s::{list, names};
 use crate::label::{self, Collector, NamespaceLabels};
-use crate::model::{Contribution, Home, ObjectId, Part, Policy, Target, Unit};
+use crate::model::{Contribution, ObjectId, OutputFileKey, Part, Policy, Target, Unit};
 use crate::parallel;
 use crate::render::Renderer;
 use crate::stats::{Lap, Stage, Stats};
 use crate::validate::set::{TargetFacts, duplicate};
-use crate::validate::{HomeFacts, Validator};
+use crate::validate::{OutputFileFacts, Validator};
 use crate::yaml::{self, NodeId, NodeRef, ReadBack, Tree};
 
 pub use linked_workspace::LinkedWorkspace;
 pub use load::{WORKSPACE_FILE, each_baseline, load, load_workspace};
-pub use part::{PartRecord, ShardSummary, compile_part, homes, merge};
+pub use part::{PartRecord, ShardSummary, compile_part, merge, output_files};
 
 /// A finished file of the output.
 #[derive(Debug)]
@@ -148,7 +148,7 @@ pub fn labels(
     Ok(Some(collector.finish()))
 }
 
-/// A pass over the homes of a target.
+/// A pass over the output files of a target.
 #[derive(Clone, Copy)]
 struct Pass<'p> {
     project: &'p LinkedWorkspace,
@@ -161,7 +161,7 @@ impl Pass<'_> {
     fn run<R: Send>(self, consumer: FileConsumer<'_, R>, sink: &mut Sink) -> Result<ShardSummary, RunError> {
         let Self { project, target, options, .. } = self;
         let FileConsumer { work, each } = consumer;
-        let mut index = HomeIndex::new(&project.policies, target);
+        let mut index = OutputFileIndex::new(&project.policies, target);
         let mut ledger = ShardSummary::default();
         if let Some(part) = options.part {
             index.keep(part);
@@ -176,13 +176,13 @@ impl Pass<'_> {
             total,
             options.jobs,
             || Worker::new(self),
-            |worker, position| worker.home(&index, position, work),
-            |position, made: HomeResult<R>| {
-                let home = index.place(position);
+            |worker, position| worker.output_file(&index, position, work),
+            |position, made: OutputFileResult<R>| {
+                let output_file = index.place(position);
                 sink.absorb(made.sink);
-                ledger.note(home, &made.facts, sink);
+                ledger.note(output_file, &made.facts, sink);
                 facts.absorb(made.facts, &|namespace| index.has_namespace(namespace), sink);
-                ledger.note_judged(home, sink);
+                ledger.note_judged(output_file, sink);
                 match made.results {
                     Ok(results) => results.into_iter().for_each(|result| each(result, position + 1, total)),
                     Err(error) => {
@@ -203,13 +203,13 @@ impl Pass<'_> {
 const TYPICAL_FILE: usize = 4096;
 
 /// The results of one output file, with its facts and diagnostics.
-struct HomeResult<R> {
+struct OutputFileResult<R> {
     results: Result<Vec<R>, RunError>,
-    facts: HomeFacts,
+    facts: OutputFileFacts,
     sink: Sink,
 }
 
-/// The state of a thread between homes.
+/// The state of a thread between output files.
 struct Worker<'p> {
     project: &'p LinkedWorkspace,
     /// Copies for this thread, where sharing would cost; see [`TenancyPolicy::detached`](crate::model::TenancyPolicy::detached).
@@ -283,18 +283,19 @@ impl<'p> Worker<'p> {
         }
     }
 
-    fn home<R>(
+    fn output_file<R>(
         &mut self,
-        index: &HomeIndex,
+        index: &OutputFileIndex,
         position: usize,
         work: &(dyn Fn(OutputFile) -> Result<R, RunError> + Sync),
-    ) -> HomeResult<R> {
-        let mut made = HomeResult { results: Ok(Vec::new()), facts: HomeFacts::default(), sink: Sink::new() };
-        let Some(home) = index.home(position) else { return made };
+    ) -> OutputFileResult<R> {
+        let mut made =
+            OutputFileResult { results: Ok(Vec::new()), facts: OutputFileFacts::default(), sink: Sink::new() };
+        let Some(output_file) = index.output_file(position) else { return made };
         self.options.stats.lap("files", &mut self.lap);
-        let mut drafts = match self.drafts(index, position, home, &mut made.facts, &mut made.sink) {
+        let mut drafts = match self.drafts(index, position, output_file, &mut made.facts, &mut made.sink) {
             Ok(drafts) => drafts,
-            Err(error) => return HomeResult { results: Err(error), ..made },
+            Err(error) => return OutputFileResult { results: Err(error), ..made },
         };
         drafts.sort_by(|left, right| left.path.cmp(&right.path));
         // A file that lacks an object would be wrong; with an error nothing is written anyway.
@@ -307,10 +308,10 @@ impl<'p> Worker<'p> {
 
     fn drafts(
         &mut self,
-        index: &HomeIndex,
+        index: &OutputFileIndex,
         position: usize,
-        home: &Home,
-        facts: &mut HomeFacts,
+        output_file: &OutputFileKey,
+        facts: &mut OutputFileFacts,
         sink: &mut Sink,
     ) -> Result<Vec<Draft>, RunError> {
         let stats = self.options.stats;
@@ -321,7 +322,7 @@ impl<'p> Worker<'p> {
         for unit in &units {
             match previous.replace(unit).filter(|previous| is_same_object(&previous.identity, &unit.identity)) {
                 Some(previous) => sink.push(made_twice(previous, unit)),
-                None if self.check(unit, home, facts, sink) => self.add(unit, home, &mut drafts)?,
+                None if self.check(unit, output_file, facts, sink) => self.add(unit, output_file, &mut drafts)?,
                 None => {}
             }
         }
@@ -334,7 +335,13 @@ impl<'p> Worker<'p> {
     }
 
     /// Renders and validates an object, which the validator then holds; false when it cannot be used.
-    fn check(&mut self, unit: &Unit, home: &Home, facts: &mut HomeFacts, sink: &mut Sink) -> bool {
+    fn check(
+        &mut self,
+        unit: &Unit,
+        output_file: &OutputFileKey,
+        facts: &mut OutputFileFacts,
+        sink: &mut Sink,
+    ) -> bool {
         let stats = self.options.stats;
         let rendered = &mut self.rendered;
         let render = || self.renderer.render(unit, rendered).map(|()| rendered.len());
@@ -373,8 +380,8 @@ impl<'p> Worker<'p> {
         if let Some(labels) = self.labels {
             self.label(labels, unit, sink);
         }
-        match home {
-            Home::Namespace(name) if names::dns_label(name).is_err() => {
+        match output_file {
+            OutputFileKey::Namespace(name) if names::dns_label(name).is_err() => {
                 sink.push(
                     Diagnostic::error(codes::INVALID_OBJECT, format!("`{name}` cannot name a namespace"))
                         .at(unit.origin)
@@ -408,10 +415,10 @@ impl<'p> Worker<'p> {
 
     /// Appends the object that the validator holds to the file it belongs in, and reads back the text unless it is like one
     /// that was read back.
-    fn add(&mut self, unit: &Unit, home: &Home, drafts: &mut Vec<Draft>) -> Result<(), RunError> {
-        let namespace = match home {
-            Home::Cluster => None,
-            Home::Namespace(name) => Some(&**name),
+    fn add(&mut self, unit: &Unit, output_file: &OutputFileKey, drafts: &mut Vec<Draft>) -> Result<(), RunError> {
+        let namespace = match output_file {
+            OutputFileKey::Cluster => None,
+            OutputFileKey::Namespace(name) => Some(&**name),
         };
         // A namespace has one file, so that its path is made once.
         if namespace.is_none() || drafts.is_empty() {

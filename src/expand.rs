@@ -1,72 +1,73 @@
 //! Linked policies and their accounts: the assignment of objects to output files.
 //!
-//! The work is split by [`Home`]: the index has every file with the contributions of policies, a few bytes each; the
+//! The work is split by [`OutputFileKey`]: the index has every file with the contributions of policies, a few bytes each; the
 //! objects themselves exist only during the creation of their file.
 
-use crate::model::{Contribution, Home, Part, Policy, Target, Unit};
+use crate::model::{Contribution, OutputFileKey, Part, Policy, Target, Unit};
 
 /// Every output file of a target, sorted, with its contributions.
 #[derive(Debug, Default)]
-pub struct HomeIndex {
-    entries: Vec<(Home, u32, Contribution)>,
+pub struct OutputFileIndex {
+    entries: Vec<(OutputFileKey, u32, Contribution)>,
     /// The entries of each file to make.
-    homes: Vec<std::ops::Range<usize>>,
+    output_files: Vec<std::ops::Range<usize>>,
 }
 
-impl HomeIndex {
+impl OutputFileIndex {
     /// Collects the output files of every policy of a target.
     pub fn new(policies: &[Box<dyn Policy>], target: &Target) -> Self {
         let mut entries = Vec::new();
         for (index, policy) in policies.iter().enumerate() {
             if policy.meta().targets.contains(&target.name) {
                 let index = u32::try_from(index).unwrap_or(u32::MAX);
-                policy.contributions(target, &mut |home, part| entries.push((home, index, part)));
+                policy.contributions(target, &mut |output_file, part| entries.push((output_file, index, part)));
             }
         }
         entries.sort();
-        let mut homes: Vec<std::ops::Range<usize>> = Vec::with_capacity(entries.len());
-        let mut last: Option<&Home> = None;
-        for (position, (home, ..)) in entries.iter().enumerate() {
-            match homes.last_mut().filter(|_| last == Some(home)) {
+        let mut output_files: Vec<std::ops::Range<usize>> = Vec::with_capacity(entries.len());
+        let mut last: Option<&OutputFileKey> = None;
+        for (position, (output_file, ..)) in entries.iter().enumerate() {
+            match output_files.last_mut().filter(|_| last == Some(output_file)) {
                 Some(range) => range.end = position + 1,
-                None => homes.push(position..position + 1),
+                None => output_files.push(position..position + 1),
             }
-            last = Some(home);
+            last = Some(output_file);
         }
-        Self { entries, homes }
+        Self { entries, output_files }
     }
 
     /// Keeps only the files of a part; the index of namespaces stays complete.
     pub fn keep(&mut self, part: Part) {
         let entries = &self.entries;
-        self.homes.retain(|range| entries.get(range.start).is_some_and(|(home, ..)| part.has(home)));
+        self.output_files
+            .retain(|range| entries.get(range.start).is_some_and(|(output_file, ..)| part.has(output_file)));
     }
 
     /// Returns the number of a file among the files of all parts.
     pub fn place(&self, position: usize) -> u32 {
-        self.homes.get(position).map_or(u32::MAX, |range| u32::try_from(range.start).unwrap_or(u32::MAX))
+        self.output_files.get(position).map_or(u32::MAX, |range| u32::try_from(range.start).unwrap_or(u32::MAX))
     }
 
     /// Returns the number of files; the cluster-scoped objects count as one.
     pub fn len(&self) -> usize {
-        self.homes.len()
+        self.output_files.len()
     }
 
     /// Whether no policy adds objects.
     pub fn is_empty(&self) -> bool {
-        self.homes.is_empty()
+        self.output_files.is_empty()
     }
 
     /// Returns the file at a position.
-    pub fn home(&self, position: usize) -> Option<&Home> {
-        self.entries.get(self.homes.get(position)?.start).map(|(home, ..)| home)
+    pub fn output_file(&self, position: usize) -> Option<&OutputFileKey> {
+        self.entries.get(self.output_files.get(position)?.start).map(|(output_file, ..)| output_file)
     }
 
     /// Returns the only policy of the file at a position, by its index, with the contribution; none for several
     /// policies.
     pub fn single(&self, position: usize) -> Option<(usize, Contribution)> {
-        match self.entries.get(self.homes.get(position)?.clone())? {
-            [(Home::Namespace(_), policy, part)] => Some((*policy as usize, *part)),
+        match self.entries.get(self.output_files.get(position)?.clone())? {
+            [(OutputFileKey::Namespace(_), policy, part)] => Some((*policy as usize, *part)),
             _ => None,
         }
     }
@@ -74,9 +75,9 @@ impl HomeIndex {
     /// Whether a policy makes objects in a namespace.
     pub fn has_namespace(&self, namespace: &str) -> bool {
         self.entries
-            .binary_search_by(|(home, ..)| match home {
-                Home::Cluster => std::cmp::Ordering::Less,
-                Home::Namespace(name) => (**name).cmp(namespace),
+            .binary_search_by(|(output_file, ..)| match output_file {
+                OutputFileKey::Cluster => std::cmp::Ordering::Less,
+                OutputFileKey::Namespace(name) => (**name).cmp(namespace),
             })
             .is_ok()
     }
@@ -89,11 +90,11 @@ impl HomeIndex {
         policy: impl Fn(usize) -> Option<&'p dyn Policy>,
         target: &Target,
     ) -> Vec<Unit> {
-        let range = self.homes.get(position).cloned().unwrap_or_default();
+        let range = self.output_files.get(position).cloned().unwrap_or_default();
         let mut units = Vec::new();
-        for (home, index, part) in self.entries.get(range).unwrap_or_default() {
+        for (output_file, index, part) in self.entries.get(range).unwrap_or_default() {
             if let Some(policy) = policy(*index as usize) {
-                policy.expand(target, home, *part, &mut units);
+                policy.expand(target, output_file, *part, &mut units);
             }
         }
         units.sort_by(|left, right| order(left).cmp(&order(right)));

@@ -49,6 +49,6 @@ pub use part::Part;
 pub use pattern::{Fill, OWN_NAMESPACE, Pattern, PatternError, Piece};
 pub use severities::{DiagnosticSetting, DiagnosticSettings};
 pub use target::{AppliedBy, Enforcement, Features, LabelSync, Platform, Target, TargetVariables, Version};
-pub use unit::{Home, ObjectBlueprint, ObjectId, TypeMeta, Unit};
+pub use unit::{ObjectBlueprint, ObjectId, OutputFileKey, TypeMeta, Unit};
 pub use variables::{Account, AccountValue, Accounts, Variable, VariableScope, VariableType, Variables};
 pub use workspace::{OutputForm, RawTarget, RawWorkspace, WorkspaceSettings, WorkspaceSpec};

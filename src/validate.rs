@@ -30,7 +30,7 @@ use crate::model::{Platform, Target, TypeMeta, Unit};
 use crate::render::TemplateSet;
 use crate::yaml::schema::{Problem, ProblemKind};
 use crate::yaml::{self, NodeId, NodeRef, Tree};
-pub use set::HomeFacts;
+pub use set::OutputFileFacts;
 pub use trace::Trees;
 
 /// Checks the objects of one target; one for each thread.
@@ -92,7 +92,7 @@ impl<'p> Validator<'p> {
 
     /// Returns whether a text is like a kept text ([`Validator::keep`]). Its object is then equally valid, and
     /// [`Validator::object`] returns it. Otherwise the text needs [`Validator::check`].
-    pub fn matches(&mut self, unit: &Unit, text: &str, facts: &mut HomeFacts) -> bool {
+    pub fn matches(&mut self, unit: &Unit, text: &str, facts: &mut OutputFileFacts) -> bool {
         self.matched = self.alike.as_mut().and_then(|alike| alike.find(unit, text));
         if self.matched.is_none() {
             return false;
@@ -104,7 +104,7 @@ impl<'p> Validator<'p> {
 
     /// Checks what a unit's template rendered. On success the object is in the form to be written and is what
     /// [`Validator::object`] returns; otherwise the reasons are in the sink.
-    pub fn check(&mut self, unit: &Unit, text: &str, facts: &mut HomeFacts, sink: &mut Sink) -> bool {
+    pub fn check(&mut self, unit: &Unit, text: &str, facts: &mut OutputFileFacts, sink: &mut Sink) -> bool {
         let before = sink.len();
         facts.name(unit);
         self.matched = None;

@@ -143,19 +143,20 @@ impl Loss {
         if plan.counts.deleted == 0 && !plan.changes.iter().any(|file| file.action == FileAction::Delete) {
             return Ok(loss);
         }
-        let homes = compile::homes(&workspace.project, target);
+        let output_files = compile::output_files(&workspace.project, target);
         let shards = workspace.project.workspace.shards;
         for entry in committed.list()?.iter().filter(|entry| entry.is_file() && !workspace.is_kept(target, &entry.path))
         {
-            if homes.is_empty() && !loss.everything {
+            if output_files.is_empty() && !loss.everything {
                 loss.everything = committed.read(&entry.path)?.is_some_and(|bytes| !bytes.is_empty());
             }
             if !entry.path.starts_with("namespaces/") {
                 continue;
             }
             loss.before += 1;
-            let stays = Part::namespace_of(&entry.path)
-                .is_some_and(|name| homes.has_namespace(name) && file::path(Some(name), "", shards) == entry.path);
+            let stays = Part::namespace_of(&entry.path).is_some_and(|name| {
+                output_files.has_namespace(name) && file::path(Some(name), "", shards) == entry.path
+            });
             loss.gone += usize::from(!stays);
         }
         Ok(loss)

@@ -14,8 +14,9 @@ use crate::diag::{Diagnostic, Files, Origin, Sink, nearest};
 use crate::k8s::{default_policy, list};
 use crate::kinds::Findings;
 use crate::model::{
-    Account, Category, DeclaredNames, Fill, Home, KnownEntry, KnownFile, KnownSpec, Mention, MentionedBy, Mentions,
-    NameSet, Policy, PolicyFacts, Target, always_known_names, deciding_name, is_always_known, is_invisible, subjects,
+    Account, Category, DeclaredNames, Fill, KnownEntry, KnownFile, KnownSpec, Mention, MentionedBy, Mentions, NameSet,
+    OutputFileKey, Policy, PolicyFacts, Target, always_known_names, deciding_name, is_always_known, is_invisible,
+    subjects,
 };
 use crate::source::{Sources, cell_place, read_names};
 use crate::yaml::{Spanned, Tree};
@@ -298,8 +299,8 @@ impl<'c> OnTarget<'c> {
     fn collect_named(&self) -> Names {
         let mut named = Names::default();
         for policy in self.policies() {
-            policy.contributions(self.target, &mut |home, _| {
-                if let Home::Namespace(name) = home {
+            policy.contributions(self.target, &mut |output_file, _| {
+                if let OutputFileKey::Namespace(name) = output_file {
                     named.namespaces.insert(name);
                 }
             });

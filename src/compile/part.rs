@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{CompileOptions, FileConsumer, LinkedWorkspace, Pass, labels};
 use crate::diag::{Diagnostic, Origin, RunError, Sink};
-use crate::expand::HomeIndex;
+use crate::expand::OutputFileIndex;
 use crate::model::Target;
-use crate::validate::HomeFacts;
+use crate::validate::OutputFileFacts;
 use crate::validate::set::{PartCollector, PartFacts, judge};
 
 /// The results of a part during the run. Nothing is kept for a whole target.
@@ -23,9 +23,9 @@ pub struct ShardSummary {
 #[derive(Debug, Default)]
 struct Kept {
     collector: PartCollector,
-    /// For each diagnostic of the sink: the place of the home that it was found in; none for one that is judged anew
+    /// For each diagnostic of the sink: the place of the output file that it was found in; none for one that is judged anew
     /// when the parts are merged.
-    homes: Vec<Option<u32>>,
+    output_files: Vec<Option<u32>>,
 }
 
 impl ShardSummary {
@@ -39,28 +39,31 @@ impl ShardSummary {
         self.kept.is_some()
     }
 
-    /// Notes the facts of a home and the diagnostics of its compilation.
-    pub(super) fn note(&mut self, home: u32, facts: &HomeFacts, sink: &Sink) {
+    /// Notes the facts of a output file and the diagnostics of its compilation.
+    pub(super) fn note(&mut self, output_file: u32, facts: &OutputFileFacts, sink: &Sink) {
         if let Some(kept) = &mut self.kept {
-            kept.collector.add(home, facts);
-            kept.homes.resize(sink.len(), Some(home));
+            kept.collector.add(output_file, facts);
+            kept.output_files.resize(sink.len(), Some(output_file));
         }
     }
 
-    /// Notes the diagnostics of its facts. The merge of all parts finds two objects of one name in two homes.
-    pub(super) fn note_judged(&mut self, home: u32, sink: &Sink) {
-        if let Some(Kept { homes, .. }) = &mut self.kept {
-            let news = sink.diagnostics().get(homes.len()..).unwrap_or_default();
-            homes.extend(news.iter().map(|news| (news.code != codes::DUPLICATE_OBJECT).then_some(home)));
+    /// Notes the diagnostics of its facts. The merge of all parts finds two objects of one name in two output files.
+    pub(super) fn note_judged(&mut self, output_file: u32, sink: &Sink) {
+        if let Some(Kept { output_files, .. }) = &mut self.kept {
+            let news = sink.diagnostics().get(output_files.len()..).unwrap_or_default();
+            output_files.extend(news.iter().map(|news| (news.code != codes::DUPLICATE_OBJECT).then_some(output_file)));
         }
     }
 
     /// Returns the record for the merge. `told` is the whole sink of the target; the diagnostics at its end have no
-    /// home.
+    /// output file.
     pub fn record(self, target: &Target, told: &[Diagnostic]) -> PartRecord {
-        let Kept { collector, homes } = self.kept.unwrap_or_default();
-        let homes = homes.into_iter().chain(std::iter::repeat(Some(u32::MAX)));
-        let kept = told.iter().zip(homes).filter_map(|(diagnostic, home)| Some((home?, diagnostic.clone())));
+        let Kept { collector, output_files } = self.kept.unwrap_or_default();
+        let output_files = output_files.into_iter().chain(std::iter::repeat(Some(u32::MAX)));
+        let kept = told
+            .iter()
+            .zip(output_files)
+            .filter_map(|(diagnostic, output_file)| Some((output_file?, diagnostic.clone())));
         PartRecord { diagnostics: kept.collect(), facts: collector.finish(target) }
     }
 }
@@ -68,10 +71,10 @@ impl ShardSummary {
 /// The results of a part in a target.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct PartRecord {
-    /// Diagnostics of single homes, with the position of each home among the homes of all parts.
+    /// Diagnostics of single output files, with the position of each output file among the output files of all parts.
     #[serde(deserialize_with = "codes::numbered_diagnostics")]
     pub diagnostics: Vec<(u32, Diagnostic)>,
-    /// Facts that concern several homes.
+    /// Facts that concern several output files.
     pub facts: PartFacts,
 }
 
@@ -109,15 +112,15 @@ pub fn merge(project: &LinkedWorkspace, target: &Target, parts: Vec<PartRecord>,
         facts.push(part.facts);
         told.extend(part.diagnostics);
     }
-    told.sort_by_key(|(home, _)| *home);
-    let after_homes = told.partition_point(|(home, _)| *home < u32::MAX);
-    let strays = told.split_off(after_homes);
+    told.sort_by_key(|(output_file, _)| *output_file);
+    let after_output_files = told.partition_point(|(output_file, _)| *output_file < u32::MAX);
+    let strays = told.split_off(after_output_files);
     told.into_iter().for_each(|(_, diagnostic)| sink.push(diagnostic));
     judge(target, project.existing_on(target), &facts, sink);
     strays.into_iter().for_each(|(_, diagnostic)| sink.push(diagnostic));
 }
 
-/// Returns the homes of a target in all parts.
-pub fn homes(project: &LinkedWorkspace, target: &Target) -> HomeIndex {
-    HomeIndex::new(&project.policies, target)
+/// Returns the output files of a target in all parts.
+pub fn output_files(project: &LinkedWorkspace, target: &Target) -> OutputFileIndex {
+    OutputFileIndex::new(&project.policies, target)
 }

@@ -7,8 +7,8 @@ use serde::Deserialize;
 use super::shared::{Subjects, mention};
 use crate::diag::{Diagnostic, Sink};
 use crate::model::{
-    AccessCheck, Category, Contribution, Expectation, Home, Kind, Linker, Mention, MentionedBy, Mentions, Pattern,
-    Patterns, Policy, PolicyMeta, RawDocument, Target, Unit,
+    AccessCheck, Category, Contribution, Expectation, Kind, Linker, Mention, MentionedBy, Mentions, OutputFileKey,
+    Pattern, Patterns, Policy, PolicyMeta, RawDocument, Target, Unit,
 };
 use crate::yaml::Spanned;
 
@@ -180,7 +180,7 @@ impl Policy for Linked {
         &self.meta
     }
 
-    fn contributions(&self, _: &Target, _: &mut dyn FnMut(Home, Contribution)) {}
+    fn contributions(&self, _: &Target, _: &mut dyn FnMut(OutputFileKey, Contribution)) {}
 
-    fn expand(&self, _: &Target, _: &Home, _: Contribution, _: &mut Vec<Unit>) {}
+    fn expand(&self, _: &Target, _: &OutputFileKey, _: Contribution, _: &mut Vec<Unit>) {}
 }

@@ -15,9 +15,9 @@ use super::shared::{NewBinding, RoleRef, StringMap, Subjects, check_targets, men
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::selector;
 use crate::model::{
-    Blueprint, Category, Contribution, DependentPolicy, Expiry, Fill, Home, Kind, Linker, MentionedBy, Mentions,
-    ObjectBlueprint, Pattern, Patterns, PermissionSet, Policy, PolicyMeta, RawDocument, RoleObjectKind, Surroundings,
-    Target, Unit, UnreadAccounts,
+    Blueprint, Category, Contribution, DependentPolicy, Expiry, Fill, Kind, Linker, MentionedBy, Mentions,
+    ObjectBlueprint, OutputFileKey, Pattern, Patterns, PermissionSet, Policy, PolicyMeta, RawDocument, RoleObjectKind,
+    Surroundings, Target, Unit, UnreadAccounts,
 };
 use crate::yaml::Spanned;
 
@@ -270,21 +270,21 @@ impl Policy for Linked {
         &self.meta
     }
 
-    fn contributions(&self, target: &Target, visit: &mut dyn FnMut(Home, Contribution)) {
+    fn contributions(&self, target: &Target, visit: &mut dyn FnMut(OutputFileKey, Contribution)) {
         if !self.cluster.is_empty() {
-            visit(Home::Cluster, 0);
+            visit(OutputFileKey::Cluster, 0);
         }
-        let mut homes = self.namespaces.get(&target.name).cloned().unwrap_or_default();
-        homes.extend(
+        let mut output_files = self.namespaces.get(&target.name).cloned().unwrap_or_default();
+        output_files.extend(
             self.accounts.iter().filter_map(|(own, _)| own.as_ref().map(|own| own.fill(Fill::from_target(target)))),
         );
-        for home in homes {
-            visit(Home::Namespace(home), 0);
+        for output_file in output_files {
+            visit(OutputFileKey::Namespace(output_file), 0);
         }
     }
 
-    fn expand(&self, target: &Target, home: &Home, _: Contribution, units: &mut Vec<Unit>) {
-        let Home::Namespace(namespace) = home else {
+    fn expand(&self, target: &Target, output_file: &OutputFileKey, _: Contribution, units: &mut Vec<Unit>) {
+        let OutputFileKey::Namespace(namespace) = output_file else {
             units.extend(self.cluster.iter().map(|object| object.fill(target, None, None)));
             return;
         };

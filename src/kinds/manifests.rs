@@ -14,9 +14,9 @@ use crate::k8s::catalogue::{Resource, read_custom};
 use crate::k8s::custom_fields::CustomFields;
 use crate::k8s::list;
 use crate::model::{
-    AnalyzedManifest, Category, Contribution, Data, ExistingObjects, ForeignDocuments, Home, Kind, Linker, Mention,
-    MentionedBy, Mentions, ObjectId, Pattern, Patterns, Policy, PolicyMeta, RawDocument, Target, TypeMeta, Unit,
-    WrittenManifests, subjects,
+    AnalyzedManifest, Category, Contribution, Data, ExistingObjects, ForeignDocuments, Kind, Linker, Mention,
+    MentionedBy, Mentions, ObjectId, OutputFileKey, Pattern, Patterns, Policy, PolicyMeta, RawDocument, Target,
+    TypeMeta, Unit, WrittenManifests, subjects,
 };
 use crate::source::Sources;
 use crate::yaml::{NodeRef, Spanned};
@@ -300,11 +300,14 @@ impl Object {
         self.is_namespace().then(|| (Arc::clone(&self.identity.name), labels.unwrap_or(Data::Null)))
     }
 
-    fn home(&self) -> Home {
+    fn output_file(&self) -> OutputFileKey {
         if self.is_namespace() {
-            return Home::Namespace(Arc::clone(&self.identity.name));
+            return OutputFileKey::Namespace(Arc::clone(&self.identity.name));
         }
-        self.identity.namespace.as_ref().map_or(Home::Cluster, |namespace| Home::Namespace(Arc::clone(namespace)))
+        self.identity
+            .namespace
+            .as_ref()
+            .map_or(OutputFileKey::Cluster, |namespace| OutputFileKey::Namespace(Arc::clone(namespace)))
     }
 }
 
@@ -324,13 +327,13 @@ impl Policy for Linked {
         self.namespaces.iter().for_each(|(name, labels)| visit(name, labels));
     }
 
-    fn contributions(&self, _: &Target, visit: &mut dyn FnMut(Home, Contribution)) {
+    fn contributions(&self, _: &Target, visit: &mut dyn FnMut(OutputFileKey, Contribution)) {
         for (index, object) in self.objects.iter().enumerate() {
-            visit(object.home(), Contribution::try_from(index).unwrap_or_default());
+            visit(object.output_file(), Contribution::try_from(index).unwrap_or_default());
         }
     }
 
-    fn expand(&self, _: &Target, _: &Home, part: Contribution, units: &mut Vec<Unit>) {
+    fn expand(&self, _: &Target, _: &OutputFileKey, part: Contribution, units: &mut Vec<Unit>) {
         units.extend(self.objects.get(part as usize).map(|object| Unit {
             identity: object.identity.clone(),
             template: "manifests/object.yaml.j2",

@@ -10,8 +10,8 @@ use super::shared::{LimitRangeSpec, QuotaSpec, StringMap, check_targets, warn_of
 use super::stance::{NamespacePodSecurity, PodSecuritySettings, grants_of, refuse_our_keys};
 use crate::diag::{Diagnostic, Sink};
 use crate::model::{
-    Contribution, Data, Enforcement, Fill, Home, Kind, Linker, ObjectBlueprint, Pattern, Patterns, PodSecurityProfile,
-    Policy, PolicyMeta, RawDocument, Target, Unit,
+    Contribution, Data, Enforcement, Fill, Kind, Linker, ObjectBlueprint, OutputFileKey, Pattern, Patterns,
+    PodSecurityProfile, Policy, PolicyMeta, RawDocument, Target, Unit,
 };
 use crate::yaml::Spanned;
 
@@ -206,17 +206,18 @@ impl Policy for Linked {
         }
     }
 
-    fn contributions(&self, target: &Target, visit: &mut dyn FnMut(Home, Contribution)) {
+    fn contributions(&self, target: &Target, visit: &mut dyn FnMut(OutputFileKey, Contribution)) {
         for (index, namespace) in self.namespaces.iter().enumerate() {
             visit(
-                Home::Namespace(namespace.object.name.fill(Fill::from_target(target))),
+                OutputFileKey::Namespace(namespace.object.name.fill(Fill::from_target(target))),
                 Contribution::try_from(index).unwrap_or_default(),
             );
         }
     }
 
-    fn expand(&self, target: &Target, home: &Home, part: Contribution, units: &mut Vec<Unit>) {
-        let (Home::Namespace(name), Some(namespace)) = (home, self.namespaces.get(part as usize)) else {
+    fn expand(&self, target: &Target, output_file: &OutputFileKey, part: Contribution, units: &mut Vec<Unit>) {
+        let (OutputFileKey::Namespace(name), Some(namespace)) = (output_file, self.namespaces.get(part as usize))
+        else {
             return;
         };
         units.push(namespace.object.fill(target, None, None));

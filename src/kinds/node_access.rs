@@ -12,7 +12,7 @@ use serde::Deserialize;
 use super::shared::StringMap;
 use crate::diag::Sink;
 use crate::model::{
-    ApiServerSettings, Contribution, Home, Isolation, Kind, Linker, NodePool, Patterns, PlacedAgent, Policy,
+    ApiServerSettings, Contribution, Isolation, Kind, Linker, NodePool, OutputFileKey, Patterns, PlacedAgent, Policy,
     PolicyMeta, RawDocument, Target, Unit,
 };
 use crate::node::cluster::{Node, Taint};
@@ -319,7 +319,7 @@ impl Kind for NodeAccessKind {
 
 /// An object with its output file and the location of its request.
 struct Part {
-    home: Home,
+    output_file: OutputFileKey,
     unit: Unit,
 }
 
@@ -340,13 +340,13 @@ impl Policy for Linked {
         &self.meta
     }
 
-    fn contributions(&self, target: &Target, visit: &mut dyn FnMut(Home, Contribution)) {
+    fn contributions(&self, target: &Target, visit: &mut dyn FnMut(OutputFileKey, Contribution)) {
         for (index, part) in self.parts(target).iter().enumerate() {
-            visit(part.home.clone(), Contribution::try_from(index).unwrap_or_default());
+            visit(part.output_file.clone(), Contribution::try_from(index).unwrap_or_default());
         }
     }
 
-    fn expand(&self, target: &Target, _: &Home, part: Contribution, units: &mut Vec<Unit>) {
+    fn expand(&self, target: &Target, _: &OutputFileKey, part: Contribution, units: &mut Vec<Unit>) {
         units.extend(self.parts(target).get(part as usize).map(|part| part.unit.clone()));
     }
 }

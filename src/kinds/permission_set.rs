@@ -19,8 +19,8 @@ use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::rbac::PolicyRule;
 use crate::k8s::rules::RuleSet;
 use crate::model::{
-    Blueprint, Contribution, Home, Kind, Linker, ObjectBlueprint, Offer, Patterns, PermissionSet, PermissionSetParts,
-    Policy, PolicyMeta, RawDocument, RoleObjectKind, Shared, Target, Unit,
+    Blueprint, Contribution, Kind, Linker, ObjectBlueprint, Offer, OutputFileKey, Patterns, PermissionSet,
+    PermissionSetParts, Policy, PolicyMeta, RawDocument, RoleObjectKind, Shared, Target, Unit,
 };
 use crate::yaml::Spanned;
 
@@ -324,13 +324,13 @@ impl Policy for Linked {
         &self.meta
     }
 
-    fn contributions(&self, _: &Target, visit: &mut dyn FnMut(Home, Contribution)) {
+    fn contributions(&self, _: &Target, visit: &mut dyn FnMut(OutputFileKey, Contribution)) {
         if self.role.is_some() {
-            visit(Home::Cluster, 0);
+            visit(OutputFileKey::Cluster, 0);
         }
     }
 
-    fn expand(&self, target: &Target, _: &Home, _: Contribution, units: &mut Vec<Unit>) {
+    fn expand(&self, target: &Target, _: &OutputFileKey, _: Contribution, units: &mut Vec<Unit>) {
         units.extend(self.role.iter().map(|role| role.fill(target, None, None)));
     }
 }

@@ -18,9 +18,9 @@ use super::shared::{RBAC, StringMap};
 use crate::admission::scc::defaults::role_name;
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::model::{
-    Blueprint, Contribution, Data, DeclaredProfile, Enforcement, Home, Kind, Linker, NumberOrVariable, ObjectBlueprint,
-    Offer, Pattern, Patterns, PodSecurityProfile, PodSecurityProfileParts, Policy, PolicyMeta, RawDocument, Shared,
-    Target, Unit, account_variables,
+    Blueprint, Contribution, Data, DeclaredProfile, Enforcement, Kind, Linker, NumberOrVariable, ObjectBlueprint,
+    Offer, OutputFileKey, Pattern, Patterns, PodSecurityProfile, PodSecurityProfileParts, Policy, PolicyMeta,
+    RawDocument, Shared, Target, Unit, account_variables,
 };
 use crate::yaml::NodeRef;
 
@@ -552,13 +552,13 @@ impl Policy for Linked {
         &self.meta
     }
 
-    fn contributions(&self, target: &Target, visit: &mut dyn FnMut(Home, Contribution)) {
+    fn contributions(&self, target: &Target, visit: &mut dyn FnMut(OutputFileKey, Contribution)) {
         if self.objects(target).next().is_some() {
-            visit(Home::Cluster, 0);
+            visit(OutputFileKey::Cluster, 0);
         }
     }
 
-    fn expand(&self, target: &Target, _: &Home, _: Contribution, units: &mut Vec<Unit>) {
+    fn expand(&self, target: &Target, _: &OutputFileKey, _: Contribution, units: &mut Vec<Unit>) {
         units.extend(self.objects(target).map(|object| object.fill(target, None, None)));
     }
 }

@@ -19,8 +19,8 @@ use crate::crossplane::revision::{ManagerRevision, Verbs};
 use crate::crossplane::stack::Stack;
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::model::{
-    Contribution, ForeignDocuments, Home, InstalledStack, Kind, Linker, Patterns, Policy, PolicyMeta, RawDocument,
-    Target, Unit,
+    Contribution, ForeignDocuments, InstalledStack, Kind, Linker, OutputFileKey, Patterns, Policy, PolicyMeta,
+    RawDocument, Target, Unit,
 };
 use crate::yaml::Spanned;
 
@@ -262,14 +262,14 @@ impl Policy for Linked {
         &self.meta
     }
 
-    fn contributions(&self, _: &Target, visit: &mut dyn FnMut(Home, Contribution)) {
+    fn contributions(&self, _: &Target, visit: &mut dyn FnMut(OutputFileKey, Contribution)) {
         for (index, stack) in self.stacks.iter().enumerate() {
-            let home = Home::Namespace(stack.install.namespace.as_str().into());
-            visit(home, Contribution::try_from(index).unwrap_or_default());
+            let output_file = OutputFileKey::Namespace(stack.install.namespace.as_str().into());
+            visit(output_file, Contribution::try_from(index).unwrap_or_default());
         }
     }
 
-    fn expand(&self, _: &Target, _: &Home, part: Contribution, units: &mut Vec<Unit>) {
+    fn expand(&self, _: &Target, _: &OutputFileKey, part: Contribution, units: &mut Vec<Unit>) {
         let Some(stack) = self.stacks.get(part as usize) else { return };
         units.extend(stack.objects().iter().map(|object| {
             // The content of a role comes from the package, its subjects from the install.

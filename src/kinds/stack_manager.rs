@@ -19,8 +19,8 @@ use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::rbac::PolicyRule;
 use crate::k8s::rules::RuleSet;
 use crate::model::{
-    Contribution, Data, DependentPolicy, Fill, Home, InstalledManager, InstalledStack, Kind, Linker, ObjectId, Pattern,
-    Patterns, PermissionSet, Policy, PolicyMeta, RawDocument, Surroundings, Target, TypeMeta, Unit,
+    Contribution, Data, DependentPolicy, Fill, InstalledManager, InstalledStack, Kind, Linker, ObjectId, OutputFileKey,
+    Pattern, Patterns, PermissionSet, Policy, PolicyMeta, RawDocument, Surroundings, Target, TypeMeta, Unit,
 };
 use crate::yaml::{NodeRef, Spanned, Tree};
 
@@ -194,7 +194,7 @@ fn at_target(rule: PolicyRule, target: &Target) -> PolicyRule {
 
 /// An object of an output file.
 enum Part {
-    Object { object: PackageObject, home: Home },
+    Object { object: PackageObject, output_file: OutputFileKey },
     Definition { name: Arc<str>, api_version: Arc<str>, data: Data, content: Origin },
 }
 
@@ -211,11 +211,11 @@ fn own_objects(name: &str, account: &ServiceAccountName, rights: Rights) -> Vec<
             objects.push(PackageObject::binding(namespace, role.clone(), kind, role, vec![account.clone()]));
         }
     }
-    let home = |object: &PackageObject| {
+    let output_file = |object: &PackageObject| {
         let namespace = object.namespace.as_deref().map(Arc::from);
-        namespace.map_or(Home::Cluster, Home::Namespace)
+        namespace.map_or(OutputFileKey::Cluster, OutputFileKey::Namespace)
     };
-    objects.into_iter().map(|object| Part::Object { home: home(&object), object }).collect()
+    objects.into_iter().map(|object| Part::Object { output_file: output_file(&object), object }).collect()
 }
 
 /// Returns the definitions of all stacks. It uses the copy that has every version in use.
@@ -300,17 +300,17 @@ impl Policy for Linked {
         &self.meta
     }
 
-    fn contributions(&self, target: &Target, visit: &mut dyn FnMut(Home, Contribution)) {
+    fn contributions(&self, target: &Target, visit: &mut dyn FnMut(OutputFileKey, Contribution)) {
         for (index, part) in self.parts(target).iter().enumerate() {
-            let home = match part {
-                Part::Object { home, .. } => home.clone(),
-                Part::Definition { .. } => Home::Cluster,
+            let output_file = match part {
+                Part::Object { output_file, .. } => output_file.clone(),
+                Part::Definition { .. } => OutputFileKey::Cluster,
             };
-            visit(home, Contribution::try_from(index).unwrap_or_default());
+            visit(output_file, Contribution::try_from(index).unwrap_or_default());
         }
     }
 
-    fn expand(&self, target: &Target, _: &Home, part: Contribution, units: &mut Vec<Unit>) {
+    fn expand(&self, target: &Target, _: &OutputFileKey, part: Contribution, units: &mut Vec<Unit>) {
         units.extend(self.parts(target).get(part as usize).map(|part| match part {
             Part::Object { object, .. } => TEMPLATES.unit(object, self.origin, self.meta.origin),
             Part::Definition { name, api_version, data, content } => Unit {
@@ -345,9 +345,9 @@ impl DependentPolicy for Linked {
             for (namespace, labels) in surroundings.namespaces.on(target) {
                 let is_true = |key: &str| labels.get(key).is_some_and(|value| &**value == "true");
                 // Cluster-scoped, but made for one namespace alone.
-                let home = || Home::Namespace(Arc::clone(namespace));
+                let output_file = || OutputFileKey::Namespace(Arc::clone(namespace));
                 let roles = personas::of_namespace(namespace, is_true).into_iter();
-                parts.extend(roles.map(|object| Part::Object { object, home: home() }));
+                parts.extend(roles.map(|object| Part::Object { object, output_file: output_file() }));
             }
         }
     }

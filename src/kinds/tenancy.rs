@@ -17,8 +17,8 @@ use super::shared::{LimitRangeSpec, NewBinding, QuotaSpec, RoleRef, StringMap, S
 use super::stance::{PodSecuritySettings, refuse_our_keys, tenant_grants};
 use crate::diag::{Diagnostic, Origin, Sink, nearest};
 use crate::model::{
-    Account, Accounts, Contribution, Data, Enforcement, Fill, Home, Kind, Linker, MentionedBy, Mentions,
-    ObjectBlueprint, Pattern, Patterns, PermissionSet, PodSecurityProfile, Policy, PolicyMeta, RawDocument,
+    Account, Accounts, Contribution, Data, Enforcement, Fill, Kind, Linker, MentionedBy, Mentions, ObjectBlueprint,
+    OutputFileKey, Pattern, Patterns, PermissionSet, PodSecurityProfile, Policy, PolicyMeta, RawDocument,
     RoleObjectKind, Shared, Target, TenancyPolicy, TenantPart, Unit, UnreadAccounts, VariableScope, VariableType,
     Variables, check_patterns,
 };
@@ -708,20 +708,23 @@ impl Policy for Linked {
         }
     }
 
-    fn contributions(&self, target: &Target, visit: &mut dyn FnMut(Home, Contribution)) {
+    fn contributions(&self, target: &Target, visit: &mut dyn FnMut(OutputFileKey, Contribution)) {
         let Some(class) = self.class(target) else { return };
         let has_shared = class.shared.iter().any(|(enforcement, _)| *enforcement == target.enforcement());
         if has_shared && !self.accounts.is_empty() {
-            visit(Home::Cluster, SHARED);
+            visit(OutputFileKey::Cluster, SHARED);
         }
         for (index, account) in self.accounts.iter().enumerate() {
             let from = Fill { target, account: Some(account), namespace: None };
-            visit(Home::Namespace(class.namespace.name.fill(from)), Contribution::try_from(index).unwrap_or_default());
+            visit(
+                OutputFileKey::Namespace(class.namespace.name.fill(from)),
+                Contribution::try_from(index).unwrap_or_default(),
+            );
         }
     }
 
-    fn expand(&self, target: &Target, home: &Home, part: Contribution, units: &mut Vec<Unit>) {
-        if *home == Home::Cluster {
+    fn expand(&self, target: &Target, output_file: &OutputFileKey, part: Contribution, units: &mut Vec<Unit>) {
+        if *output_file == OutputFileKey::Cluster {
             let shared = self.class(target).map(|class| &class.shared).into_iter().flatten();
             let shared = shared.filter(|(enforcement, _)| *enforcement == target.enforcement());
             units.extend(shared.map(|(_, object)| object.fill(target, None, None)));

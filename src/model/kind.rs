@@ -7,7 +7,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
-use super::{Account, Data, Home, Linker, Pattern, PolicyFacts, Target, Unit, VariableScope};
+use super::{Account, Data, Linker, OutputFileKey, Pattern, PolicyFacts, Target, Unit, VariableScope};
 use crate::diag::{Diagnostic, Origin, Sink, Span, nearest};
 use crate::yaml::NodeRef;
 
@@ -85,10 +85,10 @@ pub trait Policy: Send + Sync {
 
     /// Visits each output file with objects of the policy, and the number by which `expand` identifies the
     /// contribution.
-    fn contributions(&self, target: &Target, visit: &mut dyn FnMut(Home, Contribution));
+    fn contributions(&self, target: &Target, visit: &mut dyn FnMut(OutputFileKey, Contribution));
 
     /// Adds the units of one contribution to one output file.
-    fn expand(&self, target: &Target, home: &Home, part: Contribution, units: &mut Vec<Unit>);
+    fn expand(&self, target: &Target, output_file: &OutputFileKey, part: Contribution, units: &mut Vec<Unit>);
 
     /// Visits each namespace of a target that the policy makes or declares, with its labels.
     fn namespaces(&self, _target: &Target, _visit: &mut dyn FnMut(&Arc<str>, &Data)) {}

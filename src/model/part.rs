@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::Home;
+use super::OutputFileKey;
 
 /// The K-th of N parts. The part of a namespace is a function of its name and of N alone: `xxh3_64(name) mod N + 1`.
 /// Neither other tenants nor the layout of the output change it. Cluster-scoped objects without a tenant belong to the
@@ -38,10 +38,10 @@ impl Part {
     }
 
     /// Whether the part makes the objects of an output file.
-    pub fn has(self, home: &Home) -> bool {
-        match home {
-            Home::Cluster => self.is_first(),
-            Home::Namespace(name) => self.has_namespace(name),
+    pub fn has(self, output_file: &OutputFileKey) -> bool {
+        match output_file {
+            OutputFileKey::Cluster => self.is_first(),
+            OutputFileKey::Namespace(name) => self.has_namespace(name),
         }
     }
 
@@ -90,8 +90,8 @@ mod tests {
             for name in ["tool-a", "tool-b", "kube-system", "x"] {
                 let path = format!("namespaces/07/{name}.yaml");
                 let parts = || (1..=of).filter_map(|number| Part::new(number, of));
-                let home = Home::Namespace(name.into());
-                let having: Vec<u16> = parts().filter(|part| part.has(&home)).map(Part::number).collect();
+                let output_file = OutputFileKey::Namespace(name.into());
+                let having: Vec<u16> = parts().filter(|part| part.has(&output_file)).map(Part::number).collect();
                 let files: Vec<u16> = parts().filter(|part| part.has_file(&path)).map(Part::number).collect();
                 assert_eq!(having.len(), 1);
                 assert_eq!(having, files);

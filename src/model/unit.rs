@@ -48,7 +48,7 @@ impl std::fmt::Display for ObjectId {
 
 /// The output file of an object: a file holds one unit of ownership.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Home {
+pub enum OutputFileKey {
     /// `cluster/<kind>.yaml`.
     Cluster,
     /// `namespaces/<namespace>.yaml`, also for cluster-scoped objects of one tenant.

@@ -26,7 +26,7 @@ const MAXIMUM_NEAR: usize = 10_000;
 
 /// Facts about the objects of one file.
 #[derive(Debug, Default)]
-pub struct HomeFacts {
+pub struct OutputFileFacts {
     roles: BTreeSet<Arc<str>>,
     accounts: BTreeSet<Arc<str>>,
     bindings: Vec<Binding>,
@@ -59,7 +59,7 @@ enum Remarkable {
     DeletesCollections,
 }
 
-impl HomeFacts {
+impl OutputFileFacts {
     /// Notes that an object is made, valid or not: a reference to an invalid one is no second mistake.
     pub(super) fn name(&mut self, unit: &Unit) {
         let identity = &unit.identity;
@@ -178,7 +178,7 @@ impl<'p> TargetFacts<'p> {
 
     /// Adds the facts of a file and checks the facts that need no other file; `made_here` returns whether some policy
     /// makes objects in a namespace.
-    pub fn absorb(&mut self, facts: HomeFacts, made_here: &dyn Fn(&str) -> bool, sink: &mut Sink) {
+    pub fn absorb(&mut self, facts: OutputFileFacts, made_here: &dyn Fn(&str) -> bool, sink: &mut Sink) {
         for (object_type, name, origin) in facts.cluster {
             match self.cluster.entry(hash_of(&object_type, &name)) {
                 Entry::Occupied(first) => {

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{Agent, NodeAccessSpec, OwnNode, Part, Reads, SystemNode};
 use crate::diag::Origin;
 use crate::k8s::rbac::PolicyRule;
-use crate::model::{Data, Home, ObjectId, Target, TypeMeta, Unit};
+use crate::model::{Data, ObjectId, OutputFileKey, Target, TypeMeta, Unit};
 use crate::node::agent;
 use crate::node::system_node::{self, SystemNodeBinding};
 use crate::node::version::ServerVersion;
@@ -100,7 +100,7 @@ fn part(object: &Value, origin: Origin) -> Option<Part> {
         ("variables", at("/spec/variables")),
     ];
     Some(Part {
-        home: namespace.clone().map_or(Home::Cluster, Home::Namespace),
+        output_file: namespace.clone().map_or(OutputFileKey::Cluster, OutputFileKey::Namespace),
         unit: Unit {
             identity: ObjectId { object_type: TypeMeta::new(text("/apiVersion")?, kind), namespace, name },
             template,

@@ -19,8 +19,8 @@ use crate::k8s::catalogue::{Resource, read_custom};
 use crate::k8s::names;
 use crate::k8s::rbac::PolicyRule;
 use crate::model::{
-    Contribution, DependentPolicy, ForeignDocuments, Home, InstalledProvider, Linker, Policy, PolicyMeta, RawDocument,
-    Surroundings, Target, Unit,
+    Contribution, DependentPolicy, ForeignDocuments, InstalledProvider, Linker, OutputFileKey, Policy, PolicyMeta,
+    RawDocument, Surroundings, Target, Unit,
 };
 use crate::yaml::schema::Schema;
 use crate::yaml::{NodeRef, Spanned};
@@ -331,9 +331,9 @@ impl Policy for Linked {
         &self.meta
     }
 
-    fn contributions(&self, _: &Target, visit: &mut dyn FnMut(Home, Contribution)) {
+    fn contributions(&self, _: &Target, visit: &mut dyn FnMut(OutputFileKey, Contribution)) {
         for part in 0..self.providers.len() + self.composites.len() {
-            visit(Home::Cluster, Contribution::try_from(part).unwrap_or_default());
+            visit(OutputFileKey::Cluster, Contribution::try_from(part).unwrap_or_default());
         }
     }
 
@@ -341,7 +341,7 @@ impl Policy for Linked {
         Some(self)
     }
 
-    fn expand(&self, target: &Target, _: &Home, part: Contribution, units: &mut Vec<Unit>) {
+    fn expand(&self, target: &Target, _: &OutputFileKey, part: Contribution, units: &mut Vec<Unit>) {
         let part = part as usize;
         let (objects, origin) = match self.providers.get(part) {
             Some(member) => {

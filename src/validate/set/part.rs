@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::{Binding, HomeFacts, Remarkable, TargetFacts, duplicate};
+use super::{Binding, OutputFileFacts, Remarkable, TargetFacts, duplicate};
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::digest::{Digest, digest};
 use crate::k8s::default_policy;
@@ -59,7 +59,7 @@ struct Wanted {
     account: Option<Origin>,
 }
 
-/// A ClusterRole whose rules are remarkable, with where it stands first and in how many homes.
+/// A ClusterRole whose rules are remarkable, with where it stands first and in how many output files.
 #[derive(Debug, Serialize, Deserialize)]
 struct RemarkableRole {
     role: String,
@@ -99,7 +99,7 @@ impl SavedIdentity {
     }
 }
 
-/// Gathers the facts of a part, home by home.
+/// Gathers the facts of a part, output file by output file.
 #[derive(Debug, Default)]
 pub struct PartCollector {
     facts: PartFacts,
@@ -110,8 +110,8 @@ pub struct PartCollector {
 }
 
 impl PartCollector {
-    /// Adds the facts of the home at a place.
-    pub fn add(&mut self, place: u32, facts: &HomeFacts) {
+    /// Adds the facts of the output file at a place.
+    pub fn add(&mut self, place: u32, facts: &OutputFileFacts) {
         for (object_type, name, origin) in &facts.cluster {
             let types = &mut self.facts.types;
             let object_type = *self.types.entry(object_type.clone()).or_insert_with(|| {

@@ -54,7 +54,7 @@ const IN_PODS: &str = "the service accounts of the pods of any namespace";
 const IN_PODS_HERE: &str = "the service accounts of the pods of namespace {namespace}";
 const ANY_OBJECT: &str = "every object, as it is written";
 
-/// The edges in their order.
+/// The edges in their order. Recorded cases have the texts word for word, so that a text changes with its case only.
 const EDGES: &[Edge] = &[
     edge("E001", "every verb on every resource{roles}", "everything", "everything in namespace {namespace}"),
     edge(

@@ -59,7 +59,7 @@ pub(super) const RULES: &[RiskRule] = &[
         codes::REACH_PORTS,
         "H/M",
         "create pods/portforward or get pods/portforward before 1.35 or get,create,update,patch,delete pods/proxy,services/proxy",
-        "can reach every port of pods, past network policies",
+        "can reach every port of pods, and bypass network policies",
     )
     .help("grant it for debugging, for a limited time and in single namespaces"),
     holds(
@@ -104,7 +104,7 @@ pub(super) const RULES: &[RiskRule] = &[
         codes::PLACE_PODS,
         "M/L",
         "create pods/binding,bindings",
-        "can assign pods to any node, past the scheduler",
+        "can assign pods to any node, without the scheduler",
     )
     .help("reserve the assignment of pods for schedulers")
     .power("binds pods to any node"),
