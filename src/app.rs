@@ -51,7 +51,11 @@ use crate::yaml::internal::{self, InternalError};
 
 pub use can_i::{AdmissionOptions, CanI, CanIOptions, NodeDecision};
 pub use check::{Assertions, FolderFindings};
-pub use compare::{AccessEffect, Base, CompareOptions, Comparison, DescribedBase, TargetComparison};
+pub use compare::{
+    AccessDifference, AccessEffect, Base, CompareOptions, Comparison, DescribedBase, ObjectCounts,
+    PermissionDifference, PodSecurityPolicyDifference, ScopedSubjectName, StackUpgrade, TargetComparison,
+    TargetDifferences,
+};
 pub use diagnostics::{Diagnostics, FindingRecord, RelatedRange, SourceRange};
 pub use explain::{
     DefaultPolicy, ExplainedFile, ExplainedObject, FileState, ObjectIdentity, ObjectName, PolicyName, RoleSearch,

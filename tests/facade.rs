@@ -119,3 +119,23 @@ fn results_are_data_with_a_schema() {
     let checked = jsonschema::validator_for(&schema).expect("a validator");
     assert!(checked.is_valid(&json), "{json}");
 }
+
+/// The results serialize: a front end needs no type of the program to hand them on.
+#[test]
+fn results_are_data() {
+    let workspace = own_workspace();
+    let lint = workspace.lint(&LintOptions::default()).expect("findings");
+    let lint = serde_json::to_value(&lint).expect("JSON");
+    assert_eq!(lint["isReadable"], true);
+    let findings = lint["findings"].as_array().expect("a list");
+    assert!(findings.iter().all(|finding| finding["code"].is_string() && finding["message"].is_string()), "{lint}");
+    let compiled = workspace.compile(&["modern".to_owned()], false).expect("files");
+    let compiled = serde_json::to_value(&compiled).expect("JSON");
+    assert!(compiled["files"].as_array().is_some_and(|files| !files.is_empty()), "{compiled}");
+    let comparison = workspace.compare(&Base::output_folder(), &CompareOptions::default()).expect("a comparison");
+    let comparison = serde_json::to_value(&comparison).expect("JSON");
+    assert!(
+        comparison.as_array().expect("a list").iter().all(|target| target["objects"]["changed"] == 0),
+        "{comparison}"
+    );
+}

@@ -8,6 +8,7 @@ mod effect;
 mod folded;
 mod gate;
 mod meaning;
+mod record;
 mod tree;
 mod whole;
 
@@ -35,6 +36,10 @@ use crate::emit::totals::Totals;
 use crate::model::Target;
 
 pub use self::base::{Base, DescribedBase};
+pub use self::record::{
+    AccessDifference, ObjectCounts, PermissionDifference, PodSecurityPolicyDifference, ScopedSubjectName, StackUpgrade,
+    TargetDifferences,
+};
 
 /// How many bytes of differences are kept; the rest is counted.
 const MAXIMUM_DIFF: usize = 16 << 20;

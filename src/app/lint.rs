@@ -15,6 +15,9 @@ mod workloads;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use self::rule_places::RulePlaces;
 use super::loaded_world::{LoadedWorld, WorldOptions, load_manifests, load_target};
 use super::workspace::Workspace;
@@ -45,7 +48,8 @@ pub struct LintOptions {
 }
 
 /// The findings about a workspace or about manifests.
-#[derive(Debug)]
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct LintReport {
     /// The findings. An error among them is about the input, and not about a grant.
     pub findings: Diagnostics,

@@ -32,7 +32,7 @@ pub struct RenderOptions {
 }
 
 /// The compiled files of some targets.
-#[derive(Debug)]
+#[derive(Debug, serde::Serialize, schemars::JsonSchema)]
 pub struct CompiledFiles {
     /// The diagnostics of the policies. After an error the files are not complete.
     pub diagnostics: Diagnostics,

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::loaded_world::{LoadedWorld, WorldOptions};
 use super::question::is_about_one_namespace;
 use super::workspace::Workspace;
@@ -24,7 +27,7 @@ pub struct TestOptions {
 const MAXIMUM_FAILURES: usize = 5;
 
 /// The questions of the AccessTests that were asked.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct TestRun {
     /// The names of the tests.
     pub tests: BTreeSet<String>,
@@ -33,6 +36,7 @@ pub struct TestRun {
     /// How many questions have another answer than the expected one.
     pub failures: usize,
     /// Expectations that cannot be asked, whole or in part.
+    #[serde(skip)]
     problems: Sink,
 }
 

@@ -83,14 +83,18 @@ pub(super) fn print_comparison(
     let output = &workspace.project.workspace.output;
     let form = Form::new(global.quiet, shown.is_summary);
     let mut text = String::new();
-    let mut lines = target_changes(&comparison.target_changes(output, workspace.shard.is_none()));
-    lines.push_str(&target_changes(beside));
+    let mut further = comparison.target_changes(output, workspace.shard.is_none());
+    further.extend_from_slice(beside);
+    let mut lines = target_changes(&further);
     global.record_changes(comparison.counts());
+    global.record_further_changes(further);
     let mut renewals = Renewals::default();
     for target in &comparison.targets {
         text.push_str(&target.diff);
         renewals.add(&format!("{output}/{}", target.target), &target.totals.renewals);
-        lines.push_str(&differences(&target.title, &target.totals, &effects(target), form));
+        let of_target = differences(&target.title, &target.totals, &effects(target), form);
+        lines.push_str(&of_target);
+        global.record_result(|| target.record(), || format!("{}{of_target}", target.diff));
     }
     terminal.result(&text);
     if comparison.left_out > 0 {

@@ -156,6 +156,6 @@ fn psp(global: &Global, arguments: &PspArguments) -> Result<Outcome, Error> {
     if !output::write(global, arguments, &policies, &text)? {
         return Ok(Outcome::Invalid);
     }
-    global.record_result(&report.record(), migration::text(&report));
+    global.record_result(|| report.record(), || migration::text(&report));
     Ok(if plan.needs_decision() { Outcome::No } else { Outcome::Fine })
 }

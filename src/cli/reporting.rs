@@ -164,9 +164,9 @@ impl Global {
     }
 
     /// Adds a result to the report of the run, with its text for people.
-    pub(super) fn record_result<R: CommandResult>(&self, result: &R, text: String) {
+    pub(super) fn record_result<R: CommandResult>(&self, result: impl FnOnce() -> R, text: impl FnOnce() -> String) {
         if self.is_recorded() {
-            self.collected().add_results(&[result], text);
+            self.collected().add_results(&[result()], text());
         }
     }
 
@@ -201,6 +201,11 @@ impl Global {
     /// Adds the differences of targets to the report of the run.
     pub(super) fn record_changes<'t>(&self, targets: impl Iterator<Item = (&'t str, Counts)>) {
         self.collected().changes.extend(targets.map(|(target, counts)| TargetChange::new(target, counts)));
+    }
+
+    /// Adds sentences about changes that the differences of the files do not show.
+    pub(super) fn record_further_changes(&self, sentences: Vec<String>) {
+        self.collected().further_changes.extend(sentences);
     }
 
     /// Adds diagnostics to the report of the run. Without a report they are not kept.

@@ -2,11 +2,16 @@
 
 use super::human::{self, grouped};
 use super::page::Page;
+use super::result::CommandResult;
 use super::{access, pod_security, stacks};
-use crate::app::{AccessEffect, Base, DescribedBase, TargetComparison};
+use crate::app::{AccessEffect, Base, DescribedBase, TargetComparison, TargetDifferences};
 use crate::compile::WORKSPACE_FILE;
 use crate::diag::foreign;
 use crate::emit::totals::{FirstLines, MAXIMUM_LINES, Totals};
+
+impl CommandResult for TargetDifferences {
+    const NAME: &'static str = "diff";
+}
 
 /// The note of `check` where the output differs.
 pub const NOTE_OF_DRIFT: &str = "the output differs from the compiled policies; `bailiwick render` writes it\n";

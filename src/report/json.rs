@@ -16,7 +16,7 @@ use super::result::{CommandResult, Versioned};
 use super::run::RunReport;
 use super::table::TableResult;
 use super::tests::TestFailure;
-use crate::app::FindingRecord;
+use crate::app::{FindingRecord, TargetDifferences};
 use crate::diag::{Diagnostic, Files, foreign};
 
 /// Returns every published schema of a result, with its name: `diagnostic` is a line of `--diagnostics json`, `run` a report, and each
@@ -26,6 +26,7 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         ("diagnostic", schema::<FindingRecord>("Diagnostic")),
         (RunReport::NAME, schema::<RunReport>("Run")),
         result_schema::<CanIResult>("Answer of can-i"),
+        result_schema::<TargetDifferences>("Differences of a target"),
         result_schema::<ExplainResult>("Result of explain"),
         result_schema::<IndexResult>("Result of index"),
         result_schema::<KubeletMigrationResult>("Result of migrate kubelets"),

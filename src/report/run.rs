@@ -29,6 +29,10 @@ pub struct RunReport {
     pub tests: Vec<TestResult>,
     /// The differences between compiled and committed output, by target. Empty if the run compared nothing.
     pub changes: Vec<TargetChange>,
+    /// Sentences about changes that the differences of the files do not show: targets that come and go, and inputs that decide
+    /// access and are not written. Absent without such a change.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub further_changes: Vec<String>,
     /// The results of a command with a schema of its own, each as `--format json` prints it; absent for other commands.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub results: Vec<Value>,
@@ -77,6 +81,7 @@ impl RunReport {
             findings: Vec::new(),
             tests: Vec::new(),
             changes: Vec::new(),
+            further_changes: Vec::new(),
             results: Vec::new(),
             texts: Vec::new(),
         }
@@ -127,6 +132,7 @@ impl Report for RunReport {
                 rows: self.changes.iter().map(row).collect(),
             });
         }
+        blocks.push(ReportBlock::List(self.further_changes.clone()));
         if !self.tests.is_empty() {
             let questions: usize = self.tests.iter().map(|test| test.questions).sum();
             let failed: usize = self.tests.iter().map(|test| test.failed).sum();

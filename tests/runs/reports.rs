@@ -201,6 +201,36 @@ fn the_json_of_every_case_has_the_form_of_its_schema() {
     assert!(checked > 10, "{checked}");
 }
 
+/// The report of `diff` has the differences and their effect, with names of other authors as they are.
+#[test]
+fn the_report_of_a_difference_has_its_effect() {
+    let folder = workspace();
+    assert!(bailiwick(folder.path(), &["render"]).status.success());
+    for path in ["bailiwick.yaml", "policies/team.yaml"].map(|path| folder.path().join(path)) {
+        fs::write(&path, read(&path).replace("groups: [team-a]", "groups: ['team-``` <b>']")).expect("a file");
+    }
+    let output = bailiwick(folder.path(), &["diff", "--format", "json", "--report", "markdown=diff.md"]);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{text} {}", stderr(&output));
+    let report: Value = serde_json::from_str(&text).expect("JSON");
+    let result = report["results"].get(0).expect("a result");
+    assert_eq!(schema_errors("diff", &result.to_string()), Vec::<String>::new());
+    assert_eq!((&result["target"], &result["objects"]["changed"]), (&"production".into(), &2.into()), "{result}");
+    let access = &result["access"];
+    assert_eq!(access["isKnown"], true, "{result}");
+    let subjects: Vec<&str> = access["changes"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|change| change["subjects"][0]["subject"].as_str())
+        .collect();
+    assert_eq!(subjects, ["Group/team-``` <b>", "Group/team-a"], "{result}");
+    let diff = result["diff"].as_str().expect("a difference");
+    assert!(diff.contains("-  name: team-a\n") && diff.contains("+  name: 'team-``` <b>'\n"), "{diff}");
+    // The fence of the block is longer than the backticks in it.
+    assert!(read(&folder.path().join("diff.md")).contains("````text\n"), "a fence");
+}
+
 #[test]
 fn a_migration_reports_in_every_format() {
     let folder = tempfile::tempdir().expect("a folder");
