@@ -19,12 +19,13 @@ struct Step {
 
 fn steps(text: &str) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
-    let mut inside = false;
+    // The fence of the block: longer than three backticks where an output has a fence.
+    let mut fence: Option<&str> = None;
     for (number, line) in text.lines().enumerate() {
-        match (line, inside) {
-            ("```console", false) => inside = true,
-            ("```", true) => inside = false,
-            (line, true) => match (line.strip_prefix("$ "), steps.last_mut()) {
+        match (line, fence) {
+            (line, None) => fence = line.strip_suffix("console").filter(|fence| is_fence(fence)),
+            (line, Some(open)) if line == open => fence = None,
+            (line, Some(_)) => match (line.strip_prefix("$ "), steps.last_mut()) {
                 // A command over several lines: the further ones are marked as the shell marks them.
                 (None, Some(step)) if step.output.is_empty() && line.starts_with("> ") => {
                     step.command.push_str(&format!("\n{}", &line[2..]));
@@ -40,10 +41,13 @@ fn steps(text: &str) -> Vec<Step> {
                 }
                 (None, None) => panic!("output before any command: {line}"),
             },
-            _ => {}
         }
     }
     steps
+}
+
+fn is_fence(text: &str) -> bool {
+    text.len() >= 3 && text.bytes().all(|byte| byte == b'`')
 }
 
 #[test]
