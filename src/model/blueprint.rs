@@ -60,7 +60,7 @@ impl Blueprint {
         }
     }
 
-    /// Copies the blueprint without shared parts, see [`super::Policy::detached`].
+    /// Copies the blueprint without shared parts, see [`super::TenancyPolicy::detached`].
     #[must_use]
     pub fn detached(&self) -> Self {
         match self {

@@ -92,7 +92,7 @@ impl Data {
         }
     }
 
-    /// Copies the data without shared parts, see [`super::Policy::detached`].
+    /// Copies the data without shared parts, see [`super::TenancyPolicy::detached`].
     #[must_use]
     pub fn detached(&self) -> Data {
         match self {

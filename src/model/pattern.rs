@@ -127,7 +127,7 @@ impl Pattern {
         Self::parse(text).unwrap_or_else(|_| Self::constant(text))
     }
 
-    /// Copies the pattern without shared parts, see [`super::Policy::detached`].
+    /// Copies the pattern without shared parts, see [`super::TenancyPolicy::detached`].
     #[must_use]
     pub fn detached(&self) -> Self {
         let pieces = self.pieces.iter().map(|piece| match piece {

@@ -126,7 +126,7 @@ impl ObjectBlueprint {
         self
     }
 
-    /// Copies the blueprint without shared parts, see [`super::Policy::detached`].
+    /// Copies the blueprint without shared parts, see [`super::TenancyPolicy::detached`].
     #[must_use]
     pub fn detached(&self) -> Self {
         let object_type = TypeMeta::new(&self.object_type.api_version, &self.object_type.kind);

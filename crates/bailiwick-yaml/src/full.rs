@@ -18,7 +18,7 @@ use crate::diag::{Diagnostic, Origin, Sink, Span};
 pub const MAXIMUM_DEPTH: usize = 100;
 
 /// The most nodes added by the aliases of one file in total, against "billion laughs". A long string counts as a node
-/// for every [`BYTES_PER_NODE`] bytes, since each copy of it may be written out.
+/// for every `BYTES_PER_NODE` bytes, since each copy of it may be written out.
 pub const MAXIMUM_ALIASED_NODES: usize = 100_000;
 
 /// The most reported problems of one text. A diagnostic takes a hundred times as much memory as the shortest text

@@ -71,7 +71,7 @@ use crate::diag::{FileId, Sink};
 /// Reads every document of `text` into a new tree.
 ///
 /// Problems go to `sink`; the tree then holds the readable rest. A text in the restricted form of templates and of
-/// the [writer](write) takes the fast reader, any other text the full one; for a text in this form both return the
+/// the [writer](mod@write) takes the fast reader, any other text the full one; for a text in this form both return the
 /// same tree.
 pub fn read(text: &str, file: FileId, sink: &mut Sink) -> Tree {
     let mut tree = Tree::new(file);
