@@ -52,8 +52,7 @@ use crate::yaml::internal::{self, InternalError};
 pub use can_i::{AdmissionOptions, CanI, CanIOptions, NodeDecision};
 pub use check::{Assertions, FolderFindings};
 pub use compare::{
-    AccessDifference, AccessEffect, Base, CompareOptions, Comparison, DescribedBase, ObjectCounts,
-    PermissionDifference, PodSecurityPolicyDifference, ScopedSubjectName, StackUpgrade, TargetComparison,
+    AccessEffect, Base, ChangedPodSecurityPolicy, CompareOptions, Comparison, DescribedBase, TargetComparison,
     TargetDifferences,
 };
 pub use diagnostics::{Diagnostics, FindingRecord, RelatedRange, SourceRange};

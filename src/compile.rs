@@ -178,11 +178,11 @@ impl Pass<'_> {
             || Worker::new(self),
             |worker, position| worker.output_file(&index, position, work),
             |position, made: OutputFileResult<R>| {
-                let output_file = index.place(position);
+                let place = index.place(position);
                 sink.absorb(made.sink);
-                ledger.note(output_file, &made.facts, sink);
+                ledger.note(place, &made.facts, sink);
                 facts.absorb(made.facts, &|namespace| index.has_namespace(namespace), sink);
-                ledger.note_judged(output_file, sink);
+                ledger.note_judged(place, sink);
                 match made.results {
                     Ok(results) => results.into_iter().for_each(|result| each(result, position + 1, total)),
                     Err(error) => {

@@ -10,7 +10,7 @@ use crate::model::{Contribution, OutputFileKey, Part, Policy, Target, Unit};
 pub struct OutputFileIndex {
     entries: Vec<(OutputFileKey, u32, Contribution)>,
     /// The entries of each file to make.
-    output_files: Vec<std::ops::Range<usize>>,
+    ranges: Vec<std::ops::Range<usize>>,
 }
 
 impl OutputFileIndex {
@@ -24,49 +24,48 @@ impl OutputFileIndex {
             }
         }
         entries.sort();
-        let mut output_files: Vec<std::ops::Range<usize>> = Vec::with_capacity(entries.len());
+        let mut ranges: Vec<std::ops::Range<usize>> = Vec::with_capacity(entries.len());
         let mut last: Option<&OutputFileKey> = None;
         for (position, (output_file, ..)) in entries.iter().enumerate() {
-            match output_files.last_mut().filter(|_| last == Some(output_file)) {
+            match ranges.last_mut().filter(|_| last == Some(output_file)) {
                 Some(range) => range.end = position + 1,
-                None => output_files.push(position..position + 1),
+                None => ranges.push(position..position + 1),
             }
             last = Some(output_file);
         }
-        Self { entries, output_files }
+        Self { entries, ranges }
     }
 
     /// Keeps only the files of a part; the index of namespaces stays complete.
     pub fn keep(&mut self, part: Part) {
         let entries = &self.entries;
-        self.output_files
-            .retain(|range| entries.get(range.start).is_some_and(|(output_file, ..)| part.has(output_file)));
+        self.ranges.retain(|range| entries.get(range.start).is_some_and(|(output_file, ..)| part.has(output_file)));
     }
 
     /// Returns the number of a file among the files of all parts.
     pub fn place(&self, position: usize) -> u32 {
-        self.output_files.get(position).map_or(u32::MAX, |range| u32::try_from(range.start).unwrap_or(u32::MAX))
+        self.ranges.get(position).map_or(u32::MAX, |range| u32::try_from(range.start).unwrap_or(u32::MAX))
     }
 
     /// Returns the number of files; the cluster-scoped objects count as one.
     pub fn len(&self) -> usize {
-        self.output_files.len()
+        self.ranges.len()
     }
 
     /// Whether no policy adds objects.
     pub fn is_empty(&self) -> bool {
-        self.output_files.is_empty()
+        self.ranges.is_empty()
     }
 
     /// Returns the file at a position.
     pub fn output_file(&self, position: usize) -> Option<&OutputFileKey> {
-        self.entries.get(self.output_files.get(position)?.start).map(|(output_file, ..)| output_file)
+        self.entries.get(self.ranges.get(position)?.start).map(|(output_file, ..)| output_file)
     }
 
     /// Returns the only policy of the file at a position, by its index, with the contribution; none for several
     /// policies.
     pub fn single(&self, position: usize) -> Option<(usize, Contribution)> {
-        match self.entries.get(self.output_files.get(position)?.clone())? {
+        match self.entries.get(self.ranges.get(position)?.clone())? {
             [(OutputFileKey::Namespace(_), policy, part)] => Some((*policy as usize, *part)),
             _ => None,
         }
@@ -90,7 +89,7 @@ impl OutputFileIndex {
         policy: impl Fn(usize) -> Option<&'p dyn Policy>,
         target: &Target,
     ) -> Vec<Unit> {
-        let range = self.output_files.get(position).cloned().unwrap_or_default();
+        let range = self.ranges.get(position).cloned().unwrap_or_default();
         let mut units = Vec::new();
         for (output_file, index, part) in self.entries.get(range).unwrap_or_default() {
             if let Some(policy) = policy(*index as usize) {

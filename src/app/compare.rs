@@ -15,6 +15,9 @@ mod whole;
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use self::effect::{Effect, Rules, Ways};
 use self::folded::folded;
 use self::meaning::{Effects, Known, Meaning, StackNames};
@@ -24,7 +27,6 @@ use super::unclaimed::Unclaimed;
 use super::workspace::Workspace;
 use super::{Diagnostics, Error};
 use crate::access::compare::Change;
-use crate::admission::psp;
 use crate::crossplane::upgrade::Upgrade;
 use crate::diag::{RunError, Sink};
 use crate::emit::diff::unified;
@@ -36,10 +38,7 @@ use crate::emit::totals::Totals;
 use crate::model::Target;
 
 pub use self::base::{Base, DescribedBase};
-pub use self::record::{
-    AccessDifference, ObjectCounts, PermissionDifference, PodSecurityPolicyDifference, ScopedSubjectName, StackUpgrade,
-    TargetDifferences,
-};
+pub use self::record::{ChangedPodSecurityPolicy, TargetDifferences};
 
 /// How many bytes of differences are kept; the rest is counted.
 const MAXIMUM_DIFF: usize = 16 << 20;
@@ -84,13 +83,14 @@ pub struct TargetComparison {
     /// The effect of the differences on access; none without differences.
     pub access: Option<AccessEffect>,
     /// The PodSecurityPolicies that change, with what each change means.
-    pub pod_security_policies: Vec<(String, psp::compare::PspComparison)>,
+    pub pod_security_policies: Vec<ChangedPodSecurityPolicy>,
     /// The stacks that get a new version.
     pub upgrades: Vec<Upgrade>,
 }
 
 /// The effect of differences on access.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(tag = "state", rename_all = "camelCase")]
 pub enum AccessEffect {
     /// The old baseline cannot be read.
     Unknown,

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::Error;
 use super::loaded_world::LoadedWorld;
 use super::question::RequestOptions;
-use crate::access::who_can::{PermissionScope, Where, WhoCan};
+use crate::access::who_can::{Where, WhoCan};
 use crate::access::{Liveness, Request};
 
 /// The subjects that are allowed a request.
@@ -66,10 +66,7 @@ impl LoadedWorld {
         let found = self.world.who_can(&request, place);
         let subjects = found.capable.iter().map(|capable| AllowedSubject {
             subject: capable.subject.clone(),
-            namespace: match &capable.scope {
-                PermissionScope::Cluster => None,
-                PermissionScope::Namespace(namespace) => Some(namespace.clone()),
-            },
+            namespace: capable.scope.namespace().map(str::to_owned),
         });
         let dead = match self.world.liveness(&request) {
             Liveness::Dead(reason) => Some(reason),

@@ -11,7 +11,7 @@ use crate::access::cover;
 use crate::access::impersonate::{self, ImpersonationTarget};
 use crate::access::reconcile::reconcile;
 use crate::access::request::{Identity, Request, ResourceRequest, UrlRequest};
-use crate::access::who_can::{PermissionScope, Where};
+use crate::access::who_can::Where;
 use crate::access::world::{Added, Builder, ObjectSource};
 use crate::access::write::{Escalation, Write, WriteVerb};
 use crate::access::{decide::MissingRole, http};
@@ -249,12 +249,8 @@ fn comparison(body: &Value) -> Result<Value, AskError> {
     let changes: Vec<Value> = changes
         .into_iter()
         .map(|(affected, change)| {
-            let namespace = match affected.scope {
-                PermissionScope::Cluster => None,
-                PermissionScope::Namespace(namespace) => Some(namespace),
-            };
             json!({
-                "subject": affected.subject, "namespace": namespace, "gained": change.gained, "lost": change.lost,
+                "subject": affected.subject, "namespace": affected.scope.namespace(), "gained": change.gained, "lost": change.lost,
             })
         })
         .collect();

@@ -25,7 +25,7 @@ struct Kept {
     collector: PartCollector,
     /// For each diagnostic of the sink: the place of the output file that it was found in; none for one that is judged anew
     /// when the parts are merged.
-    output_files: Vec<Option<u32>>,
+    places: Vec<Option<u32>>,
 }
 
 impl ShardSummary {
@@ -39,31 +39,28 @@ impl ShardSummary {
         self.kept.is_some()
     }
 
-    /// Notes the facts of a output file and the diagnostics of its compilation.
-    pub(super) fn note(&mut self, output_file: u32, facts: &OutputFileFacts, sink: &Sink) {
+    /// Notes the facts of an output file and the diagnostics of its compilation.
+    pub(super) fn note(&mut self, place: u32, facts: &OutputFileFacts, sink: &Sink) {
         if let Some(kept) = &mut self.kept {
-            kept.collector.add(output_file, facts);
-            kept.output_files.resize(sink.len(), Some(output_file));
+            kept.collector.add(place, facts);
+            kept.places.resize(sink.len(), Some(place));
         }
     }
 
     /// Notes the diagnostics of its facts. The merge of all parts finds two objects of one name in two output files.
-    pub(super) fn note_judged(&mut self, output_file: u32, sink: &Sink) {
-        if let Some(Kept { output_files, .. }) = &mut self.kept {
-            let news = sink.diagnostics().get(output_files.len()..).unwrap_or_default();
-            output_files.extend(news.iter().map(|news| (news.code != codes::DUPLICATE_OBJECT).then_some(output_file)));
+    pub(super) fn note_judged(&mut self, place: u32, sink: &Sink) {
+        if let Some(Kept { places, .. }) = &mut self.kept {
+            let news = sink.diagnostics().get(places.len()..).unwrap_or_default();
+            places.extend(news.iter().map(|news| (news.code != codes::DUPLICATE_OBJECT).then_some(place)));
         }
     }
 
     /// Returns the record for the merge. `told` is the whole sink of the target; the diagnostics at its end have no
     /// output file.
     pub fn record(self, target: &Target, told: &[Diagnostic]) -> PartRecord {
-        let Kept { collector, output_files } = self.kept.unwrap_or_default();
-        let output_files = output_files.into_iter().chain(std::iter::repeat(Some(u32::MAX)));
-        let kept = told
-            .iter()
-            .zip(output_files)
-            .filter_map(|(diagnostic, output_file)| Some((output_file?, diagnostic.clone())));
+        let Kept { collector, places } = self.kept.unwrap_or_default();
+        let places = places.into_iter().chain(std::iter::repeat(Some(u32::MAX)));
+        let kept = told.iter().zip(places).filter_map(|(diagnostic, place)| Some((place?, diagnostic.clone())));
         PartRecord { diagnostics: kept.collect(), facts: collector.finish(target) }
     }
 }
@@ -112,9 +109,9 @@ pub fn merge(project: &LinkedWorkspace, target: &Target, parts: Vec<PartRecord>,
         facts.push(part.facts);
         told.extend(part.diagnostics);
     }
-    told.sort_by_key(|(output_file, _)| *output_file);
-    let after_output_files = told.partition_point(|(output_file, _)| *output_file < u32::MAX);
-    let strays = told.split_off(after_output_files);
+    told.sort_by_key(|(place, _)| *place);
+    let after_places = told.partition_point(|(place, _)| *place < u32::MAX);
+    let strays = told.split_off(after_places);
     told.into_iter().for_each(|(_, diagnostic)| sink.push(diagnostic));
     judge(target, project.existing_on(target), &facts, sink);
     strays.into_iter().for_each(|(_, diagnostic)| sink.push(diagnostic));

@@ -3,6 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::file::{self, FileOwnership, differs_in_header_alone, ownership};
 use super::namespaces::NamespaceChanges;
 use super::objects;
@@ -12,16 +15,16 @@ use crate::digest::{Digest, digest};
 use crate::k8s::grants::{Grant, grants};
 use crate::yaml::{self, NodeRef, NodeValue, Tree};
 
-/// How many objects are affected in which way.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+/// The number of objects by their difference.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Counts {
-    /// New.
+    /// Objects that only the policies have.
     pub created: usize,
-    /// There, and different.
+    /// Objects that differ.
     pub changed: usize,
-    /// No longer there.
+    /// Objects that only the earlier output has.
     pub deleted: usize,
-    /// The same.
+    /// Equal objects.
     pub unchanged: usize,
 }
 

@@ -11,7 +11,7 @@ use crate::admission::labels::sync::{Skip, SyncAction, SyncFailure};
 use crate::admission::labels::world::SyncOutcome;
 use crate::admission::level::Level;
 use crate::admission::psp::compare::PspComparison;
-use crate::app::SyncedRules;
+use crate::app::{ChangedPodSecurityPolicy, SyncedRules};
 use crate::diag::Files;
 
 /// How many grants of the same constraints are listed.
@@ -52,10 +52,10 @@ pub fn synced(namespace: &str, rules: &SyncedRules, files: &Files) -> String {
 }
 
 /// Returns the meaning of changes of PodSecurityPolicies, by name. Policies with the same changes are one entry.
-pub fn policy_changes(changes: &[(String, PspComparison)]) -> String {
+pub fn policy_changes(changes: &[ChangedPodSecurityPolicy]) -> String {
     let mut alike: BTreeMap<&PspComparison, Vec<&str>> = BTreeMap::new();
-    for (name, change) in changes {
-        alike.entry(change).or_default().push(name);
+    for ChangedPodSecurityPolicy { name, comparison } in changes {
+        alike.entry(comparison).or_default().push(name);
     }
     let mut classes: Vec<(Vec<&str>, &PspComparison)> =
         alike.into_iter().map(|(change, names)| (names, change)).collect();

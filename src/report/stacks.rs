@@ -14,7 +14,7 @@ use crate::access::who_can::PermissionScope;
 use crate::app::stacks::{ManagerReport, StackReport, StacksReport};
 use crate::crossplane::object::ServiceAccountName;
 use crate::crossplane::stack::Stack;
-use crate::crossplane::upgrade::Upgrade;
+use crate::crossplane::upgrade::{Replacement, Upgrade};
 
 /// The stacks of a target.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -268,11 +268,7 @@ impl StacksReport<'_> {
 
 impl RequesterRecord {
     fn new(scope: &PermissionScope, subject: &str) -> Self {
-        let namespace = match scope {
-            PermissionScope::Cluster => None,
-            PermissionScope::Namespace(namespace) => Some(namespace.clone()),
-        };
-        Self { subject: subject.to_owned(), namespace }
+        Self { subject: subject.to_owned(), namespace: scope.namespace().map(str::to_owned) }
     }
 }
 
@@ -283,13 +279,13 @@ const MAXIMUM_LINES: usize = 10;
 pub fn upgrades(upgrades: &[Upgrade]) -> String {
     let mut text = Page::new();
     for upgrade in upgrades {
-        let (namespace, name) = &upgrade.stack;
-        let versions = match &upgrade.versions {
+        let Upgrade { namespace, name, old_version, new_version, .. } = upgrade;
+        let versions = match (old_version, new_version) {
             (Some(old), Some(new)) if old != new => format!(": {old} becomes {new}"),
             _ => String::new(),
         };
         writeln!(text, "  stack {namespace}/{name}{versions}");
-        for (old, new) in &upgrade.renamed {
+        for Replacement { old, new } in &upgrade.renamed {
             writeln!(text, "    {old} is deleted, {new} created");
         }
         if upgrade.widened {

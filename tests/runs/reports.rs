@@ -217,7 +217,7 @@ fn the_report_of_a_difference_has_its_effect() {
     assert_eq!(schema_errors("diff", &result.to_string()), Vec::<String>::new());
     assert_eq!((&result["target"], &result["objects"]["changed"]), (&"production".into(), &2.into()), "{result}");
     let access = &result["access"];
-    assert_eq!(access["isKnown"], true, "{result}");
+    assert_eq!(access["state"], "known", "{result}");
     let subjects: Vec<&str> = access["changes"]
         .as_array()
         .into_iter()

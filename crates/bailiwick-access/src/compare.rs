@@ -8,6 +8,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::cover;
 use super::index;
 use super::request::{MASTERS, service_account};
@@ -20,7 +23,8 @@ use bailiwick_yaml::digest::{Digest, digest};
 use bailiwick_yaml::internal;
 
 /// The gains and losses of a class of subjects.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Change {
     /// Smallest parts of the new permissions.
     pub gained: Vec<PolicyRule>,
@@ -33,11 +37,12 @@ pub struct Change {
 }
 
 /// A subject with a change.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct Affected {
     /// As `User/name`, `Group/name` or `ServiceAccount/namespace/name`.
     pub subject: String,
-    /// The scope of the change.
+    /// The namespace of the change; absent for the whole cluster.
+    #[serde(rename = "namespace", skip_serializing_if = "PermissionScope::is_cluster")]
     pub scope: PermissionScope,
 }
 

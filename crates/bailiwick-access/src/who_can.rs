@@ -1,6 +1,10 @@
 //! All subjects that may make a request.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Serialize, Serializer};
 
 use super::decide::{MissingRole, Query};
 use super::request::{MASTERS, Request};
@@ -14,6 +18,38 @@ pub enum PermissionScope {
     Cluster,
     /// A single namespace.
     Namespace(String),
+}
+
+impl PermissionScope {
+    /// Whether the scope is the whole cluster.
+    pub fn is_cluster(&self) -> bool {
+        *self == Self::Cluster
+    }
+
+    /// Returns the namespace; none for the whole cluster.
+    pub fn namespace(&self) -> Option<&str> {
+        match self {
+            Self::Cluster => None,
+            Self::Namespace(namespace) => Some(namespace),
+        }
+    }
+}
+
+/// The namespace, or null for the whole cluster.
+impl Serialize for PermissionScope {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.namespace().serialize(serializer)
+    }
+}
+
+impl JsonSchema for PermissionScope {
+    fn schema_name() -> Cow<'static, str> {
+        "PermissionScope".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Option::<String>::json_schema(generator)
+    }
 }
 
 /// A subject that may make the request, with the proving binding.

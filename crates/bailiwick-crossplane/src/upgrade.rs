@@ -7,6 +7,9 @@
 use bailiwick_kubernetes::absent;
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use bailiwick_access::cover;
 use bailiwick_kubernetes::rbac::PolicyRule;
 use bailiwick_yaml::NodeRef;
@@ -31,15 +34,22 @@ struct Parts {
 }
 
 /// The effect of a change on a stack.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Upgrade {
-    /// Namespace and name.
-    pub stack: (String, String),
-    /// The old version and the new one; none if unknown from its objects.
-    pub versions: (Option<String>, Option<String>),
-    /// Roles and bindings deleted and created under another name or in another place: old, new.
-    pub renamed: Vec<(String, String)>,
-    /// True when its controller held its rights in a namespace, and holds them in the whole cluster now.
+    /// The namespace that the stack is installed in.
+    pub namespace: String,
+    /// The name of the installation.
+    pub name: String,
+    /// The version before; none if its objects do not name it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub old_version: Option<String>,
+    /// The version after; none if its objects do not name it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub new_version: Option<String>,
+    /// Roles and bindings that are deleted and created under another name or in another place.
+    pub renamed: Vec<Replacement>,
+    /// Whether the permissions of its controller were in a namespace, and are in the whole cluster.
     pub widened: bool,
     /// Bindings deleted and created again, because their role is another.
     pub rebound: Vec<String>,
@@ -47,6 +57,15 @@ pub struct Upgrade {
     pub gained: Vec<PolicyRule>,
     /// The permissions lost.
     pub lost: Vec<PolicyRule>,
+}
+
+/// An object that is deleted, and the object that is created in its place, each as `KIND NAME` or `KIND NAMESPACE/NAME`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Replacement {
+    /// The deleted object.
+    pub old: String,
+    /// The created object.
+    pub new: String,
 }
 
 impl InstalledStacks {
@@ -120,21 +139,24 @@ impl<'n> Carried<'n> {
 /// Returns the effect of a change on each stack present before and after; nothing for an unchanged one.
 pub fn upgrades(old: &InstalledStacks, new: &InstalledStacks) -> Vec<Upgrade> {
     let both = new.stacks.iter().filter_map(|(stack, new)| Some((stack, old.stacks.get(stack)?, new)));
-    let compared = both.map(|(stack, old, new)| {
+    let compared = both.map(|((namespace, name), old, new)| {
         let pairs = old.roles.iter().filter_map(|(whose, old)| Some((old, new.roles.get(whose)?)));
-        let renamed = pairs.filter(|(old, new)| old.0 != new.0).map(|(old, new)| (old.0.clone(), new.0.clone()));
+        let replaced = |old: &String, new: &String| Replacement { old: old.clone(), new: new.clone() };
+        let renamed = pairs.filter(|(old, new)| old.0 != new.0).map(|(old, new)| replaced(&old.0, &new.0));
         let gone = old.bindings.keys().filter(|binding| !new.bindings.contains_key(*binding));
         let come = new.bindings.keys().filter(|binding| !old.bindings.contains_key(*binding));
-        let moved: Vec<(String, String)> = gone.zip(come).map(|(old, new)| (old.clone(), new.clone())).collect();
+        let moved: Vec<Replacement> = gone.zip(come).map(|(old, new)| replaced(old, new)).collect();
         let rebound =
             old.bindings.iter().filter(|(binding, role)| new.bindings.get(*binding).is_some_and(|now| now != *role));
         let rules = |parts: &Parts| parts.roles.get("system").map_or_else(Vec::new, |(_, rules)| rules.clone());
         let (before, after) = (rules(old), rules(new));
         let beyond = |rules: &[PolicyRule], known: &[PolicyRule]| cover::maximal(&cover::uncovered(known, rules));
         Upgrade {
-            stack: stack.clone(),
-            versions: (old.version.clone(), new.version.clone()),
-            widened: moved.iter().any(|(_, new)| new.starts_with("ClusterRoleBinding ")),
+            namespace: namespace.clone(),
+            name: name.clone(),
+            old_version: old.version.clone(),
+            new_version: new.version.clone(),
+            widened: moved.iter().any(|moved| moved.new.starts_with("ClusterRoleBinding ")),
             renamed: renamed.chain(moved).collect(),
             rebound: rebound.map(|(binding, _)| binding.clone()).collect(),
             gained: beyond(&after, &before),

@@ -131,10 +131,7 @@ impl Classes {
             let mut own: BTreeMap<&str, Vec<Affected>> = BTreeMap::new();
             let mut subjects = Vec::with_capacity(change.subjects.len());
             for subject in std::mem::take(&mut change.subjects) {
-                let found = match &subject.scope {
-                    PermissionScope::Namespace(namespace) => delegates.get_key_value(namespace.as_str()),
-                    PermissionScope::Cluster => None,
-                };
+                let found = subject.scope.namespace().and_then(|namespace| delegates.get_key_value(namespace));
                 match found.filter(|(_, class)| !class.represented.is_empty()) {
                     None => subjects.push(subject),
                     Some((delegate, _)) if names(&change, delegate) => own.entry(delegate).or_default().push(subject),

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Mutex, PoisonError};
 
+use super::ChangedPodSecurityPolicy;
 use crate::admission::psp::compare::PspComparison;
 use crate::admission::psp::{self, PodSecurityPolicy};
 use crate::app::output::ChangedFile;
@@ -29,7 +30,7 @@ pub(super) struct Meaning {
 /// The effects of the files that differ in a target.
 pub(super) struct Effects {
     /// The PodSecurityPolicies that change, with what each change means.
-    pub(super) pod_security_policies: Vec<(String, PspComparison)>,
+    pub(super) pod_security_policies: Vec<ChangedPodSecurityPolicy>,
     /// The stacks that get a new version.
     pub(super) upgrades: Vec<Upgrade>,
 }
@@ -208,12 +209,13 @@ impl Policies {
     }
 
     /// Returns the effects of the changes of policies that exist on both sides.
-    fn changes(&self) -> Vec<(String, PspComparison)> {
-        let both = self.new.iter().filter_map(|(name, new)| Some((name.clone(), self.old.get(name)?, new)));
-        let compared = both.map(|(name, old, new)| (name, psp::compare::compare(old, new)));
+    fn changes(&self) -> Vec<ChangedPodSecurityPolicy> {
+        let changed = |name: &String, comparison| ChangedPodSecurityPolicy { name: name.clone(), comparison };
+        let both = self.new.iter().filter_map(|(name, new)| Some((name, self.old.get(name)?, new)));
+        let compared = both.map(|(name, old, new)| changed(name, psp::compare::compare(old, new)));
         let found =
-            self.changes.iter().flat_map(|(change, names)| names.iter().map(|name| (name.clone(), change.clone())));
-        compared.filter(|(_, change)| !change.is_empty()).chain(found).collect()
+            self.changes.iter().flat_map(|(change, names)| names.iter().map(|name| changed(name, change.clone())));
+        compared.filter(|policy| !policy.comparison.is_empty()).chain(found).collect()
     }
 }
 

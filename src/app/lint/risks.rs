@@ -68,10 +68,7 @@ fn named(affected: &Affected) -> String {
 /// Returns the data of a finding for programs.
 fn about(finding: &Finding) -> Risk {
     let first = finding.first.first();
-    let namespace = first.and_then(|first| match &first.scope {
-        PermissionScope::Cluster => None,
-        PermissionScope::Namespace(namespace) => Some(namespace.clone()),
-    });
+    let namespace = first.and_then(|first| first.scope.namespace()).map(str::to_owned);
     Risk {
         rule: finding.rule.id.into(),
         severity: finding.severity.word().into(),

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::{DecisionReport, place_text};
 use crate::access::decide::MissingRole;
 use crate::access::proof::{Chain, Link, NearMiss, RuleLink};
-use crate::access::who_can::{PermissionScope, WhoCan};
+use crate::access::who_can::WhoCan;
 use crate::access::{Answer, Identity, Liveness, Request, World};
 use crate::app::{LoadedWorld, NodeDecision};
 use crate::diag::Files;
@@ -329,10 +329,7 @@ impl WhoCanResult {
             let binding = capable.binding.and_then(|binding| loaded.world.binding_link_of(binding));
             CapableSubject {
                 subject: capable.subject.clone(),
-                namespace: match &capable.scope {
-                    PermissionScope::Cluster => None,
-                    PermissionScope::Namespace(namespace) => Some(namespace.clone()),
-                },
+                namespace: capable.scope.namespace().map(str::to_owned),
                 binding: binding.map(|binding| LinkRecord::new(&binding, &loaded.files)),
             }
         });

@@ -8,6 +8,7 @@ mod volumes;
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use self::ids::{Allowed, Ids};
@@ -16,7 +17,7 @@ use super::{IdStrategy, PodSecurityPolicy, PspIdRange, PspSeLinuxStrategy, Spec,
 use super::{entries, shown};
 
 /// The effect of a change, each list in order. An entry is the field and its change.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PspComparison {
     /// New permissions of pods.
