@@ -59,10 +59,9 @@ impl NamespaceContext {
     }
 }
 
-/// A cluster, as far as admission looks at it.
+/// The objects of a cluster that decide about its pods, beside its access.
 #[derive(Debug)]
-pub struct Gate<'w> {
-    world: &'w World,
+pub struct AdmissionObjects {
     minor: u32,
     is_openshift: bool,
     places: BTreeMap<String, NamespaceContext>,
@@ -74,6 +73,13 @@ pub struct Gate<'w> {
     bindings: BTreeMap<String, Vec<Binding>>,
     /// Service accounts without a mounted token, by namespace and name.
     without_token: BTreeSet<(String, String)>,
+}
+
+/// The admission of a cluster: its objects, and the access that decides about their use.
+#[derive(Debug, Clone, Copy)]
+pub struct Gate<'w> {
+    world: &'w World,
+    objects: &'w AdmissionObjects,
 }
 
 /// The part of admission with an objection to the pods of a workload.
@@ -120,11 +126,10 @@ const SOME_RANGE: &str = "1000000000/10000";
 /// SELinux level for a namespace without a known range.
 const SOME_SELINUX_LEVEL: &str = "s0:c1,c0";
 
-impl<'w> Gate<'w> {
-    /// Returns a cluster of a Kubernetes minor without namespaces, with the access granted by a world.
-    pub fn new(world: &'w World, minor: u32, is_openshift: bool) -> Self {
+impl AdmissionObjects {
+    /// Returns the objects of an empty cluster of a Kubernetes minor.
+    pub fn new(minor: u32, is_openshift: bool) -> Self {
         Self {
-            world,
             minor,
             is_openshift,
             places: BTreeMap::new(),
@@ -194,19 +199,31 @@ impl<'w> Gate<'w> {
         self.places.iter_mut().map(|(name, place)| (name.as_str(), place))
     }
 
+    /// Returns a namespace; none where no Namespace object is known.
+    pub fn place(&self, namespace: &str) -> Option<&NamespaceContext> {
+        self.places.get(namespace)
+    }
+}
+
+impl<'w> Gate<'w> {
+    /// Returns the admission of a cluster with the access granted by a world.
+    pub fn new(world: &'w World, objects: &'w AdmissionObjects) -> Self {
+        Self { world, objects }
+    }
+
     /// Returns the objections of the cluster to the pods of a workload with this template; an empty list means
     /// admission. The result covers objects of the API: see [`unseen_policies`].
     pub fn judge(&self, workload: &Workload, template: &Json) -> Vec<Refused> {
         let namespace = workload.namespace();
         let nowhere = NamespaceContext::default();
-        let place = match self.places.get(namespace) {
+        let place = match self.objects.places.get(namespace) {
             Some(place) => place,
             None => &nowhere,
         };
         let account = Identity::from_user(&account_user(namespace, workload.service_account()));
         let mut refused = Vec::new();
         let mut pod = workload.pod();
-        let filled = if self.is_openshift {
+        let filled = if self.objects.is_openshift {
             self.by_constraints(&pod, namespace, place, &account)
         } else {
             self.by_policies(&pod, namespace, &account)
@@ -215,7 +232,7 @@ impl<'w> Gate<'w> {
             Ok(filled) => pod = filled,
             Err(reasons) => {
                 // The level of a pod without its defaults means little.
-                let by = if self.is_openshift { By::Constraints } else { By::Policies };
+                let by = if self.objects.is_openshift { By::Constraints } else { By::Policies };
                 return vec![Refused { by, reasons }];
             }
         }
@@ -236,12 +253,12 @@ impl<'w> Gate<'w> {
 
     /// Returns the pod with the defaults of the policies. A cluster without policies has no such admission.
     fn by_policies(&self, pod: &Pod, namespace: &str, account: &Identity) -> Result<Pod, Vec<String>> {
-        if self.policies.is_empty() {
+        if self.objects.policies.is_empty() {
             return Ok(pod.clone());
         }
         let choice = choose(
             self.world,
-            &self.policies,
+            &self.objects.policies,
             &PodRequest { user: account, namespace, pod, operation: PodOperation::Create },
         );
         if let (true, Some(pod)) = (choice.is_allowed(), choice.pod) {
@@ -266,7 +283,7 @@ impl<'w> Gate<'w> {
         account: &Identity,
     ) -> Result<Pod, Vec<String>> {
         let run_level = place.labels.get(RUN_LEVEL_LABEL).map(String::as_str);
-        if skips_constraints(namespace, run_level) || self.constraints.is_empty() {
+        if skips_constraints(namespace, run_level) || self.objects.constraints.is_empty() {
             return Ok(pod.clone());
         }
         let annotation = |key: &str| place.annotations.get(key).map(String::as_str);
@@ -276,7 +293,7 @@ impl<'w> Gate<'w> {
             supplemental_groups: annotation(range::SUPPLEMENTAL_GROUPS),
             mcs: annotation(range::MCS).or(Some(SOME_SELINUX_LEVEL)),
         };
-        let constraints: Vec<&Scc> = self.constraints.iter().collect();
+        let constraints: Vec<&Scc> = self.objects.constraints.iter().collect();
         let may_use = |scc: &Scc| {
             scc.names(&account.user, &account.groups)
                 || self.world.allows(
@@ -309,7 +326,7 @@ impl<'w> Gate<'w> {
     /// Returns the Namespace object of a workload, if it is known.
     pub fn namespace_object(&self, workload: &Workload) -> Option<Json> {
         let namespace = workload.namespace();
-        self.places.get(namespace).map(|place| place.object(namespace))
+        self.objects.places.get(namespace).map(|place| place.object(namespace))
     }
 
     /// Returns the pod for a template after the mutating policy of a profile; none if the defaults of the profile
@@ -317,8 +334,8 @@ impl<'w> Gate<'w> {
     pub fn created_pod(&self, workload: &Workload, template: &Json) -> Option<Json> {
         let namespace = workload.namespace();
         let account = (namespace.to_owned(), workload.service_account().to_owned());
-        let mut pod = created(template, namespace, !self.without_token.contains(&account));
-        if let Some(place) = self.places.get(namespace)
+        let mut pod = created(template, namespace, !self.objects.without_token.contains(&account));
+        if let Some(place) = self.objects.places.get(namespace)
             && let Some(patches) = place.profile.as_ref().and_then(|profile| profile.patches.as_ref())
         {
             patches.apply(&mut pod, &place.object(namespace)).ok()?;
@@ -338,7 +355,7 @@ impl<'w> Gate<'w> {
     ) -> (Option<Pod>, Vec<String>) {
         let namespace = workload.namespace();
         let account = (namespace.to_owned(), workload.service_account().to_owned());
-        let mut pod = created(template, namespace, !self.without_token.contains(&account));
+        let mut pod = created(template, namespace, !self.objects.without_token.contains(&account));
         let object = place.object(namespace);
         if let Some(Err(reason)) = profile.patches.as_ref().map(|patches| patches.apply(&mut pod, &object)) {
             return (None, vec![format!("its defaults cannot be filled in: {reason}")]);
@@ -355,22 +372,22 @@ impl<'w> Gate<'w> {
             object: Some(pod),
             ..AdmissionRequest::default()
         };
-        let policy = self.admission_policies.get(&profile.policy);
-        let bindings = self.bindings.get(&profile.policy).into_iter().flatten();
+        let policy = self.objects.admission_policies.get(&profile.policy);
+        let bindings = self.objects.bindings.get(&profile.policy).into_iter().flatten();
         let verdicts = bindings.filter_map(|binding| Some(policy?.evaluate(&request, Some(binding), Some(&object))));
         (judged, verdicts.flat_map(|verdict| verdict.denials).collect())
     }
 
     /// Checks the pods against the level of the namespace, for every kind of workload.
     fn by_level(&self, pod: &Pod, place: &NamespaceContext) -> Option<String> {
-        if self.minor < FIRST_WITH_LEVELS {
+        if self.objects.minor < FIRST_WITH_LEVELS {
             return None;
         }
         let (policy, _) = PodSecurityLevels::UPSTREAM.with_labels(&place.labels);
         if policy.enforce.level == Level::Privileged {
             return None;
         }
-        let violations = violations(pod, policy.enforce.level, policy.enforce.version.on_server_of(self.minor));
+        let violations = violations(pod, policy.enforce.level, policy.enforce.version.on_server_of(self.objects.minor));
         (!violations.is_empty()).then(|| message(policy.enforce, &violations))
     }
 }

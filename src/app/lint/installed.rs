@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value as Json;
 
 use super::alike::{Alike, shape};
-use crate::admission::gate::Gate;
+use crate::admission::gate::{AdmissionObjects, Gate};
 use crate::admission::installed::{InstalledPolicies, Rejection};
 use crate::admission::workload::{Workload, template_within};
 use crate::app::loaded_world::LoadedWorld;
@@ -40,7 +40,7 @@ impl Unanswered {
 /// The admission policies among the inputs, with the gate that has the namespaces of workloads.
 pub(super) struct AdmissionPolicies<'p> {
     pub(super) installed: &'p InstalledPolicies,
-    pub(super) gate: &'p Gate<'p>,
+    pub(super) gate: Gate<'p>,
 }
 
 impl AdmissionPolicies<'_> {
@@ -92,7 +92,7 @@ pub(super) fn check_manifests(loaded: &LoadedWorld, sink: &mut Sink) -> Unanswer
     if !files.ids().any(|id| files.get(id).text().contains(KIND)) {
         return unanswered;
     }
-    let mut gate = Gate::new(&loaded.world, minor, false);
+    let mut objects = AdmissionObjects::new(minor, false);
     let mut installed = InstalledPolicies::new(minor);
     let mut workloads: Vec<(Workload, Json)> = Vec::new();
     for id in files.ids() {
@@ -101,7 +101,7 @@ pub(super) fn check_manifests(loaded: &LoadedWorld, sink: &mut Sink) -> Unanswer
         for object in tree.documents().flat_map(list::objects) {
             installed.add(object);
             // An object that cannot be read is for `check` to report.
-            if let (Ok(()), Ok(Some(workload))) = (gate.add(object), Workload::read(object)) {
+            if let (Ok(()), Ok(Some(workload))) = (objects.add(object), Workload::read(object)) {
                 workloads.push((workload, to_json(object)));
             }
         }
@@ -115,7 +115,7 @@ pub(super) fn check_manifests(loaded: &LoadedWorld, sink: &mut Sink) -> Unanswer
         }));
         return unanswered;
     }
-    let policies = AdmissionPolicies { installed: &installed, gate: &gate };
+    let policies = AdmissionPolicies { installed: &installed, gate: Gate::new(&loaded.world, &objects) };
     let mut alike = Alike::default();
     for (workload, object) in &workloads {
         let found = policies.judge(workload, object, workload.origin, &mut unanswered);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::LintedTarget;
 use super::alike::{Alike, shape};
 use super::installed::{self, AdmissionPolicies, Unanswered};
-use crate::admission::gate::{By, Gate, Profile, Refused};
+use crate::admission::gate::{AdmissionObjects, By, Gate, Profile, Refused};
 use crate::admission::installed::InstalledPolicies;
 use crate::admission::policy::Patches;
 use crate::admission::scc::defaults::{self, Start};
@@ -42,8 +42,8 @@ pub(super) fn check(
             tree.documents().for_each(|object| inputs.add(object, Some(controller.origin), sink));
         }
     }
-    hold_to_profiles(workspace, target, &mut inputs.gate);
-    enforce_defaults(labels, &mut inputs.gate);
+    hold_to_profiles(workspace, target, &mut inputs.objects);
+    enforce_defaults(labels, &mut inputs.objects);
     inputs.judge(unanswered, sink);
     Ok(())
 }
@@ -52,7 +52,8 @@ pub(super) fn check(
 struct WorkloadInputs<'i> {
     workspace: &'i Workspace,
     target: &'i Target,
-    gate: Gate<'i>,
+    loaded: &'i LoadedWorld,
+    objects: AdmissionObjects,
     /// The admission policies that no policy of the workspace makes.
     admission_policies: InstalledPolicies,
     workloads: Vec<JudgedWorkload>,
@@ -64,7 +65,8 @@ impl<'i> WorkloadInputs<'i> {
         Self {
             workspace,
             target,
-            gate: Gate::new(&loaded.world, minor, target.platform == Platform::Openshift),
+            loaded,
+            objects: AdmissionObjects::new(minor, target.platform == Platform::Openshift),
             admission_policies: InstalledPolicies::new(minor),
             workloads: Vec::new(),
         }
@@ -76,11 +78,11 @@ impl<'i> WorkloadInputs<'i> {
         if let Some(settings) = label::settings(self.target) {
             for tree in defaults::trees(Start { release: settings.release, upgraded_from_4_10: false }) {
                 // The payload is well-formed; a test reads it.
-                tree.documents().for_each(|object| _ = self.gate.add(object));
+                tree.documents().for_each(|object| _ = self.objects.add(object));
             }
         }
         for tree in self.workspace.project.baselines.get(&self.target.name).into_iter().flatten() {
-            tree.documents().flat_map(list::objects).for_each(|object| _ = self.gate.add(object));
+            tree.documents().flat_map(list::objects).for_each(|object| _ = self.objects.add(object));
         }
     }
 
@@ -88,14 +90,14 @@ impl<'i> WorkloadInputs<'i> {
     fn add(&mut self, object: NodeRef<'_>, place: Option<Origin>, sink: &mut Sink) {
         if self.target.enforcement() == Enforcement::AdmissionPolicy && place.is_some() {
             // The output has nothing that cannot be read.
-            _ = self.gate.add_admission_policy(object);
+            _ = self.objects.add_admission_policy(object);
         }
         // Policies that are compiled from profiles and agents are judged with them.
         let serves_policies = self.serves_admission_policies();
         if serves_policies && !is_compiled_policy(self.workspace, object, place) {
             self.admission_policies.add(object);
         }
-        match self.gate.add(object).and_then(|()| Workload::read(object)) {
+        match self.objects.add(object).and_then(|()| Workload::read(object)) {
             Ok(Some(workload)) => {
                 let place = place.unwrap_or(workload.origin);
                 let json = if serves_policies { to_json(object) } else { serde_json::Value::Null };
@@ -116,7 +118,8 @@ impl<'i> WorkloadInputs<'i> {
 
     /// Reports the workloads whose pods are refused. Findings that differ in names alone are reported once.
     fn judge(&self, unanswered: &mut Unanswered, sink: &mut Sink) {
-        let policies = AdmissionPolicies { installed: &self.admission_policies, gate: &self.gate };
+        let gate = Gate::new(&self.loaded.world, &self.objects);
+        let policies = AdmissionPolicies { installed: &self.admission_policies, gate };
         let mut alike = Alike::default();
         // A finding that a policy accepts is no finding, and represents no other.
         let mut add = |shape, workload: &Workload, finding| {
@@ -131,7 +134,7 @@ impl<'i> WorkloadInputs<'i> {
                 }
             }
             let template = template_within(workload.kind, json).unwrap_or(&serde_json::Value::Null);
-            for refused in self.gate.judge(workload, template) {
+            for refused in gate.judge(workload, template) {
                 let shape = shape(&[&workload.namespace, &workload.name], &refused.reasons.join("\n"));
                 add(shape, workload, refusal(workload, &refused, *place));
             }
@@ -159,7 +162,7 @@ struct JudgedWorkload {
 }
 
 /// Adds the profile of each namespace to the gate.
-fn hold_to_profiles(workspace: &Workspace, target: &Target, gate: &mut Gate<'_>) {
+fn hold_to_profiles(workspace: &Workspace, target: &Target, objects: &mut AdmissionObjects) {
     if target.enforcement() != Enforcement::AdmissionPolicy {
         return;
     }
@@ -176,16 +179,16 @@ fn hold_to_profiles(workspace: &Workspace, target: &Target, gate: &mut Gate<'_>)
         .on(&target.name)
         .map(|declared: &DeclaredProfile| (declared.profile.name(), compiled(&declared.profile)))
         .collect();
-    for (_, place) in gate.places() {
+    for (_, place) in objects.places() {
         let profile = place.labels.get(PodSecurityProfile::LABEL);
         place.profile = profile.and_then(|name| profiles.get(name.as_str())).cloned();
     }
 }
 
 /// Adds the default levels of OpenShift to the gate, for namespaces without a level.
-fn enforce_defaults(labels: Option<&NamespaceLabels>, gate: &mut Gate<'_>) {
+fn enforce_defaults(labels: Option<&NamespaceLabels>, objects: &mut AdmissionObjects) {
     let Some(labels) = labels else { return };
-    for (name, place) in gate.places() {
+    for (name, place) in objects.places() {
         if let Some(settled) = labels.world().settled(name) {
             let level = settled.enforced.name().to_owned();
             place.labels.entry(PodSecurityMode::Enforce.label()).or_insert(level);
