@@ -27,6 +27,7 @@ mod output;
 mod question;
 mod removal;
 mod render;
+pub mod review;
 pub(crate) mod run_cache;
 mod shard;
 pub(crate) mod stacks;
