@@ -24,6 +24,7 @@ mod migrate;
 mod namespace;
 mod node_reach;
 mod output;
+mod pod_inputs;
 mod question;
 mod removal;
 mod render;
@@ -39,6 +40,7 @@ mod unclaimed;
 mod who_can;
 pub mod words;
 pub(crate) mod workspace;
+mod workspace_files;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
