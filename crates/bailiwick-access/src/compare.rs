@@ -2,7 +2,8 @@
 //!
 //! A subject is a user, group or account in a binding. Its permissions in a scope are the union of its rules, reduced
 //! to the smallest parts that no other part covers; a part is gained if no earlier permission there, or cluster-wide,
-//! covers it. Order, splitting, renamed bindings and repeated grants make no difference. Subjects with the same
+//! covers it. The groups that every such identity is in count as well: a right that `system:authenticated` has is neither
+//! gained nor lost by one of its members. Order, splitting, renamed bindings and repeated grants make no difference. Subjects with the same
 //! change are one class: of 3,000 tenants with the same role, one is compared.
 
 use std::collections::{BTreeMap, HashMap};
@@ -13,7 +14,7 @@ use serde::Serialize;
 
 use super::cover;
 use super::index;
-use super::request::{MASTERS, service_account};
+use super::request::{Identity, MASTERS, service_account};
 use super::rules::RuleListId;
 use super::symbols::Symbol;
 use super::who_can::PermissionScope;
@@ -83,17 +84,15 @@ pub fn compare(old: &World, new: &World) -> Vec<Change> {
         if before == after {
             continue;
         }
-        let wide = |side: &Side<'_>| match &key.1 {
-            None => Vec::new(),
-            Some(_) => side.held.get(&(key.0.clone(), None)).cloned().unwrap_or_default(),
-        };
+        let wide = |side: &Side<'_>| side.held_otherwise(&key.0, key.1.as_deref());
         let in_namespace = key.1.is_some();
         let class = (in_namespace, [before, wide(&old), after, wide(&new)]);
         let difference =
             classes.entry(class).or_insert_with_key(|(in_namespace, [before, wide_before, after, wide_after])| {
                 let before = old.rules_of(before, *in_namespace);
                 let after = new.rules_of(after, *in_namespace);
-                // Cluster-wide permissions are reported there, and not again in each namespace.
+                // Cluster-wide permissions are reported there, and not again in each namespace; permissions of implied groups
+                // are reported for the group.
                 let wide = [old.rules_of(wide_before, false), new.rules_of(wide_after, false)].concat();
                 let beyond = |rules: &[PolicyRule], known: &[PolicyRule]| {
                     cover::maximal(&cover::uncovered(&[known, &wide].concat(), rules))
@@ -174,6 +173,27 @@ impl<'w> Side<'w> {
         held
     }
 
+    /// Returns the permissions of a holder in a scope beside its own bindings there: its cluster-wide permissions in a namespace,
+    /// and the permissions of its implied groups.
+    fn held_otherwise(&self, holder: &Holding, namespace: Option<&str>) -> Held {
+        let mut all = Held::new();
+        let mut add = |holder: &Holding, namespace: Option<&str>| {
+            all.extend(self.held.get(&(holder.clone(), namespace.map(str::to_owned))).into_iter().flatten());
+        };
+        if namespace.is_some() {
+            add(holder, None);
+        }
+        for group in holder.implied_groups() {
+            add(&group, None);
+            if namespace.is_some() {
+                add(&group, namespace);
+            }
+        }
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
     /// Returns the permissions, without rules that never take effect: `pods/*`, and URLs in a namespace.
     fn rules_of(&self, held: &Held, in_namespace: bool) -> Vec<PolicyRule> {
         let lists = held.iter().filter_map(|print| self.rules.get(print)).map(|&id| self.world.lists.get(id));
@@ -188,6 +208,15 @@ impl<'w> Side<'w> {
                 rule
             })
             .collect()
+    }
+}
+
+impl Holding {
+    /// Returns the groups of every identity with this name: `system:authenticated`, and the groups of service accounts.
+    fn implied_groups(&self) -> Vec<Holding> {
+        let identity = if self.is_group { Identity::member_of(&self.name) } else { Identity::from_user(&self.name) };
+        let others = identity.groups.into_iter().filter(|group| !self.is_group || *group != self.name);
+        others.map(|name| Holding { is_group: true, name }).collect()
     }
 }
 

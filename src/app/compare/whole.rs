@@ -21,7 +21,7 @@ pub(super) fn changes(old: &World, new: &World, before: &Target, after: &Target)
 }
 
 /// Removes the components from the changes whose change is the change of the default policy, and returns their names.
-fn take_components(changes: &mut Vec<Change>, before: &Target, after: &Target) -> BTreeSet<String> {
+pub(in crate::app) fn take_components(changes: &mut Vec<Change>, before: &Target, after: &Target) -> BTreeSet<String> {
     let mut components = BTreeSet::new();
     if before.baseline.is_some() || after.baseline.is_some() {
         return components;
@@ -50,7 +50,7 @@ fn is_component(subject: &str) -> bool {
 }
 
 /// Returns the world of a cluster without any policy.
-fn default_world(target: &Target) -> World {
+pub(in crate::app) fn default_world(target: &Target) -> World {
     let minor = target.version.minor();
     let mut builder = Builder::new(minor).with_default_policy(minor);
     for tree in platform_objects(target) {
