@@ -16,12 +16,17 @@ use crate::model::Target;
 /// Returns the change of access from one world of a target to another.
 pub(super) fn changes(old: &World, new: &World, before: &Target, after: &Target) -> AccessEffect {
     let mut changes = compare(old, new);
-    let components = take_components(&mut changes, before, after);
+    let components = take_components(&mut changes, before, after, &is_component);
     AccessEffect::Known { changes, components }
 }
 
 /// Removes the components from the changes whose change is the change of the default policy, and returns their names.
-pub(in crate::app) fn take_components(changes: &mut Vec<Change>, before: &Target, after: &Target) -> BTreeSet<String> {
+pub(in crate::app) fn take_components(
+    changes: &mut Vec<Change>,
+    before: &Target,
+    after: &Target,
+    is_component: &dyn Fn(&str) -> bool,
+) -> BTreeSet<String> {
     let mut components = BTreeSet::new();
     if before.baseline.is_some() || after.baseline.is_some() {
         return components;

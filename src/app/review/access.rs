@@ -8,8 +8,8 @@ use super::state::TargetState;
 use crate::access::compare::{Affected, Change, compare};
 use crate::access::proof::{Chain, RuleLink};
 use crate::access::who_can::PermissionScope;
-use crate::access::world::account_user;
-use crate::access::{Identity, World, cover};
+use crate::access::world::{SubjectKind, account_user};
+use crate::access::{Identity, ObjectSource, World, cover};
 use crate::app::compare::take_components;
 use crate::diag::Origin;
 use crate::k8s::rbac::PolicyRule;
@@ -55,7 +55,10 @@ impl AccessComparison<'_> {
     /// Compares the access of all subjects.
     pub(super) fn compare(&self) -> AccessDeltas {
         let mut changes = compare(self.base, &self.head.loaded.world);
-        let by_default_policy = take_components(&mut changes, self.base_target, self.head.target);
+        let bound = [bound_by_inputs(self.base), bound_by_inputs(&self.head.loaded.world)];
+        let is_of_default_policy = |subject: &str| bound.iter().all(|bound| !bound.contains(subject));
+        let (before, after) = (self.base_target, self.head.target);
+        let by_default_policy = take_components(&mut changes, before, after, &is_of_default_policy);
         let mut deltas = Vec::new();
         for change in changes {
             for (kind, atoms) in [(EffectChange::Gained, &change.gained), (EffectChange::Lost, &change.lost)] {
@@ -117,7 +120,11 @@ impl AccessComparison<'_> {
 
     /// Returns the first gate that a gain meets: the ids of `lint` for changes.
     fn gates(&self, first: &Affected, atoms: &[PolicyRule], indirect: bool) -> Option<&'static str> {
-        let before = self.base;
+        let (before, target) = (self.base, self.head.target);
+        if self.base_target.version != target.version || self.base_target.platform != target.platform {
+            // Another version gives its rights to the holders of the same roles.
+            return None;
+        }
         let who = identity(&first.subject);
         let has_star = |atom: &PolicyRule| {
             [&atom.verbs, &atom.api_groups, &atom.resources]
@@ -138,8 +145,7 @@ impl AccessComparison<'_> {
             return Some("X002");
         }
         // X005: nothing of the subject itself changes.
-        let is_of_ground = self.base_target.version != self.head.target.version;
-        (indirect && !is_of_ground).then_some("X005")
+        indirect.then_some("X005")
     }
 
     /// Returns the causes of an effect, and whether the subject gains or loses without a change of its role or binding.
@@ -282,6 +288,27 @@ pub(super) fn identity(subject: &str) -> Identity {
         Some((_, name)) => Identity::from_user(name),
         None => Identity::from_user(subject),
     }
+}
+
+/// Returns the subjects that a binding names beside the default policy.
+fn bound_by_inputs(world: &World) -> BTreeSet<String> {
+    let own = world.bindings().filter(|binding| binding.layer() != ObjectSource::Baseline);
+    let names = own.flat_map(|binding| {
+        let place = binding.namespace().unwrap_or_default().to_owned();
+        binding.subjects().map(move |subject| {
+            let kind = match subject.kind() {
+                SubjectKind::Group => "Group",
+                SubjectKind::ServiceAccount => "ServiceAccount",
+                SubjectKind::User | SubjectKind::Unknown => "User",
+            };
+            match (kind, subject.namespace()) {
+                ("ServiceAccount", "") => format!("{kind}/{place}/{}", subject.name()),
+                ("ServiceAccount", namespace) => format!("{kind}/{namespace}/{}", subject.name()),
+                _ => format!("{kind}/{}", subject.name()),
+            }
+        })
+    });
+    names.collect()
 }
 
 /// Returns the subjects with the namespaces of each.

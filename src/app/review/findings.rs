@@ -80,7 +80,7 @@ fn reviewed(finding: &FindingRecord, root: &str) -> ReviewedFinding {
         also: risk.into_iter().flat_map(|risk| &risk.folded).filter_map(|code| id_of(code)).collect(),
         code: finding.code.clone(),
         severity: severity(finding.level()),
-        who: risk.map(|risk| risk.subject.clone()),
+        who: risk.map(|risk| subject(&risk.subject, &finding.message)),
         namespaces: risk.and_then(|risk| risk.namespace.clone()).into_iter().collect(),
         count: risk.map_or(1, |risk| risk.count),
         targets: finding.targets.clone(),
@@ -89,6 +89,15 @@ fn reviewed(finding: &FindingRecord, root: &str) -> ReviewedFinding {
         line: finding.place.as_ref().map(|place| place.line),
         fingerprint: finding.fingerprint(),
     }
+}
+
+/// Returns the subject of a finding; of a finding about a binding the first subject in its message.
+fn subject(subject: &str, message: &str) -> String {
+    let is_subject = |text: &&str| ["User/", "Group/", "ServiceAccount/"].iter().any(|kind| text.starts_with(kind));
+    if is_subject(&subject) {
+        return subject.to_owned();
+    }
+    message.split('`').find(is_subject).unwrap_or(subject).to_owned()
 }
 
 fn severity(word: &str) -> EffectSeverity {

@@ -6,6 +6,7 @@ use super::access::{AccessDelta, identity};
 use super::record::{EffectChange, EffectSeverity, Hazard, HazardKind};
 use super::state::TargetState;
 use crate::access::who_can::Where;
+use crate::access::world::RoleKind;
 use crate::access::{BindingRef, Request, ResourceRequest, World};
 use crate::app::compare::{Comparison, TargetComparison};
 use crate::app::words::number;
@@ -58,68 +59,66 @@ fn of_target(target: &TargetComparison, threshold: usize) -> Vec<Hazard> {
     hazards
 }
 
-/// Finds the bindings whose role changes, and the bindings that get another name.
+/// Finds the bindings that are deleted and created: their role changes, or they get another name.
 pub(super) fn of_bindings(base: &TargetState<'_>, head: &TargetState<'_>) -> Vec<Hazard> {
     let (before, after) = (bindings(&base.loaded.world), bindings(&head.loaded.world));
     let role = |binding: &BindingRef<'_>| (binding.role_kind(), binding.role_name().to_owned());
-    let changed: Vec<&BindingName> = before
-        .iter()
-        .filter(|(name, old)| after.get(*name).is_some_and(|new| role(old) != role(new)))
-        .map(|(name, _)| name)
-        .collect();
-    let mut hazards = Vec::new();
+    let (mut changed, mut replaced): (Vec<&BindingName>, Vec<&BindingName>) = (Vec::new(), Vec::new());
+    for (name, old) in &before {
+        let Some(new) = after.get(name).filter(|new| role(old) != role(new)) else { continue };
+        let is_same = rules(&base.loaded.world, old) == rules(&head.loaded.world, new);
+        if is_same { &mut replaced } else { &mut changed }.push(name);
+    }
+    replaced.extend(renamed(base, head, &before, &after));
     let target = &head.target.name;
+    let mut hazards = Vec::new();
     if !changed.is_empty() {
         let message = format!("{} deleted and created: the role changes", number(changed.len(), "binding"));
         let hazard = hazard(HazardKind::RolerefChanged, EffectSeverity::High, target, message);
         let names = changed.iter().map(|name| shown(name)).collect();
         hazards.push(Hazard { bindings: changed.len(), names, namespaces: namespaces(&changed), ..hazard });
     }
-    let replaced = replaced(base, head, &before, &after);
     if !replaced.is_empty() {
         let message = format!(
-            "{} created under another name: between deletion and creation the rights are missing",
+            "{} deleted and created with the same rights: in between the rights are missing",
             number(replaced.len(), "binding")
         );
         let hazard = hazard(HazardKind::BindingReplaced, EffectSeverity::Info, target, message);
-        let names: Vec<&BindingName> = replaced.iter().collect();
-        hazards.push(Hazard { bindings: replaced.len(), namespaces: namespaces(&names), ..hazard });
+        hazards.push(Hazard { bindings: replaced.len(), namespaces: namespaces(&replaced), ..hazard });
     }
     hazards
 }
 
 /// Returns the new bindings that give the same rights to the same subjects as a deleted one.
-fn replaced(
+fn renamed<'n>(
     base: &TargetState<'_>,
     head: &TargetState<'_>,
     before: &BTreeMap<BindingName, BindingRef<'_>>,
-    after: &BTreeMap<BindingName, BindingRef<'_>>,
-) -> Vec<BindingName> {
+    after: &'n BTreeMap<BindingName, BindingRef<'_>>,
+) -> Vec<&'n BindingName> {
     let subjects = |binding: &BindingRef<'_>| {
-        let all = binding
-            .subjects()
-            .map(|subject| (subject.kind() as u8, subject.namespace().to_owned(), subject.name().to_owned()));
-        all.collect::<BTreeSet<_>>()
+        let name = |subject: crate::access::SubjectRef<'_>| {
+            (subject.kind() as u8, subject.namespace().to_owned(), subject.name().to_owned())
+        };
+        binding.subjects().map(name).collect::<BTreeSet<_>>()
     };
-    let rules = |world: &World, binding: &BindingRef<'_>| -> Vec<PolicyRule> {
-        let place = binding.namespace().filter(|_| binding.role_kind() == crate::access::world::RoleKind::Role);
-        let role = world.describe_role(place, binding.role_name());
-        role.map_or_else(Vec::new, |(_, rules, _)| rules.into_iter().map(|rule| rule.rule).collect())
+    let mut gone: BTreeMap<_, Vec<&BindingRef<'_>>> = BTreeMap::new();
+    for (name, binding) in before.iter().filter(|(name, _)| !after.contains_key(*name)) {
+        gone.entry((name.0.as_ref(), subjects(binding))).or_default().push(binding);
+    }
+    let new = after.iter().filter(|(name, _)| !before.contains_key(*name));
+    let has_twin = |(name, binding): &(&BindingName, &BindingRef<'_>)| {
+        let mut twins = gone.get(&(name.0.as_ref(), subjects(binding))).into_iter().flatten();
+        twins.any(|old| rules(&base.loaded.world, old) == rules(&head.loaded.world, binding))
     };
-    let gone = before.iter().filter(|(name, _)| !after.contains_key(*name));
-    let mut gone_by_subjects: BTreeMap<_, Vec<&BindingRef<'_>>> = BTreeMap::new();
-    for (name, binding) in gone {
-        gone_by_subjects.entry((name.0.clone(), subjects(binding))).or_default().push(binding);
-    }
-    let mut found = Vec::new();
-    for (name, binding) in after.iter().filter(|(name, _)| !before.contains_key(*name)) {
-        let same = gone_by_subjects.get(&(name.0.clone(), subjects(binding))).into_iter().flatten();
-        let own = rules(&head.loaded.world, binding);
-        if same.into_iter().any(|old| rules(&base.loaded.world, old) == own) {
-            found.push(name.clone());
-        }
-    }
-    found
+    new.filter(has_twin).map(|(name, _)| name).collect()
+}
+
+/// Returns the rules that a binding gives.
+fn rules(world: &World, binding: &BindingRef<'_>) -> Vec<PolicyRule> {
+    let place = binding.namespace().filter(|_| binding.role_kind() == RoleKind::Role);
+    let role = world.describe_role(place, binding.role_name());
+    role.map_or_else(Vec::new, |(_, rules, _)| rules.into_iter().map(|rule| rule.rule).collect())
 }
 
 /// Returns the bindings of a world that are not the API server's own.
