@@ -12,6 +12,7 @@ mod findings;
 mod ground;
 mod hazards;
 mod lifetimes;
+mod nodes;
 mod pods;
 mod record;
 mod state;
@@ -37,6 +38,7 @@ use self::causes::InputChanges;
 use self::pods::PodComparison;
 use self::state::TargetState;
 use super::compare::{Base, CompareOptions, default_world};
+use super::lint::applier_problems;
 use super::workspace::Workspace;
 use super::{Diagnostics, Error};
 use crate::diag::{Severity, Sink};
@@ -140,6 +142,8 @@ impl Workspace {
         sections.add_access(changes.deltas);
         sections.pods.extend(PodComparison { base: &before, head: &head, inputs }.compare());
         sections.hazards.extend(hazards::of_bindings(&before, &head));
+        sections.nodes.extend(nodes::compare(&before, &head));
+        sections.applier.extend(compare_appliers(&before, &head)?);
         sections.compared_targets.insert(target.name.clone());
         sections.add_unknown(&before, &head);
         Ok(Ok(()))
@@ -164,6 +168,17 @@ impl Workspace {
         sections.add_objects(&comparison);
         Ok(())
     }
+}
+
+/// Compares the objects that the applier of a target may not write.
+fn compare_appliers(base: &TargetState<'_>, head: &TargetState<'_>) -> Result<Vec<ApplierChange>, Error> {
+    let find = |state: &TargetState<'_>| applier_problems(state.workspace, state.target, &state.loaded);
+    let (before, after): (BTreeSet<String>, BTreeSet<String>) =
+        (find(base)?.into_iter().collect(), find(head)?.into_iter().collect());
+    let change =
+        |message: &String, is_new| ApplierChange { target: head.target.name.clone(), is_new, message: message.clone() };
+    let new = after.difference(&before).map(|message| change(message, true));
+    Ok(new.chain(before.difference(&after).map(|message| change(message, false))).collect())
 }
 
 /// Returns the errors among diagnostics.

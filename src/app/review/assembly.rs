@@ -11,9 +11,9 @@ use super::causes::{CausePlace, InputChanges};
 use super::lifetimes::LifetimeDelta;
 use super::pods::PodDelta;
 use super::record::{
-    API_VERSION, AccessChange, ApprovalState, Cause, CauseKind, ChangeReview, ComparedSection, EffectChange,
-    EffectSeverity, FindingChanges, GroundChange, Hazard, LifetimeChange, Member, ObjectChanges, ObjectShape,
-    PodChange, ReviewedBase, ReviewedHead, Scope, SubjectClass,
+    API_VERSION, AccessChange, ApplierChange, ApprovalState, Cause, CauseKind, ChangeReview, ComparedSection,
+    EffectChange, EffectSeverity, FindingChanges, GroundChange, Hazard, LifetimeChange, Member, NodeChange,
+    ObjectChanges, ObjectShape, PodChange, ReviewedBase, ReviewedHead, Scope, SubjectClass,
 };
 use super::state::TargetState;
 use super::tests::TestComparison;
@@ -44,6 +44,8 @@ pub(super) struct Sections<'r> {
     pub(super) ground: Vec<GroundChange>,
     pub(super) pods: Vec<PodDelta>,
     pub(super) hazards: Vec<Hazard>,
+    pub(super) nodes: Vec<NodeChange>,
+    pub(super) applier: Vec<ApplierChange>,
     pub(super) lifetimes: Vec<LifetimeDelta>,
     pub(super) tests: TestComparison,
     pub(super) findings: FindingChanges,
@@ -69,6 +71,8 @@ impl<'r> Sections<'r> {
             ground: Vec::new(),
             pods: Vec::new(),
             hazards: Vec::new(),
+            nodes: Vec::new(),
+            applier: Vec::new(),
             lifetimes: Vec::new(),
             tests: TestComparison::default(),
             findings: FindingChanges::default(),
@@ -183,12 +187,15 @@ impl<'r> Sections<'r> {
         let (accounts, objects) = (self.accounts.record(), std::mem::take(&mut self.objects));
         let (findings, mut ground) = (std::mem::take(&mut self.findings), std::mem::take(&mut self.ground));
         ground.sort();
+        let (nodes, applier) = (std::mem::take(&mut self.nodes), std::mem::take(&mut self.applier));
         let mut review = ChangeReview {
             compared,
             ground,
             accounts,
             effects,
             pods,
+            nodes,
+            applier,
             lifetimes,
             hazards,
             objects,
