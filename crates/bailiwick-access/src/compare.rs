@@ -2,8 +2,7 @@
 //!
 //! A subject is a user, group or account in a binding. Its permissions in a scope are the union of its rules, reduced
 //! to the smallest parts that no other part covers; a part is gained if no earlier permission there, or cluster-wide,
-//! covers it. The groups that every such identity is in count as well: a right that `system:authenticated` has is neither
-//! gained nor lost by one of its members. Order, splitting, renamed bindings and repeated grants make no difference. Subjects with the same
+//! covers it. Order, splitting, renamed bindings and repeated grants make no difference. Subjects with the same
 //! change are one class: of 3,000 tenants with the same role, one is compared.
 
 use std::collections::{BTreeMap, HashMap};
@@ -69,8 +68,18 @@ struct Holding {
     name: String,
 }
 
+/// The groups of a subject that count for its permissions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ImpliedGroups {
+    /// No groups: a subject has the permissions of its own bindings alone.
+    Ignored,
+    /// The groups of every identity with this name, such as `system:authenticated`: their permissions are neither gained
+    /// nor lost by a member.
+    Counted,
+}
+
 /// Returns every change of the permissions of subjects, largest class first.
-pub fn compare(old: &World, new: &World) -> Vec<Change> {
+pub fn compare(old: &World, new: &World, groups: ImpliedGroups) -> Vec<Change> {
     let (old, new) = (Side::new(old), Side::new(new));
     let mut keys: Vec<&(Holding, Option<String>)> = old.held.keys().chain(new.held.keys()).collect();
     keys.sort();
@@ -84,7 +93,7 @@ pub fn compare(old: &World, new: &World) -> Vec<Change> {
         if before == after {
             continue;
         }
-        let wide = |side: &Side<'_>| side.held_otherwise(&key.0, key.1.as_deref());
+        let wide = |side: &Side<'_>| side.held_otherwise(&key.0, key.1.as_deref(), groups);
         let in_namespace = key.1.is_some();
         let class = (in_namespace, [before, wide(&old), after, wide(&new)]);
         let difference =
@@ -175,7 +184,7 @@ impl<'w> Side<'w> {
 
     /// Returns the permissions of a holder in a scope beside its own bindings there: its cluster-wide permissions in a namespace,
     /// and the permissions of its implied groups.
-    fn held_otherwise(&self, holder: &Holding, namespace: Option<&str>) -> Held {
+    fn held_otherwise(&self, holder: &Holding, namespace: Option<&str>, groups: ImpliedGroups) -> Held {
         let mut all = Held::new();
         let mut add = |holder: &Holding, namespace: Option<&str>| {
             all.extend(self.held.get(&(holder.clone(), namespace.map(str::to_owned))).into_iter().flatten());
@@ -183,7 +192,8 @@ impl<'w> Side<'w> {
         if namespace.is_some() {
             add(holder, None);
         }
-        for group in holder.implied_groups() {
+        let implied = if groups == ImpliedGroups::Counted { holder.implied_groups() } else { Vec::new() };
+        for group in implied {
             add(&group, None);
             if namespace.is_some() {
                 add(&group, namespace);

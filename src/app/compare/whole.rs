@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::AccessEffect;
-use crate::access::compare::{Affected, Change, compare};
+use crate::access::compare::{Affected, Change, ImpliedGroups, compare};
 use crate::access::{Builder, ObjectSource, World};
 use crate::app::loaded_world::platform_objects;
 use crate::k8s::rbac::PolicyRule;
@@ -15,7 +15,7 @@ use crate::model::Target;
 
 /// Returns the change of access from one world of a target to another.
 pub(super) fn changes(old: &World, new: &World, before: &Target, after: &Target) -> AccessEffect {
-    let mut changes = compare(old, new);
+    let mut changes = compare(old, new, ImpliedGroups::Counted);
     let components = take_components(&mut changes, before, after, &is_component);
     AccessEffect::Known { changes, components }
 }
@@ -32,7 +32,9 @@ pub(in crate::app) fn take_components(
         return components;
     }
     let mut by_default: BTreeMap<Affected, (Vec<PolicyRule>, Vec<PolicyRule>)> = BTreeMap::new();
-    for Change { gained, lost, subjects, .. } in compare(&default_world(before), &default_world(after)) {
+    for Change { gained, lost, subjects, .. } in
+        compare(&default_world(before), &default_world(after), ImpliedGroups::Counted)
+    {
         by_default.extend(subjects.into_iter().map(|subject| (subject, (gained.clone(), lost.clone()))));
     }
     for Change { gained, lost, subjects, .. } in changes.iter_mut() {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::causes::{CausePlace, Evidence, InputChanges};
 use super::record::{CauseKind, EffectChange, EffectSeverity, Member, Scope, Side};
 use super::state::TargetState;
-use crate::access::compare::{Affected, Change, compare};
+use crate::access::compare::{Affected, Change, ImpliedGroups, compare};
 use crate::access::proof::{Chain, RuleLink};
 use crate::access::who_can::PermissionScope;
 use crate::access::world::{SubjectKind, account_user};
@@ -54,7 +54,7 @@ pub(super) struct AccessComparison<'c> {
 impl AccessComparison<'_> {
     /// Compares the access of all subjects.
     pub(super) fn compare(&self) -> AccessDeltas {
-        let mut changes = compare(self.base, &self.head.loaded.world);
+        let mut changes = compare(self.base, &self.head.loaded.world, ImpliedGroups::Counted);
         let bound = [bound_by_inputs(self.base), bound_by_inputs(&self.head.loaded.world)];
         let is_of_default_policy = |subject: &str| bound.iter().all(|bound| !bound.contains(subject));
         let (before, after) = (self.base_target, self.head.target);
