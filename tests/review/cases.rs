@@ -1,0 +1,1 @@
+//! The simulated pull requests, compared as data.
