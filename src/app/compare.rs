@@ -38,6 +38,8 @@ use crate::emit::totals::Totals;
 use crate::model::Target;
 
 pub use self::base::{Base, DescribedBase};
+pub(super) use self::tree::TreeWorld;
+
 pub use self::record::{ChangedPodSecurityPolicy, TargetDifferences};
 
 /// How many bytes of differences are kept; the rest is counted.

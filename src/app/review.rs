@@ -1,0 +1,11 @@
+//! Reviews a change: what it grants, where that leads, and proof when it has no effect.
+
+mod record;
+
+pub use self::record::{
+    API_VERSION, AcceptedWarning, AccessChange, AccountChanges, ApplierChange, ApprovalState, Cause, CauseKind,
+    ChangeReview, ComparedSection, Direction, EffectChange, EffectSeverity, FailedTest, FindingChanges, GroundChange,
+    GroundKind, Hazard, HazardKind, LifetimeChange, Member, NeededApproval, NodeChange, ObjectChanges, ObjectShape,
+    PathChange, PathChangeKind, PodChange, PodChangeKind, RemovedExpectation, ReviewedBase, ReviewedFinding,
+    ReviewedHead, ReviewedStep, Scope, Side, SmallerChange, SubjectClass, TestChanges, Verdict,
+};
