@@ -39,6 +39,7 @@ use crate::model::Target;
 
 pub use self::base::{Base, DescribedBase};
 pub(super) use self::tree::TreeWorld;
+pub(super) use self::whole::{default_world, take_components};
 
 pub use self::record::{ChangedPodSecurityPolicy, TargetDifferences};
 

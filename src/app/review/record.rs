@@ -130,6 +130,8 @@ pub struct GroundChange {
     pub from: String,
     /// The present value.
     pub to: String,
+    /// Subjects of the default policy with other access by the default policy alone.
+    pub subjects: Vec<String>,
 }
 
 /// An unwritten input with an effect on access.
@@ -623,6 +625,8 @@ pub struct FindingChanges {
 pub struct ReviewedFinding {
     /// The id of the risk rule, such as `E002`, or the code of the diagnostic.
     pub rule: String,
+    /// The ids of the risk rules with less, by the same rules of roles.
+    pub also: Vec<String>,
     /// The code of the diagnostic.
     pub code: String,
     /// How bad it is.
