@@ -5,6 +5,7 @@
 
 mod access;
 mod accounts;
+mod approvals;
 mod assembly;
 mod base;
 mod causes;
@@ -21,6 +22,7 @@ mod verdict;
 
 use std::collections::BTreeSet;
 
+pub use self::approvals::{ApprovableEffect, GainedPermission, have_rules_changed};
 pub use self::base::{BaseRevision, ReviewBase};
 pub use self::record::{
     API_VERSION, AcceptedWarning, AccessChange, AccountChanges, ApplierChange, ApprovalState, Cause, CauseKind,
