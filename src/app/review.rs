@@ -5,6 +5,7 @@
 
 mod access;
 mod accounts;
+mod approvable;
 mod approvals;
 mod assembly;
 mod base;

@@ -21,6 +21,20 @@ pub enum EffectSeverity {
     Critical,
 }
 
+impl EffectSeverity {
+    /// Returns the word of the severity.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Info => "info",
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+            Self::Critical => "critical",
+        }
+    }
+}
+
 /// A danger of the application of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

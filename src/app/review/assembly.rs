@@ -6,6 +6,7 @@ use sha2::{Digest, Sha256};
 
 use super::access::AccessDelta;
 use super::accounts::AccountComparison;
+use super::approvals::have_rules_changed;
 use super::base::OpenedBase;
 use super::causes::{CausePlace, InputChanges};
 use super::lifetimes::LifetimeDelta;
@@ -18,7 +19,7 @@ use super::record::{
 use super::state::TargetState;
 use super::tests::TestComparison;
 use super::verdict::{self, Judged};
-use super::{ReviewOptions, errors, ground, hazards, sorted};
+use super::{ReviewOptions, approvable, errors, ground, hazards, sorted};
 use crate::access::cover;
 use crate::app::compare::Comparison;
 use crate::app::words::number;
@@ -26,6 +27,7 @@ use crate::app::workspace::Workspace;
 use crate::app::{Diagnostics, FindingRecord};
 use crate::git::Repository;
 use crate::k8s::rbac::PolicyRule;
+use crate::model::ApprovalRule;
 
 /// How many members of a class are named, unless all are requested.
 const MAXIMUM_MEMBERS: usize = 1_000;
@@ -174,6 +176,7 @@ impl<'r> Sections<'r> {
 
     /// Returns the review.
     pub(super) fn finish(mut self, options: &ReviewOptions) -> ChangeReview {
+        let (head, before) = (self.head, self.before);
         let mut numbering = Numbering::new(self.inputs, options.all_members);
         let access = std::mem::take(&mut self.access);
         let tests = std::mem::take(&mut self.tests);
@@ -204,7 +207,13 @@ impl<'r> Sections<'r> {
             ..self.empty()
         };
         (review.causes, review.classes) = (numbering.causes, numbering.classes);
-        let Judged { verdict, line, severity, exit, approvals } = verdict::judge(&review, &options.approved_by);
+        let rules: Vec<&ApprovalRule> = before.into_iter().flat_map(|base| base.project.facts.all()).collect();
+        let present: Vec<&ApprovalRule> = head.project.facts.all().collect();
+        let has_other_rules = before.is_some() && have_rules_changed(&rules, &present);
+        let effects = approvable::effects(&review, has_other_rules);
+        let files = before.unwrap_or(head).project.files.clone();
+        let approvals = ApprovalState::new(&rules, &effects, &options.approved_by, &files);
+        let Judged { verdict, line, severity, exit, approvals } = verdict::judge(&review, &effects, approvals);
         ChangeReview { verdict: Some(verdict), line, severity, exit, approvals, ..review }
     }
 

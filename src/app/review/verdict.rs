@@ -1,10 +1,8 @@
 //! The verdict of a review: one of five, always given.
 
-use super::record::{
-    AccessChange, ApprovalState, ChangeReview, Direction, EffectChange, EffectSeverity, Hazard, HazardKind,
-    NeededApproval, PathChangeKind, Scope, Verdict,
-};
-use crate::app::words::{number, rule_text};
+use super::approvals::ApprovableEffect;
+use super::record::{ApprovalState, ChangeReview, Direction, EffectChange, EffectSeverity, PathChangeKind, Verdict};
+use crate::app::words::number;
 
 /// The verdict with everything that follows from it.
 pub(super) struct Judged {
@@ -15,10 +13,10 @@ pub(super) struct Judged {
     pub(super) approvals: ApprovalState,
 }
 
-/// Judges the sections of a review.
-pub(super) fn judge(review: &ChangeReview, approved_by: &[String]) -> Judged {
+/// Judges the sections of a review. `effects` are its effects, the worst first.
+pub(super) fn judge(review: &ChangeReview, effects: &[ApprovableEffect], approvals: ApprovalState) -> Judged {
     let severity = severity(review);
-    let approvals = approvals(review, severity, approved_by);
+    let worst = effects.first().map_or("a change", |effect| &effect.words);
     let missing: Vec<&String> = review.compared.iter().flat_map(|section| &section.why).collect();
     let verdict = if !approvals.needed.is_empty() {
         Verdict::NeedsApproval
@@ -33,8 +31,7 @@ pub(super) fn judge(review: &ChangeReview, approved_by: &[String]) -> Judged {
     };
     let mut line = match verdict {
         Verdict::NeedsApproval => {
-            let who = if approvals.missing.is_empty() { approvers(&approvals) } else { approvals.missing.join(", ") };
-            format!("{}, needs {who}: {}", word(review), worst(review))
+            format!("{}, needs {}: {worst}", word(review), approvals.approvers())
         }
         Verdict::CannotTell => {
             let names: Vec<&str> = missing.iter().map(|name| name.as_str()).collect();
@@ -43,8 +40,12 @@ pub(super) fn judge(review: &ChangeReview, approved_by: &[String]) -> Judged {
         }
         Verdict::WithinLimits => {
             let count = review.effects.len() + review.paths.len() + review.pods.len() + review.lifetimes.len();
-            let worst = format!("{severity:?}").to_lowercase();
-            format!("{}, within the approved limits: {}, worst {worst}", word(review), number(count, "effect"))
+            format!(
+                "{}, within the approved limits: {}, worst {}",
+                word(review),
+                number(count, "effect"),
+                severity.word()
+            )
         }
         Verdict::OnlyLess => only_less(review),
         Verdict::NoChange => {
@@ -58,7 +59,7 @@ pub(super) fn judge(review: &ChangeReview, approved_by: &[String]) -> Judged {
     line.push_str(&appended(review));
     let fails = !review.tests.failing.is_empty() || review.tests.removed.iter().any(|removed| removed.would_fail);
     let is_no = matches!(verdict, Verdict::CannotTell)
-        || (verdict == Verdict::NeedsApproval && !approvals.missing.is_empty())
+        || (verdict == Verdict::NeedsApproval && !approvals.is_complete())
         || fails;
     Judged { verdict, line, severity, exit: u8::from(is_no), approvals }
 }
@@ -81,25 +82,6 @@ fn severity(review: &ChangeReview) -> EffectSeverity {
 fn is_disarmed(review: &ChangeReview) -> bool {
     review.tests.removed.iter().any(|removed| removed.would_fail)
         || review.tests.accepted.iter().any(|accepted| accepted.hides_new)
-}
-
-/// Applies the built-in approval rules: severity high, hazards of severity high, and disarmed tests need a review.
-fn approvals(review: &ChangeReview, severity: EffectSeverity, approved_by: &[String]) -> ApprovalState {
-    let is_needed = severity >= EffectSeverity::High || is_disarmed(review);
-    let needed: Vec<NeededApproval> = is_needed
-        .then(|| NeededApproval { approvers: Vec::new(), count: 1, rule: None, why: worst(review) })
-        .into_iter()
-        .collect();
-    let missing = if is_needed && approved_by.is_empty() { vec!["a review".to_owned()] } else { Vec::new() };
-    ApprovalState { needed, given: approved_by.to_vec(), missing }
-}
-
-fn approvers(approvals: &ApprovalState) -> String {
-    let mut names: Vec<&str> =
-        approvals.needed.iter().flat_map(|needed| &needed.approvers).map(String::as_str).collect();
-    names.sort_unstable();
-    names.dedup();
-    if names.is_empty() { "a review".to_owned() } else { names.join(", ") }
 }
 
 /// Whether somebody gains, or more pods are admitted.
@@ -137,73 +119,6 @@ fn word(review: &ChangeReview) -> &'static str {
         "changed"
     } else {
         "less"
-    }
-}
-
-/// Describes the first of the worst changes.
-fn worst(review: &ChangeReview) -> String {
-    let member = |class: usize| {
-        let class = review.classes.get(class);
-        class.map_or_else(String::new, |class| match class.count {
-            1 => class.template.clone(),
-            count => format!("{} ({})", class.template, number(count, "subject")),
-        })
-    };
-    let hazard = review.hazards.iter().find(|hazard| hazard.severity > EffectSeverity::Info);
-    let path = review.paths.iter().find(|path| path.change != PathChangeKind::Gone);
-    let effect = review.effects.iter().find(|effect| effect.change == EffectChange::Gained);
-    let pod = review.pods.first();
-    let by_severity = [
-        path.map(|path| (path.severity, format!("{} becomes {}", member(path.class), path.reaches))),
-        effect.map(|effect| (effect.severity, gain(effect, &member(effect.class)))),
-        hazard.map(|hazard| (hazard.severity, hazard_words(hazard))),
-        pod.map(|pod| {
-            let words = format!("{:?} of pods in {}", pod.direction, names(&pod.namespaces));
-            (pod.severity, format!("{} {}", pod_kind(review, pod.kind), words.to_lowercase()))
-        }),
-        is_disarmed(review).then(|| (EffectSeverity::High, "an expectation that would fail is removed".to_owned())),
-    ];
-    let worst = by_severity.into_iter().flatten().reduce(|best, next| if next.0 > best.0 { next } else { best });
-    worst.map_or_else(|| "a change".to_owned(), |(_, words)| words)
-}
-
-fn pod_kind(_review: &ChangeReview, kind: super::PodChangeKind) -> &'static str {
-    match kind {
-        super::PodChangeKind::Level => "Pod Security level",
-        super::PodChangeKind::Profile => "profile",
-        super::PodChangeKind::Psp => "PodSecurityPolicy",
-        super::PodChangeKind::Scc => "SecurityContextConstraints",
-        super::PodChangeKind::Policy => "admission policy",
-        super::PodChangeKind::Workload => "admission",
-    }
-}
-
-fn gain(effect: &AccessChange, who: &str) -> String {
-    let what = match &effect.role {
-        Some(role) => role.clone(),
-        None => effect.rights.first().map(rule_text).unwrap_or_default(),
-    };
-    let more = match effect.rights.len() {
-        0 | 1 => String::new(),
-        _ if effect.role.is_some() => String::new(),
-        count => format!(" and {}", number(count - 1, "other right")),
-    };
-    let scope = if effect.scope == Scope::Cluster { ", cluster-wide" } else { "" };
-    format!("{who} gains {what}{more}{scope}")
-}
-
-fn hazard_words(hazard: &Hazard) -> String {
-    match hazard.kind {
-        HazardKind::NamespaceDeleted => format!("{} deleted", number(hazard.namespaces.len(), "namespace")),
-        _ => hazard.message.clone(),
-    }
-}
-
-fn names(names: &[String]) -> String {
-    match names {
-        [] => "no namespace".to_owned(),
-        [name] => name.clone(),
-        [first, others @ ..] => format!("{first} and {}", number(others.len(), "other namespace")),
     }
 }
 
