@@ -12,7 +12,7 @@ use super::labels::neighbours::skips_constraints;
 use super::level::Level;
 use super::pod::Pod;
 use super::policy::{AdmissionRequest, Binding, Patches, ValidatingAdmissionPolicy};
-use super::psp::select::{PodOperation, PodRequest, choose};
+use super::psp::select::{PodOperation, choose_among, may_use};
 use super::psp::{PodSecurityPolicy, PspViolation};
 use super::scc::admit::{Allocated, SccAdmission, admit};
 use super::scc::{GROUP, RESOURCE, Scc, range};
@@ -54,7 +54,7 @@ impl NamespaceContext {
     }
 
     /// Returns the Namespace object.
-    fn object(&self, name: &str) -> Json {
+    pub(super) fn object(&self, name: &str) -> Json {
         let mut labels = self.labels.clone();
         labels.insert("kubernetes.io/metadata.name".to_owned(), name.to_owned());
         json!({
@@ -69,14 +69,14 @@ impl NamespaceContext {
 #[derive(Debug)]
 pub struct AdmissionObjects {
     minor: u32,
-    is_openshift: bool,
+    pub(super) is_openshift: bool,
     places: BTreeMap<String, NamespaceContext>,
-    policies: Vec<PodSecurityPolicy>,
-    constraints: Vec<Scc>,
+    pub(super) policies: Vec<PodSecurityPolicy>,
+    pub(super) constraints: Vec<Scc>,
     /// Admission policies by name.
-    admission_policies: BTreeMap<String, ValidatingAdmissionPolicy>,
+    pub(super) admission_policies: BTreeMap<String, ValidatingAdmissionPolicy>,
     /// Bindings by the names of their policies.
-    bindings: BTreeMap<String, Vec<Binding>>,
+    pub(super) bindings: BTreeMap<String, Vec<Binding>>,
     /// Service accounts without a mounted token, by namespace and name.
     without_token: BTreeSet<(String, String)>,
 }
@@ -85,7 +85,23 @@ pub struct AdmissionObjects {
 #[derive(Debug, Clone, Copy)]
 pub struct Gate<'w> {
     world: &'w World,
-    objects: &'w AdmissionObjects,
+    pub(super) objects: &'w AdmissionObjects,
+}
+
+/// The namespace of a pod, and the policies or constraints usable for it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Surroundings<'s> {
+    pub(super) place: &'s NamespaceContext,
+    pub(super) usable: UsablePolicies<'s>,
+}
+
+/// The usable PodSecurityPolicies or SecurityContextConstraints.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum UsablePolicies<'s> {
+    /// By the access of the service account of the pod.
+    Account(&'s Identity),
+    /// By name.
+    Named(&'s BTreeSet<String>),
 }
 
 /// The part of admission with an objection to the pods of a workload.
@@ -232,12 +248,23 @@ impl<'w> Gate<'w> {
             None => &nowhere,
         };
         let account = Identity::from_user(&account_user(namespace, workload.service_account()));
+        self.judge_in(workload, template, &Surroundings { place, usable: UsablePolicies::Account(&account) })
+    }
+
+    /// Returns the objections to the pods of a workload in given surroundings.
+    pub(super) fn judge_in(
+        &self,
+        workload: &Workload,
+        template: &Json,
+        surroundings: &Surroundings<'_>,
+    ) -> Vec<Refused> {
+        let (namespace, place) = (workload.namespace(), surroundings.place);
         let mut refused = Vec::new();
         let mut pod = workload.pod();
         let filled = if self.objects.is_openshift {
-            self.by_constraints(&pod, namespace, place, &account)
+            self.by_constraints(&pod, namespace, surroundings)
         } else {
-            self.by_policies(&pod, namespace, &account)
+            self.by_policies(&pod, namespace, surroundings)
         };
         match filled {
             Ok(filled) => pod = filled,
@@ -263,15 +290,15 @@ impl<'w> Gate<'w> {
     }
 
     /// Returns the pod with the defaults of the policies. A cluster without policies has no such admission.
-    fn by_policies(&self, pod: &Pod, namespace: &str, account: &Identity) -> Result<Pod, Vec<String>> {
+    fn by_policies(&self, pod: &Pod, namespace: &str, surroundings: &Surroundings<'_>) -> Result<Pod, Vec<String>> {
         if self.objects.policies.is_empty() {
             return Ok(pod.clone());
         }
-        let choice = choose(
-            self.world,
-            &self.objects.policies,
-            &PodRequest { user: account, namespace, pod, operation: PodOperation::Create },
-        );
+        let may = |name: &str| match surroundings.usable {
+            UsablePolicies::Account(account) => may_use(self.world, account, namespace, name),
+            UsablePolicies::Named(names) => names.contains(name),
+        };
+        let choice = choose_among(&self.objects.policies, may, pod, PodOperation::Create);
         if let (true, Some(pod)) = (choice.is_allowed(), choice.pod) {
             return Ok(pod);
         }
@@ -286,13 +313,8 @@ impl<'w> Gate<'w> {
         Err(reasons)
     }
 
-    fn by_constraints(
-        &self,
-        pod: &Pod,
-        namespace: &str,
-        place: &NamespaceContext,
-        account: &Identity,
-    ) -> Result<Pod, Vec<String>> {
+    fn by_constraints(&self, pod: &Pod, namespace: &str, surroundings: &Surroundings<'_>) -> Result<Pod, Vec<String>> {
+        let place = surroundings.place;
         let run_level = place.labels.get(RUN_LEVEL_LABEL).map(String::as_str);
         if skips_constraints(namespace, run_level) || self.objects.constraints.is_empty() {
             return Ok(pod.clone());
@@ -305,19 +327,9 @@ impl<'w> Gate<'w> {
             mcs: annotation(range::MCS).or(Some(SOME_SELINUX_LEVEL)),
         };
         let constraints: Vec<&Scc> = self.objects.constraints.iter().collect();
-        let may_use = |scc: &Scc| {
-            scc.names(&account.user, &account.groups)
-                || self.world.allows(
-                    account,
-                    &Request::Resource(ResourceRequest {
-                        verb: "use".to_owned(),
-                        group: GROUP.to_owned(),
-                        resource: RESOURCE.to_owned(),
-                        namespace: namespace.to_owned(),
-                        name: scc.name().to_owned(),
-                        ..ResourceRequest::default()
-                    }),
-                )
+        let may_use = |scc: &Scc| match surroundings.usable {
+            UsablePolicies::Account(account) => self.may_use_constraints(account, namespace, scc),
+            UsablePolicies::Named(names) => names.contains(scc.name()),
         };
         match admit(pod, &constraints, may_use, allocated) {
             SccAdmission::Skipped => Ok(pod.clone()),
@@ -332,6 +344,18 @@ impl<'w> Gate<'w> {
             SccAdmission::Broken { scc, why } if scc.is_empty() => Err(vec![why.to_string()]),
             SccAdmission::Broken { scc, why } => Err(vec![format!("`{scc}` keeps every pod out: {why}")]),
         }
+    }
+
+    fn may_use_constraints(&self, who: &Identity, namespace: &str, scc: &Scc) -> bool {
+        let request = ResourceRequest {
+            verb: "use".to_owned(),
+            group: GROUP.to_owned(),
+            resource: RESOURCE.to_owned(),
+            namespace: namespace.to_owned(),
+            name: scc.name().to_owned(),
+            ..ResourceRequest::default()
+        };
+        scc.names(&who.user, &who.groups) || self.world.allows(who, &Request::Resource(request))
     }
 
     /// Returns the Namespace object of a workload, if it is known.
