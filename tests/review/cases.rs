@@ -195,7 +195,8 @@ impl Checked<'_> {
 
     fn has_role(&self, head: &[String], role: &str) -> bool {
         list(self.review, "effects").iter().any(|effect| {
-            let is_it = effect["change"] == head[0] && effect["role"] == role && texts(effect, "targets").contains(&head[1]);
+            let is_it =
+                effect["change"] == head[0] && effect["role"] == role && texts(effect, "targets").contains(&head[1]);
             let has = |member: &Value| member["subject"] == head[2] && scopes(member).contains(&head[3]);
             is_it && self.members(effect).iter().any(has)
         })
@@ -261,7 +262,8 @@ impl Checked<'_> {
 
     fn tests(&self, found: &mut Vec<String>) {
         let (expected, own) = (&self.expect["tests"], &self.review["tests"]);
-        let names = |list_of: &[Value]| list_of.iter().map(|one| text_of(one, "test").to_owned()).collect::<BTreeSet<_>>();
+        let names =
+            |list_of: &[Value]| list_of.iter().map(|one| text_of(one, "test").to_owned()).collect::<BTreeSet<_>>();
         let failing = texts(expected, "failing");
         if names(list(own, "failing")) != failing {
             found.push(format!("failing tests {}", own["failing"]));
@@ -285,7 +287,10 @@ impl Checked<'_> {
     fn rest(&self, found: &mut Vec<String>) {
         let Self { review, expect } = self;
         let pairs = |list_of: &[Value], keys: &[&str]| {
-            list_of.iter().map(|one| keys.iter().map(|key| one[key].to_string()).collect::<Vec<_>>()).collect::<BTreeSet<_>>()
+            list_of
+                .iter()
+                .map(|one| keys.iter().map(|key| one[key].to_string()).collect::<Vec<_>>())
+                .collect::<BTreeSet<_>>()
         };
         let sections: [(&str, &[&str]); 2] =
             [("hazards", &["kind", "severity"]), ("lifetimes", &["grant", "before", "after", "direction"])];
@@ -324,7 +329,9 @@ impl Checked<'_> {
             }
         }
         let keys = ["target", "kind", "from", "to"];
-        if expect.get("ground").is_some() && pairs(list(review, "ground"), &keys) != pairs(list(expect, "ground"), &keys) {
+        if expect.get("ground").is_some()
+            && pairs(list(review, "ground"), &keys) != pairs(list(expect, "ground"), &keys)
+        {
             found.push(format!("ground {}", review["ground"]));
         }
     }
@@ -372,7 +379,8 @@ fn rights(rule: &Value) -> Vec<[String; 3]> {
     }
     let verbs = texts(rule, "verbs");
     let all = verbs.iter().flat_map(|verb| resources.iter().map(move |resource| (verb, resource)));
-    all.flat_map(|(verb, resource)| names.iter().map(move |name| [verb.clone(), resource.clone(), name.clone()])).collect()
+    all.flat_map(|(verb, resource)| names.iter().map(move |name| [verb.clone(), resource.clone(), name.clone()]))
+        .collect()
 }
 
 fn scopes(member: &Value) -> BTreeSet<String> {

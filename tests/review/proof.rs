@@ -58,7 +58,11 @@ fn judge(seed: u64, questions: usize) -> Option<Verdict> {
         _ => {
             let is_only_about_more = review.effects.is_empty();
             let is_whole = questions >= asked.len().max(100_000);
-            assert!(differing.is_some() || is_only_about_more || !is_whole, "every question is answered alike\n{}", context());
+            assert!(
+                differing.is_some() || is_only_about_more || !is_whole,
+                "every question is answered alike\n{}",
+                context()
+            );
         }
     }
     for effect in &review.effects {

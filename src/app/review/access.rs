@@ -185,14 +185,14 @@ impl AccessComparison<'_> {
 }
 
 /// The objects that give the rights of an effect.
-struct Proof {
-    parts: Vec<ProofPart>,
+pub(super) struct Proof {
+    pub(super) parts: Vec<ProofPart>,
 }
 
 /// A binding with the role and the rule that give a right.
-struct ProofPart {
-    chain: Chain,
-    rule: RuleLink,
+pub(super) struct ProofPart {
+    pub(super) chain: Chain,
+    pub(super) rule: RuleLink,
 }
 
 impl Proof {
@@ -233,7 +233,7 @@ impl Proof {
 
 impl ProofPart {
     /// Returns the places of the objects, the one that differs from the other state first.
-    fn evidence(&self, side: Side, other: &World) -> Vec<Evidence> {
+    pub(super) fn evidence(&self, side: Side, other: &World) -> Vec<Evidence> {
         let at = |place: Option<Origin>, kind| place.map(|place| Evidence { side, place, kind });
         let gathered =
             self.rule.gathered_from.iter().filter_map(|source| at(source.place, CauseKind::AggregationLabel));

@@ -10,11 +10,13 @@ use super::approvals::have_rules_changed;
 use super::base::OpenedBase;
 use super::causes::{CausePlace, InputChanges};
 use super::lifetimes::LifetimeDelta;
+use super::paths::PathDelta;
 use super::pods::PodDelta;
 use super::record::{
     API_VERSION, AccessChange, ApplierChange, ApprovalState, Cause, CauseKind, ChangeReview, ComparedSection,
     EffectChange, EffectSeverity, FindingChanges, GroundChange, Hazard, LifetimeChange, Member, NodeChange,
-    ObjectChanges, ObjectShape, PodChange, ReviewedBase, ReviewedHead, Scope, SubjectClass,
+    ObjectChanges, ObjectShape, PathChange, PathChangeKind, PodChange, ReviewedBase, ReviewedHead, ReviewedStep, Scope,
+    SubjectClass,
 };
 use super::state::TargetState;
 use super::tests::TestComparison;
@@ -28,6 +30,7 @@ use crate::app::{Diagnostics, FindingRecord};
 use crate::git::Repository;
 use crate::k8s::rbac::PolicyRule;
 use crate::model::ApprovalRule;
+use crate::paths::Power;
 
 /// How many members of a class are named, unless all are requested.
 const MAXIMUM_MEMBERS: usize = 1_000;
@@ -42,6 +45,7 @@ pub(super) struct Sections<'r> {
     below: &'r str,
     base: ReviewedBase,
     access: Vec<AccessDelta>,
+    paths: Vec<PathDelta>,
     pub(super) accounts: AccountComparison,
     pub(super) ground: Vec<GroundChange>,
     pub(super) pods: Vec<PodDelta>,
@@ -69,6 +73,7 @@ impl<'r> Sections<'r> {
             below,
             base: base.record.clone(),
             access: Vec::new(),
+            paths: Vec::new(),
             accounts: AccountComparison::default(),
             ground: Vec::new(),
             pods: Vec::new(),
@@ -102,6 +107,21 @@ impl<'r> Sections<'r> {
                     known.causes.extend(new);
                 }
                 None => self.access.push(delta),
+            }
+        }
+    }
+
+    /// Adds changes of paths. A change that another target has, too, gets the further target.
+    pub(super) fn add_paths(&mut self, deltas: Vec<PathDelta>) {
+        for delta in deltas {
+            let is_same = |known: &&mut PathDelta| {
+                (known.change, known.certainty, &known.reaches, &known.members)
+                    == (delta.change, delta.certainty, &delta.reaches, &delta.members)
+                    && known.steps.iter().map(step_name).eq(delta.steps.iter().map(step_name))
+            };
+            match self.paths.iter_mut().find(is_same) {
+                Some(known) => known.targets.extend(delta.targets),
+                None => self.paths.push(delta),
             }
         }
     }
@@ -181,7 +201,9 @@ impl<'r> Sections<'r> {
         let access = std::mem::take(&mut self.access);
         let tests = std::mem::take(&mut self.tests);
         let tests = tests.finish(self.before, self.head, &self.inputs.from_root(""));
-        let effects = effects(access, &mut numbering);
+        let paths = paths(std::mem::take(&mut self.paths), &mut numbering);
+        let mut effects = effects(access, &mut numbering);
+        add_opened_powers(&mut effects, &paths, &numbering.classes);
         let pods = pods(std::mem::take(&mut self.pods), &mut numbering);
         let lifetimes = self.lifetime_changes(&mut numbering);
         let mut hazards = hazards::joined(std::mem::take(&mut self.hazards));
@@ -196,6 +218,7 @@ impl<'r> Sections<'r> {
             ground,
             accounts,
             effects,
+            paths,
             pods,
             nodes,
             applier,
@@ -382,6 +405,66 @@ fn effects(mut deltas: Vec<AccessDelta>, numbering: &mut Numbering<'_>) -> Vec<A
         }
     };
     deltas.into_iter().enumerate().map(record).collect()
+}
+
+/// Orders changes of paths: new ones first, the worst power first, then by name.
+fn paths(mut deltas: Vec<PathDelta>, numbering: &mut Numbering<'_>) -> Vec<PathChange> {
+    deltas.sort_by(|left, right| {
+        let key = |delta: &PathDelta| (std::cmp::Reverse(delta.severity), delta.change, power(&delta.reaches));
+        let size = |delta: &PathDelta| (delta.certainty, delta.steps.len());
+        (key(left), size(left)).cmp(&(key(right), size(right))).then_with(|| {
+            (&left.members, &left.reaches, &left.targets).cmp(&(&right.members, &right.reaches, &right.targets))
+        })
+    });
+    let record = |(id, delta): (usize, PathDelta)| {
+        let shape: Vec<&str> = delta.shape.iter().map(String::as_str).collect();
+        let fingerprint = fingerprint(&shape);
+        PathChange {
+            id,
+            change: delta.change,
+            causes: numbering.causes(&delta.causes),
+            class: numbering.class(delta.members),
+            targets: delta.targets,
+            reaches: delta.reaches,
+            severity: delta.severity,
+            certainty: delta.certainty.word().to_owned(),
+            steps: delta.steps,
+            closes: None,
+            fingerprint,
+        }
+    };
+    deltas.into_iter().enumerate().map(record).collect()
+}
+
+/// Returns the power of a text, for the order of powers; an unknown one is the last.
+fn power(text: &str) -> (bool, Option<Power>) {
+    let power = text.parse::<Power>().ok();
+    (power.is_none(), power)
+}
+
+fn step_name(step: &ReviewedStep) -> String {
+    format!("{}@{:?}>{}", step.edge, step.namespace, step.to)
+}
+
+/// Names the powers that the rights of an effect open, and raises its severity to the severity of the worst path.
+fn add_opened_powers(effects: &mut [AccessChange], paths: &[PathChange], classes: &[SubjectClass]) {
+    let subjects = |class: usize| {
+        let members = classes.get(class).into_iter().flat_map(|class| &class.members);
+        members.map(|member| member.subject.as_str()).collect::<BTreeSet<&str>>()
+    };
+    for effect in effects.iter_mut().filter(|effect| effect.change == EffectChange::Gained) {
+        let own = subjects(effect.class);
+        for path in paths.iter().filter(|path| path.change != PathChangeKind::Gone) {
+            if !subjects(path.class).is_disjoint(&own) {
+                effect.severity = effect.severity.max(path.severity);
+                if !effect.opens.contains(&path.reaches) {
+                    effect.opens.push(path.reaches.clone());
+                }
+            }
+        }
+    }
+    effects.sort_by_key(|effect| std::cmp::Reverse(effect.severity));
+    effects.iter_mut().enumerate().for_each(|(position, effect)| effect.id = position);
 }
 
 fn pods(mut deltas: Vec<PodDelta>, numbering: &mut Numbering<'_>) -> Vec<PodChange> {

@@ -12,7 +12,7 @@ use crate::access::risk::RiskSeverity;
 use crate::admission::installed::InstalledPolicies;
 use crate::app::words::{place_text, rule_text};
 use crate::diag::Files;
-use crate::paths::{EscalationGraph, EscalationPath, GraphInputs, PathCertainty, PathNode, PathStep, Power};
+use crate::paths::{Certainty, EscalationGraph, EscalationPath, GraphInputs, PathStep, Power};
 
 /// A change of an escalation path for a class of subjects.
 #[derive(Debug, Clone)]
@@ -22,7 +22,9 @@ pub(super) struct PathDelta {
     pub(super) targets: Vec<String>,
     pub(super) reaches: String,
     pub(super) severity: EffectSeverity,
-    pub(super) certainty: PathCertainty,
+    pub(super) certainty: Certainty,
+    /// The power and the steps with holes for the names of a tenant, the same for alike paths.
+    pub(super) shape: Vec<String>,
     /// The steps of the path of the first member.
     pub(super) steps: Vec<ReviewedStep>,
     pub(super) causes: Vec<CausePlace>,
@@ -39,40 +41,55 @@ pub(super) struct PathComparison<'c> {
 /// The paths of a state by subject and power.
 type PathsByPower = BTreeMap<(String, Power), EscalationPath>;
 
+/// The steps of paths: the nodes and the edge between them.
+type StepKeys = BTreeSet<(String, String, String)>;
+
+/// How many alike paths are reported one by one.
+const MAXIMUM_APART: usize = 20;
+
 /// The properties that equal changes of several subjects share.
-type Likeness = (PathChangeKind, PathCertainty, Vec<String>);
+type Likeness = (PathChangeKind, Certainty, Vec<String>);
 
 impl PathComparison<'_> {
     /// Compares the paths of all subjects.
     pub(super) fn compare(&self) -> Vec<PathDelta> {
         let (before, after) = (paths(self.base), paths(self.head));
-        let known: BTreeSet<(String, String, String)> = before.values().flat_map(|path| &path.steps).map(step_key).collect();
-        let mut found: BTreeMap<Likeness, PathDelta> = BTreeMap::new();
+        let known: StepKeys = before.values().flat_map(|path| &path.steps).map(step_key).collect();
+        let mut groups: BTreeMap<Likeness, Vec<&EscalationPath>> = BTreeMap::new();
+        let mut add = |change: PathChangeKind, path| {
+            if !self.is_of_new_account(path) {
+                groups.entry((change, path.certainty, self.shape(path))).or_default().push(path);
+            }
+        };
         for (key, path) in &after {
-            let change = match before.get(key) {
-                None => PathChangeKind::New,
+            match before.get(key) {
+                None => add(PathChangeKind::New, path),
                 Some(old) if (path.certainty, path.steps.len()) < (old.certainty, old.steps.len()) => {
-                    PathChangeKind::Shorter
+                    add(PathChangeKind::Shorter, path);
                 }
-                Some(_) => continue,
+                Some(_) => {}
+            }
+        }
+        before
+            .iter()
+            .filter(|(key, _)| !after.contains_key(*key))
+            .for_each(|(_, path)| add(PathChangeKind::Gone, path));
+        let mut deltas = Vec::new();
+        for ((change, _, shape), paths) in groups {
+            let folded = if paths.len() > MAXIMUM_APART {
+                vec![paths]
+            } else {
+                paths.into_iter().map(|path| vec![path]).collect()
             };
-            if !self.is_of_new_account(path) {
-                self.add(change, path, &known, &mut found);
-            }
+            deltas.extend(folded.iter().filter_map(|paths| self.delta(change, paths, &shape, &known)));
         }
-        for (_, path) in before.iter().filter(|(key, _)| !after.contains_key(*key)) {
-            if !self.is_of_new_account(path) {
-                self.add(PathChangeKind::Gone, path, &known, &mut found);
-            }
-        }
-        found.into_values().collect()
+        deltas
     }
 
     /// Whether a path stays within accounts of an unchanged class that come or go.
     fn is_of_new_account(&self, path: &EscalationPath) -> bool {
-        let is_folded = |namespace: &str| {
-            self.accounts.added.contains(namespace) || self.accounts.removed.contains(namespace)
-        };
+        let is_folded =
+            |namespace: &str| self.accounts.added.contains(namespace) || self.accounts.removed.contains(namespace);
         let is_within = |step: &PathStep| step.namespace.as_deref().is_some_and(is_folded);
         let is_local = match &path.reaches {
             Power::NamespaceAdmin(namespace) | Power::Secrets(namespace) | Power::Account { namespace, .. } => {
@@ -83,14 +100,35 @@ impl PathComparison<'_> {
         is_local && path.steps.iter().all(is_within)
     }
 
-    fn add(
+    /// Returns the change of alike paths.
+    fn delta(
         &self,
         change: PathChangeKind,
-        path: &EscalationPath,
-        known: &BTreeSet<(String, String, String)>,
-        found: &mut BTreeMap<Likeness, PathDelta>,
-    ) {
+        paths: &[&EscalationPath],
+        shape: &[String],
+        known: &StepKeys,
+    ) -> Option<PathDelta> {
+        let first = paths.first()?;
         let state = if change == PathChangeKind::Gone { self.base } else { self.head };
+        let member = |path: &&EscalationPath| {
+            let namespace = path.steps.first().and_then(|step| step.namespace.clone());
+            Member { subject: path.subject.clone(), namespaces: namespace.into_iter().collect() }
+        };
+        Some(PathDelta {
+            change,
+            members: paths.iter().map(member).collect(),
+            targets: vec![state.target.name.clone()],
+            reaches: first.reaches.to_string(),
+            severity: severity(first, change),
+            certainty: first.certainty,
+            shape: shape.to_vec(),
+            steps: self.steps(first, state, known),
+            causes: self.causes(first, change, known),
+        })
+    }
+
+    /// Returns the power and the steps of a path, with holes for the names of a tenant. Another subject keeps its name.
+    fn shape(&self, path: &EscalationPath) -> Vec<String> {
         let own = |text: &str| self.without_own_names(text, &path.subject);
         let mut shape = vec![own(&path.reaches.to_string())];
         for step in &path.steps {
@@ -100,24 +138,7 @@ impl PathComparison<'_> {
         if !self.is_like_others(path) {
             shape.push(path.subject.clone());
         }
-        let namespaces: BTreeSet<String> = path.steps.first().and_then(|step| step.namespace.clone()).into_iter().collect();
-        let member = Member { subject: path.subject.clone(), namespaces: namespaces.into_iter().collect() };
-        match found.get_mut(&(change, path.certainty, shape.clone())) {
-            Some(delta) => delta.members.push(member),
-            None => {
-                let delta = PathDelta {
-                    change,
-                    members: vec![member],
-                    targets: vec![state.target.name.clone()],
-                    reaches: path.reaches.to_string(),
-                    severity: severity(path, change),
-                    certainty: path.certainty,
-                    steps: self.steps(path, state, known),
-                    causes: self.causes(path, change, known),
-                };
-                found.insert((change, path.certainty, shape), delta);
-            }
-        }
+        shape
     }
 
     /// Whether a path runs through an account of a Tenancy, so that other accounts can have the same.
@@ -130,7 +151,8 @@ impl PathComparison<'_> {
 
     /// Puts holes in the place of the subject and of the namespaces of accounts.
     fn without_own_names(&self, text: &str, subject: &str) -> String {
-        let is_account = |name: &&str| self.head.accounts.contains_key(*name) || self.base.accounts.contains_key(*name);
+        let is_account =
+            |name: &&&str| self.head.accounts.contains_key(**name) || self.base.accounts.contains_key(**name);
         let parts: Vec<&str> = text.split(['@', '/', ':']).collect();
         let mut text = if text == subject { "{subject}".to_owned() } else { text.to_owned() };
         for name in parts.iter().filter(is_account) {
@@ -139,24 +161,14 @@ impl PathComparison<'_> {
         text
     }
 
-    fn steps(
-        &self,
-        path: &EscalationPath,
-        state: &TargetState<'_>,
-        known: &BTreeSet<(String, String, String)>,
-    ) -> Vec<ReviewedStep> {
+    fn steps(&self, path: &EscalationPath, state: &TargetState<'_>, known: &StepKeys) -> Vec<ReviewedStep> {
         let files = &state.workspace.project.files;
         let root = self.inputs.from_root("");
         path.steps.iter().map(|step| reviewed_step(step, files, &root, !known.contains(&step_key(step)))).collect()
     }
 
     /// Returns the causes of a path: the changed lines of the bindings and roles of its new steps.
-    fn causes(
-        &self,
-        path: &EscalationPath,
-        change: PathChangeKind,
-        known: &BTreeSet<(String, String, String)>,
-    ) -> Vec<CausePlace> {
+    fn causes(&self, path: &EscalationPath, change: PathChangeKind, known: &StepKeys) -> Vec<CausePlace> {
         let (side, other) = match change {
             PathChangeKind::Gone => (Side::Base, &self.head.loaded.world),
             PathChangeKind::New | PathChangeKind::Shorter => (Side::Head, &self.base.loaded.world),
@@ -227,10 +239,10 @@ fn severity(path: &EscalationPath, change: PathChangeKind) -> EffectSeverity {
     }
     let of_power: RiskSeverity = path.reaches.severity();
     match (of_power, path.certainty) {
-        (severity, PathCertainty::Proven) => severity.into(),
-        (RiskSeverity::Critical, PathCertainty::Possible) => EffectSeverity::High,
-        (RiskSeverity::High, PathCertainty::Possible) => EffectSeverity::Medium,
-        (_, PathCertainty::Possible) => EffectSeverity::Low,
+        (severity, Certainty::Proven) => severity.into(),
+        (RiskSeverity::Critical, Certainty::Possible) => EffectSeverity::High,
+        (RiskSeverity::High, Certainty::Possible) => EffectSeverity::Medium,
+        (_, Certainty::Possible) => EffectSeverity::Low,
     }
 }
 
@@ -253,12 +265,4 @@ fn reviewed_step(step: &PathStep, files: &Files, root: &str, new: bool) -> Revie
         new,
         note: step.note.clone(),
     }
-}
-
-/// Returns the subjects on a path.
-pub(super) fn subjects(path: &EscalationPath) -> impl Iterator<Item = &str> {
-    path.steps.iter().filter_map(|step| match &step.to {
-        PathNode::Subject(name) => Some(name.as_str()),
-        PathNode::Power(_) => None,
-    })
 }
