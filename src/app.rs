@@ -14,6 +14,7 @@ mod check;
 mod compare;
 mod diagnostics;
 mod explain;
+pub mod fingerprint;
 mod isolation;
 mod left_behind;
 mod lint;

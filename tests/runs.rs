@@ -4,6 +4,7 @@ mod cache;
 mod ci;
 mod determinism;
 mod diagnostic_forms;
+mod fingerprints;
 mod folder;
 mod grouping;
 mod interruption;

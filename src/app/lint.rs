@@ -181,11 +181,12 @@ impl LintedTarget<'_> {
         let is_own = |place| places.is_of_tenancy(place);
         let is_accepted = |code, place| workspace.project.accepts(&Diagnostic::warning(code, String::new()).at(place));
         let tenants = tenants::of_target(&workspace.project, target, Tenants::new(&is_own, &is_accepted));
+        let accounts = tenants::AccountNames::of_target(&workspace.project, target);
         let mut rules = RulePlaces::new(&loaded.files);
         for finding in loaded.world.findings_among(Some(&tenants), &options) {
             let Some(finding) = as_set(workspace, finding) else { continue };
             if selection.shows(&finding) {
-                sink.push(risks::diagnostic(&finding, &loaded.files, &mut rules));
+                sink.push(risks::diagnostic(&finding, &loaded.files, &mut rules, &accounts));
             }
         }
     }
@@ -196,7 +197,7 @@ fn find_risks(loaded: &LoadedWorld, selection: &Selection, sink: &mut Sink) {
     let mut rules = RulePlaces::new(&loaded.files);
     for finding in loaded.world.findings(&selection.options()) {
         if selection.shows(&finding) {
-            sink.push(risks::diagnostic(&finding, &loaded.files, &mut rules));
+            sink.push(risks::diagnostic(&finding, &loaded.files, &mut rules, &tenants::AccountNames::default()));
         }
     }
 }

@@ -8,6 +8,7 @@ use super::block::ReportBlock;
 use super::result::{CommandResult, Versioned};
 use super::{Report, json};
 use crate::app::FindingRecord;
+use crate::app::fingerprint::numbered;
 use crate::emit::plan::Counts;
 
 /// The version of [`RunReport`] in JSON. A new field does not change it; a field that goes or changes its meaning does.
@@ -159,16 +160,7 @@ impl TargetChange {
     }
 }
 
-/// Numbers findings with the same fingerprint, so that no two have the same identity.
+/// Returns the fingerprints of findings, numbered so that no two have the same identity.
 pub(super) fn fingerprints(findings: &[FindingRecord]) -> Vec<String> {
-    let mut seen = std::collections::HashMap::<String, usize>::new();
-    findings
-        .iter()
-        .map(|finding| {
-            let fingerprint = finding.fingerprint();
-            let count = seen.entry(fingerprint.clone()).or_default();
-            *count += 1;
-            if *count == 1 { fingerprint } else { format!("{fingerprint}-{count}") }
-        })
-        .collect()
+    numbered(findings.iter().map(FindingRecord::fingerprint))
 }

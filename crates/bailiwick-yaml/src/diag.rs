@@ -99,6 +99,14 @@ pub struct Risk {
     pub count: usize,
     /// The codes of the findings folded into this one.
     pub folded: Vec<Cow<'static, str>>,
+    /// The permission, as the rules of the roles that prove it.
+    pub right: String,
+    /// The common form of the subjects, such as `Group/{team}`.
+    pub holders: String,
+    /// The common form of the namespaces, such as `{name}`, or `cluster`.
+    pub scope: String,
+    /// The powers that the permission opens, such as `cluster-admin`, the worst first.
+    pub reaches: Vec<String>,
 }
 
 /// A problem of the input.

@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sha2::{Digest, Sha256};
-
 use super::access::AccessDelta;
 use super::accounts::AccountComparison;
 use super::approvals::have_rules_changed;
@@ -24,6 +22,7 @@ use super::verdict::{self, Judged};
 use super::{ReviewOptions, approvable, errors, ground, hazards, sorted};
 use crate::access::cover;
 use crate::app::compare::Comparison;
+use crate::app::fingerprint::fingerprint;
 use crate::app::words::number;
 use crate::app::workspace::Workspace;
 use crate::app::{Diagnostics, FindingRecord};
@@ -505,11 +504,4 @@ fn shapes(diff: &str) -> Vec<ObjectShape> {
         shape.diff.push_str(line);
     }
     shapes
-}
-
-/// Returns a stable identity of parts: a version and 32 digits of a SHA-256 hash.
-pub(super) fn fingerprint(parts: &[&str]) -> String {
-    let digest = Sha256::digest(parts.join("\0").as_bytes());
-    let digits: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-    format!("v1:{digits}")
 }
