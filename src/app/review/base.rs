@@ -62,15 +62,16 @@ impl OpenedBase {
     /// the workspace moved.
     pub(super) fn open(head: &Workspace, base: &ReviewBase, base_path: Option<&str>) -> Result<Self, Error> {
         let (files, record, against) = match base {
-            ReviewBase::Folder(folder) => {
-                let folder = head.options.at(folder);
+            ReviewBase::Folder(name) => {
+                let folder = head.options.at(name);
                 if !folder.is_dir() {
                     let message = format!("there is no folder `{}`", folder.display());
                     return Err(not_found(message, "name the folder of a `bailiwick.yaml` with `--base-dir`"));
                 }
-                let name = folder.display().to_string();
-                let record = ReviewedBase { name: name.clone(), commit: None };
-                (WorkspaceFiles::Folder(folder), record, name)
+                let folder = folder.canonicalize().map_err(|error| RunError::io("enter", &folder, &error))?;
+                let record = ReviewedBase { name: name.display().to_string(), commit: None };
+                let against = folder.to_string_lossy().into_owned();
+                (WorkspaceFiles::Folder(folder), record, against)
             }
             ReviewBase::Revision(candidates) => {
                 let repository = Repository::find(&head.root)?.ok_or_else(|| {
