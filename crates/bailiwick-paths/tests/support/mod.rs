@@ -1,5 +1,7 @@
 //! Worlds of manifests for the tests.
 
+pub(crate) mod manifests;
+
 use bailiwick_access::{Builder, ObjectSource, World};
 use bailiwick_admission::gate::AdmissionObjects;
 use bailiwick_admission::installed::InstalledPolicies;
