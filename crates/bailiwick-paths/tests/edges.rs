@@ -1,6 +1,13 @@
 //! One world for each kind of step in which the step exists, and worlds in which its condition blocks it.
 
-#![allow(clippy::tests_outside_test_module, reason = "a file of tests")]
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::tests_outside_test_module,
+    clippy::unwrap_used,
+    reason = "a file of tests"
+)]
 
 mod support;
 
@@ -23,7 +30,7 @@ struct Row {
 
 const A: &str = "Group/a";
 
-/// A namespace with a level, and an account with all permissions.
+/// Returns a namespace with a level, and an account with all permissions.
 fn shop(level: &str) -> Manifests {
     let labels = if level.is_empty() { String::new() } else { format!("pod-security.kubernetes.io/enforce: {level}") };
     Manifests::default().namespace("shop", &labels).account("shop", "boss").bind(
