@@ -121,7 +121,7 @@ fn a_change_opens_a_path() {
     }
 }
 
-/// A tool of a cluster with PodSecurityPolicies, whose pods may use these paths of the node.
+/// Returns a tool of a cluster with PodSecurityPolicies, whose pods may use these paths of the node.
 fn tool(paths: &str) -> Manifests {
     let policy = format!(
         "{{apiVersion: policy/v1beta1, kind: PodSecurityPolicy, metadata: {{name: tool-blurp-psp}}, spec: {{\
