@@ -133,6 +133,17 @@ fn version_of(minor: u32) -> Result<ServerVersion, RunError> {
     ServerVersion::new(minor).map_err(|error| RunError::new(error.to_string()))
 }
 
+/// Describes the objects that the applier of a target may not write.
+pub(super) fn applier_problems(
+    workspace: &Workspace,
+    target: &Target,
+    loaded: &LoadedWorld,
+) -> Result<Vec<String>, RunError> {
+    let mut sink = Sink::new();
+    applier::check(workspace, target, loaded, &mut sink)?;
+    Ok(sink.diagnostics().iter().map(|found| found.message.clone()).collect())
+}
+
 /// A target that is searched for findings.
 struct LintedTarget<'l> {
     workspace: &'l Workspace,

@@ -5,6 +5,7 @@
 //! matching    conditions met, and by which rules   holders     permissions of users, groups and accounts
 //! table       every rule, one file a family        objects     roles with their bindings, and bindings
 //! paths       escalation paths                     dead_parts  parts of rules without a matching request
+//! gained      permissions without the others of a subject
 //! edited      default objects the server updates   powers      permissions that lead to other identities
 //! hygiene     objects to remove or to write once   baseline_roles  roles of the baseline as one finding each
 //! accounts    service accounts with their users    tenants     tenants beyond their namespaces
@@ -31,6 +32,7 @@ mod condition;
 mod dead_parts;
 mod edges;
 mod edited;
+mod gained;
 mod holders;
 mod hygiene;
 mod judge;

@@ -16,7 +16,7 @@ use super::psp::select::{PodOperation, choose_among, may_use};
 use super::psp::{PodSecurityPolicy, PspViolation};
 use super::scc::admit::{Allocated, SccAdmission, admit};
 use super::scc::{GROUP, RESOURCE, Scc, range};
-use super::standards::labels::PodSecurityLevels;
+use super::standards::labels::{LevelVersion, PodSecurityLevels};
 use super::standards::{message, violations};
 use super::workload::Workload;
 use bailiwick_access::World;
@@ -47,6 +47,12 @@ pub struct Profile {
 }
 
 impl NamespaceContext {
+    /// Returns the Pod Security level for pods on a server of a minor; none for a server without levels.
+    pub fn enforced_level(&self, minor: u32) -> Option<LevelVersion> {
+        let (levels, _) = PodSecurityLevels::UPSTREAM.with_labels(&self.labels);
+        (minor >= FIRST_WITH_LEVELS).then_some(levels.enforce)
+    }
+
     /// Returns the Namespace object.
     pub(super) fn object(&self, name: &str) -> Json {
         let mut labels = self.labels.clone();
@@ -213,6 +219,11 @@ impl AdmissionObjects {
     /// Iterates over the namespaces, to set their profiles.
     pub fn places(&mut self) -> impl Iterator<Item = (&str, &mut NamespaceContext)> {
         self.places.iter_mut().map(|(name, place)| (name.as_str(), place))
+    }
+
+    /// Iterates over the namespaces by name.
+    pub fn known_places(&self) -> impl Iterator<Item = (&str, &NamespaceContext)> {
+        self.places.iter().map(|(name, place)| (name.as_str(), place))
     }
 
     /// Returns a namespace; none where no Namespace object is known.
@@ -404,15 +415,10 @@ impl<'w> Gate<'w> {
 
     /// Checks the pods against the level of the namespace, for every kind of workload.
     fn by_level(&self, pod: &Pod, place: &NamespaceContext) -> Option<String> {
-        if self.objects.minor < FIRST_WITH_LEVELS {
-            return None;
-        }
-        let (policy, _) = PodSecurityLevels::UPSTREAM.with_labels(&place.labels);
-        if policy.enforce.level == Level::Privileged {
-            return None;
-        }
-        let violations = violations(pod, policy.enforce.level, policy.enforce.version.on_server_of(self.objects.minor));
-        (!violations.is_empty()).then(|| message(policy.enforce, &violations))
+        let minor = self.objects.minor;
+        let enforced = place.enforced_level(minor).filter(|enforced| enforced.level != Level::Privileged)?;
+        let violations = violations(pod, enforced.level, enforced.version.on_server_of(minor));
+        (!violations.is_empty()).then(|| message(enforced, &violations))
     }
 }
 

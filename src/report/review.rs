@@ -1,0 +1,3 @@
+//! The forms of a review.
+
+pub mod summary;
