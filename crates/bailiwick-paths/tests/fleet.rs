@@ -161,4 +161,13 @@ fn a_power_of_everybody_is_not_reported() {
     assert!(!reach("Group/support").contains(&"all-secrets".to_owned()));
     assert!(!graph.subjects().contains(&"Group/system:masters".to_owned()));
     assert!(reach("Group/nobody").is_empty());
+    for subject in graph.subjects() {
+        let paths = graph.paths_of(&subject);
+        let outlines = graph.outlines_of(&subject);
+        assert_eq!(outlines.len(), paths.len(), "{subject}");
+        for (outline, path) in outlines.iter().zip(&paths) {
+            assert_eq!((outline.certainty, outline.steps), (path.certainty, path.steps.len()), "{subject}");
+            assert_eq!(graph.path_to(&subject, &outline.reaches).as_ref(), Some(path), "{subject}");
+        }
+    }
 }
