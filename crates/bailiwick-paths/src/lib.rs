@@ -22,6 +22,6 @@ mod report;
 mod search;
 
 pub use bailiwick_access::risk::EdgeKind;
-pub use path::{EscalationPath, PathCertainty as Certainty, PathNode, PathStep};
+pub use path::{EscalationPath, PathCertainty as Certainty, PathNode, PathOutline, PathStep};
 pub use power::{Power, UnknownPower};
 pub use report::{EscalationGraph, GraphInputs};

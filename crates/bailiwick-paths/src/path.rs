@@ -100,6 +100,17 @@ pub struct EscalationPath {
     pub steps: Vec<PathStep>,
 }
 
+/// A path without its steps.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PathOutline {
+    /// The power at the end.
+    pub reaches: Power,
+    /// The certainty of the weakest step.
+    pub certainty: PathCertainty,
+    /// The number of steps.
+    pub steps: usize,
+}
+
 impl EscalationPath {
     /// Returns the path as a list of words: the label of each step, and then its gain.
     pub fn via(&self) -> Vec<String> {

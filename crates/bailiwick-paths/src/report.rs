@@ -13,7 +13,7 @@ use bailiwick_node::Cluster;
 use crate::build::Builder;
 use crate::graph::{Edge, Graph, NodeId, NodeKey, Note, Proof};
 use crate::inventory::{Inventory, NamespaceId, SubjectId, account_of};
-use crate::path::{EscalationPath, PathCertainty, PathNode, PathStep};
+use crate::path::{EscalationPath, PathCertainty, PathNode, PathOutline, PathStep};
 use crate::power::Power;
 use crate::search::{Route, Search, local_routes};
 
@@ -70,9 +70,29 @@ impl<'i> EscalationGraph<'i> {
     /// Returns the paths of a subject: the best one for each power, the worst power first. Powers within reach of
     /// every authenticated identity are left out.
     pub fn paths_of(&self, subject: &str) -> Vec<EscalationPath> {
-        let Some(who) = self.inventory.subject(subject).and_then(|id| self.inventory.subject_of(id)) else {
-            return Vec::new();
+        self.reported_routes(subject)
+            .into_iter()
+            .filter_map(|(power, route)| self.path(subject, power, &route))
+            .collect()
+    }
+
+    /// Returns the path of a subject to a power, as [`EscalationGraph::paths_of`] does.
+    pub fn path_to(&self, subject: &str, power: &Power) -> Option<EscalationPath> {
+        let (power, route) = self.reported_routes(subject).into_iter().find(|(reached, _)| reached == power)?;
+        self.path(subject, power, &route)
+    }
+
+    /// Returns the powers of a subject without the steps of the paths: for comparisons of many subjects.
+    pub fn outlines_of(&self, subject: &str) -> Vec<PathOutline> {
+        let outline = |(reaches, route): (Power, Route)| {
+            let (certainty, steps) = (certainty_of(&route), self.steps_of(&route));
+            PathOutline { reaches, certainty, steps }
         };
+        self.reported_routes(subject).into_iter().map(outline).collect()
+    }
+
+    /// Returns the best routes of a subject, without powers of every authenticated identity, the worst power first.
+    fn reported_routes(&self, subject: &str) -> Vec<(Power, Route)> {
         let mut routes = self.routes_of(subject);
         if subject != EVERYBODY {
             routes.retain(|(power, route)| {
@@ -80,15 +100,14 @@ impl<'i> EscalationGraph<'i> {
                 known.is_none_or(|known| *known > (certainty_of(route), self.steps_of(route)))
             });
         }
-        let paths = routes.into_iter().map(|(power, route)| EscalationPath {
-            subject: subject.to_owned(),
-            reaches: power,
-            certainty: certainty_of(&route),
-            steps: self.steps(subject, &who.who, &route),
-        });
-        let mut paths: Vec<EscalationPath> = paths.collect();
-        paths.sort_by(|left, right| left.reaches.cmp(&right.reaches));
-        paths
+        routes.sort_by(|left, right| left.0.cmp(&right.0));
+        routes
+    }
+
+    fn path(&self, subject: &str, reaches: Power, route: &Route) -> Option<EscalationPath> {
+        let who = self.inventory.subject(subject).and_then(|id| self.inventory.subject_of(id))?;
+        let steps = self.steps(subject, &who.who, route);
+        Some(EscalationPath { subject: subject.to_owned(), reaches, certainty: certainty_of(route), steps })
     }
 
     /// Returns the paths of all subjects of bindings, by subject.

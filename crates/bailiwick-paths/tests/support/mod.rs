@@ -1,5 +1,9 @@
 //! Worlds of manifests for the tests.
 
+#![allow(dead_code, reason = "each file of tests uses a part")]
+
+pub(crate) mod manifests;
+
 use bailiwick_access::{Builder, ObjectSource, World};
 use bailiwick_admission::gate::AdmissionObjects;
 use bailiwick_admission::installed::InstalledPolicies;
@@ -21,8 +25,16 @@ pub(crate) struct Objects {
 impl Objects {
     /// Reads manifests for a minor, above its default policy.
     pub(crate) fn new(minor: u32, is_openshift: bool, manifests: &str) -> Self {
+        Self::above(Builder::new(minor).with_default_policy(minor), minor, is_openshift, manifests)
+    }
+
+    /// Reads manifests for a minor, without its default policy.
+    pub(crate) fn bare(minor: u32, manifests: &str) -> Self {
+        Self::above(Builder::new(minor), minor, false, manifests)
+    }
+
+    fn above(mut builder: Builder, minor: u32, is_openshift: bool, manifests: &str) -> Self {
         let tree = bailiwick_yaml::read(manifests, FileId::default(), &mut Sink::new());
-        let mut builder = Builder::new(minor).with_default_policy(minor);
         let mut cluster = Cluster::new(ServerVersion::new(minor).expect("a known minor"));
         let mut admission = AdmissionObjects::new(minor, is_openshift);
         let mut installed = InstalledPolicies::new(minor);
