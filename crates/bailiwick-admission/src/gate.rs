@@ -1,6 +1,7 @@
 //! The whole admission of the pods of a workload in one cluster: PodSecurityPolicies or constraints, then the Pod
 //! Security level of the namespace, then the profile of the namespace.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use super::labels::neighbours::skips_constraints;
 use super::level::Level;
 use super::pod::Pod;
 use super::policy::{AdmissionRequest, Binding, Patches, ValidatingAdmissionPolicy};
-use super::psp::select::{PodOperation, choose_among, may_use};
+use super::psp::select::{PodOperation, choose_among, usable_names};
 use super::psp::{PodSecurityPolicy, PspViolation};
 use super::scc::admit::{Allocated, SccAdmission, admit};
 use super::scc::{GROUP, RESOURCE, Scc, range};
@@ -71,7 +72,7 @@ pub struct AdmissionObjects {
     minor: u32,
     pub(super) is_openshift: bool,
     places: BTreeMap<String, NamespaceContext>,
-    pub(super) policies: Vec<PodSecurityPolicy>,
+    pub(super) policies: BTreeMap<String, PodSecurityPolicy>,
     pub(super) constraints: Vec<Scc>,
     /// Admission policies by name.
     pub(super) admission_policies: BTreeMap<String, ValidatingAdmissionPolicy>,
@@ -155,7 +156,7 @@ impl AdmissionObjects {
             minor,
             is_openshift,
             places: BTreeMap::new(),
-            policies: Vec::new(),
+            policies: BTreeMap::new(),
             constraints: Vec::new(),
             admission_policies: BTreeMap::new(),
             bindings: BTreeMap::new(),
@@ -180,7 +181,8 @@ impl AdmissionObjects {
                 self.places.insert(text(&["metadata", "name"]).to_owned(), place);
             }
             ("policy/v1beta1", "PodSecurityPolicy") if self.minor <= LAST_WITH_POLICIES => {
-                self.policies.push(PodSecurityPolicy::read(object)?);
+                let policy = PodSecurityPolicy::read(object)?;
+                self.policies.insert(policy.name().to_owned(), policy);
             }
             ("security.openshift.io/v1", "SecurityContextConstraints") if self.is_openshift => {
                 self.constraints.push(Scc::read(object)?);
@@ -294,11 +296,17 @@ impl<'w> Gate<'w> {
         if self.objects.policies.is_empty() {
             return Ok(pod.clone());
         }
-        let may = |name: &str| match surroundings.usable {
-            UsablePolicies::Account(account) => may_use(self.world, account, namespace, name),
-            UsablePolicies::Named(names) => names.contains(name),
+        // Of thousands of policies an account may use a few, which are looked up by their names.
+        let usable: Option<Cow<'_, BTreeSet<String>>> = match surroundings.usable {
+            UsablePolicies::Account(account) => usable_names(self.world, account, namespace).map(Cow::Owned),
+            UsablePolicies::Named(names) => Some(Cow::Borrowed(names)),
         };
-        let choice = choose_among(&self.objects.policies, may, pod, PodOperation::Create);
+        let all = &self.objects.policies;
+        let policies: Vec<&PodSecurityPolicy> = match &usable {
+            Some(names) => names.iter().filter_map(|name| all.get(name)).collect(),
+            None => all.values().collect(),
+        };
+        let choice = choose_among(policies, |_| true, pod, PodOperation::Create);
         if let (true, Some(pod)) = (choice.is_allowed(), choice.pod) {
             return Ok(pod);
         }

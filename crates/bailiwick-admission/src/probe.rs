@@ -104,7 +104,7 @@ impl<'w> ProbeGate<'w> {
     pub fn policies(&self) -> impl Iterator<Item = &'w str> {
         let objects = self.gate.objects;
         let constraints = objects.constraints.iter().map(|scc| scc.name());
-        objects.policies.iter().map(|policy| policy.name()).chain(constraints)
+        objects.policies.keys().map(String::as_str).chain(constraints)
     }
 
     /// Returns the permissions for the use of policies or constraints.
