@@ -49,7 +49,7 @@ use super::{Diagnostics, Error};
 use crate::diag::{Severity, Sink};
 use crate::model::Target;
 
-/// The options of a review.
+/// The base, the targets and the approvers of a review.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReviewOptions {
     /// The earlier state.
@@ -99,7 +99,7 @@ impl Workspace {
         }
         self.compare_objects(&base, options, &mut sections)?;
         let names: Vec<String> = targets.iter().map(|target| target.name.clone()).collect();
-        sections.findings = findings::compare(base.workspace(), self, &names, &inputs.from_root(""))?;
+        sections.findings = findings::compare(base.workspace(), self, &names, &inputs.path_from_root(""))?;
         Ok(sections.finish(options))
     }
 

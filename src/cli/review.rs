@@ -47,7 +47,7 @@ pub(super) struct Arguments {
     sandbox: SandboxArguments,
 }
 
-/// A form of a review.
+/// The text or the data of a review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ReviewForm {
     /// For people.
@@ -130,7 +130,7 @@ impl FromStr for FailOn {
 impl FailOn {
     /// Whether a review has the property.
     fn is_met(&self, review: &ChangeReview) -> bool {
-        let word = |value: serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+        let word = |value: serde_json::Value| value.as_str().map_or_else(String::new, str::to_owned);
         match self {
             Self::Severity(severity) => review.severity >= *severity,
             Self::Becomes(power) => review.paths.iter().any(|path| path.reaches == *power),

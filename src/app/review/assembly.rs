@@ -21,12 +21,14 @@ use super::tests::TestComparison;
 use super::verdict::{self, Judged};
 use super::{ReviewOptions, approvable, errors, ground, hazards, sorted};
 use crate::access::cover;
+use crate::alike::{common_prefix, common_suffix};
 use crate::app::compare::Comparison;
 use crate::app::fingerprint::fingerprint;
 use crate::app::words::number;
 use crate::app::workspace::Workspace;
 use crate::app::{Diagnostics, FindingRecord};
 use crate::git::Repository;
+use crate::k8s::absent;
 use crate::k8s::rbac::PolicyRule;
 use crate::model::ApprovalRule;
 use crate::paths::Power;
@@ -125,7 +127,7 @@ impl<'r> Sections<'r> {
         }
     }
 
-    /// Adds the errors of earlier policies that do not compile: nothing can be said about their effects.
+    /// Adds the errors of earlier policies that do not compile: their effects are unknown.
     pub(super) fn add_broken_base(&mut self, diagnostics: &Diagnostics) {
         self.diagnostics.extend(diagnostics.records());
         let what = format!("the base, whose policies have {}", number(errors(diagnostics), "error"));
@@ -199,7 +201,7 @@ impl<'r> Sections<'r> {
         let mut numbering = Numbering::new(self.inputs, options.all_members);
         let access = std::mem::take(&mut self.access);
         let tests = std::mem::take(&mut self.tests);
-        let tests = tests.finish(self.before, self.head, &self.inputs.from_root(""));
+        let tests = tests.finish(self.before, self.head, &self.inputs.path_from_root(""));
         let paths = paths(std::mem::take(&mut self.paths), &mut numbering);
         let mut effects = effects(access, &mut numbering);
         add_opened_powers(&mut effects, &paths, &numbering.classes);
@@ -233,8 +235,8 @@ impl<'r> Sections<'r> {
         let present: Vec<&ApprovalRule> = head.project.facts.all().collect();
         let has_other_rules = before.is_some() && have_rules_changed(&rules, &present);
         let effects = approvable::effects(&review, has_other_rules);
-        let files = before.unwrap_or(head).project.files.clone();
-        let approvals = ApprovalState::new(&rules, &effects, &options.approved_by, &files);
+        let files = before.map_or(&head.project.files, |base| &base.project.files);
+        let approvals = ApprovalState::new(&rules, &effects, &options.approved_by, files);
         let Judged { verdict, line, severity, exit, approvals } = verdict::judge(&review, &effects, approvals);
         ChangeReview { verdict: Some(verdict), line, severity, exit, approvals, ..review }
     }
@@ -349,17 +351,16 @@ impl<'i> Numbering<'i> {
 fn template(members: &[Member]) -> String {
     let mut names = members.iter().map(|member| member.subject.as_str());
     let Some(first) = names.next() else { return String::new() };
-    let (mut head, mut tail) = (first, first);
+    let (mut head, mut tail) = (first.len(), first.len());
     let mut is_one = true;
     for name in names {
         is_one = false;
-        let common = head.char_indices().zip(name.chars()).take_while(|((_, left), right)| left == right).count();
-        head = &head[..head.char_indices().nth(common).map_or(head.len(), |(position, _)| position)];
-        let common = tail.chars().rev().zip(name.chars().rev()).take_while(|(left, right)| left == right).count();
-        let start = tail.chars().count() - common;
-        tail = &tail[tail.char_indices().nth(start).map_or(tail.len(), |(position, _)| position)..];
+        head = head.min(common_prefix(first.as_bytes(), name.as_bytes()));
+        tail = tail.min(common_suffix(first.as_bytes(), name.as_bytes()));
     }
-    if is_one { first.to_owned() } else { format!("{head}*{tail}") }
+    let beginning = absent::text(first.get(..head));
+    let end = absent::text(first.get(first.len().saturating_sub(tail).max(head)..));
+    if is_one { first.to_owned() } else { format!("{beginning}*{end}") }
 }
 
 /// Orders changes of access: the worst first, then the widest, gains before losses, then by name.

@@ -140,8 +140,8 @@ fn find(repository: &Repository, candidates: &[BaseRevision]) -> Result<(String,
         BaseRevision::Named(name) | BaseRevision::MergeBase(name) => Some(name.as_str()),
         BaseRevision::FirstParentOfMerge => None,
     });
-    let named = named.unwrap_or("origin/HEAD");
-    let branch = named.strip_prefix("origin/").unwrap_or(named);
+    let named = named.map_or("origin/HEAD", |named| named);
+    let branch = named.strip_prefix("origin/").map_or(named, |branch| branch);
     let help = format!("nothing is fetched on its own; fetch the base first: `git fetch --depth=1 origin {branch}`");
     Err(not_found(format!("git has no base `{named}` to compare with"), &help))
 }
