@@ -77,7 +77,7 @@ impl Workspace {
     /// let workspace = Workspace::open(&Options::default())?;
     /// let base = ReviewBase::Revision(vec![BaseRevision::Named("main".to_owned())]);
     /// let review = workspace.review(&ReviewOptions { base, ..ReviewOptions::default() })?;
-    /// println!("{}", review.line);
+    /// assert!(review.exit < 2, "{}", review.line);
     /// # Ok::<(), Error>(())
     /// ```
     pub fn review(&self, options: &ReviewOptions) -> Result<ChangeReview, Error> {
