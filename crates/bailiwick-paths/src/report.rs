@@ -76,10 +76,41 @@ impl<'i> EscalationGraph<'i> {
             .collect()
     }
 
-    /// Returns the path of a subject to a power, as [`EscalationGraph::paths_of`] does.
+    /// Returns the best path of a subject to a power, or to a power that includes it. Powers of every authenticated
+    /// identity count, and a path to one namespace or account may pass powers of the whole cluster.
     pub fn path_to(&self, subject: &str, power: &Power) -> Option<EscalationPath> {
-        let (power, route) = self.reported_routes(subject).into_iter().find(|(reached, _)| reached == power)?;
-        self.path(subject, power, &route)
+        let known = [subject, EVERYBODY].into_iter().find_map(|name| Some((name, self.inventory.subject(name)?)));
+        let (name, id) = known?;
+        let node = self.graph.find(&NodeKey::Subject(id))?;
+        let mut routes = self.search.routes(&self.graph, node);
+        let namespace = match power {
+            Power::NamespaceAdmin(namespace) | Power::Secrets(namespace) | Power::Account { namespace, .. } => {
+                self.inventory.namespace(namespace)
+            }
+            _ => None,
+        };
+        let local = [self.local_node(power), namespace.map(NodeKey::NamespaceAdmin)].into_iter().flatten();
+        for goal in local.filter_map(|key| self.graph.find(&key)) {
+            let route = crate::search::route_between(&self.graph, node, goal);
+            routes.extend(route.and_then(|route| Some((self.local_power(goal)?, route))));
+        }
+        let fitting = routes.into_iter().filter(|(reached, _)| reached.includes(power));
+        let best = fitting.min_by_key(|(reached, route)| (certainty_of(route), self.steps_of(route), reached != power));
+        let (reached, route) = best?;
+        let path = self.path(name, reached, &route)?;
+        Some(EscalationPath { subject: subject.to_owned(), ..path })
+    }
+
+    /// Returns the node of a power over one namespace or account.
+    fn local_node(&self, power: &Power) -> Option<NodeKey> {
+        match power {
+            Power::NamespaceAdmin(namespace) => self.inventory.namespace(namespace).map(NodeKey::NamespaceAdmin),
+            Power::Secrets(namespace) => self.inventory.namespace(namespace).map(NodeKey::Secrets),
+            Power::Account { namespace, name } => {
+                self.inventory.subject(&format!("ServiceAccount/{namespace}/{name}")).map(NodeKey::Subject)
+            }
+            _ => None,
+        }
     }
 
     /// Returns the powers of a subject without the steps of the paths: for comparisons of many subjects.

@@ -172,8 +172,9 @@ impl Distances {
 
 /// Returns the best routes from a node to powers over one namespace or account.
 pub(crate) fn local_routes(graph: &Graph, from: NodeId) -> HashMap<NodeId, Route> {
-    let mut routes = reached(graph, from, PathCertainty::Possible);
-    routes.extend(reached(graph, from, PathCertainty::Proven));
+    let is_local = |to: NodeId| graph.key(to).is_some_and(|key| !key.is_of_cluster());
+    let mut routes = reached(graph, from, PathCertainty::Possible, &is_local);
+    routes.extend(reached(graph, from, PathCertainty::Proven, &is_local));
     routes.retain(|node, _| {
         *node != from
             && graph.key(*node).is_some_and(|key| {
@@ -183,9 +184,19 @@ pub(crate) fn local_routes(graph: &Graph, from: NodeId) -> HashMap<NodeId, Route
     routes
 }
 
-/// Returns the nodes within reach by edges of a certainty or better, without powers of the whole cluster, each with a
-/// shortest route.
-fn reached(graph: &Graph, from: NodeId, worst: PathCertainty) -> HashMap<NodeId, Route> {
+/// Returns the best route from a node to another one, also by powers of the whole cluster.
+pub(crate) fn route_between(graph: &Graph, from: NodeId, to: NodeId) -> Option<Route> {
+    let find = |worst| reached(graph, from, worst, &|_| true).remove(&to);
+    find(PathCertainty::Proven).or_else(|| find(PathCertainty::Possible)).filter(|route| !route.is_empty())
+}
+
+/// Returns the nodes within reach by edges of a certainty or better to some of the nodes, each with a shortest route.
+fn reached(
+    graph: &Graph,
+    from: NodeId,
+    worst: PathCertainty,
+    is_passed: &dyn Fn(NodeId) -> bool,
+) -> HashMap<NodeId, Route> {
     let mut parents: HashMap<NodeId, (usize, Option<(NodeId, Edge)>)> = HashMap::from([(from, (0, None))]);
     let mut waiting: Vec<Vec<NodeId>> = vec![Vec::new(); MOST_STEPS + 3];
     if let Some(first) = waiting.first_mut() {
@@ -200,9 +211,8 @@ fn reached(graph: &Graph, from: NodeId, worst: PathCertainty) -> HashMap<NodeId,
             }
             for edge in graph.edges_of(node) {
                 let next = level + graph.steps_of(node, edge);
-                let is_local = !graph.key(edge.to).is_none_or(NodeKey::is_of_cluster);
                 let is_better = parents.get(&edge.to).is_none_or(|(known, _)| next < *known);
-                if edge.certainty > worst || next > MOST_STEPS || !is_local || !is_better {
+                if edge.certainty > worst || next > MOST_STEPS || !is_passed(edge.to) || !is_better {
                     continue;
                 }
                 parents.insert(edge.to, (next, Some((node, *edge))));
