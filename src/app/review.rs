@@ -37,7 +37,7 @@ pub use self::record::{
 use self::access::AccessComparison;
 use self::accounts::AccountComparison;
 use self::assembly::Sections;
-use self::base::{BaseState, OpenedBase};
+pub(crate) use self::base::{BaseState, OpenedBase};
 use self::causes::InputChanges;
 use self::paths::PathComparison;
 use self::pods::PodComparison;

@@ -7,8 +7,8 @@ use std::str::FromStr;
 use clap::{Args, ValueEnum};
 
 use super::sandbox::{Paths, SandboxArguments};
-use super::{Global, Outcome};
-use crate::app::review::{BaseRevision, ChangeReview, EffectSeverity, ReviewBase, ReviewOptions};
+use super::{Global, Outcome, bases};
+use crate::app::review::{ChangeReview, EffectSeverity, ReviewOptions};
 use crate::app::{Error, Workspace};
 use crate::diag::RunError;
 use crate::emit::write;
@@ -150,11 +150,7 @@ impl Arguments {
     }
 
     fn options(&self, global: &Global) -> Result<ReviewOptions, Error> {
-        let base = match (&self.base, &self.base_dir) {
-            (_, Some(folder)) => ReviewBase::Folder(folder.clone()),
-            (Some(name), None) => ReviewBase::Revision(vec![BaseRevision::Named(name.clone())]),
-            (None, None) => ReviewBase::Revision(usual_bases()),
-        };
+        let base = bases::chosen(self.base.as_deref(), self.base_dir.as_deref());
         Ok(ReviewOptions {
             base,
             base_path: self.base_path.clone(),
@@ -163,19 +159,6 @@ impl Arguments {
             all_members: self.all_members,
         })
     }
-}
-
-/// Returns the revisions that can be the base, in the order of their use: the base that the CI names, and the default branch.
-fn usual_bases() -> Vec<BaseRevision> {
-    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let mut bases = Vec::new();
-    bases.extend(variable("CI_MERGE_REQUEST_DIFF_BASE_SHA").map(BaseRevision::Named));
-    if let Some(branch) = variable("GITHUB_BASE_REF") {
-        bases.push(BaseRevision::FirstParentOfMerge);
-        bases.push(BaseRevision::MergeBase(format!("origin/{branch}")));
-    }
-    bases.push(BaseRevision::MergeBase("origin/HEAD".to_owned()));
-    bases
 }
 
 /// Returns the names of the approvers; `@FILE` stands for the lines of a file.
