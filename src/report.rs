@@ -21,6 +21,7 @@ pub mod objects;
 pub mod page;
 pub mod pod_security;
 pub mod result;
+pub mod review;
 pub mod risk;
 pub mod run;
 pub mod sarif;
