@@ -60,8 +60,14 @@ pub struct ReviewOptions {
     pub targets: Vec<String>,
     /// The names of those who approved the change.
     pub approved_by: Vec<String>,
-    /// Whether every member of a class is named.
-    pub all_members: bool,
+}
+
+impl ChangeReview {
+    /// Returns the review of a workspace that cannot be opened.
+    pub fn invalid(diagnostics: &Diagnostics) -> Self {
+        let base = ReviewedBase { name: "none".to_owned(), commit: None };
+        assembly::invalid(".", base, ReviewedHead { commit: None, is_output_current: true }, diagnostics)
+    }
 }
 
 impl Workspace {
@@ -91,7 +97,7 @@ impl Workspace {
         }
         for target in &targets {
             if let Err(invalid) = self.review_target(target, &base, &inputs, &mut sections)? {
-                return Ok(sections.invalid(invalid));
+                return Ok(sections.invalid(&invalid));
             }
         }
         if let BaseState::Broken(diagnostics) = &base.state {

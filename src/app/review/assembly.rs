@@ -33,9 +33,6 @@ use crate::k8s::rbac::PolicyRule;
 use crate::model::ApprovalRule;
 use crate::paths::Power;
 
-/// How many members of a class are named, unless all are requested.
-const MAXIMUM_MEMBERS: usize = 1_000;
-
 /// How many members of a class are its sample.
 const SAMPLE: usize = 3;
 
@@ -155,50 +152,21 @@ impl<'r> Sections<'r> {
     }
 
     /// Returns the review of policies that do not compile.
-    pub(super) fn invalid(mut self, diagnostics: Diagnostics) -> ChangeReview {
-        self.diagnostics.extend(diagnostics.records());
-        let count = errors(&diagnostics);
-        let mut review = self.empty();
-        review.line = format!("the policies do not compile: {}", number(count, "error"));
-        review.exit = 2;
-        review.severity = EffectSeverity::None;
+    pub(super) fn invalid(mut self, diagnostics: &Diagnostics) -> ChangeReview {
+        let earlier = std::mem::take(&mut self.diagnostics);
+        let mut review = invalid(self.below, self.base, reviewed_head(self.head), diagnostics);
+        review.diagnostics.extend(earlier);
         review
     }
 
     fn empty(self) -> ChangeReview {
-        ChangeReview {
-            api_version: API_VERSION.to_owned(),
-            workspace: self.below.to_owned(),
-            base: self.base,
-            head: reviewed_head(self.head),
-            verdict: None,
-            line: String::new(),
-            severity: EffectSeverity::None,
-            exit: 0,
-            compared: Vec::new(),
-            ground: Vec::new(),
-            causes: Vec::new(),
-            classes: Vec::new(),
-            accounts: super::AccountChanges::default(),
-            effects: Vec::new(),
-            paths: Vec::new(),
-            pods: Vec::new(),
-            nodes: Vec::new(),
-            applier: Vec::new(),
-            lifetimes: Vec::new(),
-            hazards: Vec::new(),
-            objects: ObjectChanges::default(),
-            tests: super::TestChanges::default(),
-            findings: FindingChanges::default(),
-            approvals: ApprovalState::default(),
-            diagnostics: self.diagnostics,
-        }
+        ChangeReview { diagnostics: self.diagnostics, ..empty(self.below, self.base, reviewed_head(self.head)) }
     }
 
     /// Returns the review.
     pub(super) fn finish(mut self, options: &ReviewOptions) -> ChangeReview {
         let (head, before) = (self.head, self.before);
-        let mut numbering = Numbering::new(self.inputs, options.all_members);
+        let mut numbering = Numbering::new(self.inputs);
         let access = std::mem::take(&mut self.access);
         let tests = std::mem::take(&mut self.tests);
         let tests = tests.finish(self.before, self.head, &self.inputs.path_from_root(""));
@@ -279,6 +247,52 @@ impl<'r> Sections<'r> {
     }
 }
 
+/// Returns the review of policies that do not compile.
+pub(super) fn invalid(
+    workspace: &str,
+    base: ReviewedBase,
+    head: ReviewedHead,
+    diagnostics: &Diagnostics,
+) -> ChangeReview {
+    ChangeReview {
+        line: format!("the policies do not compile: {}", number(errors(diagnostics), "error")),
+        exit: 2,
+        diagnostics: diagnostics.records().collect(),
+        ..empty(workspace, base, head)
+    }
+}
+
+/// Returns a review without changes and without a verdict.
+fn empty(workspace: &str, base: ReviewedBase, head: ReviewedHead) -> ChangeReview {
+    ChangeReview {
+        api_version: API_VERSION.to_owned(),
+        workspace: workspace.to_owned(),
+        base,
+        head,
+        verdict: None,
+        line: String::new(),
+        severity: EffectSeverity::None,
+        exit: 0,
+        compared: Vec::new(),
+        ground: Vec::new(),
+        causes: Vec::new(),
+        classes: Vec::new(),
+        accounts: super::AccountChanges::default(),
+        effects: Vec::new(),
+        paths: Vec::new(),
+        pods: Vec::new(),
+        nodes: Vec::new(),
+        applier: Vec::new(),
+        lifetimes: Vec::new(),
+        hazards: Vec::new(),
+        objects: ObjectChanges::default(),
+        tests: super::TestChanges::default(),
+        findings: FindingChanges::default(),
+        approvals: ApprovalState::default(),
+        diagnostics: Vec::new(),
+    }
+}
+
 /// Returns the reviewed state.
 fn reviewed_head(head: &Workspace) -> ReviewedHead {
     let repository = Repository::find(head.root()).ok().flatten();
@@ -289,7 +303,6 @@ fn reviewed_head(head: &Workspace) -> ReviewedHead {
 /// Numbers the classes and causes of a review in the order in which they are used.
 pub(super) struct Numbering<'i> {
     inputs: &'i InputChanges<'i>,
-    all_members: bool,
     causes: Vec<Cause>,
     places: BTreeMap<CausePlace, usize>,
     classes: Vec<SubjectClass>,
@@ -297,15 +310,8 @@ pub(super) struct Numbering<'i> {
 }
 
 impl<'i> Numbering<'i> {
-    fn new(inputs: &'i InputChanges<'i>, all_members: bool) -> Self {
-        Self {
-            inputs,
-            all_members,
-            causes: Vec::new(),
-            places: BTreeMap::new(),
-            classes: Vec::new(),
-            by_members: BTreeMap::new(),
-        }
+    fn new(inputs: &'i InputChanges<'i>) -> Self {
+        Self { inputs, causes: Vec::new(), places: BTreeMap::new(), classes: Vec::new(), by_members: BTreeMap::new() }
     }
 
     /// Returns the numbers of causes.
@@ -330,7 +336,7 @@ impl<'i> Numbering<'i> {
     }
 
     /// Returns the number of the class with these members.
-    pub(super) fn class(&mut self, mut members: Vec<Member>) -> usize {
+    pub(super) fn class(&mut self, members: Vec<Member>) -> usize {
         if let Some(number) = self.by_members.get(&members) {
             return *number;
         }
@@ -339,9 +345,6 @@ impl<'i> Numbering<'i> {
         let count = members.len();
         let sample = members.iter().take(SAMPLE).map(|member| member.subject.clone()).collect();
         let template = template(&members);
-        if !self.all_members {
-            members.truncate(MAXIMUM_MEMBERS);
-        }
         self.classes.push(SubjectClass { id, template, count, members, sample });
         id
     }
