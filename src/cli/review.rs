@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 
 use super::sandbox::{Paths, SandboxArguments};
 use super::{Global, Outcome, bases};
-use crate::app::review::{ChangeReview, EffectSeverity, ReviewOptions};
+use crate::app::review::{ChangeReview, EffectSeverity, PathChangeKind, ReviewOptions};
 use crate::app::{Error, Workspace};
 use crate::diag::RunError;
 use crate::emit::write;
@@ -133,7 +133,10 @@ impl FailOn {
         let word = |value: serde_json::Value| value.as_str().unwrap_or_default().to_owned();
         match self {
             Self::Severity(severity) => review.severity >= *severity,
-            Self::Becomes(power) => review.paths.iter().any(|path| path.reaches == *power),
+            Self::Becomes(power) => {
+                let mut new = review.paths.iter().filter(|path| path.change != PathChangeKind::Gone);
+                new.any(|path| path.reaches == *power)
+            }
             Self::Verdict(name) => review.verdict.is_some_and(|verdict| word(json::value(&verdict)) == *name),
             Self::Hazard(kind) => review.hazards.iter().any(|hazard| word(json::value(&hazard.kind)) == *kind),
         }
