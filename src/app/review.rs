@@ -10,6 +10,7 @@ mod approvals;
 mod assembly;
 mod base;
 mod causes;
+mod codeowners;
 mod findings;
 mod ground;
 mod hazards;

@@ -43,6 +43,9 @@ pub(super) struct Arguments {
     /// Name every member of each class in JSON.
     #[arg(long)]
     all_members: bool,
+    /// Print a CODEOWNERS file with the approvers of the ApprovalPolicies, and review nothing.
+    #[arg(long, conflicts_with_all = ["base", "base_dir", "base_path", "targets", "reports", "fail_on", "approved_by", "all_members"])]
+    codeowners: bool,
     #[command(flatten)]
     sandbox: SandboxArguments,
 }
@@ -185,6 +188,10 @@ fn approvers(global: &Global, written: &[String]) -> Result<Vec<String>, Error> 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Error> {
     let options = arguments.options(global)?;
     let workspace = std::mem::ManuallyDrop::new(Workspace::open(&global.options())?);
+    if arguments.codeowners {
+        global.terminal().result(&workspace.codeowners());
+        return Ok(Outcome::Fine);
+    }
     let review = workspace.review(&options)?;
     let usual = [ReviewReport { form: ReviewForm::Text, file: "-".into() }];
     let reports = if arguments.reports.is_empty() { &usual[..] } else { &arguments.reports };
