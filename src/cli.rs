@@ -1,6 +1,7 @@
 //! The command line: options, one file per command, exit codes. Nothing but reading options and choosing a report.
 
 mod ask;
+mod bases;
 mod book;
 mod can_i;
 mod check;

@@ -8,6 +8,7 @@ mod fingerprints;
 mod folder;
 mod grouping;
 mod interruption;
+mod lint_change;
 mod merges;
 mod migration;
 mod nodes;

@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 
 use super::Error;
 use super::fingerprint::FindingIdentity;
-use crate::diag::{Diagnostic, Files, Label, Origin, Risk, Severity};
+use crate::diag::{Diagnostic, Files, FindingState, Label, Origin, Risk, Severity};
 
 /// Diagnostics, with the files that they point into.
 #[derive(Debug, Clone, Default)]
@@ -89,6 +89,9 @@ pub struct FindingRecord {
     /// For a finding of a risk rule of `lint`: a stable identity, without lines, files, targets and counts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
+    /// `new`, `known` or `fixed`; absent where the finding was not compared with an earlier state.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<FindingState>,
 }
 
 /// A range in a file; lines and columns begin at 1.
@@ -135,6 +138,7 @@ impl FindingRecord {
                 .risk
                 .as_deref()
                 .map(|risk| fingerprint(diagnostic.code.id(), &diagnostic.message, Some(risk))),
+            state: diagnostic.state,
         }
     }
 
@@ -152,6 +156,12 @@ impl FindingRecord {
     /// Returns an identity of the finding that survives moved lines, renamed files, new tenants and new targets.
     pub fn fingerprint(&self) -> String {
         fingerprint(&self.code, &self.message, self.risk.as_ref())
+    }
+
+    /// Returns the identity as [`FindingRecord::fingerprint`] does, without the powers that the permission opens.
+    pub(crate) fn identity_without_reach(&self) -> String {
+        let risk = self.risk.as_ref().map(|risk| Risk { reaches: Vec::new(), ..risk.clone() });
+        fingerprint(&self.code, &self.message, risk.as_ref())
     }
 
     /// Returns the finding as one line.

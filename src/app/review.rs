@@ -37,7 +37,7 @@ pub use self::record::{
 use self::access::AccessComparison;
 use self::accounts::AccountComparison;
 use self::assembly::Sections;
-use self::base::{BaseState, OpenedBase};
+pub(crate) use self::base::{BaseState, OpenedBase};
 use self::causes::InputChanges;
 use self::paths::PathComparison;
 use self::pods::PodComparison;
@@ -49,7 +49,7 @@ use super::{Diagnostics, Error};
 use crate::diag::{Severity, Sink};
 use crate::model::Target;
 
-/// The options of a review.
+/// The base, the targets and the approvers of a review.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReviewOptions {
     /// The earlier state.
@@ -60,8 +60,14 @@ pub struct ReviewOptions {
     pub targets: Vec<String>,
     /// The names of those who approved the change.
     pub approved_by: Vec<String>,
-    /// Whether every member of a class is named.
-    pub all_members: bool,
+}
+
+impl ChangeReview {
+    /// Returns the review of a workspace that cannot be opened.
+    pub fn invalid(diagnostics: &Diagnostics) -> Self {
+        let base = ReviewedBase { name: "none".to_owned(), commit: None };
+        assembly::invalid(".", base, ReviewedHead { commit: None, is_output_current: true }, diagnostics)
+    }
 }
 
 impl Workspace {
@@ -77,7 +83,7 @@ impl Workspace {
     /// let workspace = Workspace::open(&Options::default())?;
     /// let base = ReviewBase::Revision(vec![BaseRevision::Named("main".to_owned())]);
     /// let review = workspace.review(&ReviewOptions { base, ..ReviewOptions::default() })?;
-    /// println!("{}", review.line);
+    /// assert!(review.exit < 2, "{}", review.line);
     /// # Ok::<(), Error>(())
     /// ```
     pub fn review(&self, options: &ReviewOptions) -> Result<ChangeReview, Error> {
@@ -91,7 +97,7 @@ impl Workspace {
         }
         for target in &targets {
             if let Err(invalid) = self.review_target(target, &base, &inputs, &mut sections)? {
-                return Ok(sections.invalid(invalid));
+                return Ok(sections.invalid(&invalid));
             }
         }
         if let BaseState::Broken(diagnostics) = &base.state {
@@ -99,7 +105,7 @@ impl Workspace {
         }
         self.compare_objects(&base, options, &mut sections)?;
         let names: Vec<String> = targets.iter().map(|target| target.name.clone()).collect();
-        sections.findings = findings::compare(base.workspace(), self, &names, &inputs.from_root(""))?;
+        sections.findings = findings::compare(base.workspace(), self, &names, &inputs.path_from_root(""))?;
         Ok(sections.finish(options))
     }
 

@@ -10,7 +10,7 @@ use crate::emit::revision::RevisionTree;
 use crate::git::Repository;
 use crate::source::{DiskSource, FileContent, FileSource, Listing};
 
-/// The files of a workspace.
+/// A folder on disk, or a folder of a revision.
 #[derive(Clone)]
 pub(crate) enum WorkspaceFiles {
     /// A folder on disk.
@@ -62,7 +62,8 @@ impl WorkspaceFiles {
 
     /// Returns the path of a folder on disk below the root of the git work tree.
     pub(crate) fn below_work_tree(repository: &Repository, folder: &Path) -> String {
-        folder.strip_prefix(repository.work_tree()).unwrap_or(Path::new("")).to_string_lossy().into_owned()
+        let below = folder.strip_prefix(repository.work_tree());
+        below.map_or_else(|_| String::new(), |below| below.to_string_lossy().into_owned())
     }
 }
 
@@ -79,8 +80,8 @@ impl Committed for FolderOfRevision {
 
     fn each(&self, see: &mut dyn FnMut(Entry)) -> Result<(), RunError> {
         for (path, kind) in self.files.below(&self.folder) {
-            let below = path.get(self.folder.len() + 1..).unwrap_or_default();
-            see(Entry { path: below.to_owned(), kind });
+            let below = path.get(self.folder.len() + 1..);
+            below.into_iter().for_each(|below| see(Entry { path: below.to_owned(), kind }));
         }
         Ok(())
     }

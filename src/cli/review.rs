@@ -1,19 +1,24 @@
 //! `bailiwick review`.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
+use sha2::{Digest, Sha256};
 
+use super::printing::print;
 use super::sandbox::{Paths, SandboxArguments};
-use super::{Global, Outcome};
-use crate::app::review::{BaseRevision, ChangeReview, EffectSeverity, ReviewBase, ReviewOptions};
+use super::{Global, Outcome, bases};
+use crate::app::review::{ChangeReview, EffectSeverity, ReviewOptions};
 use crate::app::{Error, Workspace};
 use crate::diag::RunError;
 use crate::emit::write;
 use crate::report::json;
-use crate::report::review::summary;
+use crate::report::review::{COMMENT_BUDGET, ReviewForm, ReviewFormOptions};
+
+/// Most bytes of a step summary of GitHub.
+const STEP_SUMMARY_BUDGET: usize = 1 << 20;
 
 /// Options of `review`.
 #[derive(Debug, Args)]
@@ -31,7 +36,8 @@ pub(super) struct Arguments {
     /// Review only this target; may be repeated.
     #[arg(short, long = "target", value_name = "NAME")]
     targets: Vec<String>,
-    /// Write the review to a file in a form, text or json; may be repeated. `-` is standard output. Default: text=-
+    /// Write the review to a file, as text, markdown, json, sarif, gitlab, junit, github or html; may be repeated. `-` is standard
+    /// output. Default: text=-
     #[arg(long = "report", value_name = "FORM=FILE")]
     reports: Vec<ReviewReport>,
     /// Exit with 1 if the review has one of these severities or worse, or `becomes:POWER`, `verdict:NAME` or `hazard:KIND`.
@@ -43,17 +49,20 @@ pub(super) struct Arguments {
     /// Name every member of each class in JSON.
     #[arg(long)]
     all_members: bool,
+    /// Most bytes of a Markdown report. A step summary of GitHub has 1 MiB.
+    #[arg(long, value_name = "BYTES", default_value_t = COMMENT_BUDGET)]
+    budget: usize,
+    /// Address below which the files of the reviewed commit are shown, for links. Default: the address of GitHub in its CI.
+    #[arg(long, value_name = "URL")]
+    link_base: Option<String>,
+    /// Address of the HTML report, for a link in Markdown.
+    #[arg(long, value_name = "URL")]
+    report_url: Option<String>,
+    /// Write lost paths and fixed findings in SARIF, too.
+    #[arg(long)]
+    sarif_absent: bool,
     #[command(flatten)]
     sandbox: SandboxArguments,
-}
-
-/// A form of a review.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum ReviewForm {
-    /// For people.
-    Text,
-    /// For programs; `bailiwick schema review` prints the schema.
-    Json,
 }
 
 /// A form of a review, and the file to write.
@@ -130,7 +139,7 @@ impl FromStr for FailOn {
 impl FailOn {
     /// Whether a review has the property.
     fn is_met(&self, review: &ChangeReview) -> bool {
-        let word = |value: serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+        let word = |value: serde_json::Value| value.as_str().map_or_else(String::new, str::to_owned);
         match self {
             Self::Severity(severity) => review.severity >= *severity,
             Self::Becomes(power) => review.paths.iter().any(|path| path.reaches == *power),
@@ -150,32 +159,14 @@ impl Arguments {
     }
 
     fn options(&self, global: &Global) -> Result<ReviewOptions, Error> {
-        let base = match (&self.base, &self.base_dir) {
-            (_, Some(folder)) => ReviewBase::Folder(folder.clone()),
-            (Some(name), None) => ReviewBase::Revision(vec![BaseRevision::Named(name.clone())]),
-            (None, None) => ReviewBase::Revision(usual_bases()),
-        };
+        let base = bases::chosen(self.base.as_deref(), self.base_dir.as_deref());
         Ok(ReviewOptions {
             base,
             base_path: self.base_path.clone(),
             targets: self.targets.clone(),
             approved_by: approvers(global, &self.approved_by)?,
-            all_members: self.all_members,
         })
     }
-}
-
-/// Returns the revisions that can be the base, in the order of their use: the base that the CI names, and the default branch.
-fn usual_bases() -> Vec<BaseRevision> {
-    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let mut bases = Vec::new();
-    bases.extend(variable("CI_MERGE_REQUEST_DIFF_BASE_SHA").map(BaseRevision::Named));
-    if let Some(branch) = variable("GITHUB_BASE_REF") {
-        bases.push(BaseRevision::FirstParentOfMerge);
-        bases.push(BaseRevision::MergeBase(format!("origin/{branch}")));
-    }
-    bases.push(BaseRevision::MergeBase("origin/HEAD".to_owned()));
-    bases
 }
 
 /// Returns the names of the approvers; `@FILE` stands for the lines of a file.
@@ -198,32 +189,105 @@ fn approvers(global: &Global, written: &[String]) -> Result<Vec<String>, Error> 
 /// Runs the command.
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Error> {
     let options = arguments.options(global)?;
-    let workspace = std::mem::ManuallyDrop::new(Workspace::open(&global.options())?);
-    let review = workspace.review(&options)?;
+    let review = match Workspace::open(&global.options()) {
+        // The program ends with the command: freeing the memory of a large workspace would take time.
+        Ok(workspace) => std::mem::ManuallyDrop::new(workspace).review(&options)?,
+        Err(Error::Invalid(diagnostics)) => {
+            let review = ChangeReview::invalid(&diagnostics);
+            print(global, diagnostics.list, &diagnostics.files);
+            review
+        }
+        Err(error) => return Err(error),
+    };
     let usual = [ReviewReport { form: ReviewForm::Text, file: "-".into() }];
     let reports = if arguments.reports.is_empty() { &usual[..] } else { &arguments.reports };
+    let form_options = arguments.form_options(&review);
     for report in reports {
-        write_report(global, report, &review)?;
+        write_report(global, report, &review, &form_options)?;
     }
     let is_refused = arguments.fail_on.iter().any(|property| property.is_met(&review));
-    Ok(match review.exit {
+    let outcome = match review.exit {
         0 if is_refused => Outcome::No,
         0 => Outcome::Fine,
         1 => Outcome::No,
         _ => Outcome::Invalid,
-    })
+    };
+    write_outputs(&review, outcome)?;
+    Ok(outcome)
 }
 
-fn write_report(global: &Global, report: &ReviewReport, review: &ChangeReview) -> Result<(), Error> {
-    let text = match report.form {
-        ReviewForm::Text => summary::text(review),
-        ReviewForm::Json => json::pretty(review),
-    };
+impl Arguments {
+    fn form_options(&self, review: &ChangeReview) -> ReviewFormOptions {
+        let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let of_commit = |commit: &Option<String>| {
+            let repository = format!("{}/{}", variable("GITHUB_SERVER_URL")?, variable("GITHUB_REPOSITORY")?);
+            Some(format!("{repository}/blob/{}", commit.as_ref()?))
+        };
+        ReviewFormOptions {
+            budget: self.budget,
+            link_base: self.link_base.clone().or_else(|| of_commit(&review.head.commit)),
+            earlier_link_base: of_commit(&review.base.commit),
+            report_url: self.report_url.clone(),
+            command: format!("bailiwick review --base {}", review.base.name),
+            writes_absent: self.sarif_absent,
+            writes_all_members: self.all_members,
+        }
+    }
+}
+
+fn write_report(
+    global: &Global,
+    report: &ReviewReport,
+    review: &ChangeReview,
+    options: &ReviewFormOptions,
+) -> Result<(), Error> {
+    let path = global.at(&report.file);
+    let is_summary = report.form == ReviewForm::Markdown
+        && std::env::var_os("GITHUB_STEP_SUMMARY").is_some_and(|summary| PathBuf::from(summary) == path);
+    if is_summary {
+        let options = ReviewFormOptions { budget: STEP_SUMMARY_BUDGET, ..options.clone() };
+        return append(&path, &report.form.write(review, &options));
+    }
+    let text = report.form.write(review, options);
     if report.file.as_os_str() == "-" {
-        global.terminal().result(&text);
+        match report.form {
+            ReviewForm::Github => global.terminal().workflow_commands(&text),
+            _ => global.terminal().result(&text),
+        }
         return Ok(());
     }
-    let path = global.at(&report.file);
     write::replace(&path, text.as_bytes())
         .map_err(|error| RunError::io("write", &path, &error).help("name a file in a folder that exists").into())
+}
+
+/// Appends a text to a file that the CI made.
+fn append(path: &Path, text: &str) -> Result<(), Error> {
+    use std::io::Write as _;
+    let failed = |error: std::io::Error| RunError::io("write", path, &error);
+    #[expect(clippy::disallowed_methods, reason = "a file of the CI, which is appended to")]
+    let mut file = std::fs::OpenOptions::new().append(true).create(true).open(path).map_err(failed)?;
+    file.write_all(text.as_bytes()).map_err(|error| failed(error).into())
+}
+
+/// Appends the outputs of the step for other steps of a GitHub workflow, if there is a file for them.
+fn write_outputs(review: &ChangeReview, outcome: Outcome) -> Result<(), Error> {
+    let Some(path) = std::env::var_os("GITHUB_OUTPUT").map(PathBuf::from).filter(|path| path.is_file()) else {
+        return Ok(());
+    };
+    let word = |value: serde_json::Value| value.as_str().map_or_else(|| "none".to_owned(), str::to_owned);
+    let approvers: Vec<&String> = review.approvals.needed.iter().flat_map(|needed| &needed.approvers).collect();
+    let data = serde_json::to_vec(review).map_err(|error| RunError::new(error.to_string()))?;
+    let digest: String = Sha256::digest(&data).iter().map(|byte| format!("{byte:02x}")).collect();
+    let lines = [
+        ("verdict", word(json::value(&review.verdict))),
+        ("severity", review.severity.word().to_owned()),
+        ("exit", outcome.code().to_string()),
+        ("effects", review.effects.len().to_string()),
+        ("paths", review.paths.len().to_string()),
+        ("hazards", review.hazards.len().to_string()),
+        ("approvers", json::value(&approvers).to_string()),
+        ("digest", digest),
+    ];
+    // Names of approvers come from the base; JSON has no line feed in a value.
+    append(&path, &lines.map(|(name, value)| format!("{name}={value}\n")).concat())
 }

@@ -58,6 +58,7 @@ fn finding_command(finding: &FindingRecord) -> String {
     command(&format!("{level} {place}title={}", foreign::command_property(&finding.code)), &message)
 }
 
-fn command(head: &str, message: &str) -> String {
+/// Returns a command with its line feed.
+pub(super) fn command(head: &str, message: &str) -> String {
     format!("::{head}::{}\n", foreign::command_data(message))
 }

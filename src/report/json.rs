@@ -16,6 +16,7 @@ use super::result::{CommandResult, Versioned};
 use super::run::RunReport;
 use super::table::TableResult;
 use super::tests::TestFailure;
+use crate::app::review::ChangeReview;
 use crate::app::{FindingRecord, TargetDifferences};
 use crate::diag::{Diagnostic, Files, foreign};
 
@@ -33,6 +34,7 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         result_schema::<NodeReachResult>("Result of node-reach"),
         result_schema::<PspMigrationResult>("Result of migrate psp"),
         result_schema::<RenderedObject>("Object of render --stdout"),
+        ("review", schema::<ChangeReview>("Review of a change")),
         result_schema::<TableResult>("Table of a role"),
         result_schema::<TestFailure>("Failure of an AccessTest"),
         result_schema::<WhoCanResult>("Answer of who-can"),

@@ -32,11 +32,16 @@ pub fn text(report: &impl Report) -> String {
         let name = format!("bailiwick {}", report.command());
         suites.push(Suite::new(name.clone(), vec![Case { name, class: "exit code".to_owned(), outcome: failed }]));
     }
+    document(&format!("bailiwick {}", report.command()), &suites)
+}
+
+/// Returns suites as a document.
+pub(super) fn document(name: &str, suites: &[Suite]) -> String {
     let [count, failures, errors] = suites.iter().fold([0; 3], |sum, suite| {
         let [count, failures, errors] = suite.counts();
         [sum[0] + count, sum[1] + failures, sum[2] + errors]
     });
-    let name = escaped(&format!("bailiwick {}", report.command()));
+    let name = escaped(name);
     let mut text = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"{name}\" tests=\"{count}\" failures=\"{failures}\" errors=\"{errors}\">\n"
     );
@@ -45,18 +50,25 @@ pub fn text(report: &impl Report) -> String {
     text
 }
 
-struct Suite {
+/// Cases with a common name.
+#[derive(Debug)]
+pub(super) struct Suite {
     name: String,
     cases: Vec<Case>,
 }
 
-struct Case {
-    name: String,
-    class: String,
-    outcome: CaseOutcome,
+/// A case with its outcome.
+#[derive(Debug)]
+pub(super) struct Case {
+    pub(super) name: String,
+    pub(super) class: String,
+    pub(super) outcome: CaseOutcome,
 }
 
-enum CaseOutcome {
+/// Whether a case passes, with the texts of its element.
+#[derive(Debug)]
+pub(super) enum CaseOutcome {
+    /// Without a text.
     Passed,
     /// With a text.
     Noted(String),
@@ -69,7 +81,8 @@ enum CaseOutcome {
 use CaseOutcome::{Broken, Failed, Noted, Passed};
 
 impl Suite {
-    fn new(name: String, cases: Vec<Case>) -> Self {
+    /// Returns a suite.
+    pub(super) fn new(name: String, cases: Vec<Case>) -> Self {
         Self { name, cases }
     }
 

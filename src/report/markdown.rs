@@ -50,11 +50,15 @@ fn verbatim(text: &str) -> String {
             left_out += 1;
         }
     }
-    // A text with a fence in it needs a longer one.
-    let longest = shown.split(|character| character != '`').map(str::len).max().unwrap_or_default();
-    let fence = "`".repeat(longest.max(2) + 1);
     let rest = if left_out > 0 { format!("\nand {}\n", human::number(left_out, "more line")) } else { String::new() };
-    format!("{fence}text\n{shown}{fence}\n{rest}")
+    fenced("text", &shown) + &rest
+}
+
+/// Returns harmless lines between fences. A text with a fence in it needs a longer fence.
+pub(super) fn fenced(language: &str, lines: &str) -> String {
+    let longest = lines.split(|character| character != '`').map(str::len).fold(0, usize::max);
+    let fence = "`".repeat(longest.max(2) + 1);
+    format!("{fence}{language}\n{lines}{fence}\n")
 }
 
 fn row(cells: impl Iterator<Item = String>) -> String {

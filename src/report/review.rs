@@ -1,3 +1,99 @@
-//! The forms of a review.
+//! The forms of a review. Each form is a view of one [`ChangeReview`], and starts with the verdict.
+//!
+//! `phrase` keeps names apart from words, so that each form makes names harmless in its own way; `view` looks up classes and
+//! causes; `words` describes the parts of a review, and `results` lists what a program counts. The forms only lay out.
 
-pub mod summary;
+mod annotations;
+mod html;
+mod json;
+mod junit;
+mod markdown;
+mod members;
+mod mermaid;
+mod phrase;
+mod results;
+#[cfg(test)]
+mod samples;
+mod sarif;
+mod sections;
+mod svg;
+#[cfg(test)]
+mod tests;
+mod text;
+mod view;
+mod words;
+
+use crate::app::review::ChangeReview;
+
+/// The size of the longest comment of GitHub, in characters.
+pub const COMMENT_BUDGET: usize = 65_536;
+
+/// A format in which a review is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum ReviewForm {
+    /// Plain text.
+    Text,
+    /// Markdown, for comments and step summaries.
+    Markdown,
+    /// JSON; `bailiwick schema review` prints its schema.
+    Json,
+    /// SARIF 2.1.0, for code scanning.
+    Sarif,
+    /// GitLab Code Quality.
+    Gitlab,
+    /// JUnit XML.
+    Junit,
+    /// Workflow commands of GitHub Actions; the ten worst errors and warnings.
+    Github,
+    /// One HTML file without requests.
+    Html,
+}
+
+/// The settings of the forms of a review.
+#[derive(Debug, Clone)]
+pub struct ReviewFormOptions {
+    /// The most bytes of the Markdown form.
+    pub budget: usize,
+    /// The address below which the files of the reviewed state are shown, such as `https://example.com/blob/COMMIT`.
+    pub link_base: Option<String>,
+    /// The same address for the earlier state.
+    pub earlier_link_base: Option<String>,
+    /// The address of the HTML form, for the Markdown form.
+    pub report_url: Option<String>,
+    /// The command line, for the footers.
+    pub command: String,
+    /// Whether SARIF has the lost paths and fixed findings.
+    pub writes_absent: bool,
+    /// Whether JSON has all members of a class.
+    pub writes_all_members: bool,
+}
+
+impl Default for ReviewFormOptions {
+    fn default() -> Self {
+        Self {
+            budget: COMMENT_BUDGET,
+            link_base: None,
+            earlier_link_base: None,
+            report_url: None,
+            command: "bailiwick review".to_owned(),
+            writes_absent: false,
+            writes_all_members: false,
+        }
+    }
+}
+
+impl ReviewForm {
+    /// Returns a review in this form.
+    pub fn write(self, review: &ChangeReview, options: &ReviewFormOptions) -> String {
+        match self {
+            Self::Text => text::text(review, options),
+            Self::Markdown => markdown::text(review, options),
+            Self::Json => json::text(review, options),
+            Self::Sarif => sarif::text(review, options),
+            Self::Gitlab => annotations::gitlab(review, options),
+            Self::Junit => junit::text(review, options),
+            Self::Github => annotations::github(review, options),
+            Self::Html => html::text(review, options),
+        }
+    }
+}

@@ -26,6 +26,9 @@ pub struct RunReport {
     pub exit_code: u8,
     /// The diagnostics of the run, in the order in which they were printed.
     pub findings: Vec<FindingRecord>,
+    /// Findings that `lint --base` compared and did not print: known ones without `--all`, and fixed ones. Absent without such findings.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub other_findings: Vec<FindingRecord>,
     /// The results of the AccessTests, by target and name. Empty if the run asked none.
     pub tests: Vec<TestResult>,
     /// The differences between compiled and committed output, by target. Empty if the run compared nothing.
@@ -80,6 +83,7 @@ impl RunReport {
             command: command.into(),
             exit_code: 0,
             findings: Vec::new(),
+            other_findings: Vec::new(),
             tests: Vec::new(),
             changes: Vec::new(),
             further_changes: Vec::new(),

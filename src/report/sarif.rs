@@ -11,7 +11,7 @@ use crate::app::SourceRange;
 use crate::codes;
 
 /// The schema that a log names.
-const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
+pub(super) const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
 /// Returns a report as a SARIF log with one run. Each code is a rule, each finding a result.
 pub fn text(report: &impl Report) -> String {
@@ -125,7 +125,7 @@ fn location(place: Option<&SourceRange>, text: Option<&str>) -> Value {
 }
 
 /// Returns a path as a relative reference of RFC 3986: every byte that is not an unreserved character or a slash is encoded.
-fn uri(path: &str) -> String {
+pub(super) fn uri(path: &str) -> String {
     let mut uri = String::with_capacity(path.len());
     for byte in path.bytes() {
         match byte {

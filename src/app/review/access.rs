@@ -12,6 +12,7 @@ use crate::access::world::{SubjectKind, account_user};
 use crate::access::{Identity, ObjectSource, World, cover};
 use crate::app::compare::take_components;
 use crate::diag::Origin;
+use crate::k8s::absent;
 use crate::k8s::rbac::PolicyRule;
 use crate::model::Target;
 
@@ -122,7 +123,7 @@ impl AccessComparison<'_> {
     fn gates(&self, first: &Affected, atoms: &[PolicyRule], indirect: bool) -> Option<&'static str> {
         let (before, target) = (self.base, self.head.target);
         if self.base_target.version != target.version || self.base_target.platform != target.platform {
-            // Another version gives its rights to the holders of the same roles.
+            // Another version changes the default roles, and with them the rights of all their subjects.
             return None;
         }
         let who = identity(&first.subject);
@@ -201,7 +202,7 @@ impl Proof {
         let who = identity(&affected.subject);
         let grants = match affected.scope.namespace() {
             Some(namespace) => world.grants_of(&who, namespace),
-            None => world.all_grants_of(&who).into_iter().filter(|chain| is_cluster_wide(chain)).collect(),
+            None => world.all_grants_of(&who).into_iter().filter(is_cluster_wide).collect(),
         };
         let mut parts: Vec<ProofPart> = Vec::new();
         for atom in atoms.iter().take(MAXIMUM_SEARCHED) {
@@ -232,7 +233,7 @@ impl Proof {
 }
 
 impl ProofPart {
-    /// Returns the places of the objects, the one that differs from the other state first.
+    /// Returns the places of the objects; the object with a difference from the other state comes first.
     pub(super) fn evidence(&self, side: Side, other: &World) -> Vec<Evidence> {
         let at = |place: Option<Origin>, kind| place.map(|place| Evidence { side, place, kind });
         let gathered =
@@ -282,7 +283,10 @@ pub(super) fn identity(subject: &str) -> Identity {
     match subject.split_once('/') {
         Some(("Group", name)) => Identity::member_of(name),
         Some(("ServiceAccount", name)) => {
-            let (namespace, name) = name.split_once('/').unwrap_or(("", name));
+            let (namespace, name) = match name.split_once('/') {
+                Some(parts) => parts,
+                None => ("", name),
+            };
             Identity::from_user(&account_user(namespace, name))
         }
         Some((_, name)) => Identity::from_user(name),
@@ -294,7 +298,7 @@ pub(super) fn identity(subject: &str) -> Identity {
 fn bound_by_inputs(world: &World) -> BTreeSet<String> {
     let own = world.bindings().filter(|binding| binding.layer() != ObjectSource::Baseline);
     let names = own.flat_map(|binding| {
-        let place = binding.namespace().unwrap_or_default().to_owned();
+        let place = absent::text(binding.namespace()).to_owned();
         binding.subjects().map(move |subject| {
             let kind = match subject.kind() {
                 SubjectKind::Group => "Group",

@@ -7,6 +7,7 @@ use super::record::{
 };
 use crate::admission::level::Level;
 use crate::app::words::{number, rule_text};
+use crate::k8s::absent;
 use crate::k8s::rbac::PolicyRule;
 use crate::model::ReachedPower;
 
@@ -23,7 +24,10 @@ pub(super) fn effects(review: &ChangeReview, has_other_rules: bool) -> Vec<Appro
     all.extend(review.hazards.iter().filter(|hazard| hazard.severity > EffectSeverity::Info).map(hazard));
     all.extend(review.pods.iter().map(pod));
     all.extend(review.lifetimes.iter().map(|lifetime| {
-        let until = lifetime.after.as_deref().unwrap_or("no last day");
+        let until = match &lifetime.after {
+            Some(day) => day,
+            None => "no last day",
+        };
         let words = format!("the {} `{}` lasts until {until}", lifetime.kind, lifetime.grant);
         ApprovableEffect::new(words, lifetime.severity)
     }));
@@ -67,7 +71,7 @@ fn access(review: &ChangeReview, effect: &AccessChange) -> ApprovableEffect {
     let is_gain = effect.change == EffectChange::Gained;
     let what = match &effect.role {
         Some(role) => role.clone(),
-        None => effect.rights.first().map(rule_text).unwrap_or_default(),
+        None => effect.rights.iter().take(1).map(rule_text).collect(),
     };
     let more = match effect.rights.len() {
         0 | 1 => String::new(),
@@ -92,7 +96,7 @@ fn access(review: &ChangeReview, effect: &AccessChange) -> ApprovableEffect {
 }
 
 fn permission(atom: &PolicyRule, is_cluster_wide: bool) -> GainedPermission {
-    let first = |list: &[String]| list.first().cloned().unwrap_or_default();
+    let first = |list: &[String]| absent::text(list.first().map(String::as_str)).to_owned();
     let resource = if atom.resources.is_empty() { first(&atom.non_resource_urls) } else { first(&atom.resources) };
     GainedPermission { verb: first(&atom.verbs), group: first(&atom.api_groups), resource, is_cluster_wide }
 }
@@ -131,7 +135,7 @@ fn pod(change: &PodChange) -> ApprovableEffect {
         names => format!(" in {}", number(names.len(), "namespace")),
     };
     let level = change.after.as_deref().filter(|_| change.kind == PodChangeKind::Level);
-    let level = level.and_then(|level| Level::parse(level.split(':').next().unwrap_or_default()));
+    let level = level.and_then(|level| Level::parse(level.split_once(':')?.0));
     ApprovableEffect {
         targets: vec![change.target.clone()],
         pod_levels: level.into_iter().collect(),

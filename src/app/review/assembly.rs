@@ -21,18 +21,17 @@ use super::tests::TestComparison;
 use super::verdict::{self, Judged};
 use super::{ReviewOptions, approvable, errors, ground, hazards, sorted};
 use crate::access::cover;
+use crate::alike::{common_prefix, common_suffix};
 use crate::app::compare::Comparison;
 use crate::app::fingerprint::fingerprint;
 use crate::app::words::number;
 use crate::app::workspace::Workspace;
 use crate::app::{Diagnostics, FindingRecord};
 use crate::git::Repository;
+use crate::k8s::absent;
 use crate::k8s::rbac::PolicyRule;
 use crate::model::ApprovalRule;
 use crate::paths::Power;
-
-/// How many members of a class are named, unless all are requested.
-const MAXIMUM_MEMBERS: usize = 1_000;
 
 /// How many members of a class are its sample.
 const SAMPLE: usize = 3;
@@ -125,7 +124,7 @@ impl<'r> Sections<'r> {
         }
     }
 
-    /// Adds the errors of earlier policies that do not compile: nothing can be said about their effects.
+    /// Adds the errors of earlier policies that do not compile: their effects are unknown.
     pub(super) fn add_broken_base(&mut self, diagnostics: &Diagnostics) {
         self.diagnostics.extend(diagnostics.records());
         let what = format!("the base, whose policies have {}", number(errors(diagnostics), "error"));
@@ -153,53 +152,24 @@ impl<'r> Sections<'r> {
     }
 
     /// Returns the review of policies that do not compile.
-    pub(super) fn invalid(mut self, diagnostics: Diagnostics) -> ChangeReview {
-        self.diagnostics.extend(diagnostics.records());
-        let count = errors(&diagnostics);
-        let mut review = self.empty();
-        review.line = format!("the policies do not compile: {}", number(count, "error"));
-        review.exit = 2;
-        review.severity = EffectSeverity::None;
+    pub(super) fn invalid(mut self, diagnostics: &Diagnostics) -> ChangeReview {
+        let earlier = std::mem::take(&mut self.diagnostics);
+        let mut review = invalid(self.below, self.base, reviewed_head(self.head), diagnostics);
+        review.diagnostics.extend(earlier);
         review
     }
 
     fn empty(self) -> ChangeReview {
-        ChangeReview {
-            api_version: API_VERSION.to_owned(),
-            workspace: self.below.to_owned(),
-            base: self.base,
-            head: reviewed_head(self.head),
-            verdict: None,
-            line: String::new(),
-            severity: EffectSeverity::None,
-            exit: 0,
-            compared: Vec::new(),
-            ground: Vec::new(),
-            causes: Vec::new(),
-            classes: Vec::new(),
-            accounts: super::AccountChanges::default(),
-            effects: Vec::new(),
-            paths: Vec::new(),
-            pods: Vec::new(),
-            nodes: Vec::new(),
-            applier: Vec::new(),
-            lifetimes: Vec::new(),
-            hazards: Vec::new(),
-            objects: ObjectChanges::default(),
-            tests: super::TestChanges::default(),
-            findings: FindingChanges::default(),
-            approvals: ApprovalState::default(),
-            diagnostics: self.diagnostics,
-        }
+        ChangeReview { diagnostics: self.diagnostics, ..empty(self.below, self.base, reviewed_head(self.head)) }
     }
 
     /// Returns the review.
     pub(super) fn finish(mut self, options: &ReviewOptions) -> ChangeReview {
         let (head, before) = (self.head, self.before);
-        let mut numbering = Numbering::new(self.inputs, options.all_members);
+        let mut numbering = Numbering::new(self.inputs);
         let access = std::mem::take(&mut self.access);
         let tests = std::mem::take(&mut self.tests);
-        let tests = tests.finish(self.before, self.head, &self.inputs.from_root(""));
+        let tests = tests.finish(self.before, self.head, &self.inputs.path_from_root(""));
         let paths = paths(std::mem::take(&mut self.paths), &mut numbering);
         let mut effects = effects(access, &mut numbering);
         add_opened_powers(&mut effects, &paths, &numbering.classes);
@@ -233,8 +203,8 @@ impl<'r> Sections<'r> {
         let present: Vec<&ApprovalRule> = head.project.facts.all().collect();
         let has_other_rules = before.is_some() && have_rules_changed(&rules, &present);
         let effects = approvable::effects(&review, has_other_rules);
-        let files = before.unwrap_or(head).project.files.clone();
-        let approvals = ApprovalState::new(&rules, &effects, &options.approved_by, &files);
+        let files = before.map_or(&head.project.files, |base| &base.project.files);
+        let approvals = ApprovalState::new(&rules, &effects, &options.approved_by, files);
         let Judged { verdict, line, severity, exit, approvals } = verdict::judge(&review, &effects, approvals);
         ChangeReview { verdict: Some(verdict), line, severity, exit, approvals, ..review }
     }
@@ -277,6 +247,52 @@ impl<'r> Sections<'r> {
     }
 }
 
+/// Returns the review of policies that do not compile.
+pub(super) fn invalid(
+    workspace: &str,
+    base: ReviewedBase,
+    head: ReviewedHead,
+    diagnostics: &Diagnostics,
+) -> ChangeReview {
+    ChangeReview {
+        line: format!("the policies do not compile: {}", number(errors(diagnostics), "error")),
+        exit: 2,
+        diagnostics: diagnostics.records().collect(),
+        ..empty(workspace, base, head)
+    }
+}
+
+/// Returns a review without changes and without a verdict.
+fn empty(workspace: &str, base: ReviewedBase, head: ReviewedHead) -> ChangeReview {
+    ChangeReview {
+        api_version: API_VERSION.to_owned(),
+        workspace: workspace.to_owned(),
+        base,
+        head,
+        verdict: None,
+        line: String::new(),
+        severity: EffectSeverity::None,
+        exit: 0,
+        compared: Vec::new(),
+        ground: Vec::new(),
+        causes: Vec::new(),
+        classes: Vec::new(),
+        accounts: super::AccountChanges::default(),
+        effects: Vec::new(),
+        paths: Vec::new(),
+        pods: Vec::new(),
+        nodes: Vec::new(),
+        applier: Vec::new(),
+        lifetimes: Vec::new(),
+        hazards: Vec::new(),
+        objects: ObjectChanges::default(),
+        tests: super::TestChanges::default(),
+        findings: FindingChanges::default(),
+        approvals: ApprovalState::default(),
+        diagnostics: Vec::new(),
+    }
+}
+
 /// Returns the reviewed state.
 fn reviewed_head(head: &Workspace) -> ReviewedHead {
     let repository = Repository::find(head.root()).ok().flatten();
@@ -287,7 +303,6 @@ fn reviewed_head(head: &Workspace) -> ReviewedHead {
 /// Numbers the classes and causes of a review in the order in which they are used.
 pub(super) struct Numbering<'i> {
     inputs: &'i InputChanges<'i>,
-    all_members: bool,
     causes: Vec<Cause>,
     places: BTreeMap<CausePlace, usize>,
     classes: Vec<SubjectClass>,
@@ -295,15 +310,8 @@ pub(super) struct Numbering<'i> {
 }
 
 impl<'i> Numbering<'i> {
-    fn new(inputs: &'i InputChanges<'i>, all_members: bool) -> Self {
-        Self {
-            inputs,
-            all_members,
-            causes: Vec::new(),
-            places: BTreeMap::new(),
-            classes: Vec::new(),
-            by_members: BTreeMap::new(),
-        }
+    fn new(inputs: &'i InputChanges<'i>) -> Self {
+        Self { inputs, causes: Vec::new(), places: BTreeMap::new(), classes: Vec::new(), by_members: BTreeMap::new() }
     }
 
     /// Returns the numbers of causes.
@@ -328,7 +336,7 @@ impl<'i> Numbering<'i> {
     }
 
     /// Returns the number of the class with these members.
-    pub(super) fn class(&mut self, mut members: Vec<Member>) -> usize {
+    pub(super) fn class(&mut self, members: Vec<Member>) -> usize {
         if let Some(number) = self.by_members.get(&members) {
             return *number;
         }
@@ -337,9 +345,6 @@ impl<'i> Numbering<'i> {
         let count = members.len();
         let sample = members.iter().take(SAMPLE).map(|member| member.subject.clone()).collect();
         let template = template(&members);
-        if !self.all_members {
-            members.truncate(MAXIMUM_MEMBERS);
-        }
         self.classes.push(SubjectClass { id, template, count, members, sample });
         id
     }
@@ -349,17 +354,16 @@ impl<'i> Numbering<'i> {
 fn template(members: &[Member]) -> String {
     let mut names = members.iter().map(|member| member.subject.as_str());
     let Some(first) = names.next() else { return String::new() };
-    let (mut head, mut tail) = (first, first);
+    let (mut head, mut tail) = (first.len(), first.len());
     let mut is_one = true;
     for name in names {
         is_one = false;
-        let common = head.char_indices().zip(name.chars()).take_while(|((_, left), right)| left == right).count();
-        head = &head[..head.char_indices().nth(common).map_or(head.len(), |(position, _)| position)];
-        let common = tail.chars().rev().zip(name.chars().rev()).take_while(|(left, right)| left == right).count();
-        let start = tail.chars().count() - common;
-        tail = &tail[tail.char_indices().nth(start).map_or(tail.len(), |(position, _)| position)..];
+        head = head.min(common_prefix(first.as_bytes(), name.as_bytes()));
+        tail = tail.min(common_suffix(first.as_bytes(), name.as_bytes()));
     }
-    if is_one { first.to_owned() } else { format!("{head}*{tail}") }
+    let beginning = absent::text(first.get(..head));
+    let end = absent::text(first.get(first.len().saturating_sub(tail).max(head)..));
+    if is_one { first.to_owned() } else { format!("{beginning}*{end}") }
 }
 
 /// Orders changes of access: the worst first, then the widest, gains before losses, then by name.

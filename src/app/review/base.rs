@@ -39,16 +39,16 @@ impl Default for ReviewBase {
 }
 
 /// The earlier state of a workspace.
-pub(super) struct OpenedBase {
+pub(crate) struct OpenedBase {
     /// Its name and commit.
-    pub(super) record: ReviewedBase,
+    pub(crate) record: ReviewedBase,
     /// The name for a comparison of files: a commit, or the path of a folder.
-    pub(super) against: String,
-    pub(super) state: BaseState,
+    pub(crate) against: String,
+    pub(crate) state: BaseState,
 }
 
 /// The policies of an earlier state.
-pub(super) enum BaseState {
+pub(crate) enum BaseState {
     /// There is no workspace file.
     Absent,
     /// The policies do not compile.
@@ -60,7 +60,7 @@ pub(super) enum BaseState {
 impl OpenedBase {
     /// Finds and opens the base of a review. `base_path` is the folder of the earlier workspace below the root of the work tree, if
     /// the workspace moved.
-    pub(super) fn open(head: &Workspace, base: &ReviewBase, base_path: Option<&str>) -> Result<Self, Error> {
+    pub(crate) fn open(head: &Workspace, base: &ReviewBase, base_path: Option<&str>) -> Result<Self, Error> {
         let (files, record, against) = match base {
             ReviewBase::Folder(name) => {
                 let folder = head.options.at(name);
@@ -98,7 +98,7 @@ impl OpenedBase {
     }
 
     /// Returns the earlier workspace, if its policies can be compiled.
-    pub(super) fn workspace(&self) -> Option<&Workspace> {
+    pub(crate) fn workspace(&self) -> Option<&Workspace> {
         match &self.state {
             BaseState::Opened(workspace) => Some(workspace),
             BaseState::Absent | BaseState::Broken(_) => None,
@@ -140,8 +140,8 @@ fn find(repository: &Repository, candidates: &[BaseRevision]) -> Result<(String,
         BaseRevision::Named(name) | BaseRevision::MergeBase(name) => Some(name.as_str()),
         BaseRevision::FirstParentOfMerge => None,
     });
-    let named = named.unwrap_or("origin/HEAD");
-    let branch = named.strip_prefix("origin/").unwrap_or(named);
+    let named = named.map_or("origin/HEAD", |named| named);
+    let branch = named.strip_prefix("origin/").map_or(named, |branch| branch);
     let help = format!("nothing is fetched on its own; fetch the base first: `git fetch --depth=1 origin {branch}`");
     Err(not_found(format!("git has no base `{named}` to compare with"), &help))
 }

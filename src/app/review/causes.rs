@@ -12,6 +12,7 @@ use super::record::{Cause, CauseKind, Side};
 use crate::app::workspace::Workspace;
 use crate::compile::WORKSPACE_FILE;
 use crate::diag::{Files, Origin};
+use crate::k8s::absent;
 
 /// The most bytes of a file that is compared line by line. Of a larger one the first and the last equal lines are found.
 const MAXIMUM_COMPARED: usize = 4 << 20;
@@ -72,12 +73,12 @@ pub(super) struct InputChanges<'w> {
 impl<'w> InputChanges<'w> {
     /// Compares the inputs of two states.
     pub(super) fn new(base: Option<&'w Workspace>, head: &'w Workspace, below: &str) -> Self {
-        let before = base.map(|base| inputs(base)).unwrap_or_default();
+        let before = base.map_or_else(BTreeMap::new, inputs);
         let after = inputs(head);
         let paths: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
         let mut files = Vec::new();
         for path in paths {
-            let text = |side: &BTreeMap<String, String>| side.get(path).cloned().unwrap_or_default();
+            let text = |side: &BTreeMap<String, String>| absent::text(side.get(path).map(String::as_str)).to_owned();
             let (base, head) = (text(&before), text(&after));
             if base != head {
                 let hunks = hunks(&base, &head);
@@ -126,8 +127,9 @@ impl<'w> InputChanges<'w> {
         let file = self.files.get(position)?;
         let lines: Vec<&str> = file.head.lines().collect();
         let named = |line: &str| line.trim_start_matches([' ', '-', '{']).starts_with(&format!("name: {target}"));
-        let start = lines.iter().position(|line| named(line)).unwrap_or_default();
-        let hunk = file.hunks.iter().position(|hunk| hunk.head.1 > start || hunk.head.0 >= start).unwrap_or_default();
+        let start = lines.iter().position(|line| named(line)).map_or(0, |start| start);
+        let hunk =
+            file.hunks.iter().position(|hunk| hunk.head.1 > start || hunk.head.0 >= start).map_or(0, |hunk| hunk);
         Some(CausePlace { file: position, hunk, kind })
     }
 
@@ -170,8 +172,8 @@ impl<'w> InputChanges<'w> {
         } else {
             (Side::Base, hunk.base, &file.base)
         };
-        let first = text.lines().nth(start).unwrap_or_default();
-        let last = text.lines().nth(end.saturating_sub(1)).unwrap_or_default();
+        let first = absent::text(text.lines().nth(start));
+        let last = absent::text(text.lines().nth(end.saturating_sub(1)));
         let column = first.chars().take_while(|letter| letter.is_whitespace()).count() + 1;
         Some(Cause {
             id,
@@ -187,7 +189,7 @@ impl<'w> InputChanges<'w> {
     }
 
     /// Returns a path of the workspace as seen from the root of the git work tree.
-    pub(super) fn from_root(&self, path: &str) -> String {
+    pub(super) fn path_from_root(&self, path: &str) -> String {
         format!("{}{path}", self.prefix)
     }
 }

@@ -24,7 +24,7 @@ pub(super) fn compare(
         let report = workspace.lint(&LintOptions { targets, ..LintOptions::default() })?;
         Ok(report.findings.records().filter(|finding| !finding.is_error()).collect())
     };
-    let before = base.map(find).transpose()?.unwrap_or_default();
+    let before = base.map_or_else(|| Ok(Vec::new()), find)?;
     let after = find(head)?;
     let (old, new) = (Keys::of(&before), Keys::of(&after));
     let mut changes = FindingChanges::default();
@@ -97,7 +97,7 @@ fn subject(subject: &str, message: &str) -> String {
     if is_subject(&subject) {
         return subject.to_owned();
     }
-    message.split('`').find(is_subject).unwrap_or(subject).to_owned()
+    message.split('`').find(is_subject).map_or(subject, |found| found).to_owned()
 }
 
 fn severity(word: &str) -> EffectSeverity {

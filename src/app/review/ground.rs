@@ -7,7 +7,7 @@ use super::record::{GroundChange, GroundKind};
 use super::state::TargetState;
 use crate::app::words::number;
 use crate::diag::Origin;
-use crate::k8s::list;
+use crate::k8s::{absent, list};
 use crate::yaml::NodeRef;
 use crate::yaml::schema::to_json;
 
@@ -63,7 +63,7 @@ pub(super) fn compare(
 /// Returns the objects of Manifests policies that are judged and not written, by their names.
 fn manifests(state: &TargetState<'_>) -> BTreeMap<String, String> {
     let name = |object: NodeRef<'_>| {
-        let text = |keys: &[&str]| object.path(keys).and_then(NodeRef::as_str).unwrap_or_default();
+        let text = |keys: &[&str]| absent::text_at(object, keys);
         format!("{}/{}/{}", text(&["kind"]), text(&["metadata", "namespace"]), text(&["metadata", "name"]))
     };
     let documents = state.workspace.project.analyzed_documents(state.target);

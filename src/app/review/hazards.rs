@@ -127,7 +127,7 @@ fn bindings(world: &World) -> BTreeMap<BindingName, BindingRef<'_>> {
     own.map(|binding| ((binding.namespace().map(str::to_owned), binding.name().to_owned()), binding)).collect()
 }
 
-/// Finds the rights of the applier that nobody has any more.
+/// Finds the rights of the applier without any subject in the reviewed state.
 pub(super) fn lock_out(head: &TargetState<'_>, deltas: &[AccessDelta]) -> Option<Hazard> {
     let applier = head.target.applied_by.as_ref()?;
     let lost = deltas.iter().filter(|delta| delta.change == EffectChange::Lost);
@@ -139,23 +139,26 @@ pub(super) fn lock_out(head: &TargetState<'_>, deltas: &[AccessDelta]) -> Option
         })
     });
     let world = &head.loaded.world;
-    let is_nobodys = |atom: &&PolicyRule| {
+    let is_lost = |atom: &&PolicyRule| {
         let capable = world.who_can(&request(atom), Where::AsRequested);
         capable.capable.iter().all(|capable| capable.binding.is_none())
     };
     let rights: Vec<String> =
-        of_applier.flat_map(|delta| &delta.atoms).filter(is_nobodys).map(crate::app::words::rule_text).collect();
+        of_applier.flat_map(|delta| &delta.atoms).filter(is_lost).map(crate::app::words::rule_text).collect();
     let first = rights.first()?;
-    let message = format!("nobody has the right to {first} any more, which `{}` had", applier.user);
+    let message = format!("no subject has the right to {first} any more; `{}` had it", applier.user);
     let hazard = hazard(HazardKind::LockOut, EffectSeverity::High, &head.target.name, message);
     Some(Hazard { names: rights, ..hazard })
 }
 
 /// Returns a request that a smallest part of a rule allows.
 fn request(atom: &PolicyRule) -> Request {
-    let first = |list: &[String]| list.first().filter(|entry| *entry != "*").cloned().unwrap_or_default();
+    let first = |list: &[String]| list.iter().filter(|entry| *entry != "*").take(1).cloned().collect::<String>();
     let resource = first(&atom.resources);
-    let (resource, subresource) = resource.split_once('/').unwrap_or((&resource, ""));
+    let (resource, subresource) = match resource.split_once('/') {
+        Some(parts) => parts,
+        None => (resource.as_str(), ""),
+    };
     Request::Resource(ResourceRequest {
         verb: first(&atom.verbs),
         group: first(&atom.api_groups),

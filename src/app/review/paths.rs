@@ -163,7 +163,7 @@ impl PathComparison<'_> {
 
     fn steps(&self, path: &EscalationPath, state: &TargetState<'_>, known: &StepKeys) -> Vec<ReviewedStep> {
         let files = &state.workspace.project.files;
-        let root = self.inputs.from_root("");
+        let root = self.inputs.path_from_root("");
         path.steps.iter().map(|step| reviewed_step(step, files, &root, !known.contains(&step_key(step)))).collect()
     }
 

@@ -160,7 +160,7 @@ impl PodComparison<'_> {
         of(self.base) == of(self.head)
     }
 
-    /// Compares the PodSecurityPolicies of both states, each with the namespaces in which somebody may use it.
+    /// Compares the PodSecurityPolicies of both states, each with the namespaces of its users.
     fn pod_security_policies(&self) -> Vec<(Likeness, BTreeSet<String>)> {
         let (old, new) = (&self.base.pod_security_policies, &self.head.pod_security_policies);
         let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
@@ -184,7 +184,7 @@ impl PodComparison<'_> {
         found
     }
 
-    /// Compares the constraints of both states, and their order for each namespace in which somebody may use them.
+    /// Compares the constraints of both states and their order, each with the namespaces of its users.
     fn constraints(&self) -> Vec<(Likeness, BTreeSet<String>)> {
         let (old, new) = (&self.base.constraints, &self.head.constraints);
         let users = PolicyUsers::of(&self.head.loaded.world, [scc::GROUP, scc::GROUP]);
@@ -192,8 +192,8 @@ impl PodComparison<'_> {
         for (name, after) in new {
             let Some(before) = old.get(name) else { continue };
             let mut namespaces = users.namespaces(name);
-            let is_for_somebody = !(after.users.is_empty() && after.groups.is_empty());
-            namespaces.extend(is_for_somebody.then(|| "*".to_owned()));
+            let has_users = !(after.users.is_empty() && after.groups.is_empty());
+            namespaces.extend(has_users.then(|| "*".to_owned()));
             if before == after || namespaces.is_empty() {
                 continue;
             }
@@ -254,14 +254,13 @@ impl PodComparison<'_> {
     /// Finds the workloads of both states whose pods are newly refused or admitted.
     fn workloads(&self) -> Vec<PodDelta> {
         let (before, after) = (refused(self.base), refused(self.head));
-        let is_in_both = |name: &&String| before.contains_key(*name) && after.contains_key(*name);
         let mut by_namespace: BTreeMap<String, [Vec<String>; 2]> = BTreeMap::new();
-        for name in after.keys().filter(is_in_both) {
-            let ((namespace, was), (_, is)) = (&before[name], &after[name]);
-            let lists = by_namespace.entry(namespace.clone()).or_default();
+        for (name, (_, is)) in &after {
+            let Some((namespace, was)) = before.get(name) else { continue };
+            let [refused, admitted] = by_namespace.entry(namespace.clone()).or_default();
             match (was, is) {
-                (false, true) => lists[0].push(name.clone()),
-                (true, false) => lists[1].push(name.clone()),
+                (false, true) => refused.push(name.clone()),
+                (true, false) => admitted.push(name.clone()),
                 _ => {}
             }
         }
@@ -284,7 +283,10 @@ impl PodComparison<'_> {
 fn refused(state: &TargetState<'_>) -> BTreeMap<String, (String, bool)> {
     let gate = Gate::new(&state.loaded.world, &state.pods.objects);
     let judge = |judged: &crate::app::pod_inputs::JudgedWorkload| {
-        let template = template_within(judged.workload.kind, &judged.json).unwrap_or(&serde_json::Value::Null);
+        let template = match template_within(judged.workload.kind, &judged.json) {
+            Some(template) => template,
+            None => &serde_json::Value::Null,
+        };
         let is_refused = !gate.judge(&judged.workload, template).is_empty();
         (judged.workload.to_string(), (judged.workload.namespace().to_owned(), is_refused))
     };
@@ -329,7 +331,7 @@ fn profile(state: &TargetState<'_>, name: &str) -> Option<PodSecurityPolicy> {
     PodSecurityPolicy::read(tree.document(0)?).ok()
 }
 
-/// The namespaces in which somebody may use the policies of a kind.
+/// The namespaces of the users of each policy of a kind.
 struct PolicyUsers {
     by_name: BTreeMap<String, BTreeSet<String>>,
     of_any: BTreeSet<String>,
@@ -342,7 +344,7 @@ impl PolicyUsers {
         for binding in world.bindings() {
             let place = binding.namespace().filter(|_| binding.role_kind() == RoleKind::Role);
             let Some(role) = world.find_role(place, binding.role_name()) else { continue };
-            let scope = binding.namespace().unwrap_or("*");
+            let scope = binding.namespace().map_or("*", |namespace| namespace);
             for group in groups {
                 match world.names_allowed(role.rules(), ResourceVerb { verb: "use", group, resource }) {
                     None => _ = users.of_any.insert(scope.to_owned()),
@@ -357,6 +359,6 @@ impl PolicyUsers {
 
     fn namespaces(&self, policy: &str) -> BTreeSet<String> {
         // Subjects that may use every policy are administrators.
-        self.by_name.get(policy).unwrap_or(&self.of_any).clone()
+        self.by_name.get(policy).map_or_else(|| self.of_any.clone(), BTreeSet::clone)
     }
 }

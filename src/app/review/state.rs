@@ -9,11 +9,11 @@ use crate::app::pod_inputs::PodInputs;
 use crate::app::workspace::Workspace;
 use crate::compile;
 use crate::diag::{Origin, RunError, Sink};
-use crate::k8s::list;
+use crate::k8s::{absent, list};
 use crate::model::Target;
 use crate::yaml::NodeRef;
 
-/// A state of a target.
+/// Everything about one target in one state of the workspace.
 pub(super) struct TargetState<'s> {
     pub(super) workspace: &'s Workspace,
     pub(super) target: &'s Target,
@@ -108,8 +108,8 @@ struct PolicyObjects {
 
 impl PolicyObjects {
     fn add(&mut self, object: NodeRef<'_>) {
-        let text = |keys: &[&str]| object.path(keys).and_then(NodeRef::as_str).unwrap_or_default();
-        let (group, _) = text(&["apiVersion"]).split_once('/').unwrap_or_default();
+        let text = |keys: &[&str]| absent::text_at(object, keys);
+        let (group, _) = absent::group_and_version(text(&["apiVersion"]));
         let (kind, name) = (text(&["kind"]), text(&["metadata", "name"]));
         match (group, kind) {
             ("policy", "PodSecurityPolicy") => {

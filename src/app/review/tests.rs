@@ -14,7 +14,7 @@ use crate::model::{AccessCheck, Expectation, PathCheck};
 /// How many failed questions of a test are named.
 const MAXIMUM_NAMED: usize = 5;
 
-/// An expectation by its content: the test, the kind, and all it says.
+/// An expectation by its content: the test, the kind, and the question.
 type ExpectationKey = (String, &'static str, String);
 
 /// The results of the AccessTests of both states, target by target.
@@ -200,7 +200,7 @@ fn accepted(base: Option<&Workspace>, head: &Workspace, root: &str) -> Vec<Accep
         }
         counts
     };
-    let before = base.map(counted).unwrap_or_default();
+    let before = base.map_or_else(BTreeMap::new, counted);
     let after = counted(head);
     let is_new = |key: &(String, &'static str), count: usize| count > before.get(key).map_or(0, |known| known.0);
     let new = after.into_iter().filter(|(key, (count, _))| base.is_some() && is_new(key, *count));

@@ -75,7 +75,7 @@ fn severity(review: &ChangeReview) -> EffectSeverity {
     let nodes = review.nodes.iter().map(|node| node.severity);
     let disarmed = is_disarmed(review).then_some(EffectSeverity::High);
     let all = effects.chain(paths).chain(pods).chain(lifetimes).chain(hazards).chain(nodes).chain(disarmed);
-    all.max().unwrap_or(EffectSeverity::None)
+    all.fold(EffectSeverity::None, EffectSeverity::max)
 }
 
 /// Whether an expectation is removed that would fail, or a new accepted warning hides a new finding.
@@ -84,7 +84,7 @@ fn is_disarmed(review: &ChangeReview) -> bool {
         || review.tests.accepted.iter().any(|accepted| accepted.hides_new)
 }
 
-/// Whether somebody gains, or more pods are admitted.
+/// Whether a subject gains, or more pods are admitted.
 fn has_more(review: &ChangeReview) -> bool {
     review.effects.iter().any(|effect| effect.change == EffectChange::Gained)
         || review.paths.iter().any(|path| path.change != PathChangeKind::Gone)
@@ -100,7 +100,7 @@ fn has_other(review: &ChangeReview) -> bool {
         || review.applier.iter().any(|applier| applier.is_new)
 }
 
-/// Whether somebody loses, or fewer pods are admitted.
+/// Whether a subject loses, or fewer pods are admitted.
 fn has_less(review: &ChangeReview) -> bool {
     let has_hazard = review.hazards.iter().any(|hazard| hazard.severity > EffectSeverity::Info);
     !review.effects.is_empty()
@@ -133,7 +133,7 @@ fn only_less(review: &ChangeReview) -> String {
     format!("only less: {}; nobody gains", number(changes, "change"))
 }
 
-/// Returns what is said behind every verdict.
+/// Returns the end of the line of every verdict: failed questions, removed expectations, stale output.
 fn appended(review: &ChangeReview) -> String {
     let mut text = String::new();
     if review.tests.failures > 0 {

@@ -7,6 +7,10 @@
 use crate::internal;
 use std::borrow::Cow;
 use std::fmt::Write as _;
+use unicode_general_category::GeneralCategory;
+
+/// The most characters of a name in Markdown.
+pub const MAXIMUM_NAME: usize = 100;
 
 /// Control and format characters, line and paragraph separators (Cc, Cf, Zl, Zp of Unicode 16), and other invisible
 /// characters (`Default_Ignorable_Code_Point`); sorted, both ends included.
@@ -186,7 +190,31 @@ pub fn markdown(text: &str) -> String {
 
 /// Makes a text harmless in a cell of a Markdown table: a code span without a column's end.
 pub fn markdown_cell(text: &str) -> String {
-    code_span(&line(text)).replace('|', "\\|")
+    markdown_row_part(&code_span(&line(text)))
+}
+
+/// Makes a name harmless in Markdown: a code span of at most [`MAXIMUM_NAME`] characters, a longer name without its middle.
+pub fn markdown_name(text: &str) -> String {
+    code_span(&line(&shortened(text, MAXIMUM_NAME)))
+}
+
+/// Makes Markdown of this module fit for a cell of a table. GitHub ends a cell at a `|`, also inside a code span.
+///
+/// Readers disagree about a `|` after a backslash, and so it becomes an escape.
+pub fn markdown_row_part(markdown: &str) -> String {
+    markdown.replace("\\|", "\\\\u{7c}").replace('|', "\\|")
+}
+
+/// Returns a text of at most `limit` characters, a longer text without its middle.
+pub fn shortened(text: &str, limit: usize) -> Cow<'_, str> {
+    let count = text.chars().count();
+    if count <= limit {
+        return Cow::Borrowed(text);
+    }
+    let half = limit / 2;
+    let first: String = text.chars().take(half).collect();
+    let last: String = text.chars().skip(count - half + 1).collect();
+    Cow::Owned(format!("{first}…{last}"))
 }
 
 /// Returns a text as a code span, with longer fences than any run of backticks in the text.
@@ -194,18 +222,37 @@ fn code_span(text: &str) -> String {
     if text.is_empty() {
         return String::new();
     }
+    let text = assigned(text);
     let longest = text.split(|letter| letter != '`').map(str::len).fold(0, usize::max);
     let fence = "`".repeat(longest + 1);
-    let blank = if longest > 0 { " " } else { "" };
+    // A reader removes one space of each side if both sides have one.
+    let is_padded = text.starts_with(' ') && text.ends_with(' ') && !text.trim_matches(' ').is_empty();
+    let blank = if text.starts_with('`') || text.ends_with('`') || is_padded { " " } else { "" };
     format!("{fence}{blank}{text}{blank}{fence}")
+}
+
+/// Returns a text with an escape for each unassigned character: a later version of Unicode may hide it.
+fn assigned(text: &str) -> Cow<'_, str> {
+    let is_unassigned = |letter: char| {
+        !letter.is_ascii() && unicode_general_category::get_general_category(letter) == GeneralCategory::Unassigned
+    };
+    if !text.chars().any(is_unassigned) {
+        return Cow::Borrowed(text);
+    }
+    let shown = text.chars().map(|letter| match is_unassigned(letter) {
+        true => letter.escape_unicode().to_string(),
+        false => letter.to_string(),
+    });
+    Cow::Owned(shown.collect())
 }
 
 /// Appends words, as code unless they are plain words. Brackets inside a word make no link without a target.
 fn push_words(text: &str, shown: &mut String) {
     let is_plain = |word: &str| {
         word.chars().all(|letter| letter.is_ascii_alphanumeric() || ",;:()[]/.'\"-=%+".contains(letter))
-            && !word.starts_with('[')
-            && !["](", "://", "www.", "Www.", "WWW."].iter().any(|mark| word.contains(mark))
+            && !word.starts_with(['[', '%'])
+            && !["](", "://", "GH-"].iter().any(|mark| word.contains(mark))
+            && !word.to_ascii_lowercase().contains("www.")
     };
     for (index, word) in text.split(' ').enumerate() {
         if index > 0 {
@@ -316,7 +363,19 @@ mod tests {
             "policy `a|b`: `<img>` of `@me`, see `#1` and `http://x` `www.y` `[a](b)` `*x*\\n#` y"
         );
         assert_eq!(markdown("a ` b ` c ` <x>"), "a &#96; b &#96; c &#96; `<x>`");
-        assert_eq!(markdown_cell("a`|``b"), "``` a`\\|``b ```");
+        assert_eq!(markdown_cell("a`|``b"), "```a`\\|``b```");
+        assert_eq!(markdown_cell("a\\|"), "`a\\\\u{7c}`");
+        assert_eq!(markdown("GH-1 %1 wWw.x 5%"), "`GH-1` `%1` `wWw.x` 5%");
+    }
+
+    #[test]
+    fn a_name_is_a_code_span_of_limited_length() {
+        assert_eq!(markdown_name("`a`"), "`` `a` ``");
+        assert_eq!(markdown_name(" a "), "`  a  `");
+        assert_eq!(markdown_name("  "), "`  `");
+        assert_eq!(markdown_name("a\u{202e}\u{378}\r"), r"`a\u{202e}\u{378}\r`");
+        let long = markdown_name(&format!("{}{}", "a".repeat(200), "b".repeat(53)));
+        assert_eq!(long, format!("`{}…{}`", "a".repeat(50), "b".repeat(49)));
     }
 
     #[test]

@@ -1,0 +1,106 @@
+//! The members of all classes as one compressed text, for the script of the HTML form.
+//!
+//! Each class is a list of lines after a line with its id, and an empty line ends it. A line has the length of the common
+//! beginning with the line before as one character, and the rest of the name. Names have no line feed and no tab here, since
+//! [`foreign::line`] writes them as escapes. A tab separates the subject from its namespaces, and `=` at the beginning of a
+//! namespace is the name of the subject.
+
+use std::io::Write as _;
+
+use flate2::Compression;
+use flate2::write::DeflateEncoder;
+
+use crate::app::review::{Member, SubjectClass};
+use crate::diag::foreign;
+
+/// The character for a common beginning of no length.
+const ZERO: u8 = 0x30;
+
+/// The longest common beginning, so that its length is a character of ASCII without `=`-like meaning in HTML.
+const LONGEST: u8 = 0x4a;
+
+/// Returns the members of all classes: front-coded, deflated, and in base64.
+pub(super) fn block(classes: &[SubjectClass]) -> String {
+    let mut encoder = DeflateEncoder::new(Vec::new(), Compression::best());
+    let written = encoder.write_all(listed(classes).as_bytes()).and_then(|()| encoder.finish());
+    // Writing into memory does not fail; without the block the page has the samples.
+    written.map_or_else(|_| String::new(), |bytes| data_encoding::BASE64.encode(&bytes))
+}
+
+/// Returns the front-coded lists.
+fn listed(classes: &[SubjectClass]) -> String {
+    let mut text = String::new();
+    for class in classes {
+        text.push_str(&format!("{}\n", class.id));
+        let mut before = String::new();
+        for member in &class.members {
+            let line = member_line(member);
+            let common = common_length(&before, &line);
+            text.push(char::from(ZERO.saturating_add(common)));
+            text.extend(utf16_tail(&line, common));
+            text.push('\n');
+            before = line;
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn member_line(member: &Member) -> String {
+    let subject = foreign::line(&member.subject);
+    let name = subject.rsplit_once('/').map_or(subject.as_ref(), |(_, name)| name);
+    let mut line = subject.to_string();
+    for namespace in &member.namespaces {
+        let namespace = foreign::line(namespace);
+        line.push('\t');
+        match namespace.strip_prefix(name).filter(|_| !name.is_empty()) {
+            Some(rest) => line.push_str(&format!("={rest}")),
+            None => line.push_str(&namespace),
+        }
+    }
+    line
+}
+
+/// Returns the length of the common beginning of two lines in units of UTF-16, as the script counts, at most [`LONGEST`].
+fn common_length(first: &str, second: &str) -> u8 {
+    let mut length = 0;
+    for (letter, _) in first.chars().zip(second.chars()).take_while(|(first, second)| first == second) {
+        let units = if letter.len_utf16() == 1 { 1 } else { 2 };
+        if length + units > LONGEST {
+            break;
+        }
+        length += units;
+    }
+    length
+}
+
+/// Returns the characters after a number of units of UTF-16.
+fn utf16_tail(text: &str, units: u8) -> impl Iterator<Item = char> {
+    let mut before = 0;
+    text.chars().skip_while(move |letter| {
+        before += letter.len_utf16();
+        before <= usize::from(units)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_front_coded() {
+        let member = |subject: &str, namespaces: &[&str]| Member {
+            subject: subject.to_owned(),
+            namespaces: namespaces.iter().map(|name| (*name).to_owned()).collect(),
+        };
+        let class = SubjectClass {
+            id: 7,
+            template: "Group/{team}".to_owned(),
+            count: 2,
+            members: vec![member("Group/team-1", &["team-1", "x"]), member("Group/team-2\n", &["y"])],
+            sample: Vec::new(),
+        };
+        assert_eq!(utf16_tail("a🦀b", common_length("a🦀c", "a🦀b")).collect::<String>(), "b");
+        assert_eq!(listed(&[class]), "7\n0Group/team-1\t=\tx\n;2\\n\ty\n\n");
+    }
+}

@@ -1,0 +1,314 @@
+//! The parts of a review in words.
+
+use super::phrase::Phrase;
+use super::view::{MAXIMUM_NAMES, ReviewView};
+use crate::app::review::{
+    AccessChange, ApplierChange, Direction, EffectChange, EffectSeverity, GroundChange, GroundKind, Hazard,
+    LifetimeChange, NodeChange, PathChange, PathChangeKind, PodChange, PodChangeKind, ReviewedStep, Scope,
+};
+pub(super) use crate::app::words::{grouped, number};
+use crate::k8s::rbac::PolicyRule;
+
+/// The most rules of an effect in a line.
+const MAXIMUM_RULES: usize = 4;
+
+/// The most verbs or resources of a rule in a line.
+const MAXIMUM_PARTS: usize = 8;
+
+/// The most details of an entry.
+pub(super) const MAXIMUM_DETAILS: usize = 6;
+
+/// An entry of a list, with the lines below it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// How bad it is; none for an entry without a severity.
+    pub(super) severity: Option<EffectSeverity>,
+    /// The entry in one line.
+    pub(super) text: Phrase,
+    /// Further lines.
+    pub(super) details: Vec<Phrase>,
+}
+
+impl Entry {
+    /// Returns an entry of one line.
+    pub(super) fn new(text: Phrase) -> Self {
+        Self { severity: None, text, details: Vec::new() }
+    }
+
+    /// Returns the entry with a severity.
+    pub(super) fn rated(self, severity: EffectSeverity) -> Self {
+        Self { severity: Some(severity), ..self }
+    }
+
+    /// Returns the entry with a further line, unless the line is empty.
+    pub(super) fn with(mut self, detail: Phrase) -> Self {
+        if !detail.is_empty() {
+            self.details.push(detail);
+        }
+        self
+    }
+
+    /// Returns the entry with the places of its causes.
+    pub(super) fn because(self, places: Phrase) -> Self {
+        if places.is_empty() { self } else { self.with(Phrase::new("because ").then(places)) }
+    }
+}
+
+/// Returns ` on ` with the names of targets; empty without targets.
+pub(super) fn on_targets(targets: &[String]) -> Phrase {
+    if targets.is_empty() { Phrase::default() } else { Phrase::new(" on ").then(names(targets)) }
+}
+
+/// Returns the first names of a list.
+pub(super) fn names(list: &[String]) -> Phrase {
+    Phrase::default().names(list.iter().map(String::as_str), MAXIMUM_NAMES)
+}
+
+/// Returns the extent of an effect, with its targets.
+pub(super) fn place_of(view: &ReviewView<'_>, effect: &AccessChange) -> Phrase {
+    let place = match effect.scope {
+        Scope::Cluster => Phrase::new("cluster-wide"),
+        Scope::Namespaces => view.namespaces(effect.class),
+    };
+    place.then(on_targets(&effect.targets))
+}
+
+/// Returns the rights of an effect: the role with exactly these rights, or the rules.
+pub(super) fn rights(effect: &AccessChange) -> Phrase {
+    let mut phrase = Phrase::default();
+    if let Some(role) = &effect.role {
+        phrase = phrase.name(role.as_str());
+    } else {
+        for (index, rule) in effect.rights.iter().take(MAXIMUM_RULES).enumerate() {
+            phrase = phrase.words(if index > 0 { "; " } else { "" }).then(rule_phrase(rule));
+        }
+        let more = effect.rights.len().saturating_sub(MAXIMUM_RULES);
+        phrase = phrase.words(if more > 0 { format!(" and {}", number(more, "further rule")) } else { String::new() });
+    }
+    if effect.own_names {
+        phrase = phrase.words(" (each subject with its own names)");
+    }
+    match &effect.as_subject {
+        Some(subject) => phrase.words(" (as ").name(subject.as_str()).words(" had)"),
+        None => phrase,
+    }
+}
+
+/// Returns a rule in words: its verbs on its resources or URLs, with the names.
+fn rule_phrase(rule: &PolicyRule) -> Phrase {
+    let list = |list: &[String]| Phrase::default().names(list.iter().map(String::as_str), MAXIMUM_PARTS);
+    let phrase = list(&rule.verbs).words(" on ");
+    if !rule.non_resource_urls.is_empty() {
+        return phrase.then(list(&rule.non_resource_urls));
+    }
+    let phrase = match rule.api_groups.as_slice() {
+        [group] if !group.is_empty() && group != "*" => {
+            let resources: Vec<String> = rule.resources.iter().map(|name| in_group(name, group)).collect();
+            phrase.then(list(&resources))
+        }
+        [group] if group.is_empty() => phrase.then(list(&rule.resources)),
+        groups => {
+            let core = |group: &String| if group.is_empty() { "core".to_owned() } else { group.clone() };
+            let groups: Vec<String> = groups.iter().map(core).collect();
+            phrase.then(list(&rule.resources)).words(" in the API groups ").then(list(&groups))
+        }
+    };
+    if rule.resource_names.is_empty() { phrase } else { phrase.words(" named ").then(list(&rule.resource_names)) }
+}
+
+/// Returns a resource with its group before a subresource: `deployments.apps/scale`.
+fn in_group(resource: &str, group: &str) -> String {
+    match resource.split_once('/') {
+        Some((resource, sub)) => format!("{resource}.{group}/{sub}"),
+        None => format!("{resource}.{group}"),
+    }
+}
+
+/// Returns an effect in one line without its place.
+pub(super) fn effect(view: &ReviewView<'_>, effect: &AccessChange) -> Phrase {
+    let word = match effect.change {
+        EffectChange::Gained => " gains ",
+        EffectChange::Lost => " loses ",
+    };
+    view.who(effect.class).words(word).then(rights(effect))
+}
+
+/// Returns the powers behind an effect.
+pub(super) fn opens(effect: &AccessChange) -> Phrase {
+    names(&effect.opens)
+}
+
+/// Returns a path in one line.
+pub(super) fn path(view: &ReviewView<'_>, path: &PathChange) -> Phrase {
+    let word = match path.change {
+        PathChangeKind::New => " becomes ",
+        PathChangeKind::Shorter => " becomes, by a shorter path, ",
+        PathChangeKind::Gone => " no longer becomes ",
+    };
+    let steps = number(path.steps.len(), "step");
+    let certainty = if path.certainty == "possible" { ", possible" } else { ", proven" };
+    view.who(path.class)
+        .words(word)
+        .name(path.reaches.as_str())
+        .then(on_targets(&path.targets))
+        .words(format!(": {steps}{certainty}"))
+}
+
+/// Returns a step of a path: its ends, its kind and its namespace.
+pub(super) fn step(step: &ReviewedStep) -> Phrase {
+    let phrase = if step.new { Phrase::default().strong("new").words(" ") } else { Phrase::default() };
+    let phrase = phrase.name(step.from.as_str()).words(" → ").name(step.to.as_str());
+    let phrase = phrase.words(" by ").name(step.edge.as_str());
+    match &step.namespace {
+        Some(namespace) => phrase.words(" in ").name(namespace.as_str()),
+        None => phrase,
+    }
+}
+
+/// Returns the proof of a step: the binding, the role, the rule, the place, and the condition.
+pub(super) fn proof(view: &ReviewView<'_>, step: &ReviewedStep) -> Phrase {
+    let names = [&step.binding, &step.role].into_iter().flatten();
+    let mut phrase = Phrase::default().names(names.map(String::as_str), 2);
+    let comma = |phrase: Phrase| if phrase.is_empty() { phrase } else { phrase.words(", ") };
+    if let Some(rule) = &step.rule {
+        phrase = comma(phrase).words("rule ").then(Phrase::sentence(rule));
+    }
+    if let Some(place) = &step.place {
+        phrase = comma(phrase).place(view.place(place));
+    }
+    match &step.note {
+        Some(note) if phrase.is_empty() => Phrase::sentence(note),
+        Some(note) => phrase.words("; ").then(Phrase::sentence(note)),
+        None => phrase,
+    }
+}
+
+/// Returns a step with its proof.
+pub(super) fn proven_step(view: &ReviewView<'_>, reviewed: &ReviewedStep) -> Phrase {
+    let proof = proof(view, reviewed);
+    if proof.is_empty() { step(reviewed) } else { step(reviewed).words(", ").then(proof) }
+}
+
+/// Returns a danger of the application.
+pub(super) fn hazard(view: &ReviewView<'_>, hazard: &Hazard) -> Entry {
+    let mut entry = Entry::new(Phrase::sentence(&hazard.message).then(on_targets(&hazard.targets)));
+    for (title, list) in [("namespaces: ", &hazard.namespaces), ("names: ", &hazard.names)] {
+        if !list.is_empty() {
+            let names = Phrase::default().names(list.iter().map(String::as_str), 2 * MAXIMUM_NAMES);
+            entry = entry.with(Phrase::new(title).then(names));
+        }
+    }
+    let counts = [(hazard.objects, "object"), (hazard.bindings, "binding")];
+    let counts: Vec<String> =
+        counts.iter().filter(|(count, _)| *count > 0).map(|(count, noun)| number(*count, noun)).collect();
+    entry.with(Phrase::default().words(counts.join(", "))).because(view.places(&hazard.causes)).rated(hazard.severity)
+}
+
+/// Returns a change of the admission of pods.
+pub(super) fn pod(view: &ReviewView<'_>, change: &PodChange) -> Entry {
+    let kind = match change.kind {
+        PodChangeKind::Level => "Pod Security level",
+        PodChangeKind::Profile => "profile",
+        PodChangeKind::Psp => "PodSecurityPolicy",
+        PodChangeKind::Scc => "SecurityContextConstraints",
+        PodChangeKind::Policy => "admission policy",
+        PodChangeKind::Workload => "workload",
+    };
+    let phrase = Phrase::new(kind).words(" ").then(from_to(&change.before, &change.after));
+    let phrase = phrase.words(format!(", {}", direction(change.direction)));
+    let phrase = match change.namespaces.as_slice() {
+        [] => phrase,
+        namespaces => phrase.words(", in ").then(names(namespaces)),
+    };
+    let target = std::slice::from_ref(&change.target);
+    let mut entry = Entry::new(phrase.then(on_targets(target))).rated(change.severity);
+    for detail in change.details.iter().take(MAXIMUM_DETAILS) {
+        entry = entry.with(Phrase::sentence(detail));
+    }
+    for (title, list) in [("newly refused: ", &change.refused), ("newly admitted: ", &change.admitted)] {
+        if !list.is_empty() {
+            entry = entry.with(Phrase::new(title).then(names(list)));
+        }
+    }
+    entry.because(view.places(&change.causes))
+}
+
+/// Returns an earlier and a present value.
+fn from_to(before: &Option<String>, after: &Option<String>) -> Phrase {
+    let value = |value: &Option<String>| match value {
+        Some(value) => Phrase::default().name(value.as_str()),
+        None => Phrase::new("none"),
+    };
+    value(before).words(" → ").then(value(after))
+}
+
+fn direction(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Wider => "wider",
+        Direction::Narrower => "narrower",
+        Direction::Both => "wider and narrower",
+        Direction::Order => "another order",
+        Direction::Longer => "longer",
+        Direction::Shorter => "shorter",
+        Direction::Added => "added",
+        Direction::Removed => "removed",
+    }
+}
+
+/// Returns a change of the last day of a grant.
+pub(super) fn lifetime(view: &ReviewView<'_>, change: &LifetimeChange) -> Entry {
+    let phrase = Phrase::default()
+        .name(format!("{}/{}", change.kind, change.grant))
+        .words(" ends: ")
+        .then(from_to(&change.before, &change.after))
+        .words(format!(", {}", direction(change.direction)));
+    Entry::new(phrase).rated(change.severity).because(view.places(&change.causes))
+}
+
+/// Returns a change of the reach of nodes.
+pub(super) fn node(change: &NodeChange) -> Entry {
+    let mut entry = Entry::new(
+        Phrase::new("nodes ")
+            .name(change.nodes.as_str())
+            .then(on_targets(std::slice::from_ref(&change.target)))
+            .words(": ")
+            .name(change.kind.as_str())
+            .words(format!(" {} gained, {} lost", grouped(change.gained.len()), grouped(change.lost.len()))),
+    )
+    .rated(change.severity);
+    for (title, list) in [("gained: ", &change.gained), ("lost: ", &change.lost)] {
+        if !list.is_empty() {
+            entry = entry.with(Phrase::new(title).then(names(list)));
+        }
+    }
+    entry
+}
+
+/// Returns a change of the objects of the applier.
+pub(super) fn applier(change: &ApplierChange) -> Entry {
+    let word = if change.is_new { "new: " } else { "gone: " };
+    let target = on_targets(std::slice::from_ref(&change.target));
+    Entry::new(Phrase::new(word).then(Phrase::sentence(&change.message)).then(target))
+}
+
+/// Returns a difference of an unwritten input.
+pub(super) fn ground(change: &GroundChange) -> Entry {
+    let kind = match change.kind {
+        GroundKind::Version => "version",
+        GroundKind::Platform => "platform",
+        GroundKind::Baseline => "baseline",
+        GroundKind::Features => "features",
+        GroundKind::Manifests => "manifests for the analysis",
+        GroundKind::Applier => "applier",
+    };
+    let value = |value: &str| if value.is_empty() { "none".to_owned() } else { value.to_owned() };
+    Entry::new(
+        Phrase::new(kind)
+            .words(" of ")
+            .name(change.target.as_str())
+            .words(": ")
+            .name(value(&change.from))
+            .words(" → ")
+            .name(value(&change.to)),
+    )
+}
