@@ -14,6 +14,7 @@ mod check;
 mod compare;
 mod diagnostics;
 mod explain;
+pub mod fingerprint;
 mod isolation;
 mod left_behind;
 mod lint;
@@ -24,6 +25,7 @@ mod migrate;
 mod namespace;
 mod node_reach;
 mod output;
+mod pod_inputs;
 mod question;
 mod removal;
 mod render;
@@ -39,6 +41,7 @@ mod unclaimed;
 mod who_can;
 pub mod words;
 pub(crate) mod workspace;
+mod workspace_files;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -61,7 +64,7 @@ pub use explain::{
     DefaultPolicy, ExplainedFile, ExplainedObject, FileState, ObjectIdentity, ObjectName, PolicyName, RoleSearch,
 };
 pub use left_behind::NotJudged;
-pub use lint::{LintOptions, LintReport, Selection, Unanswered, lint_manifests};
+pub use lint::{FindingChange, LintOptions, LintReport, Selection, Unanswered, lint_manifests};
 pub use loaded_world::{LoadedWorld, WorldOptions};
 pub use manual::ManualPage;
 pub use merge::{MergeOptions, Merged};

@@ -1,6 +1,7 @@
 //! The command line: options, one file per command, exit codes. Nothing but reading options and choosing a report.
 
 mod ask;
+mod bases;
 mod book;
 mod can_i;
 mod check;
@@ -18,6 +19,7 @@ mod printing;
 mod question;
 mod render;
 mod reporting;
+mod review;
 mod sandbox;
 mod schema;
 mod table;
@@ -257,6 +259,8 @@ enum Command {
     /// Control characters and invisible characters are printed as escapes, such as `\u{1b}`, on a terminal and in a file. So
     /// `patch` cannot apply the differences.
     Diff(diff::Arguments),
+    /// Review a change: what it grants, where that leads, and proof when it has no effect.
+    Review(review::Arguments),
     /// Print the permissions of a role as a table, and mark dead permissions.
     Table(table::Arguments),
     /// Report grants that are dangerous, have no effect, or cannot be applied.
@@ -294,6 +298,7 @@ impl Command {
             Self::Check(_) => "check",
             Self::Merge(_) => "merge",
             Self::Diff(_) => "diff",
+            Self::Review(_) => "review",
             Self::Table(_) => "table",
             Self::Lint(_) => "lint",
             Self::Test(_) => "test",
@@ -326,7 +331,9 @@ impl Command {
             Self::NodeReach(arguments) => Formats::of_results(&arguments.format),
             Self::Index(arguments) => Formats::of_results(&arguments.format),
             Self::Explain(arguments) => Formats::of_results(&arguments.format),
-            Self::Init(_) | Self::Ask(_) | Self::Schema(_) | Self::Completions(_) | Self::Man(_) => Formats::default(),
+            Self::Init(_) | Self::Review(_) | Self::Ask(_) | Self::Schema(_) | Self::Completions(_) | Self::Man(_) => {
+                Formats::default()
+            }
         }
     }
 
@@ -383,6 +390,7 @@ impl Command {
             Command::Render(arguments) => arguments.confine(global),
             Command::Check(arguments) => arguments.confine(global),
             Command::Diff(arguments) => arguments.confine(global),
+            Command::Review(arguments) => arguments.confine(global),
             Command::Lint(arguments) => arguments.confine(global),
             _ => Ok(Outcome::Fine),
         }
@@ -397,6 +405,7 @@ fn run_command(cli: &Cli) -> Outcome {
         Command::Check(arguments) => check::run(global, arguments),
         Command::Merge(arguments) => merge::run(global, arguments),
         Command::Diff(arguments) => diff::run(global, arguments),
+        Command::Review(arguments) => review::run(global, arguments),
         Command::Table(arguments) => table::run(global, arguments),
         Command::Lint(arguments) => lint::run(global, arguments),
         Command::Test(arguments) => test::run(global, arguments),

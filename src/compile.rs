@@ -25,7 +25,7 @@ use crate::parallel;
 use crate::render::Renderer;
 use crate::stats::{Lap, Stage, Stats};
 use crate::validate::set::{TargetFacts, duplicate};
-use crate::validate::{OutputFileFacts, Validator};
+use crate::validate::{OutputFileFacts, RenderedText, Validator};
 use crate::yaml::{self, NodeId, NodeRef, ReadBack, Tree};
 
 pub use linked_workspace::LinkedWorkspace;
@@ -358,18 +358,21 @@ impl<'p> Worker<'p> {
             }
         };
         let text = &*self.rendered;
-        let matches = || stated.is_none() && self.validator.matches(unit, text, facts);
+        let rendered = RenderedText { text, stated: stated.as_deref() };
+        let matches = || self.validator.matches(unit, rendered, facts);
         if !stats.time(Stage::Match, matches, |matches| if *matches { (1, text.len()) } else { (0, 0) }) {
             let before = sink.len();
             let validate = || {
                 if !self.validator.check(unit, text, facts, sink) {
                     return false;
                 }
-                if let Some(stated) = &stated {
-                    return self.validator.check_meaning(unit, stated, &self.project.templates, sink);
+                if let Some(stated) = &stated
+                    && !self.validator.check_meaning(unit, stated, &self.project.templates, sink)
+                {
+                    return false;
                 }
                 if sink.len() == before {
-                    self.validator.keep(unit, text);
+                    self.validator.keep(unit, rendered);
                 }
                 true
             };

@@ -182,6 +182,16 @@ impl Repository {
         Ok(found.map(|id| String::from_utf8_lossy(&id).trim().to_owned()))
     }
 
+    /// Returns the best common ancestor of two revisions; none when one of them names no commit, or there is none.
+    ///
+    /// # Errors
+    /// When git is missing, or does not read the repository.
+    pub fn merge_base(&self, left: &str, right: &str) -> Result<Option<String>, RunError> {
+        let (Some(left), Some(right)) = (self.commit(left)?, self.commit(right)?) else { return Ok(None) };
+        let found = self.answer(&["merge-base", &left, &right])?;
+        Ok(found.map(|id| String::from_utf8_lossy(&id).trim().to_owned()))
+    }
+
     /// Starts a reader of objects.
     ///
     /// # Errors

@@ -4,6 +4,7 @@
 //! order of the list is the order of linking (a kind comes after those it refers to) and of every listing.
 
 pub mod access_test;
+pub mod approval_policy;
 mod findings;
 pub mod grant;
 pub mod manifests;
@@ -52,6 +53,7 @@ all_kinds![
     stack_manager::StackManagerKind,
     node_access::NodeAccessKind,
     access_test::AccessTestKind,
+    approval_policy::ApprovalPolicyKind,
 ];
 
 /// The entry of a policy kind in the registry.

@@ -45,6 +45,7 @@ pub use bailiwick_admission as admission;
 pub use bailiwick_crossplane as crossplane;
 pub use bailiwick_kubernetes as k8s;
 pub use bailiwick_node as node;
+pub use bailiwick_paths as paths;
 pub use bailiwick_yaml::{self as yaml, diag, digest};
 
 pub mod codes;

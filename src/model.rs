@@ -5,9 +5,11 @@
 //! [`Kind`]; the kinds themselves are in `kinds`.
 
 mod access_check;
+mod approval_rule;
 mod blueprint;
 mod data;
 mod date;
+mod effect;
 mod facts;
 mod kind;
 mod known;
@@ -17,6 +19,7 @@ mod made;
 mod node_access;
 mod part;
 mod pattern;
+mod power;
 mod severities;
 mod target;
 mod unit;
@@ -24,9 +27,11 @@ mod variables;
 mod workspace;
 
 pub use access_check::{AccessCheck, Expectation, Tested};
+pub use approval_rule::{ApprovalCondition, ApprovalRule, Approver, GainedPermissions, ResourcePattern};
 pub use blueprint::{Blueprint, NumberOrVariable};
 pub use data::Data;
 pub use date::{Date, DateError};
+pub use effect::{EffectSeverity, HazardKind};
 pub use facts::{
     AnalyzedManifest, DeclaredProfile, ExistingObjects, Expiry, Fact, ForeignDocuments, InstalledManager,
     InstalledProvider, InstalledStack, PolicyFacts, UnreadAccounts, WrittenManifests,
@@ -47,6 +52,7 @@ pub use made::MadeForAccounts;
 pub use node_access::{ApiServerSettings, Isolation, NodePool, PlacedAgent};
 pub use part::Part;
 pub use pattern::{Fill, OWN_NAMESPACE, Pattern, PatternError, Piece};
+pub use power::{PowerError, ReachedPower};
 pub use severities::{DiagnosticSetting, DiagnosticSettings};
 pub use target::{AppliedBy, Enforcement, Features, LabelSync, Platform, Target, TargetVariables, Version};
 pub use unit::{ObjectBlueprint, ObjectId, OutputFileKey, TypeMeta, Unit};

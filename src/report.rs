@@ -19,6 +19,7 @@ pub mod namespace;
 pub mod nodes;
 pub mod objects;
 pub mod page;
+pub mod paths;
 pub mod pod_security;
 pub mod result;
 pub mod review;

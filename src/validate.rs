@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 
+pub use self::alike::RenderedText;
 use self::alike::{Alike, KnownId};
 use self::lints::ValidObject;
 use crate::diag::{Diagnostic, Files, Origin, Sink, nearest};
@@ -92,8 +93,8 @@ impl<'p> Validator<'p> {
 
     /// Returns whether a text is like a kept text ([`Validator::keep`]). Its object is then equally valid, and
     /// [`Validator::object`] returns it. Otherwise the text needs [`Validator::check`].
-    pub fn matches(&mut self, unit: &Unit, text: &str, facts: &mut OutputFileFacts) -> bool {
-        self.matched = self.alike.as_mut().and_then(|alike| alike.find(unit, text));
+    pub fn matches(&mut self, unit: &Unit, rendered: RenderedText<'_>, facts: &mut OutputFileFacts) -> bool {
+        self.matched = self.alike.as_mut().and_then(|alike| alike.find(unit, rendered));
         if self.matched.is_none() {
             return false;
         }
@@ -144,19 +145,10 @@ impl<'p> Validator<'p> {
     /// Compares the object that was checked last with what its policy states: `stated`, which the built-in template
     /// renders. False where they differ; the differences are in the sink.
     pub fn check_meaning(&self, unit: &Unit, stated: &str, templates: &TemplateSet, sink: &mut Sink) -> bool {
-        let mut reading = Sink::new();
-        let mut tree = yaml::read(stated, crate::diag::FileId::default(), &mut reading);
-        let (Some(root), Some(object)) = (tree.document(0).filter(|_| reading.is_empty()), self.object()) else {
+        let Some(changes) = self.object().and_then(|object| meaning_changes(stated, object, self.trees)) else {
             sink.push(self.not_one_object(unit, stated));
             return false;
         };
-        let stored = |tree: &mut Tree, id| {
-            to_stored(tree, id, StoredForm::Stored);
-            yaml::schema::to_json(tree.at(id))
-        };
-        let id = root.id();
-        let (stated, rendered) = (stored(&mut tree, id), stored(&mut object.tree().clone(), object.id()));
-        let changes = meaning::changes(&stated, &rendered, &|key| self.trees.is_selected(key));
         // Differences at one line of a template are one problem.
         let mut problems: Vec<Diagnostic> = Vec::new();
         for change in changes.iter().take(MOST_CHANGES) {
@@ -193,12 +185,12 @@ impl<'p> Validator<'p> {
 
     /// Keeps the text of the last checked object, for texts that are like it. The check of the object must have
     /// reported nothing.
-    pub fn keep(&mut self, unit: &Unit, text: &str) {
+    pub fn keep(&mut self, unit: &Unit, rendered: RenderedText<'_>) {
         let (form, minor) = (self.form(), self.target.version.minor());
-        let (api, definitions) = (&self.api, self.definitions);
+        let (api, definitions, trees) = (&self.api, self.definitions, self.trees);
         let object_type = &unit.identity.object_type;
         let fields = KnownFields::find(minor, self.definitions, &object_type.api_version, &object_type.kind);
-        let mut read = |text: &str| {
+        let mut read = |RenderedText { text, stated }: RenderedText<'_>| {
             let mut sink = Sink::new();
             let mut tree = yaml::read(text, crate::diag::FileId::default(), &mut sink);
             let root = tree.document(0).filter(|_| sink.is_empty())?;
@@ -209,10 +201,11 @@ impl<'p> Validator<'p> {
                 && lints::expression_types(root, api, definitions).is_ok_and(|misfits| misfits.is_empty());
             let id = root.id();
             to_stored(&mut tree, id, form);
-            is_valid.then_some(tree)
+            let means = |stated| meaning_changes(stated, tree.at(id), trees).is_some_and(|changes| changes.is_empty());
+            (is_valid && stated.is_none_or(means)).then_some(tree)
         };
         if let (Some(alike), Some(root)) = (&mut self.alike, self.tree.document(0)) {
-            alike.learn(unit, text, root, &mut read);
+            alike.learn(unit, rendered, root, &mut read);
         }
     }
 
@@ -458,6 +451,19 @@ impl<'p> Validator<'p> {
             .note(format!("the target `{}` runs Kubernetes {version}", self.target.name))
             .foldable()
     }
+}
+
+/// Returns the differences of an object from the text that its policy states; none if the text is not one object.
+fn meaning_changes(stated: &str, object: NodeRef<'_>, trees: &Trees) -> Option<Vec<meaning::Change>> {
+    let mut reading = Sink::new();
+    let mut tree = yaml::read(stated, crate::diag::FileId::default(), &mut reading);
+    let id = tree.document(0).filter(|_| reading.is_empty())?.id();
+    let stored = |tree: &mut Tree, id| {
+        to_stored(tree, id, StoredForm::Stored);
+        yaml::schema::to_json(tree.at(id))
+    };
+    let (stated, rendered) = (stored(&mut tree, id), stored(&mut object.tree().clone(), object.id()));
+    Some(meaning::changes(&stated, &rendered, &|key| trees.decides_by(key)))
 }
 
 /// Adds who asked for the object, where that is not where the primary place is anyway.

@@ -9,6 +9,7 @@ mod duel;
 mod evaluate;
 mod http;
 mod impersonate;
+mod mutate;
 mod questions;
 mod read;
 mod reconcile;
@@ -22,6 +23,7 @@ pub(crate) use worlds::Dice;
 
 pub(crate) use duel::duel;
 pub(crate) use evaluate::Naive;
+pub(crate) use mutate::{mutated, random_world};
 pub(crate) use read::{pruned, tidy_rules};
 
 /// The worlds that a test run looks at.

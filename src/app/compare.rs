@@ -38,6 +38,9 @@ use crate::emit::totals::Totals;
 use crate::model::Target;
 
 pub use self::base::{Base, DescribedBase};
+pub(super) use self::tree::TreeWorld;
+pub(super) use self::whole::{default_world, take_components};
+
 pub use self::record::{ChangedPodSecurityPolicy, TargetDifferences};
 
 /// How many bytes of differences are kept; the rest is counted.

@@ -7,7 +7,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 
 use super::Error;
-use crate::diag::{Diagnostic, Files, Label, Origin, Risk, Severity};
+use super::fingerprint::FindingIdentity;
+use crate::diag::{Diagnostic, Files, FindingState, Label, Origin, Risk, Severity};
 
 /// Diagnostics, with the files that they point into.
 #[derive(Debug, Clone, Default)]
@@ -85,6 +86,12 @@ pub struct FindingRecord {
     /// For a finding of a risk rule of `lint`: the rule, the severity, and what it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub risk: Option<Risk>,
+    /// For a finding of a risk rule of `lint`: a stable identity, without lines, files, targets and counts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<String>,
+    /// `new`, `known` or `fixed`; absent where the finding was not compared with an earlier state.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<FindingState>,
 }
 
 /// A range in a file; lines and columns begin at 1.
@@ -127,6 +134,11 @@ impl FindingRecord {
             repeated: diagnostic.repeated,
             targets: diagnostic.targets.clone(),
             risk: diagnostic.risk.as_deref().cloned(),
+            fingerprint: diagnostic
+                .risk
+                .as_deref()
+                .map(|risk| fingerprint(diagnostic.code.id(), &diagnostic.message, Some(risk))),
+            state: diagnostic.state,
         }
     }
 
@@ -141,24 +153,15 @@ impl FindingRecord {
         self.risk.as_ref().map_or(&self.severity, |risk| &risk.severity)
     }
 
-    /// Returns an identity of the finding that survives moved lines and renamed files: a hash of the code and of the subject of
-    /// the risk, or of the message.
+    /// Returns an identity of the finding that survives moved lines, renamed files, new tenants and new targets.
     pub fn fingerprint(&self) -> String {
-        let mut hasher = blake3::Hasher::new();
-        let mut add = |text: &str| {
-            hasher.update(&(text.len() as u64).to_le_bytes());
-            hasher.update(text.as_bytes());
-        };
-        add(&self.code);
-        match &self.risk {
-            Some(risk) => {
-                add(&risk.subject);
-                risk.namespace.iter().for_each(|namespace| add(namespace));
-            }
-            None => add(&self.message),
-        }
-        self.targets.iter().for_each(|target| add(target));
-        hasher.finalize().to_hex().chars().take(32).collect()
+        fingerprint(&self.code, &self.message, self.risk.as_ref())
+    }
+
+    /// Returns the identity as [`FindingRecord::fingerprint`] does, without the powers that the permission opens.
+    pub(crate) fn identity_without_reach(&self) -> String {
+        let risk = self.risk.as_ref().map(|risk| Risk { reaches: Vec::new(), ..risk.clone() });
+        fingerprint(&self.code, &self.message, risk.as_ref())
     }
 
     /// Returns the finding as one line.
@@ -166,6 +169,16 @@ impl FindingRecord {
         let place = self.place.as_ref().map_or_else(String::new, |place| format!("`{}:{}`: ", place.path, place.line));
         format!("{place}{} `{}`: {}", self.level(), self.code, self.message)
     }
+}
+
+/// Returns the identity of a finding: the parts of its risk, or its message.
+fn fingerprint(code: &str, message: &str, risk: Option<&Risk>) -> String {
+    let Some(risk) = risk else {
+        return FindingIdentity { code, right: message, reaches: "", holders: "", scope: "" }.fingerprint();
+    };
+    let reaches = risk.reaches.join(",");
+    let Risk { right, holders, scope, .. } = risk;
+    FindingIdentity { code, right, reaches: &reaches, holders, scope }.fingerprint()
 }
 
 impl SourceRange {

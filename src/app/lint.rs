@@ -2,6 +2,7 @@
 
 mod alike;
 mod applier;
+mod change;
 mod constraints;
 mod installed;
 mod nodes;
@@ -28,6 +29,7 @@ use crate::diag::{Diagnostic, Files, RunError, Sink};
 use crate::model::{DiagnosticSetting, Target};
 use crate::node::ServerVersion;
 
+pub use self::change::FindingChange;
 pub use self::installed::Unanswered;
 pub use self::selection::Selection;
 
@@ -57,6 +59,9 @@ pub struct LintReport {
     pub unanswered: Unanswered,
     /// Whether the objects could be read.
     pub is_readable: bool,
+    /// The comparison with an earlier state of the workspace; none without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub change: Option<FindingChange>,
 }
 
 impl Workspace {
@@ -94,7 +99,8 @@ impl Workspace {
             nodes::check_static_pods(&self.options, &options.static_pods, &version, &self.project.files, &mut sink)?;
         }
         let list = options.selection.choose(self.findings(sink));
-        Ok(LintReport { findings: Diagnostics::new(list, &self.project.files), unanswered, is_readable: true })
+        let findings = Diagnostics::new(list, &self.project.files);
+        Ok(LintReport { findings, unanswered, is_readable: true, change: None })
     }
 }
 
@@ -126,11 +132,22 @@ pub fn lint_manifests(run: &Options, options: &LintOptions) -> Result<LintReport
         nodes::check_static_pods(run, &options.static_pods, &version, &files, &mut sink)?;
     }
     let list = options.selection.choose(sink.into_sorted(&files));
-    Ok(LintReport { findings: Diagnostics { list, files }, unanswered, is_readable: loaded.is_some() })
+    Ok(LintReport { findings: Diagnostics { list, files }, unanswered, is_readable: loaded.is_some(), change: None })
 }
 
 fn version_of(minor: u32) -> Result<ServerVersion, RunError> {
     ServerVersion::new(minor).map_err(|error| RunError::new(error.to_string()))
+}
+
+/// Describes the objects that the applier of a target may not write.
+pub(super) fn applier_problems(
+    workspace: &Workspace,
+    target: &Target,
+    loaded: &LoadedWorld,
+) -> Result<Vec<String>, RunError> {
+    let mut sink = Sink::new();
+    applier::check(workspace, target, loaded, &mut sink)?;
+    Ok(sink.diagnostics().iter().map(|found| found.message.clone()).collect())
 }
 
 /// A target that is searched for findings.
@@ -170,11 +187,12 @@ impl LintedTarget<'_> {
         let is_own = |place| places.is_of_tenancy(place);
         let is_accepted = |code, place| workspace.project.accepts(&Diagnostic::warning(code, String::new()).at(place));
         let tenants = tenants::of_target(&workspace.project, target, Tenants::new(&is_own, &is_accepted));
+        let accounts = tenants::AccountNames::of_target(&workspace.project, target);
         let mut rules = RulePlaces::new(&loaded.files);
         for finding in loaded.world.findings_among(Some(&tenants), &options) {
             let Some(finding) = as_set(workspace, finding) else { continue };
             if selection.shows(&finding) {
-                sink.push(risks::diagnostic(&finding, &loaded.files, &mut rules));
+                sink.push(risks::diagnostic(&finding, &loaded.files, &mut rules, &accounts));
             }
         }
     }
@@ -185,7 +203,7 @@ fn find_risks(loaded: &LoadedWorld, selection: &Selection, sink: &mut Sink) {
     let mut rules = RulePlaces::new(&loaded.files);
     for finding in loaded.world.findings(&selection.options()) {
         if selection.shows(&finding) {
-            sink.push(risks::diagnostic(&finding, &loaded.files, &mut rules));
+            sink.push(risks::diagnostic(&finding, &loaded.files, &mut rules, &tenants::AccountNames::default()));
         }
     }
 }

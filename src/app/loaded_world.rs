@@ -8,18 +8,20 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::pod_inputs::PodInputs;
 use super::workspace::Workspace;
 use super::{Diagnostics, Error, Options};
 use crate::access::snapshot::InconsistentSnapshot;
 use crate::access::{ObjectSource, World};
 use crate::codes;
-use crate::compile::{CompiledObject, ObjectForm};
+use crate::compile::{self, CompiledObject, ObjectForm};
 use crate::diag::{Diagnostic, Files, Origin, RunError, Sink};
 use crate::emit::committed::Committed;
 use crate::file_format::{Broken, FileFormat};
 use crate::k8s::catalogue::{FIRST_MINOR, LAST_MINOR};
 use crate::model::{ApiServerSettings, Platform, Target, Version};
 use crate::node::{Cluster, ServerVersion as NodeVersion};
+use crate::paths::{EscalationGraph, GraphInputs};
 use crate::source::manifests as files;
 use crate::yaml::NodeRef;
 
@@ -40,6 +42,8 @@ pub struct WorldOptions {
     pub kubernetes_version: Option<String>,
     /// Whether the objects that decide beside RBAC are read too: nodes, pods and volumes, and admission policies.
     pub with_surroundings: bool,
+    /// Whether the objects of escalation paths are read too: the surroundings, and the admission of pods. An index has none.
+    pub with_paths: bool,
 }
 
 /// A world that questions can be asked about.
@@ -168,6 +172,18 @@ impl LoadedWorld {
         modes.filter(|mode| matches!(*mode, "ABAC" | "Webhook")).collect()
     }
 
+    /// Returns the graph of escalation paths, if its objects were requested and are there.
+    pub fn escalation_graph(&self) -> Option<EscalationGraph<'_>> {
+        let surroundings = self.surroundings.as_ref()?;
+        Some(EscalationGraph::new(GraphInputs {
+            world: &self.world,
+            cluster: &surroundings.cluster,
+            admission: &surroundings.admission,
+            installed: Some(&surroundings.installed).filter(|installed| !installed.is_empty()),
+            is_openshift: surroundings.cluster.is_openshift,
+        }))
+    }
+
     /// Returns the nodes, pods and volumes, if they were requested.
     pub fn cluster(&self) -> Option<&Cluster> {
         self.surroundings.as_ref().map(|surroundings| &surroundings.cluster)
@@ -205,11 +221,25 @@ pub(crate) fn load_target_seen(
         known.switch(&api_server.feature_gates);
     }
     let Some(mut builder) = below_output(workspace, target, options, &mut surroundings, sink)? else { return Ok(None) };
+    let mut pods = options.with_paths.then(|| PodInputs::new(workspace, target));
+    let mut add_pods = |object: NodeRef<'_>, place| {
+        pods.iter_mut().for_each(|pods| pods.add(object, Some(place), &mut Sink::new()));
+    };
     each_object(workspace, target, sink, &mut |object, place| {
         see(object, place);
         builder.add(object, ObjectSource::Input(place));
         surroundings.iter_mut().for_each(|known| known.add_document(object));
+        add_pods(object, place);
     })?;
+    if let (Some(known), Some(mut pods)) = (&mut surroundings, pods) {
+        // Others report objects that cannot be read.
+        let unheard = &mut Sink::new();
+        pods.add_cluster_objects();
+        pods.add_analyzed_documents(unheard);
+        let labels = compile::labels(&workspace.project, target, workspace.options.compiler(), unheard)?;
+        pods.finish(labels.as_ref(), unheard);
+        known.hold_to(pods);
+    }
     let world = builder.build();
     report_doubts(&world, sink);
     let files = Arc::clone(&workspace.project.files);
@@ -226,7 +256,8 @@ pub(crate) fn load_target_seen(
 
 /// Returns the collection for the objects that decide beside RBAC, if they were requested.
 fn surroundings_of(options: &WorldOptions, minor: u32, is_openshift: bool) -> Option<Surroundings> {
-    let version = NodeVersion::new(minor).ok().filter(|_| options.with_surroundings)?;
+    let is_wanted = options.with_surroundings || options.with_paths;
+    let version = NodeVersion::new(minor).ok().filter(|_| is_wanted)?;
     Some(Surroundings::new(version, is_openshift))
 }
 

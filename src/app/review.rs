@@ -1,7 +1,31 @@
 //! Reviews a change: what it grants, where that leads, and proof when it has no effect.
+//!
+//! Both states of the workspace are compiled, each with its own workspace file, templates, versions, baselines and manifests. The
+//! states of each target are compared section by section, and the sections make one [`ChangeReview`], of which every form is a view.
 
+mod access;
+mod accounts;
+mod approvable;
+mod approvals;
+mod assembly;
+mod base;
+mod causes;
+mod findings;
+mod ground;
+mod hazards;
+mod lifetimes;
+mod nodes;
+mod paths;
+mod pods;
 mod record;
+mod state;
+mod tests;
+mod verdict;
 
+use std::collections::BTreeSet;
+
+pub use self::approvals::{ApprovableEffect, GainedPermission, have_rules_changed};
+pub use self::base::{BaseRevision, ReviewBase};
 pub use self::record::{
     API_VERSION, AcceptedWarning, AccessChange, AccountChanges, ApplierChange, ApprovalState, Cause, CauseKind,
     ChangeReview, ComparedSection, Direction, EffectChange, EffectSeverity, FailedTest, FindingChanges, GroundChange,
@@ -9,3 +33,172 @@ pub use self::record::{
     PathChange, PathChangeKind, PodChange, PodChangeKind, RemovedExpectation, ReviewedBase, ReviewedFinding,
     ReviewedHead, ReviewedStep, Scope, Side, SmallerChange, SubjectClass, TestChanges, Verdict,
 };
+
+use self::access::AccessComparison;
+use self::accounts::AccountComparison;
+use self::assembly::Sections;
+pub(crate) use self::base::{BaseState, OpenedBase};
+use self::causes::InputChanges;
+use self::paths::PathComparison;
+use self::pods::PodComparison;
+use self::state::TargetState;
+use super::compare::{Base, CompareOptions, default_world};
+use super::lint::applier_problems;
+use super::workspace::Workspace;
+use super::{Diagnostics, Error};
+use crate::diag::{Severity, Sink};
+use crate::model::Target;
+
+/// The base, the targets and the approvers of a review.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReviewOptions {
+    /// The earlier state.
+    pub base: ReviewBase,
+    /// The folder of the earlier workspace below the root of the git work tree, if the workspace moved.
+    pub base_path: Option<String>,
+    /// The names of the targets; all targets without names.
+    pub targets: Vec<String>,
+    /// The names of those who approved the change.
+    pub approved_by: Vec<String>,
+}
+
+impl ChangeReview {
+    /// Returns the review of a workspace that cannot be opened.
+    pub fn invalid(diagnostics: &Diagnostics) -> Self {
+        let base = ReviewedBase { name: "none".to_owned(), commit: None };
+        assembly::invalid(".", base, ReviewedHead { commit: None, is_output_current: true }, diagnostics)
+    }
+}
+
+impl Workspace {
+    /// Reviews the difference between an earlier state of the workspace and this one.
+    ///
+    /// # Errors
+    /// When the base is not found, or the run fails. Policies that do not compile are reported in the review.
+    ///
+    /// # Examples
+    /// ```no_run
+    /// # use bailiwick::app::review::{BaseRevision, ReviewBase, ReviewOptions};
+    /// # use bailiwick::{Error, Options, Workspace};
+    /// let workspace = Workspace::open(&Options::default())?;
+    /// let base = ReviewBase::Revision(vec![BaseRevision::Named("main".to_owned())]);
+    /// let review = workspace.review(&ReviewOptions { base, ..ReviewOptions::default() })?;
+    /// assert!(review.exit < 2, "{}", review.line);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn review(&self, options: &ReviewOptions) -> Result<ChangeReview, Error> {
+        let targets = self.targets(&options.targets)?;
+        let base = OpenedBase::open(self, &options.base, options.base_path.as_deref())?;
+        let below = base::path_in_repository(&self.root);
+        let inputs = InputChanges::new(base.workspace(), self, &below);
+        let mut sections = Sections::new(self, &base, &inputs, &below);
+        if let Some(before) = base.workspace() {
+            sections.lifetimes = lifetimes::compare(before, self, &inputs);
+        }
+        for target in &targets {
+            if let Err(invalid) = self.review_target(target, &base, &inputs, &mut sections)? {
+                return Ok(sections.invalid(&invalid));
+            }
+        }
+        if let BaseState::Broken(diagnostics) = &base.state {
+            sections.add_broken_base(diagnostics);
+        }
+        self.compare_objects(&base, options, &mut sections)?;
+        let names: Vec<String> = targets.iter().map(|target| target.name.clone()).collect();
+        sections.findings = findings::compare(base.workspace(), self, &names, &inputs.path_from_root(""))?;
+        Ok(sections.finish(options))
+    }
+
+    /// Compares the states of a target; the diagnostics of the reviewed state after an error in it.
+    fn review_target(
+        &self,
+        target: &Target,
+        base: &OpenedBase,
+        inputs: &InputChanges<'_>,
+        sections: &mut Sections<'_>,
+    ) -> Result<Result<(), Diagnostics>, Error> {
+        let mut sink = Sink::new();
+        let Some(head) = TargetState::load(self, target, &mut sink)? else {
+            return Ok(Err(self.diagnostics(sink)));
+        };
+        let earlier = base.workspace().and_then(|before| {
+            let target = before.project.workspace.targets.iter().find(|earlier| earlier.name == target.name)?;
+            Some((before, target))
+        });
+        let mut found = Sink::new();
+        let before = match earlier {
+            Some((workspace, target)) => TargetState::load(workspace, target, &mut found)?,
+            None => None,
+        };
+        if let (Some((workspace, _)), None) = (earlier, &before) {
+            sections.add_broken_base(&workspace.diagnostics(found));
+        }
+        sections.tests.add(before.as_ref(), &head);
+        sections.lifetimes.iter_mut().for_each(|lifetime| lifetime.rate(&head));
+        let Some(before) = before else {
+            // All access beyond the default policy is new.
+            let nothing = default_world(target);
+            let new = AccessComparison { base: &nothing, base_target: target, head: &head, inputs };
+            sections.add_access(new.compare().deltas);
+            return Ok(Ok(()));
+        };
+        let base_world = &before.loaded.world;
+        let access = AccessComparison { base: base_world, base_target: before.target, head: &head, inputs };
+        let mut changes = access.compare();
+        sections.ground.extend(ground::compare(&before, &head, inputs, changes.by_default_policy));
+        let accounts = AccountComparison::new(&before, &head);
+        sections.hazards.extend(hazards::lock_out(&head, &changes.deltas));
+        accounts.fold(&mut changes.deltas);
+        sections.add_paths(PathComparison { base: &before, head: &head, inputs, accounts: &accounts }.compare());
+        sections.accounts.absorb(accounts);
+        sections.add_access(changes.deltas);
+        sections.pods.extend(PodComparison { base: &before, head: &head, inputs }.compare());
+        sections.hazards.extend(hazards::of_bindings(&before, &head));
+        sections.nodes.extend(nodes::compare(&before, &head));
+        sections.applier.extend(compare_appliers(&before, &head)?);
+        sections.compared_targets.insert(target.name.clone());
+        sections.add_unknown(&before, &head);
+        Ok(Ok(()))
+    }
+
+    /// Compares the output of both states.
+    fn compare_objects(
+        &self,
+        base: &OpenedBase,
+        options: &ReviewOptions,
+        sections: &mut Sections<'_>,
+    ) -> Result<(), Error> {
+        if matches!(base.state, BaseState::Absent) {
+            return Ok(());
+        }
+        let against = Base::open(self, Some(&base.against), &options.targets)?;
+        let compare =
+            CompareOptions { targets: options.targets.clone(), without_effects: true, ..CompareOptions::default() };
+        let comparison = self.compare(&against, &compare)?;
+        let threshold = self.project.workspace.mass_recreate_threshold;
+        sections.hazards.extend(hazards::of_output(&comparison, threshold));
+        sections.add_objects(&comparison);
+        Ok(())
+    }
+}
+
+/// Compares the objects that the applier of a target may not write.
+fn compare_appliers(base: &TargetState<'_>, head: &TargetState<'_>) -> Result<Vec<ApplierChange>, Error> {
+    let find = |state: &TargetState<'_>| applier_problems(state.workspace, state.target, &state.loaded);
+    let (before, after): (BTreeSet<String>, BTreeSet<String>) =
+        (find(base)?.into_iter().collect(), find(head)?.into_iter().collect());
+    let change =
+        |message: &String, is_new| ApplierChange { target: head.target.name.clone(), is_new, message: message.clone() };
+    let new = after.difference(&before).map(|message| change(message, true));
+    Ok(new.chain(before.difference(&after).map(|message| change(message, false))).collect())
+}
+
+/// Returns the errors among diagnostics.
+fn errors(diagnostics: &Diagnostics) -> usize {
+    diagnostics.list.iter().filter(|diagnostic| diagnostic.severity == Severity::Error).count()
+}
+
+/// Returns the names in a list, sorted and each once.
+fn sorted(names: impl IntoIterator<Item = String>) -> Vec<String> {
+    names.into_iter().collect::<BTreeSet<String>>().into_iter().collect()
+}

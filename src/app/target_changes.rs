@@ -120,7 +120,7 @@ impl TargetChanges {
     }
 
     /// Returns the new target that has every object of one that is gone.
-    fn renamed_to(&self, gone: &str) -> Option<&str> {
+    pub(super) fn renamed_to(&self, gone: &str) -> Option<&str> {
         let objects = self.objects.get(gone).filter(|objects| !objects.is_empty())?;
         self.new.iter().find(|(_, new)| objects.is_subset(new)).map(|(name, _)| name.as_str())
     }

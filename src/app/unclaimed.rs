@@ -86,6 +86,10 @@ pub(crate) fn judge(workspace: &Workspace, unclaimed: &Unclaimed, sink: &mut Sin
 /// # Errors
 /// When the output folder cannot be read.
 pub(crate) fn kept_objects(workspace: &Workspace, target: &str) -> Result<Vec<Tree>, RunError> {
+    if !workspace.files.is_folder() {
+        let whole = workspace.files.output(&workspace.project.workspace.output, None);
+        return kept_before(&workspace.project, target, &*whole);
+    }
     let whole = Folder::new(workspace.output());
     let list = |is_of_other: &dyn Fn(&str) -> bool| whole.list_except(is_of_other);
     kept_in(&workspace.project, target, &whole, &list)

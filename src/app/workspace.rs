@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::shard::Shard;
 use super::words::number;
+use super::workspace_files::WorkspaceFiles;
 use super::{Diagnostics, Error, Event, Options};
 use crate::codes;
 use crate::compile::{self, FileConsumer, LinkedWorkspace, ObjectForm, OutputFile, ShardSummary};
@@ -20,6 +21,8 @@ use crate::stats::Stage;
 pub struct Workspace {
     pub(crate) options: Options,
     pub(crate) root: PathBuf,
+    /// The files of the workspace, on disk or in a revision.
+    pub(crate) files: WorkspaceFiles,
     pub(crate) project: LinkedWorkspace,
     /// The shard of the namespaces that this run compiles; all of them without one.
     pub(crate) shard: Option<Shard>,
@@ -99,9 +102,34 @@ impl Workspace {
         match project {
             Some(project) => {
                 let found = project.without_accepted(diagnostics);
-                Ok(Self { options: options.clone(), root, project, shard: None, found, answers })
+                let place = WorkspaceFiles::Folder(root.clone());
+                Ok(Self { options: options.clone(), root, files: place, project, shard: None, found, answers })
             }
             None => Err(Error::Invalid(Diagnostics { list: diagnostics, files })),
+        }
+    }
+
+    /// Opens another state of this workspace, such as a revision. Its diagnostics are reported at its own places.
+    ///
+    /// # Errors
+    /// When the policies cannot be linked, or cannot be read.
+    pub(crate) fn open_other(&self, place: WorkspaceFiles) -> Result<Self, Error> {
+        let (files, mut sink) = (Arc::new(Files::new()), Sink::new());
+        let (world, answers) = RecordedSource::new(place.boxed_source());
+        let project = compile::load(Box::new(world), Arc::clone(&files), &mut sink)?;
+        let has_errors = sink.has_errors();
+        let list = sink.into_sorted(&files);
+        match project.filter(|_| !has_errors) {
+            Some(project) => {
+                let found = project.without_accepted(list);
+                let options = Options { listener: None, ..self.options.clone() };
+                let root = match &place {
+                    WorkspaceFiles::Folder(root) => root.clone(),
+                    WorkspaceFiles::Revision(_) => self.root.clone(),
+                };
+                Ok(Self { options, root, files: place, project, shard: None, found, answers })
+            }
+            None => Err(Error::Invalid(Diagnostics { list, files })),
         }
     }
 

@@ -6,7 +6,7 @@ use super::AskError;
 use super::Connection;
 use super::keys::{Keys, RULE, check_keys};
 use crate::access::aggregate::Stated;
-use crate::access::compare::compare;
+use crate::access::compare::{ImpliedGroups, compare};
 use crate::access::cover;
 use crate::access::impersonate::{self, ImpersonationTarget};
 use crate::access::reconcile::reconcile;
@@ -242,7 +242,7 @@ fn comparison(body: &Value) -> Result<Value, AskError> {
         builder.build()
     };
     let mut changes = Vec::new();
-    for change in compare(&world("old"), &world("new")) {
+    for change in compare(&world("old"), &world("new"), ImpliedGroups::Ignored) {
         changes.extend(change.subjects.iter().map(|affected| (affected.clone(), change.clone())));
     }
     changes.sort_by(|left, right| left.0.cmp(&right.0));

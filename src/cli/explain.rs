@@ -148,13 +148,17 @@ fn explain_decision(global: &Global, arguments: &Arguments) -> Result<Outcome, E
 
 fn explain_object(global: &Global, arguments: &Arguments, object: &str) -> Result<Outcome, Error> {
     let name = ObjectName::parse(object);
-    with_worlds(global, &arguments.targets, &arguments.options(), |loaded_worlds| {
+    let with_paths = matches!(name, Some(ObjectName::Subject(_)));
+    let options = WorldOptions { with_paths, ..arguments.options() };
+    with_worlds(global, &arguments.targets, &options, |loaded_worlds| {
         let mut is_found = false;
         for loaded in loaded_worlds {
             let Some(name) = &name else { continue };
-            let Some(record) = ExplainResult::object(loaded, name) else { continue };
+            let paths = loaded.paths_of(name);
+            let Some(record) = ExplainResult::object(loaded, name, &paths) else { continue };
             is_found = true;
-            let text = || explain::object(loaded, name).map(|text| format!("{}{text}", worlds::heading(loaded)));
+            let text =
+                || explain::object(loaded, name, &paths).map(|text| format!("{}{text}", worlds::heading(loaded)));
             global.print_result(|| record, || text().into_iter().collect());
         }
         if is_found {

@@ -9,9 +9,11 @@ use super::reporting::FormatArguments;
 use super::sandbox::{Paths, SandboxArguments};
 use super::workspaces::with_targets;
 use super::worlds::WorldArguments;
-use super::{DiagnosticForm, Global, Outcome};
+use super::{DiagnosticForm, Global, Outcome, bases};
 use crate::access::risk::RiskSeverity;
-use crate::app::{Error, LintOptions, LintReport, Selection, lint_manifests};
+use crate::app::review::ReviewBase;
+use crate::app::{Diagnostics, Error, FindingChange, LintOptions, LintReport, Selection, lint_manifests};
+use crate::diag::{Diagnostic, FindingState};
 use crate::report::checks;
 
 /// Options of `lint`.
@@ -25,6 +27,8 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "PATH")]
     static_pods: Vec<PathBuf>,
     #[command(flatten)]
+    change: ChangeArguments,
+    #[command(flatten)]
     pub(super) format: FormatArguments,
     #[command(flatten)]
     sandbox: SandboxArguments,
@@ -35,8 +39,41 @@ impl Arguments {
     pub(super) fn confine(&self, global: &Global) -> Result<Outcome, Error> {
         let named = self.world.from.iter().chain(&self.static_pods).cloned();
         let baseline = self.world.baseline.iter().map(PathBuf::from);
-        let reads = named.chain(baseline).map(|path| global.at(&path)).collect();
+        let base = self.change.base_dir.iter().cloned();
+        let reads = named.chain(baseline).chain(base).map(|path| global.at(&path)).collect();
         self.sandbox.apply(global, Paths { reads, ..Paths::default() })
+    }
+}
+
+/// Options that compare with an earlier state.
+#[derive(Debug, Args)]
+#[group(skip)]
+struct ChangeArguments {
+    /// Report only findings that are new since a git revision, or since the merge base of `A...B`. Default of REF: the base
+    /// of the pull request in CI, otherwise the merge base with `origin/HEAD`.
+    #[arg(
+        long,
+        alias = "against",
+        value_name = "REF",
+        num_args = 0..=1,
+        group = "earlier",
+        conflicts_with_all = ["from", "static_pods"]
+    )]
+    base: Option<Option<String>>,
+    /// Report only findings that are new since an earlier state of the workspace in this folder.
+    #[arg(long, value_name = "DIR", group = "earlier", conflicts_with_all = ["from", "static_pods"])]
+    base_dir: Option<PathBuf>,
+    /// Also report known findings, with --base or --base-dir.
+    #[arg(long, requires = "earlier")]
+    all: bool,
+}
+
+impl ChangeArguments {
+    /// Returns the earlier state, if the findings are compared with one.
+    fn base(&self) -> Option<ReviewBase> {
+        let is_compared = self.base.is_some() || self.base_dir.is_some();
+        let revision = self.base.as_ref().and_then(Option::as_deref);
+        is_compared.then(|| bases::chosen(revision, self.base_dir.as_deref()))
     }
 }
 
@@ -87,27 +124,50 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
         static_pods: arguments.static_pods.clone(),
     };
     if !options.world.from.is_empty() {
-        return Ok(tell(global, lint_manifests(&global.options(), &options)?));
+        return Ok(tell(global, lint_manifests(&global.options(), &options)?, false));
     }
     with_targets(global, &options.targets, |workspace, _| {
-        let mut report = workspace.lint(&options)?;
+        let mut report = match arguments.change.base() {
+            Some(base) => workspace.lint_change(&options, &base)?,
+            None => workspace.lint(&options)?,
+        };
         if workspace.project.workspace.targets.len() == 1 && global.diagnostics == DiagnosticForm::Human {
             // The name of the only target adds nothing.
             report.findings.list.iter_mut().for_each(|finding| finding.targets.clear());
         }
-        Ok(tell(global, report))
+        let line = report.change.take().map(|change| set_aside(global, &mut report, change, arguments.change.all));
+        let outcome = tell(global, report, line.is_some());
+        if let Some(line) = line.filter(|_| global.prints_text()) {
+            global.terminal().result(&line);
+        }
+        Ok(outcome)
     })
 }
 
+/// Removes the known findings from those to print, unless all are printed. Returns the line that counts the known and the fixed ones.
+fn set_aside(global: &Global, report: &mut LintReport, change: FindingChange, is_all: bool) -> String {
+    if change.is_base_absent {
+        global.terminal().note("the base has no workspace: every finding is new\n");
+    }
+    print(global, change.warnings.list, &change.warnings.files);
+    let line = format!("{} known, {} fixed\n", change.known, change.fixed.len());
+    let is_printed = |finding: &Diagnostic| is_all || finding.state != Some(FindingState::Known);
+    let (list, known): (Vec<_>, Vec<_>) = std::mem::take(&mut report.findings.list).into_iter().partition(is_printed);
+    report.findings.list = list;
+    let known = Diagnostics::new(known, &report.findings.files);
+    global.record_other_findings(known.records().chain(change.fixed).collect(), line.clone());
+    line
+}
+
 /// Prints the findings. Any finding makes the answer no; an error is of the input, not of a grant.
-fn tell(global: &Global, report: LintReport) -> Outcome {
+fn tell(global: &Global, report: LintReport, is_compared: bool) -> Outcome {
     let outcome = match (report.is_readable && !report.findings.has_errors(), report.findings.list.is_empty()) {
         (false, _) => Outcome::Invalid,
         (true, true) => Outcome::Fine,
         (true, false) => Outcome::No,
     };
     if report.findings.list.is_empty() {
-        global.terminal().note("no findings\n");
+        global.terminal().note(if is_compared { "no new findings\n" } else { "no findings\n" });
     }
     print(global, report.findings.list, &report.findings.files);
     global.terminal().note(&checks::unanswered(&report.unanswered));

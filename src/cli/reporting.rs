@@ -217,6 +217,15 @@ impl Global {
         }
     }
 
+    /// Adds findings that are not printed to the report of the run, with a line about them.
+    pub(super) fn record_other_findings(&self, findings: Vec<FindingRecord>, line: String) {
+        if self.is_recorded() {
+            let mut report = self.collected();
+            report.other_findings.extend(findings);
+            report.texts.push(line);
+        }
+    }
+
     fn collected(&self) -> MutexGuard<'_, RunReport> {
         match self.collected.lock() {
             Ok(report) => report,

@@ -39,6 +39,7 @@ impl WorldArguments {
             baseline: self.baseline.clone(),
             kubernetes_version: self.kubernetes_version.clone(),
             with_surroundings,
+            with_paths: false,
         }
     }
 }

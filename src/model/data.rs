@@ -66,6 +66,22 @@ impl Data {
         }
     }
 
+    /// Converts the value to JSON.
+    pub fn to_json(&self) -> serde_json::Value {
+        match self {
+            Data::Null => serde_json::Value::Null,
+            Data::Bool(truth) => (*truth).into(),
+            Data::Int(number) => (*number).into(),
+            Data::Float(number) => (*number).into(),
+            Data::Str(text) => (&**text).into(),
+            Data::List(items) => items.iter().map(Data::to_json).collect(),
+            Data::Map(entries) => {
+                let fields = entries.iter().map(|(key, value)| ((**key).to_owned(), value.to_json()));
+                fields.collect::<serde_json::Map<_, _>>().into()
+            }
+        }
+    }
+
     /// Returns the value of a key of a map.
     pub fn get(&self, key: &str) -> Option<&Data> {
         match self {

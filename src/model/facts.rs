@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 
-use super::{AccessCheck, Date, MadeForAccounts, Mentions, ObjectId, PodSecurityProfile, PolicyMeta, TypeMeta};
+use super::{
+    AccessCheck, ApprovalRule, Date, MadeForAccounts, Mentions, ObjectId, PodSecurityProfile, PolicyMeta, TypeMeta,
+};
 use crate::crossplane::object;
 use crate::crossplane::provider::Provider;
 use crate::crossplane::stack::Stack;
@@ -67,6 +69,7 @@ pub(super) use facts_with_targets;
 
 facts_with_targets! {
     AccessCheck: meta.targets;
+    ApprovalRule: policy.targets;
     Mentions: meta.targets;
     InstalledStack: targets;
     InstalledManager: targets;

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{Blueprint, ObjectBlueprint, Pattern, Piece};
+use super::{Blueprint, Fill, ObjectBlueprint, Pattern, Piece, Target};
 use crate::admission::level::Level;
 use crate::diag::Origin;
 use crate::k8s::rules::RuleSet;
@@ -225,6 +225,11 @@ impl PodSecurityProfile {
     /// Whether it needs the values of an account.
     pub fn needs_account(&self) -> bool {
         self.parts.annotations.needs_account() || self.parts.profile.needs_account()
+    }
+
+    /// Returns the spec of a PodSecurityPolicy with variables left as they are written.
+    pub fn spec(&self, target: &Target) -> Value {
+        self.parts.profile.fill(Fill::from_target(target)).to_json()
     }
 
     /// Builds the PodSecurityPolicy with a name.

@@ -7,12 +7,13 @@ use super::access::{self, ExplainedBinding, ExplainedDecision, ExplainedRole, Ex
 use super::namespace::NamespaceRecord;
 use super::page::Page;
 use super::result::CommandResult;
-use super::risk;
 use super::stacks::StacksRecord;
+use super::{paths, risk};
 use crate::access::Identity;
 use crate::app::{
     DefaultPolicy, ExplainedFile, FileState, LoadedWorld, ManualPage, ObjectIdentity, ObjectName, PolicyName,
 };
+use crate::paths::EscalationPath;
 use crate::yaml;
 
 /// The JSON of `explain`.
@@ -59,10 +60,10 @@ impl CommandResult for ExplainResult {
 }
 
 impl ExplainResult {
-    /// Returns a subject, a role or a binding; none for an object that is not there.
-    pub fn object(loaded: &LoadedWorld, name: &ObjectName) -> Option<Self> {
+    /// Returns a subject with its paths, a role or a binding; none for an object that is not there.
+    pub fn object(loaded: &LoadedWorld, name: &ObjectName, paths: &[EscalationPath]) -> Option<Self> {
         Some(match name {
-            ObjectName::Subject(who) => Self::Subject(ExplainedSubject::new(loaded, who)),
+            ObjectName::Subject(who) => Self::Subject(ExplainedSubject::new(loaded, who, paths)),
             ObjectName::Role(namespace, name) => Self::Role(ExplainedRole::new(loaded, namespace.as_deref(), name)?),
             ObjectName::Binding(namespace, name) => {
                 Self::Binding(ExplainedBinding::new(loaded, namespace.as_deref(), name)?)
@@ -71,10 +72,10 @@ impl ExplainResult {
     }
 }
 
-/// Describes a subject, a role or a binding; none for an object that is not there.
-pub fn object(loaded: &LoadedWorld, name: &ObjectName) -> Option<String> {
+/// Describes a subject with its paths, a role or a binding; none for an object that is not there.
+pub fn object(loaded: &LoadedWorld, name: &ObjectName, paths: &[EscalationPath]) -> Option<String> {
     match name {
-        ObjectName::Subject(who) => Some(subject(loaded, who)),
+        ObjectName::Subject(who) => Some(subject(loaded, who, paths)),
         ObjectName::Role(namespace, name) => access::role(&loaded.world, namespace.as_deref(), name, &loaded.files),
         ObjectName::Binding(namespace, name) => {
             access::binding(&loaded.world, namespace.as_deref(), name, &loaded.files)
@@ -82,14 +83,18 @@ pub fn object(loaded: &LoadedWorld, name: &ObjectName) -> Option<String> {
     }
 }
 
-fn subject(loaded: &LoadedWorld, who: &Identity) -> String {
+fn subject(loaded: &LoadedWorld, who: &Identity, paths: &[EscalationPath]) -> String {
     let chains = loaded.world.all_grants_of(who);
     let groups = who.groups.join(", ");
-    let paths = loaded.world.escalation_paths(who);
+    let first_steps = loaded.world.escalation_paths(who);
     let mut page = Page::new();
     writeln!(page, "in the groups {groups}");
     page.append(&access::grants(&chains, &loaded.files));
-    page.append(&risk::paths(&paths, &loaded.files));
+    let paths = [risk::paths(&first_steps, &loaded.files), paths::text(paths, &loaded.files)].concat();
+    if !paths.is_empty() {
+        writeln!(page, "can become:");
+    }
+    page.append(&paths);
     page.finish()
 }
 

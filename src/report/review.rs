@@ -51,7 +51,7 @@ pub enum ReviewForm {
 
 /// The settings of the forms of a review.
 #[derive(Debug, Clone)]
-pub struct ReviewOptions {
+pub struct ReviewFormOptions {
     /// The most bytes of the Markdown form.
     pub budget: usize,
     /// The address below which the files of the reviewed state are shown, such as `https://example.com/blob/COMMIT`.
@@ -68,7 +68,7 @@ pub struct ReviewOptions {
     pub writes_all_members: bool,
 }
 
-impl Default for ReviewOptions {
+impl Default for ReviewFormOptions {
     fn default() -> Self {
         Self {
             budget: COMMENT_BUDGET,
@@ -84,7 +84,7 @@ impl Default for ReviewOptions {
 
 impl ReviewForm {
     /// Returns a review in this form.
-    pub fn write(self, review: &ChangeReview, options: &ReviewOptions) -> String {
+    pub fn write(self, review: &ChangeReview, options: &ReviewFormOptions) -> String {
         match self {
             Self::Text => text::text(review, options),
             Self::Markdown => markdown::text(review, options),

@@ -8,9 +8,6 @@ use crate::diag::Files;
 /// Returns the ways of a subject to other identities, each with its grants.
 pub fn paths(paths: &[Path], files: &Files) -> String {
     let mut text = Page::new();
-    if !paths.is_empty() {
-        text.push_str("can become:\n");
-    }
     for path in paths {
         writeln!(text, "  {}", path.to);
         writeln!(text, "    by {}", path.via);

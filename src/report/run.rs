@@ -8,6 +8,7 @@ use super::block::ReportBlock;
 use super::result::{CommandResult, Versioned};
 use super::{Report, json};
 use crate::app::FindingRecord;
+use crate::app::fingerprint::numbered;
 use crate::emit::plan::Counts;
 
 /// The version of [`RunReport`] in JSON. A new field does not change it; a field that goes or changes its meaning does.
@@ -25,6 +26,9 @@ pub struct RunReport {
     pub exit_code: u8,
     /// The diagnostics of the run, in the order in which they were printed.
     pub findings: Vec<FindingRecord>,
+    /// Findings that `lint --base` compared and did not print: known ones without `--all`, and fixed ones. Absent without such findings.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub other_findings: Vec<FindingRecord>,
     /// The results of the AccessTests, by target and name. Empty if the run asked none.
     pub tests: Vec<TestResult>,
     /// The differences between compiled and committed output, by target. Empty if the run compared nothing.
@@ -79,6 +83,7 @@ impl RunReport {
             command: command.into(),
             exit_code: 0,
             findings: Vec::new(),
+            other_findings: Vec::new(),
             tests: Vec::new(),
             changes: Vec::new(),
             further_changes: Vec::new(),
@@ -159,16 +164,7 @@ impl TargetChange {
     }
 }
 
-/// Numbers findings with the same fingerprint, so that no two have the same identity.
+/// Returns the fingerprints of findings, numbered so that no two have the same identity.
 pub(super) fn fingerprints(findings: &[FindingRecord]) -> Vec<String> {
-    let mut seen = std::collections::HashMap::<String, usize>::new();
-    findings
-        .iter()
-        .map(|finding| {
-            let fingerprint = finding.fingerprint();
-            let count = seen.entry(fingerprint.clone()).or_default();
-            *count += 1;
-            if *count == 1 { fingerprint } else { format!("{fingerprint}-{count}") }
-        })
-        .collect()
+    numbered(findings.iter().map(FindingRecord::fingerprint))
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 
 use crate::alike::Shape;
-use crate::diag::Origin;
+use crate::diag::{FileId, Origin, Sink};
 use crate::k8s::validation::open::{self, Accepts, OpenValue};
 use crate::model::{TypeMeta, Unit};
 use crate::yaml::scalar::{Quoting, quoting};
@@ -36,8 +36,9 @@ type Asker = (&'static str, Origin, Origin, bool);
 pub(super) struct Alike {
     askers: HashMap<Asker, Seen>,
     known: Vec<Known>,
-    /// The values of the text at hand, as ranges of it.
+    /// The values of the text at hand, as ranges of it, and the values of its stated text.
     values: Vec<Range<usize>>,
+    stated_values: Vec<Range<usize>>,
 }
 
 /// The checked texts of one asker.
@@ -58,6 +59,17 @@ struct Known {
     /// The written object, with the number of the value in each hole.
     written: Shape<usize>,
     blank: Blank,
+    /// The text of the built-in template with the number of the value in each hole, if another template rendered the text.
+    stated: Option<Shape<usize>>,
+}
+
+/// The text of a unit.
+#[derive(Debug, Clone, Copy)]
+pub struct RenderedText<'t> {
+    /// The text of the template.
+    pub text: &'t str,
+    /// The text of the built-in template, if it differs.
+    pub stated: Option<&'t str>,
 }
 
 /// A value that may differ.
@@ -96,11 +108,15 @@ pub(super) struct KnownId(usize);
 
 impl Alike {
     /// Finds the checked text that a text is like, and fills its values in.
-    pub(super) fn find(&mut self, unit: &Unit, text: &str) -> Option<KnownId> {
-        let Self { askers, known, values } = self;
+    pub(super) fn find(&mut self, unit: &Unit, rendered: RenderedText<'_>) -> Option<KnownId> {
+        let Self { askers, known, values, stated_values } = self;
+        let text = rendered.text;
         let found = askers.get(&asker(unit))?.known.iter().find(|index| {
-            let candidate = known.get(**index);
-            candidate.is_some_and(|known| known.find_values(text, values).is_some() && known.fits(unit, text, values))
+            known.get(**index).is_some_and(|known| {
+                known.find_values(text, values).is_some()
+                    && known.fits(unit, text, values)
+                    && known.states(rendered, values, stated_values)
+            })
         })?;
         known.get_mut(*found)?.fill(text, values);
         Some(KnownId(*found))
@@ -117,13 +133,13 @@ impl Alike {
     }
 
     /// Takes note of a text that was found valid without a word; `root` is its object in the form to be written. `read`
-    /// makes such an object of another text, where that is valid.
+    /// makes such an object of another text, where that is valid and means what is stated.
     pub(super) fn learn(
         &mut self,
         unit: &Unit,
-        text: &str,
+        rendered: RenderedText<'_>,
         root: NodeRef<'_>,
-        read: &mut dyn FnMut(&str) -> Option<Tree>,
+        read: &mut dyn FnMut(RenderedText<'_>) -> Option<Tree>,
     ) {
         let seen = self.askers.entry(asker(unit)).or_default();
         if seen.valid >= FIRST_KEPT + MOST_KEPT {
@@ -133,8 +149,8 @@ impl Alike {
         if seen.valid <= FIRST_KEPT {
             return;
         }
-        if let Some(mut known) = Known::new(unit, text, root)
-            && known.holds_for_others(text, read)
+        if let Some(mut known) = Known::new(unit, rendered, root)
+            && known.holds_for_others(rendered, read)
         {
             seen.known.push(self.known.len());
             self.known.push(known);
@@ -147,18 +163,14 @@ fn asker(unit: &Unit) -> Asker {
 }
 
 impl Known {
-    fn new(unit: &Unit, text: &str, root: NodeRef<'_>) -> Option<Self> {
+    fn new(unit: &Unit, rendered: RenderedText<'_>, root: NodeRef<'_>) -> Option<Self> {
+        let text = rendered.text;
         if root.tree().has_aliases() {
             return None;
         }
         let identity = &unit.identity;
-        let mut found: Vec<(Range<usize>, NodeId, Hole)> = open::values(&identity.object_type.kind, root)?
-            .iter()
-            .filter_map(|value| hole(text, value, identity.namespace.as_deref()))
-            .collect();
-        found.sort_by_key(|(place, ..)| place.start);
-        let apart = found.is_sorted_by(|(left, ..), (right, ..)| left.end <= right.start);
-        if found.is_empty() || found.len() > MOST_HOLES || !apart {
+        let mut found = holes(unit, text, root)?;
+        if found.is_empty() {
             return None;
         }
         for index in 0..found.len() {
@@ -166,6 +178,10 @@ impl Known {
             let first = found.iter().position(|(place, ..)| text.get(place.clone()) == own)?;
             found.get_mut(index)?.2.first = first;
         }
+        let stated = match rendered.stated {
+            Some(stated) => Some(stated_shape(unit, stated, text, &found)?),
+            None => None,
+        };
         let nodes: Vec<NodeId> = found.iter().map(|(_, node, _)| *node).collect();
         let names = |what| found.iter().any(|(.., hole)| hole.names == Some(what));
         Some(Self {
@@ -175,6 +191,7 @@ impl Known {
             has_namespace: identity.namespace.is_some(),
             written: written_shape(root, &nodes)?,
             blank: Blank::new(root.tree(), nodes),
+            stated,
             shape: Shape::cut(text, found.into_iter().map(|(place, _, hole)| (place, hole)))?,
         })
     }
@@ -209,6 +226,21 @@ impl Known {
             && self.shape.holes().enumerate().all(holds)
     }
 
+    /// Returns whether the policy states the object of a text with these values.
+    fn states(
+        &self,
+        rendered: RenderedText<'_>,
+        values: &[Range<usize>],
+        stated_values: &mut Vec<Range<usize>>,
+    ) -> bool {
+        let Some(stated) = rendered.stated else { return true };
+        let length = |hole: &usize, rest: &[u8]| {
+            let value = rendered.text.get(values.get(*hole)?.clone())?;
+            rest.starts_with(value.as_bytes()).then_some(value.len())
+        };
+        self.stated.as_ref().is_some_and(|shape| shape.find_values(stated, length, stated_values).is_some())
+    }
+
     fn fill(&mut self, text: &str, values: &[Range<usize>]) {
         let value = |(hole, range): (&Hole, &Range<usize>)| {
             (text.get(range.clone()).unwrap_or_default(), hole.spelling == Spelling::Number)
@@ -224,18 +256,26 @@ impl Known {
     }
 
     /// Returns whether the text with other values in all places reads as the object with these values put in, which it should.
-    fn holds_for_others(&mut self, text: &str, read: &mut dyn FnMut(&str) -> Option<Tree>) -> bool {
+    fn holds_for_others(
+        &mut self,
+        rendered: RenderedText<'_>,
+        read: &mut dyn FnMut(RenderedText<'_>) -> Option<Tree>,
+    ) -> bool {
         let mut own = Vec::new();
-        if self.find_values(text, &mut own).is_none() {
+        if self.find_values(rendered.text, &mut own).is_none() {
             return false;
         }
-        let other = self.shape.fill_with(|index, _| {
-            let value = own.get(index).and_then(|range| text.get(range.clone())).unwrap_or_default();
-            let next = value.parse::<i64>().ok().and_then(|number| number.checked_add(1));
-            next.map_or_else(|| format!("{value}x"), |number| number.to_string())
-        });
+        // INVARIANT: with values that are nowhere in the texts, equal meanings cannot be a coincidence of this object.
+        let is_new = |value: &String| {
+            rendered.stated.is_none_or(|stated| !stated.contains(value) && !rendered.text.contains(value))
+        };
+        let others = own.iter().map(|range| rendered.text.get(range.clone()).map(other_value).filter(is_new));
+        let Some(others) = others.collect::<Option<Vec<String>>>() else { return false };
+        let other_of = |index: usize| others.get(index).map(String::as_str).unwrap_or_default();
+        let other = self.shape.fill_with(|index, _| other_of(index));
+        let stated = self.stated.as_ref().map(|stated| stated.fill_with(|_, hole| other_of(*hole)));
         let mut values = Vec::new();
-        let Some(tree) = read(&other) else { return false };
+        let Some(tree) = read(RenderedText { text: &other, stated: stated.as_deref() }) else { return false };
         if self.find_values(&other, &mut values).is_none() {
             return false;
         }
@@ -249,6 +289,48 @@ impl Known {
         self.write(&mut filled);
         written(&tree) == written(self.blank.tree()) && written(&tree) == filled
     }
+}
+
+/// Returns a value that another object could have.
+fn other_value(value: &str) -> String {
+    let next = value.parse::<i64>().ok().and_then(|number| number.checked_add(1));
+    next.map_or_else(|| format!("{value}x"), |number| number.to_string())
+}
+
+/// Returns the values of a text that may differ, in order; none if they are too many or overlap.
+fn holes(unit: &Unit, text: &str, root: NodeRef<'_>) -> Option<Vec<(Range<usize>, NodeId, Hole)>> {
+    let identity = &unit.identity;
+    let mut found: Vec<(Range<usize>, NodeId, Hole)> = open::values(&identity.object_type.kind, root)?
+        .iter()
+        .filter_map(|value| hole(text, value, identity.namespace.as_deref()))
+        .collect();
+    found.sort_by_key(|(place, ..)| place.start);
+    let apart = found.is_sorted_by(|(left, ..), (right, ..)| left.end <= right.start);
+    (found.len() <= MOST_HOLES && apart).then_some(found)
+}
+
+/// Cuts the text of the built-in template at the values of the rendered text.
+fn stated_shape(
+    unit: &Unit,
+    stated: &str,
+    text: &str,
+    rendered: &[(Range<usize>, NodeId, Hole)],
+) -> Option<Shape<usize>> {
+    let mut reading = Sink::new();
+    let tree = yaml::read(stated, FileId::default(), &mut reading);
+    let root = tree.document(0).filter(|_| reading.is_empty() && !tree.has_aliases())?;
+    let holes = holes(unit, stated, root)?.into_iter().filter_map(|(place, _, hole)| {
+        let value = stated.get(place.clone())?;
+        // Values between quotes are read as they are; a value as a word may be none for another tenant.
+        let is_read_alike = |other: &Hole| {
+            other.spelling == hole.spelling || (hole.spelling, other.spelling) == (Spelling::Quoted, Spelling::Plain)
+        };
+        let found = rendered
+            .iter()
+            .position(|(other, _, hole)| text.get(other.clone()) == Some(value) && is_read_alike(hole))?;
+        Some((place, found))
+    });
+    Shape::cut(stated, holes)
 }
 
 /// Writes an object, and cuts the text at the scalars of some nodes; none if one of the nodes is not written exactly once.
@@ -329,7 +411,6 @@ fn hole(text: &str, value: &OpenValue<'_>, namespace: Option<&str>) -> Option<(R
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diag::{FileId, Sink};
 
     /// The written text of a document with other strings at `keys`.
     fn filled(text: &str, keys: &[&str], values: &[&str]) -> Option<String> {

@@ -17,6 +17,9 @@ const DECIDING_DOMAINS: [&str; 4] = ["kubernetes.io", "k8s.io", "openshift.io", 
 const DESCRIBING: [&str; 4] =
     ["app.kubernetes.io/", "kubernetes.io/description", "openshift.io/description", "openshift.io/display-name"];
 
+/// Keys of clouds, for the identity of a service account in a cloud.
+const CLOUD_KEYS: [&str; 3] = ["azure.workload.identity/", "eks.amazonaws.com/", "iam.gke.io/"];
+
 /// Lists of RBAC whose order and repetitions are irrelevant.
 const SETS: [&str; 7] = ["apiGroups", "nonResourceURLs", "resourceNames", "resources", "rules", "subjects", "verbs"];
 
@@ -34,26 +37,27 @@ pub(super) struct Change {
     pub(super) rendered: Option<Value>,
 }
 
-/// Returns the differences of a rendered object. `is_selected` returns whether a selector of the policies names a
-/// label.
-pub(super) fn changes(stated: &Value, rendered: &Value, is_selected: &dyn Fn(&str) -> bool) -> Vec<Change> {
-    let mut comparison = Comparison { path: Vec::new(), found: Vec::new(), is_selected };
+/// Returns the differences of a rendered object. `is_deciding` returns whether something in the policies decides by a
+/// label or an annotation.
+pub(super) fn changes(stated: &Value, rendered: &Value, is_deciding: &dyn Fn(&str) -> bool) -> Vec<Change> {
+    let mut comparison = Comparison { path: Vec::new(), found: Vec::new(), is_deciding };
     comparison.values(Some(stated), Some(rendered));
     comparison.found
 }
 
-/// Whether Kubernetes, OpenShift or Bailiwick decides something by a label or an annotation.
+/// Whether Kubernetes, OpenShift, Bailiwick or a cloud decides something by a label or an annotation.
 fn decides(key: &str) -> bool {
     let domain = key.split_once('/').map_or("", |(domain, _)| domain);
     let is_within = |owner: &str| domain == owner || domain.strip_suffix(owner).is_some_and(|rest| rest.ends_with('.'));
-    DECIDING_DOMAINS.iter().any(|owner| is_within(owner)) && !DESCRIBING.iter().any(|known| key.starts_with(known))
+    let begins = |known: &[&str]| known.iter().any(|known| key.starts_with(known));
+    begins(&CLOUD_KEYS) || DECIDING_DOMAINS.iter().any(|owner| is_within(owner)) && !begins(&DESCRIBING)
 }
 
 /// A comparison at a place of both objects.
 struct Comparison<'c> {
     path: Vec<String>,
     found: Vec<Change>,
-    is_selected: &'c dyn Fn(&str) -> bool,
+    is_deciding: &'c dyn Fn(&str) -> bool,
 }
 
 impl Comparison<'_> {
@@ -91,7 +95,7 @@ impl Comparison<'_> {
         let names: BTreeSet<&String> = stated.keys().chain(rendered.keys()).collect();
         for name in names {
             let (stated, rendered) = (stated.get(name), rendered.get(name));
-            let is_harmless = stated.is_none() && self.is_added_to() && !decides(name) && !(self.is_selected)(name);
+            let is_harmless = stated.is_none() && self.is_added_to() && !decides(name) && !(self.is_deciding)(name);
             if !is_harmless {
                 self.inside(name, stated, rendered);
             }
@@ -220,6 +224,7 @@ mod tests {
         for key in [
             "tier",
             "bailiwick.dev/pod-security-profile",
+            "eks.amazonaws.com/role-arn",
             "kubernetes.io/metadata.name",
             "openshift.io/run-level",
             "pod-security.kubernetes.io/enforce",

@@ -3,8 +3,8 @@
 //! Nothing is carried along for the many good objects: for the one bad value the policy that asked is searched for
 //! a scalar of the same text whose keys look most like the field's path.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, OnceLock};
 
 use crate::diag::{FileId, Origin, Span};
 use crate::model::Unit;
@@ -14,11 +14,23 @@ use crate::yaml::{NodeRef, Tree};
 #[derive(Debug, Default)]
 pub struct Trees {
     trees: HashMap<FileId, Arc<Tree>>,
+    /// The deciding labels, collected for the first question about one.
+    deciding: OnceLock<DecidingLabels>,
+}
+
+/// The labels and annotations that something in the policies decides by.
+#[derive(Debug, Default)]
+struct DecidingLabels {
+    /// The labels that a selector names.
+    selected: BTreeSet<String>,
+    /// The CEL expressions that use labels or annotations.
+    expressions: Vec<String>,
 }
 
 impl Trees {
     /// Adds the tree of a file.
     pub fn insert(&mut self, tree: Arc<Tree>) {
+        self.deciding.take();
         self.trees.insert(tree.file(), tree);
     }
 
@@ -68,10 +80,15 @@ impl Trees {
         }
     }
 
-    /// Whether a label selector of the policies, or of the manifests that they bring in, names a label.
-    pub fn is_selected(&self, label: &str) -> bool {
-        let documents = self.trees.values().flat_map(|tree| tree.documents());
-        documents.into_iter().any(|root| selects(root, label))
+    /// Whether a label selector or a CEL expression of the policies, or of the manifests that they bring in, names a
+    /// label or an annotation.
+    pub fn decides_by(&self, label: &str) -> bool {
+        let deciding = self.deciding.get_or_init(|| {
+            let mut found = DecidingLabels::default();
+            self.trees.values().flat_map(|tree| tree.documents()).for_each(|root| found.add(root));
+            found
+        });
+        deciding.selected.contains(label) || deciding.expressions.iter().any(|text| names(text, label))
     }
 
     /// Returns the node of exactly this span: an object, or an item of a list of objects.
@@ -126,13 +143,32 @@ impl Trees {
     }
 }
 
-/// Whether a selector somewhere in a value names a label.
-fn selects(node: NodeRef<'_>, label: &str) -> bool {
-    let is_key = || node.get("operator").is_some() && node.get("key").and_then(NodeRef::as_str) == Some(label);
-    let by_match = || node.get("matchLabels").is_some_and(|labels| labels.entry(label).is_some());
-    by_match()
-        || is_key()
-        || node.items().chain(node.entries().map(|(_, value)| value)).any(|child| selects(child, label))
+impl DecidingLabels {
+    /// Adds the labels of a value.
+    fn add(&mut self, node: NodeRef<'_>) {
+        let labels = node.get("matchLabels").into_iter().flat_map(NodeRef::entries).map(|(key, _)| key);
+        let key = node.get("key").filter(|_| node.get("operator").is_some());
+        self.selected.extend(labels.chain(key).filter_map(NodeRef::as_str).map(str::to_owned));
+        for (key, value) in node.entries() {
+            let is_expression = key.as_str().is_some_and(|key| key.to_ascii_lowercase().ends_with("expression"));
+            let text = value.as_str().filter(|_| is_expression);
+            let by_metadata = text.filter(|text| text.contains("labels") || text.contains("annotations"));
+            self.expressions.extend(by_metadata.map(str::to_owned));
+            self.add(value);
+        }
+        node.items().for_each(|item| self.add(item));
+    }
+}
+
+/// Whether a CEL expression contains a name as a whole word.
+fn names(expression: &str, name: &str) -> bool {
+    let is_part = |letter: char| letter.is_ascii_alphanumeric() || "_-./".contains(letter);
+    expression.match_indices(name).any(|(start, _)| {
+        let before = expression.get(..start).and_then(|text| text.chars().next_back());
+        let behind = expression.get(start + name.len()..).and_then(|text| text.chars().next());
+        before.is_none_or(|letter| letter == '.' || !is_part(letter))
+            && behind.is_none_or(|letter| letter == '.' || !is_part(letter))
+    })
 }
 
 /// Returns the innermost map around a span: the description of an object is beside its name.

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::cover;
 use super::index;
-use super::request::{MASTERS, service_account};
+use super::request::{Identity, MASTERS, service_account};
 use super::rules::RuleListId;
 use super::symbols::Symbol;
 use super::who_can::PermissionScope;
@@ -68,8 +68,18 @@ struct Holding {
     name: String,
 }
 
+/// The groups of a subject that count for its permissions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ImpliedGroups {
+    /// No groups: a subject has the permissions of its own bindings alone.
+    Ignored,
+    /// The groups of every identity with this name, such as `system:authenticated`: their permissions are neither gained
+    /// nor lost by a member.
+    Counted,
+}
+
 /// Returns every change of the permissions of subjects, largest class first.
-pub fn compare(old: &World, new: &World) -> Vec<Change> {
+pub fn compare(old: &World, new: &World, groups: ImpliedGroups) -> Vec<Change> {
     let (old, new) = (Side::new(old), Side::new(new));
     let mut keys: Vec<&(Holding, Option<String>)> = old.held.keys().chain(new.held.keys()).collect();
     keys.sort();
@@ -83,17 +93,15 @@ pub fn compare(old: &World, new: &World) -> Vec<Change> {
         if before == after {
             continue;
         }
-        let wide = |side: &Side<'_>| match &key.1 {
-            None => Vec::new(),
-            Some(_) => side.held.get(&(key.0.clone(), None)).cloned().unwrap_or_default(),
-        };
+        let wide = |side: &Side<'_>| side.held_otherwise(&key.0, key.1.as_deref(), groups);
         let in_namespace = key.1.is_some();
         let class = (in_namespace, [before, wide(&old), after, wide(&new)]);
         let difference =
             classes.entry(class).or_insert_with_key(|(in_namespace, [before, wide_before, after, wide_after])| {
                 let before = old.rules_of(before, *in_namespace);
                 let after = new.rules_of(after, *in_namespace);
-                // Cluster-wide permissions are reported there, and not again in each namespace.
+                // Cluster-wide permissions are reported there, and not again in each namespace; permissions of implied groups
+                // are reported for the group.
                 let wide = [old.rules_of(wide_before, false), new.rules_of(wide_after, false)].concat();
                 let beyond = |rules: &[PolicyRule], known: &[PolicyRule]| {
                     cover::maximal(&cover::uncovered(&[known, &wide].concat(), rules))
@@ -174,6 +182,28 @@ impl<'w> Side<'w> {
         held
     }
 
+    /// Returns the permissions of a holder in a scope beside its own bindings there: its cluster-wide permissions in a namespace,
+    /// and the permissions of its implied groups.
+    fn held_otherwise(&self, holder: &Holding, namespace: Option<&str>, groups: ImpliedGroups) -> Held {
+        let mut all = Held::new();
+        let mut add = |holder: &Holding, namespace: Option<&str>| {
+            all.extend(self.held.get(&(holder.clone(), namespace.map(str::to_owned))).into_iter().flatten());
+        };
+        if namespace.is_some() {
+            add(holder, None);
+        }
+        let implied = if groups == ImpliedGroups::Counted { holder.implied_groups() } else { Vec::new() };
+        for group in implied {
+            add(&group, None);
+            if namespace.is_some() {
+                add(&group, namespace);
+            }
+        }
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
     /// Returns the permissions, without rules that never take effect: `pods/*`, and URLs in a namespace.
     fn rules_of(&self, held: &Held, in_namespace: bool) -> Vec<PolicyRule> {
         let lists = held.iter().filter_map(|print| self.rules.get(print)).map(|&id| self.world.lists.get(id));
@@ -188,6 +218,15 @@ impl<'w> Side<'w> {
                 rule
             })
             .collect()
+    }
+}
+
+impl Holding {
+    /// Returns the groups of every identity with this name: `system:authenticated`, and the groups of service accounts.
+    fn implied_groups(&self) -> Vec<Holding> {
+        let identity = if self.is_group { Identity::member_of(&self.name) } else { Identity::from_user(&self.name) };
+        let others = identity.groups.into_iter().filter(|group| !self.is_group || *group != self.name);
+        others.map(|name| Holding { is_group: true, name }).collect()
     }
 }
 

@@ -35,6 +35,15 @@ impl World {
         self.bindings.get(position).map(|binding| BindingRef { world: self, binding })
     }
 
+    /// Iterates over the Roles and ClusterRoles, in the order of their addition.
+    pub fn roles(&self) -> impl ExactSizeIterator<Item = RoleRef<'_>> {
+        self.roles.iter().map(|role| self.role_ref(role))
+    }
+
+    pub(crate) fn role_ref<'w>(&'w self, role: &'w Role) -> RoleRef<'w> {
+        RoleRef { world: self, role }
+    }
+
     /// Returns the Role of a namespace, or without a namespace the ClusterRole.
     pub fn find_role(&self, namespace: Option<&str>, name: &str) -> Option<RoleRef<'_>> {
         self.role(namespace, name).map(|role| RoleRef { world: self, role })
@@ -50,6 +59,11 @@ impl<'w> RoleRef<'w> {
     /// Returns the name.
     pub fn name(self) -> &'w str {
         self.world.symbols.text(self.role.name)
+    }
+
+    /// Whether it is a ClusterRole with an aggregation rule.
+    pub fn is_aggregated(self) -> bool {
+        self.role.aggregation.is_some()
     }
 
     /// Returns the rules, as a list shared by equal roles.

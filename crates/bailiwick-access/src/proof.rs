@@ -2,6 +2,9 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::decide::{Decision, MissingRole, url_matches};
 use super::request::{ACCOUNTS, AUTHENTICATED, Identity, Request, UNAUTHENTICATED};
 use super::rules::InternedRule;
@@ -11,16 +14,17 @@ use bailiwick_kubernetes::rbac::PolicyRule;
 use bailiwick_yaml::diag::Origin;
 
 /// An object in a chain.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Link {
     /// As `Kind/name` or `Kind/namespace/name`.
     pub name: String,
     /// The place of the object; none for an object of the API server.
+    #[serde(skip)]
     pub place: Option<Origin>,
 }
 
 /// A proving binding of a yes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Chain {
     /// The subject of the binding that stands for the identity.
     pub subject: String,
@@ -33,13 +37,15 @@ pub struct Chain {
 }
 
 /// An allowing rule of a request.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RuleLink {
     /// Its position in the role, from 1.
     pub number: usize,
     /// The rule as text.
     pub rule: PolicyRule,
     /// For an aggregated role, the roles on the way to the rule; the last one contains it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(default)]
     pub gathered_from: Vec<Link>,
 }
 

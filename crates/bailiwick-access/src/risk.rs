@@ -5,10 +5,12 @@
 //! matching    conditions met, and by which rules   holders     permissions of users, groups and accounts
 //! table       every rule, one file a family        objects     roles with their bindings, and bindings
 //! paths       escalation paths                     dead_parts  parts of rules without a matching request
+//! gained      permissions without the others of a subject
 //! edited      default objects the server updates   powers      permissions that lead to other identities
 //! hygiene     objects to remove or to write once   baseline_roles  roles of the baseline as one finding each
 //! accounts    service accounts with their users    tenants     tenants beyond their namespaces
 //! scopes      the scope of a rule for a tenant     unlike      tenants with other bindings than most
+//! edges       steps of the graph of permissions
 //! ```
 //!
 //! A condition is checked against the union of the permissions of a principal in a scope, with the authorizer's own
@@ -28,7 +30,9 @@ mod accounts;
 mod baseline_roles;
 mod condition;
 mod dead_parts;
+mod edges;
 mod edited;
+mod gained;
 mod holders;
 mod hygiene;
 mod judge;
@@ -43,10 +47,11 @@ mod unlike;
 
 use std::fmt;
 
+pub use edges::{BoundSubject, MetEdge, PermissionEdges, ScopeRules, identity_of_subject, subject_of_user};
 pub use judge::{Finding, Folded, RiskOptions};
 pub use paths::Path;
 pub use powers::DangerousPermissions;
-pub use table::{PermissionReach, RiskRule, all, of_code, of_id};
+pub use table::{EdgeKind, EdgeTarget, PermissionReach, RiskEdge, RiskRule, all, of_code, of_id};
 pub use tenants::Tenants;
 
 /// How much a finding opens.

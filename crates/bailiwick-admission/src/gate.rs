@@ -1,6 +1,7 @@
 //! The whole admission of the pods of a workload in one cluster: PodSecurityPolicies or constraints, then the Pod
 //! Security level of the namespace, then the profile of the namespace.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -12,11 +13,11 @@ use super::labels::neighbours::skips_constraints;
 use super::level::Level;
 use super::pod::Pod;
 use super::policy::{AdmissionRequest, Binding, Patches, ValidatingAdmissionPolicy};
-use super::psp::select::{PodOperation, PodRequest, choose};
+use super::psp::select::{PodOperation, choose_among, usable_names};
 use super::psp::{PodSecurityPolicy, PspViolation};
 use super::scc::admit::{Allocated, SccAdmission, admit};
 use super::scc::{GROUP, RESOURCE, Scc, range};
-use super::standards::labels::PodSecurityLevels;
+use super::standards::labels::{LevelVersion, PodSecurityLevels};
 use super::standards::{message, violations};
 use super::workload::Workload;
 use bailiwick_access::World;
@@ -47,8 +48,14 @@ pub struct Profile {
 }
 
 impl NamespaceContext {
+    /// Returns the Pod Security level for pods on a server of a minor; none for a server without levels.
+    pub fn enforced_level(&self, minor: u32) -> Option<LevelVersion> {
+        let (levels, _) = PodSecurityLevels::UPSTREAM.with_labels(&self.labels);
+        (minor >= FIRST_WITH_LEVELS).then_some(levels.enforce)
+    }
+
     /// Returns the Namespace object.
-    fn object(&self, name: &str) -> Json {
+    pub(super) fn object(&self, name: &str) -> Json {
         let mut labels = self.labels.clone();
         labels.insert("kubernetes.io/metadata.name".to_owned(), name.to_owned());
         json!({
@@ -63,14 +70,14 @@ impl NamespaceContext {
 #[derive(Debug)]
 pub struct AdmissionObjects {
     minor: u32,
-    is_openshift: bool,
+    pub(super) is_openshift: bool,
     places: BTreeMap<String, NamespaceContext>,
-    policies: Vec<PodSecurityPolicy>,
-    constraints: Vec<Scc>,
+    pub(super) policies: BTreeMap<String, PodSecurityPolicy>,
+    pub(super) constraints: Vec<Scc>,
     /// Admission policies by name.
-    admission_policies: BTreeMap<String, ValidatingAdmissionPolicy>,
+    pub(super) admission_policies: BTreeMap<String, ValidatingAdmissionPolicy>,
     /// Bindings by the names of their policies.
-    bindings: BTreeMap<String, Vec<Binding>>,
+    pub(super) bindings: BTreeMap<String, Vec<Binding>>,
     /// Service accounts without a mounted token, by namespace and name.
     without_token: BTreeSet<(String, String)>,
 }
@@ -79,7 +86,23 @@ pub struct AdmissionObjects {
 #[derive(Debug, Clone, Copy)]
 pub struct Gate<'w> {
     world: &'w World,
-    objects: &'w AdmissionObjects,
+    pub(super) objects: &'w AdmissionObjects,
+}
+
+/// The namespace of a pod, and the policies or constraints usable for it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Surroundings<'s> {
+    pub(super) place: &'s NamespaceContext,
+    pub(super) usable: UsablePolicies<'s>,
+}
+
+/// The usable PodSecurityPolicies or SecurityContextConstraints.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum UsablePolicies<'s> {
+    /// By the access of the service account of the pod.
+    Account(&'s Identity),
+    /// By name.
+    Named(&'s BTreeSet<String>),
 }
 
 /// The part of admission with an objection to the pods of a workload.
@@ -133,7 +156,7 @@ impl AdmissionObjects {
             minor,
             is_openshift,
             places: BTreeMap::new(),
-            policies: Vec::new(),
+            policies: BTreeMap::new(),
             constraints: Vec::new(),
             admission_policies: BTreeMap::new(),
             bindings: BTreeMap::new(),
@@ -158,7 +181,8 @@ impl AdmissionObjects {
                 self.places.insert(text(&["metadata", "name"]).to_owned(), place);
             }
             ("policy/v1beta1", "PodSecurityPolicy") if self.minor <= LAST_WITH_POLICIES => {
-                self.policies.push(PodSecurityPolicy::read(object)?);
+                let policy = PodSecurityPolicy::read(object)?;
+                self.policies.insert(policy.name().to_owned(), policy);
             }
             ("security.openshift.io/v1", "SecurityContextConstraints") if self.is_openshift => {
                 self.constraints.push(Scc::read(object)?);
@@ -199,6 +223,11 @@ impl AdmissionObjects {
         self.places.iter_mut().map(|(name, place)| (name.as_str(), place))
     }
 
+    /// Iterates over the namespaces by name.
+    pub fn known_places(&self) -> impl Iterator<Item = (&str, &NamespaceContext)> {
+        self.places.iter().map(|(name, place)| (name.as_str(), place))
+    }
+
     /// Returns a namespace; none where no Namespace object is known.
     pub fn place(&self, namespace: &str) -> Option<&NamespaceContext> {
         self.places.get(namespace)
@@ -221,12 +250,23 @@ impl<'w> Gate<'w> {
             None => &nowhere,
         };
         let account = Identity::from_user(&account_user(namespace, workload.service_account()));
+        self.judge_in(workload, template, &Surroundings { place, usable: UsablePolicies::Account(&account) })
+    }
+
+    /// Returns the objections to the pods of a workload in given surroundings.
+    pub(super) fn judge_in(
+        &self,
+        workload: &Workload,
+        template: &Json,
+        surroundings: &Surroundings<'_>,
+    ) -> Vec<Refused> {
+        let (namespace, place) = (workload.namespace(), surroundings.place);
         let mut refused = Vec::new();
         let mut pod = workload.pod();
         let filled = if self.objects.is_openshift {
-            self.by_constraints(&pod, namespace, place, &account)
+            self.by_constraints(&pod, namespace, surroundings)
         } else {
-            self.by_policies(&pod, namespace, &account)
+            self.by_policies(&pod, namespace, surroundings)
         };
         match filled {
             Ok(filled) => pod = filled,
@@ -252,15 +292,21 @@ impl<'w> Gate<'w> {
     }
 
     /// Returns the pod with the defaults of the policies. A cluster without policies has no such admission.
-    fn by_policies(&self, pod: &Pod, namespace: &str, account: &Identity) -> Result<Pod, Vec<String>> {
+    fn by_policies(&self, pod: &Pod, namespace: &str, surroundings: &Surroundings<'_>) -> Result<Pod, Vec<String>> {
         if self.objects.policies.is_empty() {
             return Ok(pod.clone());
         }
-        let choice = choose(
-            self.world,
-            &self.objects.policies,
-            &PodRequest { user: account, namespace, pod, operation: PodOperation::Create },
-        );
+        // Of thousands of policies an account may use a few, which are looked up by their names.
+        let usable: Option<Cow<'_, BTreeSet<String>>> = match surroundings.usable {
+            UsablePolicies::Account(account) => usable_names(self.world, account, namespace).map(Cow::Owned),
+            UsablePolicies::Named(names) => Some(Cow::Borrowed(names)),
+        };
+        let all = &self.objects.policies;
+        let policies: Vec<&PodSecurityPolicy> = match &usable {
+            Some(names) => names.iter().filter_map(|name| all.get(name)).collect(),
+            None => all.values().collect(),
+        };
+        let choice = choose_among(policies, |_| true, pod, PodOperation::Create);
         if let (true, Some(pod)) = (choice.is_allowed(), choice.pod) {
             return Ok(pod);
         }
@@ -275,13 +321,8 @@ impl<'w> Gate<'w> {
         Err(reasons)
     }
 
-    fn by_constraints(
-        &self,
-        pod: &Pod,
-        namespace: &str,
-        place: &NamespaceContext,
-        account: &Identity,
-    ) -> Result<Pod, Vec<String>> {
+    fn by_constraints(&self, pod: &Pod, namespace: &str, surroundings: &Surroundings<'_>) -> Result<Pod, Vec<String>> {
+        let place = surroundings.place;
         let run_level = place.labels.get(RUN_LEVEL_LABEL).map(String::as_str);
         if skips_constraints(namespace, run_level) || self.objects.constraints.is_empty() {
             return Ok(pod.clone());
@@ -294,19 +335,9 @@ impl<'w> Gate<'w> {
             mcs: annotation(range::MCS).or(Some(SOME_SELINUX_LEVEL)),
         };
         let constraints: Vec<&Scc> = self.objects.constraints.iter().collect();
-        let may_use = |scc: &Scc| {
-            scc.names(&account.user, &account.groups)
-                || self.world.allows(
-                    account,
-                    &Request::Resource(ResourceRequest {
-                        verb: "use".to_owned(),
-                        group: GROUP.to_owned(),
-                        resource: RESOURCE.to_owned(),
-                        namespace: namespace.to_owned(),
-                        name: scc.name().to_owned(),
-                        ..ResourceRequest::default()
-                    }),
-                )
+        let may_use = |scc: &Scc| match surroundings.usable {
+            UsablePolicies::Account(account) => self.may_use_constraints(account, namespace, scc),
+            UsablePolicies::Named(names) => names.contains(scc.name()),
         };
         match admit(pod, &constraints, may_use, allocated) {
             SccAdmission::Skipped => Ok(pod.clone()),
@@ -321,6 +352,18 @@ impl<'w> Gate<'w> {
             SccAdmission::Broken { scc, why } if scc.is_empty() => Err(vec![why.to_string()]),
             SccAdmission::Broken { scc, why } => Err(vec![format!("`{scc}` keeps every pod out: {why}")]),
         }
+    }
+
+    fn may_use_constraints(&self, who: &Identity, namespace: &str, scc: &Scc) -> bool {
+        let request = ResourceRequest {
+            verb: "use".to_owned(),
+            group: GROUP.to_owned(),
+            resource: RESOURCE.to_owned(),
+            namespace: namespace.to_owned(),
+            name: scc.name().to_owned(),
+            ..ResourceRequest::default()
+        };
+        scc.names(&who.user, &who.groups) || self.world.allows(who, &Request::Resource(request))
     }
 
     /// Returns the Namespace object of a workload, if it is known.
@@ -380,15 +423,10 @@ impl<'w> Gate<'w> {
 
     /// Checks the pods against the level of the namespace, for every kind of workload.
     fn by_level(&self, pod: &Pod, place: &NamespaceContext) -> Option<String> {
-        if self.objects.minor < FIRST_WITH_LEVELS {
-            return None;
-        }
-        let (policy, _) = PodSecurityLevels::UPSTREAM.with_labels(&place.labels);
-        if policy.enforce.level == Level::Privileged {
-            return None;
-        }
-        let violations = violations(pod, policy.enforce.level, policy.enforce.version.on_server_of(self.objects.minor));
-        (!violations.is_empty()).then(|| message(policy.enforce, &violations))
+        let minor = self.objects.minor;
+        let enforced = place.enforced_level(minor).filter(|enforced| enforced.level != Level::Privileged)?;
+        let violations = violations(pod, enforced.level, enforced.version.on_server_of(minor));
+        (!violations.is_empty()).then(|| message(enforced, &violations))
     }
 }
 

@@ -115,6 +115,22 @@ impl InstalledPolicies {
         self.policies.is_empty() && self.unreadable.is_empty()
     }
 
+    /// Adds the keys of the namespace labels in the decisions of the policies. Returns false if an expression may read
+    /// every label, or the name of the namespace.
+    pub(super) fn add_namespace_labels(&self, keys: &mut BTreeSet<String>) -> bool {
+        self.bindings.values().flatten().for_each(|binding| binding.add_namespace_labels(keys));
+        let mut is_known = true;
+        for policy in self.policies.values() {
+            is_known &= policy.add_namespace_labels(keys);
+        }
+        is_known
+    }
+
+    /// Whether a namespace has a LimitRange.
+    pub(super) fn is_limited(&self, namespace: &str) -> bool {
+        self.limited.contains(namespace)
+    }
+
     /// Returns the names of the policies with a binding.
     pub fn bound(&self) -> impl Iterator<Item = &str> {
         self.policies.keys().filter(|name| self.bindings.contains_key(*name)).map(String::as_str)

@@ -25,6 +25,7 @@ pub mod labels;
 pub mod level;
 pub mod pod;
 pub mod policy;
+pub mod probe;
 pub mod psp;
 pub mod scc;
 pub mod standards;

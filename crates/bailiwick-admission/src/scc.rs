@@ -184,6 +184,12 @@ pub struct SccIdRange {
 }
 
 impl Scc {
+    /// Returns the restrictions of pods alone: without metadata, priority, users and groups.
+    #[must_use]
+    pub fn restrictions(&self) -> Self {
+        Self { metadata: SccMetadata::default(), priority: None, users: Vec::new(), groups: Vec::new(), ..self.clone() }
+    }
+
     /// Reads constraints as the API server would store them.
     ///
     /// # Errors

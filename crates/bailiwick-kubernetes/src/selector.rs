@@ -33,6 +33,11 @@ pub enum LabelSelectorOperator {
 }
 
 impl LabelSelector {
+    /// Iterates over the keys of the compared labels.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.requirements.iter().map(|requirement| requirement.key.as_str())
+    }
+
     /// Reads `matchLabels` and `matchExpressions`.
     pub fn from_node(selector: NodeRef<'_>) -> Self {
         let mut read = Self::default();

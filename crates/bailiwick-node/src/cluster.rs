@@ -14,6 +14,12 @@ use bailiwick_yaml::NodeRef;
 /// A namespace and a name.
 pub type NamespacedName = (String, String);
 
+/// The type of Secrets with a token of a service account.
+const TOKEN_SECRET: &str = "kubernetes.io/service-account-token";
+
+/// The annotation of such a Secret with the name of the service account.
+const ACCOUNT_OF_TOKEN: &str = "kubernetes.io/service-account.name";
+
 /// The known objects of a cluster.
 #[derive(Debug)]
 pub struct Cluster {
@@ -39,6 +45,8 @@ pub struct Cluster {
     pub certificate_requests: BTreeMap<NamespacedName, String>,
     /// Its ServiceAccounts.
     pub accounts: BTreeMap<NamespacedName, ServiceAccount>,
+    /// The account of each Secret with a token of a service account.
+    pub token_secrets: BTreeMap<NamespacedName, String>,
     /// The additions of each RuntimeClass to its pods.
     pub runtime_classes: BTreeMap<String, Constraints>,
     /// The audiences of tokens requested by each CSIDriver.
@@ -104,6 +112,7 @@ impl Cluster {
             slices: BTreeMap::new(),
             certificate_requests: BTreeMap::new(),
             accounts: BTreeMap::new(),
+            token_secrets: BTreeMap::new(),
             runtime_classes: BTreeMap::new(),
             drivers: BTreeMap::new(),
         }
@@ -142,6 +151,9 @@ impl Cluster {
             }
             ("", "ServiceAccount") => {
                 self.accounts.insert(named(name), ServiceAccount::read(object));
+            }
+            ("", "Secret") => {
+                self.token_secrets.extend(account_of_token(object).map(|account| (named(name), account.to_owned())));
             }
             ("storage.k8s.io", "VolumeAttachment") => {
                 self.attachments.insert(name, own(&["spec", "nodeName"]));
@@ -189,6 +201,12 @@ impl Cluster {
     fn add_workload(&mut self, workload: ClusterWorkload) {
         self.workloads.insert((workload.kind, workload.id.clone()), workload);
     }
+}
+
+/// Returns the account of a Secret with a token; none for another Secret.
+fn account_of_token(secret: NodeRef<'_>) -> Option<&str> {
+    let account = secret.path(&["metadata", "annotations"])?.text_at(ACCOUNT_OF_TOKEN);
+    (absent::text_at(secret, &["type"]) == TOKEN_SECRET && !account.is_empty()).then_some(account)
 }
 
 /// Returns the namespace of a namespaced object: `default` where the manifest names none, as kubectl fills it in.

@@ -99,6 +99,26 @@ pub struct Risk {
     pub count: usize,
     /// The codes of the findings folded into this one.
     pub folded: Vec<Cow<'static, str>>,
+    /// The permission, as the rules of the roles that prove it.
+    pub right: String,
+    /// The common form of the subjects, such as `Group/{team}`.
+    pub holders: String,
+    /// The common form of the namespaces, such as `{name}`, or `cluster`.
+    pub scope: String,
+    /// The powers that the permission opens, such as `cluster-admin`, the worst first.
+    pub reaches: Vec<String>,
+}
+
+/// The state of a finding after a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum FindingState {
+    /// The earlier state does not have the finding.
+    New,
+    /// Both states have the finding.
+    Known,
+    /// Only the earlier state has the finding.
+    Fixed,
 }
 
 /// A problem of the input.
@@ -128,6 +148,8 @@ pub struct Diagnostic<C = Code> {
     pub targets: Vec<String>,
     /// The subject of a finding of a risk rule, for programs.
     pub risk: Option<Box<Risk>>,
+    /// The state of the finding, if it was compared with an earlier state of the input.
+    pub state: Option<FindingState>,
     /// Whether `check` fails for this warning by default.
     pub fails_check: bool,
     /// Whether this is a problem of an expanded object. One mistake in a policy appears in every tenant, so problems
@@ -150,6 +172,7 @@ impl Diagnostic<String> {
             repeated: self.repeated,
             targets: self.targets,
             risk: self.risk,
+            state: self.state,
             fails_check: self.fails_check,
             foldable: self.foldable,
         })
@@ -176,6 +199,7 @@ impl Diagnostic {
             repeated: 0,
             targets: Vec::new(),
             risk: None,
+            state: None,
             fails_check: severity == Severity::Warning && code.always_fails_check(),
             foldable: false,
         }

@@ -9,6 +9,7 @@ use crate::app::loaded_world::{BaselineInputs, WorldOptions, add_committed, load
 use crate::app::target_changes::{TargetChanges, is_ours};
 use crate::app::unclaimed::kept_before;
 use crate::app::workspace::Workspace;
+use crate::app::workspace_files::WorkspaceFiles;
 use crate::app::{Error, Options};
 use crate::codes;
 use crate::compile::WORKSPACE_FILE;
@@ -118,8 +119,7 @@ impl Base {
                 RunError::new("this workspace is not in a git repository").help("compare with a folder instead")
             );
         };
-        let below = workspace.root.strip_prefix(repository.work_tree()).unwrap_or(Path::new(""));
-        let folder = below.to_string_lossy();
+        let folder = WorkspaceFiles::below_work_tree(&repository, &workspace.root);
         Ok(Self(Kind::Workspace(Box::new(Earlier::of_revision(&repository, against, &folder)?))))
     }
 

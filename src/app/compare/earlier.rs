@@ -5,17 +5,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::compiled::{CompiledTarget, CompiledTargets, OutputOfTarget, WholeOutput};
-use super::tree::TreeWorld;
 use crate::app::words::{number, place_text};
 use crate::app::workspace::Workspace;
+use crate::app::workspace_files::WorkspaceFiles;
 use crate::codes;
 use crate::compile::{self, LinkedWorkspace};
 use crate::diag::{Diagnostic, Files, RunError, Severity, Sink};
-use crate::emit::committed::{Committed, Entry, Folder};
-use crate::emit::revision::RevisionTree;
+use crate::emit::committed::Committed;
 use crate::git::Repository;
 use crate::model::{self, Target};
-use crate::source::{DiskSource, FileContent, FileSource, Listing, Sources};
+use crate::source::{FileSource, Sources};
 
 /// How many diagnostics of policies that do not compile are shown.
 const NAMED_ERRORS: usize = 3;
@@ -24,19 +23,13 @@ const NAMED_ERRORS: usize = 3;
 pub(crate) struct Earlier {
     /// The name that the user gave to it.
     name: String,
-    place: Place,
+    files: WorkspaceFiles,
     policies: Policies,
     world: Arc<dyn FileSource>,
     /// The compiled output; none where the policies do not compile.
     compiled: Option<Arc<CompiledTargets>>,
     /// Files of the committed output that are not what the policies compile to, below the output folder.
     stale: Vec<String>,
-}
-
-/// The place of the files.
-enum Place {
-    Revision(Arc<RevisionTree>),
-    Folder(PathBuf),
 }
 
 /// The policies of another workspace.
@@ -48,15 +41,14 @@ enum Policies {
 }
 
 impl Policies {
-    fn read(world: &Arc<dyn FileSource>) -> Result<Self, RunError> {
-        let shared = || Box::new(Shared(Arc::clone(world)));
+    fn read(place: &WorkspaceFiles) -> Result<Self, RunError> {
         let (files, mut sink) = (Arc::new(Files::new()), Sink::new());
-        let project = compile::load(shared(), Arc::clone(&files), &mut sink)?;
+        let project = compile::load(place.boxed_source(), Arc::clone(&files), &mut sink)?;
         let errors = errors(sink, &files);
         if let Some(project) = project {
             return Ok(Self::Read { project: Box::new(project), errors });
         }
-        let mut sources = Sources::new(shared(), Arc::new(Files::new()));
+        let mut sources = Sources::new(place.boxed_source(), Arc::new(Files::new()));
         let workspace = compile::load_workspace(&mut sources, &mut Sink::new())?;
         Ok(Self::Broken { errors, workspace: workspace.map(Box::new) })
     }
@@ -76,20 +68,17 @@ fn errors(sink: Sink, files: &Files) -> Vec<String> {
 impl Earlier {
     /// Reads the workspace of a revision; `folder` is its path below the root of the work tree.
     pub(super) fn of_revision(repository: &Repository, revision: &str, folder: &str) -> Result<Self, RunError> {
-        let files = Arc::new(RevisionTree::open(repository, revision, folder)?);
-        let world = Arc::new(TreeWorld(Arc::clone(&files)));
-        Self::read(revision, Place::Revision(files), world)
+        Self::read(revision, WorkspaceFiles::of_revision(repository, revision, folder)?)
     }
 
     /// Reads the workspace in a folder.
     pub(super) fn of_folder(name: &str, folder: PathBuf) -> Result<Self, RunError> {
-        let world = Arc::new(DiskSource::new(&folder));
-        Self::read(name, Place::Folder(folder), world)
+        Self::read(name, WorkspaceFiles::Folder(folder))
     }
 
-    fn read(name: &str, place: Place, world: Arc<dyn FileSource>) -> Result<Self, RunError> {
-        let policies = Policies::read(&world)?;
-        Ok(Self { name: name.to_owned(), place, policies, world, compiled: None, stale: Vec::new() })
+    fn read(name: &str, files: WorkspaceFiles) -> Result<Self, RunError> {
+        let (policies, world) = (Policies::read(&files)?, files.source());
+        Ok(Self { name: name.to_owned(), files, policies, world, compiled: None, stale: Vec::new() })
     }
 
     /// Compiles the targets with these names, or all of them, unless an error keeps the policies from compiling.
@@ -102,7 +91,7 @@ impl Earlier {
         let (mut compiled, mut stale, mut has_output) = (CompiledTargets::default(), Vec::new(), false);
         for target in project.workspace.targets.iter().filter(is_wanted) {
             let mut sink = Sink::new();
-            let committed = self.place.output(&project.workspace.output, Some(&target.name));
+            let committed = self.files.output(&project.workspace.output, Some(&target.name));
             let (output, files) =
                 CompiledTarget::of(project, target, workspace.options.compiler(), committed, &mut sink)?;
             if sink.has_errors() {
@@ -153,7 +142,7 @@ impl Earlier {
 
     /// Whether the workspace is in a folder.
     pub(super) fn is_folder(&self) -> bool {
-        matches!(self.place, Place::Folder(_))
+        self.files.is_folder()
     }
 
     /// Returns the policies, if they can be read.
@@ -193,12 +182,12 @@ impl Earlier {
 
     /// Returns the files of the workspace, for a loader that keeps its own.
     pub(super) fn shared_world(&self) -> Box<dyn FileSource> {
-        Box::new(Shared(Arc::clone(&self.world)))
+        self.files.boxed_source()
     }
 
     /// Returns the committed output of all targets.
     pub(super) fn committed(&self, workspace: &Workspace) -> Box<dyn Committed> {
-        self.place.output(&self.workspace().unwrap_or(&workspace.project.workspace).output, None)
+        self.files.output(&self.workspace().unwrap_or(&workspace.project.workspace).output, None)
     }
 
     /// Returns the output to compare with: of a target, or of all of them.
@@ -208,61 +197,8 @@ impl Earlier {
             (Some(compiled), None) => Box::new(WholeOutput(Arc::clone(compiled))),
             (None, target) => {
                 let workspace = self.workspace().unwrap_or(&workspace.project.workspace);
-                self.place.output(&workspace.output, target.map(|target| target.name.as_str()))
+                self.files.output(&workspace.output, target.map(|target| target.name.as_str()))
             }
         }
-    }
-}
-
-impl Place {
-    /// Opens an output folder, or the folder of a target in it.
-    fn output(&self, output: &str, target: Option<&str>) -> Box<dyn Committed> {
-        match self {
-            Self::Folder(root) => {
-                let whole = root.join(output);
-                Box::new(Folder::new(target.map_or(whole.clone(), |target| whole.join(target))))
-            }
-            Self::Revision(files) => {
-                let folder = target.map_or(output.to_owned(), |target| format!("{output}/{target}"));
-                Box::new(FolderOfRevision { files: Arc::clone(files), folder })
-            }
-        }
-    }
-}
-
-/// A folder below the root of a revision.
-struct FolderOfRevision {
-    files: Arc<RevisionTree>,
-    folder: String,
-}
-
-impl Committed for FolderOfRevision {
-    fn read(&self, path: &str) -> Result<Option<Vec<u8>>, RunError> {
-        self.files.bytes(&format!("{}/{path}", self.folder), path)
-    }
-
-    fn each(&self, see: &mut dyn FnMut(Entry)) -> Result<(), RunError> {
-        for (path, kind) in self.files.below(&self.folder) {
-            let below = path.get(self.folder.len() + 1..).unwrap_or_default();
-            see(Entry { path: below.to_owned(), kind });
-        }
-        Ok(())
-    }
-}
-
-/// The same files for a loader, which keeps its own.
-struct Shared(Arc<dyn FileSource>);
-
-impl FileSource for Shared {
-    fn read(&self, path: &str, most: u64) -> Result<FileContent, RunError> {
-        self.0.read(path, most)
-    }
-
-    fn is_link(&self, path: &str) -> bool {
-        self.0.is_link(path)
-    }
-
-    fn list(&self, folder: &str) -> Result<Listing, RunError> {
-        self.0.list(folder)
     }
 }

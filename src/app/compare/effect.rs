@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::alike::{Alike, Classes};
 use crate::access::Builder;
-use crate::access::compare::{Change, compare, sort};
+use crate::access::compare::{Change, ImpliedGroups, compare, sort};
 use crate::access::world::Added;
 use crate::app::loaded_world::{WorldOptions, below_output, load_committed, load_target};
 use crate::app::output::ChangedFile;
@@ -147,14 +147,14 @@ impl<'s> Effect<'s> {
             }
         }
         if !self.is_astray {
-            let mut changes = self.classes.spread(compare(&old.build(), &new.build()));
+            let mut changes = self.classes.spread(compare(&old.build(), &new.build(), ImpliedGroups::Counted));
             sort(&mut changes);
             return Ok(Some(changes));
         }
         let new = load_target(self.workspace, self.target, &WorldOptions::default(), &mut Sink::new())?;
         let old = load_committed(self.workspace, self.target, committed)?;
         let (Some(new), Some(old)) = (new, old) else { return Ok(None) };
-        Ok(Some(compare(&old, &new.world)))
+        Ok(Some(compare(&old, &new.world, ImpliedGroups::Counted)))
     }
 
     /// Adds the files to both worlds that grant the same permissions as before, and have or bind cluster-wide roles.

@@ -22,7 +22,7 @@ const MAXIMUM_FILES: usize = 4 << 20;
 const POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
 
 /// The files of a workspace in a revision.
-pub(super) struct TreeWorld(pub(super) Arc<RevisionTree>);
+pub(in crate::app) struct TreeWorld(pub(in crate::app) Arc<RevisionTree>);
 
 /// The entry that a path leads to, with its path without links.
 enum Found {

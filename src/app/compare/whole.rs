@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::AccessEffect;
-use crate::access::compare::{Affected, Change, compare};
+use crate::access::compare::{Affected, Change, ImpliedGroups, compare};
 use crate::access::{Builder, ObjectSource, World};
 use crate::app::loaded_world::platform_objects;
 use crate::k8s::rbac::PolicyRule;
@@ -15,19 +15,26 @@ use crate::model::Target;
 
 /// Returns the change of access from one world of a target to another.
 pub(super) fn changes(old: &World, new: &World, before: &Target, after: &Target) -> AccessEffect {
-    let mut changes = compare(old, new);
-    let components = take_components(&mut changes, before, after);
+    let mut changes = compare(old, new, ImpliedGroups::Counted);
+    let components = take_components(&mut changes, before, after, &is_component);
     AccessEffect::Known { changes, components }
 }
 
 /// Removes the components from the changes whose change is the change of the default policy, and returns their names.
-fn take_components(changes: &mut Vec<Change>, before: &Target, after: &Target) -> BTreeSet<String> {
+pub(in crate::app) fn take_components(
+    changes: &mut Vec<Change>,
+    before: &Target,
+    after: &Target,
+    is_component: &dyn Fn(&str) -> bool,
+) -> BTreeSet<String> {
     let mut components = BTreeSet::new();
     if before.baseline.is_some() || after.baseline.is_some() {
         return components;
     }
     let mut by_default: BTreeMap<Affected, (Vec<PolicyRule>, Vec<PolicyRule>)> = BTreeMap::new();
-    for Change { gained, lost, subjects, .. } in compare(&default_world(before), &default_world(after)) {
+    for Change { gained, lost, subjects, .. } in
+        compare(&default_world(before), &default_world(after), ImpliedGroups::Counted)
+    {
         by_default.extend(subjects.into_iter().map(|subject| (subject, (gained.clone(), lost.clone()))));
     }
     for Change { gained, lost, subjects, .. } in changes.iter_mut() {
@@ -50,7 +57,7 @@ fn is_component(subject: &str) -> bool {
 }
 
 /// Returns the world of a cluster without any policy.
-fn default_world(target: &Target) -> World {
+pub(in crate::app) fn default_world(target: &Target) -> World {
     let minor = target.version.minor();
     let mut builder = Builder::new(minor).with_default_policy(minor);
     for tree in platform_objects(target) {

@@ -1,9 +1,11 @@
 //! Names of subjects, roles and bindings, as a question writes them.
 
 use crate::access::Identity;
+use crate::access::risk::subject_of_user;
 use crate::access::world::account_user;
 use crate::app::LoadedWorld;
 use crate::diag::nearest;
+use crate::paths::EscalationPath;
 
 /// The name of a subject, a role or a binding: `KIND/NAME` or `KIND/NAMESPACE/NAME`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +40,17 @@ impl ObjectName {
 }
 
 impl LoadedWorld {
+    /// Returns the escalation paths of a subject; none for a role or a binding, and where the objects of paths were not
+    /// requested.
+    pub fn paths_of(&self, name: &ObjectName) -> Vec<EscalationPath> {
+        let ObjectName::Subject(who) = name else { return Vec::new() };
+        let subject = match (who.user.as_str(), who.groups.first()) {
+            ("", Some(group)) => format!("Group/{group}"),
+            (user, _) => subject_of_user(user),
+        };
+        self.escalation_graph().map_or_else(Vec::new, |graph| graph.paths_of(&subject))
+    }
+
     /// Returns the role or binding with the nearest name, as `KIND/NAME` or `KIND/NAMESPACE/NAME`.
     pub fn nearest_object(&self, text: &str) -> Option<String> {
         let names = self.world.object_names();

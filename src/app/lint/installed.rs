@@ -11,14 +11,12 @@ use crate::admission::gate::{AdmissionObjects, Gate};
 use crate::admission::installed::{InstalledPolicies, Rejection};
 use crate::admission::workload::{Workload, template_within};
 use crate::app::loaded_world::LoadedWorld;
+use crate::app::pod_inputs::FIRST_MINOR_WITH_POLICIES;
 use crate::codes;
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::list;
 use crate::yaml;
 use crate::yaml::schema::to_json;
-
-/// The first minor that serves `admissionregistration.k8s.io/v1` for admission policies.
-pub(super) const FIRST_MINOR: u32 = 30;
 
 /// A word of every file with an admission policy.
 const KIND: &str = "ValidatingAdmissionPolicy";
@@ -109,7 +107,7 @@ pub(super) fn check_manifests(loaded: &LoadedWorld, sink: &mut Sink) -> Unanswer
     if workloads.is_empty() {
         return unanswered;
     }
-    if minor < FIRST_MINOR {
+    if minor < FIRST_MINOR_WITH_POLICIES {
         unanswered.add(installed.bound().map(|name| {
             (name.to_owned(), format!("Kubernetes 1.{minor} does not serve `admissionregistration.k8s.io/v1` policies"))
         }));

@@ -8,7 +8,7 @@ use crate::codes;
 use crate::diag::{self, Code, Diagnostic, nearest};
 
 /// The findings that were chosen.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Selection {
     rules: Vec<&'static RiskRule>,
     /// The codes of the chosen findings; none where every code is chosen.

@@ -15,7 +15,7 @@ use crate::diag::{FileId, RunError, Sink};
 use crate::emit::committed::Committed;
 use crate::label;
 use crate::model::Target;
-use crate::source::{self, DiskSource, Sources};
+use crate::source::{self, Sources};
 use crate::yaml::{self, Tree};
 
 /// The inputs of a workspace that decide what is below the output of a target.
@@ -41,7 +41,7 @@ pub(crate) fn below_output(
     let inputs = BaselineInputs {
         run: &workspace.options,
         project: &workspace.project,
-        files: Box::new(DiskSource::new(&workspace.root)),
+        files: workspace.files.boxed_source(),
         // An applier of the output folder applies what `spec.keep` keeps there.
         kept: unclaimed::kept_objects(workspace, &target.name)?,
     };

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use crate::admission::gate::AdmissionObjects;
+use crate::admission::installed::InstalledPolicies;
 use crate::admission::policy::{AdmissionRequest, Binding, PolicyAnswer, PolicyDecision, ValidatingAdmissionPolicy};
+use crate::app::pod_inputs::{FIRST_MINOR_WITH_POLICIES, PodInputs};
 use crate::k8s::list;
 use crate::node::{Cluster, ServerVersion};
 use crate::yaml::NodeRef;
@@ -18,14 +21,32 @@ pub(crate) struct Surroundings {
     policies: Vec<(String, ValidatingAdmissionPolicy)>,
     bindings: Vec<Binding>,
     namespaces: BTreeMap<String, Value>,
+    /// The objects that decide about pods.
+    pub(crate) admission: AdmissionObjects,
+    /// The admission policies that are not compiled from profiles.
+    pub(crate) installed: InstalledPolicies,
 }
 
 impl Surroundings {
     /// Creates empty surroundings in a cluster of a version.
     pub(crate) fn new(version: ServerVersion, is_openshift: bool) -> Self {
+        let minor = version.minor();
         let mut cluster = Cluster::new(version);
         cluster.is_openshift = is_openshift;
-        Self { cluster, policies: Vec::new(), bindings: Vec::new(), namespaces: BTreeMap::new() }
+        Self {
+            cluster,
+            policies: Vec::new(),
+            bindings: Vec::new(),
+            namespaces: BTreeMap::new(),
+            admission: AdmissionObjects::new(minor, is_openshift),
+            installed: InstalledPolicies::new(minor),
+        }
+    }
+
+    /// Takes the objects that decide about pods from a compiled target, with its profiles and default levels.
+    pub(crate) fn hold_to(&mut self, pods: PodInputs<'_>) {
+        self.admission = pods.objects;
+        self.installed = pods.admission_policies;
     }
 
     /// Switches feature gates of the API server. One that cannot be switched was reported where it is written.
@@ -42,6 +63,11 @@ impl Surroundings {
         for (version, kind, object) in list::typed_objects(document) {
             self.cluster.add_as(&version, &kind, object);
             self.add_policy(object);
+            // Validation reports an object that cannot be read.
+            _ = self.admission.add(object);
+            if self.cluster.version.minor() >= FIRST_MINOR_WITH_POLICIES {
+                self.installed.add(object);
+            }
         }
     }
 

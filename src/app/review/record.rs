@@ -11,6 +11,7 @@ use serde::Serialize;
 use crate::app::FindingRecord;
 use crate::emit::plan::Counts;
 use crate::k8s::rbac::PolicyRule;
+pub use crate::model::{EffectSeverity, HazardKind};
 
 /// The version of the form of a [`ChangeReview`].
 pub const API_VERSION: &str = "bailiwick.dev/review/v1";
@@ -105,24 +106,6 @@ pub enum Verdict {
     CannotTell,
 }
 
-/// How bad an effect is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum EffectSeverity {
-    /// It opens nothing.
-    None,
-    /// It is good to know.
-    Info,
-    /// It opens little.
-    Low,
-    /// It opens something, together with other things.
-    Medium,
-    /// It opens a namespace, a node, or a part of the control plane.
-    High,
-    /// It opens the cluster.
-    Critical,
-}
-
 /// A section of the comparison.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ComparedSection {
@@ -147,6 +130,8 @@ pub struct GroundChange {
     pub from: String,
     /// The present value.
     pub to: String,
+    /// Subjects of the default policy with other access by the default policy alone.
+    pub subjects: Vec<String>,
 }
 
 /// An unwritten input with an effect on access.
@@ -533,28 +518,6 @@ pub struct Hazard {
     pub causes: Vec<usize>,
 }
 
-/// A danger of the application of a change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum HazardKind {
-    /// A namespace is deleted with everything in it.
-    NamespaceDeleted,
-    /// A target is removed: the applier deletes all its objects.
-    TargetRemoved,
-    /// A target gets another name: the applier deletes and creates all its objects.
-    TargetRenamed,
-    /// The last subject with a protected right loses it.
-    LockOut,
-    /// A binding is deleted and created because its role changes.
-    RolerefChanged,
-    /// A custom resource definition is deleted with all its objects.
-    CrdDeleted,
-    /// Bindings get other names; between deletion and creation the rights are missing.
-    BindingReplaced,
-    /// Very many namespaces change.
-    MassChange,
-}
-
 /// The differences of the output.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ObjectChanges {
@@ -662,6 +625,8 @@ pub struct FindingChanges {
 pub struct ReviewedFinding {
     /// The id of the risk rule, such as `E002`, or the code of the diagnostic.
     pub rule: String,
+    /// The ids of the risk rules with less, by the same rules of roles.
+    pub also: Vec<String>,
     /// The code of the diagnostic.
     pub code: String,
     /// How bad it is.

@@ -11,6 +11,8 @@ use crate::access::{Answer, Identity, Liveness, Request, World};
 use crate::app::{LoadedWorld, NodeDecision};
 use crate::diag::Files;
 use crate::k8s::rbac::PolicyRule;
+use crate::paths::EscalationPath;
+use crate::report::paths::PathRecord;
 use crate::report::result::CommandResult;
 
 /// A decision about a request, with its reasons.
@@ -184,8 +186,10 @@ pub struct ExplainedSubject {
     pub identity: Identity,
     /// Its bindings.
     pub grants: Vec<ChainRecord>,
-    /// The escalation paths.
+    /// The first steps of escalation paths.
     pub can_become: Vec<EscalationRecord>,
+    /// The escalation paths to powers, with all steps; none for an index.
+    pub paths: Vec<PathRecord>,
     /// The target; absent for manifests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
@@ -343,12 +347,13 @@ impl WhoCanResult {
 
 impl ExplainedSubject {
     /// Returns everything that a subject may do.
-    pub fn new(loaded: &LoadedWorld, who: &Identity) -> Self {
-        let paths = loaded.world.escalation_paths(who).into_iter();
+    pub fn new(loaded: &LoadedWorld, who: &Identity, paths: &[EscalationPath]) -> Self {
+        let steps = loaded.world.escalation_paths(who).into_iter();
         Self {
             identity: who.clone(),
             grants: ChainRecord::list(&loaded.world.all_grants_of(who), &loaded.files),
-            can_become: paths.map(|path| EscalationRecord { via: path.via, to: path.to }).collect(),
+            can_become: steps.map(|path| EscalationRecord { via: path.via, to: path.to }).collect(),
+            paths: PathRecord::list(paths, &loaded.files),
             target: loaded.target.clone(),
         }
     }

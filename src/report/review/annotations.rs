@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::ReviewOptions;
+use super::ReviewFormOptions;
 use super::results::{self, ReviewResult};
 use super::view::ReviewView;
 use super::words::number;
@@ -14,8 +14,8 @@ use crate::report::github::command;
 const MAXIMUM_ANNOTATIONS: usize = 10;
 
 /// Returns the results of a review as code quality violations.
-pub(super) fn gitlab(review: &ChangeReview, options: &ReviewOptions) -> String {
-    let options = ReviewOptions { writes_absent: false, ..options.clone() };
+pub(super) fn gitlab(review: &ChangeReview, options: &ReviewFormOptions) -> String {
+    let options = ReviewFormOptions { writes_absent: false, ..options.clone() };
     let view = ReviewView::new(review, &options);
     let diagnostics = review.diagnostics.iter().enumerate().map(|(index, record)| {
         let (path, line) = record.place.as_ref().map_or((crate::report::WORKSPACE_FILE, 1), |p| (&p.path, p.line));
@@ -50,8 +50,8 @@ fn violation(result: &ReviewResult<'_>) -> Value {
 }
 
 /// Returns the ten worst errors and warnings as workflow commands, and the number of the others.
-pub(super) fn github(review: &ChangeReview, options: &ReviewOptions) -> String {
-    let options = ReviewOptions { writes_absent: false, ..options.clone() };
+pub(super) fn github(review: &ChangeReview, options: &ReviewFormOptions) -> String {
+    let options = ReviewFormOptions { writes_absent: false, ..options.clone() };
     let view = ReviewView::new(review, &options);
     let list = results::results(&view);
     let of_diagnostics = review.diagnostics.iter().filter(|record| record.is_error()).map(|record| {

@@ -7,7 +7,7 @@
 use minijinja::{Environment, Value, context};
 use sha2::{Digest, Sha256};
 
-use super::ReviewOptions;
+use super::ReviewFormOptions;
 use super::phrase::{Phrase, escaped, html_sentence};
 use super::view::{ReviewView, severity};
 use super::words::{self, Entry, grouped, number};
@@ -36,7 +36,7 @@ const OPEN_SHAPES: usize = 3;
 const MAXIMUM_SAMPLE: usize = 6;
 
 /// Returns a review as one HTML file.
-pub(super) fn text(review: &ChangeReview, options: &ReviewOptions) -> String {
+pub(super) fn text(review: &ChangeReview, options: &ReviewFormOptions) -> String {
     let view = ReviewView::new(review, options);
     let page = context! {
         line => escaped_value(&review.line),

@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-use super::ReviewOptions;
+use super::ReviewFormOptions;
 use crate::app::review::ChangeReview;
 
 /// The most members of a class, unless all are requested.
 const MAXIMUM_MEMBERS: usize = 1_000;
 
 /// Returns a review as JSON. The `count` of a class counts all members.
-pub(super) fn text(review: &ChangeReview, options: &ReviewOptions) -> String {
+pub(super) fn text(review: &ChangeReview, options: &ReviewFormOptions) -> String {
     let mut value = crate::report::json::value(review);
     if !options.writes_all_members {
         let classes = value.get_mut("classes").and_then(Value::as_array_mut);

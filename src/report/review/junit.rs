@@ -1,6 +1,6 @@
 //! JUnit XML: AccessTests by target, dangers, and the verdict.
 
-use super::ReviewOptions;
+use super::ReviewFormOptions;
 use super::results::hazard_code;
 use super::sections;
 use super::view::ReviewView;
@@ -13,7 +13,7 @@ use crate::report::junit::{Case, CaseOutcome, Suite, document};
 const MAXIMUM_CASES: usize = 10_000;
 
 /// Returns a review as JUnit XML, failures first.
-pub(super) fn text(review: &ChangeReview, options: &ReviewOptions) -> String {
+pub(super) fn text(review: &ChangeReview, options: &ReviewFormOptions) -> String {
     let view = ReviewView::new(review, options);
     let mut room = MAXIMUM_CASES;
     let mut suites = vec![Suite::new("review".to_owned(), vec![verdict(&view)])];

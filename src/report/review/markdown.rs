@@ -8,7 +8,7 @@ use super::phrase::{FilePlace, Phrase, sentence};
 use super::sections::{self, short_hash};
 use super::view::{ReviewView, severity};
 use super::words::{self, Entry, grouped};
-use super::{COMMENT_BUDGET, ReviewOptions};
+use super::{COMMENT_BUDGET, ReviewFormOptions};
 use crate::app::review::{AccessChange, ChangeReview, EffectChange, ObjectShape, PathChange};
 use crate::diag::foreign;
 use crate::report::markdown::fenced;
@@ -29,7 +29,7 @@ const COLUMNS: [&str; 6] = ["", "who", "where", "gains", "opens", "because"];
 const NOTE: usize = 120;
 
 /// Returns a review as Markdown within the budget.
-pub(super) fn text(review: &ChangeReview, options: &ReviewOptions) -> String {
+pub(super) fn text(review: &ChangeReview, options: &ReviewFormOptions) -> String {
     let view = ReviewView::new(review, options);
     let mut room = Room { left: options.budget };
     let Some(opening) = room.take(opening(&view)) else { return String::new() };

@@ -250,6 +250,7 @@ fn paths() -> Vec<PathChange> {
 
 fn with_further_sections(review: &mut ChangeReview) {
     review.ground = vec![GroundChange {
+        subjects: Vec::new(),
         target: "prod".to_owned(),
         kind: GroundKind::Version,
         from: "1.34".to_owned(),
@@ -344,6 +345,7 @@ fn with_tests_and_findings(review: &mut ChangeReview) {
         ..TestChanges::default()
     };
     let finding = |message: &str, line: usize, number: usize| ReviewedFinding {
+        also: Vec::new(),
         rule: "E020".to_owned(),
         code: "read-secrets".to_owned(),
         severity: EffectSeverity::High,

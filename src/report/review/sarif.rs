@@ -9,7 +9,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Map, Value, json};
 
-use super::ReviewOptions;
+use super::ReviewFormOptions;
 use super::results::{self, GAIN, ResultPlace, ReviewResult};
 use super::view::{ReviewView, severity, split_place};
 use super::words;
@@ -27,7 +27,7 @@ const MAXIMUM_RELATED: usize = 100;
 const MAXIMUM_BYTES: usize = 10_000_000;
 
 /// Returns a review as a SARIF log with one run.
-pub(super) fn text(review: &ChangeReview, options: &ReviewOptions) -> String {
+pub(super) fn text(review: &ChangeReview, options: &ReviewFormOptions) -> String {
     let view = ReviewView::new(review, options);
     let results = results::results(&view);
     let mut shown = results.len().min(MAXIMUM_RESULTS);

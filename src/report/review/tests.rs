@@ -7,17 +7,17 @@ use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, T
 use serde_json::Value;
 
 use super::samples;
-use super::{ReviewForm, ReviewOptions};
+use super::{ReviewForm, ReviewFormOptions};
 use crate::app::review::ChangeReview;
 
 const LINKS: &str = "https://forge.example/blob/9e07d1";
 
-fn with_links() -> ReviewOptions {
-    ReviewOptions {
+fn with_links() -> ReviewFormOptions {
+    ReviewFormOptions {
         link_base: Some(LINKS.to_owned()),
         earlier_link_base: Some(LINKS.to_owned()),
         report_url: Some("https://forge.example/report.html".to_owned()),
-        ..ReviewOptions::default()
+        ..ReviewFormOptions::default()
     }
 }
 
@@ -221,7 +221,7 @@ fn no_name_becomes_a_command_or_a_line() {
 fn a_comment_is_never_longer_than_its_budget() {
     for review in [samples::huge(), samples::small(), samples::empty()] {
         for budget in [0, 40, 100, 300, 700, 1_500, 4_000, 10_000, 30_000, 65_536, 1 << 20] {
-            let text = ReviewForm::Markdown.write(&review, &ReviewOptions { budget, ..with_links() });
+            let text = ReviewForm::Markdown.write(&review, &ReviewFormOptions { budget, ..with_links() });
             assert!(text.len() <= budget, "{} of {budget}", text.len());
             if !text.is_empty() {
                 assert_skeleton(&text);
@@ -244,7 +244,7 @@ fn a_comment_has_the_numbers_of_left_out_items() {
     assert!(shapes > 20 && text.contains(&format!("\nand {more} further shapes; ")), "{shapes}");
     assert!(text.contains(" further findings; "), "{text}");
     assert!(text.len() > 55_000, "{}", text.len());
-    let small = ReviewForm::Markdown.write(&review, &ReviewOptions { budget: 1_500, ..with_links() });
+    let small = ReviewForm::Markdown.write(&review, &ReviewFormOptions { budget: 1_500, ..with_links() });
     assert!(small.contains("Left out for want of room: "), "{small}");
 }
 
@@ -300,13 +300,13 @@ fn every_form_has_the_diagnostics_of_an_invalid_state() {
 #[test]
 fn json_has_the_first_thousand_members() {
     let review = samples::with_tenants(1_200);
-    let members = |options: &ReviewOptions| {
+    let members = |options: &ReviewFormOptions| {
         let value: Value = serde_json::from_str(&ReviewForm::Json.write(&review, options)).expect("JSON");
         assert_eq!(value["classes"][1]["count"], 1_200);
         value["classes"][1]["members"].as_array().map(Vec::len)
     };
-    assert_eq!(members(&ReviewOptions::default()), Some(1_000));
-    assert_eq!(members(&ReviewOptions { writes_all_members: true, ..ReviewOptions::default() }), Some(1_200));
+    assert_eq!(members(&ReviewFormOptions::default()), Some(1_000));
+    assert_eq!(members(&ReviewFormOptions { writes_all_members: true, ..ReviewFormOptions::default() }), Some(1_200));
 }
 
 #[test]
@@ -352,7 +352,7 @@ fn sarif_has_one_result_for_each_power_with_the_steps_to_it() {
 
 #[test]
 fn sarif_has_lost_paths_on_request() {
-    let options = ReviewOptions { writes_absent: true, ..with_links() };
+    let options = ReviewFormOptions { writes_absent: true, ..with_links() };
     let log: Value = serde_json::from_str(&ReviewForm::Sarif.write(&samples::small(), &options)).expect("JSON");
     let results = log["runs"][0]["results"].as_array().expect("results");
     let absent: Vec<&Value> = results.iter().filter(|result| result["baselineState"] == "absent").collect();

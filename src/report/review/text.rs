@@ -1,6 +1,6 @@
 //! Plain text, for terminals.
 
-use super::ReviewOptions;
+use super::ReviewFormOptions;
 use super::phrase::Phrase;
 use super::sections;
 use super::view::{ReviewView, severity};
@@ -22,7 +22,7 @@ const MAXIMUM_DIFF_LINES: usize = 60;
 const WIDTH: usize = 10;
 
 /// Returns a review as plain text.
-pub(super) fn text(review: &ChangeReview, options: &ReviewOptions) -> String {
+pub(super) fn text(review: &ChangeReview, options: &ReviewFormOptions) -> String {
     let view = ReviewView::new(review, options);
     let mut page = Page::new();
     writeln!(page, "{}", review.line);

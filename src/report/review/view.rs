@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::ReviewOptions;
+use super::ReviewFormOptions;
 use super::phrase::{FilePlace, Phrase};
 use crate::app::review::{Cause, ChangeReview, EffectSeverity, Side, SubjectClass};
 
@@ -16,7 +16,7 @@ const MAXIMUM_CAUSES: usize = 3;
 #[derive(Debug)]
 pub(super) struct ReviewView<'r> {
     pub(super) review: &'r ChangeReview,
-    pub(super) options: &'r ReviewOptions,
+    pub(super) options: &'r ReviewFormOptions,
     classes: BTreeMap<usize, ClassView<'r>>,
     causes: BTreeMap<usize, &'r Cause>,
 }
@@ -42,7 +42,7 @@ impl<'r> ClassView<'r> {
 
 impl<'r> ReviewView<'r> {
     /// Looks up the classes and causes of a review.
-    pub(super) fn new(review: &'r ChangeReview, options: &'r ReviewOptions) -> Self {
+    pub(super) fn new(review: &'r ChangeReview, options: &'r ReviewFormOptions) -> Self {
         let classes = review.classes.iter().map(|class| (class.id, ClassView::new(class))).collect();
         let causes = review.causes.iter().map(|cause| (cause.id, cause)).collect();
         Self { review, options, classes, causes }

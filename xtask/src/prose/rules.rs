@@ -43,13 +43,21 @@ pub(crate) fn check(file: &File, passage: &Passage, words: &Words, pages: &Pages
     references(file, passage, words, pages, findings);
     for avoided in &words.avoided {
         for found in avoided.pattern.find_iter(&passage.masked) {
-            if is_part_of_id(&passage.masked, &found) {
+            if is_part_of_id(&passage.masked, &found) || is_fixed(&passage.masked, &found, words) {
                 continue;
             }
             let text = format!("`{}`: {}", passage.shown.get(found.range()).unwrap_or_default(), avoided.instead);
             findings.push(finding(file, passage.line_at(found.start()), "word", text));
         }
     }
+}
+
+/// Whether the word is in a phrase that is part of an interface.
+fn is_fixed(text: &str, found: &regex::Match<'_>, words: &Words) -> bool {
+    words.fixed.iter().any(|phrase| {
+        let mut places = text.match_indices(phrase.as_str());
+        places.any(|(start, _)| start <= found.start() && found.end() <= start + phrase.len())
+    })
 }
 
 /// Whether the word is a part of an id such as `everybody-subject`.

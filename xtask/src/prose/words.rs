@@ -18,6 +18,7 @@ struct Raw {
     longest_sentence: usize,
     longest_subject: usize,
     references: Vec<String>,
+    fixed: Vec<String>,
     words: Vec<RawWords>,
 }
 
@@ -44,6 +45,8 @@ pub(crate) struct Words {
     pub(crate) longest_sentence: usize,
     pub(crate) longest_subject: usize,
     pub(crate) references: Vec<Regex>,
+    /// Phrases that are part of an interface; their words are not avoided.
+    pub(crate) fixed: Vec<String>,
     pub(crate) avoided: Vec<Avoided>,
 }
 
@@ -73,6 +76,7 @@ impl Words {
             longest_sentence: raw.longest_sentence,
             longest_subject: raw.longest_subject,
             references: raw.references.iter().map(|text| pattern(text)).collect::<Result<_, _>>()?,
+            fixed: raw.fixed,
             avoided,
         })
     }

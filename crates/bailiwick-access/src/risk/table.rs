@@ -5,6 +5,7 @@ mod bindings;
 mod cluster;
 mod data;
 mod dead;
+mod edge;
 mod escalation;
 mod network;
 mod tenants;
@@ -17,6 +18,7 @@ use crate::codes;
 use crate::symbols::Symbol;
 use crate::world::World;
 use bailiwick_yaml::diag::Code;
+pub use edge::{EdgeKind, EdgeTarget, RiskEdge};
 
 /// A row of the table: a dangerous permission with its severities.
 #[derive(Debug)]
@@ -41,6 +43,8 @@ pub struct RiskRule {
     pub power: Option<&'static str>,
     /// The reach of the permission.
     pub reach: PermissionReach,
+    /// The edges of the graph of permissions.
+    edges: [Option<RiskEdge>; MOST_EDGES],
     pub(super) when: When,
     pub(super) named: NameEffect,
     /// Stronger rules. Beside them this one is not reported.
@@ -52,6 +56,9 @@ pub struct RiskRule {
     /// Required objects beside roles and bindings.
     pub(super) needs: Needs,
 }
+
+/// The most edges of a rule.
+const MOST_EDGES: usize = 3;
 
 /// Objects required for a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -171,6 +178,7 @@ impl RiskRule {
             predicate,
             power: None,
             reach: PermissionReach::None,
+            edges: [None; MOST_EDGES],
             when,
             named: NameEffect::Step,
             behind: &[],
@@ -197,6 +205,25 @@ impl RiskRule {
 
     const fn reach(mut self, reach: PermissionReach) -> Self {
         self.reach = reach;
+        self
+    }
+
+    /// Adds an edge for all of the condition.
+    const fn edge(self, kind: EdgeKind, to: EdgeTarget) -> Self {
+        self.edge_of(RiskEdge { kind, to, verbs: &[], resources: &[] })
+    }
+
+    /// Adds an edge for the resources of the condition alone.
+    const fn edge_by(self, kind: EdgeKind, to: EdgeTarget, resources: &'static [&'static str]) -> Self {
+        self.edge_of(RiskEdge { kind, to, verbs: &[], resources })
+    }
+
+    const fn edge_of(mut self, edge: RiskEdge) -> Self {
+        self.edges = match self.edges {
+            [None, second, third] => [Some(edge), second, third],
+            [first, None, third] => [first, Some(edge), third],
+            [first, second, _] => [first, second, Some(edge)],
+        };
         self
     }
 
@@ -248,6 +275,11 @@ impl RiskRule {
             (true, true) => self.in_control_plane.or(self.namespace),
             (true, false) => self.namespace.filter(|_| self.elsewhere),
         }
+    }
+
+    /// Iterates over the edges of the graph of permissions.
+    pub fn edges(&self) -> impl Iterator<Item = &RiskEdge> {
+        self.edges.iter().flatten()
     }
 
     /// Whether the compiler applies a rule to written policies and manifests: its findings are warnings there.

@@ -1,6 +1,6 @@
 //! A policy and its binding, as written and with the API's defaults.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
@@ -233,17 +233,33 @@ impl ValidatingAdmissionPolicy {
         })
     }
 
-    /// Returns the unsupported expressions, each with the reason.
-    pub fn unknown_expressions(&self) -> impl Iterator<Item = (&str, &str)> {
+    /// Adds the keys of the namespace labels in a decision of the policy. Returns false if an expression may read
+    /// every label, or the name of the namespace.
+    pub(crate) fn add_namespace_labels(&self, keys: &mut BTreeSet<String>) -> bool {
+        keys.extend(self.constraints.namespaces.keys().map(str::to_owned));
+        !self.programs().any(|program| program.source.to_lowercase().contains("namespace"))
+    }
+
+    fn programs(&self) -> impl Iterator<Item = &Program> {
         let conditions = self.conditions.iter().map(|condition| &condition.program);
         let validations = self.validations.iter();
         let validations = validations.flat_map(|one| std::iter::once(&one.program).chain(&one.message_expression));
-        let programs = conditions.chain(self.variables.values()).chain(validations).chain(&self.audit_annotations);
-        programs.filter_map(|program| Some((program.source.as_str(), program.problem()?)))
+        conditions.chain(self.variables.values()).chain(validations).chain(&self.audit_annotations)
+    }
+
+    /// Returns the unsupported expressions, each with the reason.
+    pub fn unknown_expressions(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.programs().filter_map(|program| Some((program.source.as_str(), program.problem()?)))
     }
 }
 
 impl Binding {
+    /// Adds the keys of the namespace labels in the selector of the binding.
+    pub(crate) fn add_namespace_labels(&self, keys: &mut BTreeSet<String>) {
+        let own = self.constraints.iter().flat_map(|constraints| constraints.namespaces.keys());
+        keys.extend(own.map(str::to_owned));
+    }
+
     /// Reads a binding.
     ///
     /// # Errors

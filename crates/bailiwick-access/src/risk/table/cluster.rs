@@ -1,7 +1,10 @@
 //! C: the control plane and the nodes.
 
-use super::{PermissionReach, RiskRule, holds};
+use super::{EdgeKind, EdgeTarget, PermissionReach, RiskEdge, RiskRule, holds};
 use crate::codes;
+
+/// The verbs for writing an object, without deletion.
+const WRITES: &[&str] = &["create", "update", "patch"];
 
 pub(super) const RULES: &[RiskRule] = &[
     holds(
@@ -11,6 +14,7 @@ pub(super) const RULES: &[RiskRule] = &[
         "get,create,update,patch,delete nodes/proxy",
         "can run commands in every pod by the kubelet API, for which `get` is enough",
     )
+    .edge(EdgeKind::KubeletApi, EdgeTarget::Kubelets)
     .help("grant `nodes/metrics`, `nodes/stats` and, from 1.33 on, `nodes/pods`, `nodes/healthz` and `nodes/configz` instead")
     .power("talks to every kubelet")
     .reach(PermissionReach::Secrets),
@@ -49,6 +53,18 @@ pub(super) const RULES: &[RiskRule] = &[
         "create,update,patch,delete,deletecollection mutatingwebhookconfigurations.admissionregistration,validatingwebhookconfigurations.admissionregistration",
         "can read and change every written object by admission webhooks",
     )
+    .edge_of(RiskEdge {
+        kind: EdgeKind::WriteMutatingWebhooks,
+        to: EdgeTarget::Mutation,
+        verbs: WRITES,
+        resources: &["mutatingwebhookconfigurations"],
+    })
+    .edge_of(RiskEdge {
+        kind: EdgeKind::WriteValidatingWebhooks,
+        to: EdgeTarget::Admission,
+        verbs: WRITES,
+        resources: &["validatingwebhookconfigurations"],
+    })
     .help("list the subject's own configuration under `resourceNames`")
     .power("changes what is admitted")
     .reach(PermissionReach::Secrets),
@@ -59,6 +75,8 @@ pub(super) const RULES: &[RiskRule] = &[
         "create,update,patch,delete,deletecollection validatingadmissionpolicies.admissionregistration,validatingadmissionpolicybindings.admissionregistration,mutatingadmissionpolicies.admissionregistration,mutatingadmissionpolicybindings.admissionregistration",
         "can change or disable the admission policies of the cluster",
     )
+    .edge_by(EdgeKind::WriteAdmissionPolicies, EdgeTarget::Mutation, &["mutatingadmissionpolicies", "mutatingadmissionpolicybindings"])
+    .edge_by(EdgeKind::WriteAdmissionPolicies, EdgeTarget::Admission, &["validatingadmissionpolicies", "validatingadmissionpolicybindings"])
     .help("reserve admission policies for administrators")
     .power("changes what is refused")
     .reach(PermissionReach::Secrets),
@@ -77,6 +95,7 @@ pub(super) const RULES: &[RiskRule] = &[
         "create,update,patch,delete,deletecollection apiservices.apiregistration",
         "can redirect an API group to its own server",
     )
+    .edge(EdgeKind::WriteApiservices, EdgeTarget::Admission)
     .help("list the subject's own APIService under `resourceNames`")
     .power("answers for API groups")
     .reach(PermissionReach::Secrets),
@@ -96,6 +115,7 @@ pub(super) const RULES: &[RiskRule] = &[
         "create,update,patch persistentvolumes",
         "can create volumes from any directory of a node",
     )
+    .edge(EdgeKind::Volumes, EdgeTarget::HostFolders)
     .help("leave volumes to a provisioner")
     .power("makes volumes of any folder of a node")
     .reach(PermissionReach::Secrets),
@@ -139,6 +159,7 @@ pub(super) const RULES: &[RiskRule] = &[
         "create,update,patch namespaces",
         "can change the labels of namespaces, and with them the Pod Security level",
     )
+    .edge(EdgeKind::NamespaceLabels, EdgeTarget::PodLevel)
     .help("reserve namespaces for administrators: a RoleBinding, too, allows the patch of its own namespace"),
     holds(
         "C016",

@@ -1,11 +1,12 @@
 //! S: secrets and data.
 
 use super::super::RiskSeverity;
-use super::{NameEffect, PermissionReach, RiskRule, holds};
+use super::{EdgeKind, EdgeTarget, NameEffect, PermissionReach, RiskRule, holds};
 use crate::codes;
 
 pub(super) const RULES: &[RiskRule] = &[
     holds("S001", codes::READ_SECRETS, "C/H", "get,list,watch secrets", "can read Secrets")
+        .edge(EdgeKind::ReadSecrets, EdgeTarget::Secrets)
         .help("grant `get` on single Secrets by `resourceNames`, or mount the Secrets into the pods that need them")
         .power("reads every secret")
         .reach(PermissionReach::Secrets)

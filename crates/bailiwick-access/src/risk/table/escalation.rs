@@ -1,7 +1,7 @@
 //! E: how to become more than one is.
 
 use super::super::objects::adds_to_default_roles;
-use super::{NameEffect, Needs, PermissionReach, RiskRule, RiskSeverity, When, holds};
+use super::{EdgeKind, EdgeTarget, NameEffect, Needs, PermissionReach, RiskRule, RiskSeverity, When, holds};
 use crate::codes;
 
 pub(super) const RULES: &[RiskRule] = &[
@@ -12,6 +12,7 @@ pub(super) const RULES: &[RiskRule] = &[
         "* *.*",
         "has every verb on every resource",
     )
+    .edge(EdgeKind::Held, EdgeTarget::Everything)
     .help("grant the required verbs and resources, and reserve full authority for repairs of the cluster")
     .power("does everything")
     .reach(PermissionReach::Secrets)
@@ -23,6 +24,8 @@ pub(super) const RULES: &[RiskRule] = &[
         "escalate clusterroles.rbac and create,update,patch clusterroles.rbac; escalate roles.rbac and create,update,patch roles.rbac",
         "can write roles with more permissions than it holds, by the verb `escalate`",
     )
+    .edge_by(EdgeKind::EscalateRole, EdgeTarget::OwnClusterRoles, &["clusterroles"])
+    .edge_by(EdgeKind::EscalateRole, EdgeTarget::OwnRoles, &["roles"])
     .help("remove `escalate`: without it the API server rejects a role with more permissions than its writer holds")
     .power("makes roles with more than it holds")
     .reach(PermissionReach::Secrets),
@@ -33,6 +36,9 @@ pub(super) const RULES: &[RiskRule] = &[
         "bind clusterroles.rbac and create,update,patch clusterrolebindings.rbac,rolebindings.rbac; bind roles.rbac and create,update,patch rolebindings.rbac",
         "can bind any subject to [any role], even a role with more permissions than it holds",
     )
+    .edge_by(EdgeKind::BindRole, EdgeTarget::ClusterRolesEverywhere, &["clusterroles", "clusterrolebindings"])
+    .edge_by(EdgeKind::BindRole, EdgeTarget::ClusterRolesHere, &["clusterroles", "rolebindings"])
+    .edge_by(EdgeKind::BindRole, EdgeTarget::RolesHere, &["roles", "rolebindings"])
     .help("limit `bind` to the required roles by `resourceNames`")
     .power("binds any role")
     .reach(PermissionReach::Secrets)
@@ -44,6 +50,7 @@ pub(super) const RULES: &[RiskRule] = &[
         "impersonate users",
         "can impersonate [any user]",
     )
+    .edge(EdgeKind::Impersonate, EdgeTarget::Users)
     .help("list the users under `resourceNames`")
     .power("acts as any user")
     .reach(PermissionReach::Secrets)
@@ -57,6 +64,7 @@ pub(super) const RULES: &[RiskRule] = &[
         "impersonate groups and impersonate users,serviceaccounts of any name",
         "can impersonate members of [any group, `system:masters` included]",
     )
+    .edge(EdgeKind::Impersonate, EdgeTarget::Groups)
     .help("list the groups under `resourceNames`, without `system:masters`")
     .power("acts as any group")
     .reach(PermissionReach::Secrets)
@@ -68,6 +76,7 @@ pub(super) const RULES: &[RiskRule] = &[
         "impersonate serviceaccounts",
         "can impersonate [any service account]",
     )
+    .edge(EdgeKind::Impersonate, EdgeTarget::Accounts)
     .help("list the accounts under `resourceNames`, and grant the verb in their namespace only")
     .power("acts as any service account")
     .reach(PermissionReach::Secrets)
@@ -91,6 +100,9 @@ pub(super) const RULES: &[RiskRule] = &[
          impersonate:associated-node nodes.authentication since 1.36 and impersonate-on:associated-node:? ?.?",
         "can impersonate others for some actions",
     )
+    .edge_by(EdgeKind::Impersonate, EdgeTarget::Users, &["users"])
+    .edge_by(EdgeKind::Impersonate, EdgeTarget::Accounts, &["serviceaccounts"])
+    .edge_by(EdgeKind::Impersonate, EdgeTarget::Kubelets, &["nodes"])
     .help("list the impersonated names under `resourceNames`")
     .reach(PermissionReach::Secrets)
     .behind(&["E004", "E005"]),
@@ -101,6 +113,7 @@ pub(super) const RULES: &[RiskRule] = &[
         "create serviceaccounts/token",
         "can issue tokens of [any service account]",
     )
+    .edge(EdgeKind::TokenRequest, EdgeTarget::Accounts)
     .help("list the accounts under `resourceNames`")
     .power("makes tokens of every service account")
     .reach(PermissionReach::Secrets)
@@ -112,6 +125,7 @@ pub(super) const RULES: &[RiskRule] = &[
         "create secrets and get,list,watch secrets of any name",
         "can create a token Secret of any service account and read the token",
     )
+    .edge(EdgeKind::MakeTokenSecret, EdgeTarget::Accounts)
     .help("remove `create` or the read verbs: the cluster fills a Secret of type `kubernetes.io/service-account-token` with a token")
     .power("makes and reads token Secrets of every service account")
     .reach(PermissionReach::Secrets),
@@ -123,6 +137,7 @@ pub(super) const RULES: &[RiskRule] = &[
          create certificatesigningrequests.certificates and update,patch certificatesigningrequests/approval.certificates before 1.18",
         "can request client certificates and approve its own requests",
     )
+    .edge(EdgeKind::ApproveCsr, EdgeTarget::Certificates)
     .help("let one identity request and another approve, and list the signers under `resourceNames`")
     .power("approves certificates")
     .reach(PermissionReach::Secrets)
@@ -135,6 +150,7 @@ pub(super) const RULES: &[RiskRule] = &[
          update,patch certificatesigningrequests/status.certificates before 1.18",
         "can issue certificates of signers",
     )
+    .edge(EdgeKind::SignCsr, EdgeTarget::Certificates)
     .help("list the name of the own signer under `resourceNames`")
     .power("signs certificates")
     .reach(PermissionReach::Secrets)
@@ -155,6 +171,7 @@ pub(super) const RULES: &[RiskRule] = &[
         "create,update,patch rolebindings.rbac,clusterrolebindings.rbac",
         "can grant its own permissions to any subject",
     )
+    .edge(EdgeKind::WriteRbac, EdgeTarget::OwnPermissions)
     .help("reserve bindings for administrators")
     .behind(&["E003"]),
     holds(
@@ -213,6 +230,8 @@ pub(super) const RULES: &[RiskRule] = &[
         "use securitycontextconstraints.security.openshift.io,podsecuritypolicies.policy,podsecuritypolicies.extensions",
         "can use [any pod policy, privileged policies included,] for its pods",
     )
+    .edge_by(EdgeKind::UseScc, EdgeTarget::PodPolicies, &["securitycontextconstraints"])
+    .edge_by(EdgeKind::UsePsp, EdgeTarget::PodPolicies, &["podsecuritypolicies"])
     .help("list the policies under `resourceNames`")
     .named(NameEffect::Policies),
     holds(
@@ -231,6 +250,7 @@ pub(super) const RULES: &[RiskRule] = &[
         "create,update,patch applications.argoproj.io,applicationsets.argoproj.io,appprojects.argoproj.io,kustomizations.kustomize.toolkit.fluxcd.io,helmreleases.helm.toolkit.fluxcd.io where known",
         "can make a GitOps controller apply any object",
     )
+    .edge(EdgeKind::DriveGitops, EdgeTarget::Controllers)
     .help("let the controller impersonate a service account of the writer, and reserve projects for administrators")
     .power("writes for every GitOps controller")
     .reach(PermissionReach::Secrets),
@@ -241,6 +261,7 @@ pub(super) const RULES: &[RiskRule] = &[
         "create clusterstackinstalls.stacks.crossplane.io,stackinstalls.stacks.crossplane.io,providers.pkg.crossplane.io,configurations.pkg.crossplane.io,functions.pkg.crossplane.io,subscriptions.operators.coreos.com,clusterserviceversions.operators.coreos.com,clusterextensions.olm.operatorframework.io,helmcharts.helm.cattle.io where known",
         "can make a package manager install any package",
     )
+    .edge(EdgeKind::DriveInstaller, EdgeTarget::Controllers)
     .help("reserve installation for administrators: the package manager holds every permission that a package requests")
     .power("installs packages")
     .reach(PermissionReach::Secrets),

@@ -1,6 +1,6 @@
 //! W: control of running workloads.
 
-use super::{PermissionReach, RiskRule, holds};
+use super::{EdgeKind, EdgeTarget, PermissionReach, RiskEdge, RiskRule, holds};
 use crate::codes;
 
 pub(super) const RULES: &[RiskRule] = &[
@@ -11,6 +11,7 @@ pub(super) const RULES: &[RiskRule] = &[
         "create pods",
         "can run pods with any service account, Secret and ConfigMap",
     )
+    .edge(EdgeKind::CreatePods, EdgeTarget::NewPods)
     .help("grant it in namespaces without more privileged service accounts and Secrets, under a Pod Security level that protects the node")
     .power("creates pods everywhere")
     .reach(PermissionReach::Pods),
@@ -21,6 +22,18 @@ pub(super) const RULES: &[RiskRule] = &[
         "create,update,patch deployments.apps,daemonsets.apps,statefulsets.apps,replicasets.apps,replicationcontrollers,jobs.batch,cronjobs.batch,deployments.extensions,daemonsets.extensions,replicasets.extensions,rollouts.argoproj.io,workflows.argoproj.io,cronworkflows.argoproj.io,taskruns.tekton.dev,pipelineruns.tekton.dev,services.serving.knative.dev,virtualmachines.kubevirt.io",
         "can change workloads, and so run pods with any service account",
     )
+    .edge_of(RiskEdge {
+        kind: EdgeKind::ChangeWorkloads,
+        to: EdgeTarget::NewWorkloads,
+        verbs: &["create"],
+        resources: &[],
+    })
+    .edge_of(RiskEdge {
+        kind: EdgeKind::ChangeWorkloads,
+        to: EdgeTarget::ChangedWorkloads,
+        verbs: &["update", "patch"],
+        resources: &[],
+    })
     .help("grant it in namespaces without more privileged service accounts, or list the workloads under `resourceNames`")
     .power("changes workloads everywhere")
     .reach(PermissionReach::Pods),
@@ -31,6 +44,7 @@ pub(super) const RULES: &[RiskRule] = &[
         "update,patch pods",
         "can change the images of running pods",
     )
+    .edge(EdgeKind::ChangePods, EdgeTarget::RunningPods)
     .help("remove the verbs: controllers have their own permissions")
     .power("changes every pod")
     .reach(PermissionReach::Pods),
@@ -41,6 +55,7 @@ pub(super) const RULES: &[RiskRule] = &[
         "create pods/exec or get pods/exec before 1.35",
         "can run commands in pods, with the permissions of their service accounts",
     )
+    .edge(EdgeKind::Exec, EdgeTarget::RunningPods)
     .help("grant it for debugging, for a limited time and in single namespaces")
     .power("runs commands in every pod")
     .reach(PermissionReach::Pods),
@@ -51,6 +66,7 @@ pub(super) const RULES: &[RiskRule] = &[
         "create pods/attach or get pods/attach before 1.35",
         "can attach to the processes of pods",
     )
+    .edge(EdgeKind::Exec, EdgeTarget::RunningPods)
     .help("grant it for debugging, for a limited time and in single namespaces")
     .power("attaches to every pod")
     .reach(PermissionReach::Pods),
@@ -69,6 +85,7 @@ pub(super) const RULES: &[RiskRule] = &[
         "update,patch pods/ephemeralcontainers",
         "can add containers to running pods",
     )
+    .edge(EdgeKind::ChangePods, EdgeTarget::RunningPods)
     .help("grant it for debugging, for a limited time and in single namespaces")
     .power("adds containers to every pod")
     .reach(PermissionReach::Pods),

@@ -1,0 +1,213 @@
+//! The findings of a change: new, known or fixed against an earlier state of the workspace.
+//!
+//! A finding is known if the earlier state has a finding with the same identity, the same severity, at least the same powers, and each
+//! of its targets that the earlier state has. Each earlier finding makes at most one finding of a target known.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{LintOptions, LintReport};
+use crate::app::review::{BaseState, OpenedBase, ReviewBase, ReviewedBase};
+use crate::app::words::number;
+use crate::app::workspace::Workspace;
+use crate::app::{Diagnostics, Error, FindingRecord};
+use crate::codes;
+use crate::diag::{Diagnostic, FindingState, Severity};
+
+/// How many errors of the earlier state are named.
+const NAMED_ERRORS: usize = 3;
+
+/// The comparison of findings with an earlier state of a workspace.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FindingChange {
+    /// The earlier state.
+    pub base: ReviewedBase,
+    /// Whether the earlier state has no workspace file.
+    pub is_base_absent: bool,
+    /// How many findings both states have.
+    pub known: usize,
+    /// The findings that only the earlier state has.
+    pub fixed: Vec<FindingRecord>,
+    /// The warning about an earlier state whose policies do not compile.
+    pub warnings: Diagnostics,
+}
+
+impl Workspace {
+    /// Searches the targets for findings, and compares the findings with an earlier state of the workspace. Each finding has a
+    /// state.
+    ///
+    /// # Errors
+    /// When the base is not found, no target has one of the names, or the run fails.
+    ///
+    /// # Examples
+    /// ```no_run
+    /// # use bailiwick::app::review::{BaseRevision, ReviewBase};
+    /// # use bailiwick::{Error, LintOptions, Options, Workspace};
+    /// let workspace = Workspace::open(&Options::default())?;
+    /// let base = ReviewBase::Revision(vec![BaseRevision::Named("main".to_owned())]);
+    /// let report = workspace.lint_change(&LintOptions::default(), &base)?;
+    /// println!("{} known findings", report.change.map_or(0, |change| change.known));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn lint_change(&self, options: &LintOptions, base: &ReviewBase) -> Result<LintReport, Error> {
+        let base = OpenedBase::open(self, base, None)?;
+        let mut report = self.lint(options)?;
+        let earlier = EarlierFindings::find(&base, options)?;
+        let warnings =
+            earlier.errors.as_ref().map(|errors| broken_base(&base.record.name, errors)).into_iter().collect();
+        let mut known = 0;
+        let mut comparison = Comparison::new(earlier);
+        for finding in &mut report.findings.list {
+            let record = FindingRecord::new(finding, &report.findings.files);
+            let is_known = comparison.take(&record);
+            known += usize::from(is_known);
+            finding.state = Some(if is_known { FindingState::Known } else { FindingState::New });
+        }
+        let fixed = comparison.into_fixed();
+        let warnings = Diagnostics::new(warnings, &report.findings.files);
+        let is_base_absent = matches!(base.state, BaseState::Absent);
+        report.change = Some(FindingChange { base: base.record, is_base_absent, known, fixed, warnings });
+        Ok(report)
+    }
+}
+
+/// Returns the warning about a base whose policies do not compile.
+fn broken_base(name: &str, errors: &[String]) -> Diagnostic {
+    let message = format!("the policies of `{name}` do not compile; every finding counts as new");
+    let named = errors.iter().take(NAMED_ERRORS);
+    let warning = named.fold(Diagnostic::warning(codes::BROKEN_BASE, message), Diagnostic::note);
+    let more = errors.len().saturating_sub(NAMED_ERRORS);
+    let warning = if more > 0 { warning.note(format!("and {}", number(more, "more error"))) } else { warning };
+    warning.help("compare with a revision whose policies compile")
+}
+
+/// The findings of an earlier state.
+#[derive(Default)]
+struct EarlierFindings {
+    findings: Vec<FindingRecord>,
+    /// The targets of the earlier state.
+    targets: BTreeSet<String>,
+    /// The errors of policies that do not compile.
+    errors: Option<Vec<String>>,
+}
+
+impl EarlierFindings {
+    /// Searches the earlier state. Static pods are files of no state, and are not searched.
+    fn find(base: &OpenedBase, options: &LintOptions) -> Result<Self, Error> {
+        let workspace = match &base.state {
+            BaseState::Absent => return Ok(Self::default()),
+            BaseState::Broken(diagnostics) => return Ok(Self::broken(diagnostics)),
+            BaseState::Opened(workspace) => workspace,
+        };
+        let is_named = |name: &String| options.targets.is_empty() || options.targets.contains(name);
+        let targets = workspace.project.workspace.targets.iter().map(|target| target.name.clone());
+        let targets: Vec<String> = targets.filter(is_named).collect();
+        if targets.is_empty() {
+            return Ok(Self::default());
+        }
+        let names = targets.iter().cloned().collect();
+        let options = LintOptions {
+            targets,
+            world: options.world.clone(),
+            selection: options.selection.clone(),
+            static_pods: Vec::new(),
+        };
+        let report = workspace.lint(&options)?;
+        if report.findings.has_errors() {
+            return Ok(Self::broken(&report.findings));
+        }
+        Ok(Self { findings: report.findings.records().collect(), targets: names, errors: None })
+    }
+
+    fn broken(diagnostics: &Diagnostics) -> Self {
+        let error = Severity::Error.to_string();
+        let records = diagnostics.records().filter(|record| record.severity == error);
+        let line = |record: FindingRecord| match record.place {
+            Some(place) => format!("{}:{}:{}: {}", place.path, place.line, place.column, record.message),
+            None => record.message,
+        };
+        Self { errors: Some(records.map(line).collect()), ..Self::default() }
+    }
+}
+
+/// An earlier finding, and the targets for which it has made no finding known.
+struct EarlierFinding {
+    record: FindingRecord,
+    free_targets: BTreeSet<String>,
+    is_taken: bool,
+}
+
+impl EarlierFinding {
+    /// Whether a finding is as severe as this one, and opens no further power.
+    fn covers(&self, finding: &FindingRecord) -> bool {
+        let reaches = |record: &FindingRecord| -> BTreeSet<String> {
+            record.risk.iter().flat_map(|risk| risk.reaches.iter().cloned()).collect()
+        };
+        self.record.level() == finding.level() && reaches(finding).is_subset(&reaches(&self.record))
+    }
+}
+
+/// A comparison with the findings of an earlier state, by identity.
+struct Comparison {
+    earlier: BTreeMap<String, Vec<EarlierFinding>>,
+    targets: BTreeSet<String>,
+    /// How many findings of an identity are new.
+    new: BTreeMap<String, usize>,
+}
+
+impl Comparison {
+    fn new(found: EarlierFindings) -> Self {
+        let mut earlier = BTreeMap::<String, Vec<EarlierFinding>>::new();
+        for mut record in found.findings {
+            record.state = Some(FindingState::Fixed);
+            let free_targets = targets_of(&record).into_iter().collect();
+            let of_identity = earlier.entry(record.identity_without_reach()).or_default();
+            of_identity.push(EarlierFinding { record, free_targets, is_taken: false });
+        }
+        Self { earlier, targets: found.targets, new: BTreeMap::new() }
+    }
+
+    /// Whether the earlier state has a finding; its earlier findings make no further finding known.
+    fn take(&mut self, finding: &FindingRecord) -> bool {
+        let identity = finding.identity_without_reach();
+        let is_compared = |target: &String| target.is_empty() || self.targets.contains(target);
+        let targets: Vec<String> = targets_of(finding).into_iter().filter(is_compared).collect();
+        let list = self.earlier.get_mut(&identity).map_or(&mut [][..], Vec::as_mut_slice);
+        let position = |list: &[EarlierFinding], target: &String| {
+            list.iter().position(|earlier| earlier.free_targets.contains(target) && earlier.covers(finding))
+        };
+        let positions: Option<Vec<usize>> = targets.iter().map(|target| position(list, target)).collect();
+        let Some(positions) = positions.filter(|positions| !positions.is_empty()) else {
+            *self.new.entry(identity).or_default() += 1;
+            return false;
+        };
+        for (position, target) in positions.into_iter().zip(&targets) {
+            if let Some(earlier) = list.get_mut(position) {
+                earlier.free_targets.remove(target);
+                earlier.is_taken = true;
+            }
+        }
+        true
+    }
+
+    /// Returns the earlier findings that the reviewed state does not have. A new finding of the same identity replaces one of them.
+    fn into_fixed(self) -> Vec<FindingRecord> {
+        let Self { earlier, new, .. } = self;
+        let of_identity = |(identity, list): (String, Vec<EarlierFinding>)| {
+            let replaced = new.get(&identity).map_or(0, |count| *count);
+            list.into_iter().filter(|earlier| !earlier.is_taken).skip(replaced).map(|earlier| earlier.record)
+        };
+        let mut fixed: Vec<FindingRecord> = earlier.into_iter().flat_map(of_identity).collect();
+        let place = |record: &FindingRecord| record.place.as_ref().map(|place| (place.path.clone(), place.line));
+        fixed.sort_by_key(|record| (place(record), record.code.clone(), record.message.clone()));
+        fixed
+    }
+}
+
+/// Returns the targets of a finding; an empty name for a finding about no target in particular.
+fn targets_of(finding: &FindingRecord) -> Vec<String> {
+    if finding.targets.is_empty() { vec![String::new()] } else { finding.targets.clone() }
+}

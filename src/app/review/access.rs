@@ -1,0 +1,345 @@
+//! The changes of access of a target: classes of subjects that gain or lose rights.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::causes::{CausePlace, Evidence, InputChanges};
+use super::record::{CauseKind, EffectChange, EffectSeverity, Member, Scope, Side};
+use super::state::TargetState;
+use crate::access::compare::{Affected, Change, ImpliedGroups, compare};
+use crate::access::proof::{Chain, RuleLink};
+use crate::access::who_can::PermissionScope;
+use crate::access::world::{SubjectKind, account_user};
+use crate::access::{Identity, ObjectSource, World, cover};
+use crate::app::compare::take_components;
+use crate::diag::Origin;
+use crate::k8s::absent;
+use crate::k8s::rbac::PolicyRule;
+use crate::model::Target;
+
+/// How many rights of an effect are searched for their causes.
+const MAXIMUM_SEARCHED: usize = 16;
+
+/// A change of the access of a class of subjects.
+#[derive(Debug, Clone)]
+pub(super) struct AccessDelta {
+    pub(super) change: EffectChange,
+    pub(super) scope: Scope,
+    /// The smallest parts of the rights.
+    pub(super) atoms: Vec<PolicyRule>,
+    pub(super) members: Vec<Member>,
+    pub(super) targets: Vec<String>,
+    pub(super) own_names: bool,
+    pub(super) role: Option<String>,
+    pub(super) severity: EffectSeverity,
+    pub(super) rule: Option<&'static str>,
+    pub(super) indirect: bool,
+    pub(super) causes: Vec<CausePlace>,
+}
+
+/// The changes of access of a target.
+#[derive(Default)]
+pub(super) struct AccessDeltas {
+    pub(super) deltas: Vec<AccessDelta>,
+    /// Subjects of the default policy whose change is the change of the default policy.
+    pub(super) by_default_policy: BTreeSet<String>,
+}
+
+/// Both states of a target, with the changed lines of the inputs.
+pub(super) struct AccessComparison<'c> {
+    pub(super) base: &'c World,
+    pub(super) base_target: &'c Target,
+    pub(super) head: &'c TargetState<'c>,
+    pub(super) inputs: &'c InputChanges<'c>,
+}
+
+impl AccessComparison<'_> {
+    /// Compares the access of all subjects.
+    pub(super) fn compare(&self) -> AccessDeltas {
+        let mut changes = compare(self.base, &self.head.loaded.world, ImpliedGroups::Counted);
+        let bound = [bound_by_inputs(self.base), bound_by_inputs(&self.head.loaded.world)];
+        let is_of_default_policy = |subject: &str| bound.iter().all(|bound| !bound.contains(subject));
+        let (before, after) = (self.base_target, self.head.target);
+        let by_default_policy = take_components(&mut changes, before, after, &is_of_default_policy);
+        let mut deltas = Vec::new();
+        for change in changes {
+            for (kind, atoms) in [(EffectChange::Gained, &change.gained), (EffectChange::Lost, &change.lost)] {
+                if !atoms.is_empty() {
+                    self.add(&change, kind, atoms, &mut deltas);
+                }
+            }
+        }
+        AccessDeltas { deltas, by_default_policy }
+    }
+
+    /// Adds the gains or the losses of a class, apart for the whole cluster and for namespaces.
+    fn add(&self, change: &Change, kind: EffectChange, atoms: &[PolicyRule], deltas: &mut Vec<AccessDelta>) {
+        let (wide, local): (Vec<&Affected>, Vec<&Affected>) =
+            change.subjects.iter().partition(|affected| affected.scope.is_cluster());
+        for (scope, affected) in [(Scope::Cluster, wide), (Scope::Namespaces, local)] {
+            let Some(first) = affected.first() else { continue };
+            let world = match kind {
+                EffectChange::Gained => &self.head.loaded.world,
+                EffectChange::Lost => self.base,
+            };
+            let proof = Proof::find(world, first, atoms);
+            let (causes, indirect) = self.causes(kind, first, &proof);
+            let (severity, rule) = match kind {
+                EffectChange::Gained => self.severity(first, atoms, indirect),
+                EffectChange::Lost => (EffectSeverity::None, None),
+            };
+            deltas.push(AccessDelta {
+                change: kind,
+                scope,
+                atoms: atoms.to_vec(),
+                members: members(&affected),
+                targets: vec![self.head.target.name.clone()],
+                own_names: change.own_names,
+                role: proof.role_with_exactly(world, atoms, scope),
+                severity,
+                rule,
+                indirect,
+                causes,
+            });
+        }
+    }
+
+    /// Returns the severity of a gain with the risk rule that decides it.
+    fn severity(
+        &self,
+        first: &Affected,
+        atoms: &[PolicyRule],
+        indirect: bool,
+    ) -> (EffectSeverity, Option<&'static str>) {
+        let worst = self.head.loaded.world.worst_risk(&first.subject, &first.scope, atoms);
+        let by_rule = worst.map_or((EffectSeverity::Low, None), |(rule, severity)| (severity.into(), Some(rule.id)));
+        let by_gate = self.gates(first, atoms, indirect).map_or(EffectSeverity::None, |_| EffectSeverity::High);
+        match (by_gate > by_rule.0, self.gates(first, atoms, indirect)) {
+            (true, Some(gate)) => (by_gate, Some(gate)),
+            _ => by_rule,
+        }
+    }
+
+    /// Returns the first gate that a gain meets: the ids of `lint` for changes.
+    fn gates(&self, first: &Affected, atoms: &[PolicyRule], indirect: bool) -> Option<&'static str> {
+        let (before, target) = (self.base, self.head.target);
+        if self.base_target.version != target.version || self.base_target.platform != target.platform {
+            // Another version changes the default roles, and with them the rights of all their subjects.
+            return None;
+        }
+        let who = identity(&first.subject);
+        let has_star = |atom: &PolicyRule| {
+            [&atom.verbs, &atom.api_groups, &atom.resources]
+                .into_iter()
+                .any(|list| list.iter().any(|entry| entry == "*"))
+        };
+        let held = before.all_grants_of(&who);
+        let is_bound = held.iter().any(|chain| chain.subject == first.subject);
+        // X003: a list becomes a star.
+        if is_bound && atoms.iter().any(has_star) {
+            return Some("X003");
+        }
+        // X002: rights of an existing subject come to further existing namespaces.
+        let rules: Vec<PolicyRule> = held.iter().flat_map(|chain| &chain.rules).map(|rule| rule.rule.clone()).collect();
+        let had_elsewhere = is_bound && cover::uncovered(&rules, atoms).is_empty();
+        let is_known = first.scope.namespace().is_none_or(|name| before.known_namespaces().contains(name));
+        if had_elsewhere && is_known {
+            return Some("X002");
+        }
+        // X005: nothing of the subject itself changes.
+        indirect.then_some("X005")
+    }
+
+    /// Returns the causes of an effect, and whether the subject gains or loses without a change of its role or binding.
+    fn causes(&self, kind: EffectChange, first: &Affected, proof: &Proof) -> (Vec<CausePlace>, bool) {
+        let (side, other) = match kind {
+            EffectChange::Gained => (Side::Head, self.base),
+            EffectChange::Lost => (Side::Base, &self.head.loaded.world),
+        };
+        let mut places: BTreeSet<CausePlace> = BTreeSet::new();
+        let mut is_indirect = false;
+        for part in &proof.parts {
+            let evidence = part.evidence(side, other);
+            let found = self.inputs.cause_of(&evidence);
+            let of_gathered = evidence.first().filter(|evidence| evidence.kind == CauseKind::AggregationLabel);
+            is_indirect |=
+                of_gathered.is_some() && found.is_some_and(|place| place.kind == CauseKind::AggregationLabel);
+            places.extend(found.map(|place| match place.kind {
+                CauseKind::AggregationLabel => place.as_kind(CauseKind::Rule),
+                _ => place,
+            }));
+        }
+        if !places.is_empty() {
+            return (places.into_iter().collect(), is_indirect);
+        }
+        let target = self.head.target;
+        let has_other_version =
+            self.base_target.version != target.version || self.base_target.platform != target.platform;
+        let by_version = has_other_version.then(|| self.inputs.in_target(&target.name, CauseKind::Version)).flatten();
+        let in_scope = || {
+            let word = first.scope.namespace()?;
+            self.inputs.with_word(word, CauseKind::AccountRow)
+        };
+        let own_name = || self.inputs.with_word(first.subject.rsplit('/').next()?, CauseKind::AccountRow);
+        let found = by_version.or_else(in_scope).or_else(own_name).or_else(|| self.inputs.first(CauseKind::File));
+        (found.into_iter().collect(), by_version.is_some())
+    }
+}
+
+/// The objects that give the rights of an effect.
+pub(super) struct Proof {
+    pub(super) parts: Vec<ProofPart>,
+}
+
+/// A binding with the role and the rule that give a right.
+pub(super) struct ProofPart {
+    pub(super) chain: Chain,
+    pub(super) rule: RuleLink,
+}
+
+impl Proof {
+    /// Finds the bindings and rules that give the first of some rights to a subject.
+    fn find(world: &World, affected: &Affected, atoms: &[PolicyRule]) -> Self {
+        let who = identity(&affected.subject);
+        let grants = match affected.scope.namespace() {
+            Some(namespace) => world.grants_of(&who, namespace),
+            None => world.all_grants_of(&who).into_iter().filter(is_cluster_wide).collect(),
+        };
+        let mut parts: Vec<ProofPart> = Vec::new();
+        for atom in atoms.iter().take(MAXIMUM_SEARCHED) {
+            let found = grants.iter().find_map(|chain| {
+                let rule = chain.rules.iter().find(|rule| cover::rule_covers(&rule.rule, atom))?;
+                Some((chain, rule))
+            });
+            let Some((chain, rule)) = found else { continue };
+            let is_known = |part: &ProofPart| part.chain.binding == chain.binding && part.rule.number == rule.number;
+            if !parts.iter().any(is_known) {
+                parts.push(ProofPart { chain: chain.clone(), rule: rule.clone() });
+            }
+        }
+        Self { parts }
+    }
+
+    /// Returns the role that gives exactly some rights in a scope, such as `ClusterRole/edit`.
+    fn role_with_exactly(&self, world: &World, atoms: &[PolicyRule], scope: Scope) -> Option<String> {
+        let part = self.parts.first()?;
+        let name = &part.chain.role.name;
+        let (namespace, short) = role_name(name)?;
+        let (_, rules, _) = world.describe_role(namespace, short)?;
+        let own: Vec<PolicyRule> = rules.into_iter().map(|rule| effective(rule.rule, scope)).collect();
+        let is_same = cover::maximal(&own) == cover::maximal(atoms);
+        let kind = if namespace.is_some() { "Role" } else { "ClusterRole" };
+        is_same.then(|| format!("{kind}/{short}"))
+    }
+}
+
+impl ProofPart {
+    /// Returns the places of the objects; the object with a difference from the other state comes first.
+    pub(super) fn evidence(&self, side: Side, other: &World) -> Vec<Evidence> {
+        let at = |place: Option<Origin>, kind| place.map(|place| Evidence { side, place, kind });
+        let gathered =
+            self.rule.gathered_from.iter().filter_map(|source| at(source.place, CauseKind::AggregationLabel));
+        let role = at(self.chain.role.place, CauseKind::Rule);
+        let binding = at(self.chain.binding.place, CauseKind::Subject);
+        let has_rule = role_name(&self.chain.role.name)
+            .and_then(|(namespace, name)| other.describe_role(namespace, name))
+            .is_some_and(|(_, rules, _)| rules.iter().any(|rule| rule.rule == self.rule.rule));
+        let mut all: Vec<Evidence> = Vec::new();
+        if has_rule {
+            all.extend(binding);
+            all.extend(gathered);
+            all.extend(role);
+        } else {
+            all.extend(gathered);
+            all.extend(role);
+            all.extend(binding);
+        }
+        all
+    }
+}
+
+/// Returns a rule without the parts that never take effect in a scope.
+fn effective(mut rule: PolicyRule, scope: Scope) -> PolicyRule {
+    rule.resources.retain(|resource| !resource.ends_with("/*"));
+    if scope == Scope::Namespaces {
+        rule.non_resource_urls.clear();
+    }
+    rule
+}
+
+/// Splits `ClusterRole/edit` or `Role/namespace/name` into the namespace and the name.
+fn role_name(name: &str) -> Option<(Option<&str>, &str)> {
+    match name.split_once('/')? {
+        ("ClusterRole", name) => Some((None, name)),
+        (_, rest) => rest.split_once('/').map(|(namespace, name)| (Some(namespace), name)),
+    }
+}
+
+fn is_cluster_wide(chain: &Chain) -> bool {
+    chain.binding.name.starts_with("ClusterRoleBinding/")
+}
+
+/// Returns the identity of a subject, as `User/name`, `Group/name` or `ServiceAccount/namespace/name`.
+pub(super) fn identity(subject: &str) -> Identity {
+    match subject.split_once('/') {
+        Some(("Group", name)) => Identity::member_of(name),
+        Some(("ServiceAccount", name)) => {
+            let (namespace, name) = match name.split_once('/') {
+                Some(parts) => parts,
+                None => ("", name),
+            };
+            Identity::from_user(&account_user(namespace, name))
+        }
+        Some((_, name)) => Identity::from_user(name),
+        None => Identity::from_user(subject),
+    }
+}
+
+/// Returns the subjects that a binding names beside the default policy.
+fn bound_by_inputs(world: &World) -> BTreeSet<String> {
+    let own = world.bindings().filter(|binding| binding.layer() != ObjectSource::Baseline);
+    let names = own.flat_map(|binding| {
+        let place = absent::text(binding.namespace()).to_owned();
+        binding.subjects().map(move |subject| {
+            let kind = match subject.kind() {
+                SubjectKind::Group => "Group",
+                SubjectKind::ServiceAccount => "ServiceAccount",
+                SubjectKind::User | SubjectKind::Unknown => "User",
+            };
+            match (kind, subject.namespace()) {
+                ("ServiceAccount", "") => format!("{kind}/{place}/{}", subject.name()),
+                ("ServiceAccount", namespace) => format!("{kind}/{namespace}/{}", subject.name()),
+                _ => format!("{kind}/{}", subject.name()),
+            }
+        })
+    });
+    names.collect()
+}
+
+/// Returns the subjects with the namespaces of each.
+fn members(affected: &[&Affected]) -> Vec<Member> {
+    let mut by_subject: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    for one in affected {
+        let namespaces = by_subject.entry(&one.subject).or_default();
+        if let PermissionScope::Namespace(namespace) = &one.scope {
+            namespaces.insert(namespace.clone());
+        }
+    }
+    let member = |(subject, namespaces): (&str, BTreeSet<String>)| Member {
+        subject: subject.to_owned(),
+        namespaces: namespaces.into_iter().collect(),
+    };
+    by_subject.into_iter().map(member).collect()
+}
+
+impl From<crate::access::risk::RiskSeverity> for EffectSeverity {
+    fn from(severity: crate::access::risk::RiskSeverity) -> Self {
+        use crate::access::risk::RiskSeverity;
+        match severity {
+            RiskSeverity::Critical => Self::Critical,
+            RiskSeverity::High => Self::High,
+            RiskSeverity::Medium => Self::Medium,
+            RiskSeverity::Low => Self::Low,
+            RiskSeverity::Info => Self::Info,
+        }
+    }
+}

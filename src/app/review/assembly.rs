@@ -1,0 +1,511 @@
+//! Puts the sections of a review together: joins equal changes of several targets, orders them, and numbers classes and causes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::access::AccessDelta;
+use super::accounts::AccountComparison;
+use super::approvals::have_rules_changed;
+use super::base::OpenedBase;
+use super::causes::{CausePlace, InputChanges};
+use super::lifetimes::LifetimeDelta;
+use super::paths::PathDelta;
+use super::pods::PodDelta;
+use super::record::{
+    API_VERSION, AccessChange, ApplierChange, ApprovalState, Cause, CauseKind, ChangeReview, ComparedSection,
+    EffectChange, EffectSeverity, FindingChanges, GroundChange, Hazard, LifetimeChange, Member, NodeChange,
+    ObjectChanges, ObjectShape, PathChange, PathChangeKind, PodChange, ReviewedBase, ReviewedHead, ReviewedStep, Scope,
+    SubjectClass,
+};
+use super::state::TargetState;
+use super::tests::TestComparison;
+use super::verdict::{self, Judged};
+use super::{ReviewOptions, approvable, errors, ground, hazards, sorted};
+use crate::access::cover;
+use crate::alike::{common_prefix, common_suffix};
+use crate::app::compare::Comparison;
+use crate::app::fingerprint::fingerprint;
+use crate::app::words::number;
+use crate::app::workspace::Workspace;
+use crate::app::{Diagnostics, FindingRecord};
+use crate::git::Repository;
+use crate::k8s::absent;
+use crate::k8s::rbac::PolicyRule;
+use crate::model::ApprovalRule;
+use crate::paths::Power;
+
+/// How many members of a class are its sample.
+const SAMPLE: usize = 3;
+
+/// The sections of a review, as they are found target by target.
+pub(super) struct Sections<'r> {
+    head: &'r Workspace,
+    inputs: &'r InputChanges<'r>,
+    below: &'r str,
+    base: ReviewedBase,
+    access: Vec<AccessDelta>,
+    paths: Vec<PathDelta>,
+    pub(super) accounts: AccountComparison,
+    pub(super) ground: Vec<GroundChange>,
+    pub(super) pods: Vec<PodDelta>,
+    pub(super) hazards: Vec<Hazard>,
+    pub(super) nodes: Vec<NodeChange>,
+    pub(super) applier: Vec<ApplierChange>,
+    pub(super) lifetimes: Vec<LifetimeDelta>,
+    pub(super) tests: TestComparison,
+    pub(super) findings: FindingChanges,
+    pub(super) compared_targets: BTreeSet<String>,
+    objects: ObjectChanges,
+    /// The names of missing objects that differ between the states, by section.
+    unknown: BTreeMap<&'static str, BTreeSet<String>>,
+    diagnostics: Vec<FindingRecord>,
+    /// The earlier policies, if they could be compiled.
+    before: Option<&'r Workspace>,
+}
+
+impl<'r> Sections<'r> {
+    /// Creates the sections of a review without changes.
+    pub(super) fn new(head: &'r Workspace, base: &'r OpenedBase, inputs: &'r InputChanges<'r>, below: &'r str) -> Self {
+        Self {
+            head,
+            inputs,
+            below,
+            base: base.record.clone(),
+            access: Vec::new(),
+            paths: Vec::new(),
+            accounts: AccountComparison::default(),
+            ground: Vec::new(),
+            pods: Vec::new(),
+            hazards: Vec::new(),
+            nodes: Vec::new(),
+            applier: Vec::new(),
+            lifetimes: Vec::new(),
+            tests: TestComparison::default(),
+            findings: FindingChanges::default(),
+            compared_targets: BTreeSet::new(),
+            objects: ObjectChanges::default(),
+            unknown: BTreeMap::new(),
+            diagnostics: Vec::new(),
+            before: base.workspace(),
+        }
+    }
+
+    /// Adds changes of access. A change that another target has, too, gets the further target.
+    pub(super) fn add_access(&mut self, deltas: Vec<AccessDelta>) {
+        for delta in deltas {
+            let is_same = |known: &&mut AccessDelta| {
+                (known.change, known.scope, &known.atoms, &known.members)
+                    == (delta.change, delta.scope, &delta.atoms, &delta.members)
+            };
+            match self.access.iter_mut().find(is_same) {
+                Some(known) => {
+                    known.targets.extend(delta.targets);
+                    known.severity = known.severity.max(delta.severity);
+                    let new = delta.causes.into_iter().filter(|cause| !known.causes.contains(cause));
+                    let new: Vec<CausePlace> = new.collect();
+                    known.causes.extend(new);
+                }
+                None => self.access.push(delta),
+            }
+        }
+    }
+
+    /// Adds changes of paths. A change that another target has, too, gets the further target.
+    pub(super) fn add_paths(&mut self, deltas: Vec<PathDelta>) {
+        for delta in deltas {
+            let is_same = |known: &&mut PathDelta| {
+                (known.change, known.certainty, &known.reaches, &known.members)
+                    == (delta.change, delta.certainty, &delta.reaches, &delta.members)
+                    && known.steps.iter().map(step_name).eq(delta.steps.iter().map(step_name))
+            };
+            match self.paths.iter_mut().find(is_same) {
+                Some(known) => known.targets.extend(delta.targets),
+                None => self.paths.push(delta),
+            }
+        }
+    }
+
+    /// Adds the errors of earlier policies that do not compile: their effects are unknown.
+    pub(super) fn add_broken_base(&mut self, diagnostics: &Diagnostics) {
+        self.diagnostics.extend(diagnostics.records());
+        let what = format!("the base, whose policies have {}", number(errors(diagnostics), "error"));
+        self.unknown.entry("access").or_default().insert(what);
+    }
+
+    /// Adds the roles that are bound and missing in one state alone: the rights of their subjects are not known.
+    pub(super) fn add_unknown(&mut self, base: &TargetState<'_>, head: &TargetState<'_>) {
+        let (before, after) = (ground::missing_roles(base), ground::missing_roles(head));
+        let differing = before.keys().filter(|name| !after.contains_key(*name));
+        let new = after.keys().filter(|name| !before.contains_key(*name));
+        let names: BTreeSet<String> = differing.chain(new).cloned().collect();
+        if !names.is_empty() {
+            self.unknown.entry("access").or_default().extend(names);
+        }
+    }
+
+    /// Adds the differences of the output.
+    pub(super) fn add_objects(&mut self, comparison: &Comparison) {
+        for target in &comparison.targets {
+            self.objects.counts.insert(target.target.clone(), target.totals.counts);
+            self.objects.shapes.extend(shapes(&target.diff));
+        }
+        self.objects.left_out = comparison.left_out;
+    }
+
+    /// Returns the review of policies that do not compile.
+    pub(super) fn invalid(mut self, diagnostics: &Diagnostics) -> ChangeReview {
+        let earlier = std::mem::take(&mut self.diagnostics);
+        let mut review = invalid(self.below, self.base, reviewed_head(self.head), diagnostics);
+        review.diagnostics.extend(earlier);
+        review
+    }
+
+    fn empty(self) -> ChangeReview {
+        ChangeReview { diagnostics: self.diagnostics, ..empty(self.below, self.base, reviewed_head(self.head)) }
+    }
+
+    /// Returns the review.
+    pub(super) fn finish(mut self, options: &ReviewOptions) -> ChangeReview {
+        let (head, before) = (self.head, self.before);
+        let mut numbering = Numbering::new(self.inputs);
+        let access = std::mem::take(&mut self.access);
+        let tests = std::mem::take(&mut self.tests);
+        let tests = tests.finish(self.before, self.head, &self.inputs.path_from_root(""));
+        let paths = paths(std::mem::take(&mut self.paths), &mut numbering);
+        let mut effects = effects(access, &mut numbering);
+        add_opened_powers(&mut effects, &paths, &numbering.classes);
+        let pods = pods(std::mem::take(&mut self.pods), &mut numbering);
+        let lifetimes = self.lifetime_changes(&mut numbering);
+        let mut hazards = hazards::joined(std::mem::take(&mut self.hazards));
+        self.add_causes_of_hazards(&mut hazards, &mut numbering);
+        let compared = self.compared();
+        let (accounts, objects) = (self.accounts.record(), std::mem::take(&mut self.objects));
+        let (findings, mut ground) = (std::mem::take(&mut self.findings), std::mem::take(&mut self.ground));
+        ground.sort();
+        let (nodes, applier) = (std::mem::take(&mut self.nodes), std::mem::take(&mut self.applier));
+        let mut review = ChangeReview {
+            compared,
+            ground,
+            accounts,
+            effects,
+            paths,
+            pods,
+            nodes,
+            applier,
+            lifetimes,
+            hazards,
+            objects,
+            tests,
+            findings,
+            ..self.empty()
+        };
+        (review.causes, review.classes) = (numbering.causes, numbering.classes);
+        let rules: Vec<&ApprovalRule> = before.into_iter().flat_map(|base| base.project.facts.all()).collect();
+        let present: Vec<&ApprovalRule> = head.project.facts.all().collect();
+        let has_other_rules = before.is_some() && have_rules_changed(&rules, &present);
+        let effects = approvable::effects(&review, has_other_rules);
+        let files = before.map_or(&head.project.files, |base| &base.project.files);
+        let approvals = ApprovalState::new(&rules, &effects, &options.approved_by, files);
+        let Judged { verdict, line, severity, exit, approvals } = verdict::judge(&review, &effects, approvals);
+        ChangeReview { verdict: Some(verdict), line, severity, exit, approvals, ..review }
+    }
+
+    fn lifetime_changes(&self, numbering: &mut Numbering<'_>) -> Vec<LifetimeChange> {
+        let mut changes: Vec<LifetimeChange> = self
+            .lifetimes
+            .iter()
+            .map(|delta| LifetimeChange {
+                kind: delta.kind.to_owned(),
+                grant: delta.grant.clone(),
+                before: delta.before.map(|date| date.to_string()),
+                after: delta.after.map(|date| date.to_string()),
+                direction: delta.direction,
+                severity: delta.severity(),
+                causes: numbering.causes(&delta.causes),
+            })
+            .collect();
+        changes.sort_by(|left, right| right.severity.cmp(&left.severity).then_with(|| left.grant.cmp(&right.grant)));
+        changes
+    }
+
+    /// Names the first changed line about the accounts or the target of a hazard.
+    fn add_causes_of_hazards(&self, hazards: &mut [Hazard], numbering: &mut Numbering<'_>) {
+        for hazard in hazards.iter_mut().filter(|hazard| hazard.severity > EffectSeverity::Info) {
+            let of_account =
+                hazard.namespaces.first().and_then(|name| self.inputs.with_word(name, CauseKind::AccountRow));
+            let found = of_account.or_else(|| self.inputs.first(CauseKind::File));
+            hazard.causes = numbering.causes(&found.into_iter().collect::<Vec<_>>());
+        }
+    }
+
+    fn compared(&self) -> Vec<ComparedSection> {
+        let targets: Vec<String> = self.compared_targets.iter().cloned().collect();
+        let section = |name: &str| {
+            let why: Vec<String> = self.unknown.get(name).into_iter().flatten().cloned().collect();
+            ComparedSection { section: name.to_owned(), targets: targets.clone(), comparable: why.is_empty(), why }
+        };
+        ["access", "pods", "admission", "nodes", "applier", "lifetimes"].into_iter().map(section).collect()
+    }
+}
+
+/// Returns the review of policies that do not compile.
+pub(super) fn invalid(
+    workspace: &str,
+    base: ReviewedBase,
+    head: ReviewedHead,
+    diagnostics: &Diagnostics,
+) -> ChangeReview {
+    ChangeReview {
+        line: format!("the policies do not compile: {}", number(errors(diagnostics), "error")),
+        exit: 2,
+        diagnostics: diagnostics.records().collect(),
+        ..empty(workspace, base, head)
+    }
+}
+
+/// Returns a review without changes and without a verdict.
+fn empty(workspace: &str, base: ReviewedBase, head: ReviewedHead) -> ChangeReview {
+    ChangeReview {
+        api_version: API_VERSION.to_owned(),
+        workspace: workspace.to_owned(),
+        base,
+        head,
+        verdict: None,
+        line: String::new(),
+        severity: EffectSeverity::None,
+        exit: 0,
+        compared: Vec::new(),
+        ground: Vec::new(),
+        causes: Vec::new(),
+        classes: Vec::new(),
+        accounts: super::AccountChanges::default(),
+        effects: Vec::new(),
+        paths: Vec::new(),
+        pods: Vec::new(),
+        nodes: Vec::new(),
+        applier: Vec::new(),
+        lifetimes: Vec::new(),
+        hazards: Vec::new(),
+        objects: ObjectChanges::default(),
+        tests: super::TestChanges::default(),
+        findings: FindingChanges::default(),
+        approvals: ApprovalState::default(),
+        diagnostics: Vec::new(),
+    }
+}
+
+/// Returns the reviewed state.
+fn reviewed_head(head: &Workspace) -> ReviewedHead {
+    let repository = Repository::find(head.root()).ok().flatten();
+    let commit = repository.and_then(|repository| repository.commit("HEAD").ok().flatten());
+    ReviewedHead { commit, is_output_current: true }
+}
+
+/// Numbers the classes and causes of a review in the order in which they are used.
+pub(super) struct Numbering<'i> {
+    inputs: &'i InputChanges<'i>,
+    causes: Vec<Cause>,
+    places: BTreeMap<CausePlace, usize>,
+    classes: Vec<SubjectClass>,
+    by_members: BTreeMap<Vec<Member>, usize>,
+}
+
+impl<'i> Numbering<'i> {
+    fn new(inputs: &'i InputChanges<'i>) -> Self {
+        Self { inputs, causes: Vec::new(), places: BTreeMap::new(), classes: Vec::new(), by_members: BTreeMap::new() }
+    }
+
+    /// Returns the numbers of causes.
+    pub(super) fn causes(&mut self, places: &[CausePlace]) -> Vec<usize> {
+        let mut numbers = Vec::new();
+        for place in places {
+            let next = self.causes.len();
+            let number = match self.places.get(place) {
+                Some(number) => *number,
+                None => {
+                    let Some(cause) = self.inputs.record(*place, next) else { continue };
+                    self.causes.push(cause);
+                    self.places.insert(*place, next);
+                    next
+                }
+            };
+            if !numbers.contains(&number) {
+                numbers.push(number);
+            }
+        }
+        numbers
+    }
+
+    /// Returns the number of the class with these members.
+    pub(super) fn class(&mut self, members: Vec<Member>) -> usize {
+        if let Some(number) = self.by_members.get(&members) {
+            return *number;
+        }
+        let id = self.classes.len();
+        self.by_members.insert(members.clone(), id);
+        let count = members.len();
+        let sample = members.iter().take(SAMPLE).map(|member| member.subject.clone()).collect();
+        let template = template(&members);
+        self.classes.push(SubjectClass { id, template, count, members, sample });
+        id
+    }
+}
+
+/// Returns the common form of the names of subjects: the only name, or the common beginning and end with a star between.
+fn template(members: &[Member]) -> String {
+    let mut names = members.iter().map(|member| member.subject.as_str());
+    let Some(first) = names.next() else { return String::new() };
+    let (mut head, mut tail) = (first.len(), first.len());
+    let mut is_one = true;
+    for name in names {
+        is_one = false;
+        head = head.min(common_prefix(first.as_bytes(), name.as_bytes()));
+        tail = tail.min(common_suffix(first.as_bytes(), name.as_bytes()));
+    }
+    let beginning = absent::text(first.get(..head));
+    let end = absent::text(first.get(first.len().saturating_sub(tail).max(head)..));
+    if is_one { first.to_owned() } else { format!("{beginning}*{end}") }
+}
+
+/// Orders changes of access: the worst first, then the widest, gains before losses, then by name.
+fn effects(mut deltas: Vec<AccessDelta>, numbering: &mut Numbering<'_>) -> Vec<AccessChange> {
+    let width = |delta: &AccessDelta| {
+        let namespaces: BTreeSet<&String> = delta.members.iter().flat_map(|member| &member.namespaces).collect();
+        (delta.scope, usize::MAX - namespaces.len())
+    };
+    deltas.sort_by(|left, right| {
+        let key = |delta: &AccessDelta| (std::cmp::Reverse(delta.severity), width(delta), delta.change);
+        key(left).cmp(&key(right)).then_with(|| (&left.members, &left.atoms).cmp(&(&right.members, &right.atoms)))
+    });
+    let lost: Vec<(Scope, Vec<PolicyRule>, String)> = deltas
+        .iter()
+        .filter(|delta| delta.change == EffectChange::Lost)
+        .filter_map(|delta| Some((delta.scope, delta.atoms.clone(), delta.members.first()?.subject.clone())))
+        .collect();
+    let record = |(id, delta): (usize, AccessDelta)| {
+        let as_subject = lost.iter().find(|(scope, atoms, _)| {
+            delta.change == EffectChange::Gained && *scope == delta.scope && *atoms == delta.atoms
+        });
+        let as_subject = as_subject.map(|(_, _, subject)| subject.clone());
+        let template = template(&delta.members);
+        let rights = cover::compacted(&delta.atoms);
+        let fingerprint = fingerprint(&[&format!("{rights:?}"), &format!("{:?}", delta.change), &template]);
+        AccessChange {
+            id,
+            change: delta.change,
+            causes: numbering.causes(&delta.causes),
+            class: numbering.class(delta.members),
+            targets: delta.targets,
+            scope: delta.scope,
+            rights,
+            role: delta.role,
+            as_subject,
+            severity: delta.severity,
+            rule: delta.rule.map(str::to_owned),
+            opens: Vec::new(),
+            indirect: delta.indirect,
+            own_names: delta.own_names,
+            fingerprint,
+        }
+    };
+    deltas.into_iter().enumerate().map(record).collect()
+}
+
+/// Orders changes of paths: new ones first, the worst power first, then by name.
+fn paths(mut deltas: Vec<PathDelta>, numbering: &mut Numbering<'_>) -> Vec<PathChange> {
+    deltas.sort_by(|left, right| {
+        let key = |delta: &PathDelta| (std::cmp::Reverse(delta.severity), delta.change, power(&delta.reaches));
+        let size = |delta: &PathDelta| (delta.certainty, delta.steps.len());
+        (key(left), size(left)).cmp(&(key(right), size(right))).then_with(|| {
+            (&left.members, &left.reaches, &left.targets).cmp(&(&right.members, &right.reaches, &right.targets))
+        })
+    });
+    let record = |(id, delta): (usize, PathDelta)| {
+        let shape: Vec<&str> = delta.shape.iter().map(String::as_str).collect();
+        let fingerprint = fingerprint(&shape);
+        PathChange {
+            id,
+            change: delta.change,
+            causes: numbering.causes(&delta.causes),
+            class: numbering.class(delta.members),
+            targets: delta.targets,
+            reaches: delta.reaches,
+            severity: delta.severity,
+            certainty: delta.certainty.word().to_owned(),
+            steps: delta.steps,
+            closes: None,
+            fingerprint,
+        }
+    };
+    deltas.into_iter().enumerate().map(record).collect()
+}
+
+/// Returns the power of a text, for the order of powers; an unknown one is the last.
+fn power(text: &str) -> (bool, Option<Power>) {
+    let power = text.parse::<Power>().ok();
+    (power.is_none(), power)
+}
+
+fn step_name(step: &ReviewedStep) -> String {
+    format!("{}@{:?}>{}", step.edge, step.namespace, step.to)
+}
+
+/// Names the powers that the rights of an effect open, and raises its severity to the severity of the worst path.
+fn add_opened_powers(effects: &mut [AccessChange], paths: &[PathChange], classes: &[SubjectClass]) {
+    let subjects = |class: usize| {
+        let members = classes.get(class).into_iter().flat_map(|class| &class.members);
+        members.map(|member| member.subject.as_str()).collect::<BTreeSet<&str>>()
+    };
+    for effect in effects.iter_mut().filter(|effect| effect.change == EffectChange::Gained) {
+        let own = subjects(effect.class);
+        for path in paths.iter().filter(|path| path.change != PathChangeKind::Gone) {
+            if !subjects(path.class).is_disjoint(&own) {
+                effect.severity = effect.severity.max(path.severity);
+                if !effect.opens.contains(&path.reaches) {
+                    effect.opens.push(path.reaches.clone());
+                }
+            }
+        }
+    }
+    effects.sort_by_key(|effect| std::cmp::Reverse(effect.severity));
+    effects.iter_mut().enumerate().for_each(|(position, effect)| effect.id = position);
+}
+
+fn pods(mut deltas: Vec<PodDelta>, numbering: &mut Numbering<'_>) -> Vec<PodChange> {
+    deltas.sort_by(|left, right| {
+        let key =
+            |delta: &PodDelta| (std::cmp::Reverse(delta.severity), usize::MAX - delta.namespaces.len(), delta.kind);
+        let name = |delta: &PodDelta| (delta.target.clone(), delta.namespaces.clone());
+        key(left).cmp(&key(right)).then_with(|| name(left).cmp(&name(right)))
+    });
+    let record = |(id, delta): (usize, PodDelta)| PodChange {
+        id,
+        kind: delta.kind,
+        target: delta.target,
+        namespaces: sorted(delta.namespaces),
+        before: delta.before,
+        after: delta.after,
+        direction: delta.direction,
+        severity: delta.severity,
+        details: delta.details,
+        refused: delta.refused,
+        admitted: delta.admitted,
+        causes: numbering.causes(&delta.causes),
+    };
+    deltas.into_iter().enumerate().map(record).collect()
+}
+
+/// Splits a difference into the differences of its files.
+fn shapes(diff: &str) -> Vec<ObjectShape> {
+    let mut shapes: Vec<ObjectShape> = Vec::new();
+    for line in diff.split_inclusive('\n') {
+        if line.starts_with("--- ") {
+            shapes.push(ObjectShape { count: 1, sample: String::new(), diff: String::new() });
+        }
+        let Some(shape) = shapes.last_mut() else { continue };
+        if let Some(path) = line.strip_prefix("+++ b/").or_else(|| line.strip_prefix("--- a/")) {
+            shape.sample = path.trim_end().to_owned();
+        }
+        shape.diff.push_str(line);
+    }
+    shapes
+}

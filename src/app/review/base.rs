@@ -1,0 +1,164 @@
+//! The earlier state of a review: a revision in git, a folder, or no workspace at all.
+
+use std::path::{Path, PathBuf};
+
+use crate::app::workspace::Workspace;
+use crate::app::workspace_files::WorkspaceFiles;
+use crate::app::{Diagnostics, Error};
+use crate::codes;
+use crate::compile::WORKSPACE_FILE;
+use crate::diag::{Diagnostic, RunError};
+use crate::git::Repository;
+
+use super::record::ReviewedBase;
+
+/// A revision that can be the base of a review.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BaseRevision {
+    /// A commit, branch or tag, or `A...B` for the merge base of both.
+    Named(String),
+    /// The first parent of `HEAD`, if `HEAD` is a merge.
+    FirstParentOfMerge,
+    /// The merge base of `HEAD` and a branch.
+    MergeBase(String),
+}
+
+/// The choice of the base of a review.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReviewBase {
+    /// The first of these revisions in the repository.
+    Revision(Vec<BaseRevision>),
+    /// Another folder with a workspace file.
+    Folder(PathBuf),
+}
+
+impl Default for ReviewBase {
+    fn default() -> Self {
+        Self::Revision(vec![BaseRevision::MergeBase("origin/HEAD".to_owned())])
+    }
+}
+
+/// The earlier state of a workspace.
+pub(crate) struct OpenedBase {
+    /// Its name and commit.
+    pub(crate) record: ReviewedBase,
+    /// The name for a comparison of files: a commit, or the path of a folder.
+    pub(crate) against: String,
+    pub(crate) state: BaseState,
+}
+
+/// The policies of an earlier state.
+pub(crate) enum BaseState {
+    /// There is no workspace file.
+    Absent,
+    /// The policies do not compile.
+    Broken(Diagnostics),
+    /// The policies can be compiled.
+    Opened(Box<Workspace>),
+}
+
+impl OpenedBase {
+    /// Finds and opens the base of a review. `base_path` is the folder of the earlier workspace below the root of the work tree, if
+    /// the workspace moved.
+    pub(crate) fn open(head: &Workspace, base: &ReviewBase, base_path: Option<&str>) -> Result<Self, Error> {
+        let (files, record, against) = match base {
+            ReviewBase::Folder(name) => {
+                let folder = head.options.at(name);
+                if !folder.is_dir() {
+                    let message = format!("there is no folder `{}`", folder.display());
+                    return Err(not_found(message, "name the folder of a `bailiwick.yaml` with `--base-dir`"));
+                }
+                let folder = folder.canonicalize().map_err(|error| RunError::io("enter", &folder, &error))?;
+                let record = ReviewedBase { name: name.display().to_string(), commit: None };
+                let against = folder.to_string_lossy().into_owned();
+                (WorkspaceFiles::Folder(folder), record, against)
+            }
+            ReviewBase::Revision(candidates) => {
+                let repository = Repository::find(&head.root)?.ok_or_else(|| {
+                    let message = "this workspace is not in a git repository".to_owned();
+                    not_found(message, "compare with another folder: `--base-dir DIR`")
+                })?;
+                let (name, commit) = find(&repository, candidates)?;
+                let below = WorkspaceFiles::below_work_tree(&repository, &head.root);
+                let folder = base_path.map_or(below, |path| path.trim_matches('/').to_owned());
+                let files = WorkspaceFiles::of_revision(&repository, &commit, &folder)?;
+                (files, ReviewedBase { name, commit: Some(commit.clone()) }, commit)
+            }
+        };
+        if !has_workspace_file(&files)? {
+            let record = ReviewedBase { name: "none".to_owned(), ..record };
+            return Ok(Self { record, against, state: BaseState::Absent });
+        }
+        let state = match head.open_other(files) {
+            Ok(workspace) => BaseState::Opened(Box::new(workspace)),
+            Err(Error::Invalid(diagnostics)) => BaseState::Broken(diagnostics),
+            Err(error) => return Err(error),
+        };
+        Ok(Self { record, against, state })
+    }
+
+    /// Returns the earlier workspace, if its policies can be compiled.
+    pub(crate) fn workspace(&self) -> Option<&Workspace> {
+        match &self.state {
+            BaseState::Opened(workspace) => Some(workspace),
+            BaseState::Absent | BaseState::Broken(_) => None,
+        }
+    }
+}
+
+fn has_workspace_file(files: &WorkspaceFiles) -> Result<bool, RunError> {
+    match files {
+        WorkspaceFiles::Folder(folder) => Ok(folder.join(WORKSPACE_FILE).symlink_metadata().is_ok()),
+        WorkspaceFiles::Revision(tree) => Ok(tree.kind(WORKSPACE_FILE).is_some()),
+    }
+}
+
+/// Returns the first revision of a list that the repository has, with its name and commit.
+fn find(repository: &Repository, candidates: &[BaseRevision]) -> Result<(String, String), Error> {
+    for candidate in candidates {
+        let found = match candidate {
+            BaseRevision::Named(name) => {
+                let commit = match name.split_once("...") {
+                    Some((left, right)) => repository.merge_base(or_head(left), or_head(right))?,
+                    None => repository.commit(name)?,
+                };
+                commit.map(|commit| (name.clone(), commit))
+            }
+            BaseRevision::FirstParentOfMerge => match repository.commit("HEAD^2")? {
+                Some(_) => repository.commit("HEAD^1")?.map(|commit| ("HEAD^1".to_owned(), commit)),
+                None => None,
+            },
+            BaseRevision::MergeBase(branch) => {
+                repository.merge_base("HEAD", branch)?.map(|commit| (branch.clone(), commit))
+            }
+        };
+        if let Some(found) = found {
+            return Ok(found);
+        }
+    }
+    let named = candidates.iter().rev().find_map(|candidate| match candidate {
+        BaseRevision::Named(name) | BaseRevision::MergeBase(name) => Some(name.as_str()),
+        BaseRevision::FirstParentOfMerge => None,
+    });
+    let named = named.map_or("origin/HEAD", |named| named);
+    let branch = named.strip_prefix("origin/").map_or(named, |branch| branch);
+    let help = format!("nothing is fetched on its own; fetch the base first: `git fetch --depth=1 origin {branch}`");
+    Err(not_found(format!("git has no base `{named}` to compare with"), &help))
+}
+
+fn not_found(message: String, help: &str) -> Error {
+    Error::invalid(Diagnostic::error(codes::INVALID_USAGE, message).help(help))
+}
+
+fn or_head(revision: &str) -> &str {
+    if revision.is_empty() { "HEAD" } else { revision }
+}
+
+/// Returns the path of a workspace below the root of the git work tree; `.` for the root, and outside a repository.
+pub(super) fn path_in_repository(root: &Path) -> String {
+    let below = match Repository::find(root) {
+        Ok(Some(repository)) => WorkspaceFiles::below_work_tree(&repository, root),
+        Ok(None) | Err(_) => String::new(),
+    };
+    if below.is_empty() { ".".to_owned() } else { below }
+}

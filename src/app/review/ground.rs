@@ -1,0 +1,78 @@
+//! The differences of the inputs that decide access and are not written.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::causes::InputChanges;
+use super::record::{GroundChange, GroundKind};
+use super::state::TargetState;
+use crate::app::words::number;
+use crate::diag::Origin;
+use crate::k8s::{absent, list};
+use crate::yaml::NodeRef;
+use crate::yaml::schema::to_json;
+
+/// Compares the ground of both states of a target. `subjects` are the subjects whose access changes with the default policy alone.
+pub(super) fn compare(
+    base: &TargetState<'_>,
+    head: &TargetState<'_>,
+    inputs: &InputChanges<'_>,
+    subjects: BTreeSet<String>,
+) -> Vec<GroundChange> {
+    let (before, after) = (base.target, head.target);
+    let mut changes = Vec::new();
+    let mut add = |kind, from: String, to: String| {
+        changes.push(GroundChange { target: after.name.clone(), kind, from, to, subjects: Vec::new() });
+    };
+    if before.version != after.version {
+        add(GroundKind::Version, before.version.to_string(), after.version.to_string());
+    }
+    if before.platform != after.platform {
+        add(GroundKind::Platform, format!("{:?}", before.platform), format!("{:?}", after.platform));
+    }
+    if format!("{:?}", before.features) != format!("{:?}", after.features) {
+        add(GroundKind::Features, format!("{:?}", before.features), format!("{:?}", after.features));
+    }
+    if before.applied_by != after.applied_by {
+        let name = |target: &crate::model::Target| {
+            target.applied_by.as_ref().map_or_else(|| "unknown".to_owned(), |applier| applier.user.clone())
+        };
+        add(GroundKind::Applier, name(before), name(after));
+    }
+    let baseline = |target: &crate::model::Target| {
+        target.baseline.as_ref().map_or_else(|| "default policy".to_owned(), |baseline| baseline.value.clone())
+    };
+    let path = after.baseline.as_ref().map(|baseline| baseline.value.as_str());
+    let has_other_files = path.is_some_and(|path| inputs.paths().any(|changed| changed.starts_with(path)));
+    if baseline(before) != baseline(after) || has_other_files {
+        add(GroundKind::Baseline, baseline(before), baseline(after));
+    }
+    let (old, new) = (manifests(base), manifests(head));
+    if old != new {
+        let differing = |left: &BTreeMap<String, String>, right: &BTreeMap<String, String>| {
+            let count = left.iter().filter(|(name, text)| right.get(*name) != Some(*text)).count();
+            number(count, "other object")
+        };
+        add(GroundKind::Manifests, differing(&old, &new), differing(&new, &old));
+    }
+    if let Some(change) = changes.first_mut() {
+        change.subjects = subjects.into_iter().collect();
+    }
+    changes
+}
+
+/// Returns the objects of Manifests policies that are judged and not written, by their names.
+fn manifests(state: &TargetState<'_>) -> BTreeMap<String, String> {
+    let name = |object: NodeRef<'_>| {
+        let text = |keys: &[&str]| absent::text_at(object, keys);
+        format!("{}/{}/{}", text(&["kind"]), text(&["metadata", "namespace"]), text(&["metadata", "name"]))
+    };
+    let documents = state.workspace.project.analyzed_documents(state.target);
+    let objects = documents.flat_map(list::objects);
+    objects.map(|object: NodeRef<'_>| (name(object), to_json(object).to_string())).collect()
+}
+
+/// Returns the bindings whose role is not among the objects, with their subjects, as lines.
+pub(super) fn missing_roles(state: &TargetState<'_>) -> BTreeMap<String, Option<Origin>> {
+    let missing = state.loaded.world.dangling();
+    missing.into_iter().map(|(binding, role)| (format!("{role} (bound by {})", binding.name), binding.place)).collect()
+}

@@ -1,0 +1,108 @@
+//! The changes of the last days of grants.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::causes::{CausePlace, Evidence, InputChanges};
+use super::record::{CauseKind, Direction, EffectSeverity, Side};
+use super::state::TargetState;
+use crate::access::who_can::PermissionScope;
+use crate::access::world::RoleKind;
+use crate::access::{BindingRef, ObjectSource};
+use crate::app::workspace::Workspace;
+use crate::diag::Origin;
+use crate::k8s::rbac::PolicyRule;
+use crate::model::{Date, Expiry};
+
+/// A change of the last day of a grant.
+#[derive(Debug, Clone)]
+pub(super) struct LifetimeDelta {
+    pub(super) kind: &'static str,
+    pub(super) grant: String,
+    pub(super) before: Option<Date>,
+    pub(super) after: Option<Date>,
+    pub(super) direction: Direction,
+    /// The place of the grant in the reviewed state.
+    place: Option<Origin>,
+    /// The severity of the worst permission that the grant gives on the targets so far.
+    worst: EffectSeverity,
+    pub(super) causes: Vec<CausePlace>,
+}
+
+impl LifetimeDelta {
+    /// Whether the grant lasts longer than before.
+    pub(super) fn is_longer(&self) -> bool {
+        matches!(self.direction, Direction::Longer | Direction::Removed)
+    }
+
+    /// Returns the severity: the severity of the worst permission for a longer lifetime.
+    pub(super) fn severity(&self) -> EffectSeverity {
+        if self.is_longer() { self.worst } else { EffectSeverity::None }
+    }
+
+    /// Takes the permissions that the grant gives on a target into account.
+    pub(super) fn rate(&mut self, head: &TargetState<'_>) {
+        let Some(grant) = self.place.filter(|_| self.is_longer()) else { return };
+        let world = &head.loaded.world;
+        let is_own = |binding: &BindingRef<'_>| match binding.layer() {
+            ObjectSource::Input(place) => head.workspace.project.trees.share_document(grant, place),
+            ObjectSource::Baseline | ObjectSource::Dump(_) => false,
+        };
+        for binding in world.bindings().filter(is_own) {
+            let place = binding.namespace().filter(|_| binding.role_kind() == RoleKind::Role);
+            let Some((_, rules, _)) = world.describe_role(place, binding.role_name()) else { continue };
+            let rules: Vec<PolicyRule> = rules.into_iter().map(|rule| rule.rule).collect();
+            let scope = match binding.namespace() {
+                Some(namespace) => PermissionScope::Namespace(namespace.to_owned()),
+                None => PermissionScope::Cluster,
+            };
+            for subject in binding.subjects() {
+                let subject = format!("{:?}/{}", subject.kind(), subject.name());
+                let worst = world.worst_risk(&subject, &scope, &rules);
+                self.worst = self.worst.max(worst.map_or(EffectSeverity::Low, |(_, severity)| severity.into()));
+            }
+        }
+    }
+}
+
+/// Compares the last days of the grants that both states have.
+pub(super) fn compare(base: &Workspace, head: &Workspace, inputs: &InputChanges<'_>) -> Vec<LifetimeDelta> {
+    let (before, after) = (expiries(base), expiries(head));
+    let (old, new) = (policies(base), policies(head));
+    let names: BTreeSet<&(&'static str, String)> = before.keys().chain(after.keys()).collect();
+    let mut deltas = Vec::new();
+    for name in names.into_iter().filter(|name| old.contains_key(name) && new.contains_key(name)) {
+        let (was, is) = (before.get(name).map(|expiry| expiry.0), after.get(name).map(|expiry| expiry.0));
+        let direction = match (was, is) {
+            (Some(was), Some(is)) if was < is => Direction::Longer,
+            (Some(was), Some(is)) if was > is => Direction::Shorter,
+            (None, Some(_)) => Direction::Added,
+            (Some(_), None) => Direction::Removed,
+            _ => continue,
+        };
+        let place = after.get(name).map(|expiry| expiry.1).or_else(|| new.get(name).copied());
+        let evidence = place.map(|place| Evidence { side: Side::Head, place, kind: CauseKind::File });
+        let causes = evidence.and_then(|evidence| inputs.cause_of(&[evidence])).into_iter().collect();
+        let (kind, grant) = name.clone();
+        deltas.push(LifetimeDelta {
+            kind,
+            grant,
+            before: was,
+            after: is,
+            direction,
+            place,
+            worst: EffectSeverity::Low,
+            causes,
+        });
+    }
+    deltas
+}
+
+fn expiries(workspace: &Workspace) -> BTreeMap<(&'static str, String), (Date, Origin)> {
+    let all = workspace.project.facts.all::<Expiry>();
+    all.map(|expiry| ((expiry.policy.kind, expiry.policy.name.to_string()), (expiry.until, expiry.origin))).collect()
+}
+
+fn policies(workspace: &Workspace) -> BTreeMap<(&'static str, String), Origin> {
+    let all = workspace.project.policies.iter().map(|policy| policy.meta());
+    all.map(|meta| ((meta.kind, meta.name.to_string()), meta.origin)).collect()
+}

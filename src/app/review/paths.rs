@@ -1,0 +1,268 @@
+//! The escalation paths that come, go or become shorter.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::access::{Proof, ProofPart};
+use super::accounts::AccountComparison;
+use super::causes::{CausePlace, InputChanges};
+use super::record::{CauseKind, EffectSeverity, Member, PathChangeKind, ReviewedStep, Side};
+use super::state::TargetState;
+use crate::access::proof::Chain;
+use crate::access::risk::RiskSeverity;
+use crate::admission::installed::InstalledPolicies;
+use crate::app::words::{place_text, rule_text};
+use crate::diag::Files;
+use crate::paths::{Certainty, EscalationGraph, EscalationPath, GraphInputs, PathStep, Power};
+
+/// A change of an escalation path for a class of subjects.
+#[derive(Debug, Clone)]
+pub(super) struct PathDelta {
+    pub(super) change: PathChangeKind,
+    pub(super) members: Vec<Member>,
+    pub(super) targets: Vec<String>,
+    pub(super) reaches: String,
+    pub(super) severity: EffectSeverity,
+    pub(super) certainty: Certainty,
+    /// The power and the steps with holes for the names of a tenant, the same for alike paths.
+    pub(super) shape: Vec<String>,
+    /// The steps of the path of the first member.
+    pub(super) steps: Vec<ReviewedStep>,
+    pub(super) causes: Vec<CausePlace>,
+}
+
+/// Both states of a target, with the changed lines of the inputs.
+pub(super) struct PathComparison<'c> {
+    pub(super) base: &'c TargetState<'c>,
+    pub(super) head: &'c TargetState<'c>,
+    pub(super) inputs: &'c InputChanges<'c>,
+    pub(super) accounts: &'c AccountComparison,
+}
+
+/// The paths of a state by subject and power.
+type PathsByPower = BTreeMap<(String, Power), EscalationPath>;
+
+/// The steps of paths: the nodes and the edge between them.
+type StepKeys = BTreeSet<(String, String, String)>;
+
+/// How many alike paths are reported one by one.
+const MAXIMUM_APART: usize = 20;
+
+/// The properties that equal changes of several subjects share.
+type Likeness = (PathChangeKind, Certainty, Vec<String>);
+
+impl PathComparison<'_> {
+    /// Compares the paths of all subjects.
+    pub(super) fn compare(&self) -> Vec<PathDelta> {
+        let (before, after) = (paths(self.base), paths(self.head));
+        let known: StepKeys = before.values().flat_map(|path| &path.steps).map(step_key).collect();
+        let mut groups: BTreeMap<Likeness, Vec<&EscalationPath>> = BTreeMap::new();
+        let mut add = |change: PathChangeKind, path| {
+            if !self.is_of_new_account(path) {
+                groups.entry((change, path.certainty, self.shape(path))).or_default().push(path);
+            }
+        };
+        for (key, path) in &after {
+            match before.get(key) {
+                None => add(PathChangeKind::New, path),
+                Some(old) if (path.certainty, path.steps.len()) < (old.certainty, old.steps.len()) => {
+                    add(PathChangeKind::Shorter, path);
+                }
+                Some(_) => {}
+            }
+        }
+        before
+            .iter()
+            .filter(|(key, _)| !after.contains_key(*key))
+            .for_each(|(_, path)| add(PathChangeKind::Gone, path));
+        let mut deltas = Vec::new();
+        for ((change, _, shape), paths) in groups {
+            let folded = if paths.len() > MAXIMUM_APART {
+                vec![paths]
+            } else {
+                paths.into_iter().map(|path| vec![path]).collect()
+            };
+            deltas.extend(folded.iter().filter_map(|paths| self.delta(change, paths, &shape, &known)));
+        }
+        deltas
+    }
+
+    /// Whether a path stays within accounts of an unchanged class that come or go.
+    fn is_of_new_account(&self, path: &EscalationPath) -> bool {
+        let is_folded =
+            |namespace: &str| self.accounts.added.contains(namespace) || self.accounts.removed.contains(namespace);
+        let is_within = |step: &PathStep| step.namespace.as_deref().is_some_and(is_folded);
+        let is_local = match &path.reaches {
+            Power::NamespaceAdmin(namespace) | Power::Secrets(namespace) | Power::Account { namespace, .. } => {
+                is_folded(namespace)
+            }
+            _ => false,
+        };
+        is_local && path.steps.iter().all(is_within)
+    }
+
+    /// Returns the change of alike paths.
+    fn delta(
+        &self,
+        change: PathChangeKind,
+        paths: &[&EscalationPath],
+        shape: &[String],
+        known: &StepKeys,
+    ) -> Option<PathDelta> {
+        let first = paths.first()?;
+        let state = if change == PathChangeKind::Gone { self.base } else { self.head };
+        let member = |path: &&EscalationPath| {
+            let namespace = path.steps.first().and_then(|step| step.namespace.clone());
+            Member { subject: path.subject.clone(), namespaces: namespace.into_iter().collect() }
+        };
+        Some(PathDelta {
+            change,
+            members: paths.iter().map(member).collect(),
+            targets: vec![state.target.name.clone()],
+            reaches: first.reaches.to_string(),
+            severity: severity(first, change),
+            certainty: first.certainty,
+            shape: shape.to_vec(),
+            steps: self.steps(first, state, known),
+            causes: self.causes(first, change, known),
+        })
+    }
+
+    /// Returns the power and the steps of a path, with holes for the names of a tenant. Another subject keeps its name.
+    fn shape(&self, path: &EscalationPath) -> Vec<String> {
+        let own = |text: &str| self.without_own_names(text, &path.subject);
+        let mut shape = vec![own(&path.reaches.to_string())];
+        for step in &path.steps {
+            shape.push(own(&step.label()));
+            shape.push(own(&step.to.to_string()));
+        }
+        if !self.is_like_others(path) {
+            shape.push(path.subject.clone());
+        }
+        shape
+    }
+
+    /// Whether a path runs through an account of a Tenancy, so that other accounts can have the same.
+    fn is_like_others(&self, path: &EscalationPath) -> bool {
+        let is_account = |namespace: &String| {
+            self.head.accounts.contains_key(namespace) || self.base.accounts.contains_key(namespace)
+        };
+        path.steps.first().and_then(|step| step.namespace.as_ref()).is_some_and(is_account)
+    }
+
+    /// Puts holes in the place of the subject and of the namespaces of accounts.
+    fn without_own_names(&self, text: &str, subject: &str) -> String {
+        let is_account =
+            |name: &&&str| self.head.accounts.contains_key(**name) || self.base.accounts.contains_key(**name);
+        let parts: Vec<&str> = text.split(['@', '/', ':']).collect();
+        let mut text = if text == subject { "{subject}".to_owned() } else { text.to_owned() };
+        for name in parts.iter().filter(is_account) {
+            text = text.replace(name, "{namespace}");
+        }
+        text
+    }
+
+    fn steps(&self, path: &EscalationPath, state: &TargetState<'_>, known: &StepKeys) -> Vec<ReviewedStep> {
+        let files = &state.workspace.project.files;
+        let root = self.inputs.path_from_root("");
+        path.steps.iter().map(|step| reviewed_step(step, files, &root, !known.contains(&step_key(step)))).collect()
+    }
+
+    /// Returns the causes of a path: the changed lines of the bindings and roles of its new steps.
+    fn causes(&self, path: &EscalationPath, change: PathChangeKind, known: &StepKeys) -> Vec<CausePlace> {
+        let (side, other) = match change {
+            PathChangeKind::Gone => (Side::Base, &self.head.loaded.world),
+            PathChangeKind::New | PathChangeKind::Shorter => (Side::Head, &self.base.loaded.world),
+        };
+        let is_new = |step: &&PathStep| change == PathChangeKind::Gone || !known.contains(&step_key(step));
+        let chains: Vec<&Chain> = path.steps.iter().filter(is_new).flat_map(|step| &step.chains).collect();
+        let parts = chains.into_iter().flat_map(|chain| {
+            chain.rules.iter().map(move |rule| ProofPart { chain: chain.clone(), rule: rule.clone() })
+        });
+        let proof = Proof { parts: parts.collect() };
+        let places: BTreeSet<CausePlace> =
+            proof.parts.iter().filter_map(|part| self.inputs.cause_of(&part.evidence(side, other))).collect();
+        if places.is_empty() {
+            return self.inputs.first(CauseKind::File).into_iter().collect();
+        }
+        places.into_iter().map(|place| place.as_kind(CauseKind::Rule)).collect()
+    }
+}
+
+/// Returns the paths of a state. A power within a namespace is left out where a path goes on from a wider power.
+fn paths(state: &TargetState<'_>) -> PathsByPower {
+    let Some(cluster) = state.loaded.cluster() else { return PathsByPower::new() };
+    let installed: Option<&InstalledPolicies> =
+        (!state.pods.admission_policies.is_empty()).then_some(&state.pods.admission_policies);
+    let graph = EscalationGraph::new(GraphInputs {
+        world: &state.loaded.world,
+        cluster,
+        admission: &state.pods.objects,
+        installed,
+        is_openshift: state.target.platform == crate::model::Platform::Openshift,
+    });
+    let all = graph.all_paths();
+    let mut by_subject: BTreeMap<&str, Vec<&EscalationPath>> = BTreeMap::new();
+    for path in &all {
+        by_subject.entry(&path.subject).or_default().push(path);
+    }
+    let is_repeated = |path: &&EscalationPath| {
+        let others = by_subject.get(path.subject.as_str()).into_iter().flatten();
+        others.into_iter().any(|other| {
+            other.reaches != path.reaches
+                && other.reaches.includes(&path.reaches)
+                && other.certainty <= path.certainty
+                && (is_within_namespace(&path.reaches) || starts_with(path, other))
+        })
+    };
+    let kept = all.iter().filter(|path| !is_repeated(path));
+    kept.map(|path| ((path.subject.clone(), path.reaches.clone()), path.clone())).collect()
+}
+
+fn is_within_namespace(power: &Power) -> bool {
+    matches!(power, Power::NamespaceAdmin(_) | Power::Secrets(_) | Power::Account { .. })
+}
+
+/// Whether the steps of a path begin with all steps of another one.
+fn starts_with(path: &EscalationPath, other: &EscalationPath) -> bool {
+    path.steps.len() >= other.steps.len()
+        && path.steps.iter().zip(&other.steps).all(|(left, right)| step_key(left) == step_key(right))
+}
+
+fn step_key(step: &PathStep) -> (String, String, String) {
+    (step.from.to_string(), step.label(), step.to.to_string())
+}
+
+/// Returns the severity of a path: the severity of its power, one step less for a possible path.
+fn severity(path: &EscalationPath, change: PathChangeKind) -> EffectSeverity {
+    if change == PathChangeKind::Gone {
+        return EffectSeverity::None;
+    }
+    let of_power: RiskSeverity = path.reaches.severity();
+    match (of_power, path.certainty) {
+        (severity, Certainty::Proven) => severity.into(),
+        (RiskSeverity::Critical, Certainty::Possible) => EffectSeverity::High,
+        (RiskSeverity::High, Certainty::Possible) => EffectSeverity::Medium,
+        (_, Certainty::Possible) => EffectSeverity::Low,
+    }
+}
+
+fn reviewed_step(step: &PathStep, files: &Files, root: &str, new: bool) -> ReviewedStep {
+    let chain = step.chains.first();
+    let place = chain.and_then(|chain| chain.role.place.or(chain.binding.place));
+    let place = place.map(|place| {
+        let text = place_text(place, files);
+        format!("{root}{}", text.rsplit_once(':').map_or(text.as_str(), |(line, _)| line))
+    });
+    ReviewedStep {
+        edge: step.edge.word().to_owned(),
+        from: step.from.to_string(),
+        to: step.to.to_string(),
+        namespace: step.namespace.clone(),
+        binding: chain.map(|chain| chain.binding.name.clone()),
+        role: chain.map(|chain| chain.role.name.clone()),
+        rule: chain.and_then(|chain| chain.rules.first()).map(|rule| rule_text(&rule.rule)),
+        place,
+        new,
+        note: step.note.clone(),
+    }
+}

@@ -1,0 +1,129 @@
+//! One state of a target: everything that decides about access and pods, gathered in one compilation.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::admission::psp::PodSecurityPolicy;
+use crate::admission::scc::Scc;
+use crate::app::loaded_world::{LoadedWorld, WorldOptions, load_target_seen};
+use crate::app::pod_inputs::PodInputs;
+use crate::app::workspace::Workspace;
+use crate::compile;
+use crate::diag::{Origin, RunError, Sink};
+use crate::k8s::{absent, list};
+use crate::model::Target;
+use crate::yaml::NodeRef;
+
+/// Everything about one target in one state of the workspace.
+pub(super) struct TargetState<'s> {
+    pub(super) workspace: &'s Workspace,
+    pub(super) target: &'s Target,
+    /// Roles, bindings, namespaces, nodes and pods.
+    pub(super) loaded: LoadedWorld,
+    /// The objects that decide about pods, and the workloads.
+    pub(super) pods: PodInputs<'s>,
+    /// PodSecurityPolicies by name.
+    pub(super) pod_security_policies: BTreeMap<String, PodSecurityPolicy>,
+    /// SecurityContextConstraints by name.
+    pub(super) constraints: BTreeMap<String, Scc>,
+    /// Admission policies and their bindings as JSON, by kind and name, without the policies of profiles.
+    pub(super) admission_policies: BTreeMap<String, String>,
+    /// The namespaces of the accounts of Tenancies, each with the name of its Tenancy.
+    pub(super) accounts: BTreeMap<String, String>,
+}
+
+impl<'s> TargetState<'s> {
+    /// Compiles a target and gathers its objects; none after an error, which is in the sink.
+    pub(super) fn load(
+        workspace: &'s Workspace,
+        target: &'s Target,
+        sink: &mut Sink,
+    ) -> Result<Option<Self>, RunError> {
+        let options = WorldOptions { with_surroundings: true, ..WorldOptions::default() };
+        let mut objects = PolicyObjects::default();
+        let mut pods = PodInputs::new(workspace, target);
+        let mut found = Sink::new();
+        pods.add_cluster_objects();
+        pods.add_analyzed_documents(&mut found);
+        for document in workspace.project.analyzed_documents(target) {
+            list::objects(document).into_iter().for_each(|object| objects.add(object));
+        }
+        for tree in workspace.project.baselines.get(&target.name).into_iter().flatten() {
+            tree.documents().flat_map(list::objects).for_each(|object| objects.add(object));
+        }
+        let mut accounts = Accounts { workspace, by_place: HashMap::new(), names: BTreeMap::new() };
+        let mut see = |object: NodeRef<'_>, place| {
+            pods.add(object, Some(place), &mut found);
+            objects.add(object);
+            accounts.add(object, place);
+        };
+        let loaded = load_target_seen(workspace, target, &options, &mut see, sink)?;
+        let labels = compile::labels(&workspace.project, target, workspace.options.compiler(), &mut Sink::new())?;
+        pods.finish(labels.as_ref(), &mut found);
+        sink.absorb(found);
+        let PolicyObjects { pod_security_policies, constraints, admission_policies } = objects;
+        let loaded = loaded.filter(|_| !sink.has_errors());
+        Ok(loaded.map(|loaded| Self {
+            workspace,
+            target,
+            loaded,
+            pods,
+            pod_security_policies,
+            constraints,
+            admission_policies,
+            accounts: accounts.names,
+        }))
+    }
+}
+
+/// The namespaces of the accounts of Tenancies.
+struct Accounts<'w> {
+    workspace: &'w Workspace,
+    /// The Tenancy at each place, if there is one.
+    by_place: HashMap<Origin, Option<String>>,
+    names: BTreeMap<String, String>,
+}
+
+impl Accounts<'_> {
+    fn add(&mut self, object: NodeRef<'_>, place: Origin) {
+        if object.get("kind").and_then(NodeRef::as_str) != Some("Namespace") {
+            return;
+        }
+        let workspace = self.workspace;
+        let tenancy = self.by_place.entry(place).or_insert_with(|| {
+            let policy = workspace.project.policy_at(place).filter(|policy| policy.kind == "Tenancy")?;
+            Some(policy.name.to_string())
+        });
+        let name = object.path(&["metadata", "name"]).and_then(NodeRef::as_str);
+        self.names.extend(name.map(str::to_owned).zip(tenancy.clone()));
+    }
+}
+
+/// The objects of a target that restrict pods.
+#[derive(Default)]
+struct PolicyObjects {
+    pod_security_policies: BTreeMap<String, PodSecurityPolicy>,
+    constraints: BTreeMap<String, Scc>,
+    admission_policies: BTreeMap<String, String>,
+}
+
+impl PolicyObjects {
+    fn add(&mut self, object: NodeRef<'_>) {
+        let text = |keys: &[&str]| absent::text_at(object, keys);
+        let (group, _) = absent::group_and_version(text(&["apiVersion"]));
+        let (kind, name) = (text(&["kind"]), text(&["metadata", "name"]));
+        match (group, kind) {
+            ("policy", "PodSecurityPolicy") => {
+                let read = PodSecurityPolicy::read(object).ok();
+                self.pod_security_policies.extend(read.map(|policy| (name.to_owned(), policy)));
+            }
+            ("security.openshift.io", "SecurityContextConstraints") => {
+                self.constraints.extend(Scc::read(object).ok().map(|scc| (name.to_owned(), scc)));
+            }
+            ("admissionregistration.k8s.io", _) => {
+                let json = crate::yaml::schema::to_json(object).to_string();
+                self.admission_policies.insert(format!("{kind}/{name}"), json);
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! The changes of the AccessTests: expectations that fail, that are removed, and that would fail if they were still there.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::record::{AcceptedWarning, FailedTest, RemovedExpectation, TestChanges};
+use super::state::TargetState;
+use crate::app::test::{TestEvent, TestRun};
+use crate::app::words::place_text;
+use crate::app::workspace::Workspace;
+use crate::diag::Files;
+use crate::model::{AccessCheck, Expectation};
+
+/// How many failed questions of a test are named.
+const MAXIMUM_NAMED: usize = 5;
+
+/// An expectation by its content: the test, the kind, and the question.
+type ExpectationKey = (String, &'static str, String);
+
+/// The results of the AccessTests of both states, target by target.
+#[derive(Default)]
+pub(super) struct TestComparison {
+    failing: BTreeMap<String, FailedTest>,
+    base_failing: BTreeMap<String, FailedTest>,
+    /// The expectations of the earlier state with a failed question in the reviewed state.
+    failed_before: BTreeSet<ExpectationKey>,
+    obsolete: BTreeSet<ExpectationKey>,
+    questions: usize,
+    failures: usize,
+}
+
+impl TestComparison {
+    /// Asks the AccessTests of both states about the reviewed state of a target.
+    pub(super) fn add(&mut self, base: Option<&TargetState<'_>>, head: &TargetState<'_>) {
+        let checks = head.workspace.access_tests(head.target, &[]);
+        let mut run = TestRun::default();
+        let target = &head.target.name;
+        let files = &head.workspace.project.files;
+        run.ask(&head.loaded, &checks, &mut |event| record(&event, target, files, &mut self.failing));
+        self.questions += run.questions;
+        self.failures += run.failures;
+        let Some(base) = base else { return };
+        let known = head.loaded.world.known_namespaces();
+        let before = base.workspace.access_tests(base.target, &[]);
+        let files = &base.workspace.project.files;
+        for check in before {
+            let mut run = TestRun::default();
+            run.ask(&head.loaded, &[check], &mut |event| record(&event, target, files, &mut self.base_failing));
+            if run.failures > 0 {
+                self.failed_before.insert(key(check));
+            }
+            let is_gone = |namespace: &String| namespace != "*" && !known.contains(namespace);
+            if !check.namespaces.is_empty() && check.namespaces.iter().all(is_gone) {
+                self.obsolete.insert(key(check));
+            }
+        }
+    }
+
+    /// Returns the changes of the tests.
+    pub(super) fn finish(self, base: Option<&Workspace>, head: &Workspace, root: &str) -> TestChanges {
+        let mut removed = Vec::new();
+        let mut obsolete = Vec::new();
+        if let Some(base) = base {
+            let after: BTreeSet<ExpectationKey> = head.project.facts.all::<AccessCheck>().map(key).collect();
+            let mut positions: BTreeMap<(String, &'static str), usize> = BTreeMap::new();
+            for check in base.project.facts.all::<AccessCheck>() {
+                let key = key(check);
+                let position = positions.entry((key.0.clone(), key.1)).or_default();
+                let index = *position;
+                *position += 1;
+                if after.contains(&key) {
+                    continue;
+                }
+                let place = place_text(check.origin, &base.project.files);
+                let expectation = RemovedExpectation {
+                    test: key.0.clone(),
+                    expectation: key.1.to_owned(),
+                    index,
+                    would_fail: self.failed_before.contains(&key),
+                    question: question(check),
+                    place: format!("{root}{}", without_column(&place)),
+                };
+                let list = if self.obsolete.contains(&key) { &mut obsolete } else { &mut removed };
+                list.push(expectation);
+            }
+        }
+        TestChanges {
+            failing: self.failing.into_values().collect(),
+            base_failing: self.base_failing.into_values().collect(),
+            removed,
+            obsolete,
+            accepted: accepted(base, head, root),
+            questions: self.questions,
+            failures: self.failures,
+            suggested: None,
+        }
+    }
+}
+
+/// Records a failed question.
+fn record(event: &TestEvent<'_>, target: &str, files: &Files, tests: &mut BTreeMap<String, FailedTest>) {
+    let (check, more, words) = match event {
+        TestEvent::Failure(failed) => {
+            let verb = match failed.check.expectation {
+                Expectation::Must => "must be able to",
+                Expectation::MustNot => "must not be able to",
+            };
+            (failed.check, 1, Some(format!("{} {verb} {}", failed.tested, failed.request)))
+        }
+        TestEvent::MoreFailures(_) => return,
+        TestEvent::Asked { check, failures, .. } => (*check, 0, (*failures > 0).then(String::new)),
+    };
+    let Some(words) = words else { return };
+    let test = tests.entry(check.meta.name.to_string()).or_insert_with(|| FailedTest {
+        test: check.meta.name.to_string(),
+        targets: Vec::new(),
+        failures: 0,
+        first: Vec::new(),
+        place: without_column(&place_text(check.origin, files)).to_owned(),
+    });
+    if let TestEvent::Asked { failures, .. } = event {
+        test.failures += failures;
+    }
+    if !test.targets.iter().any(|known| known == target) {
+        test.targets.push(target.to_owned());
+    }
+    if more > 0 && test.first.len() < MAXIMUM_NAMED && !test.first.contains(&words) {
+        test.first.push(words);
+    }
+}
+
+/// Returns the content of an expectation.
+fn key(check: &AccessCheck) -> ExpectationKey {
+    (check.meta.name.to_string(), kind(check), question(check))
+}
+
+fn kind(check: &AccessCheck) -> &'static str {
+    match check.expectation {
+        Expectation::Must => "must",
+        Expectation::MustNot => "mustNot",
+    }
+}
+
+/// Returns an expectation in words.
+fn question(check: &AccessCheck) -> String {
+    let subjects: Vec<String> = check.who.iter().map(ToString::to_string).collect();
+    let parts = [&check.verbs, &check.resources, &check.urls, &check.namespaces, &check.names];
+    let [verbs, resources, urls, namespaces, names] = parts.map(|list| list.join(","));
+    let scope = if namespaces.is_empty() { String::new() } else { format!(" in {namespaces}") };
+    let named = if names.is_empty() { String::new() } else { format!(" named {names}") };
+    format!("{}: {verbs} {resources}{urls}{named}{scope}", subjects.join(", "))
+}
+
+/// Returns the warnings that policies newly accept.
+fn accepted(base: Option<&Workspace>, head: &Workspace, root: &str) -> Vec<AcceptedWarning> {
+    let counted = |workspace: &Workspace| {
+        let mut counts: BTreeMap<(String, &'static str), (usize, String)> = BTreeMap::new();
+        for (code, origin) in &workspace.project.accepted {
+            let place = place_text(*origin, &workspace.project.files);
+            let path = workspace.project.files.get(origin.file).path().to_owned();
+            let entry = counts.entry((path, code.id())).or_insert_with(|| (0, without_column(&place).to_owned()));
+            entry.0 += 1;
+        }
+        counts
+    };
+    let before = base.map_or_else(BTreeMap::new, counted);
+    let after = counted(head);
+    let is_new = |key: &(String, &'static str), count: usize| count > before.get(key).map_or(0, |known| known.0);
+    let new = after.into_iter().filter(|(key, (count, _))| base.is_some() && is_new(key, *count));
+    new.map(|((_, code), (_, place))| AcceptedWarning {
+        code: code.to_owned(),
+        place: format!("{root}{place}"),
+        hides_new: false,
+    })
+    .collect()
+}
+
+/// Returns `path:line` of `path:line:column`.
+fn without_column(place: &str) -> &str {
+    place.rsplit_once(':').map_or(place, |(place, _)| place)
+}

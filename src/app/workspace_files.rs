@@ -1,0 +1,105 @@
+//! The place of the files of a workspace: a folder on disk, or a folder of a revision in git.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::compare::TreeWorld;
+use crate::diag::RunError;
+use crate::emit::committed::{Committed, Entry, Folder};
+use crate::emit::revision::RevisionTree;
+use crate::git::Repository;
+use crate::source::{DiskSource, FileContent, FileSource, Listing};
+
+/// A folder on disk, or a folder of a revision.
+#[derive(Clone)]
+pub(crate) enum WorkspaceFiles {
+    /// A folder on disk.
+    Folder(PathBuf),
+    /// A folder of a revision.
+    Revision(Arc<RevisionTree>),
+}
+
+impl WorkspaceFiles {
+    /// Returns the files of a folder of a revision; `folder` is a path below the root of the work tree.
+    ///
+    /// # Errors
+    /// When git has no such revision, or an object is missing.
+    pub(crate) fn of_revision(repository: &Repository, revision: &str, folder: &str) -> Result<Self, RunError> {
+        Ok(Self::Revision(Arc::new(RevisionTree::open(repository, revision, folder)?)))
+    }
+
+    /// Whether the files are on disk.
+    pub(crate) fn is_folder(&self) -> bool {
+        matches!(self, Self::Folder(_))
+    }
+
+    /// Returns the files for a reader of inputs.
+    pub(crate) fn source(&self) -> Arc<dyn FileSource> {
+        match self {
+            Self::Folder(root) => Arc::new(DiskSource::new(root)),
+            Self::Revision(files) => Arc::new(TreeWorld(Arc::clone(files))),
+        }
+    }
+
+    /// Returns the files for a reader that keeps its own.
+    pub(crate) fn boxed_source(&self) -> Box<dyn FileSource> {
+        Box::new(Shared(self.source()))
+    }
+
+    /// Opens an output folder, or the folder of a target in it.
+    pub(crate) fn output(&self, output: &str, target: Option<&str>) -> Box<dyn Committed> {
+        match self {
+            Self::Folder(root) => {
+                let whole = root.join(output);
+                Box::new(Folder::new(target.map_or(whole.clone(), |target| whole.join(target))))
+            }
+            Self::Revision(files) => {
+                let folder = target.map_or(output.to_owned(), |target| format!("{output}/{target}"));
+                Box::new(FolderOfRevision { files: Arc::clone(files), folder })
+            }
+        }
+    }
+
+    /// Returns the path of a folder on disk below the root of the git work tree.
+    pub(crate) fn below_work_tree(repository: &Repository, folder: &Path) -> String {
+        let below = folder.strip_prefix(repository.work_tree());
+        below.map_or_else(|_| String::new(), |below| below.to_string_lossy().into_owned())
+    }
+}
+
+/// A folder below the root of a revision.
+struct FolderOfRevision {
+    files: Arc<RevisionTree>,
+    folder: String,
+}
+
+impl Committed for FolderOfRevision {
+    fn read(&self, path: &str) -> Result<Option<Vec<u8>>, RunError> {
+        self.files.bytes(&format!("{}/{path}", self.folder), path)
+    }
+
+    fn each(&self, see: &mut dyn FnMut(Entry)) -> Result<(), RunError> {
+        for (path, kind) in self.files.below(&self.folder) {
+            let below = path.get(self.folder.len() + 1..);
+            below.into_iter().for_each(|below| see(Entry { path: below.to_owned(), kind }));
+        }
+        Ok(())
+    }
+}
+
+/// The same files for a loader with its own.
+struct Shared(Arc<dyn FileSource>);
+
+impl FileSource for Shared {
+    fn read(&self, path: &str, most: u64) -> Result<FileContent, RunError> {
+        self.0.read(path, most)
+    }
+
+    fn is_link(&self, path: &str) -> bool {
+        self.0.is_link(path)
+    }
+
+    fn list(&self, folder: &str) -> Result<Listing, RunError> {
+        self.0.list(folder)
+    }
+}

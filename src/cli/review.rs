@@ -1,0 +1,293 @@
+//! `bailiwick review`.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use clap::{Args, ValueEnum};
+use sha2::{Digest, Sha256};
+
+use super::printing::print;
+use super::sandbox::{Paths, SandboxArguments};
+use super::{Global, Outcome, bases};
+use crate::app::review::{ChangeReview, EffectSeverity, ReviewOptions};
+use crate::app::{Error, Workspace};
+use crate::diag::RunError;
+use crate::emit::write;
+use crate::report::json;
+use crate::report::review::{COMMENT_BUDGET, ReviewForm, ReviewFormOptions};
+
+/// Most bytes of a step summary of GitHub.
+const STEP_SUMMARY_BUDGET: usize = 1 << 20;
+
+/// Options of `review`.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Git revision to compare with, or `A...B` for the merge base of both. Default: the base of the pull request in CI, otherwise
+    /// the merge base with `origin/HEAD`.
+    #[arg(long, alias = "against", value_name = "REF", conflicts_with = "base_dir")]
+    base: Option<String>,
+    /// Folder of an earlier state of the workspace.
+    #[arg(long, value_name = "DIR")]
+    base_dir: Option<PathBuf>,
+    /// Folder of the earlier workspace in the repository, if the workspace moved.
+    #[arg(long, value_name = "PATH")]
+    base_path: Option<String>,
+    /// Review only this target; may be repeated.
+    #[arg(short, long = "target", value_name = "NAME")]
+    targets: Vec<String>,
+    /// Write the review to a file, as text, markdown, json, sarif, gitlab, junit, github or html; may be repeated. `-` is standard
+    /// output. Default: text=-
+    #[arg(long = "report", value_name = "FORM=FILE")]
+    reports: Vec<ReviewReport>,
+    /// Exit with 1 if the review has one of these severities or worse, or `becomes:POWER`, `verdict:NAME` or `hazard:KIND`.
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    fail_on: Vec<FailOn>,
+    /// Names of those who approved the change, or `@FILE` with one name on each line.
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    approved_by: Vec<String>,
+    /// Name every member of each class in JSON.
+    #[arg(long)]
+    all_members: bool,
+    /// Most bytes of a Markdown report. A step summary of GitHub has 1 MiB.
+    #[arg(long, value_name = "BYTES", default_value_t = COMMENT_BUDGET)]
+    budget: usize,
+    /// Address below which the files of the reviewed commit are shown, for links. Default: the address of GitHub in its CI.
+    #[arg(long, value_name = "URL")]
+    link_base: Option<String>,
+    /// Address of the HTML report, for a link in Markdown.
+    #[arg(long, value_name = "URL")]
+    report_url: Option<String>,
+    /// Write lost paths and fixed findings in SARIF, too.
+    #[arg(long)]
+    sarif_absent: bool,
+    #[command(flatten)]
+    sandbox: SandboxArguments,
+}
+
+/// A form of a review, and the file to write.
+#[derive(Debug, Clone)]
+struct ReviewReport {
+    form: ReviewForm,
+    file: PathBuf,
+}
+
+/// A value that is refused, with the reason.
+#[derive(Debug)]
+struct Refused(String);
+
+impl fmt::Display for Refused {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Refused {}
+
+impl FromStr for ReviewReport {
+    type Err = Refused;
+
+    fn from_str(text: &str) -> Result<Self, Refused> {
+        let names = || {
+            let values = ReviewForm::value_variants().iter().filter_map(ReviewForm::to_possible_value);
+            values.map(|value| value.get_name().to_owned()).collect::<Vec<_>>().join(", ")
+        };
+        let (form, file) =
+            text.split_once('=').ok_or_else(|| Refused(format!("write FORM=FILE; the forms are {}", names())))?;
+        let form = ReviewForm::from_str(form, false)
+            .map_err(|_| Refused(format!("there is no form `{form}`; the forms are {}", names())))?;
+        if file.is_empty() {
+            return Err(Refused("the file is missing".to_owned()));
+        }
+        Ok(Self { form, file: file.into() })
+    }
+}
+
+/// A property of a review for which the run fails.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum FailOn {
+    Severity(EffectSeverity),
+    Becomes(String),
+    Verdict(String),
+    Hazard(String),
+}
+
+impl FromStr for FailOn {
+    type Err = Refused;
+
+    fn from_str(text: &str) -> Result<Self, Refused> {
+        let severity = match text {
+            "critical" => Some(EffectSeverity::Critical),
+            "high" => Some(EffectSeverity::High),
+            "medium" => Some(EffectSeverity::Medium),
+            "low" => Some(EffectSeverity::Low),
+            "info" => Some(EffectSeverity::Info),
+            _ => None,
+        };
+        match (severity, text.split_once(':')) {
+            (Some(severity), _) => Ok(Self::Severity(severity)),
+            (None, Some(("becomes", power))) => Ok(Self::Becomes(power.to_owned())),
+            (None, Some(("verdict", name))) => Ok(Self::Verdict(name.to_owned())),
+            (None, Some(("hazard", kind))) => Ok(Self::Hazard(kind.to_owned())),
+            _ => Err(Refused(
+                "write critical, high, medium, low, info, becomes:POWER, verdict:NAME or hazard:KIND".to_owned(),
+            )),
+        }
+    }
+}
+
+impl FailOn {
+    /// Whether a review has the property.
+    fn is_met(&self, review: &ChangeReview) -> bool {
+        let word = |value: serde_json::Value| value.as_str().map_or_else(String::new, str::to_owned);
+        match self {
+            Self::Severity(severity) => review.severity >= *severity,
+            Self::Becomes(power) => review.paths.iter().any(|path| path.reaches == *power),
+            Self::Verdict(name) => review.verdict.is_some_and(|verdict| word(json::value(&verdict)) == *name),
+            Self::Hazard(kind) => review.hazards.iter().any(|hazard| word(json::value(&hazard.kind)) == *kind),
+        }
+    }
+}
+
+impl Arguments {
+    /// Confines the process, if it is to be.
+    pub(super) fn confine(&self, global: &Global) -> Result<Outcome, Error> {
+        let reads = self.base_dir.iter().map(|folder| global.at(folder)).collect();
+        let files = self.reports.iter().map(|report| &report.file).filter(|file| file.as_os_str() != "-");
+        let writes = files.map(|file| global.at(file)).collect();
+        self.sandbox.apply(global, Paths { reads, writes })
+    }
+
+    fn options(&self, global: &Global) -> Result<ReviewOptions, Error> {
+        let base = bases::chosen(self.base.as_deref(), self.base_dir.as_deref());
+        Ok(ReviewOptions {
+            base,
+            base_path: self.base_path.clone(),
+            targets: self.targets.clone(),
+            approved_by: approvers(global, &self.approved_by)?,
+        })
+    }
+}
+
+/// Returns the names of the approvers; `@FILE` stands for the lines of a file.
+fn approvers(global: &Global, written: &[String]) -> Result<Vec<String>, Error> {
+    let mut names = Vec::new();
+    for name in written {
+        let file = name.strip_prefix('@').map(|file| global.at(file.as_ref())).filter(|path| path.is_file());
+        match file {
+            Some(path) => {
+                #[expect(clippy::disallowed_methods, reason = "a file that an option names")]
+                let text = std::fs::read_to_string(&path).map_err(|error| RunError::io("read", &path, &error))?;
+                names.extend(text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned));
+            }
+            None => names.push(name.clone()),
+        }
+    }
+    Ok(names)
+}
+
+/// Runs the command.
+pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Error> {
+    let options = arguments.options(global)?;
+    let review = match Workspace::open(&global.options()) {
+        // The program ends with the command: freeing the memory of a large workspace would take time.
+        Ok(workspace) => std::mem::ManuallyDrop::new(workspace).review(&options)?,
+        Err(Error::Invalid(diagnostics)) => {
+            let review = ChangeReview::invalid(&diagnostics);
+            print(global, diagnostics.list, &diagnostics.files);
+            review
+        }
+        Err(error) => return Err(error),
+    };
+    let usual = [ReviewReport { form: ReviewForm::Text, file: "-".into() }];
+    let reports = if arguments.reports.is_empty() { &usual[..] } else { &arguments.reports };
+    let form_options = arguments.form_options(&review);
+    for report in reports {
+        write_report(global, report, &review, &form_options)?;
+    }
+    let is_refused = arguments.fail_on.iter().any(|property| property.is_met(&review));
+    let outcome = match review.exit {
+        0 if is_refused => Outcome::No,
+        0 => Outcome::Fine,
+        1 => Outcome::No,
+        _ => Outcome::Invalid,
+    };
+    write_outputs(&review, outcome)?;
+    Ok(outcome)
+}
+
+impl Arguments {
+    fn form_options(&self, review: &ChangeReview) -> ReviewFormOptions {
+        let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let of_commit = |commit: &Option<String>| {
+            let repository = format!("{}/{}", variable("GITHUB_SERVER_URL")?, variable("GITHUB_REPOSITORY")?);
+            Some(format!("{repository}/blob/{}", commit.as_ref()?))
+        };
+        ReviewFormOptions {
+            budget: self.budget,
+            link_base: self.link_base.clone().or_else(|| of_commit(&review.head.commit)),
+            earlier_link_base: of_commit(&review.base.commit),
+            report_url: self.report_url.clone(),
+            command: format!("bailiwick review --base {}", review.base.name),
+            writes_absent: self.sarif_absent,
+            writes_all_members: self.all_members,
+        }
+    }
+}
+
+fn write_report(
+    global: &Global,
+    report: &ReviewReport,
+    review: &ChangeReview,
+    options: &ReviewFormOptions,
+) -> Result<(), Error> {
+    let path = global.at(&report.file);
+    let is_summary = report.form == ReviewForm::Markdown
+        && std::env::var_os("GITHUB_STEP_SUMMARY").is_some_and(|summary| PathBuf::from(summary) == path);
+    if is_summary {
+        let options = ReviewFormOptions { budget: STEP_SUMMARY_BUDGET, ..options.clone() };
+        return append(&path, &report.form.write(review, &options));
+    }
+    let text = report.form.write(review, options);
+    if report.file.as_os_str() == "-" {
+        match report.form {
+            ReviewForm::Github => global.terminal().workflow_commands(&text),
+            _ => global.terminal().result(&text),
+        }
+        return Ok(());
+    }
+    write::replace(&path, text.as_bytes())
+        .map_err(|error| RunError::io("write", &path, &error).help("name a file in a folder that exists").into())
+}
+
+/// Appends a text to a file that the CI made.
+fn append(path: &Path, text: &str) -> Result<(), Error> {
+    use std::io::Write as _;
+    let failed = |error: std::io::Error| RunError::io("write", path, &error);
+    #[expect(clippy::disallowed_methods, reason = "a file of the CI, which is appended to")]
+    let mut file = std::fs::OpenOptions::new().append(true).create(true).open(path).map_err(failed)?;
+    file.write_all(text.as_bytes()).map_err(|error| failed(error).into())
+}
+
+/// Appends the outputs of the step for other steps of a GitHub workflow, if there is a file for them.
+fn write_outputs(review: &ChangeReview, outcome: Outcome) -> Result<(), Error> {
+    let Some(path) = std::env::var_os("GITHUB_OUTPUT").map(PathBuf::from).filter(|path| path.is_file()) else {
+        return Ok(());
+    };
+    let word = |value: serde_json::Value| value.as_str().map_or_else(|| "none".to_owned(), str::to_owned);
+    let approvers: Vec<&String> = review.approvals.needed.iter().flat_map(|needed| &needed.approvers).collect();
+    let data = serde_json::to_vec(review).map_err(|error| RunError::new(error.to_string()))?;
+    let digest: String = Sha256::digest(&data).iter().map(|byte| format!("{byte:02x}")).collect();
+    let lines = [
+        ("verdict", word(json::value(&review.verdict))),
+        ("severity", review.severity.word().to_owned()),
+        ("exit", outcome.code().to_string()),
+        ("effects", review.effects.len().to_string()),
+        ("paths", review.paths.len().to_string()),
+        ("hazards", review.hazards.len().to_string()),
+        ("approvers", json::value(&approvers).to_string()),
+        ("digest", digest),
+    ];
+    // Names of approvers come from the base; JSON has no line feed in a value.
+    append(&path, &lines.map(|(name, value)| format!("{name}={value}\n")).concat())
+}

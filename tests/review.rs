@@ -1,0 +1,4 @@
+//! Reviews of changes: the simulated pull requests, and the proof that the verdict is right on random changes.
+
+mod cases;
+mod proof;

@@ -1,0 +1,245 @@
+//! `lint --base`: the findings of a change against an earlier state in git or in a folder.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+use super::{bailiwick, stderr};
+
+const WORKSPACE: &str = "apiVersion: bailiwick.dev/v1alpha1\nkind: Workspace\nmetadata: {name: w}\nspec:\n  targets:\n  - {name: prod, version: \"1.34\"}\n  - {name: test, version: \"1.34\"}\n";
+
+const TENANCY: &str = r#"apiVersion: bailiwick.dev/v1alpha1
+kind: PermissionSet
+metadata: {name: tenant}
+spec:
+  rules:
+  - {resources: [pods], verbs: [create]}
+  - {resources: [serviceaccounts], verbs: [impersonate]}
+---
+apiVersion: bailiwick.dev/v1alpha1
+kind: Tenancy
+metadata: {name: tenants}
+spec:
+  accounts: {file: accounts.csv}
+  variables: {name: {type: string}, team: {type: string}}
+  class:
+    namespace: {name: "t-{name}"}
+    roles: [{name: own, permissionSet: tenant}]
+    grants: [{name: own, role: own, to: {groups: ["{team}"]}}]
+"#;
+
+/// Returns a policy by which a group reads secrets in the whole cluster.
+fn secrets(name: &str) -> String {
+    let head = "apiVersion: bailiwick.dev/v1alpha1\nkind:";
+    format!(
+        "{head} PermissionSet\nmetadata: {{name: {name}}}\nspec:\n  as: ClusterRole\n  rules: [{{resources: [secrets], verbs: [get, list]}}]\n---\n\
+         {head} Grant\nmetadata: {{name: {name}}}\nspec:\n  to: {{groups: [{name}]}}\n  permissionSets: [{name}]\n  clusterWide: true\n"
+    )
+}
+
+fn git(folder: &Path, arguments: &[&str]) {
+    let run = Command::new("git")
+        .args(["-c", "user.name=test", "-c", "user.email=test@example.org", "-c", "init.defaultBranch=main"])
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .expect("git is there");
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+}
+
+fn commit(folder: &Path) {
+    git(folder, &["add", "-A"]);
+    git(folder, &["commit", "-qm", "state", "--allow-empty"]);
+}
+
+fn write(folder: &Path, path: &str, text: &str) {
+    let path = folder.join(path);
+    fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+    fs::write(path, text).expect("a file");
+}
+
+/// Returns a repository with a commit of a workspace, in which a group reads secrets.
+fn repository() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    write(folder.path(), "bailiwick.yaml", WORKSPACE);
+    write(folder.path(), "policies/old.yaml", &secrets("old"));
+    git(folder.path(), &["init", "-q"]);
+    commit(folder.path());
+    folder
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Runs the command, and returns its exit code, the messages of the printed findings, and the last line.
+fn lint(folder: &Path, arguments: &[&str]) -> (i32, Vec<String>, String) {
+    let output = bailiwick(folder, &[&["lint", "--diagnostics", "json"], arguments].concat());
+    let lines = stderr(&output);
+    let findings = lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let messages = findings.map(|finding| finding["message"].as_str().expect("a message").to_owned()).collect();
+    (output.status.code().expect("a code"), messages, stdout(&output))
+}
+
+/// Asserts the exit code, a word in each printed finding, and the counts.
+fn assert_lint(folder: &Path, arguments: &[&str], code: i32, words: &[&str], counts: &str) {
+    let (found, messages, line) = lint(folder, arguments);
+    assert_eq!((found, line.as_str()), (code, format!("{counts}\n").as_str()), "{arguments:?}: {messages:#?}");
+    assert_eq!(messages.len(), words.len(), "{arguments:?}: {messages:#?}");
+    for (message, word) in messages.iter().zip(words) {
+        assert!(message.contains(word), "{message}: {word}");
+    }
+}
+
+#[test]
+fn only_new_findings_are_printed() {
+    let folder = repository();
+    let root = folder.path();
+    assert_lint(root, &["--base", "HEAD"], 0, &[], "1 known, 0 fixed");
+    write(root, "policies/new.yaml", &secrets("new"));
+    assert_lint(root, &["--base", "HEAD"], 1, &["Group/new"], "1 known, 0 fixed");
+    assert_lint(root, &["--against", "main"], 1, &["Group/new"], "1 known, 0 fixed");
+    assert_lint(root, &["--base", "HEAD", "--all"], 1, &["Group/new", "Group/old"], "1 known, 0 fixed");
+    assert_lint(root, &["--base", "HEAD", "--select", "create-pods"], 0, &[], "0 known, 0 fixed");
+    fs::rename(root.join("policies/old.yaml"), root.join("policies/renamed.yaml")).expect("renamed");
+    assert_lint(root, &["--base", "HEAD"], 1, &["Group/new"], "1 known, 0 fixed");
+    fs::remove_file(root.join("policies/renamed.yaml")).expect("removed");
+    assert_lint(root, &["--base", "HEAD"], 1, &["Group/new"], "0 known, 1 fixed");
+    // Known findings pass the gate, unless all are asked for.
+    commit(root);
+    assert_lint(root, &["--base", "HEAD"], 0, &[], "1 known, 0 fixed");
+    assert_lint(root, &["--base", "HEAD", "--all"], 1, &["Group/new"], "1 known, 0 fixed");
+    // The usual base, and the range form.
+    git(root, &["update-ref", "refs/remotes/origin/main", "HEAD~1"]);
+    git(root, &["symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/main"]);
+    let output = bailiwick(root, &["lint", "--base"]);
+    assert_eq!(
+        (output.status.code(), stdout(&output).as_str()),
+        (Some(1), "0 known, 1 fixed\n"),
+        "{}",
+        stderr(&output)
+    );
+    assert_lint(root, &["--base", "origin/main...HEAD"], 1, &["Group/new"], "0 known, 1 fixed");
+}
+
+#[test]
+fn a_known_finding_that_grew_is_new() {
+    let folder = repository();
+    let root = folder.path();
+    // Another target that the base has.
+    write(root, "policies/some.yaml", &format!("{}  targets: [test]\n", secrets("some")));
+    commit(root);
+    assert_lint(root, &["--base", "HEAD"], 0, &[], "2 known, 0 fixed");
+    write(root, "policies/some.yaml", &secrets("some"));
+    assert_lint(root, &["--base", "HEAD"], 1, &["Group/some"], "1 known, 0 fixed");
+    commit(root);
+    // A target that the base does not have.
+    write(root, "bailiwick.yaml", &format!("{WORKSPACE}  - {{name: third, version: \"1.34\"}}\n"));
+    assert_lint(root, &["--base", "HEAD"], 0, &[], "2 known, 0 fixed");
+    assert_lint(root, &["--base", "HEAD", "-t", "third"], 1, &["Group/old", "Group/some"], "0 known, 0 fixed");
+    // Another severity.
+    write(root, "bailiwick.yaml", &format!("{WORKSPACE}  diagnostics: {{read-secrets: high}}\n"));
+    commit(root);
+    write(root, "bailiwick.yaml", WORKSPACE);
+    assert_lint(root, &["--base", "HEAD"], 1, &["Group/old", "Group/some"], "0 known, 0 fixed");
+}
+
+#[test]
+fn an_accepted_finding_is_accepted_for_its_policy_alone() {
+    let folder = repository();
+    let root = folder.path();
+    let accepted = secrets("old").replace("metadata: {name: old}", "metadata: {name: old, allow: [read-secrets]}");
+    write(root, "policies/old.yaml", &accepted);
+    write(root, "policies/new.yaml", &secrets("new"));
+    assert_lint(root, &["--base", "HEAD"], 1, &["Group/new"], "0 known, 1 fixed");
+}
+
+#[test]
+fn json_has_the_state_of_each_finding() {
+    let folder = repository();
+    let root = folder.path();
+    write(root, "policies/gone.yaml", &secrets("gone"));
+    commit(root);
+    fs::remove_file(root.join("policies/gone.yaml")).expect("removed");
+    write(root, "policies/new.yaml", &secrets("new"));
+    let states = |arguments: &[&str]| {
+        let output = bailiwick(root, &[&["lint", "--base", "HEAD", "--format", "json"], arguments].concat());
+        let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        ["findings", "otherFindings"].map(|list| {
+            let findings = report[list].as_array().expect("a list").iter();
+            let states = findings.map(|finding| finding["state"].as_str().expect("a state").to_owned());
+            states.collect::<Vec<_>>().join(" ")
+        })
+    };
+    assert_eq!(states(&[]), ["new", "known fixed"]);
+    assert_eq!(states(&["--all"]), ["new known", "fixed"]);
+}
+
+#[test]
+fn a_base_that_does_not_compile_has_no_known_findings() {
+    let folder = repository();
+    let root = folder.path();
+    write(root, "policies/old.yaml", &secrets("old").replace("permissionSets", "permissionsets"));
+    commit(root);
+    write(root, "policies/old.yaml", &secrets("old"));
+    let words = ["the policies of `HEAD` do not compile; every finding counts as new", "Group/old"];
+    assert_lint(root, &["--base", "HEAD"], 1, &words, "0 known, 0 fixed");
+    // The warning is no finding.
+    fs::remove_file(root.join("policies/old.yaml")).expect("removed");
+    assert_lint(root, &["--base", "HEAD"], 0, &words[..1], "0 known, 0 fixed");
+}
+
+#[test]
+fn a_base_without_a_workspace_is_empty() {
+    let folder = repository();
+    let root = folder.path();
+    git(root, &["checkout", "-q", "--orphan", "empty"]);
+    git(root, &["rm", "-rqf", "."]);
+    commit(root);
+    git(root, &["checkout", "-q", "main"]);
+    assert_lint(root, &["--base", "empty"], 1, &["Group/old"], "0 known, 0 fixed");
+    let output = bailiwick(root, &["lint", "--base", "empty"]);
+    assert!(stderr(&output).contains("the base has no workspace: every finding is new\n"), "{}", stderr(&output));
+    // A folder works as a revision does.
+    let other = root.join("other");
+    write(&other, "bailiwick.yaml", WORKSPACE);
+    assert_lint(root, &["--base-dir", "other"], 1, &["Group/old"], "0 known, 0 fixed");
+    write(&other, "policies/old.yaml", &secrets("old"));
+    assert_lint(root, &["--base-dir", "other"], 0, &[], "1 known, 0 fixed");
+}
+
+#[test]
+fn hostile_names_of_a_base_are_refused() {
+    let folder = repository();
+    let root = folder.path();
+    // Git refuses to create such a branch; its file can be written by hand.
+    let head = fs::read_to_string(root.join(".git/refs/heads/main")).expect("a commit");
+    fs::write(root.join(".git/refs/heads/--output=x"), head).expect("a file");
+    for name in ["--output=x", "-h", "no-such", "HEAD\n", "", "a...b", "main:policies/old.yaml", "$(touch x)"] {
+        let output = bailiwick(root, &["lint", &format!("--base={name}")]);
+        assert_eq!(output.status.code(), Some(2), "{name:?}: {}", stderr(&output));
+        assert!(!root.join("x").exists(), "{name:?}");
+    }
+    // Outside a repository, and options without a base.
+    let elsewhere = tempfile::tempdir().expect("a folder");
+    write(elsewhere.path(), "bailiwick.yaml", WORKSPACE);
+    for arguments in [&["--base", "main"][..], &["--base-dir", "none"], &["--all"], &["--base", "--from", "x"]] {
+        let output = bailiwick(elsewhere.path(), &[&["lint"], arguments].concat());
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn a_new_tenant_of_a_known_class_has_no_new_finding() {
+    let folder = repository();
+    let root = folder.path();
+    write(root, "policies/tenants.yaml", TENANCY);
+    write(root, "policies/accounts.csv", "name,team\nmm,shop\nnn,core\n");
+    commit(root);
+    let (code, messages, before) = lint(root, &["--base", "HEAD", "--severity", "info"]);
+    assert_eq!((code, messages.len()), (0, 0), "{messages:#?}");
+    write(root, "policies/accounts.csv", "name,team\naa,early\nmm,shop\nnn,core\n");
+    assert_lint(root, &["--base", "HEAD", "--severity", "info"], 0, &[], before.trim_end());
+}
