@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::app::review::*;
+use crate::app::{FindingRecord, SourceRange};
 use crate::emit::plan::Counts;
 use crate::k8s::rbac::PolicyRule;
 
@@ -51,6 +52,28 @@ pub(super) fn empty() -> ChangeReview {
         findings: FindingChanges::default(),
         approvals: ApprovalState::default(),
         diagnostics: Vec::new(),
+    }
+}
+
+/// Returns an error of a policy.
+pub(super) fn diagnostic(message: &str) -> FindingRecord {
+    FindingRecord {
+        code: "unknown-permission-set".to_owned(),
+        severity: "error".to_owned(),
+        message: message.to_owned(),
+        place: Some(SourceRange {
+            path: "fleet/policies/teams/tenancy.yaml".to_owned(),
+            line: 3,
+            column: 1,
+            end_line: 3,
+            end_column: 9,
+        }),
+        related: Vec::new(),
+        notes: Vec::new(),
+        help: list(&["name a PermissionSet"]),
+        repeated: 0,
+        targets: Vec::new(),
+        risk: None,
     }
 }
 
@@ -355,8 +378,6 @@ fn with_tests_and_findings(review: &mut ChangeReview) {
 
 /// Returns the small review with a text in the place of every name and sentence.
 pub(super) fn with_names(name: &str) -> ChangeReview {
-    let mut value = serde_json::to_value(small()).expect("a value");
-    replace(&mut value, name);
     let text = || name.to_owned();
     let mut review = small();
     let hostile = list(&[name, name]);
@@ -388,16 +409,6 @@ pub(super) fn with_names(name: &str) -> ChangeReview {
     }
     with_names_in_sections(&mut review, name, &hostile);
     review
-}
-
-/// Replaces every text of a value, so that a new field of the value makes the test of names incomplete visibly.
-fn replace(value: &mut serde_json::Value, name: &str) {
-    match value {
-        serde_json::Value::String(text) => name.clone_into(text),
-        serde_json::Value::Array(items) => items.iter_mut().for_each(|item| replace(item, name)),
-        serde_json::Value::Object(fields) => fields.values_mut().for_each(|field| replace(field, name)),
-        _ => {}
-    }
 }
 
 fn with_names_in_sections(review: &mut ChangeReview, name: &str, hostile: &[String]) {

@@ -205,7 +205,7 @@ pub(super) fn unchanged(view: &ReviewView<'_>) -> Vec<Phrase> {
         review.compared.iter().flat_map(|compared| &compared.targets).map(String::as_str).collect();
     let targets = Phrase::new(" on ").names(targets, MAXIMUM_NAMES);
     lines.push(match equal.as_slice() {
-        [] => Phrase::new("no section"),
+        [] => Phrase::new("no section of the comparison"),
         sections => Phrase::sentence(&sections.join(", ")).then(targets),
     });
     for compared in review.compared.iter().filter(|compared| !compared.comparable) {

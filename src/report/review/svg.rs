@@ -12,11 +12,11 @@ const MAXIMUM_BOXES: usize = 13;
 const IN_ROW: usize = 4;
 
 /// The size of a box, and the distances between boxes.
-const BOX: [usize; 2] = [212, 66];
-const GAP: [usize; 2] = [40, 34];
+const BOX: [usize; 2] = [236, 66];
+const GAP: [usize; 2] = [36, 34];
 
 /// The most characters of a line in a box.
-const MAXIMUM_LETTERS: usize = 26;
+const MAXIMUM_LETTERS: usize = 28;
 
 /// The margin of a picture.
 const MARGIN: usize = 6;
@@ -102,7 +102,7 @@ fn drawn(index: usize, path_box: &PathBox<'_>) -> String {
     let left = x + 12;
     let lines = [("step", 20, path_box.step.as_str()), ("name", 39, path_box.name), ("kind", 56, path_box.kind)];
     let lines = lines.map(|(class, down, text)| {
-        let most = if class == "name" { MAXIMUM_LETTERS } else { MAXIMUM_LETTERS + 6 };
+        let most = if class == "name" { MAXIMUM_LETTERS } else { MAXIMUM_LETTERS + 8 };
         format!("<text class=\"{class}\" x=\"{left}\" y=\"{}\">{}</text>", y + down, escaped(&cut(text, most)))
     });
     let rect = format!("<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"6\"/>");

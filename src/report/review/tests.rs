@@ -144,6 +144,38 @@ fn no_name_becomes_markup_in_a_comment() {
     }
 }
 
+/// `REVIEW_FORMS=DIR` writes the samples for the checks of `tests/browser`.
+#[test]
+fn samples_are_written() {
+    let Some(folder) = std::env::var_os("REVIEW_FORMS") else { return };
+    let folder = repository_path(&folder);
+    let names = folder.join("names");
+    std::fs::create_dir_all(&names).expect("a folder");
+    let reviews = [
+        ("empty", samples::empty()),
+        ("small", samples::small()),
+        ("hostile", samples::with_names(&hostile(8))),
+        ("huge", samples::huge()),
+        ("tenants", samples::with_tenants(100_000)),
+    ];
+    for (name, review) in reviews {
+        for form in ReviewForm::value_variants() {
+            let end = form.to_possible_value().expect("a name");
+            let file = folder.join(format!("{name}.{}", end.get_name()));
+            std::fs::write(file, written(*form, &review)).expect("a file");
+        }
+    }
+    for number in 0..1_000 {
+        let text = written(ReviewForm::Markdown, &samples::with_names(&hostile(number)));
+        std::fs::write(names.join(format!("{number}.markdown")), text).expect("a file");
+    }
+}
+
+/// Returns a path below the repository.
+fn repository_path(path: &std::ffi::OsStr) -> std::path::PathBuf {
+    std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
 /// Returns the parts of a page that are tags, with their attributes.
 fn tags(page: &str) -> Vec<String> {
     page.split('<').skip(1).filter_map(|part| part.split_once('>')).map(|(tag, _)| tag.to_owned()).collect()
@@ -226,6 +258,43 @@ fn every_form_has_the_verdict() {
         assert_eq!(written(*form, &review), written(*form, &review));
     }
     assert!(written(ReviewForm::Text, &review).starts_with(&format!("{}\n", review.line)));
+}
+
+#[test]
+fn a_comment_has_its_sections_in_order() {
+    let text = written(ReviewForm::Markdown, &samples::small());
+    let marks = [
+        "<!-- bailiwick:review workspace=fleet v=1 -->\n## more, needs `@example/security`: Group/sre becomes cluster-admin\n",
+        "\n> [!CAUTION]\n> - `Group/sre` becomes `cluster-admin` on `okd`, `prod`: 2 steps, proven\n",
+        "\n### Hazards\n",
+        "\n| critical | `Group/sre` | `monitoring`, `platform-ops` on `okd`, `prod` | `create` on `pods` | ",
+        "\n**Unchanged:** ",
+        "\n```mermaid\ngraph LR\n  n1([\"Group/sre\"]) == \"NEW create-pods in platform-ops\" ==> n2[\"",
+        "\n<details>\n<summary>Path 1</summary>\n\n1. **new** `Group/sre` → ",
+        "\nCloses this path: a grant in `monitoring` alone\n\n```diff\n",
+        "\n### Pods, nodes, applier and lifetimes\n",
+        "\n### Tests\n",
+        "\n### Objects\n",
+        "\n12 files, such as `fleet/out/prod/namespaces/shop-back.yaml`\n\n```diff\n",
+        "\n### Findings\n",
+        "\nbase `4f1c2ab90412` · head `9e07d13aa844` · `bailiwick review` · exit code 1 · [HTML report](",
+    ];
+    let mut from = 0;
+    for mark in marks {
+        let rest = text.get(from..).expect("a rest");
+        from += rest.find(mark).unwrap_or_else(|| panic!("{mark} is missing in\n{rest}")) + mark.len() - 1;
+    }
+}
+
+#[test]
+fn every_form_has_the_diagnostics_of_an_invalid_state() {
+    let mut review = samples::empty();
+    (review.verdict, review.exit, review.line) = (None, 2, "the policies do not compile".to_owned());
+    review.diagnostics = vec![samples::diagnostic("the role `x` is not there")];
+    for form in ReviewForm::value_variants() {
+        let text = written(*form, &review);
+        assert!(text.contains("is not there"), "{form:?}: {text}");
+    }
 }
 
 #[test]

@@ -1,0 +1,113 @@
+// Opens the HTML form of each sample in Chromium. README.md describes what is expected.
+import { readFileSync, readdirSync, mkdirSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { chromium } from "playwright-core";
+
+const folder = resolve(process.argv[2] ?? "../../target/forms");
+const pictures = process.env.PICTURES;
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const samples = readdirSync(folder).filter((name) => name.endsWith(".html"));
+const problems = [];
+
+const expect = (holds, text) => {
+  if (!holds) problems.push(text);
+};
+
+const open = async (browser, name, options) => {
+  const context = await browser.newContext({ viewport: { width: 1240, height: 900 }, ...options });
+  const page = await context.newPage();
+  const where = `${name} ${options.colorScheme} ${options.javaScriptEnabled ? "with" : "without"} scripts`;
+  const address = pathToFileURL(join(folder, name)).href;
+  page.on("console", (message) => problems.push(`${where}: console: ${message.text()}`));
+  page.on("pageerror", (error) => problems.push(`${where}: error: ${error.message}`));
+  page.on("request", (request) => expect(request.url() === address, `${where}: request: ${request.url()}`));
+  await page.goto(address);
+  return { context, page, where };
+};
+
+const withScripts = async (browser, name, colorScheme) => {
+  const { context, page, where } = await open(browser, name, { colorScheme, javaScriptEnabled: true });
+  await page.waitForSelector("body[data-ready]", { timeout: 20000 });
+  const ready = await page.evaluate(() => Math.round(performance.now()));
+  expect(ready < 1000 || name !== "tenants.html", `${where}: ready after ${ready} ms`);
+  const nodes = await page.evaluate(() => document.querySelectorAll("*").length);
+  console.log(`${where}: ready after at most ${ready} ms, ${nodes} elements`);
+  if (pictures) {
+    mkdirSync(pictures, { recursive: true });
+    await page.screenshot({ path: join(pictures, `${name}-${colorScheme}.png`), fullPage: name !== "huge.html" });
+  }
+  if (name !== "huge.html") {
+    await page.evaluate(axe);
+    const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+    for (const violation of found.violations) {
+      problems.push(`${where}: axe: ${violation.id}: ${violation.nodes.map((node) => node.html).slice(0, 3).join(" ")}`);
+    }
+  }
+  if (name === "tenants.html") await searchByKeyboard(page, where);
+  await context.close();
+};
+
+const searchByKeyboard = async (page, where) => {
+  await page.keyboard.press("/");
+  expect(await page.evaluate(() => document.activeElement.id === "search"), `${where}: \`/\` does not reach the search`);
+  await page.keyboard.type("TEAM-099999");
+  const status = await page.textContent("#search-status");
+  expect(status.startsWith("1 of 100,0"), `${where}: ${status}`);
+  const row = await page.textContent("#search-rows li");
+  expect(row.includes("Group/team-099999 in team-099999-dev, team-099999-stage"), `${where}: ${row}`);
+  for (let index = 0; index < 7; index++) await page.keyboard.press("Backspace");
+  const slowest = await page.evaluate(() => {
+    const input = document.getElementById("search");
+    let slowest = 0;
+    for (const text of ["t", "te", "team-0", "team-09", "stage 77"]) {
+      input.value = text;
+      const start = performance.now();
+      input.dispatchEvent(new Event("input"));
+      slowest = Math.max(slowest, performance.now() - start);
+    }
+    input.value = "";
+    input.dispatchEvent(new Event("input"));
+    return slowest;
+  });
+  console.log(`${where}: slowest key ${slowest.toFixed(1)} ms`);
+  await page.keyboard.press("ArrowDown");
+  expect(await page.evaluate(() => document.activeElement.id === "search-window"), `${where}: the list is out of reach`);
+  await page.keyboard.press("End");
+  await page.waitForFunction(() => document.getElementById("search-rows").textContent.includes("099999"));
+  const rows = await page.locator("#search-rows li").count();
+  expect(rows <= 60, `${where}: ${rows} rows`);
+  const outline = await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle);
+  expect(outline !== "none", `${where}: the focus is not visible`);
+};
+
+const withoutScripts = async (browser, name, colorScheme) => {
+  const { context, page, where } = await open(browser, name, { colorScheme, javaScriptEnabled: false });
+  expect(await page.locator("h1").isVisible(), `${where}: no verdict`);
+  const sections = await page.locator("main > section").count();
+  const links = await page.locator("nav a").count();
+  expect(sections > 0 && sections === links, `${where}: ${sections} sections, ${links} links`);
+  if (name !== "empty.html") {
+    expect(!(await page.locator("#search-panel").isVisible()), `${where}: the search is shown`);
+    expect(await page.locator("noscript p").isVisible(), `${where}: no hint about scripts`);
+    expect(await page.locator("#classes tbody tr").first().isVisible(), `${where}: no sample`);
+  }
+  await context.close();
+};
+
+const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
+const launch = (...args) => chromium.launch({ executablePath, args: ["--no-sandbox", ...args] });
+// With the option of the context alone, the browser does not show `noscript`.
+const [browser, scriptless] = [await launch(), await launch("--blink-settings=scriptEnabled=false")];
+for (const name of samples) {
+  for (const colorScheme of ["light", "dark"]) {
+    await withScripts(browser, name, colorScheme);
+    await withoutScripts(scriptless, name, colorScheme);
+  }
+}
+await browser.close();
+await scriptless.close();
+problems.forEach((problem) => console.log(problem));
+console.log(`${samples.length} samples, ${problems.length} problems`);
+process.exitCode = samples.length > 0 && problems.length === 0 ? 0 : 1;
