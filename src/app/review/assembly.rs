@@ -163,7 +163,10 @@ impl<'r> Sections<'r> {
     }
 
     fn empty(self) -> ChangeReview {
-        ChangeReview { diagnostics: self.diagnostics, ..empty(self.below, self.base, reviewed_head(self.head, self.is_output_current)) }
+        ChangeReview {
+            diagnostics: self.diagnostics,
+            ..empty(self.below, self.base, reviewed_head(self.head, self.is_output_current))
+        }
     }
 
     /// Returns the review.
