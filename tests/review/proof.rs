@@ -23,8 +23,8 @@ const MINOR: &str = "1.34";
 #[test]
 fn the_verdict_is_proven_by_the_second_evaluator() {
     let (mut equal, mut different, mut unknown) = (0, 0, 0);
-    for seed in 0..rounds(40, 2_000) {
-        match judge(seed, rounds(600, 100_000)) {
+    for seed in 0..rounds(40, 400) {
+        match judge(seed, rounds(600, 5_000)) {
             Some(Verdict::NoChange) => equal += 1,
             Some(Verdict::CannotTell) => unknown += 1,
             _ => different += 1,
@@ -50,21 +50,10 @@ fn judge(seed: u64, questions: usize) -> Option<Verdict> {
     let asked = all_questions(&mut dice, &[&base, &head], questions);
     let differing = asked.iter().find(|question| allowed(&old, question) != allowed(&new, question));
     let context = || format!("seed {seed}: {}\nbase {}\nhead {}", review.line, json!(base), json!(head));
-    match review.verdict {
-        Some(Verdict::NoChange) => {
-            assert!(differing.is_none(), "{}\n{}", differing.unwrap_or(&Value::Null), context());
-        }
-        Some(Verdict::CannotTell) => {}
-        _ => {
-            let is_only_about_more = review.effects.is_empty();
-            let is_whole = questions >= asked.len().max(100_000);
-            assert!(
-                differing.is_some() || is_only_about_more || !is_whole,
-                "every question is answered alike\n{}",
-                context()
-            );
-        }
+    if review.verdict == Some(Verdict::NoChange) {
+        assert!(differing.is_none(), "{}\n{}", differing.unwrap_or(&Value::Null), context());
     }
+    // Any other verdict needs an effect, and each effect is confirmed.
     for effect in &review.effects {
         let class = &review.classes[effect.class];
         for member in &class.members {
