@@ -74,6 +74,8 @@ pub(super) fn diagnostic(message: &str) -> FindingRecord {
         repeated: 0,
         targets: Vec::new(),
         risk: None,
+        fingerprint: None,
+        state: None,
     }
 }
 
