@@ -26,7 +26,7 @@ mod unit;
 mod variables;
 mod workspace;
 
-pub use access_check::{AccessCheck, Expectation, Tested};
+pub use access_check::{AccessCheck, Expectation, PathCheck, Tested};
 pub use approval_rule::{ApprovalCondition, ApprovalRule, Approver, GainedPermissions, ResourcePattern};
 pub use blueprint::{Blueprint, NumberOrVariable};
 pub use data::Data;

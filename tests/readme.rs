@@ -103,6 +103,11 @@ fn nodes_print_what_their_page_says() {
 }
 
 #[test]
+fn reviews_print_what_their_page_says() {
+    run_all("docs/review.md", 9);
+}
+
+#[test]
 fn the_gate_prints_what_its_page_says() {
     run_all("docs/ci.md", 4);
 }

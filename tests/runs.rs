@@ -2,6 +2,7 @@
 
 mod cache;
 mod ci;
+mod codeowners;
 mod determinism;
 mod diagnostic_forms;
 mod fingerprints;

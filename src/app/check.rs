@@ -4,7 +4,7 @@ use super::compare::{Base, CompareOptions, Comparison};
 use super::left_behind::NotJudged;
 use super::loaded_world::{LoadedWorld, WorldOptions, load_target};
 use super::target_changes::TargetChanges;
-use super::test::{TestEvent, TestRun};
+use super::test::{TestChecks, TestEvent, TestRun};
 use super::unchecked::{self, PartlyChecked};
 use super::workspace::Workspace;
 use super::{Diagnostics, Error, isolation, unclaimed};
@@ -86,15 +86,16 @@ impl Workspace {
         let mut tests = TestRun::default();
         for target in targets {
             let with_surroundings = isolation::is_asserted(self, target);
-            let checks = if with_tests { self.access_tests(target, &[]) } else { Vec::new() };
+            let checks = if with_tests { self.test_checks(target, &[]) } else { TestChecks::default() };
             if !with_surroundings && checks.is_empty() {
                 continue;
             }
-            let loaded = self.load_compiled(target, with_surroundings)?;
+            let options = WorldOptions { with_surroundings, ..checks.world_options() };
+            let loaded = self.load_compiled(target, &options)?;
             if with_surroundings {
                 isolation::judge(self, target, &loaded, &mut broken);
             }
-            tests.ask(&loaded, &checks, each);
+            tests.ask_all(&loaded, &checks, each);
         }
         if let Some(shard) = &self.shard {
             shard.note_isolation(broken.diagnostics());
@@ -103,10 +104,9 @@ impl Workspace {
     }
 
     /// Returns the world of a target whose compilation was reported before: only errors are reported.
-    fn load_compiled(&self, target: &Target, with_surroundings: bool) -> Result<LoadedWorld, Error> {
-        let options = WorldOptions { with_surroundings, ..WorldOptions::default() };
+    fn load_compiled(&self, target: &Target, options: &WorldOptions) -> Result<LoadedWorld, Error> {
         let mut sink = Sink::new();
-        let loaded = load_target(self, target, &options, &mut sink)?;
+        let loaded = load_target(self, target, options, &mut sink)?;
         loaded.filter(|_| !sink.has_errors()).ok_or_else(|| {
             let mut found = self.own_diagnostics(sink);
             found.list.retain(|diagnostic| diagnostic.severity == Severity::Error);

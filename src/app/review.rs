@@ -10,6 +10,7 @@ mod approvals;
 mod assembly;
 mod base;
 mod causes;
+mod codeowners;
 mod findings;
 mod ground;
 mod hazards;
@@ -178,7 +179,18 @@ impl Workspace {
         let threshold = self.project.workspace.mass_recreate_threshold;
         sections.hazards.extend(hazards::of_output(&comparison, threshold));
         sections.add_objects(&comparison);
+        sections.is_output_current = self.is_output_current(options)?;
         Ok(())
+    }
+
+    /// Whether the committed output is the compiled output; a workspace without output has none to be stale.
+    fn is_output_current(&self, options: &ReviewOptions) -> Result<bool, Error> {
+        if !self.output().is_dir() {
+            return Ok(true);
+        }
+        let targets = options.targets.clone();
+        let compare = CompareOptions { targets, without_text: true, ..CompareOptions::default() };
+        Ok(!self.compare_output_folder(&compare)?.is_drift())
     }
 }
 

@@ -9,10 +9,12 @@ use super::loaded_world::{LoadedWorld, WorldOptions};
 use super::question::is_about_one_namespace;
 use super::workspace::Workspace;
 use super::{Diagnostics, Error};
+use crate::access::risk::subject_of_user;
 use crate::access::{Answer, Decision, Identity, Liveness, Request, ResourceRequest, UrlRequest};
 use crate::codes;
 use crate::diag::{Diagnostic, Sink};
-use crate::model::{AccessCheck, Expectation, Target, Tested};
+use crate::model::{AccessCheck, Expectation, PathCheck, Target, Tested};
+use crate::paths::{Certainty, EscalationGraph, EscalationPath, Power};
 
 /// The options of a run of AccessTests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -47,6 +49,19 @@ pub enum TestEvent<'t> {
     Failure(FailedQuestion<'t>),
     /// So many more questions of the same expectation have another answer than the expected one.
     MoreFailures(usize),
+    /// A subject reaches a power that it must not reach.
+    Reached(ReachedByTest<'t>),
+    /// An expectation about a power was asked on a world.
+    PathsAsked {
+        /// The world that was asked.
+        loaded: &'t LoadedWorld,
+        /// The expectation.
+        check: &'t PathCheck,
+        /// How many questions were asked.
+        questions: usize,
+        /// How many of them have another answer than the expected one.
+        failures: usize,
+    },
     /// An expectation was asked on a world.
     Asked {
         /// The world that was asked.
@@ -79,7 +94,48 @@ pub struct FailedQuestion<'t> {
     pub answer: Answer,
 }
 
+/// A path of a subject to a power that it must not reach.
+#[derive(Debug)]
+pub struct ReachedByTest<'t> {
+    /// The world that was asked.
+    pub loaded: &'t LoadedWorld,
+    /// The expectation.
+    pub check: &'t PathCheck,
+    /// The subject, as it is written.
+    pub tested: &'t Tested,
+    /// The steps to the power.
+    pub path: &'t EscalationPath,
+}
+
+/// The expectations of some tests.
+#[derive(Debug, Default)]
+pub struct TestChecks<'w> {
+    /// The expectations about requests.
+    pub access: Vec<&'w AccessCheck>,
+    /// The expectations about powers.
+    pub paths: Vec<&'w PathCheck>,
+}
+
+impl TestChecks<'_> {
+    /// Whether there is no expectation.
+    pub fn is_empty(&self) -> bool {
+        self.access.is_empty() && self.paths.is_empty()
+    }
+
+    /// Returns the options of a world for these expectations.
+    pub fn world_options(&self) -> WorldOptions {
+        WorldOptions { with_paths: !self.paths.is_empty(), ..WorldOptions::default() }
+    }
+}
+
 impl Workspace {
+    /// Returns the expectations of a target in tests whose names contain one of these; all of them without names.
+    pub fn test_checks(&self, target: &Target, names: &[String]) -> TestChecks<'_> {
+        let is_named = |check: &&PathCheck| names.is_empty() || names.iter().any(|name| check.meta.name.contains(name));
+        let paths = self.project.facts.on(&target.name).filter(is_named).collect();
+        TestChecks { access: self.access_tests(target, names), paths }
+    }
+
     /// Returns the AccessTests of a target whose names contain one of these; all of them without names.
     pub fn access_tests(&self, target: &Target, names: &[String]) -> Vec<&AccessCheck> {
         let is_named =
@@ -104,10 +160,10 @@ impl Workspace {
     pub fn test(&self, options: &TestOptions, each: &mut dyn FnMut(TestEvent<'_>)) -> Result<TestRun, Error> {
         let mut run = TestRun::default();
         for target in self.targets(&options.targets)? {
-            let checks = self.access_tests(target, &options.names);
+            let checks = self.test_checks(target, &options.names);
             if !checks.is_empty() {
-                let loaded = LoadedWorld::from_target(self, target, &WorldOptions::default())?;
-                run.ask(&loaded, &checks, each);
+                let loaded = LoadedWorld::from_target(self, target, &checks.world_options())?;
+                run.ask_all(&loaded, &checks, each);
             }
         }
         Ok(run)
@@ -115,6 +171,43 @@ impl Workspace {
 }
 
 impl TestRun {
+    /// Asks the expectations of a target.
+    pub fn ask_all(&mut self, loaded: &LoadedWorld, checks: &TestChecks<'_>, each: &mut dyn FnMut(TestEvent<'_>)) {
+        self.ask(loaded, &checks.access, each);
+        let Some(first) = checks.paths.first() else { return };
+        match loaded.escalation_graph() {
+            Some(graph) => self.ask_paths(loaded, &graph, &checks.paths, each),
+            None => {
+                let message = format!("the nodes of Kubernetes 1.{} are not known", loaded.world.minor());
+                let help = "narrow `spec.targets`: escalation paths lead through nodes";
+                self.problems.push(Diagnostic::error(codes::DEAD_EXPECTATION, message).at(first.origin).help(help));
+            }
+        }
+    }
+
+    /// Asks whether subjects reach powers that they must not reach.
+    pub fn ask_paths(
+        &mut self,
+        loaded: &LoadedWorld,
+        graph: &EscalationGraph<'_>,
+        checks: &[&PathCheck],
+        each: &mut dyn FnMut(TestEvent<'_>),
+    ) {
+        for check in checks {
+            self.tests.insert((*check.meta.name).to_owned());
+            let mut failures = 0;
+            for tested in &check.who {
+                if let Some(path) = reached(graph, check, tested) {
+                    failures += 1;
+                    each(TestEvent::Reached(ReachedByTest { loaded, check, tested, path: &path }));
+                }
+            }
+            self.questions += check.who.len();
+            self.failures += failures;
+            each(TestEvent::PathsAsked { loaded, check, questions: check.who.len(), failures });
+        }
+    }
+
     /// Asks what these tests of a target expect. An expectation that cannot be asked is a problem, and the others are asked.
     pub fn ask(&mut self, loaded: &LoadedWorld, checks: &[&AccessCheck], each: &mut dyn FnMut(TestEvent<'_>)) {
         for check in checks {
@@ -161,6 +254,17 @@ impl TestRun {
             each(TestEvent::MoreFailures(failed - MAXIMUM_FAILURES));
         }
     }
+}
+
+/// Returns the path of a subject to a power that it must not reach.
+fn reached(graph: &EscalationGraph<'_>, check: &PathCheck, tested: &Tested) -> Option<EscalationPath> {
+    let subject = match tested {
+        Tested::User(name) => subject_of_user(name),
+        Tested::Group(name) => format!("Group/{name}"),
+    };
+    let power: Power = check.power.to_string().parse().ok()?;
+    let path = graph.path_to(&subject, &power)?;
+    (path.certainty == Certainty::Proven || !check.allows_possible).then_some(path)
 }
 
 /// Returns the decision on a request, if it is not the expected one.

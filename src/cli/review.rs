@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use super::printing::print;
 use super::sandbox::{Paths, SandboxArguments};
 use super::{Global, Outcome, bases};
-use crate::app::review::{ChangeReview, EffectSeverity, ReviewOptions};
+use crate::app::review::{ChangeReview, EffectSeverity, PathChangeKind, ReviewOptions};
 use crate::app::{Error, Workspace};
 use crate::diag::RunError;
 use crate::emit::write;
@@ -61,6 +61,9 @@ pub(super) struct Arguments {
     /// Write lost paths and fixed findings in SARIF, too.
     #[arg(long)]
     sarif_absent: bool,
+    /// Print a CODEOWNERS file with the approvers of the ApprovalPolicies, and review nothing.
+    #[arg(long, conflicts_with_all = ["base", "base_dir", "base_path", "targets", "reports", "fail_on", "approved_by", "all_members"])]
+    codeowners: bool,
     #[command(flatten)]
     sandbox: SandboxArguments,
 }
@@ -142,7 +145,10 @@ impl FailOn {
         let word = |value: serde_json::Value| value.as_str().map_or_else(String::new, str::to_owned);
         match self {
             Self::Severity(severity) => review.severity >= *severity,
-            Self::Becomes(power) => review.paths.iter().any(|path| path.reaches == *power),
+            Self::Becomes(power) => {
+                let mut new = review.paths.iter().filter(|path| path.change != PathChangeKind::Gone);
+                new.any(|path| path.reaches == *power)
+            }
             Self::Verdict(name) => review.verdict.is_some_and(|verdict| word(json::value(&verdict)) == *name),
             Self::Hazard(kind) => review.hazards.iter().any(|hazard| word(json::value(&hazard.kind)) == *kind),
         }
@@ -189,6 +195,11 @@ fn approvers(global: &Global, written: &[String]) -> Result<Vec<String>, Error> 
 /// Runs the command.
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Error> {
     let options = arguments.options(global)?;
+    if arguments.codeowners {
+        let workspace = Workspace::open(&global.options())?;
+        global.terminal().result(&workspace.codeowners());
+        return Ok(Outcome::Fine);
+    }
     let review = match Workspace::open(&global.options()) {
         // The program ends with the command: freeing the memory of a large workspace would take time.
         Ok(workspace) => std::mem::ManuallyDrop::new(workspace).review(&options)?,
@@ -243,7 +254,7 @@ fn write_report(
 ) -> Result<(), Error> {
     let path = global.at(&report.file);
     let is_summary = report.form == ReviewForm::Markdown
-        && std::env::var_os("GITHUB_STEP_SUMMARY").is_some_and(|summary| PathBuf::from(summary) == path);
+        && std::env::var_os("GITHUB_STEP_SUMMARY").is_some_and(|summary| path.as_os_str() == summary);
     if is_summary {
         let options = ReviewFormOptions { budget: STEP_SUMMARY_BUDGET, ..options.clone() };
         return append(&path, &report.form.write(review, &options));
@@ -264,7 +275,6 @@ fn write_report(
 fn append(path: &Path, text: &str) -> Result<(), Error> {
     use std::io::Write as _;
     let failed = |error: std::io::Error| RunError::io("write", path, &error);
-    #[expect(clippy::disallowed_methods, reason = "a file of the CI, which is appended to")]
     let mut file = std::fs::OpenOptions::new().append(true).create(true).open(path).map_err(failed)?;
     file.write_all(text.as_bytes()).map_err(|error| failed(error).into())
 }

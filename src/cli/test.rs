@@ -7,7 +7,7 @@ use super::reporting::FormatArguments;
 use super::workspaces::{tell, with_targets};
 use super::worlds::load_target;
 use super::{Global, Outcome};
-use crate::app::{Error, TestRun, Workspace, WorldOptions};
+use crate::app::{Error, TestRun, Workspace};
 use crate::report::tests;
 
 /// Options of `test`.
@@ -30,10 +30,10 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
     with_targets(global, &arguments.targets, |workspace, targets| {
         let (mut run, mut failures) = (TestRun::default(), tests::Failures::default());
         for target in targets {
-            let checks = workspace.access_tests(target, &arguments.names);
+            let checks = workspace.test_checks(target, &arguments.names);
             if !checks.is_empty() {
-                let loaded = load_target(global, workspace, target, &WorldOptions::default())?;
-                run.ask(&loaded, &checks, &mut |event| failures.add(&event));
+                let loaded = load_target(global, workspace, target, &checks.world_options())?;
+                run.ask_all(&loaded, &checks, &mut |event| failures.add(&event));
             }
         }
         if run.tests.is_empty() {

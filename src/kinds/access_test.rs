@@ -4,11 +4,12 @@ use crate::codes;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::approval_policy::power;
 use super::shared::{Subjects, mention};
 use crate::diag::{Diagnostic, Sink};
 use crate::model::{
     AccessCheck, Category, Contribution, Expectation, Kind, Linker, Mention, MentionedBy, Mentions, OutputFileKey,
-    Pattern, Patterns, Policy, PolicyMeta, RawDocument, Target, Unit,
+    PathCheck, Pattern, Patterns, Policy, PolicyMeta, RawDocument, ReachedPower, Target, Unit,
 };
 use crate::yaml::Spanned;
 
@@ -19,7 +20,8 @@ pub struct AccessTestKind;
 ///
 /// `bailiwick test` runs every AccessTest on each of its targets. For each failure it prints the proof, or the binding
 /// that comes closest. Each subject is tested alone: a user with the groups of every user, a group by a member without
-/// other groups.
+/// other groups. `mustNotBecome` is about escalation paths: steps by which a subject gains a power, such as creating a
+/// pod with a privileged service account. A failure prints the steps.
 ///
 /// ```yaml
 /// apiVersion: bailiwick.dev/v1alpha1
@@ -39,6 +41,7 @@ pub struct AccessTestKind;
 ///   - verbs: [get, list, watch]
 ///     resources: [secrets]
 ///     namespaces: ["*"]
+///   mustNotBecome: [cluster-admin, nodes]
 /// ```
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -54,6 +57,14 @@ pub struct AccessTestSpec {
     /// Access that must not be allowed.
     #[serde(default)]
     pub must_not: Vec<Spanned<Access>>,
+    /// Powers out of reach of the subjects, in any number of steps: `cluster-admin`, `any-user`, `any-account`, `nodes`,
+    /// `all-secrets`, `admission`, `gitops`, `namespace-admin:NAMESPACE`, `secrets:NAMESPACE` and
+    /// `account:NAMESPACE/NAME`.
+    #[serde(default)]
+    pub must_not_become: Vec<Spanned<String>>,
+    /// Whether only proven paths fail the test. Default: possible paths fail it, too.
+    #[serde(default)]
+    pub allow_possible: bool,
 }
 
 /// Requests: each verb on each resource, in each namespace, for each name.
@@ -110,6 +121,17 @@ impl Kind for AccessTestKind {
                 });
             }
         }
+        for written in &spec.must_not_become {
+            if let Some(power) = one_power(written, sink) {
+                linker.facts.push(PathCheck {
+                    meta: document.meta.clone(),
+                    who: spec.who.user_names(),
+                    power,
+                    allows_possible: spec.allow_possible,
+                    origin: written.origin,
+                });
+            }
+        }
         linker.facts.push(Mentions::new(document.meta.clone(), MentionedBy::Test, mentions(&spec)));
         Some(Box::new(Linked { meta: document.meta.clone() }))
     }
@@ -124,11 +146,11 @@ fn check(document: &RawDocument<'_>, spec: &AccessTestSpec, sink: &mut Sink) {
                 .help("list `users`, `groups` or `serviceAccounts` under `spec.who`"),
         );
     }
-    if spec.must.is_empty() && spec.must_not.is_empty() {
+    if spec.must.is_empty() && spec.must_not.is_empty() && spec.must_not_become.is_empty() {
         sink.push(
             Diagnostic::error(codes::INVALID_VALUE, "this test has no expectation")
                 .at(document.meta.origin)
-                .help("add an expectation to `must` or `mustNot`"),
+                .help("add an expectation to `must`, `mustNot` or `mustNotBecome`"),
         );
     }
     for account in spec.who.service_accounts.iter().filter(|account| account.namespace.is_none()) {
@@ -141,6 +163,22 @@ fn check(document: &RawDocument<'_>, spec: &AccessTestSpec, sink: &mut Sink) {
             .help("add `namespace`: a test has no namespace"),
         );
     }
+}
+
+/// Reads a power of one place, and reports another text.
+fn one_power(written: &Spanned<String>, sink: &mut Sink) -> Option<ReachedPower> {
+    let power = power(written, sink)?;
+    let place = match power {
+        ReachedPower::NamespaceAdmin(None) | ReachedPower::Secrets(None) => "NAMESPACE",
+        ReachedPower::Account(None) => "NAMESPACE/NAME",
+        _ => return Some(power),
+    };
+    sink.push(
+        Diagnostic::error(codes::INVALID_VALUE, format!("the power `{power}` has no place"))
+            .at(written.origin)
+            .help(format!("write `{power}:{place}`")),
+    );
+    None
 }
 
 /// Whether requests can have the form of an expectation; reports an expectation without requests.

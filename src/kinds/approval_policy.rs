@@ -238,7 +238,8 @@ fn condition(when: &Spanned<WhenSpec>, meta: &PolicyMeta, linker: &Linker<'_>, s
     condition
 }
 
-fn power(text: &Spanned<String>, sink: &mut Sink) -> Option<ReachedPower> {
+/// Reads a power, and reports another text.
+pub(super) fn power(text: &Spanned<String>, sink: &mut Sink) -> Option<ReachedPower> {
     let error = match ReachedPower::parse(text) {
         Ok(power) => return Some(power),
         Err(error) => error,

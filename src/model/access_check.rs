@@ -1,6 +1,6 @@
 //! The expectations of an AccessTest, in a form to be evaluated on any target.
 
-use super::PolicyMeta;
+use super::{PolicyMeta, ReachedPower};
 use crate::diag::Origin;
 
 /// One expectation of a test: every verb on every resource or URL, in every namespace, for every name and every
@@ -25,6 +25,21 @@ pub struct AccessCheck {
     pub names: Vec<String>,
     /// URL paths.
     pub urls: Vec<String>,
+}
+
+/// An expectation of a test about escalation paths: no subject reaches a power.
+#[derive(Debug, Clone)]
+pub struct PathCheck {
+    /// The test it belongs to.
+    pub meta: PolicyMeta,
+    /// The subjects to evaluate.
+    pub who: Vec<Tested>,
+    /// The power that no subject may reach.
+    pub power: ReachedPower,
+    /// Whether paths that are possible and not proven are allowed.
+    pub allows_possible: bool,
+    /// The location of the expectation.
+    pub origin: Origin,
 }
 
 /// A subject of a test.

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 
 use super::{
-    AccessCheck, ApprovalRule, Date, MadeForAccounts, Mentions, ObjectId, PodSecurityProfile, PolicyMeta, TypeMeta,
+    AccessCheck, ApprovalRule, Date, MadeForAccounts, Mentions, ObjectId, PathCheck, PodSecurityProfile, PolicyMeta,
+    TypeMeta,
 };
 use crate::crossplane::object;
 use crate::crossplane::provider::Provider;
@@ -69,6 +70,7 @@ pub(super) use facts_with_targets;
 
 facts_with_targets! {
     AccessCheck: meta.targets;
+    PathCheck: meta.targets;
     ApprovalRule: policy.targets;
     Mentions: meta.targets;
     InstalledStack: targets;

@@ -72,12 +72,19 @@ pub fn text(paths: &[EscalationPath], files: &Files) -> String {
     for path in paths.iter().filter(|path| !is_first_step(path)) {
         let possibly = if path.certainty == Certainty::Possible { ", possibly" } else { "" };
         writeln!(text, "  {}, in {}{possibly}", path.reaches, number(path.steps.len(), "step"));
-        for step in &path.steps {
-            let note = step.note.as_ref().map_or_else(String::new, |note| format!(" ({note})"));
-            writeln!(text, "    {}: {}{note}", step.label(), step.to);
-            for chain in &step.chains {
-                writeln!(text, "      {}", chain_line(chain, files));
-            }
+        text.append(&steps(path, files));
+    }
+    text.finish()
+}
+
+/// Returns the steps of a path with their grants.
+pub fn steps(path: &EscalationPath, files: &Files) -> String {
+    let mut text = Page::new();
+    for step in &path.steps {
+        let note = step.note.as_ref().map_or_else(String::new, |note| format!(" ({note})"));
+        writeln!(text, "    {}: {}{note}", step.label(), step.to);
+        for chain in &step.chains {
+            writeln!(text, "      {}", chain_line(chain, files));
         }
     }
     text.finish()

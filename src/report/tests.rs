@@ -6,12 +6,14 @@ use serde::Serialize;
 use super::access::{DecisionRecord, DecisionReport, place_text};
 use super::human::number;
 use super::page::Page;
+use super::paths::{self, PathRecord};
 use super::result::CommandResult;
 use super::run::TestResult;
 use crate::access::Answer;
-use crate::app::{FailedQuestion, LoadedWorld, TestEvent, TestRun};
+use crate::app::{FailedQuestion, LoadedWorld, ReachedByTest, TestEvent, TestRun};
 use crate::diag::foreign;
-use crate::model::{AccessCheck, Expectation};
+use crate::model::Expectation;
+use crate::paths::Certainty;
 
 /// The failures of a run in both forms.
 #[derive(Debug, Default)]
@@ -27,14 +29,17 @@ pub struct Failures {
 /// A question of an AccessTest with another answer than the expected one.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct TestFailure {
-    /// The decision of RBAC.
+    /// The decision of RBAC; none for an expectation about a power.
     #[serde(flatten)]
-    pub decision: DecisionRecord,
+    pub decision: Option<DecisionRecord>,
+    /// The path to a power; none for an expectation about a request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathRecord>,
     /// The name of the AccessTest.
     pub test: String,
     /// The cluster configuration of the workspace.
     pub target: String,
-    /// `must` or `must not`.
+    /// `must`, `must not`, or `must not become` with a power.
     pub expected: String,
     /// The place of the expectation, as `path:line:column`.
     pub place: String,
@@ -54,15 +59,19 @@ impl Failures {
                 self.text.push_str("\n");
             }
             TestEvent::Asked { loaded, check, questions, failures } => {
-                self.add_result(loaded, check, *questions, *failures);
+                self.add_result(loaded, &check.meta.name, *questions, *failures);
+            }
+            TestEvent::Reached(reached) => self.add_reached(reached),
+            TestEvent::PathsAsked { loaded, check, questions, failures } => {
+                self.add_result(loaded, &check.meta.name, *questions, *failures);
             }
         }
     }
 
     /// Adds an expectation to the result of its test on a target.
-    fn add_result(&mut self, loaded: &LoadedWorld, check: &AccessCheck, questions: usize, failed: usize) {
+    fn add_result(&mut self, loaded: &LoadedWorld, test: &str, questions: usize, failed: usize) {
         let failures = std::mem::take(&mut self.lines);
-        let (target, test) = (loaded.target.clone().unwrap_or_default(), (*check.meta.name).to_owned());
+        let (target, test) = (loaded.target.clone().unwrap_or_default(), test.to_owned());
         match self.results.last_mut().filter(|result| result.target == target && result.test == test) {
             Some(result) => {
                 result.questions += questions;
@@ -97,10 +106,35 @@ impl Failures {
         self.text.append(&report.reasons());
         self.text.push_str("\n");
         self.records.push(TestFailure {
-            decision: report.record(),
+            decision: Some(report.record()),
+            path: None,
             test: (**name).to_owned(),
             target: target.to_owned(),
             expected: expected.to_owned(),
+            place,
+        });
+    }
+
+    fn add_reached(&mut self, reached: &ReachedByTest<'_>) {
+        let ReachedByTest { loaded, check, tested, path } = *reached;
+        let target: String = loaded.target.iter().map(String::as_str).collect();
+        let (name, files) = (&check.meta.name, &loaded.files);
+        let does = if path.certainty == Certainty::Proven { "does" } else { "possibly does" };
+        let steps = number(path.steps.len(), "step");
+        let line =
+            format!("FAIL {name} on `{target}`: {tested} must not become `{}`, and {does} in {steps}", check.power);
+        writeln!(self.text, "{line}");
+        self.lines.push(foreign::line(&line).into_owned());
+        let place = place_text(check.origin, files);
+        writeln!(self.text, "  expected by {place}");
+        self.text.append(&paths::steps(path, files));
+        self.text.push_str("\n");
+        self.records.push(TestFailure {
+            decision: None,
+            path: PathRecord::list(std::slice::from_ref(path), files).into_iter().next(),
+            test: (**name).to_owned(),
+            target,
+            expected: format!("must not become {}", check.power),
             place,
         });
     }

@@ -36,7 +36,7 @@ pub(crate) fn mutated(dice: &mut Dice, objects: &[Value]) -> Vec<Value> {
     for _ in 0..=dice.below(3) {
         without_effect(dice, &mut changed);
     }
-    if dice.chance(50) {
+    if dice.chance(75) {
         for _ in 0..=dice.below(2) {
             with_effect(dice, &mut changed);
         }

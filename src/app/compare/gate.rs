@@ -12,7 +12,7 @@ use crate::diag::{FileId, Origin, RunError, Sink};
 use crate::emit::committed::Committed;
 use crate::emit::plan::changed_grants;
 use crate::k8s::default_policy;
-use crate::model::{self, AccessCheck, Category, Expectation, Isolation, NodePool, Target};
+use crate::model::{self, AccessCheck, Category, Expectation, Isolation, NodePool, PathCheck, Target, Tested};
 use crate::source::{DiskSource, FileContent, FileSource};
 use crate::yaml::{self, NodeRef, Tree};
 
@@ -176,6 +176,22 @@ fn questions<'p>(
         let asked = all.entry(&check.meta.name).or_default();
         for target in check.meta.targets.iter().filter(|target| targets.contains(target.as_str())) {
             asked.extend(questions_of(check, target).into_iter().map(|question| (question, check.origin)));
+        }
+    }
+    for check in project.facts.all::<PathCheck>() {
+        let asked = all.entry(&check.meta.name).or_default();
+        for target in check.meta.targets.iter().filter(|target| targets.contains(target.as_str())) {
+            let possible = if check.allows_possible { " by a proven path" } else { "" };
+            let question = |who: &Tested| Question {
+                target: target.clone(),
+                who: who.to_string(),
+                must: false,
+                verb: "become".to_owned(),
+                what: format!("{}{possible}", check.power),
+                namespace: String::new(),
+                name: String::new(),
+            };
+            asked.extend(check.who.iter().map(|who| (question(who), check.origin)));
         }
     }
     all

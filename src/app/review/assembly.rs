@@ -55,6 +55,8 @@ pub(super) struct Sections<'r> {
     pub(super) findings: FindingChanges,
     pub(super) compared_targets: BTreeSet<String>,
     objects: ObjectChanges,
+    /// Whether the committed output is the compiled output.
+    pub(super) is_output_current: bool,
     /// The names of missing objects that differ between the states, by section.
     unknown: BTreeMap<&'static str, BTreeSet<String>>,
     diagnostics: Vec<FindingRecord>,
@@ -83,6 +85,7 @@ impl<'r> Sections<'r> {
             findings: FindingChanges::default(),
             compared_targets: BTreeSet::new(),
             objects: ObjectChanges::default(),
+            is_output_current: true,
             unknown: BTreeMap::new(),
             diagnostics: Vec::new(),
             before: base.workspace(),
@@ -154,13 +157,16 @@ impl<'r> Sections<'r> {
     /// Returns the review of policies that do not compile.
     pub(super) fn invalid(mut self, diagnostics: &Diagnostics) -> ChangeReview {
         let earlier = std::mem::take(&mut self.diagnostics);
-        let mut review = invalid(self.below, self.base, reviewed_head(self.head), diagnostics);
+        let mut review = invalid(self.below, self.base, reviewed_head(self.head, true), diagnostics);
         review.diagnostics.extend(earlier);
         review
     }
 
     fn empty(self) -> ChangeReview {
-        ChangeReview { diagnostics: self.diagnostics, ..empty(self.below, self.base, reviewed_head(self.head)) }
+        ChangeReview {
+            diagnostics: self.diagnostics,
+            ..empty(self.below, self.base, reviewed_head(self.head, self.is_output_current))
+        }
     }
 
     /// Returns the review.
@@ -294,10 +300,10 @@ fn empty(workspace: &str, base: ReviewedBase, head: ReviewedHead) -> ChangeRevie
 }
 
 /// Returns the reviewed state.
-fn reviewed_head(head: &Workspace) -> ReviewedHead {
+fn reviewed_head(head: &Workspace, is_output_current: bool) -> ReviewedHead {
     let repository = Repository::find(head.root()).ok().flatten();
     let commit = repository.and_then(|repository| repository.commit("HEAD").ok().flatten());
-    ReviewedHead { commit, is_output_current: true }
+    ReviewedHead { commit, is_output_current }
 }
 
 /// Numbers the classes and causes of a review in the order in which they are used.

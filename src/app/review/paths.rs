@@ -188,18 +188,22 @@ impl PathComparison<'_> {
     }
 }
 
-/// Returns the paths of a state. A power within a namespace is left out where a path goes on from a wider power.
-fn paths(state: &TargetState<'_>) -> PathsByPower {
-    let Some(cluster) = state.loaded.cluster() else { return PathsByPower::new() };
+/// Returns the graph of the paths of a state.
+pub(super) fn graph<'s>(state: &'s TargetState<'_>) -> Option<EscalationGraph<'s>> {
     let installed: Option<&InstalledPolicies> =
         (!state.pods.admission_policies.is_empty()).then_some(&state.pods.admission_policies);
-    let graph = EscalationGraph::new(GraphInputs {
+    Some(EscalationGraph::new(GraphInputs {
         world: &state.loaded.world,
-        cluster,
+        cluster: state.loaded.cluster()?,
         admission: &state.pods.objects,
         installed,
         is_openshift: state.target.platform == crate::model::Platform::Openshift,
-    });
+    }))
+}
+
+/// Returns the paths of a state. A power within a namespace is left out where a path goes on from a wider power.
+fn paths(state: &TargetState<'_>) -> PathsByPower {
+    let Some(graph) = graph(state) else { return PathsByPower::new() };
     let all = graph.all_paths();
     let mut by_subject: BTreeMap<&str, Vec<&EscalationPath>> = BTreeMap::new();
     for path in &all {

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::paths::graph;
 use super::record::{AcceptedWarning, FailedTest, RemovedExpectation, TestChanges};
 use super::state::TargetState;
 use crate::app::test::{TestEvent, TestRun};
 use crate::app::words::place_text;
 use crate::app::workspace::Workspace;
-use crate::diag::Files;
-use crate::model::{AccessCheck, Expectation};
+use crate::diag::{Files, Origin};
+use crate::model::{AccessCheck, Expectation, PathCheck};
 
 /// How many failed questions of a test are named.
 const MAXIMUM_NAMED: usize = 5;
@@ -36,9 +37,24 @@ impl TestComparison {
         let target = &head.target.name;
         let files = &head.workspace.project.files;
         run.ask(&head.loaded, &checks, &mut |event| record(&event, target, files, &mut self.failing));
+        let paths = head.workspace.test_checks(head.target, &[]).paths;
+        let before = base.map_or_else(Vec::new, |base| base.workspace.test_checks(base.target, &[]).paths);
+        let graph = if paths.is_empty() && before.is_empty() { None } else { graph(head) };
+        if let Some(graph) = &graph {
+            run.ask_paths(&head.loaded, graph, &paths, &mut |event| record(&event, target, files, &mut self.failing));
+        }
         self.questions += run.questions;
         self.failures += run.failures;
         let Some(base) = base else { return };
+        for (graph, check) in graph.iter().flat_map(|graph| before.iter().map(move |check| (graph, check))) {
+            let mut run = TestRun::default();
+            let files = &base.workspace.project.files;
+            let mut add = |event: TestEvent<'_>| record(&event, target, files, &mut self.base_failing);
+            run.ask_paths(&head.loaded, graph, &[check], &mut add);
+            if run.failures > 0 {
+                self.failed_before.insert(path_key(check));
+            }
+        }
         let known = head.loaded.world.known_namespaces();
         let before = base.workspace.access_tests(base.target, &[]);
         let files = &base.workspace.project.files;
@@ -60,23 +76,22 @@ impl TestComparison {
         let mut removed = Vec::new();
         let mut obsolete = Vec::new();
         if let Some(base) = base {
-            let after: BTreeSet<ExpectationKey> = head.project.facts.all::<AccessCheck>().map(key).collect();
+            let after: BTreeSet<ExpectationKey> = keys(head).map(|(key, _)| key).collect();
             let mut positions: BTreeMap<(String, &'static str), usize> = BTreeMap::new();
-            for check in base.project.facts.all::<AccessCheck>() {
-                let key = key(check);
+            for (key, origin) in keys(base) {
                 let position = positions.entry((key.0.clone(), key.1)).or_default();
                 let index = *position;
                 *position += 1;
                 if after.contains(&key) {
                     continue;
                 }
-                let place = place_text(check.origin, &base.project.files);
+                let place = place_text(origin, &base.project.files);
                 let expectation = RemovedExpectation {
                     test: key.0.clone(),
                     expectation: key.1.to_owned(),
                     index,
                     would_fail: self.failed_before.contains(&key),
-                    question: question(check),
+                    question: key.2.clone(),
                     place: format!("{root}{}", without_column(&place)),
                 };
                 let list = if self.obsolete.contains(&key) { &mut obsolete } else { &mut removed };
@@ -98,26 +113,34 @@ impl TestComparison {
 
 /// Records a failed question.
 fn record(event: &TestEvent<'_>, target: &str, files: &Files, tests: &mut BTreeMap<String, FailedTest>) {
-    let (check, more, words) = match event {
+    let (meta, origin, more, words) = match event {
         TestEvent::Failure(failed) => {
             let verb = match failed.check.expectation {
                 Expectation::Must => "must be able to",
                 Expectation::MustNot => "must not be able to",
             };
-            (failed.check, 1, Some(format!("{} {verb} {}", failed.tested, failed.request)))
+            let words = format!("{} {verb} {}", failed.tested, failed.request);
+            (&failed.check.meta, failed.check.origin, 1, Some(words))
+        }
+        TestEvent::Reached(reached) => {
+            let words = format!("{} must not become {}", reached.tested, reached.check.power);
+            (&reached.check.meta, reached.check.origin, 1, Some(words))
         }
         TestEvent::MoreFailures(_) => return,
-        TestEvent::Asked { check, failures, .. } => (*check, 0, (*failures > 0).then(String::new)),
+        TestEvent::Asked { check, failures, .. } => (&check.meta, check.origin, 0, (*failures > 0).then(String::new)),
+        TestEvent::PathsAsked { check, failures, .. } => {
+            (&check.meta, check.origin, 0, (*failures > 0).then(String::new))
+        }
     };
     let Some(words) = words else { return };
-    let test = tests.entry(check.meta.name.to_string()).or_insert_with(|| FailedTest {
-        test: check.meta.name.to_string(),
+    let test = tests.entry(meta.name.to_string()).or_insert_with(|| FailedTest {
+        test: meta.name.to_string(),
         targets: Vec::new(),
         failures: 0,
         first: Vec::new(),
-        place: without_column(&place_text(check.origin, files)).to_owned(),
+        place: without_column(&place_text(origin, files)).to_owned(),
     });
-    if let TestEvent::Asked { failures, .. } = event {
+    if let TestEvent::Asked { failures, .. } | TestEvent::PathsAsked { failures, .. } = event {
         test.failures += failures;
     }
     if !test.targets.iter().any(|known| known == target) {
@@ -126,6 +149,21 @@ fn record(event: &TestEvent<'_>, target: &str, files: &Files, tests: &mut BTreeM
     if more > 0 && test.first.len() < MAXIMUM_NAMED && !test.first.contains(&words) {
         test.first.push(words);
     }
+}
+
+/// Returns the expectations of a workspace by their content, with their places.
+fn keys(workspace: &Workspace) -> impl Iterator<Item = (ExpectationKey, Origin)> {
+    let facts = &workspace.project.facts;
+    let access = facts.all::<AccessCheck>().map(|check| (key(check), check.origin));
+    access.chain(facts.all::<PathCheck>().map(|check| (path_key(check), check.origin)))
+}
+
+/// Returns the content of an expectation about a power.
+fn path_key(check: &PathCheck) -> ExpectationKey {
+    let subjects: Vec<String> = check.who.iter().map(ToString::to_string).collect();
+    let possible = if check.allows_possible { " by a proven path" } else { "" };
+    let question = format!("{}: {}{possible}", subjects.join(", "), check.power);
+    (check.meta.name.to_string(), "mustNotBecome", question)
 }
 
 /// Returns the content of an expectation.

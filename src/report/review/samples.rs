@@ -58,6 +58,8 @@ pub(super) fn empty() -> ChangeReview {
 /// Returns an error of a policy.
 pub(super) fn diagnostic(message: &str) -> FindingRecord {
     FindingRecord {
+        fingerprint: None,
+        state: None,
         code: "unknown-permission-set".to_owned(),
         severity: "error".to_owned(),
         message: message.to_owned(),
@@ -74,8 +76,6 @@ pub(super) fn diagnostic(message: &str) -> FindingRecord {
         repeated: 0,
         targets: Vec::new(),
         risk: None,
-        fingerprint: None,
-        state: None,
     }
 }
 

@@ -102,7 +102,7 @@ fn drawn(index: usize, path_box: &PathBox<'_>) -> String {
     let left = x + 12;
     let lines = [("step", 20, path_box.step.as_str()), ("name", 39, path_box.name), ("kind", 56, path_box.kind)];
     let lines = lines.map(|(class, down, text)| {
-        let most = if class == "name" { MAXIMUM_LETTERS } else { MAXIMUM_LETTERS + 8 };
+        let most = if class == "name" { MAXIMUM_LETTERS } else { MAXIMUM_LETTERS + 3 };
         format!("<text class=\"{class}\" x=\"{left}\" y=\"{}\">{}</text>", y + down, escaped(&cut(text, most)))
     });
     let rect = format!("<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"6\"/>");
