@@ -26,8 +26,14 @@ const MAXIMUM_ROWS: usize = 2_000;
 /// The most paths.
 const MAXIMUM_PATHS: usize = 200;
 
+/// The paths with a picture; the others are lists alone.
+const MAXIMUM_PICTURES: usize = 8;
+
 /// The most lines of a difference.
 const MAXIMUM_DIFF_LINES: usize = 400;
+
+/// The most bytes of all differences together. The other sections are whole.
+const MAXIMUM_DIFF_BYTES: usize = 24 << 10;
 
 /// The shapes that are open at first.
 const OPEN_SHAPES: usize = 3;
@@ -107,7 +113,7 @@ fn tone(review: &ChangeReview) -> &'static str {
 }
 
 fn states(view: &ReviewView<'_>) -> Phrase {
-    Phrase::new("bailiwick review of ").name(view.review.workspace.as_str()).words(": ").then(sections::states(view))
+    Phrase::new("bailiwick review, ").then(sections::states(view))
 }
 
 fn footer(view: &ReviewView<'_>) -> Phrase {
@@ -209,6 +215,7 @@ fn effect_row(view: &ReviewView<'_>, effect: &AccessChange) -> Value {
         who => html(&view.who(effect.class)),
         change => match effect.change { EffectChange::Gained => "gains", EffectChange::Lost => "loses" },
         rights => html(&words::rights(effect)),
+        rules => html(&words::rights_of_role(effect)),
         place => html(&words::place_of(view, effect)),
         opens => html(&words::opens(effect)),
         because => html(&view.places(&effect.causes).words(indirect)),
@@ -223,43 +230,57 @@ fn unchanged(view: &ReviewView<'_>) -> Value {
 
 fn paths(view: &ReviewView<'_>) -> Option<Value> {
     let paths = &view.review.paths;
+    let rows = paths.iter().take(MAXIMUM_PATHS).enumerate().map(|(index, path)| {
+        let picture = if index < MAXIMUM_PICTURES { svg::picture(view, path) } else { None };
+        one_path(view, path, picture)
+    });
     let section = || {
         context! {
             id => "paths",
             title => "Paths",
             count => grouped(paths.len()),
-            paths => paths.iter().take(MAXIMUM_PATHS).map(|path| one_path(view, path)).collect::<Vec<Value>>(),
+            paths => rows.collect::<Vec<Value>>(),
             more => more(paths.len(), MAXIMUM_PATHS, "path"),
         }
     };
     (!paths.is_empty()).then(section)
 }
 
-fn one_path(view: &ReviewView<'_>, path: &PathChange) -> Value {
+fn one_path(view: &ReviewView<'_>, path: &PathChange, picture: Option<String>) -> Value {
     let closes = path.closes.as_ref();
     let step = |step| context! { text => html(&words::step(step)), proof => html(&words::proof(view, step)) };
     context! {
         id => path.id,
         severity => severity(path.severity),
         title => html(&words::path(view, path)),
-        picture => Value::from_safe_string(svg::picture(view, path).into_iter().collect()),
+        picture => Value::from_safe_string(picture.into_iter().collect()),
         steps => path.steps.iter().map(step).collect::<Vec<Value>>(),
         closes => Value::from_safe_string(closes.map_or_else(String::new, |closes| html_sentence(&closes.words))),
         diff => diff(closes.map_or("", |closes| &closes.diff)),
     }
 }
 
-/// Returns a difference with an element for each line.
+/// Returns a difference with an element for each run of equal signs.
 fn diff(text: &str) -> Value {
-    let line = |line: &str| {
-        let class = match line.as_bytes().first() {
-            Some(b'+') => " class=\"plus\"",
-            Some(b'-') => " class=\"minus\"",
-            _ => "",
-        };
-        format!("<span{class}>{}</span>", escaped(line))
-    };
-    let mut shown: String = text.lines().take(MAXIMUM_DIFF_LINES).map(line).collect();
+    let sign = |line: &str| line.chars().next().filter(|first| "+-".contains(*first));
+    let mut shown = String::new();
+    let mut before = None;
+    for line in text.lines().take(MAXIMUM_DIFF_LINES) {
+        let sign = sign(line);
+        if before == Some(sign) {
+            shown.push('\n');
+        } else {
+            shown.push_str(if before.is_some() { "</span><span" } else { "<span" });
+            shown.push_str(match sign {
+                Some('+') => " class=\"plus\">",
+                Some(_) => " class=\"minus\">",
+                None => ">",
+            });
+            before = Some(sign);
+        }
+        shown.push_str(&escaped(line));
+    }
+    shown.push_str(if before.is_some() { "</span>" } else { "" });
     let more = text.lines().count().saturating_sub(MAXIMUM_DIFF_LINES);
     if more > 0 {
         shown.push_str(&format!("<span>and {}</span>", number(more, "more line")));
@@ -284,11 +305,17 @@ fn tests(view: &ReviewView<'_>) -> Option<Value> {
 
 fn objects(view: &ReviewView<'_>) -> Option<Value> {
     let objects = &view.review.objects;
-    let shapes = objects.shapes.iter().take(MAXIMUM_ROWS).enumerate();
+    let mut bytes = 0;
+    let has_room = |shape: &&ObjectShape| {
+        bytes += shape.sample.len() + shape.diff.len();
+        bytes <= MAXIMUM_DIFF_BYTES
+    };
+    let shapes: Vec<&ObjectShape> = objects.shapes.iter().take_while(has_room).collect();
     let more = match objects.left_out {
-        0 => more(objects.shapes.len(), MAXIMUM_ROWS, "shape"),
+        0 => more(objects.shapes.len(), shapes.len(), "shape"),
         count => format!("and {} without a shape", number(count, "file")),
     };
+    let shapes = shapes.into_iter().enumerate();
     let section = || {
         context! {
             id => "objects",

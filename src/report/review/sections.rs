@@ -9,10 +9,14 @@ use crate::app::review::{EffectSeverity, FailedTest, RemovedExpectation, Reviewe
 /// The first questions of a failing AccessTest that are shown.
 const MAXIMUM_QUESTIONS: usize = 3;
 
-/// Returns the earlier and the reviewed state, with the exit code.
+/// Returns the workspace, the earlier and the reviewed state, and the exit code.
 pub(super) fn states(view: &ReviewView<'_>) -> Phrase {
     let review = view.review;
-    let mut phrase = Phrase::new("base ").name(review.base.name.as_str());
+    let mut phrase = match review.workspace.as_str() {
+        "." | "" => Phrase::new("base "),
+        workspace => Phrase::default().name(workspace).words(": base "),
+    };
+    phrase = phrase.name(review.base.name.as_str());
     if let Some(commit) = &review.base.commit {
         phrase = phrase.words(" (").name(short_hash(commit)).words(")");
     }
@@ -33,7 +37,7 @@ pub(super) fn approvals(view: &ReviewView<'_>) -> Vec<Entry> {
     let approvals = &view.review.approvals;
     let mut entries: Vec<Entry> = Vec::new();
     for needed in &approvals.needed {
-        let mut phrase = Phrase::sentence(&needed.why).words(" needs ");
+        let mut phrase = Phrase::new("needs ");
         phrase = match needed.approvers.as_slice() {
             [] => phrase.words("a review"),
             approvers if needed.count > 1 => {
@@ -41,6 +45,7 @@ pub(super) fn approvals(view: &ReviewView<'_>) -> Vec<Entry> {
             }
             approvers => phrase.then(words::names(approvers)),
         };
+        phrase = phrase.words(": ").then(Phrase::sentence(&needed.why));
         if let Some(rule) = &needed.rule {
             phrase = phrase.words(", by the rule at ").place(view.earlier_place(rule));
         }
@@ -49,7 +54,7 @@ pub(super) fn approvals(view: &ReviewView<'_>) -> Vec<Entry> {
     if !approvals.given.is_empty() {
         entries.push(Entry::new(Phrase::new("approved by ").then(words::names(&approvals.given))));
     }
-    if !approvals.missing.is_empty() && !approvals.needed.is_empty() {
+    if !approvals.missing.is_empty() && !approvals.given.is_empty() {
         entries.push(Entry::new(Phrase::new("missing: ").then(words::names(&approvals.missing))));
     }
     entries
@@ -153,10 +158,14 @@ fn finding(view: &ReviewView<'_>, finding: &ReviewedFinding, word: &'static str)
         Some(line) => format!("{path}:{line}"),
         None => path.clone(),
     });
-    match place {
+    let entry = match place {
         Some(place) => Entry::new(phrase.words(", ").place(view.place(&place))),
         None => Entry::new(phrase),
+    };
+    if finding.also.is_empty() {
+        return entry;
     }
+    entry.with(Phrase::new("also: ").names(finding.also.iter().map(String::as_str), 2 * MAXIMUM_NAMES))
 }
 
 /// Returns the numbers of known and accepted findings; none without such findings.

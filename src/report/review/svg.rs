@@ -50,7 +50,7 @@ pub(super) fn picture(view: &ReviewView<'_>, path: &PathChange) -> Option<String
     let width = 2 * MARGIN + columns * BOX[0] + (columns - 1) * GAP[0];
     let height = 2 * MARGIN + rows * BOX[1] + (rows - 1) * GAP[1];
     let (id, title) = (path.id, escaped(&words::path(view, path).plain()));
-    let steps: Vec<String> = path.steps.iter().map(|step| words::proven_step(view, step).plain()).collect();
+    let steps: Vec<String> = path.steps.iter().map(|step| words::step(step).plain()).collect();
     let mut text = format!(
         "<svg viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\" \
          aria-labelledby=\"path-{id}-title path-{id}-desc\">\n<title id=\"path-{id}-title\">{title}</title>\n\
@@ -102,7 +102,7 @@ fn drawn(index: usize, path_box: &PathBox<'_>) -> String {
     let left = x + 12;
     let lines = [("step", 20, path_box.step.as_str()), ("name", 39, path_box.name), ("kind", 56, path_box.kind)];
     let lines = lines.map(|(class, down, text)| {
-        let most = if class == "name" { MAXIMUM_LETTERS } else { MAXIMUM_LETTERS + 8 };
+        let most = if class == "name" { MAXIMUM_LETTERS } else { MAXIMUM_LETTERS + 3 };
         format!("<text class=\"{class}\" x=\"{left}\" y=\"{}\">{}</text>", y + down, escaped(&cut(text, most)))
     });
     let rect = format!("<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"6\"/>");

@@ -26,7 +26,7 @@ pub(super) fn text(review: &ChangeReview, options: &ReviewFormOptions) -> String
     let view = ReviewView::new(review, options);
     let mut page = Page::new();
     writeln!(page, "{}", review.line);
-    writeln!(page, "{}", Phrase::sentence(&review.workspace).words(": ").then(sections::states(&view)).plain());
+    writeln!(page, "{}", sections::states(&view).plain());
     if sections::needs_approval(&view) {
         section(&mut page, "approvals", &sections::approvals(&view));
     }
@@ -95,6 +95,10 @@ fn effects(page: &mut Page, view: &ReviewView<'_>) {
 
 fn one_effect(page: &mut Page, view: &ReviewView<'_>, effect: &AccessChange) {
     line(page, Some(effect.severity), &words::effect(view, effect));
+    let rights = words::rights_of_role(effect);
+    if !rights.is_empty() {
+        below(page, &Phrase::new("rights   ").then(rights));
+    }
     below(page, &Phrase::new("where    ").then(words::place_of(view, effect)));
     if !effect.opens.is_empty() {
         below(page, &Phrase::new("opens    ").then(words::opens(effect)));

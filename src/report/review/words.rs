@@ -94,6 +94,15 @@ pub(super) fn rights(effect: &AccessChange) -> Phrase {
     }
 }
 
+/// Returns the rules of an effect that has the name of a role; empty for an effect that has its rules in its line.
+pub(super) fn rights_of_role(effect: &AccessChange) -> Phrase {
+    if effect.role.is_none() {
+        return Phrase::default();
+    }
+    let rules = AccessChange { role: None, as_subject: None, ..effect.clone() };
+    rights(&rules)
+}
+
 /// Returns a rule in words: its verbs on its resources or URLs, with the names.
 fn rule_phrase(rule: &PolicyRule) -> Phrase {
     let list = |list: &[String]| Phrase::default().names(list.iter().map(String::as_str), MAXIMUM_PARTS);
@@ -302,13 +311,16 @@ pub(super) fn ground(change: &GroundChange) -> Entry {
         GroundKind::Applier => "applier",
     };
     let value = |value: &str| if value.is_empty() { "none".to_owned() } else { value.to_owned() };
-    Entry::new(
-        Phrase::new(kind)
-            .words(" of ")
-            .name(change.target.as_str())
-            .words(": ")
-            .name(value(&change.from))
-            .words(" → ")
-            .name(value(&change.to)),
-    )
+    let phrase = Phrase::new(kind).words(" of ").name(change.target.as_str()).words(": ");
+    let entry = Entry::new(phrase.name(value(&change.from)).words(" → ").name(value(&change.to)));
+    match change.subjects.as_slice() {
+        [] => entry,
+        subjects => entry.with(
+            Phrase::new(format!(
+                "{} with other access by the default policy: ",
+                number(subjects.len(), "system subject")
+            ))
+            .then(names(subjects)),
+        ),
+    }
 }
