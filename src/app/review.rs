@@ -183,7 +183,7 @@ impl Workspace {
         Ok(())
     }
 
-    /// Whether the committed output is the compiled output; a workspace without output has none to be stale.
+    /// Returns whether the committed output is the compiled output; a workspace without output has none to be stale.
     fn is_output_current(&self, options: &ReviewOptions) -> Result<bool, Error> {
         if !self.output().is_dir() {
             return Ok(true);

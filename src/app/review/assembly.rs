@@ -369,6 +369,12 @@ fn template(members: &[Member]) -> String {
     }
     let beginning = absent::text(first.get(..head));
     let end = absent::text(first.get(first.len().saturating_sub(tail).max(head)..));
+    // A few names without a common part are all named.
+    let is_common = !matches!(beginning.split_once('/'), None | Some((_, "")));
+    if !is_common && members.len() <= SAMPLE {
+        let names: Vec<&str> = members.iter().map(|member| member.subject.as_str()).collect();
+        return names.join(", ");
+    }
     if is_one { first.to_owned() } else { format!("{beginning}*{end}") }
 }
 
