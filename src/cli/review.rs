@@ -43,7 +43,8 @@ pub(super) struct Arguments {
     /// Exit with 1 if the review has one of these severities or worse, or `becomes:POWER`, `verdict:NAME` or `hazard:KIND`.
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     fail_on: Vec<FailOn>,
-    /// Names of those who approved the change, or `@FILE` with one name on each line.
+    /// Names of those who approved the change, or `@./FILE` or `@/FILE` with one name on each line. Another name with `@` is an
+    /// account or a team.
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     approved_by: Vec<String>,
     /// Name every member of each class in JSON.
@@ -175,12 +176,11 @@ impl Arguments {
     }
 }
 
-/// Returns the names of the approvers; `@FILE` stands for the lines of a file.
+/// Returns the names of the approvers; `@./FILE` or `@/FILE` stands for the lines of a file.
 fn approvers(global: &Global, written: &[String]) -> Result<Vec<String>, Error> {
     let mut names = Vec::new();
     for name in written {
-        let file = name.strip_prefix('@').map(|file| global.at(file.as_ref())).filter(|path| path.is_file());
-        match file {
+        match approvers_file(name).map(|file| global.at(file.as_ref())) {
             Some(path) => {
                 #[expect(clippy::disallowed_methods, reason = "a file that an option names")]
                 let text = std::fs::read_to_string(&path).map_err(|error| RunError::io("read", &path, &error))?;
@@ -190,6 +190,13 @@ fn approvers(global: &Global, written: &[String]) -> Result<Vec<String>, Error> 
         }
     }
     Ok(names)
+}
+
+/// Returns the path of a file of approvers. The author of a change can add a file with the name of an account or a team, such as
+/// `example/security`: only a path that begins as no such name is a file.
+fn approvers_file(name: &str) -> Option<&str> {
+    let is_path = |file: &&str| ["./", "../", "/"].iter().any(|start| file.starts_with(start));
+    name.strip_prefix('@').filter(is_path)
 }
 
 /// Runs the command.
@@ -300,4 +307,18 @@ fn write_outputs(review: &ChangeReview, outcome: Outcome) -> Result<(), Error> {
     ];
     // Names of approvers come from the base; JSON has no line feed in a value.
     append(&path, &lines.map(|(name, value)| format!("{name}={value}\n")).concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::approvers_file;
+
+    #[test]
+    fn a_file_of_the_change_is_no_list_of_approvers() {
+        assert_eq!(approvers_file("@example/security"), None);
+        assert_eq!(approvers_file("@alice"), None);
+        assert_eq!(approvers_file("./approvals.txt"), None);
+        assert_eq!(approvers_file("@./approvals.txt"), Some("./approvals.txt"));
+        assert_eq!(approvers_file("@/run/approvals.txt"), Some("/run/approvals.txt"));
+    }
 }
