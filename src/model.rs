@@ -52,7 +52,7 @@ pub use made::MadeForAccounts;
 pub use node_access::{ApiServerSettings, Isolation, NodePool, PlacedAgent};
 pub use part::Part;
 pub use pattern::{Fill, OWN_NAMESPACE, Pattern, PatternError, Piece};
-pub use power::{PowerError, ReachedPower};
+pub use power::{PowerError, PowerPattern};
 pub use severities::{DiagnosticSetting, DiagnosticSettings};
 pub use target::{AppliedBy, Enforcement, Features, LabelSync, Platform, Target, TargetVariables, Version};
 pub use unit::{ObjectBlueprint, ObjectId, OutputFileKey, TypeMeta, Unit};

@@ -33,6 +33,17 @@ pub(crate) fn bailiwick(folder: &Path, arguments: &[&str]) -> Output {
         .expect("the program starts")
 }
 
+/// Runs git with settings of its own.
+pub(crate) fn git(folder: &Path, arguments: &[&str]) {
+    let run = Command::new("git")
+        .args(["-c", "user.name=test", "-c", "user.email=test@example.org", "-c", "init.defaultBranch=main"])
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .expect("git is there");
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+}
+
 /// Returns the standard error of a run.
 pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()

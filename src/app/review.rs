@@ -141,6 +141,9 @@ impl Workspace {
             let nothing = default_world(target);
             let new = AccessComparison { base: &nothing, base_target: target, head: &head, inputs };
             sections.add_access(new.compare().deltas);
+            let accounts = &AccountComparison::default();
+            let paths = PathComparison { base: None, base_world: &nothing, head: &head, inputs, accounts };
+            sections.add_paths(paths.compare());
             return Ok(Ok(()));
         };
         let base_world = &before.loaded.world;
@@ -150,7 +153,8 @@ impl Workspace {
         let accounts = AccountComparison::new(&before, &head);
         sections.hazards.extend(hazards::lock_out(&head, &changes.deltas));
         accounts.fold(&mut changes.deltas);
-        sections.add_paths(PathComparison { base: &before, head: &head, inputs, accounts: &accounts }.compare());
+        let paths = PathComparison { base: Some(&before), base_world, head: &head, inputs, accounts: &accounts };
+        sections.add_paths(paths.compare());
         sections.accounts.absorb(accounts);
         sections.add_access(changes.deltas);
         sections.pods.extend(PodComparison { base: &before, head: &head, inputs }.compare());

@@ -14,7 +14,7 @@ use crate::access::{Answer, Decision, Identity, Liveness, Request, ResourceReque
 use crate::codes;
 use crate::diag::{Diagnostic, Sink};
 use crate::model::{AccessCheck, Expectation, PathCheck, Target, Tested};
-use crate::paths::{Certainty, EscalationGraph, EscalationPath, Power};
+use crate::paths::{Certainty, EscalationGraph, EscalationPath};
 
 /// The options of a run of AccessTests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -262,8 +262,7 @@ fn reached(graph: &EscalationGraph<'_>, check: &PathCheck, tested: &Tested) -> O
         Tested::User(name) => subject_of_user(name),
         Tested::Group(name) => format!("Group/{name}"),
     };
-    let power: Power = check.power.to_string().parse().ok()?;
-    let path = graph.path_to(&subject, &power)?;
+    let path = graph.path_to(&subject, &check.power)?;
     (path.certainty == Certainty::Proven || !check.allows_possible).then_some(path)
 }
 

@@ -9,8 +9,9 @@ use super::shared::{Subjects, mention};
 use crate::diag::{Diagnostic, Sink};
 use crate::model::{
     AccessCheck, Category, Contribution, Expectation, Kind, Linker, Mention, MentionedBy, Mentions, OutputFileKey,
-    PathCheck, Pattern, Patterns, Policy, PolicyMeta, RawDocument, ReachedPower, Target, Unit,
+    PathCheck, Pattern, Patterns, Policy, PolicyMeta, PowerPattern, RawDocument, Target, Unit,
 };
+use crate::paths::Power;
 use crate::yaml::Spanned;
 
 /// The policy kind `AccessTest`.
@@ -166,17 +167,17 @@ fn check(document: &RawDocument<'_>, spec: &AccessTestSpec, sink: &mut Sink) {
 }
 
 /// Reads a power of one place, and reports another text.
-fn one_power(written: &Spanned<String>, sink: &mut Sink) -> Option<ReachedPower> {
-    let power = power(written, sink)?;
-    let place = match power {
-        ReachedPower::NamespaceAdmin(None) | ReachedPower::Secrets(None) => "NAMESPACE",
-        ReachedPower::Account(None) => "NAMESPACE/NAME",
-        _ => return Some(power),
+fn one_power(written: &Spanned<String>, sink: &mut Sink) -> Option<Power> {
+    let pattern = power(written, sink)?;
+    let place = match pattern {
+        PowerPattern::One(power) => return Some(power),
+        PowerPattern::NamespaceAdmin | PowerPattern::Secrets => "NAMESPACE",
+        PowerPattern::Account => "NAMESPACE/NAME",
     };
     sink.push(
-        Diagnostic::error(codes::INVALID_VALUE, format!("the power `{power}` has no place"))
+        Diagnostic::error(codes::INVALID_VALUE, format!("the power `{pattern}` has no place"))
             .at(written.origin)
-            .help(format!("write `{power}:{place}`")),
+            .help(format!("write `{pattern}:{place}`")),
     );
     None
 }

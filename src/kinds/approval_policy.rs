@@ -9,7 +9,7 @@ use crate::diag::{Diagnostic, Origin, Sink, nearest};
 use crate::k8s::catalogue::Lookup;
 use crate::model::{
     ApprovalCondition, ApprovalRule, Approver, Contribution, EffectSeverity, GainedPermissions, HazardKind, Kind,
-    Linker, OutputFileKey, Patterns, Policy, PolicyMeta, RawDocument, ReachedPower, ResourcePattern, Target, Unit,
+    Linker, OutputFileKey, Patterns, Policy, PolicyMeta, PowerPattern, RawDocument, ResourcePattern, Target, Unit,
 };
 use crate::yaml::Spanned;
 
@@ -239,8 +239,8 @@ fn condition(when: &Spanned<WhenSpec>, meta: &PolicyMeta, linker: &Linker<'_>, s
 }
 
 /// Reads a power, and reports another text.
-pub(super) fn power(text: &Spanned<String>, sink: &mut Sink) -> Option<ReachedPower> {
-    let error = match ReachedPower::parse(text) {
+pub(super) fn power(text: &Spanned<String>, sink: &mut Sink) -> Option<PowerPattern> {
+    let error = match PowerPattern::parse(text) {
         Ok(power) => return Some(power),
         Err(error) => error,
     };

@@ -1,7 +1,8 @@
 //! The expectations of an AccessTest, in a form to be evaluated on any target.
 
-use super::{PolicyMeta, ReachedPower};
+use super::PolicyMeta;
 use crate::diag::Origin;
+use crate::paths::Power;
 
 /// One expectation of a test: every verb on every resource or URL, in every namespace, for every name and every
 /// subject.
@@ -35,7 +36,7 @@ pub struct PathCheck {
     /// The subjects to evaluate.
     pub who: Vec<Tested>,
     /// The power that no subject may reach.
-    pub power: ReachedPower,
+    pub power: Power,
     /// Whether paths that are possible and not proven are allowed.
     pub allows_possible: bool,
     /// The location of the expectation.

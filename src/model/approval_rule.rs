@@ -2,7 +2,7 @@
 
 use globset::Glob;
 
-use super::{EffectSeverity, HazardKind, PolicyMeta, ReachedPower};
+use super::{EffectSeverity, HazardKind, PolicyMeta, PowerPattern};
 use crate::admission::level::Level;
 use crate::diag::Origin;
 
@@ -25,7 +25,7 @@ pub struct ApprovalRule {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ApprovalCondition {
     /// A subject reaches one of the powers; empty for any effect.
-    pub becomes: Vec<ReachedPower>,
+    pub becomes: Vec<PowerPattern>,
     /// The effect is at least as bad.
     pub severity: Option<EffectSeverity>,
     /// A subject gains one of the permissions.

@@ -1,33 +1,21 @@
-//! Powers: the ends of escalation paths.
+//! Powers as policies name them: one power, or any power of a kind.
 
 use std::fmt;
 
 use crate::diag::nearest;
+use crate::paths::Power;
 
-/// A power that a subject can reach, such as `cluster-admin`. Without a place, a power of a namespace or of an account
-/// stands for any.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ReachedPower {
-    /// Every permission in the whole cluster.
-    ClusterAdmin,
-    /// The permissions of any user.
-    AnyUser,
-    /// The permissions of any service account.
-    AnyAccount,
-    /// Root on a node.
-    Nodes,
-    /// The Secrets of all namespaces.
-    AllSecrets,
-    /// Objects on their way through admission.
-    Admission,
-    /// The permissions of a delivery controller.
-    Gitops,
-    /// Every permission in a namespace.
-    NamespaceAdmin(Option<String>),
-    /// The Secrets of a namespace.
-    Secrets(Option<String>),
-    /// The permissions of a service account, by namespace and name.
-    Account(Option<(String, String)>),
+/// A power that a policy names. Without a place, a power of a namespace or of an account stands for any.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PowerPattern {
+    /// One power.
+    One(Power),
+    /// Every permission in some namespace.
+    NamespaceAdmin,
+    /// The Secrets of some namespace.
+    Secrets,
+    /// The permissions of some service account.
+    Account,
 }
 
 /// The reason why a text is not a power.
@@ -44,94 +32,61 @@ pub enum PowerError {
     Place(String, String),
 }
 
-/// The names of the powers, the worst first.
-const NAMES: [&str; 10] = [
-    "cluster-admin",
-    "any-user",
-    "any-account",
-    "nodes",
-    "all-secrets",
-    "admission",
-    "gitops",
-    "namespace-admin",
-    "secrets",
-    "account",
+/// The powers of a place, by their names.
+const OF_PLACE: [(&str, PowerPattern); 3] = [
+    ("namespace-admin", PowerPattern::NamespaceAdmin),
+    ("secrets", PowerPattern::Secrets),
+    ("account", PowerPattern::Account),
 ];
 
-impl ReachedPower {
-    /// Reads a power, such as `nodes`, `secrets:shop` or `account:shop/deployer`.
+/// Returns the names of the powers, the worst first.
+fn names() -> Vec<String> {
+    let of_cluster = Power::OF_CLUSTER.iter().map(Power::to_string);
+    of_cluster.chain(OF_PLACE.map(|(name, _)| name.to_owned())).collect()
+}
+
+impl PowerPattern {
+    /// Reads a power, such as `nodes`, `secrets:shop`, `account:shop/deployer`, or `secrets` for any namespace.
     ///
     /// # Errors
     /// When the text is not a power.
     pub fn parse(text: &str) -> Result<Self, PowerError> {
-        let (name, place) = text.split_once(':').map_or((text, None), |(name, place)| (name, Some(place)));
-        let power = match name {
-            "cluster-admin" => Self::ClusterAdmin,
-            "any-user" => Self::AnyUser,
-            "any-account" => Self::AnyAccount,
-            "nodes" => Self::Nodes,
-            "all-secrets" => Self::AllSecrets,
-            "admission" => Self::Admission,
-            "gitops" => Self::Gitops,
-            "namespace-admin" => Self::NamespaceAdmin(place.map(str::to_owned)),
-            "secrets" => Self::Secrets(place.map(str::to_owned)),
-            "account" => Self::Account(
-                place.and_then(|place| place.split_once('/')).map(|(namespace, name)| (namespace.into(), name.into())),
-            ),
-            _ => return Err(PowerError::Unknown(text.to_owned())),
-        };
-        let wrong_place = |place: &str| PowerError::Place(place.to_owned(), name.to_owned());
-        let is_name = |text: &str| !text.is_empty() && !text.contains(['/', ':']);
-        match (&power, place) {
-            (Self::NamespaceAdmin(_) | Self::Secrets(_), Some(place)) if !is_name(place) => Err(wrong_place(place)),
-            (Self::Account(account), Some(place)) => match account {
-                Some((namespace, name)) if is_name(namespace) && is_name(name) => Ok(power),
-                _ => Err(wrong_place(place)),
-            },
-            (Self::NamespaceAdmin(_) | Self::Secrets(_) | Self::Account(_), _) | (_, None) => Ok(power),
-            (_, Some(_)) => Err(PowerError::WithoutPlace(name.to_owned())),
+        if let Ok(power) = text.parse() {
+            return Ok(Self::One(power));
+        }
+        if let Some((_, any)) = OF_PLACE.into_iter().find(|(name, _)| *name == text) {
+            return Ok(any);
+        }
+        let Some((name, place)) = text.split_once(':') else { return Err(PowerError::Unknown(text.to_owned())) };
+        if OF_PLACE.iter().any(|(known, _)| *known == name) {
+            return Err(PowerError::Place(place.to_owned(), name.to_owned()));
+        }
+        match name.parse::<Power>() {
+            Ok(_) => Err(PowerError::WithoutPlace(name.to_owned())),
+            Err(_) => Err(PowerError::Unknown(text.to_owned())),
         }
     }
 
-    /// Whether a subject with this power has another power, too.
-    pub fn includes(&self, other: &Self) -> bool {
-        let is_same_place = |own: &Option<String>, other: &Option<String>| other.is_none() || own == other;
-        match (self, other) {
-            (Self::ClusterAdmin, _) => true,
-            (Self::AnyUser, Self::AnyAccount | Self::Account(_)) => true,
-            (Self::AnyAccount, Self::Account(_)) | (Self::AllSecrets, Self::Secrets(_)) => true,
-            (Self::NamespaceAdmin(own), Self::NamespaceAdmin(other) | Self::Secrets(other)) => {
-                is_same_place(own, other)
-            }
-            (Self::NamespaceAdmin(own), Self::Account(other)) => {
-                other.as_ref().is_none_or(|(namespace, _)| own.as_ref() == Some(namespace))
-            }
-            (Self::Secrets(own), Self::Secrets(other)) => is_same_place(own, other),
-            (Self::Account(_), Self::Account(None)) => true,
-            _ => self == other,
+    /// Whether a subject that reaches a power has this power.
+    pub fn is_in(&self, reached: &Power) -> bool {
+        match (self, reached) {
+            (Self::One(power), _) => reached.includes(power),
+            (_, Power::ClusterAdmin | Power::NamespaceAdmin(_)) => true,
+            (Self::Secrets, Power::AllSecrets | Power::Secrets(_)) => true,
+            (Self::Account, Power::AnyUser | Power::AnyAccount | Power::Account { .. }) => true,
+            (Self::NamespaceAdmin | Self::Secrets | Self::Account, _) => false,
         }
     }
 }
 
-impl fmt::Display for ReachedPower {
+impl fmt::Display for PowerPattern {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = match self {
-            Self::ClusterAdmin => "cluster-admin",
-            Self::AnyUser => "any-user",
-            Self::AnyAccount => "any-account",
-            Self::Nodes => "nodes",
-            Self::AllSecrets => "all-secrets",
-            Self::Admission => "admission",
-            Self::Gitops => "gitops",
-            Self::NamespaceAdmin(_) => "namespace-admin",
-            Self::Secrets(_) => "secrets",
-            Self::Account(_) => "account",
-        };
-        formatter.write_str(name)?;
         match self {
-            Self::NamespaceAdmin(Some(namespace)) | Self::Secrets(Some(namespace)) => write!(formatter, ":{namespace}"),
-            Self::Account(Some((namespace, name))) => write!(formatter, ":{namespace}/{name}"),
-            _ => Ok(()),
+            Self::One(power) => power.fmt(formatter),
+            any => {
+                let name = OF_PLACE.iter().find(|(_, pattern)| pattern == any).map(|(name, _)| *name);
+                name.into_iter().try_for_each(|name| formatter.write_str(name))
+            }
         }
     }
 }
@@ -142,8 +97,12 @@ impl PowerError {
         match self {
             PowerError::Unknown(text) => {
                 let name = text.split_once(':').map_or(text.as_str(), |(name, _)| name);
-                nearest(name, NAMES).map_or_else(
-                    || format!("the powers are: {}", NAMES.map(|name| format!("`{name}`")).join(", ")),
+                let names = names();
+                nearest(name, names.iter().map(String::as_str)).map_or_else(
+                    || {
+                        let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+                        format!("the powers are: {}", names.join(", "))
+                    },
                     |near| format!("did you mean `{near}`?"),
                 )
             }
@@ -162,8 +121,10 @@ mod tests {
 
     #[test]
     fn powers_are_read_as_they_are_printed() {
-        for text in NAMES.into_iter().chain(["namespace-admin:shop", "secrets:shop", "account:shop/deployer"]) {
-            assert_eq!(ReachedPower::parse(text).map(|power| power.to_string()), Ok(text.to_owned()));
+        let names = names();
+        let with_place = ["namespace-admin:shop", "secrets:shop", "account:shop/deployer"];
+        for text in names.iter().map(String::as_str).chain(with_place) {
+            assert_eq!(PowerPattern::parse(text).map(|power| power.to_string()), Ok(text.to_owned()));
         }
         for (text, help) in [
             ("cluster-admins", "did you mean `cluster-admin`?"),
@@ -174,39 +135,42 @@ mod tests {
             ("account:shop", "write `account:NAMESPACE/NAME`"),
             ("account:shop/", "write `account:NAMESPACE/NAME`"),
         ] {
-            let error = ReachedPower::parse(text).expect_err(text);
+            let error = PowerPattern::parse(text).expect_err(text);
             assert!(error.help().starts_with(help), "{text}: {}", error.help());
         }
     }
 
     #[test]
-    fn a_power_includes_smaller_powers() {
-        let includes = |own: &str, other: &str| {
-            let power = |text| ReachedPower::parse(text).expect("a power");
-            power(own).includes(&power(other))
+    fn a_larger_power_is_in_a_pattern_of_a_smaller_one() {
+        let is_in = |reached: &str, pattern: &str| {
+            PowerPattern::parse(pattern).expect("a power").is_in(&reached.parse().expect("a power"))
         };
-        for (own, other) in [
+        for (reached, pattern) in [
             ("cluster-admin", "nodes"),
             ("cluster-admin", "secrets:a"),
             ("any-user", "account:a/b"),
             ("all-secrets", "secrets:a"),
+            ("all-secrets", "secrets"),
             ("namespace-admin:a", "namespace-admin"),
             ("namespace-admin:a", "secrets:a"),
             ("namespace-admin:a", "account:a/b"),
+            ("namespace-admin:a", "account"),
             ("secrets:a", "secrets"),
             ("account:a/b", "account"),
         ] {
-            assert!(includes(own, other), "{own} {other}");
+            assert!(is_in(reached, pattern), "{reached} {pattern}");
         }
-        for (own, other) in [
+        for (reached, pattern) in [
             ("nodes", "cluster-admin"),
-            ("namespace-admin:a", "namespace-admin:b"),
-            ("namespace-admin:a", "account:b/a"),
+            ("secrets:a", "secrets:b"),
             ("secrets:a", "all-secrets"),
+            ("namespace-admin:a", "namespace-admin:b"),
             ("account:a/b", "account:a/c"),
-            ("namespace-admin", "namespace-admin:a"),
+            ("namespace-admin:a", "account:b/a"),
+            ("account:a/b", "secrets"),
+            ("nodes", "namespace-admin"),
         ] {
-            assert!(!includes(own, other), "{own} {other}");
+            assert!(!is_in(reached, pattern), "{reached} {pattern}");
         }
     }
 }

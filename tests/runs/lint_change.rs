@@ -2,11 +2,11 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
 use serde_json::Value;
 
-use super::{bailiwick, stderr};
+use super::{bailiwick, git, stderr};
 
 const WORKSPACE: &str = "apiVersion: bailiwick.dev/v1alpha1\nkind: Workspace\nmetadata: {name: w}\nspec:\n  targets:\n  - {name: prod, version: \"1.34\"}\n  - {name: test, version: \"1.34\"}\n";
 
@@ -37,16 +37,6 @@ fn secrets(name: &str) -> String {
         "{head} PermissionSet\nmetadata: {{name: {name}}}\nspec:\n  as: ClusterRole\n  rules: [{{resources: [secrets], verbs: [get, list]}}]\n---\n\
          {head} Grant\nmetadata: {{name: {name}}}\nspec:\n  to: {{groups: [{name}]}}\n  permissionSets: [{name}]\n  clusterWide: true\n"
     )
-}
-
-fn git(folder: &Path, arguments: &[&str]) {
-    let run = Command::new("git")
-        .args(["-c", "user.name=test", "-c", "user.email=test@example.org", "-c", "init.defaultBranch=main"])
-        .args(arguments)
-        .current_dir(folder)
-        .output()
-        .expect("git is there");
-    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
 }
 
 fn commit(folder: &Path) {

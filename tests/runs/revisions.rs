@@ -1,19 +1,8 @@
 //! Comparing with a folder and with revisions in git.
 
 use std::path::Path;
-use std::process::Command;
 
-use super::{bailiwick, stderr, tenants};
-
-fn git(folder: &Path, arguments: &[&str]) {
-    let run = Command::new("git")
-        .args(["-c", "user.name=test", "-c", "user.email=test@example.org", "-c", "init.defaultBranch=main"])
-        .args(arguments)
-        .current_dir(folder)
-        .output()
-        .expect("git is there");
-    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
-}
+use super::{bailiwick, git, stderr, tenants};
 
 fn stdout(folder: &Path, arguments: &[&str], status: i32) -> String {
     let run = bailiwick(folder, arguments);

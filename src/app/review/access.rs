@@ -112,15 +112,14 @@ impl AccessComparison<'_> {
     ) -> (EffectSeverity, Option<&'static str>) {
         let worst = self.head.loaded.world.worst_risk(&first.subject, &first.scope, atoms);
         let by_rule = worst.map_or((EffectSeverity::Low, None), |(rule, severity)| (severity.into(), Some(rule.id)));
-        let by_gate = self.gates(first, atoms, indirect).map_or(EffectSeverity::None, |_| EffectSeverity::High);
-        match (by_gate > by_rule.0, self.gates(first, atoms, indirect)) {
-            (true, Some(gate)) => (by_gate, Some(gate)),
-            _ => by_rule,
+        if by_rule.0 >= EffectSeverity::High {
+            return by_rule;
         }
+        self.gate(first, atoms, indirect).map_or(by_rule, |gate| (EffectSeverity::High, Some(gate)))
     }
 
     /// Returns the first gate that a gain meets: the ids of `lint` for changes.
-    fn gates(&self, first: &Affected, atoms: &[PolicyRule], indirect: bool) -> Option<&'static str> {
+    fn gate(&self, first: &Affected, atoms: &[PolicyRule], indirect: bool) -> Option<&'static str> {
         let (before, target) = (self.base, self.head.target);
         if self.base_target.version != target.version || self.base_target.platform != target.platform {
             // Another version changes the default roles, and with them the rights of all their subjects.

@@ -52,8 +52,8 @@ impl AccountComparison {
         }
     }
 
-    /// Takes the effects of these accounts out of the changes of access. A subject that stands for identities outside the account
-    /// keeps its effect.
+    /// Removes the effects of these accounts from the changes of access. A user or group of Kubernetes itself keeps its effect: other
+    /// accounts are in it, too.
     pub(super) fn fold(&self, deltas: &mut Vec<AccessDelta>) {
         for delta in deltas.iter_mut().filter(|delta| delta.scope == Scope::Namespaces) {
             let folded = match delta.change {

@@ -9,7 +9,6 @@ use crate::admission::level::Level;
 use crate::app::words::{number, rule_text};
 use crate::k8s::absent;
 use crate::k8s::rbac::PolicyRule;
-use crate::model::ReachedPower;
 
 /// Returns the effects of a review, the worst first. Of equally bad ones a path comes before the access that opens it.
 pub(super) fn effects(review: &ChangeReview, has_other_rules: bool) -> Vec<ApprovableEffect> {
@@ -17,7 +16,7 @@ pub(super) fn effects(review: &ChangeReview, has_other_rules: bool) -> Vec<Appro
     let paths = review.paths.iter().filter(|path| path.change != PathChangeKind::Gone);
     all.extend(paths.map(|path| ApprovableEffect {
         targets: path.targets.clone(),
-        becomes: ReachedPower::parse(&path.reaches).ok().into_iter().collect(),
+        becomes: path.reaches.parse().ok().into_iter().collect(),
         ..ApprovableEffect::new(format!("{} becomes {}", members(review, path.class), path.reaches), path.severity)
     }));
     all.extend(review.effects.iter().map(|effect| access(review, effect)));

@@ -9,9 +9,8 @@ use super::record::{ApprovalState, NeededApproval};
 use crate::admission::level::Level;
 use crate::app::words::number;
 use crate::diag::Files;
-use crate::model::{
-    ApprovalCondition, ApprovalRule, Approver, EffectSeverity, GainedPermissions, HazardKind, ReachedPower,
-};
+use crate::model::{ApprovalCondition, ApprovalRule, Approver, EffectSeverity, GainedPermissions, HazardKind};
+use crate::paths::Power;
 
 /// The approver of the built-in rules.
 const ANY_REVIEW: &str = "a review";
@@ -28,7 +27,7 @@ pub struct ApprovableEffect {
     /// The gained permissions.
     pub gained: Vec<GainedPermission>,
     /// The newly reached powers.
-    pub becomes: Vec<ReachedPower>,
+    pub becomes: Vec<Power>,
     /// The owners of the grants of the lost permissions.
     pub owners: Vec<String>,
     /// The new Pod Security levels of namespaces.
@@ -163,7 +162,7 @@ fn applies(rule: &ApprovalRule, effect: &ApprovableEffect) -> bool {
 
 /// Whether an effect meets every part of a condition.
 fn matches(when: &ApprovalCondition, effect: &ApprovableEffect) -> bool {
-    let becomes = || effect.becomes.iter().any(|own| when.becomes.iter().any(|power| own.includes(power)));
+    let becomes = || effect.becomes.iter().any(|own| when.becomes.iter().any(|power| power.is_in(own)));
     let gains = |gains: &GainedPermissions| effect.gained.iter().any(|gained| has_gained(gains, gained));
     (when.becomes.is_empty() || becomes())
         && when.severity.is_none_or(|least| effect.severity >= least)
@@ -244,8 +243,12 @@ mod tests {
         ApprovableEffect { targets: vec!["prod".to_owned()], ..ApprovableEffect::new("an effect", severity) }
     }
 
-    fn power(text: &str) -> ReachedPower {
-        ReachedPower::parse(text).expect("a power")
+    fn pattern(text: &str) -> crate::model::PowerPattern {
+        crate::model::PowerPattern::parse(text).expect("a power")
+    }
+
+    fn power(text: &str) -> Power {
+        text.parse().expect("a power")
     }
 
     fn gained(verb: &str, resource: &str, is_cluster_wide: bool) -> ApprovableEffect {
@@ -288,7 +291,7 @@ mod tests {
     #[test]
     fn each_part_of_a_condition_is_compared() {
         let when = ApprovalCondition::default;
-        let becomes = |text| ApprovalCondition { becomes: vec![power("nodes"), power(text)], ..when() };
+        let becomes = |text| ApprovalCondition { becomes: vec![pattern("nodes"), pattern(text)], ..when() };
         let reaching = |text| ApprovableEffect { becomes: vec![power(text)], ..effect(EffectSeverity::High) };
         assert!(needs(becomes("namespace-admin"), reaching("namespace-admin:shop")));
         assert!(needs(becomes("secrets:shop"), reaching("cluster-admin")));
@@ -334,7 +337,7 @@ mod tests {
         let (files, origin) = files();
         let when = ApprovalCondition {
             severity: Some(EffectSeverity::High),
-            becomes: vec![power("nodes")],
+            becomes: vec![pattern("nodes")],
             ..ApprovalCondition::default()
         };
         let rule = rule(origin, when, &["@a"], 1);
@@ -360,7 +363,7 @@ mod tests {
     fn every_matching_rule_asks_with_its_place() {
         let (files, origin) = files();
         let severe = ApprovalCondition { severity: Some(EffectSeverity::High), ..ApprovalCondition::default() };
-        let becomes = ApprovalCondition { becomes: vec![power("nodes")], ..ApprovalCondition::default() };
+        let becomes = ApprovalCondition { becomes: vec![pattern("nodes")], ..ApprovalCondition::default() };
         let rules = [rule(origin, severe, &["@b", "@a"], 1), rule(origin, becomes, &["@example/security"], 2)];
         let effects = [
             ApprovableEffect { becomes: vec![power("cluster-admin")], ..effect(EffectSeverity::Critical) },

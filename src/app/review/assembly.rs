@@ -11,10 +11,9 @@ use super::lifetimes::LifetimeDelta;
 use super::paths::PathDelta;
 use super::pods::PodDelta;
 use super::record::{
-    API_VERSION, AccessChange, ApplierChange, ApprovalState, Cause, CauseKind, ChangeReview, ComparedSection,
-    EffectChange, EffectSeverity, FindingChanges, GroundChange, Hazard, LifetimeChange, Member, NodeChange,
-    ObjectChanges, ObjectShape, PathChange, PathChangeKind, PodChange, ReviewedBase, ReviewedHead, ReviewedStep, Scope,
-    SubjectClass,
+    AccessChange, ApplierChange, ApprovalState, Cause, CauseKind, ChangeReview, ComparedSection, EffectChange,
+    EffectSeverity, FindingChanges, GroundChange, Hazard, LifetimeChange, Member, NodeChange, ObjectChanges,
+    ObjectShape, PathChange, PathChangeKind, PodChange, ReviewedBase, ReviewedHead, ReviewedStep, Scope, SubjectClass,
 };
 use super::state::TargetState;
 use super::tests::TestComparison;
@@ -32,6 +31,29 @@ use crate::k8s::absent;
 use crate::k8s::rbac::PolicyRule;
 use crate::model::ApprovalRule;
 use crate::paths::Power;
+
+/// The sections of a claim that a change has no effect.
+const SECTIONS: [&str; 6] = ["access", "pods", "admission", "nodes", "applier", "lifetimes"];
+
+/// The section of differing objects whose effect is not compared, such as quotas. It takes no part in the verdict.
+pub(super) const OTHER_OBJECTS: &str = "other objects";
+
+/// The kinds of objects that a section compares.
+const COMPARED_KINDS: [&str; 13] = [
+    "ClusterRole",
+    "ClusterRoleBinding",
+    "MutatingAdmissionPolicy",
+    "MutatingAdmissionPolicyBinding",
+    "MutatingWebhookConfiguration",
+    "Namespace",
+    "PodSecurityPolicy",
+    "Role",
+    "RoleBinding",
+    "SecurityContextConstraints",
+    "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionPolicyBinding",
+    "ValidatingWebhookConfiguration",
+];
 
 /// How many members of a class are its sample.
 const SAMPLE: usize = 3;
@@ -55,6 +77,8 @@ pub(super) struct Sections<'r> {
     pub(super) findings: FindingChanges,
     pub(super) compared_targets: BTreeSet<String>,
     objects: ObjectChanges,
+    /// The kinds of differing objects that no section compares.
+    other_kinds: BTreeSet<String>,
     /// Whether the committed output is the compiled output.
     pub(super) is_output_current: bool,
     /// The names of missing objects that differ between the states, by section.
@@ -85,6 +109,7 @@ impl<'r> Sections<'r> {
             findings: FindingChanges::default(),
             compared_targets: BTreeSet::new(),
             objects: ObjectChanges::default(),
+            other_kinds: BTreeSet::new(),
             is_output_current: true,
             unknown: BTreeMap::new(),
             diagnostics: Vec::new(),
@@ -145,9 +170,13 @@ impl<'r> Sections<'r> {
         }
     }
 
-    /// Adds the differences of the output.
+    /// Adds the differences of the output, and the kinds of differing objects that no section compares.
     pub(super) fn add_objects(&mut self, comparison: &Comparison) {
         for target in &comparison.targets {
+            let differing = target.totals.by_kind.iter().filter(|(kind, counts)| {
+                counts.created + counts.changed + counts.deleted > 0 && !COMPARED_KINDS.contains(&kind.as_str())
+            });
+            self.other_kinds.extend(differing.map(|(kind, _)| kind.clone()));
             self.objects.counts.insert(target.target.clone(), target.totals.counts);
             self.objects.shapes.extend(shapes(&target.diff));
         }
@@ -165,7 +194,7 @@ impl<'r> Sections<'r> {
     fn empty(self) -> ChangeReview {
         ChangeReview {
             diagnostics: self.diagnostics,
-            ..empty(self.below, self.base, reviewed_head(self.head, self.is_output_current))
+            ..ChangeReview::empty(self.below, self.base, reviewed_head(self.head, self.is_output_current))
         }
     }
 
@@ -249,7 +278,13 @@ impl<'r> Sections<'r> {
             let why: Vec<String> = self.unknown.get(name).into_iter().flatten().cloned().collect();
             ComparedSection { section: name.to_owned(), targets: targets.clone(), comparable: why.is_empty(), why }
         };
-        ["access", "pods", "admission", "nodes", "applier", "lifetimes"].into_iter().map(section).collect()
+        let mut sections: Vec<ComparedSection> = SECTIONS.into_iter().map(section).collect();
+        if !self.other_kinds.is_empty() {
+            let why = self.other_kinds.iter().cloned().collect();
+            let section = OTHER_OBJECTS.to_owned();
+            sections.push(ComparedSection { section, targets: targets.clone(), comparable: false, why });
+        }
+        sections
     }
 }
 
@@ -264,38 +299,7 @@ pub(super) fn invalid(
         line: format!("the policies do not compile: {}", number(errors(diagnostics), "error")),
         exit: 2,
         diagnostics: diagnostics.records().collect(),
-        ..empty(workspace, base, head)
-    }
-}
-
-/// Returns a review without changes and without a verdict.
-fn empty(workspace: &str, base: ReviewedBase, head: ReviewedHead) -> ChangeReview {
-    ChangeReview {
-        api_version: API_VERSION.to_owned(),
-        workspace: workspace.to_owned(),
-        base,
-        head,
-        verdict: None,
-        line: String::new(),
-        severity: EffectSeverity::None,
-        exit: 0,
-        compared: Vec::new(),
-        ground: Vec::new(),
-        causes: Vec::new(),
-        classes: Vec::new(),
-        accounts: super::AccountChanges::default(),
-        effects: Vec::new(),
-        paths: Vec::new(),
-        pods: Vec::new(),
-        nodes: Vec::new(),
-        applier: Vec::new(),
-        lifetimes: Vec::new(),
-        hazards: Vec::new(),
-        objects: ObjectChanges::default(),
-        tests: super::TestChanges::default(),
-        findings: FindingChanges::default(),
-        approvals: ApprovalState::default(),
-        diagnostics: Vec::new(),
+        ..ChangeReview::empty(workspace, base, head)
     }
 }
 

@@ -8,7 +8,7 @@ use crate::model::{Isolation, NodePool};
 use crate::node::graph::{Graph, ObjectKind};
 use crate::node::reach::{EqualNodes, NodeReachability, Reachable};
 
-/// The node that stands for all nodes where the inputs name none.
+/// The name for any node, in inputs without nodes.
 const SOME_NODE: &str = "a node without labels";
 
 /// The kinds of objects that are compared.

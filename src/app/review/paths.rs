@@ -7,6 +7,7 @@ use super::accounts::AccountComparison;
 use super::causes::{CausePlace, InputChanges};
 use super::record::{CauseKind, EffectSeverity, Member, PathChangeKind, ReviewedStep, Side};
 use super::state::TargetState;
+use crate::access::World;
 use crate::access::proof::Chain;
 use crate::access::risk::RiskSeverity;
 use crate::admission::installed::InstalledPolicies;
@@ -32,7 +33,10 @@ pub(super) struct PathDelta {
 
 /// Both states of a target, with the changed lines of the inputs.
 pub(super) struct PathComparison<'c> {
-    pub(super) base: &'c TargetState<'c>,
+    /// The earlier state; none for a new target.
+    pub(super) base: Option<&'c TargetState<'c>>,
+    /// The earlier roles and bindings; of a new target the default policy.
+    pub(super) base_world: &'c World,
     pub(super) head: &'c TargetState<'c>,
     pub(super) inputs: &'c InputChanges<'c>,
     pub(super) accounts: &'c AccountComparison,
@@ -53,7 +57,7 @@ type Likeness = (PathChangeKind, Certainty, Vec<String>);
 impl PathComparison<'_> {
     /// Compares the paths of all subjects.
     pub(super) fn compare(&self) -> Vec<PathDelta> {
-        let (before, after) = (paths(self.base), paths(self.head));
+        let (before, after) = (self.base.map_or_else(PathsByPower::new, paths), paths(self.head));
         let known: StepKeys = before.values().flat_map(|path| &path.steps).map(step_key).collect();
         let mut groups: BTreeMap<Likeness, Vec<&EscalationPath>> = BTreeMap::new();
         let mut add = |change: PathChangeKind, path| {
@@ -109,7 +113,8 @@ impl PathComparison<'_> {
         known: &StepKeys,
     ) -> Option<PathDelta> {
         let first = paths.first()?;
-        let state = if change == PathChangeKind::Gone { self.base } else { self.head };
+        let earlier = self.base.filter(|_| change == PathChangeKind::Gone);
+        let state = earlier.map_or(self.head, |base| base);
         let member = |path: &&EscalationPath| {
             let namespace = path.steps.first().and_then(|step| step.namespace.clone());
             Member { subject: path.subject.clone(), namespaces: namespace.into_iter().collect() }
@@ -141,21 +146,22 @@ impl PathComparison<'_> {
         shape
     }
 
+    /// Whether a namespace belongs to an account of a Tenancy.
+    fn is_account(&self, namespace: &str) -> bool {
+        let is_in = |state: &TargetState<'_>| state.accounts.contains_key(namespace);
+        is_in(self.head) || self.base.is_some_and(is_in)
+    }
+
     /// Whether a path runs through an account of a Tenancy, so that other accounts can have the same.
     fn is_like_others(&self, path: &EscalationPath) -> bool {
-        let is_account = |namespace: &String| {
-            self.head.accounts.contains_key(namespace) || self.base.accounts.contains_key(namespace)
-        };
-        path.steps.first().and_then(|step| step.namespace.as_ref()).is_some_and(is_account)
+        path.steps.first().and_then(|step| step.namespace.as_deref()).is_some_and(|name| self.is_account(name))
     }
 
     /// Puts holes in the place of the subject and of the namespaces of accounts.
     fn without_own_names(&self, text: &str, subject: &str) -> String {
-        let is_account =
-            |name: &&&str| self.head.accounts.contains_key(**name) || self.base.accounts.contains_key(**name);
         let parts: Vec<&str> = text.split(['@', '/', ':']).collect();
         let mut text = if text == subject { "{subject}".to_owned() } else { text.to_owned() };
-        for name in parts.iter().filter(is_account) {
+        for name in parts.iter().filter(|name| self.is_account(name)) {
             text = text.replace(name, "{namespace}");
         }
         text
@@ -171,7 +177,7 @@ impl PathComparison<'_> {
     fn causes(&self, path: &EscalationPath, change: PathChangeKind, known: &StepKeys) -> Vec<CausePlace> {
         let (side, other) = match change {
             PathChangeKind::Gone => (Side::Base, &self.head.loaded.world),
-            PathChangeKind::New | PathChangeKind::Shorter => (Side::Head, &self.base.loaded.world),
+            PathChangeKind::New | PathChangeKind::Shorter => (Side::Head, self.base_world),
         };
         let is_new = |step: &&PathStep| change == PathChangeKind::Gone || !known.contains(&step_key(step));
         let chains: Vec<&Chain> = path.steps.iter().filter(is_new).flat_map(|step| &step.chains).collect();

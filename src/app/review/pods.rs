@@ -142,7 +142,12 @@ impl PodComparison<'_> {
             (Some(_), None) => (Direction::Wider, Vec::new()),
             (None, Some(_)) => (Direction::Narrower, Vec::new()),
             (Some(old), Some(new)) => match (profile(self.base, old), profile(self.head, new)) {
-                (Some(old), Some(new)) => directed(&psp::compare::compare(&old, &new))?,
+                (Some(earlier), Some(present)) => match directed(&psp::compare::compare(&earlier, &present)) {
+                    Some(change) => change,
+                    // The policies state more than the profile, such as the actions of a binding.
+                    None if old != new || self.has_same_policies(old) => return None,
+                    None => (Direction::Both, Vec::new()),
+                },
                 // The rules of a profile that cannot be read as a policy are compared as they are written.
                 _ if old == new && self.has_same_policies(old) => return None,
                 _ => (Direction::Both, Vec::new()),
@@ -154,7 +159,8 @@ impl PodComparison<'_> {
     fn has_same_policies(&self, profile: &str) -> bool {
         let name = PodSecurityProfile::admission_policy(profile);
         let of = |state: &TargetState<'_>| {
-            let own = state.admission_policies.iter().filter(|(key, _)| key.rsplit('/').next() == Some(&*name));
+            let is_own = |key: &str| key.starts_with("Validating") && key.rsplit('/').next() == Some(&*name);
+            let own = state.admission_policies.iter().filter(|(key, _)| is_own(key));
             own.map(|(key, json)| (key.clone(), json.clone())).collect::<Vec<_>>()
         };
         of(self.base) == of(self.head)
@@ -234,10 +240,17 @@ impl PodComparison<'_> {
 
     /// Compares the admission policies of the inputs, which are not evaluated against each other: a change can go either way.
     fn admission_policies(&self) -> Vec<Likeness> {
-        let prefix = PodSecurityProfile::admission_policy("");
-        let own = |key: &&String| !key.rsplit('/').next().is_some_and(|name| name.starts_with(&prefix));
         let (old, new) = (&self.base.admission_policies, &self.head.admission_policies);
-        let names: BTreeSet<&String> = old.keys().chain(new.keys()).filter(own).collect();
+        let (old_profiles, new_profiles) = (policies_of_profiles(self.base), policies_of_profiles(self.head));
+        // A policy of the inputs can have a name such as a profile gives.
+        let is_of_profile = |key: &String| {
+            let name = key.rsplit('/').next();
+            let is_in = |side: &BTreeMap<String, String>, profiles: &BTreeSet<String>| {
+                !side.contains_key(key) || name.is_some_and(|name| profiles.contains(name))
+            };
+            is_in(old, &old_profiles) && is_in(new, &new_profiles)
+        };
+        let names: BTreeSet<&String> = old.keys().chain(new.keys()).filter(|key| !is_of_profile(key)).collect();
         let likeness = |name: &&String| {
             let direction = match (old.get(*name), new.get(*name)) {
                 (Some(before), Some(after)) if before == after => return None,
@@ -316,6 +329,12 @@ fn direction_of_users(before: &Scc, after: &Scc) -> Option<Direction> {
         (false, true) => Some(Direction::Narrower),
         (false, false) => Some(Direction::Both),
     }
+}
+
+/// Returns the names of the admission policies that the profiles of a state make.
+fn policies_of_profiles(state: &TargetState<'_>) -> BTreeSet<String> {
+    let declared = state.workspace.project.facts.on(&state.target.name);
+    declared.map(|declared: &DeclaredProfile| PodSecurityProfile::admission_policy(declared.profile.name())).collect()
 }
 
 /// Returns a profile of a state as a PodSecurityPolicy.

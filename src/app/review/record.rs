@@ -72,6 +72,39 @@ pub struct ChangeReview {
     pub diagnostics: Vec<FindingRecord>,
 }
 
+impl ChangeReview {
+    /// Returns a review without changes and without a verdict.
+    pub(crate) fn empty(workspace: &str, base: ReviewedBase, head: ReviewedHead) -> Self {
+        Self {
+            api_version: API_VERSION.to_owned(),
+            workspace: workspace.to_owned(),
+            base,
+            head,
+            verdict: None,
+            line: String::new(),
+            severity: EffectSeverity::None,
+            exit: 0,
+            compared: Vec::new(),
+            ground: Vec::new(),
+            causes: Vec::new(),
+            classes: Vec::new(),
+            accounts: AccountChanges::default(),
+            effects: Vec::new(),
+            paths: Vec::new(),
+            pods: Vec::new(),
+            nodes: Vec::new(),
+            applier: Vec::new(),
+            lifetimes: Vec::new(),
+            hazards: Vec::new(),
+            objects: ObjectChanges::default(),
+            tests: TestChanges::default(),
+            findings: FindingChanges::default(),
+            approvals: ApprovalState::default(),
+            diagnostics: Vec::new(),
+        }
+    }
+}
+
 /// The earlier state of a review.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ReviewedBase {
@@ -109,7 +142,8 @@ pub enum Verdict {
 /// A section of the comparison.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ComparedSection {
-    /// `access`, `pods`, `admission`, `nodes`, `applier` or `lifetimes`.
+    /// `access`, `pods`, `admission`, `nodes`, `applier` or `lifetimes`; `other objects` for differing objects of kinds that no section
+    /// compares.
     pub section: String,
     /// The names of the targets.
     pub targets: Vec<String>,

@@ -1,6 +1,7 @@
 //! The verdict of a review: one of five, always given.
 
 use super::approvals::ApprovableEffect;
+use super::assembly::OTHER_OBJECTS;
 use super::record::{ApprovalState, ChangeReview, Direction, EffectChange, EffectSeverity, PathChangeKind, Verdict};
 use crate::app::words::number;
 
@@ -17,7 +18,8 @@ pub(super) struct Judged {
 pub(super) fn judge(review: &ChangeReview, effects: &[ApprovableEffect], approvals: ApprovalState) -> Judged {
     let severity = severity(review);
     let worst = effects.first().map_or("a change", |effect| &effect.words);
-    let missing: Vec<&String> = review.compared.iter().flat_map(|section| &section.why).collect();
+    let claimed = review.compared.iter().filter(|section| section.section != OTHER_OBJECTS);
+    let missing: Vec<&String> = claimed.flat_map(|section| &section.why).collect();
     let verdict = if !approvals.needed.is_empty() {
         Verdict::NeedsApproval
     } else if !missing.is_empty() {

@@ -20,38 +20,15 @@ pub(super) fn empty() -> ChangeReview {
         comparable: true,
         why: Vec::new(),
     });
+    let base =
+        ReviewedBase { name: "main".to_owned(), commit: Some("4f1c2ab90412d0b1e5a0c6f2d3b4a5968778695a".to_owned()) };
+    let head =
+        ReviewedHead { commit: Some("9e07d13aa84411f07c3a2b1d0e9f8a7b6c5d4e3f".to_owned()), is_output_current: true };
     ChangeReview {
-        api_version: API_VERSION.to_owned(),
-        workspace: "fleet".to_owned(),
-        base: ReviewedBase {
-            name: "main".to_owned(),
-            commit: Some("4f1c2ab90412d0b1e5a0c6f2d3b4a5968778695a".to_owned()),
-        },
-        head: ReviewedHead {
-            commit: Some("9e07d13aa84411f07c3a2b1d0e9f8a7b6c5d4e3f".to_owned()),
-            is_output_current: true,
-        },
         verdict: Some(Verdict::NoChange),
         line: "no effective change (proven): 48 objects differ on 2 targets".to_owned(),
-        severity: EffectSeverity::None,
-        exit: 0,
         compared: compared.to_vec(),
-        ground: Vec::new(),
-        causes: Vec::new(),
-        classes: Vec::new(),
-        accounts: AccountChanges::default(),
-        effects: Vec::new(),
-        paths: Vec::new(),
-        pods: Vec::new(),
-        nodes: Vec::new(),
-        applier: Vec::new(),
-        lifetimes: Vec::new(),
-        hazards: Vec::new(),
-        objects: ObjectChanges::default(),
-        tests: TestChanges::default(),
-        findings: FindingChanges::default(),
-        approvals: ApprovalState::default(),
-        diagnostics: Vec::new(),
+        ..ChangeReview::empty("fleet", base, head)
     }
 }
 

@@ -1,0 +1,112 @@
+//! Changes that a review must not pass over in silence.
+
+use std::fs;
+use std::path::Path;
+
+use bailiwick::app::review::{ChangeReview, PathChangeKind, ReviewBase, ReviewOptions, Verdict};
+use bailiwick::{Options, Workspace};
+
+const HEAD: &str = "apiVersion: bailiwick.dev/v1alpha1\nkind:";
+
+fn workspace(targets: &str) -> String {
+    format!("{HEAD} Workspace\nmetadata: {{name: w}}\nspec:\n  targets: [{targets}]\n")
+}
+
+fn manifests(folder: &Path) -> String {
+    fs::create_dir_all(folder.join("policies/objects")).expect("a folder");
+    format!(
+        "{HEAD} Manifests\nmetadata: {{name: m, allow: [cluster-admin-binding]}}\nspec: {{files: [objects/*.yaml], emit: false}}\n"
+    )
+}
+
+/// Reviews two states, each given as paths and texts.
+fn review(base: &[(&str, &str)], head: &[(&str, &str)]) -> ChangeReview {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (side, files) in [("base", base), ("head", head)] {
+        let root = folder.path().join(side);
+        fs::create_dir_all(root.join("policies")).expect("a folder");
+        fs::write(root.join("policies/manifests.yaml"), manifests(&root)).expect("written");
+        for (path, text) in files {
+            fs::write(root.join(path), text).expect("written");
+        }
+    }
+    let opened = Workspace::open(&Options::in_folder(folder.path().join("head"))).expect("a workspace");
+    let options = ReviewOptions { base: ReviewBase::Folder(folder.path().join("base")), ..ReviewOptions::default() };
+    opened.review(&options).expect("a review")
+}
+
+const NAMESPACE: &str = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n";
+
+/// A policy of the inputs with such a name as the policies of profiles have.
+#[test]
+fn an_admission_policy_with_the_name_of_a_profile_is_compared() {
+    let policy = |expression: &str| {
+        format!(
+            "{NAMESPACE}---\napiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\nmetadata: {{name: pod-security-profile-x}}\nspec:\n  matchConstraints: {{resourceRules: [{{apiGroups: [\"\"], apiVersions: [v1], operations: [CREATE], resources: [pods]}}]}}\n  validations: [{{expression: \"{expression}\"}}]\n"
+        )
+    };
+    let settings = workspace("{name: t, version: \"1.34\"}");
+    let files = |policy: &'static str| vec![("bailiwick.yaml", ""), ("policies/objects/a.yaml", policy)];
+    let (strict, open) = (policy("false").leak(), policy("true").leak());
+    let with = |policy| {
+        let mut files = files(policy);
+        files[0].1 = &settings;
+        files
+    };
+    let same = review(&with(strict), &with(strict));
+    assert_eq!(same.verdict, Some(Verdict::NoChange), "{}", same.line);
+    let other = review(&with(strict), &with(open));
+    assert_eq!(other.verdict, Some(Verdict::NeedsApproval), "{}", other.line);
+}
+
+/// A target that only the reviewed state has.
+#[test]
+fn the_paths_of_a_new_target_are_new() {
+    let objects = format!(
+        "{NAMESPACE}---\napiVersion: v1\nkind: ServiceAccount\nmetadata: {{name: operator, namespace: shop}}\n---\n\
+         apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {{name: operator}}\n\
+         roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}}\n\
+         subjects: [{{kind: ServiceAccount, name: operator, namespace: shop}}]\n---\n\
+         apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {{name: runner, namespace: shop}}\n\
+         rules: [{{apiGroups: [\"\"], resources: [pods], verbs: [create]}}]\n---\n\
+         apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {{name: runner, namespace: shop}}\n\
+         roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: Role, name: runner}}\n\
+         subjects: [{{kind: Group, apiGroup: rbac.authorization.k8s.io, name: runners}}]\n"
+    );
+    let (one, two) = (
+        workspace("{name: a, version: \"1.34\"}"),
+        workspace("{name: a, version: \"1.34\"}, {name: b, version: \"1.34\"}"),
+    );
+    let files = |settings| vec![("bailiwick.yaml", settings), ("policies/objects/a.yaml", objects.as_str())];
+    let review = review(&files(one.as_str()), &files(two.as_str()));
+    let of_runners = review.paths.iter().find(|path| {
+        path.change == PathChangeKind::New
+            && path.reaches == "cluster-admin"
+            && review.classes[path.class].members.iter().any(|member| member.subject == "Group/runners")
+    });
+    assert_eq!(of_runners.map(|path| path.targets.clone()), Some(vec!["b".to_owned()]), "{}", review.line);
+}
+
+/// Objects whose effect is not compared.
+#[test]
+fn kinds_that_are_not_compared_are_named() {
+    let set = |pods: u32| {
+        format!(
+            "{HEAD} NamespaceSet\nmetadata: {{name: shops}}\nspec:\n  namespaces: [{{name: shop}}]\n  resourceQuotas: [{{name: count, hard: {{pods: {pods}}}}}]\n"
+        )
+    };
+    let settings = workspace("{name: t, version: \"1.34\"}");
+    let (many, few) = (set(40), set(1));
+    let files = |set| {
+        vec![
+            ("bailiwick.yaml", settings.as_str()),
+            ("policies/objects/a.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: other}\n"),
+            ("policies/set.yaml", set),
+        ]
+    };
+    let review = review(&files(many.as_str()), &files(few.as_str()));
+    assert_eq!(review.verdict, Some(Verdict::NoChange), "{}", review.line);
+    let other = review.compared.iter().find(|compared| compared.section == "other objects").expect("the section");
+    assert!(!other.comparable);
+    assert_eq!(other.why, ["ResourceQuota"]);
+}
