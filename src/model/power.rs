@@ -8,7 +8,7 @@ use crate::paths::Power;
 /// A power that a policy names. Without a place, a power of a namespace or of an account stands for any.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PowerPattern {
-    /// One power.
+    /// A power with its place, if it has one.
     One(Power),
     /// Every permission in some namespace.
     NamespaceAdmin,

@@ -92,7 +92,7 @@ fn the_paths_of_a_new_target_are_new() {
 fn kinds_that_are_not_compared_are_named() {
     let set = |pods: u32| {
         format!(
-            "{HEAD} NamespaceSet\nmetadata: {{name: shops}}\nspec:\n  namespaces: [{{name: shop}}]\n  resourceQuotas: [{{name: count, hard: {{pods: {pods}}}}}]\n"
+            "{HEAD} NamespaceSet\nmetadata: {{name: shops}}\nspec:\n  namespaces: [{{name: shop}}]\n  resourceQuota: {{name: count, hard: {{pods: {pods}}}}}\n"
         )
     };
     let settings = workspace("{name: t, version: \"1.34\"}");
