@@ -163,6 +163,7 @@ impl Options {
             wanted: ObjectForm::Text,
             alike: true,
             part: None,
+            sample: None,
             stats: &self.stats,
         }
     }

@@ -20,7 +20,7 @@ use crate::emit::file;
 use crate::expand::OutputFileIndex;
 use crate::k8s::{list, names};
 use crate::label::{self, Collector, NamespaceLabels};
-use crate::model::{Contribution, ObjectId, OutputFileKey, Part, Policy, Target, Unit};
+use crate::model::{Contribution, NamespaceSample, ObjectId, OutputFileKey, Part, Policy, Target, Unit};
 use crate::parallel;
 use crate::render::Renderer;
 use crate::stats::{Lap, Stage, Stats};
@@ -28,7 +28,7 @@ use crate::validate::set::{TargetFacts, duplicate};
 use crate::validate::{OutputFileFacts, RenderedText, Validator};
 use crate::yaml::{self, NodeId, NodeRef, ReadBack, Tree};
 
-pub use linked_workspace::LinkedWorkspace;
+pub use linked_workspace::{AccountList, LinkedWorkspace};
 pub use load::{WORKSPACE_FILE, each_baseline, load, load_workspace};
 pub use part::{PartRecord, ShardSummary, compile_part, merge, output_files};
 
@@ -47,8 +47,26 @@ pub struct OutputFile {
     pub json: Vec<String>,
     /// The objects as trees, in order, when that was asked for. The text is then empty.
     pub objects: Vec<CompiledObject>,
-    /// The policy of its account, and the number of the account there.
+    /// The policy of its account, and the number of the account there, if no other policy adds objects.
     account: Option<(usize, Contribution)>,
+    /// The only account with objects in it, whatever other policies add.
+    tenant: Option<TenantAccount>,
+}
+
+impl OutputFile {
+    /// Returns the only account with objects in the file, whatever other policies add.
+    pub fn tenant(&self) -> Option<TenantAccount> {
+        self.tenant
+    }
+}
+
+/// An account of a Tenancy of a workspace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TenantAccount {
+    /// The position of the policy.
+    policy: usize,
+    /// The account there.
+    part: Contribution,
 }
 
 /// A compiled object as a tree.
@@ -96,6 +114,8 @@ pub struct CompileOptions<'s> {
     pub stats: &'s Stats,
     /// The part of the namespaces to compile; all of them without it.
     pub part: Option<Part>,
+    /// The sample of the namespaces to compile; all of them without it.
+    pub sample: Option<&'s NamespaceSample>,
 }
 
 /// The consumer of the files of a target.
@@ -166,6 +186,9 @@ impl Pass<'_> {
         if let Some(part) = options.part {
             index.keep(part);
             ledger.open();
+        }
+        if let Some(sample) = options.sample {
+            index.keep_sample(sample);
         }
         let mut facts = TargetFacts::new(target, project.existing_on(target));
         let total = index.len();
@@ -255,6 +278,7 @@ impl Draft {
             json: self.json,
             objects: self.objects,
             account: None,
+            tenant: None,
         }
     }
 }
@@ -301,7 +325,12 @@ impl<'p> Worker<'p> {
         // A file that lacks an object would be wrong; with an error nothing is written anyway.
         if !made.sink.has_errors() {
             let account = index.single(position);
-            made.results = drafts.into_iter().map(|draft| work(OutputFile { account, ..draft.finish() })).collect();
+            let tenant = index.tenant(position, |policy| {
+                self.project.policies.get(policy).is_some_and(|policy| policy.as_tenancy().is_some())
+            });
+            let tenant = tenant.map(|(policy, part)| TenantAccount { policy, part });
+            made.results =
+                drafts.into_iter().map(|draft| work(OutputFile { account, tenant, ..draft.finish() })).collect();
         }
         made
     }

@@ -3,7 +3,7 @@
 //! The work is split by [`OutputFileKey`]: the index has every file with the contributions of policies, a few bytes each; the
 //! objects themselves exist only during the creation of their file.
 
-use crate::model::{Contribution, OutputFileKey, Part, Policy, Target, Unit};
+use crate::model::{Contribution, NamespaceSample, OutputFileKey, Part, Policy, Target, Unit};
 
 /// Every output file of a target, sorted, with its contributions.
 #[derive(Debug, Default)]
@@ -42,6 +42,15 @@ impl OutputFileIndex {
         self.ranges.retain(|range| entries.get(range.start).is_some_and(|(output_file, ..)| part.has(output_file)));
     }
 
+    /// Keeps only the files of a sample; the index of namespaces stays complete.
+    pub fn keep_sample(&mut self, sample: &NamespaceSample) {
+        let entries = &self.entries;
+        self.ranges.retain(|range| match entries.get(range.start) {
+            Some((OutputFileKey::Namespace(name), ..)) => sample.has(name),
+            Some((OutputFileKey::Cluster, ..)) | None => true,
+        });
+    }
+
     /// Returns the number of a file among the files of all parts.
     pub fn place(&self, position: usize) -> u32 {
         self.ranges.get(position).map_or(u32::MAX, |range| u32::try_from(range.start).unwrap_or(u32::MAX))
@@ -67,6 +76,17 @@ impl OutputFileIndex {
     pub fn single(&self, position: usize) -> Option<(usize, Contribution)> {
         match self.entries.get(self.ranges.get(position)?.clone())? {
             [(OutputFileKey::Namespace(_), policy, part)] => Some((*policy as usize, *part)),
+            _ => None,
+        }
+    }
+
+    /// Returns the only policy with an account in the file at a position, by its index, with the contribution; none for several
+    /// accounts. `is_tenancy` returns whether a policy has accounts.
+    pub fn tenant(&self, position: usize, is_tenancy: impl Fn(usize) -> bool) -> Option<(usize, Contribution)> {
+        let entries = self.entries.get(self.ranges.get(position)?.clone())?;
+        let mut accounts = entries.iter().filter(|(_, policy, _)| is_tenancy(*policy as usize));
+        match (accounts.next(), accounts.next()) {
+            (Some((OutputFileKey::Namespace(_), policy, part)), None) => Some((*policy as usize, *part)),
             _ => None,
         }
     }

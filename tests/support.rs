@@ -74,6 +74,7 @@ impl World {
             wanted: ObjectForm::Json,
             alike: true,
             part: None,
+            sample: None,
             stats: &Stats::off(),
         })
     }

@@ -93,6 +93,11 @@ impl<F> Fold<F> {
         self.groups.get_mut(position)
     }
 
+    /// Returns the group of a shape.
+    pub fn of_digest(&mut self, digest: u128) -> Option<&mut Group<F>> {
+        self.groups.get_mut(*self.positions.get(&digest)?)
+    }
+
     /// Returns all groups.
     pub fn into_groups(self) -> Vec<Group<F>> {
         self.groups

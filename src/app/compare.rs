@@ -19,7 +19,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use self::effect::{Effect, Rules, Ways};
-use self::folded::folded;
+use self::folded::{folded, folded_without_values};
 use self::meaning::{Effects, Known, Meaning, StackNames};
 use super::output::{ChangedFile, ComparedTarget, EarlierOutput};
 use super::target_changes::TargetChanges;
@@ -57,6 +57,8 @@ pub struct CompareOptions {
     pub ungrouped: bool,
     /// Whether the effects of the differences on access and on pods are left out.
     pub without_effects: bool,
+    /// Whether the values in which files of one shape differ are left out.
+    pub without_values: bool,
 }
 
 /// The differences between the compiled policies and earlier output.
@@ -106,8 +108,9 @@ pub enum AccessEffect {
     },
 }
 
-/// A file that differs: its shown path, its way, its difference as text, what it means, and its rules.
-type Difference = (String, Option<ChangeSignature>, String, Meaning, Option<Rules>);
+/// A file that differs: its path below the target and its shown path, its way, its difference as text, what it means, and its
+/// rules.
+type Difference = (String, String, Option<ChangeSignature>, String, Meaning, Option<Rules>);
 
 impl Comparison {
     /// Whether an output file or a target differs.
@@ -225,14 +228,19 @@ impl TargetRun<'_> {
                 unified(&path, old.as_deref(), found.file.map(|file| &*file.text))
             };
             let rules = if has_effects { Rules::of(found, &ways) } else { None };
-            Ok(Some((path, way, text, meaning, rules)))
+            Ok(Some((found.change.plan.path.clone(), path, way, text, meaning, rules)))
         };
         let mut groups = Groups::new(room);
         let mut changed = Meaning::default();
         let mut effect = Effect::new(workspace, target);
         let mut each = |difference: Option<Difference>| {
-            let Some((path, way, text, meaning, rules)) = difference else { return };
+            let Some((below, path, way, text, meaning, rules)) = difference else { return };
+            let further = workspace.files_alike(&below) - 1;
+            let alike = way.clone().filter(|_| further > 0);
             groups.add(&path, way, text);
+            if let Some(way) = alike {
+                groups.add_further(&way, &workspace.first_alike(target, &below), further);
+            }
             changed.add(meaning);
             rules.into_iter().for_each(|rules| effect.add(rules));
         };
@@ -244,7 +252,8 @@ impl TargetRun<'_> {
             changes.add_new(workspace, &target.name, created.into_inner().unwrap_or_else(PoisonError::into_inner));
         }
         workspace.warn_of_recreation(target, &totals, sink);
-        let (diff, left_out) = if options.without_text { (String::new(), 0) } else { groups.finish(folded) };
+        let describe = if options.without_values { folded_without_values } else { folded };
+        let (diff, left_out) = if options.without_text { (String::new(), 0) } else { groups.finish(describe) };
         let access = if options.without_effects || sink.has_errors() {
             None
         } else if let Some(whole) = base.whole_effect(workspace, target)? {

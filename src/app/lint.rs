@@ -162,7 +162,7 @@ impl LintedTarget<'_> {
         let Self { workspace, target, loaded } = *self;
         let facts = &workspace.project.facts;
         applier::check(workspace, target, loaded, sink)?;
-        let labels = compile::labels(&workspace.project, target, workspace.options.compiler(), &mut Sink::new())?;
+        let labels = compile::labels(&workspace.project, target, workspace.compiler(), &mut Sink::new())?;
         workloads::check(self, labels.as_ref(), unanswered, sink)?;
         if let Some(labels) = &labels {
             constraints::check(labels.world(), &|finding| workspace.project.accepts(finding), sink);

@@ -236,7 +236,7 @@ pub(crate) fn load_target_seen(
         let unheard = &mut Sink::new();
         pods.add_cluster_objects();
         pods.add_analyzed_documents(unheard);
-        let labels = compile::labels(&workspace.project, target, workspace.options.compiler(), unheard)?;
+        let labels = compile::labels(&workspace.project, target, workspace.compiler(), unheard)?;
         pods.finish(labels.as_ref(), unheard);
         known.hold_to(pods);
     }

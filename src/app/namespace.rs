@@ -90,7 +90,7 @@ impl Workspace {
     /// When the target cannot be compiled.
     pub fn explain_namespace(&self, target: &Target, name: &str) -> Result<NamespaceSearch, Error> {
         let mut sink = Sink::new();
-        let labels = compile::labels(&self.project, target, self.options.compiler(), &mut sink)?;
+        let labels = compile::labels(&self.project, target, self.compiler(), &mut sink)?;
         let Some(labels) = labels else { return self.explain_plain_namespace(target, name) };
         let diagnostics = self.diagnostics(sink).checked()?;
         let known: Vec<String> = labels.world().namespaces().map(str::to_owned).collect();

@@ -196,7 +196,8 @@ impl<T: Send> OutputComparison<'_, T> {
             let old = match stats.time(Stage::Compare, read, |_| (1, file.text.len()))? {
                 Differing::Same => {
                     let is_of_namespace = file.path.starts_with("namespaces/");
-                    return Ok(ComparedFile::Same { path, objects: file.kinds.len(), is_of_namespace });
+                    let files = workspace.files_alike(&file.path);
+                    return Ok(ComparedFile::Same { path, objects: file.kinds.len(), is_of_namespace, files });
                 }
                 Differing::Missing => None,
                 Differing::Different(old) => Some(old),
@@ -205,15 +206,16 @@ impl<T: Send> OutputComparison<'_, T> {
             let new = Some((&*file.text, &*file.kinds));
             let change = memory.compare(&file.path, &columns, new, old.as_deref());
             let detail = detail_of(&ChangedFile { file: Some(&file), old: old.as_deref(), change: &change })?;
-            Ok(ComparedFile::Different { path, plan: Box::new(change.plan), detail })
+            let plan = FilePlan { files: workspace.files_alike(&file.path), ..change.plan };
+            Ok(ComparedFile::Different { path, plan: Box::new(plan), detail })
         };
         let list = || stats.time(Stage::List, || Listing::of(committed), |_| (1, 0));
         std::thread::scope(|scope| {
             let mut listing_thread = None;
             let mut add = |file| {
                 let path = match file {
-                    ComparedFile::Same { path, objects, is_of_namespace } => {
-                        compared.plan.keep(objects, is_of_namespace);
+                    ComparedFile::Same { path, objects, is_of_namespace, files } => {
+                        compared.plan.keep(objects, is_of_namespace, files);
                         path
                     }
                     ComparedFile::Different { path, plan, detail } => {
@@ -227,11 +229,8 @@ impl<T: Send> OutputComparison<'_, T> {
                     listing_thread = Some(scope.spawn(list));
                 }
             };
-            let options = compile::CompileOptions {
-                wanted: ObjectForm::Text,
-                part: workspace.part(),
-                ..workspace.options.compiler()
-            };
+            let options =
+                compile::CompileOptions { wanted: ObjectForm::Text, part: workspace.part(), ..workspace.compiler() };
             let ledger = workspace.compile_part(target, options, &compare, &mut add, found)?;
             let listing = match listing_thread.map(std::thread::ScopedJoinHandle::join) {
                 Some(Ok(listing)) => listing,
@@ -275,7 +274,7 @@ impl<T: Send> OutputComparison<'_, T> {
             let is_foreign = change.plan.ownership == Some(FileOwnership::Foreign);
             let file = ChangedFile { file: None, old: Some(&old), change: &change };
             let detail = if is_foreign { None } else { Some(detail_of(&file)?) };
-            Ok((change.plan, detail))
+            Ok((FilePlan { files: workspace.files_alike(path), ..change.plan }, detail))
         };
         let mut failed = None;
         parallel::in_order(
@@ -413,7 +412,7 @@ pub(crate) struct BesideTargets {
 /// A compiled file, compared with earlier output.
 enum ComparedFile<T> {
     /// It stays as it is.
-    Same { path: u128, objects: usize, is_of_namespace: bool },
+    Same { path: u128, objects: usize, is_of_namespace: bool, files: usize },
     /// It is new, or changes.
     Different { path: u128, plan: Box<FilePlan>, detail: T },
 }

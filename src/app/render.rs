@@ -109,7 +109,7 @@ impl Workspace {
                 let OutputFile { path, text, json: objects, .. } = file;
                 files.push(CompiledFile { target: target.name.clone(), path, text, objects });
             };
-            let options = compile::CompileOptions { wanted, part: self.part(), ..self.options.compiler() };
+            let options = compile::CompileOptions { wanted, part: self.part(), ..self.compiler() };
             self.compile_part(target, options, &one, &mut keep, &mut found)?;
             sink.absorb(found);
         }

@@ -10,6 +10,7 @@ mod approvals;
 mod assembly;
 mod base;
 mod causes;
+mod classes;
 mod codeowners;
 mod findings;
 mod ground;
@@ -40,6 +41,7 @@ use self::accounts::AccountComparison;
 use self::assembly::Sections;
 pub(crate) use self::base::{BaseState, OpenedBase};
 use self::causes::InputChanges;
+use self::classes::Spread;
 use self::paths::PathComparison;
 use self::pods::PodComparison;
 use self::state::TargetState;
@@ -61,6 +63,8 @@ pub struct ReviewOptions {
     pub targets: Vec<String>,
     /// The names of those who approved the change.
     pub approved_by: Vec<String>,
+    /// Whether every namespace is compiled, and not one of each class of alike namespaces. The review is the same.
+    pub without_classes: bool,
 }
 
 impl ChangeReview {
@@ -88,25 +92,30 @@ impl Workspace {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn review(&self, options: &ReviewOptions) -> Result<ChangeReview, Error> {
-        let targets = self.targets(&options.targets)?;
         let base = OpenedBase::open(self, &options.base, options.base_path.as_deref())?;
+        let spread = if options.without_classes { Spread::default() } else { classes::spread(base.workspace(), self)? };
+        let (head, base) = (self.with_sample(spread.sample()), base.with_sample(spread.sample()));
         let below = base::path_in_repository(&self.root);
-        let inputs = InputChanges::new(base.workspace(), self, &below);
-        let mut sections = Sections::new(self, &base, &inputs, &below);
+        let inputs = InputChanges::new(base.workspace(), &head, &below);
+        let mut sections = Sections::new(&head, &base, &inputs, &below, &spread);
         if let Some(before) = base.workspace() {
-            sections.lifetimes = lifetimes::compare(before, self, &inputs);
+            sections.lifetimes = lifetimes::compare(before, &head, &inputs);
         }
+        let targets = head.targets(&options.targets)?;
         for target in &targets {
-            if let Err(invalid) = self.review_target(target, &base, &inputs, &mut sections)? {
+            if let Err(invalid) = head.review_target(target, &base, &inputs, &mut sections)? {
                 return Ok(sections.invalid(&invalid));
             }
         }
         if let BaseState::Broken(diagnostics) = &base.state {
             sections.add_broken_base(diagnostics);
         }
-        self.compare_objects(&base, options, &mut sections)?;
+        head.compare_objects(&base, options, &mut sections)?;
+        if !matches!(base.state, BaseState::Absent) {
+            sections.is_output_current = self.is_output_current(options)?;
+        }
         let names: Vec<String> = targets.iter().map(|target| target.name.clone()).collect();
-        sections.findings = findings::compare(base.workspace(), self, &names, &inputs.path_from_root(""))?;
+        sections.findings = findings::compare(base.workspace(), &head, &names, &inputs.path_from_root(""))?;
         Ok(sections.finish(options))
     }
 
@@ -142,7 +151,8 @@ impl Workspace {
             let new = AccessComparison { base: &nothing, base_target: target, head: &head, inputs };
             sections.add_access(new.compare().deltas);
             let accounts = &AccountComparison::default();
-            let paths = PathComparison { base: None, base_world: &nothing, head: &head, inputs, accounts };
+            let spread = sections.spread;
+            let paths = PathComparison { base: None, base_world: &nothing, head: &head, inputs, accounts, spread };
             sections.add_paths(paths.compare());
             return Ok(Ok(()));
         };
@@ -153,12 +163,14 @@ impl Workspace {
         let accounts = AccountComparison::new(&before, &head);
         sections.hazards.extend(hazards::lock_out(&head, &changes.deltas));
         accounts.fold(&mut changes.deltas);
-        let paths = PathComparison { base: Some(&before), base_world, head: &head, inputs, accounts: &accounts };
+        let (accounts, spread) = (accounts, sections.spread);
+        let paths =
+            PathComparison { base: Some(&before), base_world, head: &head, inputs, accounts: &accounts, spread };
         sections.add_paths(paths.compare());
         sections.accounts.absorb(accounts);
         sections.add_access(changes.deltas);
         sections.pods.extend(PodComparison { base: &before, head: &head, inputs }.compare());
-        sections.hazards.extend(hazards::of_bindings(&before, &head));
+        sections.hazards.extend(hazards::of_bindings(&before, &head, spread));
         sections.nodes.extend(nodes::compare(&before, &head));
         sections.applier.extend(compare_appliers(&before, &head)?);
         sections.compared_targets.insert(target.name.clone());
@@ -177,13 +189,16 @@ impl Workspace {
             return Ok(());
         }
         let against = Base::open(self, Some(&base.against), &options.targets)?;
-        let compare =
-            CompareOptions { targets: options.targets.clone(), without_effects: true, ..CompareOptions::default() };
+        let compare = CompareOptions {
+            targets: options.targets.clone(),
+            without_effects: true,
+            without_values: true,
+            ..CompareOptions::default()
+        };
         let comparison = self.compare(&against, &compare)?;
         let threshold = self.project.workspace.mass_recreate_threshold;
-        sections.hazards.extend(hazards::of_output(&comparison, threshold));
+        sections.hazards.extend(hazards::of_output(&comparison, threshold, sections.spread));
         sections.add_objects(&comparison);
-        sections.is_output_current = self.is_output_current(options)?;
         Ok(())
     }
 
@@ -212,9 +227,4 @@ fn compare_appliers(base: &TargetState<'_>, head: &TargetState<'_>) -> Result<Ve
 /// Returns the errors among diagnostics.
 fn errors(diagnostics: &Diagnostics) -> usize {
     diagnostics.list.iter().filter(|diagnostic| diagnostic.severity == Severity::Error).count()
-}
-
-/// Returns the names in a list, sorted and each once.
-fn sorted(names: impl IntoIterator<Item = String>) -> Vec<String> {
-    names.into_iter().collect::<BTreeSet<String>>().into_iter().collect()
 }

@@ -78,7 +78,8 @@ impl TargetChanges {
             };
             let bytes = output.read(&entry.path)?.unwrap_or_default();
             if is_ours(below, &bytes) {
-                plan.add(FilePlan { path: entry.path.clone(), ..FilePlan::compare(below, None, Some(&bytes)) });
+                let files = workspace.files_alike(below);
+                plan.add(FilePlan { path: entry.path.clone(), files, ..FilePlan::compare(below, None, Some(&bytes)) });
                 texts.push((entry.path, bytes));
             }
         }

@@ -10,12 +10,16 @@ use super::{Diagnostics, Error, Event, Options};
 use crate::codes;
 use crate::compile::{self, FileConsumer, LinkedWorkspace, ObjectForm, OutputFile, ShardSummary};
 use crate::diag::{Diagnostic, Files, RunError, Sink, nearest};
+use crate::emit::file;
 use crate::emit::totals::Totals;
 use crate::emit::write::STAGING;
 use crate::git;
-use crate::model::{self, Part, Target};
+use crate::model::{self, NamespaceSample, Part, Target};
 use crate::source::{DiskSource, RecordedAnswers, RecordedSource};
 use crate::stats::Stage;
+
+/// How many files of a class of a sample are named beside its representative.
+const NAMED_ALIKE: usize = 4;
 
 /// A workspace that is read and linked, with the options of the run.
 pub struct Workspace {
@@ -23,7 +27,9 @@ pub struct Workspace {
     pub(crate) root: PathBuf,
     /// The files of the workspace, on disk or in a revision.
     pub(crate) files: WorkspaceFiles,
-    pub(crate) project: LinkedWorkspace,
+    pub(crate) project: Arc<LinkedWorkspace>,
+    /// The sample of the namespaces that this run compiles; all of them for a whole sample.
+    pub(crate) sample: Arc<NamespaceSample>,
     /// The shard of the namespaces that this run compiles; all of them without one.
     pub(crate) shard: Option<Shard>,
     /// The diagnostics of loading: warnings, and errors after which loading could continue.
@@ -103,7 +109,8 @@ impl Workspace {
             Some(project) => {
                 let found = project.without_accepted(diagnostics);
                 let place = WorkspaceFiles::Folder(root.clone());
-                Ok(Self { options: options.clone(), root, files: place, project, shard: None, found, answers })
+                let (project, sample) = (Arc::new(project), Arc::default());
+                Ok(Self { options: options.clone(), root, files: place, project, sample, shard: None, found, answers })
             }
             None => Err(Error::Invalid(Diagnostics { list: diagnostics, files })),
         }
@@ -127,10 +134,46 @@ impl Workspace {
                     WorkspaceFiles::Folder(root) => root.clone(),
                     WorkspaceFiles::Revision(_) => self.root.clone(),
                 };
-                Ok(Self { options, root, files: place, project, shard: None, found, answers })
+                let (project, sample) = (Arc::new(project), Arc::default());
+                Ok(Self { options, root, files: place, project, sample, shard: None, found, answers })
             }
             None => Err(Error::Invalid(Diagnostics { list, files })),
         }
+    }
+
+    /// Returns this workspace with a sample of its namespaces: only the namespaces of the sample are compiled.
+    pub(crate) fn with_sample(&self, sample: &Arc<NamespaceSample>) -> Self {
+        Self {
+            options: self.options.clone(),
+            root: self.root.clone(),
+            files: self.files.clone(),
+            project: Arc::clone(&self.project),
+            sample: Arc::clone(sample),
+            shard: None,
+            found: self.found.clone(),
+            answers: Arc::clone(&self.answers),
+        }
+    }
+
+    /// Returns how many files a file stands for in the sample of this workspace, itself included. The path is below the folder
+    /// of a target.
+    pub(crate) fn files_alike(&self, path: &str) -> usize {
+        file::namespace(path).map_or(1, |namespace| self.sample.weight(namespace))
+    }
+
+    /// Returns the shown paths of the first few files that a file stands for in the sample of this workspace.
+    pub(crate) fn first_alike(&self, target: &Target, path: &str) -> Vec<String> {
+        let Some(namespace) = file::namespace(path) else { return Vec::new() };
+        let model::WorkspaceSettings { output, shards, .. } = &self.project.workspace;
+        let shown =
+            |name: &Arc<str>| format!("{output}/{}/{}", target.name, file::path(Some(name), "Namespace", *shards));
+        self.sample.further(namespace).iter().take(NAMED_ALIKE).map(shown).collect()
+    }
+
+    /// Returns the options of the compiler, with the sample of this workspace.
+    pub(crate) fn compiler(&self) -> compile::CompileOptions<'_> {
+        let sample = Some(&*self.sample).filter(|sample| !sample.is_whole());
+        compile::CompileOptions { sample, ..self.options.compiler() }
     }
 
     /// Returns the folder of the workspace file.
@@ -198,7 +241,7 @@ impl Workspace {
         each: &mut dyn FnMut(R),
         sink: &mut Sink,
     ) -> Result<(), RunError> {
-        let options = compile::CompileOptions { wanted, ..self.options.compiler() };
+        let options = compile::CompileOptions { wanted, ..self.compiler() };
         self.compile_part(target, options, work, each, sink).map(|_| ())
     }
 

@@ -65,6 +65,7 @@ impl CheckRun<'_> {
             without_text: arguments.summary,
             ungrouped: arguments.no_group,
             without_effects: true,
+            without_values: false,
         };
         let mut comparison = workspace.compare_output_folder(&options)?;
         let judged = tell_checked(global, std::mem::take(&mut comparison.diagnostics));

@@ -50,6 +50,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
             without_text: arguments.summary,
             ungrouped: arguments.no_group,
             without_effects: false,
+            without_values: false,
         };
         let mut comparison = workspace.compare(&base, &options)?;
         let outcome = tell(global, std::mem::take(&mut comparison.diagnostics));

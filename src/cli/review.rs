@@ -62,6 +62,9 @@ pub(super) struct Arguments {
     /// Write lost paths and fixed findings in SARIF, too.
     #[arg(long)]
     sarif_absent: bool,
+    /// Compile every namespace, and not one of each class of alike namespaces. The review is the same, and takes longer.
+    #[arg(long, hide = true)]
+    no_classes: bool,
     /// Print a CODEOWNERS file with the approvers of the ApprovalPolicies, and review nothing.
     #[arg(long, conflicts_with_all = ["base", "base_dir", "base_path", "targets", "reports", "fail_on", "approved_by", "all_members"])]
     codeowners: bool,
@@ -172,6 +175,7 @@ impl Arguments {
             base_path: self.base_path.clone(),
             targets: self.targets.clone(),
             approved_by: approvers(global, &self.approved_by)?,
+            without_classes: self.no_classes,
         })
     }
 }

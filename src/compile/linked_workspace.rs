@@ -2,10 +2,11 @@
 
 use crate::codes;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::Arc;
 
-use super::OutputFile;
-use crate::diag::{Code, Diagnostic, Files, Origin, Severity, Sink};
+use super::{OutputFile, TenantAccount};
+use crate::diag::{Code, Diagnostic, FileId, Files, Origin, Severity, Sink};
 use crate::k8s::catalogue::Api;
 use crate::k8s::custom_fields::CustomFields;
 use crate::model::{
@@ -14,6 +15,15 @@ use crate::model::{
 use crate::render::TemplateSet;
 use crate::validate::Trees;
 use crate::yaml::{NodeRef, Tree};
+
+/// The place of the accounts of a Tenancy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AccountList {
+    /// The file with the accounts.
+    pub file: FileId,
+    /// The bytes from the first account to the last.
+    pub rows: Range<usize>,
+}
 
 /// A workspace that was read and linked.
 pub struct LinkedWorkspace {
@@ -55,13 +65,41 @@ impl LinkedWorkspace {
     /// Returns the columns with texts of the account that a file is for, each with its value; no columns for a file that is
     /// not the file of one account.
     pub fn columns_of(&self, file: &OutputFile) -> Vec<(&str, &str)> {
-        let account = file.account.and_then(|(policy, part)| self.policies.get(policy)?.as_tenancy()?.account(part));
+        file.account.map_or_else(Vec::new, |(policy, part)| self.texts_of(TenantAccount { policy, part }))
+    }
+
+    /// Returns the same columns of the only account with objects in a file, whatever other policies add.
+    pub fn columns_of_tenant(&self, file: &OutputFile) -> Vec<(&str, &str)> {
+        file.tenant.map_or_else(Vec::new, |account| self.texts_of(account))
+    }
+
+    /// Returns the columns with texts of an account, each with its value.
+    pub fn texts_of(&self, account: TenantAccount) -> Vec<(&str, &str)> {
+        let TenantAccount { policy, part } = account;
+        let account = self.policies.get(policy).and_then(|policy| policy.as_tenancy()?.account(part));
         let columns = account.into_iter().flat_map(|account| account.columns().iter().zip(account.values()));
         let texts = columns.filter_map(|(column, value)| match value {
             AccountValue::Text(text) => Some((&**column, text)),
             _ => None,
         });
         texts.collect()
+    }
+
+    /// Returns the places of the accounts of each Tenancy.
+    pub fn account_lists(&self) -> Vec<AccountList> {
+        let tenancies = self.policies.iter().filter_map(|policy| policy.as_tenancy());
+        let lists = tenancies.filter_map(|tenancy| {
+            let mut accounts = (0..).map_while(|part| tenancy.account(part)).map(|account| account.origin());
+            let first = accounts.next()?;
+            let bytes = |origin: Origin| origin.span.start as usize..origin.span.end as usize;
+            let mut rows = bytes(first);
+            for origin in accounts.filter(|origin| origin.file == first.file) {
+                let own = bytes(origin);
+                rows = rows.start.min(own.start)..rows.end.max(own.end);
+            }
+            Some(AccountList { file: first.file, rows })
+        });
+        lists.collect()
     }
 
     /// Iterates over the documents of a target that are in the cluster without being compiled.

@@ -49,6 +49,16 @@ impl Groups {
         way.is_none_or(|way| way.seen < SINGLE)
     }
 
+    /// Adds files that change in the same way as a file that was added: the paths of the first few, and how many they are.
+    pub fn add_further(&mut self, way: &ChangeSignature, first: &[String], count: usize) {
+        for path in first {
+            self.add(path, Some(way.clone()), String::new());
+        }
+        if let Some(group) = self.fold.of_digest(way.digest) {
+            group.further += count.saturating_sub(first.len());
+        }
+    }
+
     /// Adds a file by its shown path, with its difference if [`Groups::needs_text`] holds. Without a way it is like no
     /// other file.
     pub fn add(&mut self, path: &str, way: Option<ChangeSignature>, text: String) {

@@ -37,6 +37,18 @@ impl Counts {
         self.unchanged += other.unchanged;
     }
 
+    /// Returns the counts of so many files with these counts each.
+    #[must_use]
+    pub fn times(self, files: usize) -> Self {
+        let Self { created, changed, deleted, unchanged } = self;
+        Self {
+            created: created * files,
+            changed: changed * files,
+            deleted: deleted * files,
+            unchanged: unchanged * files,
+        }
+    }
+
     /// Returns the number of objects after the run.
     pub fn total(&self) -> usize {
         self.created + self.changed + self.unchanged
@@ -84,6 +96,8 @@ pub struct FilePlan {
     pub changed_pods: Vec<String>,
     /// Namespace objects that come and go.
     pub namespaces: NamespaceChanges,
+    /// How many files this file stands for, itself included: more than one in a sample.
+    pub files: usize,
 }
 
 impl FilePlan {
@@ -100,6 +114,7 @@ impl FilePlan {
             changed_roles: Vec::new(),
             changed_pods: Vec::new(),
             namespaces: NamespaceChanges::default(),
+            files: 1,
         }
     }
 
@@ -307,7 +322,7 @@ impl TargetPlan {
     /// Adds a file.
     pub fn add(&mut self, mut file: FilePlan) {
         if file.action != FileAction::Keep {
-            self.counts.add(file.counts);
+            self.counts.add(file.counts.times(file.files));
         }
         // The counts by kind of single files are not kept: there may be a hundred thousand of them.
         for (kind, counts) in std::mem::take(&mut file.by_kind) {
@@ -315,22 +330,22 @@ impl TargetPlan {
             let is_of_kind = |name: &&String| name.strip_prefix(&*kind).is_some_and(|rest| rest.starts_with(' '));
             let same_name = file.changed_role_refs.iter().filter(is_of_kind).count();
             if counts.created > same_name && counts.deleted > same_name {
-                *self.renamed.entry(kind.to_string()).or_default() += 1;
+                *self.renamed.entry(kind.to_string()).or_default() += file.files;
             }
-            self.by_kind.entry(kind).or_default().add(counts);
+            self.by_kind.entry(kind).or_default().add(counts.times(file.files));
         }
         if file.action == FileAction::Keep {
-            self.keep(file.counts.unchanged, file.path.starts_with("namespaces/"));
+            self.keep(file.counts.unchanged, file.path.starts_with("namespaces/"), file.files);
         } else {
             self.changes.push(file);
         }
     }
 
-    /// Adds a file that stays as it is, with so many objects.
-    pub fn keep(&mut self, objects: usize, is_of_namespace: bool) {
-        self.counts.unchanged += objects;
-        self.kept_files += 1;
-        self.kept_namespaces += usize::from(is_of_namespace);
+    /// Adds files that stay as they are, with so many objects each.
+    pub fn keep(&mut self, objects: usize, is_of_namespace: bool, files: usize) {
+        self.counts.unchanged += objects * files;
+        self.kept_files += files;
+        self.kept_namespaces += if is_of_namespace { files } else { 0 };
     }
 
     /// Returns whether a change is needed.

@@ -53,14 +53,14 @@ pub struct FirstLines {
 impl FirstLines {
     fn from_lines(plan: &TargetPlan, lines: impl Fn(&FilePlan) -> &Vec<String>) -> Self {
         let all = plan.changes.iter().flat_map(|file| lines(file).iter().map(|line| (&file.path, line)));
-        let first = all.clone().take(MAXIMUM_LINES).map(|(path, line)| (path.clone(), line.clone())).collect();
-        Self { first, count: all.count() }
+        let first = all.take(MAXIMUM_LINES).map(|(path, line)| (path.clone(), line.clone())).collect();
+        Self { first, count: plan.changes.iter().map(|file| lines(file).len() * file.files).sum() }
     }
 
     fn renewals(plan: &TargetPlan) -> Self {
         let all = plan.changes.iter().filter(|file| file.is_renewal);
         let first = all.clone().take(MAXIMUM_LINES).map(|file| (file.path.clone(), file.path.clone())).collect();
-        Self { first, count: all.count() }
+        Self { first, count: all.map(|file| file.files).sum() }
     }
 
     /// Returns the first lines.
@@ -80,7 +80,9 @@ impl FirstLines {
 impl Totals {
     /// Computes the totals of a plan whose changes are sorted by path.
     pub fn from_plan(plan: &TargetPlan) -> Self {
-        let count = |is_counted: fn(&&FilePlan) -> bool| plan.changes.iter().filter(is_counted).count();
+        let count = |is_counted: fn(&&FilePlan) -> bool| {
+            plan.changes.iter().filter(is_counted).map(|file| file.files).sum::<usize>()
+        };
         let gone_namespaces = count(|file| file.action == FileAction::Delete && file.path.starts_with("namespaces/"));
         let changed = count(|file| file.action == FileAction::Change && file.path.starts_with("namespaces/"));
         let mut namespaces = NamespaceChanges::default();
@@ -90,7 +92,7 @@ impl Totals {
             by_kind: plan.by_kind.iter().map(|(kind, counts)| (kind.to_string(), *counts)).collect(),
             files: plan.kept_files + count(|file| file.action != FileAction::Delete),
             files_before: plan.kept_files + count(|file| file.action != FileAction::Create),
-            changed_files: plan.changes.len(),
+            changed_files: count(|_| true),
             gone_namespaces,
             namespaces_before: gone_namespaces + changed + plan.kept_namespaces,
             renamed: plan.renamed.clone(),

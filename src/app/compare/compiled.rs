@@ -11,7 +11,7 @@ use crate::compile::{self, CompileOptions, FileConsumer, LinkedWorkspace, Output
 use crate::diag::{RunError, Sink};
 use crate::digest::digest_of_run;
 use crate::emit::committed::{Committed, Differing, Entry, EntryKind};
-use crate::emit::file::{FileOwnership, differs_in_header_alone, ownership};
+use crate::emit::file::{self, FileOwnership, differs_in_header_alone, ownership};
 use crate::model::Target;
 
 /// The compiled output of each target, by its name.
@@ -73,10 +73,15 @@ impl CompiledTarget {
         };
         let consumer = FileConsumer { work: &work, each: &mut keep };
         compile::compile(project, target, options, consumer, sink)?;
+        let is_left_out =
+            |path: &str| options.sample.zip(file::namespace(path)).is_some_and(|(sample, name)| !sample.has(name));
         let mut others = BTreeMap::new();
         for entry in committed.list()? {
             let is_ours = entry.is_file() && {
                 let bytes = || committed.read(&entry.path).map(Option::unwrap_or_default);
+                if is_left_out(&entry.path) {
+                    continue;
+                }
                 files.contains_key(&entry.path) || ownership(&entry.path, &bytes()?) == FileOwnership::Ours
             };
             if !is_ours {

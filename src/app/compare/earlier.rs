@@ -92,8 +92,7 @@ impl Earlier {
         for target in project.workspace.targets.iter().filter(is_wanted) {
             let mut sink = Sink::new();
             let committed = self.files.output(&project.workspace.output, Some(&target.name));
-            let (output, files) =
-                CompiledTarget::of(project, target, workspace.options.compiler(), committed, &mut sink)?;
+            let (output, files) = CompiledTarget::of(project, target, workspace.compiler(), committed, &mut sink)?;
             if sink.has_errors() {
                 *errors = self::errors(sink, &project.files);
                 return Ok(());

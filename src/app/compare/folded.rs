@@ -9,15 +9,7 @@ use crate::emit::group::First;
 
 /// Returns how many further files there are, a few of them by name, and their own values. `shown` is the difference above.
 pub(super) fn folded(group: &Group<First>, shown: &str) -> String {
-    let mut lines: Vec<String> = Vec::new();
-    let further = number(group.further, "further file");
-    lines.push(format!("# {further} in the same way, each with its own name for `{}`:", group.first.name));
-    for path in &group.named {
-        lines.push(format!("#   {path}"));
-    }
-    if group.further > group.named.len() {
-        lines.push(format!("#   and {} more", grouped(group.further - group.named.len())));
-    }
+    let mut lines = names(group);
     let differing = shown.lines().filter(|line| line.starts_with(['+', '-']));
     let changed: HashSet<&str> =
         differing.flat_map(|line| line.split(|letter: char| !letter.is_ascii_digit())).collect();
@@ -34,6 +26,23 @@ pub(super) fn folded(group: &Group<First>, shown: &str) -> String {
     for (key, values) in group.ranges.notes.iter().filter(|(_, values)| values.count() != Some(1)) {
         lines.push(format!("#   with {} in `{key}`", all(values)));
     }
+    joined(&lines)
+}
+
+/// Returns how many further files there are, and a few of them by name.
+pub(super) fn folded_without_values(group: &Group<First>, _shown: &str) -> String {
+    joined(&names(group))
+}
+
+fn names(group: &Group<First>) -> Vec<String> {
+    let further = number(group.further, "further file");
+    let first = format!("# {further} in the same way, each with its own name for `{}`:", group.first.name);
+    let more = group.further - group.named.len();
+    let last = (more > 0).then(|| format!("#   and {} more", grouped(more)));
+    std::iter::once(first).chain(group.named.iter().map(|path| format!("#   {path}"))).chain(last).collect()
+}
+
+fn joined(lines: &[String]) -> String {
     lines.iter().map(|line| format!("{}\n", foreign::line(line))).collect()
 }
 

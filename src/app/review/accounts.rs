@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::access::AccessDelta;
+use super::classes::Spread;
 use super::record::{AccountChanges, EffectChange, Scope};
 use super::state::TargetState;
 use crate::access::World;
@@ -75,8 +76,8 @@ impl AccountComparison {
     }
 
     /// Returns the accounts as they are reported.
-    pub(super) fn record(&self) -> AccountChanges {
-        AccountChanges { added: self.added.iter().cloned().collect(), removed: self.removed.iter().cloned().collect() }
+    pub(super) fn record(&self, spread: &Spread<'_>) -> AccountChanges {
+        AccountChanges { added: spread.all_namespaces(&self.added), removed: spread.all_namespaces(&self.removed) }
     }
 }
 

@@ -7,6 +7,7 @@ use super::accounts::AccountComparison;
 use super::approvals::have_rules_changed;
 use super::base::OpenedBase;
 use super::causes::{CausePlace, InputChanges};
+use super::classes::Spread;
 use super::lifetimes::LifetimeDelta;
 use super::paths::PathDelta;
 use super::pods::PodDelta;
@@ -18,7 +19,7 @@ use super::record::{
 use super::state::TargetState;
 use super::tests::TestComparison;
 use super::verdict::{self, Judged};
-use super::{ReviewOptions, approvable, errors, ground, hazards, sorted};
+use super::{ReviewOptions, approvable, errors, ground, hazards};
 use crate::access::cover;
 use crate::alike::{common_prefix, common_suffix};
 use crate::app::compare::Comparison;
@@ -63,6 +64,7 @@ pub(super) struct Sections<'r> {
     head: &'r Workspace,
     inputs: &'r InputChanges<'r>,
     below: &'r str,
+    pub(super) spread: &'r Spread<'r>,
     base: ReviewedBase,
     access: Vec<AccessDelta>,
     paths: Vec<PathDelta>,
@@ -90,11 +92,18 @@ pub(super) struct Sections<'r> {
 
 impl<'r> Sections<'r> {
     /// Creates the sections of a review without changes.
-    pub(super) fn new(head: &'r Workspace, base: &'r OpenedBase, inputs: &'r InputChanges<'r>, below: &'r str) -> Self {
+    pub(super) fn new(
+        head: &'r Workspace,
+        base: &'r OpenedBase,
+        inputs: &'r InputChanges<'r>,
+        below: &'r str,
+        spread: &'r Spread<'r>,
+    ) -> Self {
         Self {
             head,
             inputs,
             below,
+            spread,
             base: base.record.clone(),
             access: Vec::new(),
             paths: Vec::new(),
@@ -201,19 +210,19 @@ impl<'r> Sections<'r> {
     /// Returns the review.
     pub(super) fn finish(mut self, options: &ReviewOptions) -> ChangeReview {
         let (head, before) = (self.head, self.before);
-        let mut numbering = Numbering::new(self.inputs);
+        let mut numbering = Numbering::new(self.inputs, self.spread);
         let access = std::mem::take(&mut self.access);
         let tests = std::mem::take(&mut self.tests);
         let tests = tests.finish(self.before, self.head, &self.inputs.path_from_root(""));
         let paths = paths(std::mem::take(&mut self.paths), &mut numbering);
         let mut effects = effects(access, &mut numbering);
-        add_opened_powers(&mut effects, &paths, &numbering.classes);
+        add_opened_powers(&mut effects, &paths, &numbering.subjects);
         let pods = pods(std::mem::take(&mut self.pods), &mut numbering);
         let lifetimes = self.lifetime_changes(&mut numbering);
         let mut hazards = hazards::joined(std::mem::take(&mut self.hazards));
         self.add_causes_of_hazards(&mut hazards, &mut numbering);
         let compared = self.compared();
-        let (accounts, objects) = (self.accounts.record(), std::mem::take(&mut self.objects));
+        let (accounts, objects) = (self.accounts.record(self.spread), std::mem::take(&mut self.objects));
         let (findings, mut ground) = (std::mem::take(&mut self.findings), std::mem::take(&mut self.ground));
         ground.sort();
         let (nodes, applier) = (std::mem::take(&mut self.nodes), std::mem::take(&mut self.applier));
@@ -315,13 +324,24 @@ pub(super) struct Numbering<'i> {
     inputs: &'i InputChanges<'i>,
     causes: Vec<Cause>,
     places: BTreeMap<CausePlace, usize>,
+    spread: &'i Spread<'i>,
     classes: Vec<SubjectClass>,
+    /// The subjects of each class in the sample of the namespaces.
+    subjects: Vec<BTreeSet<String>>,
     by_members: BTreeMap<Vec<Member>, usize>,
 }
 
 impl<'i> Numbering<'i> {
-    fn new(inputs: &'i InputChanges<'i>) -> Self {
-        Self { inputs, causes: Vec::new(), places: BTreeMap::new(), classes: Vec::new(), by_members: BTreeMap::new() }
+    fn new(inputs: &'i InputChanges<'i>, spread: &'i Spread<'i>) -> Self {
+        Self {
+            inputs,
+            causes: Vec::new(),
+            places: BTreeMap::new(),
+            spread,
+            classes: Vec::new(),
+            subjects: Vec::new(),
+            by_members: BTreeMap::new(),
+        }
     }
 
     /// Returns the numbers of causes.
@@ -345,13 +365,15 @@ impl<'i> Numbering<'i> {
         numbers
     }
 
-    /// Returns the number of the class with these members.
+    /// Returns the number of the class with these members of the sample of the namespaces.
     pub(super) fn class(&mut self, members: Vec<Member>) -> usize {
         if let Some(number) = self.by_members.get(&members) {
             return *number;
         }
         let id = self.classes.len();
         self.by_members.insert(members.clone(), id);
+        self.subjects.push(members.iter().map(|member| member.subject.clone()).collect());
+        let members = self.spread.members(members);
         let count = members.len();
         let sample = members.iter().take(SAMPLE).map(|member| member.subject.clone()).collect();
         let template = template(&members);
@@ -386,7 +408,8 @@ fn template(members: &[Member]) -> String {
 fn effects(mut deltas: Vec<AccessDelta>, numbering: &mut Numbering<'_>) -> Vec<AccessChange> {
     let width = |delta: &AccessDelta| {
         let namespaces: BTreeSet<&String> = delta.members.iter().flat_map(|member| &member.namespaces).collect();
-        (delta.scope, usize::MAX - namespaces.len())
+        let width: usize = namespaces.into_iter().map(|name| numbering.spread.weight(name)).sum();
+        (delta.scope, usize::MAX - width)
     };
     deltas.sort_by(|left, right| {
         let key = |delta: &AccessDelta| (std::cmp::Reverse(delta.severity), width(delta), delta.change);
@@ -402,14 +425,15 @@ fn effects(mut deltas: Vec<AccessDelta>, numbering: &mut Numbering<'_>) -> Vec<A
             delta.change == EffectChange::Gained && *scope == delta.scope && *atoms == delta.atoms
         });
         let as_subject = as_subject.map(|(_, _, subject)| subject.clone());
-        let template = template(&delta.members);
+        let class = numbering.class(delta.members);
+        let template = absent::text(numbering.classes.get(class).map(|class| class.template.as_str()));
         let rights = cover::compacted(&delta.atoms);
-        let fingerprint = fingerprint(&[&format!("{rights:?}"), &format!("{:?}", delta.change), &template]);
+        let fingerprint = fingerprint(&[&format!("{rights:?}"), &format!("{:?}", delta.change), template]);
         AccessChange {
             id,
             change: delta.change,
             causes: numbering.causes(&delta.causes),
-            class: numbering.class(delta.members),
+            class,
             targets: delta.targets,
             scope: delta.scope,
             rights,
@@ -466,15 +490,11 @@ fn step_name(step: &ReviewedStep) -> String {
 }
 
 /// Names the powers that the rights of an effect open, and raises its severity to the severity of the worst path.
-fn add_opened_powers(effects: &mut [AccessChange], paths: &[PathChange], classes: &[SubjectClass]) {
-    let subjects = |class: usize| {
-        let members = classes.get(class).into_iter().flat_map(|class| &class.members);
-        members.map(|member| member.subject.as_str()).collect::<BTreeSet<&str>>()
-    };
+fn add_opened_powers(effects: &mut [AccessChange], paths: &[PathChange], subjects: &[BTreeSet<String>]) {
     for effect in effects.iter_mut().filter(|effect| effect.change == EffectChange::Gained) {
-        let own = subjects(effect.class);
+        let Some(own) = subjects.get(effect.class) else { continue };
         for path in paths.iter().filter(|path| path.change != PathChangeKind::Gone) {
-            if !subjects(path.class).is_disjoint(&own) {
+            if subjects.get(path.class).is_some_and(|subjects| !subjects.is_disjoint(own)) {
                 effect.severity = effect.severity.max(path.severity);
                 if !effect.opens.contains(&path.reaches) {
                     effect.opens.push(path.reaches.clone());
@@ -486,18 +506,23 @@ fn add_opened_powers(effects: &mut [AccessChange], paths: &[PathChange], classes
     effects.iter_mut().enumerate().for_each(|(position, effect)| effect.id = position);
 }
 
-fn pods(mut deltas: Vec<PodDelta>, numbering: &mut Numbering<'_>) -> Vec<PodChange> {
-    deltas.sort_by(|left, right| {
-        let key =
-            |delta: &PodDelta| (std::cmp::Reverse(delta.severity), usize::MAX - delta.namespaces.len(), delta.kind);
-        let name = |delta: &PodDelta| (delta.target.clone(), delta.namespaces.clone());
-        key(left).cmp(&key(right)).then_with(|| name(left).cmp(&name(right)))
+fn pods(deltas: Vec<PodDelta>, numbering: &mut Numbering<'_>) -> Vec<PodChange> {
+    let spread = numbering.spread;
+    let mut deltas: Vec<(Vec<String>, PodDelta)> =
+        deltas.into_iter().map(|delta| (spread.all_namespaces(&delta.namespaces), delta)).collect();
+    deltas.sort_by(|(left_names, left), (right_names, right)| {
+        let key = |names: &Vec<String>, delta: &PodDelta| {
+            (std::cmp::Reverse(delta.severity), usize::MAX - names.len(), delta.kind)
+        };
+        key(left_names, left)
+            .cmp(&key(right_names, right))
+            .then_with(|| (&left.target, left_names).cmp(&(&right.target, right_names)))
     });
-    let record = |(id, delta): (usize, PodDelta)| PodChange {
+    let record = |(id, (namespaces, delta)): (usize, (Vec<String>, PodDelta))| PodChange {
         id,
         kind: delta.kind,
         target: delta.target,
-        namespaces: sorted(delta.namespaces),
+        namespaces,
         before: delta.before,
         after: delta.after,
         direction: delta.direction,

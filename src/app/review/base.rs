@@ -1,6 +1,7 @@
 //! The earlier state of a review: a revision in git, a folder, or no workspace at all.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::app::workspace::Workspace;
 use crate::app::workspace_files::WorkspaceFiles;
@@ -9,6 +10,7 @@ use crate::codes;
 use crate::compile::WORKSPACE_FILE;
 use crate::diag::{Diagnostic, RunError};
 use crate::git::Repository;
+use crate::model::NamespaceSample;
 
 use super::record::ReviewedBase;
 
@@ -95,6 +97,16 @@ impl OpenedBase {
             Err(error) => return Err(error),
         };
         Ok(Self { record, against, state })
+    }
+
+    /// Returns this state with a sample of its namespaces.
+    pub(crate) fn with_sample(&self, sample: &Arc<NamespaceSample>) -> Self {
+        let state = match &self.state {
+            BaseState::Absent => BaseState::Absent,
+            BaseState::Broken(diagnostics) => BaseState::Broken(diagnostics.clone()),
+            BaseState::Opened(workspace) => BaseState::Opened(Box::new(workspace.with_sample(sample))),
+        };
+        Self { record: self.record.clone(), against: self.against.clone(), state }
     }
 
     /// Returns the earlier workspace, if its policies can be compiled.

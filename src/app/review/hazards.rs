@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::access::{AccessDelta, identity};
+use super::classes::Spread;
 use super::record::{EffectChange, EffectSeverity, Hazard, HazardKind};
 use super::state::TargetState;
 use crate::access::who_can::Where;
@@ -16,7 +17,7 @@ use crate::k8s::rbac::PolicyRule;
 type BindingName = (Option<String>, String);
 
 /// Finds the hazards of the differences of the output.
-pub(super) fn of_output(comparison: &Comparison, threshold: usize) -> Vec<Hazard> {
+pub(super) fn of_output(comparison: &Comparison, threshold: usize, spread: &Spread<'_>) -> Vec<Hazard> {
     let mut hazards = Vec::new();
     for (target, totals) in comparison.changes.gone() {
         let renamed = comparison.changes.renamed_to(target);
@@ -30,17 +31,18 @@ pub(super) fn of_output(comparison: &Comparison, threshold: usize) -> Vec<Hazard
         hazards.push(Hazard { names, objects, ..hazard(kind, EffectSeverity::High, target, message) });
     }
     for target in &comparison.targets {
-        hazards.extend(of_target(target, threshold));
+        hazards.extend(of_target(target, threshold, spread));
     }
     hazards
 }
 
-fn of_target(target: &TargetComparison, threshold: usize) -> Vec<Hazard> {
+fn of_target(target: &TargetComparison, threshold: usize, spread: &Spread<'_>) -> Vec<Hazard> {
     let mut hazards = Vec::new();
     let deleted: Vec<_> = target.totals.namespaces.deleted().collect();
     if !deleted.is_empty() {
-        let namespaces: Vec<String> = deleted.iter().map(|deleted| deleted.name.to_owned()).collect();
-        let names = deleted.iter().filter_map(|deleted| deleted.renamed_to).map(str::to_owned).collect();
+        let all = |names: Vec<String>| spread.all_namespaces(&names);
+        let namespaces = all(deleted.iter().map(|deleted| deleted.name.to_owned()).collect());
+        let names = all(deleted.iter().filter_map(|deleted| deleted.renamed_to).map(str::to_owned).collect());
         let message = format!("{} deleted, with everything in them", number(namespaces.len(), "namespace"));
         let hazard = hazard(HazardKind::NamespaceDeleted, EffectSeverity::High, &target.target, message);
         hazards.push(Hazard { namespaces, names, ..hazard });
@@ -60,7 +62,7 @@ fn of_target(target: &TargetComparison, threshold: usize) -> Vec<Hazard> {
 }
 
 /// Finds the bindings that are deleted and created: their role changes, or they get another name.
-pub(super) fn of_bindings(base: &TargetState<'_>, head: &TargetState<'_>) -> Vec<Hazard> {
+pub(super) fn of_bindings(base: &TargetState<'_>, head: &TargetState<'_>, spread: &Spread<'_>) -> Vec<Hazard> {
     let (before, after) = (bindings(&base.loaded.world), bindings(&head.loaded.world));
     let role = |binding: &BindingRef<'_>| (binding.role_kind(), binding.role_name().to_owned());
     let (mut changed, mut replaced): (Vec<&BindingName>, Vec<&BindingName>) = (Vec::new(), Vec::new());
@@ -73,18 +75,20 @@ pub(super) fn of_bindings(base: &TargetState<'_>, head: &TargetState<'_>) -> Vec
     let target = &head.target.name;
     let mut hazards = Vec::new();
     if !changed.is_empty() {
-        let message = format!("{} deleted and created: the role changes", number(changed.len(), "binding"));
+        let names: Vec<String> = changed.iter().flat_map(|name| shown(name, spread)).collect();
+        let message = format!("{} deleted and created: the role changes", number(names.len(), "binding"));
         let hazard = hazard(HazardKind::RolerefChanged, EffectSeverity::High, target, message);
-        let names = changed.iter().map(|name| shown(name)).collect();
-        hazards.push(Hazard { bindings: changed.len(), names, namespaces: namespaces(&changed), ..hazard });
+        hazards.push(Hazard { bindings: names.len(), names, namespaces: namespaces(&changed, spread), ..hazard });
     }
     if !replaced.is_empty() {
+        let weight = |name: &&BindingName| name.0.as_ref().map_or(1, |namespace| spread.weight(namespace));
+        let bindings = replaced.iter().map(weight).sum();
         let message = format!(
             "{} deleted and created with the same rights: in between the rights are missing",
-            number(replaced.len(), "binding")
+            number(bindings, "binding")
         );
         let hazard = hazard(HazardKind::BindingReplaced, EffectSeverity::Info, target, message);
-        hazards.push(Hazard { bindings: replaced.len(), namespaces: namespaces(&replaced), ..hazard });
+        hazards.push(Hazard { bindings, namespaces: namespaces(&replaced, spread), ..hazard });
     }
     hazards
 }
@@ -183,15 +187,16 @@ fn hazard(kind: HazardKind, severity: EffectSeverity, target: &str, message: Str
     }
 }
 
-fn shown((namespace, name): &BindingName) -> String {
-    namespace
-        .as_ref()
-        .map_or_else(|| format!("ClusterRoleBinding/{name}"), |namespace| format!("RoleBinding/{namespace}/{name}"))
+/// Returns a binding with the bindings that it stands for.
+fn shown((namespace, name): &BindingName, spread: &Spread<'_>) -> Vec<String> {
+    namespace.as_ref().map_or_else(
+        || vec![format!("ClusterRoleBinding/{name}")],
+        |namespace| spread.names(&format!("RoleBinding/{namespace}/{name}"), namespace),
+    )
 }
 
-fn namespaces(names: &[&BindingName]) -> Vec<String> {
-    let all: BTreeSet<String> = names.iter().filter_map(|name| name.0.clone()).collect();
-    all.into_iter().collect()
+fn namespaces(names: &[&BindingName], spread: &Spread<'_>) -> Vec<String> {
+    spread.all_namespaces(names.iter().filter_map(|name| name.0.as_ref()))
 }
 
 /// Joins hazards that differ in the target alone.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::access::{Proof, ProofPart};
 use super::accounts::AccountComparison;
 use super::causes::{CausePlace, InputChanges};
+use super::classes::Spread;
 use super::record::{CauseKind, EffectSeverity, Member, PathChangeKind, ReviewedStep, Side};
 use super::state::TargetState;
 use crate::access::World;
@@ -40,6 +41,7 @@ pub(super) struct PathComparison<'c> {
     pub(super) head: &'c TargetState<'c>,
     pub(super) inputs: &'c InputChanges<'c>,
     pub(super) accounts: &'c AccountComparison,
+    pub(super) spread: &'c Spread<'c>,
 }
 
 /// The paths of a state by subject and power.
@@ -80,7 +82,7 @@ impl PathComparison<'_> {
             .for_each(|(_, path)| add(PathChangeKind::Gone, path));
         let mut deltas = Vec::new();
         for ((change, _, shape), paths) in groups {
-            let folded = if paths.len() > MAXIMUM_APART {
+            let folded = if paths.iter().map(|path| self.weight(path)).sum::<usize>() > MAXIMUM_APART {
                 vec![paths]
             } else {
                 paths.into_iter().map(|path| vec![path]).collect()
@@ -88,6 +90,12 @@ impl PathComparison<'_> {
             deltas.extend(folded.iter().filter_map(|paths| self.delta(change, paths, &shape, &known)));
         }
         deltas
+    }
+
+    /// Returns how many paths a path stands for.
+    fn weight(&self, path: &EscalationPath) -> usize {
+        let namespaces = path.steps.iter().filter_map(|step| step.namespace.as_deref());
+        namespaces.map(|namespace| self.spread.weight(namespace)).max().map_or(1, |weight| weight)
     }
 
     /// Whether a path stays within accounts of an unchanged class that come or go.

@@ -57,7 +57,7 @@ impl<'s> TargetState<'s> {
             accounts.add(object, place);
         };
         let loaded = load_target_seen(workspace, target, &options, &mut see, sink)?;
-        let labels = compile::labels(&workspace.project, target, workspace.options.compiler(), &mut Sink::new())?;
+        let labels = compile::labels(&workspace.project, target, workspace.compiler(), &mut Sink::new())?;
         pods.finish(labels.as_ref(), &mut found);
         sink.absorb(found);
         let PolicyObjects { pod_security_policies, constraints, admission_policies } = objects;

@@ -1,0 +1,221 @@
+//! The classes of alike namespaces of both states: one namespace of each class stands for its class in a review.
+//!
+//! Two namespaces are alike when their output files have the same shape in both states, on every target: the files differ only
+//! in the name of the namespace and in the values of the account (see [`crate::alike`]). Alike namespaces have the same effects
+//! with other names, if nothing else distinguishes their names. Four things do, and they divide a class:
+//!
+//! 1. **Named values**: a value of the account, or the name of the namespace, that stands in an input beside the account lists,
+//!    such as in a Grant, a template, a baseline or a manifest. The input can give the value a meaning of its own.
+//! 2. **Shared values**: a value that several accounts have, at a place where a name joins the objects of different namespaces:
+//!    a subject, or the name of an object in a rule. The other accounts with the value belong to the class.
+//! 3. **Expressions about names**: where an admission policy computes with the names of namespaces or users, every namespace is
+//!    compiled.
+//! 4. **Several accounts** in one file.
+//!
+//! Of a class with few members all are compiled.
+
+mod named;
+mod shapes;
+mod spread;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use hashbrown::{HashMap, HashSet};
+
+use self::named::{Occurrences, computes_with_names, reads_annotations};
+use self::shapes::{NAME, NamespaceShape, Shapes};
+pub(super) use self::spread::Spread;
+use super::super::workspace::Workspace;
+use crate::compile;
+use crate::diag::RunError;
+use crate::digest::digest_of_run;
+use crate::model::NamespaceSample;
+
+/// The fewest namespaces of a target that are divided into classes: fewer are compiled as fast as they are divided.
+const FEWEST_NAMESPACES: usize = 200;
+
+/// The fewest members of a class with a representative. Of fewer members, each has a path of its own in a review.
+const FEWEST_MEMBERS: usize = 50;
+
+/// The most namespaces that are kept for the sake of shared values. Where more are necessary, all namespaces are compiled.
+const MAXIMUM_KEPT: usize = 4_000;
+
+/// A namespace in both states.
+struct Row<'w> {
+    name: &'w Arc<str>,
+    /// The shape of its files in both states.
+    class: u128,
+    /// The named values, each with its column.
+    named: Vec<(u128, &'w str)>,
+    /// The values that join namespaces, each with its column.
+    joining: Vec<(u128, &'w str)>,
+    /// Whether no other namespace can stand for this one.
+    is_apart: bool,
+}
+
+/// The use of a value by the namespaces of a class in a column, with the first such namespace.
+#[derive(Debug, Clone, Copy)]
+struct ValueUse {
+    class: u128,
+    column: u128,
+    /// The position of the first namespace.
+    first: usize,
+}
+
+/// Returns the classes of alike namespaces of both states.
+///
+/// # Errors
+/// When an input cannot be read.
+pub(super) fn spread<'w>(base: Option<&'w Workspace>, head: &'w Workspace) -> Result<Spread<'w>, RunError> {
+    let is_small = |workspace: &Workspace| {
+        let size = |target| compile::output_files(&workspace.project, target).len();
+        workspace.project.workspace.targets.iter().all(|target| size(target) < FEWEST_NAMESPACES)
+    };
+    let states: Vec<&Workspace> = base.into_iter().chain([head]).collect();
+    if states.iter().all(|workspace| is_small(workspace)) || computes_with_names(&states) {
+        return Ok(Spread::default());
+    }
+    let mut shapes: Vec<Shapes<'w>> = Vec::new();
+    let reads_annotations = reads_annotations(&states);
+    for workspace in states {
+        match Shapes::of(workspace, reads_annotations)? {
+            Some(found) => shapes.push(found),
+            None => return Ok(Spread::default()),
+        }
+    }
+    let sample = {
+        let occurrences = Occurrences::find(&shapes)?;
+        sample(&rows(&shapes, &occurrences))
+    };
+    Ok(sample.map_or_else(Spread::default, |sample| Spread::new(sample, shapes)))
+}
+
+/// Joins the states of each namespace, in the order of names.
+fn rows<'w>(shapes: &'w [Shapes<'_>], occurrences: &Occurrences<'_>) -> Vec<Row<'w>> {
+    let mut states: BTreeMap<&Arc<str>, Vec<Option<&NamespaceShape>>> = BTreeMap::new();
+    for (position, state) in shapes.iter().enumerate() {
+        for (name, shape) in &state.namespaces {
+            let both = states.entry(name).or_insert_with(|| vec![None; shapes.len()]);
+            both.get_mut(position).into_iter().for_each(|own| *own = Some(shape));
+        }
+    }
+    let row = |(name, both): (&'w Arc<str>, Vec<Option<&'w NamespaceShape>>)| {
+        let digests: Vec<Option<u128>> = both.iter().map(|shape| shape.map(|shape| shape.digest)).collect();
+        let (mut named, mut joining) = (Vec::new(), vec![(NAME, &**name)]);
+        for (shape, state) in both.iter().zip(shapes) {
+            let Some(shape) = shape else { continue };
+            let names = state.joining_columns(shape);
+            for (column, value) in state.columns_of(shape) {
+                let column = digest_of_run(column);
+                if occurrences.has(value) {
+                    named.push((column, value));
+                } else if names.contains(&column) {
+                    joining.push((column, value));
+                }
+            }
+        }
+        named.sort_unstable();
+        named.dedup();
+        joining.sort_unstable();
+        joining.dedup();
+        let is_apart = occurrences.has(name) || both.iter().flatten().any(|shape| shape.is_apart);
+        Row { name, class: digest_of_run(&digests), named, joining, is_apart }
+    };
+    states.into_iter().map(row).collect()
+}
+
+/// Chooses the representatives; none where every namespace has to be compiled.
+fn sample(rows: &[Row<'_>]) -> Option<NamespaceSample> {
+    let uses = uses(rows);
+    let mut classes: HashMap<u128, Vec<usize>> = HashMap::new();
+    for (position, row) in rows.iter().enumerate().filter(|(_, row)| !row.is_apart) {
+        classes.entry(color(row, &uses)).or_default().push(position);
+    }
+    let mut is_kept = vec![true; rows.len()];
+    let mut folded: Vec<(usize, Vec<usize>)> = Vec::new();
+    for members in classes.into_values().filter(|members| members.len() >= FEWEST_MEMBERS) {
+        let mut members = members.into_iter();
+        let Some(first) = members.next() else { continue };
+        let further: Vec<usize> = members.collect();
+        further.iter().for_each(|position| set(&mut is_kept, *position, false));
+        folded.push((first, further));
+    }
+    keep_sharers(rows, &uses, &mut is_kept)?;
+    let mut sample = NamespaceSample::default();
+    let name = |position: usize| rows.get(position).map(|row| Arc::clone(row.name));
+    let is_left_out = |position: &usize| is_kept.get(*position) == Some(&false);
+    for (first, further) in folded {
+        let further: Vec<Arc<str>> = further.into_iter().filter(is_left_out).filter_map(name).collect();
+        if let Some(first) = name(first).filter(|_| !further.is_empty()) {
+            sample.add(first, further);
+        }
+    }
+    Some(sample)
+}
+
+fn set(flags: &mut [bool], position: usize, value: bool) {
+    if let Some(flag) = flags.get_mut(position) {
+        *flag = value;
+    }
+}
+
+/// Returns the uses of the values that several namespaces have.
+fn uses<'w>(rows: &[Row<'w>]) -> HashMap<&'w str, Vec<ValueUse>> {
+    let mut counts: HashMap<&str, usize> = HashMap::with_capacity(2 * rows.len());
+    for (_, value) in rows.iter().flat_map(|row| &row.joining) {
+        *counts.entry(value).or_default() += 1;
+    }
+    let mut uses: HashMap<&str, Vec<ValueUse>> = HashMap::new();
+    for (position, row) in rows.iter().enumerate() {
+        for &(column, value) in &row.joining {
+            if counts.get(value).is_none_or(|count| *count < 2) {
+                continue;
+            }
+            let known = uses.entry(value).or_default();
+            if !known.iter().any(|known| (known.class, known.column) == (row.class, column)) {
+                known.push(ValueUse { class: row.class, column, first: position });
+            }
+        }
+    }
+    uses
+}
+
+/// Returns the same for namespaces that can stand for each other.
+fn color(row: &Row<'_>, uses: &HashMap<&str, Vec<ValueUse>>) -> u128 {
+    let joined = row.joining.iter().map(|(column, value)| {
+        let mut shared: Vec<(u128, u128)> =
+            uses.get(value).into_iter().flatten().map(|used| (used.class, used.column)).collect();
+        shared.sort_unstable();
+        (*column, shared)
+    });
+    digest_of_run(&(row.class, &row.named, joined.collect::<Vec<_>>()))
+}
+
+/// Keeps, for each value of a kept namespace, one namespace of each class with the value, so that what the value joins is joined
+/// in the sample. Returns none where too many namespaces are necessary.
+fn keep_sharers(rows: &[Row<'_>], uses: &HashMap<&str, Vec<ValueUse>>, is_kept: &mut [bool]) -> Option<()> {
+    let kept = |is_kept: &[bool]| is_kept.iter().enumerate().filter(|(_, kept)| **kept).map(|(at, _)| at).collect();
+    let mut queue: Vec<usize> = kept(is_kept);
+    let mut has: HashSet<(&str, u128, u128)> = HashSet::new();
+    let joined = |position: usize| {
+        let row = rows.get(position);
+        row.into_iter().flat_map(|row| row.joining.iter().map(|(column, value)| (*value, row.class, *column)))
+    };
+    has.extend(queue.iter().flat_map(|position| joined(*position)));
+    let mut added = 0;
+    while let Some(position) = queue.pop() {
+        for (value, ..) in joined(position) {
+            for used in uses.get(value).into_iter().flatten() {
+                if has.contains(&(value, used.class, used.column)) {
+                    continue;
+                }
+                has.extend(joined(used.first));
+                set(is_kept, used.first, true);
+                queue.push(used.first);
+                added += 1;
+            }
+        }
+    }
+    (added <= MAXIMUM_KEPT).then_some(())
+}

@@ -1,0 +1,191 @@
+//! The values of accounts that stand in inputs beside the account lists.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use hashbrown::{HashMap, HashSet};
+
+use super::shapes::Shapes;
+use crate::app::unclaimed::kept_objects;
+use crate::app::workspace::Workspace;
+use crate::compile;
+use crate::diag::{RunError, Sink};
+use crate::source::Sources;
+use crate::yaml::{NodeRef, Tree};
+
+/// The functions of CEL and of templates that compute with a text.
+const TEXT_FUNCTIONS: [&str; 10] = [
+    ".charAt(",
+    ".contains(",
+    ".endsWith(",
+    ".find(",
+    ".indexOf(",
+    ".matches(",
+    ".replace(",
+    ".split(",
+    ".startsWith(",
+    ".substring(",
+];
+
+/// The variables of an admission policy with names of namespaces and users.
+const NAMES_IN_EXPRESSIONS: [&str; 5] =
+    ["metadata.namespace", "namespaceObject", "request.namespace", "request.userInfo", "serviceAccountName"];
+
+/// The values that stand in an input beside the account lists.
+pub(super) struct Occurrences<'v> {
+    /// All values.
+    values: HashSet<&'v str>,
+    /// The most words of a value, by its first word.
+    words: HashMap<&'v str, usize>,
+    found: HashSet<&'v str>,
+}
+
+/// Whether an input has an admission policy that computes with names.
+pub(super) fn computes_with_names(states: &[&Workspace]) -> bool {
+    let has_any = |text: &str, words: &[&str]| words.iter().any(|word| text.contains(word));
+    has_admission_policy(states, |text| has_any(text, &NAMES_IN_EXPRESSIONS) && has_any(text, &TEXT_FUNCTIONS))
+}
+
+/// Whether an input has an admission policy that reads annotations.
+pub(super) fn reads_annotations(states: &[&Workspace]) -> bool {
+    has_admission_policy(states, |text| text.contains("annotations"))
+}
+
+fn has_admission_policy(states: &[&Workspace], is_searched: impl Fn(&str) -> bool) -> bool {
+    states.iter().any(|workspace| {
+        let files = &workspace.project.files;
+        files.ids().map(|id| files.get(id)).any(|file| {
+            let is_input = !file.path().starts_with('<');
+            is_input && file.text().contains("AdmissionPolicy") && is_searched(file.text())
+        })
+    })
+}
+
+impl<'v> Occurrences<'v> {
+    /// Searches the inputs of all states for the values of all accounts.
+    pub(super) fn find(shapes: &'v [Shapes<'_>]) -> Result<Self, RunError> {
+        let mut all = Self { values: HashSet::new(), words: HashMap::new(), found: HashSet::new() };
+        for state in shapes {
+            for (namespace, shape) in &state.namespaces {
+                all.add(namespace);
+                state.columns_of(shape).into_iter().for_each(|(_, value)| all.add(value));
+            }
+        }
+        let mut read: HashSet<Arc<str>> = HashSet::new();
+        for state in shapes {
+            all.search_state(state.workspace, &mut read)?;
+        }
+        Ok(all)
+    }
+
+    /// Whether a value stands in an input beside the account lists.
+    pub(super) fn has(&self, value: &str) -> bool {
+        self.found.contains(value)
+    }
+
+    fn add(&mut self, value: &'v str) {
+        if !self.values.insert(value) {
+            return;
+        }
+        let mut words = words(value);
+        match words.next() {
+            Some(first) if first.start == 0 => {
+                let known = self.words.entry(value.get(first).map_or("", |word| word)).or_default();
+                *known = (*known).max(1 + words.count());
+            }
+            // A value that begins with another letter is not searched for.
+            _ => _ = self.found.insert(value),
+        }
+    }
+
+    fn search_state(&mut self, workspace: &Workspace, read: &mut HashSet<Arc<str>>) -> Result<(), RunError> {
+        let project = &workspace.project;
+        let mut lists = project.account_lists();
+        lists.sort_by_key(|list| list.rows.start);
+        for id in project.files.ids() {
+            let file = project.files.get(id);
+            // Most files are the same in both states.
+            if file.path().starts_with('<') || !read.insert(file.text().into()) {
+                continue;
+            }
+            let text = file.text();
+            let mut start = 0;
+            for list in lists.iter().filter(|list| list.file == id) {
+                self.search(text.get(start..list.rows.start).map_or("", |text| text));
+                start = start.max(list.rows.end);
+            }
+            self.search(text.get(start..).map_or("", |text| text));
+        }
+        for target in &project.workspace.targets {
+            let mut sources = Sources::new(workspace.files.boxed_source(), Arc::default());
+            compile::each_baseline(target, &mut sources, &mut Sink::new(), &mut |tree, _| self.search_tree(&tree))?;
+            kept_objects(workspace, &target.name)?.iter().for_each(|tree| self.search_tree(tree));
+        }
+        Ok(())
+    }
+
+    fn search_tree(&mut self, tree: &Tree) {
+        tree.documents().for_each(|document| self.search_node(document));
+    }
+
+    fn search_node(&mut self, node: NodeRef<'_>) {
+        node.as_str().into_iter().for_each(|text| self.search(text));
+        node.items().for_each(|item| self.search_node(item));
+        for (key, value) in node.entries() {
+            self.search(key.as_key());
+            self.search_node(value);
+        }
+    }
+
+    /// Searches a text for all values, line by line.
+    fn search(&mut self, text: &str) {
+        for line in text.lines() {
+            let mut rest = line;
+            while let Some(first) = words(rest).next() {
+                rest = rest.get(first.start..).map_or("", |rest| rest);
+                let word = rest.get(..first.len()).map_or("", |word| word);
+                let most = self.words.get(word).map_or(0, |most| *most);
+                for end in words(rest).take(most).map(|word| word.end) {
+                    self.found.extend(rest.get(..end).and_then(|value| self.values.get(value)));
+                }
+                rest = rest.get(first.len()..).map_or("", |rest| rest);
+            }
+        }
+    }
+}
+
+/// Iterates over the words of a text, as ranges of it.
+fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let is_of_word = |letter: char| letter.is_alphanumeric();
+    let mut position = 0;
+    std::iter::from_fn(move || {
+        let start = position + text.get(position..)?.find(is_of_word)?;
+        let length = text.get(start..)?.find(|letter| !is_of_word(letter));
+        position = length.map_or(text.len(), |length| start + length);
+        Some(start..position)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(values: &[&'static str], text: &str) -> Vec<&'static str> {
+        let mut all = Occurrences { values: HashSet::new(), words: HashMap::new(), found: HashSet::new() };
+        values.iter().for_each(|value| all.add(value));
+        all.search(text);
+        let mut found: Vec<&str> = all.found.into_iter().collect();
+        found.sort_unstable();
+        found
+    }
+
+    #[test]
+    fn whole_words_are_found_wherever_they_stand() {
+        let values = ["ada", "team-ada", "team-bob", "kim@example.org", "_odd"];
+        assert_eq!(found(&values, "a: [team-ada]\n"), ["_odd", "ada", "team-ada"]);
+        assert_eq!(found(&values, "a: team-adam\nb: xteam-bob\n"), ["_odd"]);
+        assert_eq!(found(&values, "to: kim@example.org, x-team-bob-y"), ["_odd", "kim@example.org", "team-bob"]);
+        assert_eq!(found(&values, "team-\nbob"), ["_odd"]);
+        assert_eq!(found(&["tenant-a", "tenant-a-b-c"], "system:serviceaccount:tenant-a-b:x"), ["tenant-a"]);
+    }
+}

@@ -1,0 +1,130 @@
+//! Spreads the effects of a representative over its class.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+
+use super::super::record::Member;
+use super::shapes::Shapes;
+use crate::alike::{Hints, Hole, OwnName, Shape};
+use crate::digest::digest_of_run;
+use crate::model::NamespaceSample;
+
+/// A sample of the namespaces of both states, with the values of their accounts.
+#[derive(Default)]
+pub(in crate::app::review) struct Spread<'w> {
+    sample: Arc<NamespaceSample>,
+    /// The states in which the accounts are searched, the earlier state first.
+    states: Vec<Shapes<'w>>,
+}
+
+/// A name of a representative with holes for the values of its class.
+struct NameTemplate<'n> {
+    shape: Shape,
+    /// The name of the representative.
+    own: Option<OwnName<'n>>,
+}
+
+impl<'w> Spread<'w> {
+    /// Creates the spread of a sample.
+    pub(super) fn new(sample: NamespaceSample, states: Vec<Shapes<'w>>) -> Self {
+        Self { sample: Arc::new(sample), states }
+    }
+
+    /// Returns the sample.
+    pub(in crate::app::review) fn sample(&self) -> &Arc<NamespaceSample> {
+        &self.sample
+    }
+
+    /// Returns a namespace with the namespaces that it stands for.
+    pub(in crate::app::review) fn namespaces<'n>(&'n self, namespace: &'n str) -> impl Iterator<Item = &'n str> {
+        std::iter::once(namespace).chain(self.sample.further(namespace).iter().map(|name| &**name))
+    }
+
+    /// Returns how many namespaces a namespace stands for, itself included.
+    pub(in crate::app::review) fn weight(&self, namespace: &str) -> usize {
+        self.sample.weight(namespace)
+    }
+
+    /// Returns namespaces with the namespaces that they stand for, sorted.
+    pub(in crate::app::review) fn all_namespaces<'n>(
+        &self,
+        names: impl IntoIterator<Item = &'n String>,
+    ) -> Vec<String> {
+        let all: BTreeSet<&str> = names.into_iter().flat_map(|name| self.namespaces(name)).collect();
+        all.into_iter().map(str::to_owned).collect()
+    }
+
+    /// Returns a name in a namespace, with the names in its place in the namespaces that the namespace stands for.
+    pub(in crate::app::review) fn names(&self, name: &str, namespace: &str) -> Vec<String> {
+        let template = NameTemplate::new(name, namespace, &self.columns_of(namespace));
+        let further = self.sample.further(namespace).iter();
+        let others = further.map(|other| template.name(other, &self.columns_of(other)));
+        std::iter::once(name.to_owned()).chain(others).collect()
+    }
+
+    /// Returns the members of a class with the members that they stand for.
+    pub(in crate::app::review) fn members(&self, members: Vec<Member>) -> Vec<Member> {
+        if self.sample.is_whole() {
+            return members;
+        }
+        let mut all: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+        for member in &members {
+            all.entry(member.subject.clone()).or_default();
+            if member.namespaces.is_empty() {
+                for subject in self.cluster_wide(&member.subject) {
+                    all.entry(subject).or_default();
+                }
+            }
+            for namespace in &member.namespaces {
+                let names = self.names(&member.subject, namespace);
+                for (subject, namespace) in names.into_iter().zip(self.namespaces(namespace)) {
+                    all.entry(subject).or_default().insert(namespace);
+                }
+            }
+        }
+        let member = |(subject, namespaces): (String, BTreeSet<&str>)| Member {
+            subject,
+            namespaces: namespaces.into_iter().map(str::to_owned).collect(),
+        };
+        all.into_iter().map(member).collect()
+    }
+
+    /// Returns the subjects that a subject without a namespace stands for.
+    fn cluster_wide(&self, subject: &str) -> Vec<String> {
+        let mut all = Vec::new();
+        for representative in self.sample.representatives() {
+            if NameTemplate::new(subject, representative, &self.columns_of(representative)).shape.has_holes() {
+                all.extend(self.names(subject, representative));
+            }
+        }
+        all
+    }
+
+    /// Returns the columns with texts of the account of a namespace, in the latest state with the namespace.
+    fn columns_of(&self, namespace: &str) -> Vec<(&str, &str)> {
+        let found = self.states.iter().rev().find_map(|state| Some((state, state.namespaces.get(namespace)?)));
+        found.map_or_else(Vec::new, |(state, shape)| state.columns_of(shape))
+    }
+}
+
+impl<'n> NameTemplate<'n> {
+    fn new(name: &str, namespace: &'n str, columns: &[(&str, &str)]) -> Self {
+        let hints = Hints::of_names(&[namespace]).without_numbers().with_columns(columns);
+        Self { shape: Shape::split_message(name, &hints).0, own: OwnName::new(namespace) }
+    }
+
+    /// Returns the name of an account of the class.
+    fn name(&self, namespace: &str, columns: &[(&str, &str)]) -> String {
+        let values: HashMap<u128, &str> =
+            columns.iter().map(|(column, value)| (digest_of_run(*column), *value)).collect();
+        let short = self.own.and_then(|own| own.of_same_shape(namespace).short());
+        self.shape.fill_with(|_, hole| match hole {
+            Hole::Name => namespace,
+            Hole::ShortName => short.map_or(namespace, |short| short),
+            Hole::Column(column) => values.get(column).map_or("", |value| value),
+            _ => "",
+        })
+    }
+}
