@@ -1,7 +1,8 @@
 //! The name by which a file calls the tenant that it is for.
 
-use std::collections::HashSet;
 use std::sync::OnceLock;
+
+use hashbrown::HashSet;
 
 use super::hints::Hints;
 use super::shape::Shape;
@@ -73,7 +74,7 @@ impl<'n> OwnName<'n> {
 
 /// Whether a value of an account has no meaning beside being a value: a word as names are, or the name of a user with a
 /// domain.
-pub(super) fn is_own_value(value: &str) -> bool {
+pub fn is_own_value(value: &str) -> bool {
     let (user, domain) = match value.split_once('@') {
         Some((user, domain)) => (user, Some(domain)),
         None => (value, None),
@@ -88,15 +89,15 @@ pub(super) fn is_own_value(value: &str) -> bool {
 
 /// Whether a word has no meaning beside being a name.
 fn is_telling(word: &str) -> bool {
-    static OF_ROLES: OnceLock<HashSet<&'static str>> = OnceLock::new();
-    let of_roles = OF_ROLES.get_or_init(|| {
-        default_policy::TEXT.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '-').collect()
+    static WITH_A_MEANING: OnceLock<HashSet<&'static str>> = OnceLock::new();
+    let with_a_meaning = WITH_A_MEANING.get_or_init(|| {
+        let of_roles = default_policy::TEXT.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '-');
+        of_roles.chain(MEANINGFUL.split(' ')).collect()
     });
     let catalogue = Catalogue::get();
     word.starts_with(|first: char| first.is_ascii_lowercase())
         && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
-        && !of_roles.contains(word)
-        && !MEANINGFUL.split(' ').any(|meaningful| meaningful == word)
+        && !with_a_meaning.contains(word)
         && !word.starts_with("kube-")
         && !word.starts_with("openshift-")
         && !catalogue.has_ever_served(word)

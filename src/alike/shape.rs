@@ -19,7 +19,7 @@
 
 use std::ops::Range;
 
-use memchr::{memchr, memrchr};
+use memchr::{memchr, memmem, memrchr};
 
 use super::hints::{Found, Hints, is_word};
 use super::lines::{NoteLine, Place, notes};
@@ -157,6 +157,11 @@ impl<H> Shape<H> {
         }
         shape.text.push_str(text.get(start..)?);
         Some(shape)
+    }
+
+    /// Whether a text stands outside the holes; also where a hole is within it.
+    pub fn has_text(&self, text: &str) -> bool {
+        memmem::find(self.text.as_bytes(), text.as_bytes()).is_some()
     }
 
     /// Returns the data of the holes.

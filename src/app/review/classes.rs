@@ -14,6 +14,7 @@
 //!
 //! Of a class with few members all are compiled.
 
+mod known;
 mod named;
 mod shapes;
 mod spread;

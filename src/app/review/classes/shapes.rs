@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hashbrown::HashMap;
 
+use super::known::KnownShapes;
 use crate::alike::{Hints, Hole, Shape};
 use crate::app::workspace::Workspace;
 use crate::compile::{ObjectForm, OutputFile, TenantAccount};
@@ -53,19 +54,29 @@ impl<'w> Shapes<'w> {
     pub(super) fn of(workspace: &'w Workspace, reads_annotations: bool) -> Result<Option<Self>, RunError> {
         let mut shapes = Self { workspace, namespaces: HashMap::new(), joining: HashMap::new() };
         let joining: Mutex<HashMap<u128, Vec<u128>>> = Mutex::default();
+        let known = KnownShapes::default();
         for target in &workspace.project.workspace.targets {
             let split = |file: OutputFile| {
                 let Some(namespace) = file::namespace(&file.path) else { return Ok(None) };
                 let columns = workspace.project.columns_of_tenant(&file);
+                let found = |digest| Ok(Some(FileShape { namespace: namespace.into(), digest, account: file.tenant() }));
+                if let Some(digest) = known.find(&file.text, namespace, &columns) {
+                    return found(digest);
+                }
                 let hints = Hints::of_names(&[namespace]).with_columns(&columns);
                 let (shape, values) = Shape::split(&file.text, &hints);
                 let notes = values.own.notes.iter();
                 let notes: Vec<(&str, &str)> =
                     notes.map(|note| (&*note.key, if reads_annotations { &*note.value } else { "" })).collect();
                 let digest = digest_of_run(&(&shape, &notes));
-                let mut known = joining.lock().unwrap_or_else(PoisonError::into_inner);
-                known.entry(digest).or_insert_with(|| joining_columns(&file.text, &hints));
-                Ok(Some(FileShape { namespace: namespace.into(), digest, account: file.tenant() }))
+                let mut joining = joining.lock().unwrap_or_else(PoisonError::into_inner);
+                if !joining.contains_key(&digest) {
+                    joining.insert(digest, joining_columns(&file.text, &hints));
+                    if !reads_annotations {
+                        known.add(shape, digest, &columns);
+                    }
+                }
+                found(digest)
             };
             let mut sink = Sink::new();
             let mut add =
