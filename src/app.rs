@@ -9,6 +9,7 @@
 //! Each function takes plain options and returns a typed result or an [`Error`]. The layer prints nothing, chooses no exit
 //! code, and looks at no clock: the caller names the day. A long run reports its progress as an [`Event`].
 
+mod account_names;
 mod can_i;
 mod check;
 mod compare;

@@ -20,7 +20,7 @@ use crate::emit::file;
 use crate::expand::OutputFileIndex;
 use crate::k8s::{list, names};
 use crate::label::{self, Collector, NamespaceLabels};
-use crate::model::{Contribution, NamespaceSample, ObjectId, OutputFileKey, Part, Policy, Target, Unit};
+use crate::model::{Contribution, ObjectId, OutputFileKey, Part, Policy, Target, Unit};
 use crate::parallel;
 use crate::render::Renderer;
 use crate::stats::{Lap, Stage, Stats};
@@ -28,6 +28,7 @@ use crate::validate::set::{TargetFacts, duplicate};
 use crate::validate::{OutputFileFacts, RenderedText, Validator};
 use crate::yaml::{self, NodeId, NodeRef, ReadBack, Tree};
 
+pub use crate::expand::SampledFiles;
 pub use linked_workspace::{AccountList, LinkedWorkspace};
 pub use load::{WORKSPACE_FILE, each_baseline, load, load_workspace};
 pub use part::{PartRecord, ShardSummary, compile_part, merge, output_files};
@@ -47,8 +48,6 @@ pub struct OutputFile {
     pub json: Vec<String>,
     /// The objects as trees, in order, when that was asked for. The text is then empty.
     pub objects: Vec<CompiledObject>,
-    /// The policy of its account, and the number of the account there, if no other policy adds objects.
-    account: Option<(usize, Contribution)>,
     /// The only account with objects in it, whatever other policies add.
     tenant: Option<TenantAccount>,
 }
@@ -115,7 +114,7 @@ pub struct CompileOptions<'s> {
     /// The part of the namespaces to compile; all of them without it.
     pub part: Option<Part>,
     /// The sample of the namespaces to compile; all of them without it.
-    pub sample: Option<&'s NamespaceSample>,
+    pub sample: Option<&'s SampledFiles>,
 }
 
 /// The consumer of the files of a target.
@@ -181,14 +180,17 @@ impl Pass<'_> {
     fn run<R: Send>(self, consumer: FileConsumer<'_, R>, sink: &mut Sink) -> Result<ShardSummary, RunError> {
         let Self { project, target, options, .. } = self;
         let FileConsumer { work, each } = consumer;
-        let mut index = OutputFileIndex::new(&project.policies, target);
+        let index = match options.sample {
+            Some(files) => files.of_target(&project.policies, target),
+            None => {
+                let mut index = OutputFileIndex::new(&project.policies, target);
+                options.part.into_iter().for_each(|part| index.keep(part));
+                Arc::new(index)
+            }
+        };
         let mut ledger = ShardSummary::default();
-        if let Some(part) = options.part {
-            index.keep(part);
+        if options.part.is_some() {
             ledger.open();
-        }
-        if let Some(sample) = options.sample {
-            index.keep_sample(sample);
         }
         let mut facts = TargetFacts::new(target, project.existing_on(target));
         let total = index.len();
@@ -277,7 +279,6 @@ impl Draft {
             origins: self.origins.into(),
             json: self.json,
             objects: self.objects,
-            account: None,
             tenant: None,
         }
     }
@@ -324,13 +325,11 @@ impl<'p> Worker<'p> {
         drafts.sort_by(|left, right| left.path.cmp(&right.path));
         // A file that lacks an object would be wrong; with an error nothing is written anyway.
         if !made.sink.has_errors() {
-            let account = index.single(position);
             let tenant = index.tenant(position, |policy| {
                 self.project.policies.get(policy).is_some_and(|policy| policy.as_tenancy().is_some())
             });
             let tenant = tenant.map(|(policy, part)| TenantAccount { policy, part });
-            made.results =
-                drafts.into_iter().map(|draft| work(OutputFile { account, tenant, ..draft.finish() })).collect();
+            made.results = drafts.into_iter().map(|draft| work(OutputFile { tenant, ..draft.finish() })).collect();
         }
         made
     }

@@ -3,6 +3,9 @@
 //! The work is split by [`OutputFileKey`]: the index has every file with the contributions of policies, a few bytes each; the
 //! objects themselves exist only during the creation of their file.
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
 use crate::model::{Contribution, NamespaceSample, OutputFileKey, Part, Policy, Target, Unit};
 
 /// Every output file of a target, sorted, with its contributions.
@@ -11,6 +14,37 @@ pub struct OutputFileIndex {
     entries: Vec<(OutputFileKey, u32, Contribution)>,
     /// The entries of each file to make.
     ranges: Vec<std::ops::Range<usize>>,
+}
+
+/// The output files of the targets of one workspace in a sample of its namespaces, collected once for all compilations.
+#[derive(Debug, Default)]
+pub struct SampledFiles {
+    sample: Arc<NamespaceSample>,
+    /// The files of each target by its name.
+    files: Mutex<BTreeMap<String, Arc<OutputFileIndex>>>,
+}
+
+impl SampledFiles {
+    /// Creates the files of a sample of one workspace.
+    pub fn new(sample: Arc<NamespaceSample>) -> Self {
+        Self { sample, files: Mutex::default() }
+    }
+
+    /// Returns the sample.
+    pub fn sample(&self) -> &Arc<NamespaceSample> {
+        &self.sample
+    }
+
+    /// Returns the files of a target of the workspace.
+    pub fn of_target(&self, policies: &[Box<dyn Policy>], target: &Target) -> Arc<OutputFileIndex> {
+        let mut all = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let files = all.entry(target.name.clone()).or_insert_with(|| {
+            let mut index = OutputFileIndex::new(policies, target);
+            index.keep_sample(&self.sample);
+            Arc::new(index)
+        });
+        Arc::clone(files)
+    }
 }
 
 impl OutputFileIndex {
@@ -43,7 +77,7 @@ impl OutputFileIndex {
     }
 
     /// Keeps only the files of a sample; the index of namespaces stays complete.
-    pub fn keep_sample(&mut self, sample: &NamespaceSample) {
+    fn keep_sample(&mut self, sample: &NamespaceSample) {
         let entries = &self.entries;
         self.ranges.retain(|range| match entries.get(range.start) {
             Some((OutputFileKey::Namespace(name), ..)) => sample.has(name),
@@ -69,15 +103,6 @@ impl OutputFileIndex {
     /// Returns the file at a position.
     pub fn output_file(&self, position: usize) -> Option<&OutputFileKey> {
         self.entries.get(self.ranges.get(position)?.start).map(|(output_file, ..)| output_file)
-    }
-
-    /// Returns the only policy of the file at a position, by its index, with the contribution; none for several
-    /// policies.
-    pub fn single(&self, position: usize) -> Option<(usize, Contribution)> {
-        match self.entries.get(self.ranges.get(position)?.clone())? {
-            [(OutputFileKey::Namespace(_), policy, part)] => Some((*policy as usize, *part)),
-            _ => None,
-        }
     }
 
     /// Returns the only policy with an account in the file at a position, by its index, with the contribution; none for several

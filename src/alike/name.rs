@@ -92,16 +92,18 @@ fn is_telling(word: &str) -> bool {
     static WITH_A_MEANING: OnceLock<HashSet<&'static str>> = OnceLock::new();
     let with_a_meaning = WITH_A_MEANING.get_or_init(|| {
         let of_roles = default_policy::TEXT.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '-');
-        of_roles.chain(MEANINGFUL.split(' ')).collect()
+        let resources = Catalogue::get().entries();
+        let served = resources.flat_map(|entry| {
+            let group = Some(&*entry.group).filter(|_| !entry.is_custom);
+            std::iter::once(&*entry.resource).chain(group)
+        });
+        of_roles.chain(MEANINGFUL.split(' ')).chain(served).collect()
     });
-    let catalogue = Catalogue::get();
     word.starts_with(|first: char| first.is_ascii_lowercase())
         && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
         && !with_a_meaning.contains(word)
         && !word.starts_with("kube-")
         && !word.starts_with("openshift-")
-        && !catalogue.has_ever_served(word)
-        && !catalogue.is_builtin_group(word)
 }
 
 #[cfg(test)]

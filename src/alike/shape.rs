@@ -159,9 +159,13 @@ impl<H> Shape<H> {
         Some(shape)
     }
 
-    /// Whether a text stands outside the holes; also where a hole is within it.
-    pub fn has_text(&self, text: &str) -> bool {
-        memmem::find(self.text.as_bytes(), text.as_bytes()).is_some()
+    /// Whether whole words stand outside the holes; also where a hole is within them.
+    pub fn has_words(&self, words: &str) -> bool {
+        let bytes = self.text.as_bytes();
+        let is_word_at =
+            |position: Option<usize>| position.and_then(|at| bytes.get(at)).is_some_and(|byte| is_word(*byte));
+        let mut found = memmem::find_iter(bytes, words.as_bytes());
+        found.any(|at| !is_word_at(at.checked_sub(1)) && !is_word_at(Some(at + words.len())))
     }
 
     /// Returns the data of the holes.

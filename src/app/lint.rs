@@ -20,6 +20,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use self::rule_places::RulePlaces;
+use super::account_names::AccountNames;
 use super::loaded_world::{LoadedWorld, WorldOptions, load_manifests, load_target};
 use super::workspace::Workspace;
 use super::{Diagnostics, Error, Options};
@@ -186,8 +187,11 @@ impl LintedTarget<'_> {
         let places = tenants::Places::of(&workspace.project);
         let is_own = |place| places.is_of_tenancy(place);
         let is_accepted = |code, place| workspace.project.accepts(&Diagnostic::warning(code, String::new()).at(place));
-        let tenants = tenants::of_target(&workspace.project, target, Tenants::new(&is_own, &is_accepted));
-        let accounts = tenants::AccountNames::of_target(&workspace.project, target);
+        let weight = |namespace: &str| workspace.sample().weight(namespace);
+        let tenants = Tenants::new(&is_own, &is_accepted);
+        let tenants = if workspace.sample().is_whole() { tenants } else { tenants.with_weight(&weight) };
+        let tenants = tenants::of_target(workspace, target, tenants);
+        let accounts = AccountNames::of_target(workspace, target);
         let mut rules = RulePlaces::new(&loaded.files);
         for finding in loaded.world.findings_among(Some(&tenants), &options) {
             let Some(finding) = as_set(workspace, finding) else { continue };
@@ -203,7 +207,7 @@ fn find_risks(loaded: &LoadedWorld, selection: &Selection, sink: &mut Sink) {
     let mut rules = RulePlaces::new(&loaded.files);
     for finding in loaded.world.findings(&selection.options()) {
         if selection.shows(&finding) {
-            sink.push(risks::diagnostic(&finding, &loaded.files, &mut rules, &tenants::AccountNames::default()));
+            sink.push(risks::diagnostic(&finding, &loaded.files, &mut rules, &AccountNames::default()));
         }
     }
 }

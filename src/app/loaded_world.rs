@@ -19,7 +19,7 @@ use crate::diag::{Diagnostic, Files, Origin, RunError, Sink};
 use crate::emit::committed::Committed;
 use crate::file_format::{Broken, FileFormat};
 use crate::k8s::catalogue::{FIRST_MINOR, LAST_MINOR};
-use crate::model::{ApiServerSettings, Platform, Target, Version};
+use crate::model::{ApiServerSettings, NamespaceSample, Platform, Target, Version};
 use crate::node::{Cluster, ServerVersion as NodeVersion};
 use crate::paths::{EscalationGraph, GraphInputs};
 use crate::source::manifests as files;
@@ -59,6 +59,8 @@ pub struct LoadedWorld {
     pub diagnostics: Vec<Diagnostic>,
     /// The objects that decide beside RBAC, if they were requested.
     pub(crate) surroundings: Option<Surroundings>,
+    /// The sample of the namespaces that the world has.
+    pub(crate) sample: Arc<NamespaceSample>,
     /// The authorizers of the API server, as a policy states them; empty where none does: Node and RBAC.
     pub authorization_modes: Vec<String>,
 }
@@ -250,6 +252,7 @@ pub(crate) fn load_target_seen(
         files,
         diagnostics: Vec::new(),
         surroundings,
+        sample: Arc::clone(workspace.sampled.sample()),
         authorization_modes,
     }))
 }
@@ -323,6 +326,7 @@ pub(crate) fn load_manifests(
         files: Arc::clone(files),
         diagnostics: Vec::new(),
         surroundings,
+        sample: Arc::default(),
         authorization_modes: Vec::new(),
     }))
 }
@@ -393,6 +397,7 @@ fn load_saved(
                 files: Arc::clone(files),
                 diagnostics: Vec::new(),
                 surroundings: None,
+                sample: Arc::default(),
                 authorization_modes: Vec::new(),
             })
         }

@@ -41,10 +41,11 @@ use self::accounts::AccountComparison;
 use self::assembly::Sections;
 pub(crate) use self::base::{BaseState, OpenedBase};
 use self::causes::InputChanges;
-use self::classes::Spread;
+use self::classes::{OutputCheck, Spread};
 use self::paths::PathComparison;
 use self::pods::PodComparison;
 use self::state::TargetState;
+use super::account_names::AccountNames;
 use super::compare::{Base, CompareOptions, default_world};
 use super::lint::applier_problems;
 use super::workspace::Workspace;
@@ -93,7 +94,11 @@ impl Workspace {
     /// ```
     pub fn review(&self, options: &ReviewOptions) -> Result<ChangeReview, Error> {
         let base = OpenedBase::open(self, &options.base, options.base_path.as_deref())?;
-        let spread = if options.without_classes { Spread::default() } else { classes::spread(base.workspace(), self)? };
+        let check = OutputCheck::new(self, &options.targets);
+        let spread = match options.without_classes {
+            true => Spread::default(),
+            false => classes::spread(base.workspace(), self, check.as_ref())?,
+        };
         let (head, base) = (self.with_sample(spread.sample()), base.with_sample(spread.sample()));
         let below = base::path_in_repository(&self.root);
         let inputs = InputChanges::new(base.workspace(), &head, &below);
@@ -112,7 +117,7 @@ impl Workspace {
         }
         head.compare_objects(&base, options, &mut sections)?;
         if !matches!(base.state, BaseState::Absent) {
-            sections.is_output_current = self.is_output_current(options)?;
+            sections.is_output_current = check.map_or(Ok(true), OutputCheck::is_current)?;
         }
         let names: Vec<String> = targets.iter().map(|target| target.name.clone()).collect();
         sections.findings = findings::compare(base.workspace(), &head, &names, &inputs.path_from_root(""))?;
@@ -145,19 +150,23 @@ impl Workspace {
         }
         sections.tests.add(before.as_ref(), &head);
         sections.lifetimes.iter_mut().for_each(|lifetime| lifetime.rate(&head));
+        let old_names = before.as_ref().map_or_else(AccountNames::default, TargetState::account_names);
+        let new_names = head.account_names();
+        let names = [&old_names, &new_names];
         let Some(before) = before else {
             // All access beyond the default policy is new.
             let nothing = default_world(target);
-            let new = AccessComparison { base: &nothing, base_target: target, head: &head, inputs };
+            let new = AccessComparison { base: &nothing, base_target: target, head: &head, inputs, names };
             sections.add_access(new.compare().deltas);
             let accounts = &AccountComparison::default();
             let spread = sections.spread;
-            let paths = PathComparison { base: None, base_world: &nothing, head: &head, inputs, accounts, spread };
+            let paths =
+                PathComparison { base: None, base_world: &nothing, head: &head, inputs, accounts, spread, names };
             sections.add_paths(paths.compare());
             return Ok(Ok(()));
         };
         let base_world = &before.loaded.world;
-        let access = AccessComparison { base: base_world, base_target: before.target, head: &head, inputs };
+        let access = AccessComparison { base: base_world, base_target: before.target, head: &head, inputs, names };
         let mut changes = access.compare();
         sections.ground.extend(ground::compare(&before, &head, inputs, changes.by_default_policy));
         let accounts = AccountComparison::new(&before, &head);
@@ -165,7 +174,7 @@ impl Workspace {
         accounts.fold(&mut changes.deltas);
         let (accounts, spread) = (accounts, sections.spread);
         let paths =
-            PathComparison { base: Some(&before), base_world, head: &head, inputs, accounts: &accounts, spread };
+            PathComparison { base: Some(&before), base_world, head: &head, inputs, accounts: &accounts, spread, names };
         sections.add_paths(paths.compare());
         sections.accounts.absorb(accounts);
         sections.add_access(changes.deltas);
@@ -200,16 +209,6 @@ impl Workspace {
         sections.hazards.extend(hazards::of_output(&comparison, threshold, sections.spread));
         sections.add_objects(&comparison);
         Ok(())
-    }
-
-    /// Returns whether the committed output is the compiled output; a workspace without output has none to be stale.
-    fn is_output_current(&self, options: &ReviewOptions) -> Result<bool, Error> {
-        if !self.output().is_dir() {
-            return Ok(true);
-        }
-        let targets = options.targets.clone();
-        let compare = CompareOptions { targets, without_text: true, ..CompareOptions::default() };
-        Ok(!self.compare_output_folder(&compare)?.is_drift())
     }
 }
 

@@ -240,10 +240,14 @@ impl TestRun {
                 asked.extend(requests.iter().flat_map(|request| loaded.world.named_variants(&who, request)));
             }
             for request in &asked {
-                self.questions += 1;
+                let namespaces = match request {
+                    Request::Resource(request) => loaded.sample.weight(&request.namespace),
+                    Request::Url(_) => 1,
+                };
+                self.questions += namespaces;
                 let Some((decision, answer)) = unexpected(loaded, check.expectation, &who, request) else { continue };
-                failed += 1;
-                self.failures += 1;
+                failed += namespaces;
+                self.failures += namespaces;
                 if failed <= MAXIMUM_FAILURES {
                     let (who, decision) = (&who, &decision);
                     each(TestEvent::Failure(FailedQuestion { loaded, check, tested, who, request, decision, answer }));

@@ -8,7 +8,7 @@ use super::words::number;
 use super::workspace_files::WorkspaceFiles;
 use super::{Diagnostics, Error, Event, Options};
 use crate::codes;
-use crate::compile::{self, FileConsumer, LinkedWorkspace, ObjectForm, OutputFile, ShardSummary};
+use crate::compile::{self, FileConsumer, LinkedWorkspace, ObjectForm, OutputFile, SampledFiles, ShardSummary};
 use crate::diag::{Diagnostic, Files, RunError, Sink, nearest};
 use crate::emit::file;
 use crate::emit::totals::Totals;
@@ -29,7 +29,7 @@ pub struct Workspace {
     pub(crate) files: WorkspaceFiles,
     pub(crate) project: Arc<LinkedWorkspace>,
     /// The sample of the namespaces that this run compiles; all of them for a whole sample.
-    pub(crate) sample: Arc<NamespaceSample>,
+    pub(crate) sampled: Arc<SampledFiles>,
     /// The shard of the namespaces that this run compiles; all of them without one.
     pub(crate) shard: Option<Shard>,
     /// The diagnostics of loading: warnings, and errors after which loading could continue.
@@ -109,8 +109,8 @@ impl Workspace {
             Some(project) => {
                 let found = project.without_accepted(diagnostics);
                 let place = WorkspaceFiles::Folder(root.clone());
-                let (project, sample) = (Arc::new(project), Arc::default());
-                Ok(Self { options: options.clone(), root, files: place, project, sample, shard: None, found, answers })
+                let (project, sampled) = (Arc::new(project), Arc::default());
+                Ok(Self { options: options.clone(), root, files: place, project, sampled, shard: None, found, answers })
             }
             None => Err(Error::Invalid(Diagnostics { list: diagnostics, files })),
         }
@@ -134,8 +134,8 @@ impl Workspace {
                     WorkspaceFiles::Folder(root) => root.clone(),
                     WorkspaceFiles::Revision(_) => self.root.clone(),
                 };
-                let (project, sample) = (Arc::new(project), Arc::default());
-                Ok(Self { options, root, files: place, project, sample, shard: None, found, answers })
+                let (project, sampled) = (Arc::new(project), Arc::default());
+                Ok(Self { options, root, files: place, project, sampled, shard: None, found, answers })
             }
             None => Err(Error::Invalid(Diagnostics { list, files })),
         }
@@ -148,7 +148,7 @@ impl Workspace {
             root: self.root.clone(),
             files: self.files.clone(),
             project: Arc::clone(&self.project),
-            sample: Arc::clone(sample),
+            sampled: Arc::new(SampledFiles::new(Arc::clone(sample))),
             shard: None,
             found: self.found.clone(),
             answers: Arc::clone(&self.answers),
@@ -158,7 +158,7 @@ impl Workspace {
     /// Returns how many files a file stands for in the sample of this workspace, itself included. The path is below the folder
     /// of a target.
     pub(crate) fn files_alike(&self, path: &str) -> usize {
-        file::namespace(path).map_or(1, |namespace| self.sample.weight(namespace))
+        file::namespace(path).map_or(1, |namespace| self.sample().weight(namespace))
     }
 
     /// Returns the shown paths of the first few files that a file stands for in the sample of this workspace.
@@ -167,12 +167,17 @@ impl Workspace {
         let model::WorkspaceSettings { output, shards, .. } = &self.project.workspace;
         let shown =
             |name: &Arc<str>| format!("{output}/{}/{}", target.name, file::path(Some(name), "Namespace", *shards));
-        self.sample.further(namespace).iter().take(NAMED_ALIKE).map(shown).collect()
+        self.sample().further(namespace).iter().take(NAMED_ALIKE).map(shown).collect()
+    }
+
+    /// Returns the sample of the namespaces that this run compiles.
+    pub(crate) fn sample(&self) -> &NamespaceSample {
+        self.sampled.sample()
     }
 
     /// Returns the options of the compiler, with the sample of this workspace.
     pub(crate) fn compiler(&self) -> compile::CompileOptions<'_> {
-        let sample = Some(&*self.sample).filter(|sample| !sample.is_whole());
+        let sample = Some(&*self.sampled).filter(|sampled| !sampled.sample().is_whole());
         compile::CompileOptions { sample, ..self.options.compiler() }
     }
 

@@ -62,14 +62,9 @@ impl LinkedWorkspace {
         self.policies.iter().map(|policy| policy.meta()).find(|meta| self.trees.share_document(meta.origin, place))
     }
 
-    /// Returns the columns with texts of the account that a file is for, each with its value; no columns for a file that is
-    /// not the file of one account.
+    /// Returns the columns with texts of the account with objects in a file, each with its value; no columns for a file without
+    /// an account, and for a file of several.
     pub fn columns_of(&self, file: &OutputFile) -> Vec<(&str, &str)> {
-        file.account.map_or_else(Vec::new, |(policy, part)| self.texts_of(TenantAccount { policy, part }))
-    }
-
-    /// Returns the same columns of the only account with objects in a file, whatever other policies add.
-    pub fn columns_of_tenant(&self, file: &OutputFile) -> Vec<(&str, &str)> {
         file.tenant.map_or_else(Vec::new, |account| self.texts_of(account))
     }
 

@@ -46,6 +46,14 @@ pub struct Affected {
     pub scope: PermissionScope,
 }
 
+impl Affected {
+    /// Returns the namespace of the change; for the whole cluster the namespace in the name of the subject, if it has one.
+    pub fn namespace(&self) -> Option<&str> {
+        let of_subject = || self.subject.split_once('/')?.1.split_once('/').map(|(namespace, _)| namespace);
+        self.scope.namespace().or_else(of_subject)
+    }
+}
+
 /// The rules of a subject in a place, by the contents of its roles.
 type Held = Vec<Digest>;
 

@@ -365,6 +365,11 @@ impl Catalogue {
         self.resources.iter().any(|found| found.resource == split(resource).0)
     }
 
+    /// Returns the entries of every resource, for any minor.
+    pub fn entries(&self) -> impl Iterator<Item = &Resource> {
+        self.resources.iter()
+    }
+
     /// Returns every resource served by default at a minor.
     pub fn served(&self, minor: u32) -> impl Iterator<Item = &Resource> {
         self.resources.iter().filter(move |resource| resource.is_served(minor))

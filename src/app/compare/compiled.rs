@@ -73,8 +73,9 @@ impl CompiledTarget {
         };
         let consumer = FileConsumer { work: &work, each: &mut keep };
         compile::compile(project, target, options, consumer, sink)?;
-        let is_left_out =
-            |path: &str| options.sample.zip(file::namespace(path)).is_some_and(|(sample, name)| !sample.has(name));
+        let is_left_out = |path: &str| {
+            options.sample.zip(file::namespace(path)).is_some_and(|(files, name)| !files.sample().has(name))
+        };
         let mut others = BTreeMap::new();
         for entry in committed.list()? {
             let is_ours = entry.is_file() && {

@@ -9,7 +9,7 @@ use crate::app::words::{number, place_text};
 use crate::app::workspace::Workspace;
 use crate::app::workspace_files::WorkspaceFiles;
 use crate::codes;
-use crate::compile::{self, LinkedWorkspace};
+use crate::compile::{self, CompileOptions, LinkedWorkspace, SampledFiles};
 use crate::diag::{Diagnostic, Files, RunError, Severity, Sink};
 use crate::emit::committed::Committed;
 use crate::git::Repository;
@@ -88,11 +88,13 @@ impl Earlier {
             return Ok(());
         }
         let is_wanted = |target: &&Target| names.is_none_or(|names| names.iter().any(|one| one.name == target.name));
+        let sample = workspace.compiler().sample.map(|files| SampledFiles::new(Arc::clone(files.sample())));
         let (mut compiled, mut stale, mut has_output) = (CompiledTargets::default(), Vec::new(), false);
         for target in project.workspace.targets.iter().filter(is_wanted) {
             let mut sink = Sink::new();
             let committed = self.files.output(&project.workspace.output, Some(&target.name));
-            let (output, files) = CompiledTarget::of(project, target, workspace.compiler(), committed, &mut sink)?;
+            let options = CompileOptions { sample: sample.as_ref(), ..workspace.options.compiler() };
+            let (output, files) = CompiledTarget::of(project, target, options, committed, &mut sink)?;
             if sink.has_errors() {
                 *errors = self::errors(sink, &project.files);
                 return Ok(());

@@ -29,14 +29,19 @@ pub(super) fn folded(group: &Group<First>, shown: &str) -> String {
     joined(&lines)
 }
 
-/// Returns how many further files there are, and a few of them by name.
+/// Returns how many further files there are.
 pub(super) fn folded_without_values(group: &Group<First>, _shown: &str) -> String {
-    joined(&names(group))
+    joined(&[further(group)])
 }
 
-fn names(group: &Group<First>) -> Vec<String> {
+fn further(group: &Group<First>) -> String {
     let further = number(group.further, "further file");
-    let first = format!("# {further} in the same way, each with its own name for `{}`:", group.first.name);
+    format!("# {further} in the same way, each with its own name for `{}`", group.first.name)
+}
+
+/// Returns how many further files there are, and a few of them by name.
+fn names(group: &Group<First>) -> Vec<String> {
+    let first = format!("{}:", further(group));
     let more = group.further - group.named.len();
     let last = (more > 0).then(|| format!("#   and {} more", grouped(more)));
     std::iter::once(first).chain(group.named.iter().map(|path| format!("#   {path}"))).chain(last).collect()

@@ -4,11 +4,11 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use super::rule_places::RulePlaces;
-use super::tenants::AccountNames;
 use crate::access::compare::Affected;
 use crate::access::proof::Link;
 use crate::access::risk::Finding;
 use crate::access::who_can::PermissionScope;
+use crate::app::account_names::AccountNames;
 use crate::app::words::{chain_line, more_alike, number, rule_text};
 use crate::diag::{Diagnostic, Files, Risk};
 use crate::k8s::rbac::PolicyRule;

@@ -1,6 +1,6 @@
 //! The changes of access of a target: classes of subjects that gain or lose rights.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::causes::{CausePlace, Evidence, InputChanges};
 use super::record::{CauseKind, EffectChange, EffectSeverity, Member, Scope, Side};
@@ -10,6 +10,7 @@ use crate::access::proof::{Chain, RuleLink};
 use crate::access::who_can::PermissionScope;
 use crate::access::world::{SubjectKind, account_user};
 use crate::access::{Identity, ObjectSource, World, cover};
+use crate::app::account_names::AccountNames;
 use crate::app::compare::take_components;
 use crate::diag::Origin;
 use crate::k8s::absent;
@@ -26,6 +27,8 @@ pub(super) struct AccessDelta {
     pub(super) scope: Scope,
     /// The smallest parts of the rights.
     pub(super) atoms: Vec<PolicyRule>,
+    /// The rights with the columns of the accounts in place of their values, if every namespace of the change has the same.
+    pub(super) template: Option<Vec<PolicyRule>>,
     pub(super) members: Vec<Member>,
     pub(super) targets: Vec<String>,
     pub(super) own_names: bool,
@@ -50,6 +53,8 @@ pub(super) struct AccessComparison<'c> {
     pub(super) base_target: &'c Target,
     pub(super) head: &'c TargetState<'c>,
     pub(super) inputs: &'c InputChanges<'c>,
+    /// The accounts of the namespaces of the earlier and of the reviewed state.
+    pub(super) names: [&'c AccountNames<'c>; 2],
 }
 
 impl AccessComparison<'_> {
@@ -68,7 +73,61 @@ impl AccessComparison<'_> {
                 }
             }
         }
-        AccessDeltas { deltas, by_default_policy }
+        AccessDeltas { deltas: self.fold_own_names(deltas), by_default_policy }
+    }
+
+    /// Joins changes of the same rights, and changes that differ in names of the accounts alone, such as a right to the object of
+    /// each tenant.
+    fn fold_own_names(&self, mut deltas: Vec<AccessDelta>) -> Vec<AccessDelta> {
+        let mut folded: Vec<AccessDelta> = Vec::new();
+        let mut positions: HashMap<String, usize> = HashMap::new();
+        // The rights of the first namespace stand for the others.
+        let first_namespace =
+            |delta: &AccessDelta| delta.members.iter().flat_map(|member| &member.namespaces).min().cloned();
+        deltas.sort_by_cached_key(first_namespace);
+        for mut delta in deltas {
+            delta.template = self.template(&delta);
+            let rights = delta.template.as_ref().map_or(&delta.atoms, |template| template);
+            let likeness = (delta.change, delta.scope, delta.indirect, &delta.causes);
+            let next = folded.len();
+            let position = *positions.entry(format!("{rights:?} {likeness:?}")).or_insert(next);
+            match folded.get_mut(position) {
+                Some(known) => {
+                    known.own_names |= delta.template.is_some();
+                    if delta.severity > known.severity {
+                        (known.severity, known.rule) = (delta.severity, delta.rule);
+                    }
+                    known.members.extend(delta.members);
+                }
+                None => folded.push(delta),
+            }
+        }
+        folded.iter_mut().for_each(|delta| delta.members = joined(std::mem::take(&mut delta.members)));
+        folded
+    }
+
+    /// Returns the rights of a change with the columns of the accounts in place of their values, if every namespace of the
+    /// change has the same.
+    fn template(&self, delta: &AccessDelta) -> Option<Vec<PolicyRule>> {
+        if delta.atoms.iter().all(|atom| atom.resource_names.is_empty()) {
+            return None;
+        }
+        let [before, after] = self.names;
+        let names = match delta.change {
+            EffectChange::Gained => after,
+            EffectChange::Lost => before,
+        };
+        let in_namespace = |namespace: &String| {
+            let own = |name: &String| names.template(name, Some(namespace));
+            let atom = |atom: &PolicyRule| PolicyRule {
+                resource_names: atom.resource_names.iter().map(own).collect(),
+                ..atom.clone()
+            };
+            delta.atoms.iter().map(atom).collect::<Vec<_>>()
+        };
+        let mut namespaces = delta.members.iter().flat_map(|member| &member.namespaces);
+        let first = in_namespace(namespaces.next()?);
+        (first != delta.atoms && namespaces.all(|namespace| in_namespace(namespace) == first)).then_some(first)
     }
 
     /// Adds the gains or the losses of a class, apart for the whole cluster and for namespaces.
@@ -76,7 +135,10 @@ impl AccessComparison<'_> {
         let (wide, local): (Vec<&Affected>, Vec<&Affected>) =
             change.subjects.iter().partition(|affected| affected.scope.is_cluster());
         for (scope, affected) in [(Scope::Cluster, wide), (Scope::Namespaces, local)] {
-            let Some(first) = affected.first() else { continue };
+            // The subject of the first namespace stands for the others.
+            let place =
+                |affected: &&&Affected| (affected.scope.namespace().map(str::to_owned), affected.subject.clone());
+            let Some(first) = affected.iter().min_by_key(place) else { continue };
             let world = match kind {
                 EffectChange::Gained => &self.head.loaded.world,
                 EffectChange::Lost => self.base,
@@ -91,6 +153,7 @@ impl AccessComparison<'_> {
                 change: kind,
                 scope,
                 atoms: atoms.to_vec(),
+                template: None,
                 members: members(&affected),
                 targets: vec![self.head.target.name.clone()],
                 own_names: change.own_names,
@@ -312,6 +375,19 @@ fn bound_by_inputs(world: &World) -> BTreeSet<String> {
         })
     });
     names.collect()
+}
+
+/// Returns members with each subject once.
+pub(super) fn joined(members: Vec<Member>) -> Vec<Member> {
+    let mut by_subject: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for member in members {
+        by_subject.entry(member.subject).or_default().extend(member.namespaces);
+    }
+    let member = |(subject, namespaces): (String, BTreeSet<String>)| Member {
+        subject,
+        namespaces: namespaces.into_iter().collect(),
+    };
+    by_subject.into_iter().map(member).collect()
 }
 
 /// Returns the subjects with the namespaces of each.

@@ -328,7 +328,7 @@ pub(super) struct Numbering<'i> {
     classes: Vec<SubjectClass>,
     /// The subjects of each class in the sample of the namespaces.
     subjects: Vec<BTreeSet<String>>,
-    by_members: BTreeMap<Vec<Member>, usize>,
+    by_members: BTreeMap<(Vec<Member>, bool), usize>,
 }
 
 impl<'i> Numbering<'i> {
@@ -367,13 +367,27 @@ impl<'i> Numbering<'i> {
 
     /// Returns the number of the class with these members of the sample of the namespaces.
     pub(super) fn class(&mut self, members: Vec<Member>) -> usize {
-        if let Some(number) = self.by_members.get(&members) {
+        self.class_of(members, false)
+    }
+
+    /// Returns the number of the class with these members of the sample of the namespaces, each with the first namespace in which
+    /// an equal path begins.
+    fn class_with_first_namespaces(&mut self, members: Vec<Member>) -> usize {
+        self.class_of(members, true)
+    }
+
+    fn class_of(&mut self, members: Vec<Member>, is_first: bool) -> usize {
+        let key = (members, is_first);
+        if let Some(number) = self.by_members.get(&key) {
             return *number;
         }
-        let id = self.classes.len();
-        self.by_members.insert(members.clone(), id);
+        let (members, id) = (key.0.clone(), self.classes.len());
+        self.by_members.insert(key, id);
         self.subjects.push(members.iter().map(|member| member.subject.clone()).collect());
-        let members = self.spread.members(members);
+        let mut members = self.spread.members(members);
+        if is_first {
+            members.iter_mut().for_each(|member| member.namespaces.truncate(1));
+        }
         let count = members.len();
         let sample = members.iter().take(SAMPLE).map(|member| member.subject.clone()).collect();
         let template = template(&members);
@@ -428,7 +442,8 @@ fn effects(mut deltas: Vec<AccessDelta>, numbering: &mut Numbering<'_>) -> Vec<A
         let class = numbering.class(delta.members);
         let template = absent::text(numbering.classes.get(class).map(|class| class.template.as_str()));
         let rights = cover::compacted(&delta.atoms);
-        let fingerprint = fingerprint(&[&format!("{rights:?}"), &format!("{:?}", delta.change), template]);
+        let alike = delta.template.as_deref().map_or_else(|| rights.clone(), cover::compacted);
+        let fingerprint = fingerprint(&[&format!("{alike:?}"), &format!("{:?}", delta.change), template]);
         AccessChange {
             id,
             change: delta.change,
@@ -466,7 +481,10 @@ fn paths(mut deltas: Vec<PathDelta>, numbering: &mut Numbering<'_>) -> Vec<PathC
             id,
             change: delta.change,
             causes: numbering.causes(&delta.causes),
-            class: numbering.class(delta.members),
+            class: match delta.within_namespace {
+                true => numbering.class(delta.members),
+                false => numbering.class_with_first_namespaces(delta.members),
+            },
             targets: delta.targets,
             reaches: delta.reaches,
             severity: delta.severity,
@@ -543,6 +561,10 @@ fn shapes(diff: &str) -> Vec<ObjectShape> {
             shapes.push(ObjectShape { count: 1, sample: String::new(), diff: String::new() });
         }
         let Some(shape) = shapes.last_mut() else { continue };
+        // Lines of a file begin with another character.
+        if let Some(further) = line.strip_prefix("# ").and_then(|line| line.split(' ').next()) {
+            shape.count += further.replace(',', "").parse::<usize>().map_or(0, |further| further);
+        }
         if let Some(path) = line.strip_prefix("+++ b/").or_else(|| line.strip_prefix("--- a/")) {
             shape.sample = path.trim_end().to_owned();
         }

@@ -16,15 +16,17 @@
 
 mod known;
 mod named;
+mod output_check;
 mod shapes;
 mod spread;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashMap;
 
 use self::named::{Occurrences, computes_with_names, reads_annotations};
+pub(super) use self::output_check::OutputCheck;
 use self::shapes::{NAME, NamespaceShape, Shapes};
 pub(super) use self::spread::Spread;
 use super::super::workspace::Workspace;
@@ -55,20 +57,27 @@ struct Row<'w> {
     is_apart: bool,
 }
 
-/// The use of a value by the namespaces of a class in a column, with the first such namespace.
+/// The use of a value by the namespaces of a class in a column.
 #[derive(Debug, Clone, Copy)]
 struct ValueUse {
     class: u128,
     column: u128,
-    /// The position of the first namespace.
+    /// The position of the first such namespace.
     first: usize,
+    /// The position of the second one: a subject with rights in one namespace is not like a subject with rights in several.
+    second: Option<usize>,
 }
 
-/// Returns the classes of alike namespaces of both states.
+/// Returns the classes of alike namespaces of both states. On the way, `check` compares the committed output of the reviewed
+/// state.
 ///
 /// # Errors
 /// When an input cannot be read.
-pub(super) fn spread<'w>(base: Option<&'w Workspace>, head: &'w Workspace) -> Result<Spread<'w>, RunError> {
+pub(super) fn spread<'w>(
+    base: Option<&'w Workspace>,
+    head: &'w Workspace,
+    check: Option<&OutputCheck<'_>>,
+) -> Result<Spread<'w>, RunError> {
     let is_small = |workspace: &Workspace| {
         let size = |target| compile::output_files(&workspace.project, target).len();
         workspace.project.workspace.targets.iter().all(|target| size(target) < FEWEST_NAMESPACES)
@@ -80,7 +89,8 @@ pub(super) fn spread<'w>(base: Option<&'w Workspace>, head: &'w Workspace) -> Re
     let mut shapes: Vec<Shapes<'w>> = Vec::new();
     let reads_annotations = reads_annotations(&states);
     for workspace in states {
-        match Shapes::of(workspace, reads_annotations)? {
+        let check = check.filter(|_| std::ptr::eq(workspace, head));
+        match Shapes::of(workspace, reads_annotations, check)? {
             Some(found) => shapes.push(found),
             None => return Ok(Spread::default()),
         }
@@ -174,8 +184,9 @@ fn uses<'w>(rows: &[Row<'w>]) -> HashMap<&'w str, Vec<ValueUse>> {
                 continue;
             }
             let known = uses.entry(value).or_default();
-            if !known.iter().any(|known| (known.class, known.column) == (row.class, column)) {
-                known.push(ValueUse { class: row.class, column, first: position });
+            match known.iter_mut().find(|known| (known.class, known.column) == (row.class, column)) {
+                Some(known) => known.second = known.second.or(Some(position)),
+                None => known.push(ValueUse { class: row.class, column, first: position, second: None }),
             }
         }
     }
@@ -193,28 +204,32 @@ fn color(row: &Row<'_>, uses: &HashMap<&str, Vec<ValueUse>>) -> u128 {
     digest_of_run(&(row.class, &row.named, joined.collect::<Vec<_>>()))
 }
 
-/// Keeps, for each value of a kept namespace, one namespace of each class with the value, so that what the value joins is joined
+/// Keeps, for each value of a kept namespace, two namespaces of each class with the value, so that what the value joins is joined
 /// in the sample. Returns none where too many namespaces are necessary.
 fn keep_sharers(rows: &[Row<'_>], uses: &HashMap<&str, Vec<ValueUse>>, is_kept: &mut [bool]) -> Option<()> {
-    let kept = |is_kept: &[bool]| is_kept.iter().enumerate().filter(|(_, kept)| **kept).map(|(at, _)| at).collect();
-    let mut queue: Vec<usize> = kept(is_kept);
-    let mut has: HashSet<(&str, u128, u128)> = HashSet::new();
+    let mut queue: Vec<usize> = (0..rows.len()).filter(|position| is_kept.get(*position) == Some(&true)).collect();
+    // How many kept namespaces of each class have each value in each column.
+    let mut has: HashMap<(&str, u128, u128), usize> = HashMap::new();
     let joined = |position: usize| {
         let row = rows.get(position);
         row.into_iter().flat_map(|row| row.joining.iter().map(|(column, value)| (*value, row.class, *column)))
     };
-    has.extend(queue.iter().flat_map(|position| joined(*position)));
+    queue.iter().flat_map(|position| joined(*position)).for_each(|key| *has.entry(key).or_default() += 1);
     let mut added = 0;
     while let Some(position) = queue.pop() {
         for (value, ..) in joined(position) {
             for used in uses.get(value).into_iter().flatten() {
-                if has.contains(&(value, used.class, used.column)) {
-                    continue;
+                let key = (value, used.class, used.column);
+                for candidate in std::iter::once(used.first).chain(used.second) {
+                    let is_enough = has.get(&key).is_some_and(|kept| *kept >= 2);
+                    if is_enough || is_kept.get(candidate) == Some(&true) {
+                        continue;
+                    }
+                    set(is_kept, candidate, true);
+                    joined(candidate).for_each(|key| *has.entry(key).or_default() += 1);
+                    queue.push(candidate);
+                    added += 1;
                 }
-                has.extend(joined(used.first));
-                set(is_kept, used.first, true);
-                queue.push(used.first);
-                added += 1;
             }
         }
     }

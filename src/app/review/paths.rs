@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::access::{Proof, ProofPart};
+use super::access::{Proof, ProofPart, joined};
 use super::accounts::AccountComparison;
 use super::causes::{CausePlace, InputChanges};
 use super::classes::Spread;
@@ -12,6 +12,7 @@ use crate::access::World;
 use crate::access::proof::Chain;
 use crate::access::risk::RiskSeverity;
 use crate::admission::installed::InstalledPolicies;
+use crate::app::account_names::AccountNames;
 use crate::app::words::{place_text, rule_text};
 use crate::diag::Files;
 use crate::paths::{Certainty, EscalationGraph, EscalationPath, GraphInputs, PathStep, Power};
@@ -23,6 +24,8 @@ pub(super) struct PathDelta {
     pub(super) members: Vec<Member>,
     pub(super) targets: Vec<String>,
     pub(super) reaches: String,
+    /// Whether the power is one in a namespace, and not in the whole cluster.
+    pub(super) within_namespace: bool,
     pub(super) severity: EffectSeverity,
     pub(super) certainty: Certainty,
     /// The power and the steps with holes for the names of a tenant, the same for alike paths.
@@ -42,6 +45,8 @@ pub(super) struct PathComparison<'c> {
     pub(super) inputs: &'c InputChanges<'c>,
     pub(super) accounts: &'c AccountComparison,
     pub(super) spread: &'c Spread<'c>,
+    /// The accounts of the namespaces of the earlier and of the reviewed state.
+    pub(super) names: [&'c AccountNames<'c>; 2],
 }
 
 /// The paths of a state by subject and power.
@@ -120,18 +125,21 @@ impl PathComparison<'_> {
         shape: &[String],
         known: &StepKeys,
     ) -> Option<PathDelta> {
-        let first = paths.first()?;
+        // The path of the first namespace stands for the others.
+        let namespace = |path: &EscalationPath| path.steps.first().and_then(|step| step.namespace.clone());
+        let first = paths.iter().min_by_key(|path| (namespace(path), &path.subject))?;
         let earlier = self.base.filter(|_| change == PathChangeKind::Gone);
         let state = earlier.map_or(self.head, |base| base);
-        let member = |path: &&EscalationPath| {
-            let namespace = path.steps.first().and_then(|step| step.namespace.clone());
-            Member { subject: path.subject.clone(), namespaces: namespace.into_iter().collect() }
+        let member = |path: &&EscalationPath| Member {
+            subject: path.subject.clone(),
+            namespaces: namespace(path).into_iter().collect(),
         };
         Some(PathDelta {
             change,
-            members: paths.iter().map(member).collect(),
+            members: joined(paths.iter().map(member).collect()),
             targets: vec![state.target.name.clone()],
             reaches: first.reaches.to_string(),
+            within_namespace: is_within_namespace(&first.reaches),
             severity: severity(first, change),
             certainty: first.certainty,
             shape: shape.to_vec(),
@@ -142,7 +150,7 @@ impl PathComparison<'_> {
 
     /// Returns the power and the steps of a path, with holes for the names of a tenant. Another subject keeps its name.
     fn shape(&self, path: &EscalationPath) -> Vec<String> {
-        let own = |text: &str| self.without_own_names(text, &path.subject);
+        let own = |text: &str| self.without_own_names(text, path);
         let mut shape = vec![own(&path.reaches.to_string())];
         for step in &path.steps {
             shape.push(own(&step.label()));
@@ -165,14 +173,19 @@ impl PathComparison<'_> {
         path.steps.first().and_then(|step| step.namespace.as_deref()).is_some_and(|name| self.is_account(name))
     }
 
-    /// Puts holes in the place of the subject and of the namespaces of accounts.
-    fn without_own_names(&self, text: &str, subject: &str) -> String {
-        let parts: Vec<&str> = text.split(['@', '/', ':']).collect();
-        let mut text = if text == subject { "{subject}".to_owned() } else { text.to_owned() };
-        for name in parts.iter().filter(|name| self.is_account(name)) {
-            text = text.replace(name, "{namespace}");
+    /// Puts holes in the place of the subject, of the namespaces of accounts, and of the values of the account of the first step.
+    fn without_own_names(&self, text: &str, path: &EscalationPath) -> String {
+        if text == path.subject {
+            return "{subject}".to_owned();
         }
-        text
+        let mut own = text.to_owned();
+        for name in text.split(['@', '/', ':']).filter(|name| self.is_account(name)) {
+            own = own.replace(name, "{namespace}");
+        }
+        match path.steps.first().and_then(|step| step.namespace.as_deref()) {
+            Some(namespace) => self.names.iter().fold(own, |own, names| names.template(&own, Some(namespace))),
+            None => own,
+        }
     }
 
     fn steps(&self, path: &EscalationPath, state: &TargetState<'_>, known: &StepKeys) -> Vec<ReviewedStep> {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::admission::psp::PodSecurityPolicy;
 use crate::admission::scc::Scc;
+use crate::app::account_names::AccountNames;
 use crate::app::loaded_world::{LoadedWorld, WorldOptions, load_target_seen};
 use crate::app::pod_inputs::PodInputs;
 use crate::app::workspace::Workspace;
@@ -72,6 +73,13 @@ impl<'s> TargetState<'s> {
             admission_policies,
             accounts: accounts.names,
         }))
+    }
+}
+
+impl<'s> TargetState<'s> {
+    /// Returns the accounts of the namespaces.
+    pub(super) fn account_names(&self) -> AccountNames<'s> {
+        AccountNames::of_target(self.workspace, self.target)
     }
 }
 

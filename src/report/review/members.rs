@@ -3,7 +3,7 @@
 //! Each class is a list of lines after a line with its id, and an empty line ends it. A line has the length of the common
 //! beginning with the line before as one character, and the rest of the name. Names have no line feed and no tab here, since
 //! [`foreign::line`] writes them as escapes. A tab separates the subject from its namespaces, and `=` at the beginning of a
-//! namespace is the name of the subject.
+//! namespace is the name of the subject. Of many namespaces the first few are named, and the others are counted.
 
 use std::io::Write as _;
 
@@ -11,6 +11,7 @@ use flate2::Compression;
 use flate2::write::DeflateEncoder;
 
 use crate::app::review::{Member, SubjectClass};
+use crate::app::words::grouped;
 use crate::diag::foreign;
 
 /// The character for a common beginning of no length.
@@ -18,6 +19,9 @@ const ZERO: u8 = 0x30;
 
 /// The longest common beginning, so that its length is a character of ASCII without `=`-like meaning in HTML.
 const LONGEST: u8 = 0x4a;
+
+/// How many namespaces of a member are named.
+const MAXIMUM_NAMESPACES: usize = 20;
 
 /// Returns the members of all classes: front-coded, deflated, and in base64.
 pub(super) fn block(classes: &[SubjectClass]) -> String {
@@ -50,13 +54,17 @@ fn member_line(member: &Member) -> String {
     let subject = foreign::line(&member.subject);
     let name = subject.rsplit_once('/').map_or(subject.as_ref(), |(_, name)| name);
     let mut line = subject.to_string();
-    for namespace in &member.namespaces {
+    for namespace in member.namespaces.iter().take(MAXIMUM_NAMESPACES) {
         let namespace = foreign::line(namespace);
         line.push('\t');
         match namespace.strip_prefix(name).filter(|_| !name.is_empty()) {
             Some(rest) => line.push_str(&format!("={rest}")),
             None => line.push_str(&namespace),
         }
+    }
+    let more = member.namespaces.len().saturating_sub(MAXIMUM_NAMESPACES);
+    if more > 0 {
+        line.push_str(&format!("\tand {} more", grouped(more)));
     }
     line
 }

@@ -123,13 +123,15 @@ pub(super) struct Judge<'w> {
 }
 
 /// Findings, the alike ones folded.
-#[derive(Debug, Default)]
-pub(super) struct Findings {
+#[derive(Default)]
+pub(super) struct Findings<'t> {
     list: Vec<Finding>,
     positions: HashMap<Likeness, usize>,
+    /// Returns how many namespaces a namespace stands for, in a sample of them.
+    weight: Option<&'t dyn Fn(&str) -> usize>,
 }
 
-impl Findings {
+impl Findings<'_> {
     pub(super) fn add(
         &mut self,
         likeness: Likeness,
@@ -142,9 +144,14 @@ impl Findings {
             self.list.push(make());
         }
         if let Some(finding) = self.list.get_mut(position) {
-            finding.count += 1;
+            if finding.first.len() >= MAXIMUM_FIRST && self.weight.is_none() {
+                finding.count += 1;
+                return;
+            }
+            let affected = affected();
+            finding.count += self.weight.map_or(1, |weight| weight(affected.namespace().map_or("", |name| name)));
             if finding.first.len() < MAXIMUM_FIRST {
-                finding.first.push(affected());
+                finding.first.push(affected);
             }
         }
     }
@@ -159,7 +166,8 @@ impl World {
     /// Returns the findings as [`World::findings`] does, with the findings about tenants.
     pub fn findings_among(&self, tenants: Option<&Tenants<'_>>, options: &RiskOptions) -> Vec<Finding> {
         let judge = Judge::new(self, tenants, options);
-        let mut findings = Findings::default();
+        let weight = tenants.and_then(|tenants| tenants.weight);
+        let mut findings = Findings { weight, ..Findings::default() };
         judge.holders(&mut findings);
         judge.roles(&mut findings);
         judge.bindings(&mut findings);

@@ -53,6 +53,7 @@ pub struct Tenants<'t> {
     alike: HashSet<(bool, String)>,
     is_own: &'t dyn Fn(Origin) -> bool,
     is_accepted: &'t dyn Fn(Code, Origin) -> bool,
+    pub(super) weight: Option<&'t dyn Fn(&str) -> usize>,
 }
 
 impl<'t> Tenants<'t> {
@@ -67,7 +68,14 @@ impl<'t> Tenants<'t> {
             alike: HashSet::new(),
             is_own,
             is_accepted,
+            weight: None,
         }
+    }
+
+    /// Counts a finding in a namespace for all namespaces that it stands for, in a sample of the namespaces.
+    #[must_use]
+    pub fn with_weight(self, weight: &'t dyn Fn(&str) -> usize) -> Self {
+        Self { weight: Some(weight), ..self }
     }
 
     /// Adds a namespace of a tenant; `class` is the number of the Tenancy.

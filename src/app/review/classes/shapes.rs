@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use hashbrown::HashMap;
 
 use super::known::KnownShapes;
+use super::output_check::OutputCheck;
 use crate::alike::{Hints, Hole, Shape};
 use crate::app::workspace::Workspace;
 use crate::compile::{ObjectForm, OutputFile, TenantAccount};
@@ -50,16 +51,22 @@ struct FileShape {
 
 impl<'w> Shapes<'w> {
     /// Compiles all targets of a workspace and splits the files of namespaces; none for policies that do not compile.
-    /// `reads_annotations` is whether the values of annotations belong to a shape.
-    pub(super) fn of(workspace: &'w Workspace, reads_annotations: bool) -> Result<Option<Self>, RunError> {
+    /// `reads_annotations` is whether the values of annotations belong to a shape, and `check` compares the committed output.
+    pub(super) fn of(
+        workspace: &'w Workspace,
+        reads_annotations: bool,
+        check: Option<&OutputCheck<'_>>,
+    ) -> Result<Option<Self>, RunError> {
         let mut shapes = Self { workspace, namespaces: HashMap::new(), joining: HashMap::new() };
         let joining: Mutex<HashMap<u128, Vec<u128>>> = Mutex::default();
         let known = KnownShapes::default();
         for target in &workspace.project.workspace.targets {
             let split = |file: OutputFile| {
+                check.map_or(Ok(()), |check| check.add(&target.name, &file))?;
                 let Some(namespace) = file::namespace(&file.path) else { return Ok(None) };
-                let columns = workspace.project.columns_of_tenant(&file);
-                let found = |digest| Ok(Some(FileShape { namespace: namespace.into(), digest, account: file.tenant() }));
+                let columns = workspace.project.columns_of(&file);
+                let found =
+                    |digest| Ok(Some(FileShape { namespace: namespace.into(), digest, account: file.tenant() }));
                 if let Some(digest) = known.find(&file.text, namespace, &columns) {
                     return found(digest);
                 }

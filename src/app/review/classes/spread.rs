@@ -3,8 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use hashbrown::HashMap;
-
 use super::super::record::Member;
 use super::shapes::Shapes;
 use crate::alike::{Hints, Hole, OwnName, Shape};
@@ -24,6 +22,8 @@ struct NameTemplate<'n> {
     shape: Shape,
     /// The name of the representative.
     own: Option<OwnName<'n>>,
+    /// The columns of its account, each with the digest of its name.
+    columns: Vec<(u128, String)>,
 }
 
 impl<'w> Spread<'w> {
@@ -112,18 +112,21 @@ impl<'w> Spread<'w> {
 impl<'n> NameTemplate<'n> {
     fn new(name: &str, namespace: &'n str, columns: &[(&str, &str)]) -> Self {
         let hints = Hints::of_names(&[namespace]).without_numbers().with_columns(columns);
-        Self { shape: Shape::split_message(name, &hints).0, own: OwnName::new(namespace) }
+        let columns = columns.iter().map(|(column, _)| (digest_of_run(*column), (*column).to_owned())).collect();
+        Self { shape: Shape::split_message(name, &hints).0, own: OwnName::new(namespace), columns }
     }
 
     /// Returns the name of an account of the class.
     fn name(&self, namespace: &str, columns: &[(&str, &str)]) -> String {
-        let values: HashMap<u128, &str> =
-            columns.iter().map(|(column, value)| (digest_of_run(*column), *value)).collect();
+        let value = |column: u128| {
+            let (_, name) = self.columns.iter().find(|(known, _)| *known == column)?;
+            columns.iter().find(|(own, _)| own == name).map(|(_, value)| *value)
+        };
         let short = self.own.and_then(|own| own.of_same_shape(namespace).short());
         self.shape.fill_with(|_, hole| match hole {
             Hole::Name => namespace,
             Hole::ShortName => short.map_or(namespace, |short| short),
-            Hole::Column(column) => values.get(column).map_or("", |value| value),
+            Hole::Column(column) => value(*column).map_or("", |value| value),
             _ => "",
         })
     }

@@ -1,0 +1,71 @@
+//! Compares the committed output with the compiled files while they are divided into classes.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use hashbrown::HashSet;
+
+use crate::app::Error;
+use crate::app::compare::CompareOptions;
+use crate::app::target_changes::TargetChanges;
+use crate::app::workspace::Workspace;
+use crate::compile::OutputFile;
+use crate::diag::{RunError, Sink};
+use crate::digest::digest_of_run;
+use crate::emit::committed::{Committed, Differing, Folder};
+
+/// The committed output of some targets, and the compiled files that it was compared with.
+pub(in crate::app::review) struct OutputCheck<'w> {
+    workspace: &'w Workspace,
+    /// The names of the targets; all targets without names.
+    targets: &'w [String],
+    output: Folder,
+    differs: AtomicBool,
+    /// Hashes of the paths of the compiled files, below the output folder.
+    compiled: Mutex<HashSet<u128>>,
+}
+
+impl<'w> OutputCheck<'w> {
+    /// Creates the comparison of some targets; all targets without names. A workspace without output has none to compare.
+    pub(in crate::app::review) fn new(workspace: &'w Workspace, targets: &'w [String]) -> Option<Self> {
+        let (differs, compiled) = (AtomicBool::new(false), Mutex::default());
+        let output = Folder::new(workspace.output());
+        workspace.output().is_dir().then_some(Self { workspace, targets, output, differs, compiled })
+    }
+
+    /// Compares a compiled file of a target.
+    pub(super) fn add(&self, target: &str, file: &OutputFile) -> Result<(), RunError> {
+        if !self.targets.is_empty() && !self.targets.iter().any(|name| name == target) {
+            return Ok(());
+        }
+        let path = format!("{target}/{}", file.path);
+        if !self.differs.load(Ordering::Relaxed) && self.output.differing(&path, &file.text)? != Differing::Same {
+            self.differs.store(true, Ordering::Relaxed);
+        }
+        self.compiled.lock().unwrap_or_else(PoisonError::into_inner).insert(digest_of_run(&path));
+        Ok(())
+    }
+
+    /// Returns whether the committed output is the compiled output. Without any compiled file, all targets are compiled.
+    pub(in crate::app::review) fn is_current(self) -> Result<bool, Error> {
+        if self.differs.into_inner() {
+            return Ok(false);
+        }
+        let compiled = self.compiled.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let is_chosen = |name: &str| self.targets.is_empty() || self.targets.iter().any(|target| target == name);
+        let is_left_out = |top: &str| !self.workspace.has_target(top) || !is_chosen(top);
+        let entries = self.output.list_except(&is_left_out)?;
+        let is_known = |path: &str| compiled.contains(&digest_of_run(path));
+        if compiled.is_empty() || entries.iter().any(|entry| !entry.is_file() || !is_known(&entry.path)) {
+            // Other entries can be kept, foreign, or deleted with the next run.
+            let targets = self.targets.to_vec();
+            let compare = CompareOptions { targets, without_text: true, ..CompareOptions::default() };
+            return Ok(!self.workspace.compare_output_folder(&compare)?.is_drift());
+        }
+        if !self.targets.is_empty() {
+            return Ok(true);
+        }
+        let beside = self.workspace.beside_targets(&mut Sink::new())?;
+        Ok(!TargetChanges::of_leftovers(self.workspace, &beside)?.has_gone())
+    }
+}

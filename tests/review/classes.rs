@@ -1,0 +1,192 @@
+//! A review with one namespace of each class is the review of all namespaces.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use bailiwick::app::review::{ChangeReview, ReviewBase, ReviewOptions};
+use bailiwick::{Options, Workspace};
+use serde_json::Value;
+
+use crate::oracle::Dice;
+use crate::support::rounds;
+
+const HEAD: &str = "apiVersion: bailiwick.dev/v1alpha1\nkind:";
+
+/// A row of the account list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Row {
+    name: String,
+    team: String,
+    owner: String,
+    org: String,
+    uid: usize,
+}
+
+/// A state of a workspace with tenants.
+#[derive(Debug, Clone)]
+struct State {
+    rows: Vec<Row>,
+    /// The verbs of the tenants on pods.
+    verbs: Vec<&'static str>,
+    level: &'static str,
+    version: &'static str,
+    /// Whether the owner has the same role as the team.
+    has_owner: bool,
+    /// Subjects of a Grant in one tenant, and of a Grant for the whole cluster.
+    guest: Option<String>,
+    wide: Option<String>,
+    /// The user whom the owner of a tenant impersonates.
+    impersonated: Option<&'static str>,
+    /// The value of the label `org`, which a Grant selects namespaces by.
+    label: &'static str,
+    /// Whether AccessTests ask about all namespaces.
+    has_tests: bool,
+}
+
+impl State {
+    fn random(dice: &mut Dice, tenants: usize) -> Self {
+        let teams = 1 + dice.below(60);
+        let shared_owner = dice.chance(33);
+        let row = |number: usize, dice: &mut Dice| Row {
+            name: format!("{}-{number}", ["amber", "brown", "coral", "view", "green"][number % 5]),
+            team: match dice.below(40) {
+                0 => "admin".to_owned(),
+                1 => format!("{}-{number}", ["amber", "brown", "coral", "view", "green"][number % 5]),
+                _ => format!("team-{}", dice.below(teams)),
+            },
+            owner: if shared_owner { format!("kim-{}", dice.below(90)) } else { format!("kim-{number}") },
+            org: ["sales", "labs", "ops"][dice.below(3)].to_owned(),
+            uid: if number % 50 == 3 { 900 + number } else { 50_000 + number },
+        };
+        let rows = (0..tenants).map(|number| row(number, dice)).collect();
+        Self {
+            rows,
+            verbs: vec!["get", "list"],
+            level: "baseline",
+            version: "1.34",
+            has_owner: dice.chance(50),
+            guest: dice.chance(50).then(|| "team-1".to_owned()),
+            wide: dice.chance(33).then(|| "team-2".to_owned()),
+            impersonated: dice.chance(33).then_some("{name}-bot"),
+            label: "{org}",
+            has_tests: dice.chance(50),
+        }
+    }
+
+    /// Returns a state with one to three random changes.
+    fn changed(&self, dice: &mut Dice) -> Self {
+        let mut new = self.clone();
+        for _ in 0..=dice.below(3) {
+            let position = dice.below(new.rows.len());
+            match dice.below(13) {
+                0 => new.verbs.push("create"),
+                1 => new.verbs = vec!["get"],
+                2 => new.level = if dice.chance(50) { "restricted" } else { "privileged" },
+                3 => new.version = "1.35",
+                4 => new.has_owner = !new.has_owner,
+                5 => new.guest = Some(new.rows[position].team.clone()),
+                6 => new.wide = Some(new.rows[position].owner.clone()),
+                7 => new.rows[position].team = "team-0".to_owned(),
+                8 => _ = new.rows.remove(position),
+                9 => {
+                    let row = Row { name: "fresh-1".to_owned(), ..new.rows[position].clone() };
+                    if !new.rows.iter().any(|known| known.name == row.name) {
+                        new.rows.push(row);
+                    }
+                }
+                10 => new.impersonated = Some("{name}"),
+                11 => new.has_tests = !new.has_tests,
+                _ => new.label = "{team}",
+            }
+        }
+        new
+    }
+
+    fn write(&self, root: &Path) {
+        fs::create_dir_all(root.join("policies")).expect("a folder");
+        let mut list = "name,team,owner,org,uid\n".to_owned();
+        for Row { name, team, owner, org, uid } in &self.rows {
+            writeln!(list, "{name},{team},{owner},{org},{uid}").expect("a text");
+        }
+        let Self { level, version, label, .. } = self;
+        let verbs = self.verbs.join(", ");
+        let owner = if self.has_owner { "\"{owner}\", " } else { "" };
+        let mut rules = format!("  - {{apiGroups: [\"\"], resources: [pods, pods/exec], verbs: [{verbs}]}}\n");
+        if let Some(user) = self.impersonated {
+            let rule = "{apiGroups: [\"\"], resources: [serviceaccounts], verbs: [impersonate]";
+            writeln!(rules, "  - {rule}, resourceNames: [\"{user}\"]}}").expect("a text");
+        }
+        let mut grants = String::new();
+        if let (Some(group), Some(row)) = (&self.guest, self.rows.get(7)) {
+            write!(
+                grants,
+                "---\n{HEAD} Grant\nmetadata: {{name: guest}}\nspec:\n  clusterRoles: [edit]\n  namespaces: [t-{}]\n  to: {{groups: [{group}]}}\n",
+                row.name
+            )
+            .expect("a text");
+        }
+        if let Some(group) = &self.wide {
+            write!(
+                grants,
+                "---\n{HEAD} Grant\nmetadata: {{name: wide}}\nspec:\n  clusterRoles: [view]\n  clusterWide: true\n  to: {{groups: [{group}]}}\n"
+            )
+            .expect("a text");
+        }
+        write!(
+            grants,
+            "---\n{HEAD} Grant\nmetadata: {{name: audit}}\nspec:\n  clusterRoles: [view]\n  namespaceSelector: {{matchLabels: {{org: sales}}}}\n  to: {{groups: [auditors]}}\n"
+        )
+        .expect("a text");
+        if self.has_tests {
+            let question = "{verbs: [create], resources: [pods], namespaces: [\"*\"]}";
+            write!(
+                grants,
+                "---\n{HEAD} AccessTest\nmetadata: {{name: apart}}\nspec:\n  who: {{groups: [team-3, auditors], users: [kim-4]}}\n  mustNot: [{question}]\n  mustNotBecome: [nodes]\n"
+            )
+            .expect("a text");
+        }
+        let policies = format!(
+            "{HEAD} PermissionSet\nmetadata: {{name: worker}}\nspec:\n  rules:\n{rules}---\n{HEAD} Tenancy\nmetadata: {{name: tenants}}\nspec:\n  accounts: {{file: tenants.csv}}\n  variables:\n    name: {{type: string}}\n    team: {{type: string}}\n    owner: {{type: string}}\n    org: {{type: string}}\n    uid: {{type: integer}}\n  class:\n    namespace:\n      name: \"t-{{name}}\"\n      labels: {{org: \"{label}\", pod-security.kubernetes.io/enforce: {level}}}\n      annotations: {{example.org/uid: \"{{uid}}\"}}\n    roles:\n    - {{name: worker, permissionSet: worker}}\n    grants:\n    - name: workers\n      role: worker\n      to:\n        groups: [\"{{team}}\"]\n        users: [{owner}\"{{name}}\"]\n        serviceAccounts: [{{name: \"{{name}}-bot\", create: true}}]\n{grants}"
+        );
+        fs::write(root.join("policies/tenants.csv"), list).expect("written");
+        fs::write(root.join("policies/tenants.yaml"), policies).expect("written");
+        let targets = format!("[{{name: a, version: \"{version}\"}}]");
+        let workspace = format!("{HEAD} Workspace\nmetadata: {{name: w}}\nspec:\n  targets: {targets}\n");
+        fs::write(root.join("bailiwick.yaml"), workspace).expect("written");
+    }
+}
+
+fn reviewed(folder: &Path, without_classes: bool) -> ChangeReview {
+    let opened = Workspace::open(&Options::in_folder(folder.join("head"))).expect("a workspace");
+    let base = ReviewBase::Folder(folder.join("base"));
+    opened.review(&ReviewOptions { base, without_classes, ..ReviewOptions::default() }).expect("a review")
+}
+
+#[test]
+fn the_review_of_classes_is_the_review_of_all_namespaces() {
+    for seed in 0..rounds(2, 60) {
+        let mut dice = Dice::new(seed);
+        let base = State::random(&mut dice, rounds(260, 500) as usize);
+        let head = base.changed(&mut dice);
+        let folder = tempfile::tempdir().expect("a folder");
+        base.write(&folder.path().join("base"));
+        head.write(&folder.path().join("head"));
+        let (of_classes, of_all) = (reviewed(folder.path(), false), reviewed(folder.path(), true));
+        let json = |review: &ChangeReview| {
+            let mut review = serde_json::to_value(review).expect("a value");
+            // The named questions are the first of those that fail, which are fewer in a sample; their number is the same.
+            for section in ["failing", "baseFailing"] {
+                let tests = review["tests"][section].as_array_mut().expect("a list");
+                tests.iter_mut().for_each(|test| test["first"] = Value::Null);
+            }
+            review
+        };
+        let (of_classes, of_all) = (json(&of_classes), json(&of_all));
+        assert!(of_all["diagnostics"].as_array().is_some_and(Vec::is_empty), "{}", of_all["diagnostics"]);
+        let sections = of_all.as_object().expect("an object");
+        for (section, expected) in sections {
+            assert!(of_classes[section] == *expected, "seed {seed}, {section}:\n{}\n{expected}", of_classes[section]);
+        }
+    }
+}
