@@ -36,7 +36,7 @@ pub(crate) struct Builder<'i> {
     /// The Roles of each namespace, by name.
     roles: BTreeMap<NamespaceId, Vec<String>>,
     /// The roles of ClusterRoleBindings and RoleBindings, by namespace and name of the binding.
-    pub(crate) roles_of_bindings: HashMap<(Option<String>, String), (bool, String)>,
+    pub(crate) roles_of_bindings: BTreeMap<(Option<String>, String), (bool, String)>,
 }
 
 /// The met edges of a source in a scope.
@@ -126,7 +126,8 @@ impl<'i> Builder<'i> {
     /// Adds the nodes of powers, and then the subjects: the order of equally short paths.
     fn add_nodes(&mut self) {
         use NodeKey as Key;
-        for key in [Key::ClusterAdmin, Key::AnyUser, Key::AnyAccount, Key::SomeNode, Key::EveryNode, Key::AllSecrets] {
+        let identities = [Key::ClusterAdmin, Key::AnyUser, Key::AnyCertificate, Key::AnyAccount];
+        for key in identities.into_iter().chain([Key::SomeNode, Key::EveryNode, Key::AllSecrets]) {
             self.graph.node(key);
         }
         for key in [Key::Admission, Key::Mutation, Key::AllPodAccounts] {
@@ -160,11 +161,11 @@ impl<'i> Builder<'i> {
 
     /// Adds the edges between powers, and from powers to subjects.
     fn add_powers(&mut self) {
-        let any_user = self.node(NodeKey::AnyUser);
+        let (any_user, any_certificate) = (self.node(NodeKey::AnyUser), self.node(NodeKey::AnyCertificate));
         let any_account = self.node(NodeKey::AnyAccount);
         let all_pods = self.node(NodeKey::AllPodAccounts);
         let (some_node, every_node) = (self.node(NodeKey::SomeNode), self.node(NodeKey::EveryNode));
-        self.add(any_user, Edge::new(EdgeKind::Held, any_account));
+        self.add(any_certificate, Edge::new(EdgeKind::Held, any_account));
         let subjects: Vec<(NodeId, bool, bool)> = self
             .inventory
             .subjects
@@ -176,7 +177,9 @@ impl<'i> Builder<'i> {
             })
             .collect();
         for (node, is_group, is_account) in subjects {
-            if !is_group {
+            // A certificate names a user and its groups. The user of a service account is not impersonated as a user.
+            self.add(any_certificate, Edge::new(EdgeKind::Held, node));
+            if !is_group && !is_account {
                 self.add(any_user, Edge::new(EdgeKind::Held, node));
             }
             if is_account {
@@ -188,13 +191,19 @@ impl<'i> Builder<'i> {
             let edge = Edge::new(EdgeKind::Node, node);
             self.add(every_node, edge);
             self.add(all_pods, edge);
-            let edge = edge.with(certainty);
-            let is_sure = certainty == PathCertainty::Proven;
-            self.add(some_node, if is_sure { edge } else { edge.noted(Note::Scheduling) });
+            self.add_account_of_node(some_node, account, certainty);
         }
         self.add_secrets_of_cluster();
         let (mutation, admin) = (self.node(NodeKey::Mutation), self.node(NodeKey::ClusterAdmin));
         self.add(mutation, Edge::new(EdgeKind::Held, admin).possible().noted(Note::LaterWrite));
+    }
+
+    /// Adds the account of a pod that runs on a node, or may run there.
+    fn add_account_of_node(&mut self, node: NodeId, account: SubjectId, certainty: PathCertainty) {
+        let account = self.graph.node(NodeKey::Subject(account)).0;
+        let edge = Edge::new(EdgeKind::Node, account).with(certainty);
+        let is_sure = certainty == PathCertainty::Proven;
+        self.add(node, if is_sure { edge } else { edge.noted(Note::Scheduling) });
     }
 
     fn add_secrets_of_cluster(&mut self) {
@@ -276,6 +285,11 @@ impl<'i> Builder<'i> {
                 let accounts: Vec<SubjectId> =
                     self.inventory.namespace_numbers().filter_map(|id| of_name(&id)).collect();
                 accounts.into_iter().for_each(|account| self.add_held(node, NodeKey::Subject(account)));
+            }
+            NodeKey::NamedNodes(names) => {
+                for (account, certainty) in self.inventory.pod_accounts_on(&names) {
+                    self.add_account_of_node(node, account, certainty);
+                }
             }
             NodeKey::RolesOf(namespace) => self.add_roles_of(node, namespace),
             NodeKey::EveryRole => {

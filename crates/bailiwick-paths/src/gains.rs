@@ -1,18 +1,26 @@
 //! The gain of each met edge: from a row of the table to edges of the graph.
 
-use bailiwick_access::ResourceVerb;
-use bailiwick_access::risk::{EdgeKind, EdgeTarget, MetEdge, subject_of_user};
+use std::collections::BTreeSet;
 
-use crate::admitted::{NOTHING, PolicySet};
+use bailiwick_access::ResourceVerb;
+use bailiwick_access::risk::{EdgeKind, EdgeTarget, MetEdge};
+
+use crate::admitted::{NOTHING, PodQuestion, PolicySet};
 use crate::build::{Builder, Scope, Seat};
 use crate::controllers;
 use crate::graph::{Edge, NodeId, NodeKey, Note, Proof, RoleScope, RoleState};
-use crate::inventory::{NamespaceId, SubjectId};
+use crate::inventory::{NamespaceId, PodSource, SubjectId};
 use crate::path::PathCertainty;
 use crate::probes::ProbeKind;
 
 /// The API group of roles and bindings.
 const RBAC: &str = bailiwick_kubernetes::rbac::GROUP;
+
+/// The id of the rule about containers that are added to running pods.
+const EPHEMERAL_CONTAINERS: &str = "W007";
+
+/// The API group of webhook configurations and admission policies.
+const REGISTRATION: &str = "admissionregistration.k8s.io";
 
 /// The id of the rule about constrained impersonation.
 const CONSTRAINED: &str = "E008";
@@ -40,10 +48,15 @@ impl Builder<'_> {
                 EdgeTarget::Accounts => self.add_accounts(seat, met, edge),
                 EdgeTarget::Certificates => self.add_certificates(seat, met, edge),
                 EdgeTarget::Secrets => self.add_read_secrets(seat, met, edge),
-                EdgeTarget::RunningPods => self.add_running_pods(seat, met, edge),
+                EdgeTarget::RunningPods => {
+                    self.add_running_pods(seat, met, edge);
+                    if met.rule.id == EPHEMERAL_CONTAINERS {
+                        self.add_nodes_of_pods(seat, met, edge);
+                    }
+                }
                 EdgeTarget::Kubelets => self.add_kubelets(seat, met, edge),
-                EdgeTarget::Admission => self.add_to(seat, edge, NodeKey::Admission),
-                EdgeTarget::Mutation => self.add_to(seat, edge, NodeKey::Mutation),
+                EdgeTarget::Admission => self.add_admission(seat, met, edge, NodeKey::Admission),
+                EdgeTarget::Mutation => self.add_admission(seat, met, edge, NodeKey::Mutation),
                 EdgeTarget::Controllers => self.add_controllers(seat, edge),
                 EdgeTarget::ClusterRolesEverywhere | EdgeTarget::ClusterRolesHere | EdgeTarget::RolesHere => {
                     self.add_bound_roles(seat, met, edge);
@@ -109,7 +122,8 @@ impl Builder<'_> {
             return self.add_to(seat, edge, NodeKey::AnyUser);
         }
         for name in names {
-            let subject = if is_groups { format!("Group/{name}") } else { subject_of_user(name) };
+            // The API server checks `serviceaccounts` for the name of a service account, and not `users`.
+            let subject = if is_groups { format!("Group/{name}") } else { format!("User/{name}") };
             if let Some(to) = self.subject_node(&subject) {
                 self.add(seat.node, Edge { to, ..edge });
             }
@@ -149,7 +163,7 @@ impl Builder<'_> {
         let is_signing = met.kind == EdgeKind::SignCsr;
         let edge = |note| if is_signing { edge.possible().noted(Note::SignerKey) } else { edge.noted(note) };
         if signs(&CLIENT_SIGNERS) {
-            self.add_to(seat, edge(Note::Certificates), NodeKey::AnyUser);
+            self.add_to(seat, edge(Note::Certificates), NodeKey::AnyCertificate);
         }
         if signs(&[KUBELET_SIGNER, "kubernetes.io/*"]) {
             self.add_to(seat, edge(Note::NodeCertificates), NodeKey::SomeNode);
@@ -227,8 +241,75 @@ impl Builder<'_> {
         }
         match met.names_of(0) {
             [] => self.add_to(seat, edge, NodeKey::EveryNode),
-            _ => self.add_to(seat, edge.noted(Note::NamedNodes), NodeKey::SomeNode),
+            names => {
+                let names: BTreeSet<String> = names.iter().cloned().collect();
+                self.add_to(seat, edge.noted(Note::NamedNodes), NodeKey::NamedNodes(names.into_iter().collect()));
+            }
         }
+    }
+
+    /// Adds the nodes of running pods, where a namespace admits a privileged container: one may be added to a pod.
+    fn add_nodes_of_pods(&mut self, seat: &Seat, met: &MetEdge, edge: Edge) {
+        let names = met.names_of(0);
+        let here: Vec<NamespaceId> = match seat.scope.namespace() {
+            Some(namespace) => vec![namespace],
+            None => self.inventory.namespace_numbers().collect(),
+        };
+        let mut bound: BTreeSet<String> = BTreeSet::new();
+        let (mut of_bound, mut of_others) = (None, None);
+        for namespace in here {
+            let pods = self.inventory.contents_of(namespace).into_iter().flat_map(|contents| &contents.pods);
+            let fitting = pods.filter(|pod| names.is_empty() || pod.kind == "Pod" && names.contains(&pod.name));
+            let (nodes, others): (Vec<&PodSource>, Vec<&PodSource>) = fitting.partition(|pod| !pod.node.is_empty());
+            let nodes: Vec<String> = nodes.into_iter().map(|pod| pod.node.clone()).collect();
+            let surest = others.into_iter().map(PodSource::certainty_on_a_node).min();
+            if nodes.is_empty() && surest.is_none() {
+                continue;
+            }
+            let kinds = &[ProbeKind::Privileged];
+            let question = PodQuestion { namespace, own: NOTHING, without_labels: false, kinds };
+            let Some((admitted, kind)) = self.admission.ask(&self.edges, &self.inventory, question) else { continue };
+            let note = self.admission.note(&self.inventory, namespace, kind);
+            let better = |known: Option<(PathCertainty, Note)>, certainty: PathCertainty| {
+                Some(known.filter(|(known, _)| *known <= certainty).map_or((certainty, note), |known| known))
+            };
+            if !nodes.is_empty() {
+                of_bound = better(of_bound, admitted);
+                bound.extend(nodes);
+            }
+            if let Some(surest) = surest {
+                of_others = better(of_others, admitted.max(surest));
+            }
+        }
+        let targets = [(of_bound, NodeKey::NamedNodes(bound.into_iter().collect())), (of_others, NodeKey::SomeNode)];
+        for (found, to) in targets {
+            if let Some((certainty, note)) = found {
+                self.add_to(seat, edge.with(certainty.max(edge.certainty)).noted(note), to);
+            }
+        }
+    }
+
+    /// Adds a power over objects on their way into the cluster. Without the creation of every needed object, it needs
+    /// objects of others.
+    fn add_admission(&mut self, seat: &Seat, met: &MetEdge, edge: Edge, to: NodeKey) {
+        let needed: &[&str] = match (met.kind, met.to) {
+            (EdgeKind::WriteMutatingWebhooks, _) => &["mutatingwebhookconfigurations"],
+            (EdgeKind::WriteValidatingWebhooks, _) => &["validatingwebhookconfigurations"],
+            (EdgeKind::WriteAdmissionPolicies, EdgeTarget::Mutation) => {
+                &["mutatingadmissionpolicies", "mutatingadmissionpolicybindings"]
+            }
+            (EdgeKind::WriteAdmissionPolicies, _) => {
+                &["validatingadmissionpolicies", "validatingadmissionpolicybindings"]
+            }
+            // The APIServices of built-in groups always exist.
+            _ => &[],
+        };
+        let may_create = |resource: &&str| {
+            let access = ResourceVerb { verb: "create", group: REGISTRATION, resource };
+            self.edges.names_allowed(&seat.rules, access).is_none()
+        };
+        let edge = if needed.iter().all(may_create) { edge } else { edge.possible().noted(Note::OtherObjects) };
+        self.add_to(seat, edge, to);
     }
 
     fn add_controllers(&mut self, seat: &Seat, edge: Edge) {
@@ -262,44 +343,62 @@ impl Builder<'_> {
         }
     }
 
-    /// Adds the roles that a source may bind to itself.
+    /// Adds the roles that a source may bind to itself: any by new bindings, and otherwise the roles of the bindings with
+    /// subjects that it may change. The role of a binding never changes.
     fn add_bound_roles(&mut self, seat: &Seat, met: &MetEdge, edge: Edge) {
-        let (roles, bindings) = (met.names_of(0), met.names_of(1));
-        let is_role = met.to == EdgeTarget::RolesHere;
         let scope = match (seat.scope, met.to) {
             (Scope::Cluster, EdgeTarget::ClusterRolesEverywhere) => Scope::Cluster,
             (Scope::AnyNamespace, EdgeTarget::ClusterRolesEverywhere) => return,
             (Scope::Cluster | Scope::AnyNamespace, _) => Scope::AnyNamespace,
             (Scope::Namespace(namespace), _) => Scope::Namespace(namespace),
         };
-        if is_role {
+        let resource = if scope == Scope::Cluster { "clusterrolebindings" } else { "rolebindings" };
+        let access = ResourceVerb { verb: "create", group: RBAC, resource };
+        if self.edges.names_allowed(&seat.rules, access).is_some() {
+            return self.add_roles_of_bindings(seat, met, edge, scope);
+        }
+        let roles = met.names_of(0);
+        if met.to == EdgeTarget::RolesHere {
             return self.add_own_kind_roles(seat, roles, edge);
         }
-        if roles.is_empty() && bindings.is_empty() {
+        if roles.is_empty() {
             return self.add_everything(seat, edge, scope);
         }
-        for name in self.named_roles(seat.scope.namespace(), roles, bindings) {
+        for name in roles {
             let scope = match scope {
                 Scope::Cluster => RoleScope::Cluster,
                 Scope::AnyNamespace => RoleScope::AnyNamespace,
                 Scope::Namespace(namespace) => RoleScope::Namespace(namespace),
             };
-            self.add_to(seat, edge, NodeKey::Role(RoleState { home: None, name, scope }));
+            self.add_to(seat, edge, NodeKey::Role(RoleState { home: None, name: name.clone(), scope }));
         }
     }
 
-    /// Returns the ClusterRoles with these names, of the bindings with these names; none of a list for no limit.
-    fn named_roles(&self, namespace: Option<NamespaceId>, roles: &[String], bindings: &[String]) -> Vec<String> {
-        if bindings.is_empty() {
-            return roles.to_vec();
-        }
-        let namespace = namespace.map(|namespace| self.inventory.namespace_name(namespace).to_owned());
-        let of_binding = |binding: &String| {
-            let (is_cluster_role, role) = self.roles_of_bindings.get(&(namespace.clone(), binding.clone()))?;
-            is_cluster_role.then(|| role.clone())
+    /// Adds the roles of existing bindings.
+    fn add_roles_of_bindings(&mut self, seat: &Seat, met: &MetEdge, edge: Edge, scope: Scope) {
+        let (roles, bindings) = (met.names_of(0), met.names_of(1));
+        let wants_cluster_role = met.to != EdgeTarget::RolesHere;
+        let homes: Vec<Option<NamespaceId>> = match scope {
+            Scope::Cluster => vec![None],
+            Scope::Namespace(namespace) => vec![Some(namespace)],
+            Scope::AnyNamespace => self.inventory.namespace_numbers().map(Some).collect(),
         };
-        let bound = bindings.iter().filter_map(of_binding);
-        bound.filter(|role| roles.is_empty() || roles.contains(role)).collect()
+        let mut states = BTreeSet::new();
+        for home in homes {
+            let name = home.map(|namespace| self.inventory.namespace_name(namespace).to_owned());
+            let here = self.roles_of_bindings.range((name.clone(), String::new())..);
+            for ((_, binding), (is_cluster_role, role)) in here.take_while(|((other, _), _)| *other == name) {
+                let is_named = |names: &[String], name: &String| names.is_empty() || names.contains(name);
+                if *is_cluster_role == wants_cluster_role && is_named(bindings, binding) && is_named(roles, role) {
+                    let scope = home.map_or(RoleScope::Cluster, RoleScope::Namespace);
+                    let home = home.filter(|_| !wants_cluster_role);
+                    states.insert(RoleState { home, name: role.clone(), scope });
+                }
+            }
+        }
+        for state in states {
+            self.add_to(seat, edge, NodeKey::Role(state));
+        }
     }
 
     fn add_own_kind_roles(&mut self, seat: &Seat, roles: &[String], edge: Edge) {
@@ -346,12 +445,15 @@ impl Builder<'_> {
                 self.add_everything(seat, edge, scope);
             }
         }
-        let writes_bindings = |seat: &Seat| {
-            let access = ResourceVerb { verb: "create", group: RBAC, resource: "rolebindings" };
-            self.edges.names_allowed(&seat.rules, access).is_none()
+        let writes = |verb: &str, resource: &str| {
+            let access = ResourceVerb { verb, group: RBAC, resource };
+            let is_granted = |seat: &Seat| self.edges.names_allowed(&seat.rules, access).is_none();
+            is_granted(seat) || wide.is_some_and(is_granted)
         };
         let is_unlimited = met.names_of(0).is_empty() && met.names_of(1).is_empty();
-        let can_bind = writes_bindings(seat) || wide.is_some_and(writes_bindings);
+        // A new role is bound while it is empty, and gets its rules then.
+        let can_fill = writes("create", "roles") && (writes("update", "roles") || writes("patch", "roles"));
+        let can_bind = can_fill && writes("create", "rolebindings");
         if !is_cluster_roles && is_unlimited && can_bind {
             let scope = if seat.scope == Scope::Cluster { Scope::AnyNamespace } else { seat.scope };
             self.add_everything(seat, edge, scope);
@@ -393,15 +495,16 @@ impl Builder<'_> {
     fn add_new_pods(&mut self, seat: &Seat, wide: Option<&Seat>) {
         let rights = PodRights::new(self, seat, wide);
         for (kind, proof, author) in &rights.makers {
-            let edge = Edge::new(*kind, seat.node).at(seat.scope.namespace()).by(*proof);
+            let scope = author.home.map_or(seat.scope, Scope::Namespace);
+            let edge = Edge::new(*kind, seat.node).at(scope.namespace()).by(*proof);
             let edge = edge.with(author.certainty);
             let edge =
                 if author.certainty == PathCertainty::Possible { edge.noted(Note::NoWorkloadsKnown) } else { edge };
             let own = if author.counts { rights.own } else { NOTHING };
             if !author.is_wide {
-                self.add_pod_contents(seat, edge, author.account);
+                self.add_pod_contents(seat, edge, scope);
             }
-            match seat.scope {
+            match scope {
                 Scope::Namespace(namespace) => self.add_pod_nodes(seat.node, namespace, edge, own, &rights),
                 Scope::Cluster | Scope::AnyNamespace => self.add_pod_nodes_anywhere(seat.node, edge, own, &rights),
             }
@@ -409,13 +512,12 @@ impl Builder<'_> {
     }
 
     /// Adds the accounts and Secrets of new pods.
-    fn add_pod_contents(&mut self, seat: &Seat, edge: Edge, account: Option<SubjectId>) {
-        match (account, seat.scope.namespace()) {
-            (Some(account), _) => self.add_to(seat, edge, NodeKey::Subject(account)),
-            (None, Some(namespace)) => self.add_to(seat, edge, NodeKey::Accounts(namespace)),
-            (None, None) => self.add_to(seat, edge, NodeKey::AnyAccount),
-        }
-        let secrets = seat.scope.namespace().map_or(NodeKey::AllSecrets, NodeKey::Secrets);
+    fn add_pod_contents(&mut self, seat: &Seat, edge: Edge, scope: Scope) {
+        let (accounts, secrets) = match scope {
+            Scope::Namespace(namespace) => (NodeKey::Accounts(namespace), NodeKey::Secrets(namespace)),
+            Scope::Cluster | Scope::AnyNamespace => (NodeKey::AnyAccount, NodeKey::AllSecrets),
+        };
+        self.add_to(seat, edge, accounts);
         self.add_to(seat, edge, secrets);
     }
 
@@ -435,7 +537,7 @@ impl Builder<'_> {
         self.add_node_edges(node, namespace, &attempts);
         if let Some(proof) = rights.volumes {
             let kinds = &ProbeKind::CLAIMS;
-            let question = crate::admitted::PodQuestion { namespace, own, without_labels: false, kinds };
+            let question = PodQuestion { namespace, own, without_labels: false, kinds };
             self.add_node_edge(node, question, edge.after(EdgeKind::Volumes, Some(proof)));
         }
     }
@@ -459,8 +561,8 @@ struct Author {
     /// Whether the policies of the author count, and not only the policies of the account of the pod.
     counts: bool,
     certainty: PathCertainty,
-    /// The only account of the pods; none for any.
-    account: Option<SubjectId>,
+    /// The namespace of the pods, of a named workload; none for the scope of the permission.
+    home: Option<NamespaceId>,
     /// Whether the permission is cluster-wide, and its gains are known.
     is_wide: bool,
 }
@@ -485,8 +587,7 @@ impl PodRights {
         let seats: Vec<(&Seat, bool)> = [(seat, false)].into_iter().chain(wide.map(|wide| (wide, true))).collect();
         for (seat_of, is_wide) in &seats {
             for (entry, met) in seat_of.met.iter().enumerate() {
-                let certain =
-                    Author { counts: false, certainty: PathCertainty::Proven, account: None, is_wide: *is_wide };
+                let certain = Author { counts: false, certainty: PathCertainty::Proven, home: None, is_wide: *is_wide };
                 let authors = match met.to {
                     EdgeTarget::NewPods => vec![Author { counts: true, ..certain }],
                     EdgeTarget::NewWorkloads => vec![certain],
@@ -522,7 +623,7 @@ impl PodRights {
     }
 }
 
-/// Returns the authors of pods by changes of workloads: for named ones the accounts of these.
+/// Returns the authors of pods by changes of workloads: a change of the template may select any account of the namespace.
 fn changed_workloads(
     builder: &Builder<'_>,
     seat: &Seat,
@@ -543,19 +644,20 @@ fn changed_workloads(
         Some(namespace) => vec![namespace],
         None => builder.inventory.namespace_numbers().collect(),
     };
-    let contents = here.iter().filter_map(|namespace| builder.inventory.contents_of(*namespace));
-    let mut known = contents.flat_map(|contents| &contents.pods).filter(|pod| may_change(pod.kind, &pod.name));
+    let is_known = |namespace: &NamespaceId| {
+        let pods = builder.inventory.contents_of(*namespace).into_iter().flat_map(|contents| &contents.pods);
+        let mut known = pods.filter(|pod| may_change(pod.kind, &pod.name));
+        known.any(|pod| names.is_empty() || names.contains(&pod.name))
+    };
     if names.is_empty() {
-        let certainty = if known.next().is_some() { PathCertainty::Proven } else { PathCertainty::Possible };
+        let certainty = if here.iter().any(is_known) { PathCertainty::Proven } else { PathCertainty::Possible };
         return vec![Author { certainty, ..certain }];
     }
-    let mut accounts: Vec<SubjectId> = known.filter(|pod| names.contains(&pod.name)).map(|pod| pod.account).collect();
-    accounts.sort_unstable();
-    accounts.dedup();
-    accounts.into_iter().map(|account| Author { account: Some(account), ..certain }).collect()
+    let homes = here.into_iter().filter(is_known);
+    homes.map(|namespace| Author { home: Some(namespace), ..certain }).collect()
 }
 
-/// Returns the API group and resource of a kind of workload.
+/// Returns the API group and resource of a kind of workload with a template that may change.
 fn resource_of(kind: &str) -> Option<(&'static str, &'static str)> {
     match kind {
         "Deployment" => Some(("apps", "deployments")),
@@ -563,7 +665,6 @@ fn resource_of(kind: &str) -> Option<(&'static str, &'static str)> {
         "StatefulSet" => Some(("apps", "statefulsets")),
         "ReplicaSet" => Some(("apps", "replicasets")),
         "ReplicationController" => Some(("", "replicationcontrollers")),
-        "Job" => Some(("batch", "jobs")),
         "CronJob" => Some(("batch", "cronjobs")),
         _ => None,
     }

@@ -23,10 +23,15 @@ impl NodeId {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum NodeKey {
     ClusterAdmin,
+    /// Any user other than a service account.
     AnyUser,
+    /// Any user, service account or group of a certificate.
+    AnyCertificate,
     AnyAccount,
     /// Some node, selected by the attacker.
     SomeNode,
+    /// Nodes with these names, sorted.
+    NamedNodes(Vec<String>),
     /// All nodes with their pods.
     EveryNode,
     AllSecrets,
@@ -93,8 +98,10 @@ impl NodeKey {
             self,
             NodeKey::ClusterAdmin
                 | NodeKey::AnyUser
+                | NodeKey::AnyCertificate
                 | NodeKey::AnyAccount
                 | NodeKey::SomeNode
+                | NodeKey::NamedNodes(_)
                 | NodeKey::EveryNode
                 | NodeKey::AllSecrets
                 | NodeKey::Admission
@@ -132,6 +139,7 @@ pub(crate) enum Note {
     SignerKey,
     Constrained,
     LaterWrite,
+    OtherObjects,
     Scheduling,
     NamedNodes,
     ControllerElsewhere,

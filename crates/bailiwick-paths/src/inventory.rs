@@ -154,8 +154,17 @@ impl Inventory {
     /// Returns the accounts of the pods of a source on nodes in reach, with the certainty: pods bound to a node, and
     /// DaemonSets. Other pods run on nodes that the scheduler selects.
     pub(crate) fn pod_accounts(&self) -> BTreeMap<SubjectId, PathCertainty> {
+        self.accounts_of_pods(&|_| true)
+    }
+
+    /// Returns the accounts of the pods that may run on nodes with these names, sorted, with the certainty.
+    pub(crate) fn pod_accounts_on(&self, nodes: &[String]) -> BTreeMap<SubjectId, PathCertainty> {
+        self.accounts_of_pods(&|pod| pod.node.is_empty() || nodes.binary_search(&pod.node).is_ok())
+    }
+
+    fn accounts_of_pods(&self, is_fit: &dyn Fn(&PodSource) -> bool) -> BTreeMap<SubjectId, PathCertainty> {
         let mut accounts: BTreeMap<SubjectId, PathCertainty> = BTreeMap::new();
-        for pod in self.contents.iter().flat_map(|contents| &contents.pods) {
+        for pod in self.contents.iter().flat_map(|contents| &contents.pods).filter(|pod| is_fit(pod)) {
             let certainty = pod.certainty_on_a_node();
             let known = accounts.entry(pod.account).or_insert(certainty);
             *known = certainty.min(*known);

@@ -83,9 +83,9 @@ fn steps(graph: &Graph, from: NodeId, edge: &Edge) -> u8 {
 fn power_of(key: &NodeKey) -> Option<Power> {
     match key {
         NodeKey::ClusterAdmin => Some(Power::ClusterAdmin),
-        NodeKey::AnyUser => Some(Power::AnyUser),
+        NodeKey::AnyUser | NodeKey::AnyCertificate => Some(Power::AnyUser),
         NodeKey::AnyAccount => Some(Power::AnyAccount),
-        NodeKey::SomeNode | NodeKey::EveryNode => Some(Power::Nodes),
+        NodeKey::SomeNode | NodeKey::NamedNodes(_) | NodeKey::EveryNode => Some(Power::Nodes),
         NodeKey::AllSecrets => Some(Power::AllSecrets),
         NodeKey::Admission | NodeKey::Mutation => Some(Power::Admission),
         NodeKey::Gitops(_) => Some(Power::Gitops),

@@ -137,8 +137,22 @@ fn workloads() {
             let named = "patch deployments.apps named web";
             shop("").workload("Deployment", "shop", "web", "web").grant(A, "shop", named)
         })
-        .has(&["change-workloads@shop ServiceAccount/shop/web proven"])
-        .lacks(&["change-workloads@shop ServiceAccount/shop/boss"]),
+        .has(&["change-workloads@shop ServiceAccount/shop/boss proven", "change-workloads@shop secrets:shop proven"]),
+        row(kind, "by name, cluster-wide", {
+            let named = "patch deployments.apps named web";
+            shop("").workload("Deployment", "shop", "web", "web").account("other", "x").grant(A, "", named)
+        })
+        .has(&["change-workloads@shop ServiceAccount/shop/boss proven"])
+        .lacks(&["change-workloads any-account", "change-workloads@other"]),
+        row(kind, "by another name", {
+            let named = "patch deployments.apps named api";
+            shop("").workload("Deployment", "shop", "web", "web").grant(A, "shop", named)
+        })
+        .lacks(&["change-workloads"]),
+        row(kind, "a Job, with a template that never changes", {
+            shop("").workload("Job", "shop", "web", "web").grant(A, "shop", "update,patch jobs.batch")
+        })
+        .lacks(&["change-workloads"]),
         row(kind, "own constraints do not count", {
             let uses = "use securitycontextconstraints.security.openshift.io named privileged";
             Manifests::default().grant(A, "other", &format!("create deployments.apps; {uses}"))
@@ -157,6 +171,23 @@ fn running_pods() {
             .lacks(&["change-pods@shop ServiceAccount/shop/boss"]),
         row(EdgeKind::ChangePods, "ephemeral containers", pods().grant(A, "shop", "patch pods/ephemeralcontainers"))
             .has(&["change-pods@shop ServiceAccount/shop/web proven"]),
+        row(EdgeKind::ChangePods, "privileged containers", {
+            let pods = || shop("").pod("shop", "web", "web", "n1");
+            pods().grant(A, "shop", "patch pods/ephemeralcontainers named web")
+        })
+        .has(&["change-pods@shop nodes proven"]),
+        row(EdgeKind::ChangePods, "a level against privileged containers", {
+            pods().pod("shop", "api", "web", "n1").grant(A, "shop", "patch pods/ephemeralcontainers")
+        })
+        .lacks(&["change-pods@shop nodes"]),
+        row(EdgeKind::ChangePods, "privileged containers of a workload", {
+            shop("").workload("Deployment", "shop", "web", "web").grant(A, "shop", "patch pods/ephemeralcontainers")
+        })
+        .has(&["change-pods@shop nodes possible"]),
+        row(EdgeKind::ChangePods, "an image of a pod", {
+            shop("").pod("shop", "web", "web", "n1").grant(A, "shop", "patch pods")
+        })
+        .lacks(&["change-pods@shop nodes"]),
         row(EdgeKind::ChangePods, "another pod", pods().grant(A, "shop", "update pods named api"))
             .lacks(&["change-pods"]),
         row(EdgeKind::Exec, "a command", pods().grant(A, "shop", "create pods/exec"))
@@ -206,6 +237,10 @@ fn identities() {
     check(vec![
         row(EdgeKind::Impersonate, "users", shop("").grant(A, "", "impersonate users"))
             .has(&["impersonate any-user proven"]),
+        row(EdgeKind::Impersonate, "an account as a user", {
+            shop("").grant(A, "", "impersonate users named system:serviceaccount:shop:boss")
+        })
+        .lacks(&["impersonate"]),
         row(EdgeKind::Impersonate, "groups", shop("").grant(A, "", "impersonate users,groups"))
             .has(&["impersonate cluster-admin proven"]),
         row(EdgeKind::Impersonate, "groups without users", shop("").grant(A, "", "impersonate groups"))
@@ -243,8 +278,49 @@ fn identities() {
 }
 
 #[test]
-fn roles() {
+fn bindings_of_roles() {
     let bind = "bind clusterroles.rbac; create rolebindings.rbac";
+    check(vec![
+        row(EdgeKind::BindRole, "any role", shop("").grant(A, "shop", bind))
+            .has(&["bind-role@shop namespace-admin:shop proven"])
+            .lacks(&["bind-role cluster-admin"]),
+        row(EdgeKind::BindRole, "bind alone", shop("").grant(A, "shop", "bind clusterroles.rbac"))
+            .lacks(&["bind-role"]),
+        row(EdgeKind::BindRole, "changes without a binding", {
+            shop("").grant(A, "shop", "bind clusterroles.rbac; patch rolebindings.rbac")
+        })
+        .lacks(&["bind-role"]),
+        row(EdgeKind::BindRole, "changes of a binding", {
+            let keepers = shop("").bind("Group/b", "shop", "ClusterRole", "view");
+            keepers.grant(A, "shop", "bind clusterroles.rbac; patch rolebindings.rbac")
+        })
+        .has(&["bind-role@shop Group/a proven"])
+        .lacks(&["bind-role@shop namespace-admin"]),
+        row(EdgeKind::BindRole, "changes of a binding of a Role", {
+            let keepers = shop("").grant("Group/b", "shop", "get secrets");
+            keepers.grant(A, "shop", "bind roles.rbac; update rolebindings.rbac")
+        })
+        .has(&["bind-role@shop Group/a proven"]),
+        row(EdgeKind::BindRole, "changes in any namespace", {
+            let keepers = shop("").bind("Group/b", "shop", "ClusterRole", "view");
+            keepers.grant(A, "", "bind clusterroles.rbac; patch rolebindings.rbac")
+        })
+        .has(&["bind-role Group/a proven"])
+        .lacks(&["bind-role any-account"]),
+        row(EdgeKind::BindRole, "cluster-wide", {
+            shop("").grant(A, "", "bind clusterroles.rbac; create clusterrolebindings.rbac")
+        })
+        .has(&["bind-role cluster-admin proven"]),
+        row(EdgeKind::BindRole, "one role", {
+            shop("").grant(A, "shop", "bind clusterroles.rbac named view; create rolebindings.rbac")
+        })
+        .has(&["bind-role@shop Group/a proven"])
+        .lacks(&["bind-role@shop namespace-admin"]),
+    ]);
+}
+
+#[test]
+fn roles() {
     let escalate = "escalate,patch clusterroles.rbac";
     check(vec![
         row(EdgeKind::Held, "all permissions", shop("").bind(A, "", "ClusterRole", "cluster-admin"))
@@ -258,20 +334,6 @@ fn roles() {
             shop("").grant(A, "", "create,update clusterroles.rbac,clusterrolebindings.rbac")
         })
         .lacks(&["write-rbac", "escalate-role", "bind-role"]),
-        row(EdgeKind::BindRole, "any role", shop("").grant(A, "shop", bind))
-            .has(&["bind-role@shop namespace-admin:shop proven"])
-            .lacks(&["bind-role cluster-admin"]),
-        row(EdgeKind::BindRole, "bind alone", shop("").grant(A, "shop", "bind clusterroles.rbac"))
-            .lacks(&["bind-role"]),
-        row(EdgeKind::BindRole, "cluster-wide", {
-            shop("").grant(A, "", "bind clusterroles.rbac; create clusterrolebindings.rbac")
-        })
-        .has(&["bind-role cluster-admin proven"]),
-        row(EdgeKind::BindRole, "one role", {
-            shop("").grant(A, "shop", "bind clusterroles.rbac named view; create rolebindings.rbac")
-        })
-        .has(&["bind-role@shop Group/a proven"])
-        .lacks(&["bind-role@shop namespace-admin"]),
         row(EdgeKind::EscalateRole, "the own role", shop("").grant(A, "", escalate))
             .has(&["escalate-role cluster-admin proven"]),
         row(EdgeKind::EscalateRole, "another role", {
@@ -280,6 +342,14 @@ fn roles() {
         .lacks(&["escalate-role"]),
         row(EdgeKind::EscalateRole, "a Role", shop("").grant(A, "shop", "escalate,update roles.rbac"))
             .has(&["escalate-role@shop namespace-admin:shop proven"]),
+        row(EdgeKind::EscalateRole, "a new Role", {
+            shop("").grant(A, "", "escalate,create,patch roles.rbac; create rolebindings.rbac")
+        })
+        .has(&["escalate-role any-account proven"]),
+        row(EdgeKind::EscalateRole, "a new Role that never changes", {
+            shop("").grant(A, "", "escalate,create roles.rbac; create rolebindings.rbac")
+        })
+        .lacks(&["escalate-role"]),
         row(EdgeKind::Aggregate, "an aggregated role", {
             let view = shop("").bind(A, "shop", "ClusterRole", "view");
             view.grant(A, "", "escalate,create clusterroles.rbac")
@@ -295,22 +365,39 @@ fn roles() {
 
 #[test]
 fn admission() {
-    let write = |resource: &str| shop("").grant(A, "", &format!("update {resource}.admissionregistration.k8s.io"));
+    let group = "admissionregistration.k8s.io";
+    let write = |resource: &str| shop("").grant(A, "", &format!("create {resource}.{group}"));
+    let update = |resource: &str| shop("").grant(A, "", &format!("update {resource}.{group}"));
     let delete = "delete mutatingwebhookconfigurations.admissionregistration.k8s.io";
     check(vec![
-        row(EdgeKind::WriteMutatingWebhooks, "an update", write("mutatingwebhookconfigurations"))
+        row(EdgeKind::WriteMutatingWebhooks, "creation", write("mutatingwebhookconfigurations"))
             .has(&["write-mutating-webhooks admission proven"]),
+        row(EdgeKind::WriteMutatingWebhooks, "an update", update("mutatingwebhookconfigurations"))
+            .has(&["write-mutating-webhooks admission possible"]),
         row(EdgeKind::WriteMutatingWebhooks, "a deletion", shop("").grant(A, "", delete))
             .lacks(&["write-mutating-webhooks"]),
-        row(EdgeKind::WriteValidatingWebhooks, "an update", write("validatingwebhookconfigurations"))
+        row(EdgeKind::WriteValidatingWebhooks, "creation", write("validatingwebhookconfigurations"))
             .has(&["write-validating-webhooks admission proven"])
             .lacks(&["write-mutating-webhooks"]),
-        row(EdgeKind::WriteAdmissionPolicies, "an update", write("validatingadmissionpolicies"))
-            .has(&["write-admission-policies admission proven"]),
+        row(EdgeKind::WriteAdmissionPolicies, "creation", {
+            let both = "validatingadmissionpolicies.admissionregistration.k8s.io,validatingadmissionpolicybindings";
+            write(both)
+        })
+        .has(&["write-admission-policies admission proven"]),
+        row(EdgeKind::WriteAdmissionPolicies, "creation without bindings", write("validatingadmissionpolicies"))
+            .has(&["write-admission-policies admission possible"]),
         row(EdgeKind::WriteAdmissionPolicies, "in a namespace", {
             shop("").grant(A, "shop", "update validatingadmissionpolicies.admissionregistration.k8s.io")
         })
         .lacks(&["write-admission-policies"]),
+        row(EdgeKind::WriteAdmissionPolicies, "a deletion", {
+            shop("").grant(A, "", "delete mutatingadmissionpolicies.admissionregistration.k8s.io")
+        })
+        .lacks(&["write-admission-policies"]),
+        row(EdgeKind::WriteApiservices, "a deletion", {
+            shop("").grant(A, "", "delete apiservices.apiregistration.k8s.io")
+        })
+        .lacks(&["write-apiservices"]),
         row(
             EdgeKind::WriteApiservices,
             "an update",
@@ -350,6 +437,10 @@ fn nodes() {
         })
         .has(&["create-pods@shop nodes possible"])
         .lacks(&["create-pods@shop nodes proven"]),
+        row(EdgeKind::Volumes, "changes of volumes", {
+            baseline().grant(A, "shop", "create pods").grant(A, "", "update,patch persistentvolumes")
+        })
+        .lacks(&["volumes", "create-pods@shop nodes"]),
         row(EdgeKind::Volumes, "in a namespace", baseline().grant(A, "shop", volumes)).lacks(&["volumes"]),
         row(EdgeKind::NamespaceLabels, "of the own namespace", {
             baseline().grant(A, "shop", "create pods; patch namespaces")
@@ -357,6 +448,10 @@ fn nodes() {
         .has(&["namespace-labels@shop Group/a proven", "create-pods@shop nodes proven"]),
         row(EdgeKind::NamespaceLabels, "without pods", baseline().grant(A, "shop", "patch namespaces"))
             .lacks(&["namespace-labels"]),
+        row(EdgeKind::NamespaceLabels, "of new namespaces", {
+            baseline().grant(A, "shop", "create pods").grant(A, "", "create namespaces")
+        })
+        .lacks(&["namespace-labels"]),
         row(EdgeKind::NamespaceLabels, "of another namespace", {
             baseline().grant(A, "shop", "create pods").grant(A, "", "patch namespaces named other")
         })
@@ -376,6 +471,48 @@ fn accounts_on_nodes() {
     assert_eq!(steps_from_nodes(agent("Deployment"), "cluster-admin"), Some("possible"));
     assert_eq!(steps_from_nodes(shop("").pod("shop", "agent", "boss", "n1"), "cluster-admin"), Some("proven"));
     assert_eq!(steps_from_nodes(shop(""), "cluster-admin"), None);
+}
+
+/// Returns the steps of the best path to a power, with its certainty.
+fn best_path(manifests: &Manifests, power: &Power) -> Option<String> {
+    let objects = Objects::bare(34, manifests.text());
+    let path = objects.graph().paths_of(A).into_iter().find(|path| path.reaches == *power)?;
+    Some(format!("{} {}", path.certainty, path.via().join(" ")))
+}
+
+#[test]
+fn a_named_node_has_the_pods_of_that_node() {
+    let shop = || Manifests::default().grant("ServiceAccount/shop/boss", "", "* *.*");
+    let on = |node| shop().pod("shop", "agent", "boss", node).grant(A, "", "get nodes/proxy named n1");
+    let path = "proven kubelet-api nodes node ServiceAccount/shop/boss held cluster-admin";
+    assert_eq!(best_path(&on("n1"), &Power::ClusterAdmin).as_deref(), Some(path));
+    assert_eq!(best_path(&on("n2"), &Power::ClusterAdmin), None);
+    assert!(best_path(&on("n2"), &Power::Nodes).is_some());
+    let daemon = shop().workload("DaemonSet", "shop", "agent", "boss").grant(A, "", "get nodes/proxy named n1");
+    assert_eq!(best_path(&daemon, &Power::ClusterAdmin).as_deref(), Some(path));
+}
+
+#[test]
+fn a_certificate_names_groups_and_service_accounts() {
+    let csr = "create certificatesigningrequests.certificates.k8s.io; update \
+               certificatesigningrequests/approval.certificates.k8s.io; approve signers.certificates.k8s.io named \
+               kubernetes.io/kube-apiserver-client";
+    let of_subject = |subject| Manifests::default().grant(subject, "", "* *.*");
+    let path = |subject: &str| format!("proven approve-csr any-user held {subject} held cluster-admin");
+    for subject in ["Group/admins", "User/root", "ServiceAccount/shop/boss"] {
+        let found = best_path(&of_subject(subject).grant(A, "", csr), &Power::ClusterAdmin);
+        assert_eq!(found, Some(path(subject)));
+    }
+}
+
+#[test]
+fn an_impersonated_user_is_no_group_and_no_service_account() {
+    for subject in ["Group/admins", "ServiceAccount/shop/boss"] {
+        let world = Manifests::default().grant(subject, "", "* *.*");
+        let objects = Objects::bare(34, world.grant(A, "", "impersonate users").text());
+        let reached: Vec<Power> = objects.graph().paths_of(A).into_iter().map(|path| path.reaches).collect();
+        assert_eq!(reached, [Power::AnyUser], "{subject}");
+    }
 }
 
 #[test]

@@ -75,8 +75,18 @@ pub(super) const RULES: &[RiskRule] = &[
         "create,update,patch,delete,deletecollection validatingadmissionpolicies.admissionregistration,validatingadmissionpolicybindings.admissionregistration,mutatingadmissionpolicies.admissionregistration,mutatingadmissionpolicybindings.admissionregistration",
         "can change or disable the admission policies of the cluster",
     )
-    .edge_by(EdgeKind::WriteAdmissionPolicies, EdgeTarget::Mutation, &["mutatingadmissionpolicies", "mutatingadmissionpolicybindings"])
-    .edge_by(EdgeKind::WriteAdmissionPolicies, EdgeTarget::Admission, &["validatingadmissionpolicies", "validatingadmissionpolicybindings"])
+    .edge_of(RiskEdge {
+        kind: EdgeKind::WriteAdmissionPolicies,
+        to: EdgeTarget::Mutation,
+        verbs: WRITES,
+        resources: &["mutatingadmissionpolicies", "mutatingadmissionpolicybindings"],
+    })
+    .edge_of(RiskEdge {
+        kind: EdgeKind::WriteAdmissionPolicies,
+        to: EdgeTarget::Admission,
+        verbs: WRITES,
+        resources: &["validatingadmissionpolicies", "validatingadmissionpolicybindings"],
+    })
     .help("reserve admission policies for administrators")
     .power("changes what is refused")
     .reach(PermissionReach::Secrets),
@@ -95,7 +105,7 @@ pub(super) const RULES: &[RiskRule] = &[
         "create,update,patch,delete,deletecollection apiservices.apiregistration",
         "can redirect an API group to its own server",
     )
-    .edge(EdgeKind::WriteApiservices, EdgeTarget::Admission)
+    .edge_of(RiskEdge { kind: EdgeKind::WriteApiservices, to: EdgeTarget::Admission, verbs: WRITES, resources: &[] })
     .help("list the subject's own APIService under `resourceNames`")
     .power("answers for API groups")
     .reach(PermissionReach::Secrets),
@@ -115,7 +125,8 @@ pub(super) const RULES: &[RiskRule] = &[
         "create,update,patch persistentvolumes",
         "can create volumes from any directory of a node",
     )
-    .edge(EdgeKind::Volumes, EdgeTarget::HostFolders)
+    // The source of a volume never changes.
+    .edge_of(RiskEdge { kind: EdgeKind::Volumes, to: EdgeTarget::HostFolders, verbs: &["create"], resources: &[] })
     .help("leave volumes to a provisioner")
     .power("makes volumes of any folder of a node")
     .reach(PermissionReach::Secrets),
@@ -159,7 +170,12 @@ pub(super) const RULES: &[RiskRule] = &[
         "create,update,patch namespaces",
         "can change the labels of namespaces, and with them the Pod Security level",
     )
-    .edge(EdgeKind::NamespaceLabels, EdgeTarget::PodLevel)
+    .edge_of(RiskEdge {
+        kind: EdgeKind::NamespaceLabels,
+        to: EdgeTarget::PodLevel,
+        verbs: &["update", "patch"],
+        resources: &[],
+    })
     .help("reserve namespaces for administrators: a RoleBinding, too, allows the patch of its own namespace"),
     holds(
         "C016",

@@ -3,6 +3,23 @@
 use super::{EdgeKind, EdgeTarget, PermissionReach, RiskEdge, RiskRule, holds};
 use crate::codes;
 
+/// The workloads with a template of pods that may change: the template of a Job never does.
+const CHANGEABLE: &[&str] = &[
+    "deployments",
+    "daemonsets",
+    "statefulsets",
+    "replicasets",
+    "replicationcontrollers",
+    "cronjobs",
+    "rollouts",
+    "workflows",
+    "cronworkflows",
+    "taskruns",
+    "pipelineruns",
+    "services",
+    "virtualmachines",
+];
+
 pub(super) const RULES: &[RiskRule] = &[
     holds(
         "W001",
@@ -32,7 +49,7 @@ pub(super) const RULES: &[RiskRule] = &[
         kind: EdgeKind::ChangeWorkloads,
         to: EdgeTarget::ChangedWorkloads,
         verbs: &["update", "patch"],
-        resources: &[],
+        resources: CHANGEABLE,
     })
     .help("grant it in namespaces without more privileged service accounts, or list the workloads under `resourceNames`")
     .power("changes workloads everywhere")

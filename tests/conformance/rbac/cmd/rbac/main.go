@@ -11,6 +11,7 @@
 //	rbac stacks --binary PATH --kubeconfig FILE --folder FOLDER --manager ACCOUNT [--cluster-stack ACCOUNT]... [--own GROUP]
 //	rbac agents --binary PATH --kubeconfig FILE --folder FOLDER --policies FOLDER --target NAME
 //	rbac kubelets --binary PATH --kubeconfig FILE --folder FOLDER [--seed N] [--count N]
+//	rbac paths --binary PATH --kubeconfig FILE --folder FOLDER --authority FILE --authority-key FILE --accounts-key FILE [--only NAME]
 //
 // compare makes random worlds and questions, asks both sides and shows the smallest world in which they differ. serve
 // speaks the protocol of `bailiwick ask` with the real code, and with --lie it is wrong in a way that compare has to
@@ -21,7 +22,7 @@
 // that the folder has for them, takes away what the manager holds part by part, and asks as the stacks; an account is
 // NAMESPACE/NAME. agents lets the agents of nodes that policies ask for write
 // what belongs to their own node and to others; kubelets fills the server with nodes and pods, and compares what the nodes
-// may read and write. bench measures how long the real code takes to
+// may read and write. paths walks the escalation paths of the worlds of a folder. bench measures how long the real code takes to
 // decide. Ends with 0 when nothing differs, 1 when something does, 2 on wrong usage, 3 when the harness itself cannot run.
 package main
 
@@ -41,6 +42,7 @@ import (
 	"bailiwick.dev/conformance/rbac/internal/compare"
 	"bailiwick.dev/conformance/rbac/internal/lies"
 	"bailiwick.dev/conformance/rbac/internal/nodes"
+	"bailiwick.dev/conformance/rbac/internal/paths"
 	"bailiwick.dev/conformance/rbac/internal/policies"
 	"bailiwick.dev/conformance/rbac/internal/stacks"
 )
@@ -54,7 +56,7 @@ const (
 )
 
 // errUsage ends the program with its own code.
-var errUsage = errors.New("usage: rbac compare|serve|self-test|reviews|stored|bench|namespaces|policies|stacks|agents|kubelets [OPTIONS]")
+var errUsage = errors.New("usage: rbac compare|serve|self-test|reviews|stored|bench|namespaces|policies|stacks|agents|kubelets|paths [OPTIONS]")
 
 func main() {
 	// Kubernetes logs what it thinks of odd requests, and there are many.
@@ -97,6 +99,8 @@ func run(arguments []string) (int, error) {
 		return runAgents(arguments[1:])
 	case "kubelets":
 		return runKubelets(arguments[1:])
+	case "paths":
+		return runPaths(arguments[1:])
 	}
 	return usage, errUsage
 }
@@ -257,6 +261,26 @@ func runKubelets(arguments []string) (int, error) {
 	}
 	options.Command = []string{*binary, "ask"}
 	return verdict(nodes.Kubelets(context.Background(), os.Stdout, options))
+}
+
+func runPaths(arguments []string) (int, error) {
+	flags := flag.NewFlagSet("paths", flag.ContinueOnError)
+	options := paths.Options{}
+	flags.StringVar(&options.Binary, "binary", "", "program with the verbs `explain` and `schema`")
+	flags.StringVar(&options.Kubeconfig, "kubeconfig", "", "how to reach the server, as somebody who may do everything")
+	flags.StringVar(&options.Folder, "folder", "", "worlds, in a folder for each route")
+	flags.StringVar(&options.Authority, "authority", "", "certificate of the authority of the clients")
+	flags.StringVar(&options.AuthorityKey, "authority-key", "", "key of the authority of the clients")
+	flags.StringVar(&options.AccountsKey, "accounts-key", "", "key of the tokens of service accounts")
+	flags.StringVar(&options.Only, "only", "", "beginning of the names of the routes")
+	if err := parse(flags, arguments); err != nil {
+		return usage, err
+	}
+	if options.Binary == "" || options.Kubeconfig == "" || options.Folder == "" || options.Authority == "" ||
+		options.AuthorityKey == "" || options.AccountsKey == "" {
+		return usage, fmt.Errorf("%w: paths needs all its options but --only", errUsage)
+	}
+	return verdict(paths.Check(context.Background(), os.Stdout, options))
 }
 
 func verdict(differs bool, err error) (int, error) {
