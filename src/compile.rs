@@ -29,7 +29,7 @@ use crate::validate::{OutputFileFacts, RenderedText, Validator};
 use crate::yaml::{self, NodeId, NodeRef, ReadBack, Tree};
 
 pub use crate::expand::SampledFiles;
-pub use linked_workspace::{AccountList, LinkedWorkspace};
+pub use linked_workspace::{AccountRows, LinkedWorkspace};
 pub use load::{WORKSPACE_FILE, each_baseline, load, load_workspace};
 pub use part::{PartRecord, ShardSummary, compile_part, merge, output_files};
 

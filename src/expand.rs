@@ -4,9 +4,10 @@
 //! objects themselves exist only during the creation of their file.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use crate::model::{Contribution, NamespaceSample, OutputFileKey, Part, Policy, Target, Unit};
+use crate::parallel::locked;
 
 /// Every output file of a target, sorted, with its contributions.
 #[derive(Debug, Default)]
@@ -37,7 +38,7 @@ impl SampledFiles {
 
     /// Returns the files of a target of the workspace.
     pub fn of_target(&self, policies: &[Box<dyn Policy>], target: &Target) -> Arc<OutputFileIndex> {
-        let mut all = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = locked(&self.files);
         let files = all.entry(target.name.clone()).or_insert_with(|| {
             let mut index = OutputFileIndex::new(policies, target);
             index.keep_sample(&self.sample);

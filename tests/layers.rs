@@ -31,7 +31,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "paths",
         ],
     ),
-    ("expand", &["codes", "diag", "model"]),
+    ("expand", &["codes", "diag", "model", "parallel"]),
     ("render", &["codes", "diag", "yaml", "source", "model"]),
     ("validate", &["codes", "diag", "digest", "yaml", "k8s", "model", "render", "alike", "admission"]),
     ("label", &["codes", "diag", "yaml", "k8s", "model", "validate", "admission"]),

@@ -13,7 +13,7 @@ mod tree;
 mod whole;
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -36,6 +36,7 @@ use crate::emit::plan::Counts;
 use crate::emit::plan::object_digests;
 use crate::emit::totals::Totals;
 use crate::model::Target;
+use crate::parallel::locked;
 
 pub use self::base::{Base, DescribedBase};
 pub(super) use self::tree::TreeWorld;
@@ -212,7 +213,7 @@ impl TargetRun<'_> {
         let created = Mutex::new(BTreeSet::new());
         let difference = |found: &ChangedFile<'_>| {
             if let (Some(file), None, true) = (found.file, found.old, changes.asks_for_objects()) {
-                created.lock().unwrap_or_else(PoisonError::into_inner).extend(object_digests(&file.text));
+                locked(&created).extend(object_digests(&file.text));
             }
             if found.change.plan.is_renewal {
                 return Ok(None);
@@ -221,12 +222,8 @@ impl TargetRun<'_> {
             let meaning = if has_effects { Meaning::of(found, &stacks, &known) } else { Meaning::default() };
             let way = found.change.way.clone().filter(|_| !options.ungrouped);
             let path = format!("{output}/{}/{}", target.name, found.change.plan.path);
-            let text = if options.without_text || !Groups::needs_text(way.as_ref()) {
-                String::new()
-            } else {
-                let old = found.old.map(String::from_utf8_lossy);
-                unified(&path, old.as_deref(), found.file.map(|file| &*file.text))
-            };
+            let is_shown = !options.without_text && Groups::needs_text(way.as_ref());
+            let text = if is_shown { text_of(&path, found) } else { String::new() };
             let rules = if has_effects { Rules::of(found, &ways) } else { None };
             Ok(Some((found.change.plan.path.clone(), path, way, text, meaning, rules)))
         };
@@ -235,12 +232,7 @@ impl TargetRun<'_> {
         let mut effect = Effect::new(workspace, target);
         let mut each = |difference: Option<Difference>| {
             let Some((below, path, way, text, meaning, rules)) = difference else { return };
-            let further = workspace.files_alike(&below) - 1;
-            let alike = way.clone().filter(|_| further > 0);
-            groups.add(&path, way, text);
-            if let Some(way) = alike {
-                groups.add_further(&way, &workspace.first_alike(target, &below), further);
-            }
+            groups.add_with_further(&path, way, text, &workspace.further_files(target, &below));
             changed.add(meaning);
             rules.into_iter().for_each(|rules| effect.add(rules));
         };
@@ -249,7 +241,7 @@ impl TargetRun<'_> {
         let ComparedTarget { plan, unclaimed, .. } = compared;
         let totals = Totals::from_plan(&plan);
         if base.is_new(target, &totals) {
-            changes.add_new(workspace, &target.name, created.into_inner().unwrap_or_else(PoisonError::into_inner));
+            changes.add_new(workspace, &target.name, std::mem::take(&mut *locked(&created)));
         }
         workspace.warn_of_recreation(target, &totals, sink);
         let describe = if options.without_values { folded_without_values } else { folded };
@@ -269,4 +261,10 @@ impl TargetRun<'_> {
         let comparison = TargetComparison { target, title, totals, diff, access, pod_security_policies, upgrades };
         Ok(Compared { comparison, left_out, unclaimed })
     }
+}
+
+/// Returns the difference of a file as a unified diff.
+fn text_of(path: &str, found: &ChangedFile<'_>) -> String {
+    let old = found.old.map(String::from_utf8_lossy);
+    unified(path, old.as_deref(), found.file.map(|file| &*file.text))
 }

@@ -117,7 +117,7 @@ impl Workspace {
         }
         head.compare_objects(&base, options, &mut sections)?;
         if !matches!(base.state, BaseState::Absent) {
-            sections.is_output_current = check.map_or(Ok(true), OutputCheck::is_current)?;
+            sections.is_output_current = check.as_ref().map_or(Ok(true), OutputCheck::is_current)?;
         }
         let names: Vec<String> = targets.iter().map(|target| target.name.clone()).collect();
         sections.findings = findings::compare(base.workspace(), &head, &names, &inputs.path_from_root(""))?;
@@ -154,15 +154,7 @@ impl Workspace {
         let new_names = head.account_names();
         let names = [&old_names, &new_names];
         let Some(before) = before else {
-            // All access beyond the default policy is new.
-            let nothing = default_world(target);
-            let new = AccessComparison { base: &nothing, base_target: target, head: &head, inputs, names };
-            sections.add_access(new.compare().deltas);
-            let accounts = &AccountComparison::default();
-            let spread = sections.spread;
-            let paths =
-                PathComparison { base: None, base_world: &nothing, head: &head, inputs, accounts, spread, names };
-            sections.add_paths(paths.compare());
+            review_new_target(&head, inputs, names, sections);
             return Ok(Ok(()));
         };
         let base_world = &before.loaded.world;
@@ -210,6 +202,21 @@ impl Workspace {
         sections.add_objects(&comparison);
         Ok(())
     }
+}
+
+/// Reviews a target without an earlier state: all access beyond the default policy is new.
+fn review_new_target(
+    head: &TargetState<'_>,
+    inputs: &InputChanges<'_>,
+    names: [&AccountNames<'_>; 2],
+    sections: &mut Sections<'_>,
+) {
+    let nothing = default_world(head.target);
+    let access = AccessComparison { base: &nothing, base_target: head.target, head, inputs, names };
+    sections.add_access(access.compare().deltas);
+    let (accounts, spread) = (&AccountComparison::default(), sections.spread);
+    let paths = PathComparison { base: None, base_world: &nothing, head, inputs, accounts, spread, names };
+    sections.add_paths(paths.compare());
 }
 
 /// Compares the objects that the applier of a target may not write.

@@ -11,6 +11,7 @@ use crate::codes;
 use crate::compile::{self, FileConsumer, LinkedWorkspace, ObjectForm, OutputFile, SampledFiles, ShardSummary};
 use crate::diag::{Diagnostic, Files, RunError, Sink, nearest};
 use crate::emit::file;
+use crate::emit::group::FurtherFiles;
 use crate::emit::totals::Totals;
 use crate::emit::write::STAGING;
 use crate::git;
@@ -161,13 +162,14 @@ impl Workspace {
         file::namespace(path).map_or(1, |namespace| self.sample().weight(namespace))
     }
 
-    /// Returns the shown paths of the first few files that a file stands for in the sample of this workspace.
-    pub(crate) fn first_alike(&self, target: &Target, path: &str) -> Vec<String> {
-        let Some(namespace) = file::namespace(path) else { return Vec::new() };
+    /// Returns the files that a file stands for in the sample of this workspace.
+    pub(crate) fn further_files(&self, target: &Target, path: &str) -> FurtherFiles {
+        let Some(namespace) = file::namespace(path) else { return FurtherFiles::default() };
         let model::WorkspaceSettings { output, shards, .. } = &self.project.workspace;
         let shown =
             |name: &Arc<str>| format!("{output}/{}/{}", target.name, file::path(Some(name), "Namespace", *shards));
-        self.sample().further(namespace).iter().take(NAMED_ALIKE).map(shown).collect()
+        let further = self.sample().further(namespace);
+        FurtherFiles { first: further.iter().take(NAMED_ALIKE).map(shown).collect(), count: further.len() }
     }
 
     /// Returns the sample of the namespaces that this run compiles.

@@ -18,8 +18,8 @@ use crate::yaml::{NodeRef, Tree};
 
 /// The place of the accounts of a Tenancy.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AccountList {
-    /// The file with the accounts.
+pub struct AccountRows {
+    /// The account list, or the policy with an inline list.
     pub file: FileId,
     /// The bytes from the first account to the last.
     pub rows: Range<usize>,
@@ -81,7 +81,7 @@ impl LinkedWorkspace {
     }
 
     /// Returns the places of the accounts of each Tenancy.
-    pub fn account_lists(&self) -> Vec<AccountList> {
+    pub fn account_rows(&self) -> Vec<AccountRows> {
         let tenancies = self.policies.iter().filter_map(|policy| policy.as_tenancy());
         let lists = tenancies.filter_map(|tenancy| {
             let mut accounts = (0..).map_while(|part| tenancy.account(part)).map(|account| account.origin());
@@ -92,7 +92,7 @@ impl LinkedWorkspace {
                 let own = bytes(origin);
                 rows = rows.start.min(own.start)..rows.end.max(own.end);
             }
-            Some(AccountList { file: first.file, rows })
+            Some(AccountRows { file: first.file, rows })
         });
         lists.collect()
     }

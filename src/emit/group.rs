@@ -29,6 +29,15 @@ struct Shown {
     is_folded: bool,
 }
 
+/// The files that a file of a sample stands for.
+#[derive(Debug, Default)]
+pub struct FurtherFiles {
+    /// The shown paths of the first few.
+    pub first: Vec<String>,
+    /// How many they are.
+    pub count: usize,
+}
+
 /// The first file of a way.
 #[derive(Debug)]
 pub struct First {
@@ -49,13 +58,16 @@ impl Groups {
         way.is_none_or(|way| way.seen < SINGLE)
     }
 
-    /// Adds files that change in the same way as a file that was added: the paths of the first few, and how many they are.
-    pub fn add_further(&mut self, way: &ChangeSignature, first: &[String], count: usize) {
-        for path in first {
+    /// Adds a file as [`Groups::add`] does, with further files that change in the same way.
+    pub fn add_with_further(&mut self, path: &str, way: Option<ChangeSignature>, text: String, further: &FurtherFiles) {
+        let alike = way.clone().filter(|_| further.count > 0);
+        self.add(path, way, text);
+        let Some(way) = alike else { return };
+        for path in &further.first {
             self.add(path, Some(way.clone()), String::new());
         }
         if let Some(group) = self.fold.of_digest(way.digest) {
-            group.further += count.saturating_sub(first.len());
+            group.further += further.count.saturating_sub(further.first.len());
         }
     }
 

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
 
-/// The namespaces that are compiled in the place of all, each with the namespaces that it stands for.
+/// The compiled namespaces, each with its class of alike namespaces.
 #[derive(Debug, Default)]
 pub struct NamespaceSample {
     /// The further namespaces of a class by its representative, in order of name.
     further: HashMap<Arc<str>, Vec<Arc<str>>>,
-    /// The namespaces that a representative stands for.
+    /// The namespaces without the representatives.
     left_out: HashSet<Arc<str>>,
 }
 
@@ -30,12 +30,12 @@ impl NamespaceSample {
         self.left_out.is_empty()
     }
 
-    /// Returns the namespaces that a namespace stands for beside itself.
+    /// Returns the other namespaces of the class of a representative.
     pub fn further(&self, namespace: &str) -> &[Arc<str>] {
         self.further.get(namespace).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns how many namespaces a namespace stands for, itself included.
+    /// Returns the size of the class of a representative; 1 for every other namespace.
     pub fn weight(&self, namespace: &str) -> usize {
         1 + self.further(namespace).len()
     }

@@ -175,7 +175,7 @@ fn the_review_of_classes_is_the_review_of_all_namespaces() {
         let (of_classes, of_all) = (reviewed(folder.path(), false), reviewed(folder.path(), true));
         let json = |review: &ChangeReview| {
             let mut review = serde_json::to_value(review).expect("a value");
-            // The named questions are the first of those that fail, which are fewer in a sample; their number is the same.
+            // The named questions are the first that fail, and fewer in a sample. Their number is the same.
             for section in ["failing", "baseFailing"] {
                 let tests = review["tests"][section].as_array_mut().expect("a list");
                 tests.iter_mut().for_each(|test| test["first"] = Value::Null);

@@ -4,10 +4,9 @@
 //! in the name of the namespace and in the values of the account (see [`crate::alike`]). Alike namespaces have the same effects
 //! with other names, if nothing else distinguishes their names. Four things do, and they divide a class:
 //!
-//! 1. **Named values**: a value of the account, or the name of the namespace, that stands in an input beside the account lists,
-//!    such as in a Grant, a template, a baseline or a manifest. The input can give the value a meaning of its own.
-//! 2. **Shared values**: a value that several accounts have, at a place where a name joins the objects of different namespaces:
-//!    a subject, or the name of an object in a rule. The other accounts with the value belong to the class.
+//! 1. **Named values**: a value of the account, or the name of the namespace, in an input beside the account lists, such as in
+//!    a Grant, a template, a baseline or a manifest. The input can give the value a meaning of its own.
+//! 2. **Shared values**: a value of several accounts, at a place with a name for the objects of different namespaces: a subject, or the name of an object in a rule. The other accounts with the value belong to the class.
 //! 3. **Expressions about names**: where an admission policy computes with the names of namespaces or users, every namespace is
 //!    compiled.
 //! 4. **Several accounts** in one file.
@@ -41,7 +40,7 @@ const FEWEST_NAMESPACES: usize = 200;
 /// The fewest members of a class with a representative. Of fewer members, each has a path of its own in a review.
 const FEWEST_MEMBERS: usize = 50;
 
-/// The most namespaces that are kept for the sake of shared values. Where more are necessary, all namespaces are compiled.
+/// The most namespaces that are kept for the sake of shared values. All namespaces are compiled if more are necessary.
 const MAXIMUM_KEPT: usize = 4_000;
 
 /// A namespace in both states.
@@ -204,8 +203,7 @@ fn color(row: &Row<'_>, uses: &HashMap<&str, Vec<ValueUse>>) -> u128 {
     digest_of_run(&(row.class, &row.named, joined.collect::<Vec<_>>()))
 }
 
-/// Keeps, for each value of a kept namespace, two namespaces of each class with the value, so that what the value joins is joined
-/// in the sample. Returns none where too many namespaces are necessary.
+/// Keeps, for each value of a kept namespace, two namespaces of each class with the value, so that the sample joins them, too. Returns none where too many namespaces are necessary.
 fn keep_sharers(rows: &[Row<'_>], uses: &HashMap<&str, Vec<ValueUse>>, is_kept: &mut [bool]) -> Option<()> {
     let mut queue: Vec<usize> = (0..rows.len()).filter(|position| is_kept.get(*position) == Some(&true)).collect();
     // How many kept namespaces of each class have each value in each column.

@@ -1,16 +1,17 @@
 //! Shapes that were found before: a file of a known shape is recognized without splitting it.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex};
 
 use crate::alike::{Hole, OwnName, Shape, is_own_value};
 use crate::digest::digest_of_run;
+use crate::parallel::locked;
 
 /// How many shapes a file is compared with before it is split.
 const MAXIMUM_TRIED: usize = 16;
 
 /// The shapes of the files that were split, the latest last.
 #[derive(Default)]
-pub(super) struct KnownShapes(RwLock<Vec<Arc<KnownShape>>>);
+pub(super) struct KnownShapes(Mutex<Arc<Vec<Arc<KnownShape>>>>);
 
 /// A shape with the columns in its holes.
 struct KnownShape {
@@ -33,13 +34,13 @@ impl KnownShapes {
             positions: all.filter(|(column, _)| is_used(*column)).collect(),
             shape,
         };
-        self.0.write().unwrap_or_else(PoisonError::into_inner).push(Arc::new(known));
+        Arc::make_mut(&mut locked(&self.0)).push(Arc::new(known));
     }
 
     /// Returns the digest of the known shape of a file of a namespace.
     pub(super) fn find(&self, text: &str, namespace: &str, columns: &[(&str, &str)]) -> Option<u128> {
         let own = OwnName::new(namespace)?;
-        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let known = Arc::clone(&locked(&self.0));
         let mut tried = known.iter().rev().take(MAXIMUM_TRIED);
         tried.find(|known| known.has(text, own, columns)).map(|known| known.digest)
     }
@@ -89,7 +90,7 @@ impl KnownShape {
     }
 
     /// Whether the columns in the holes have values without a meaning of their own that are neither equal to each other nor the
-    /// name of the namespace, as in the shape: a splitter takes equal values for one. None of them and no name may stand in the text
+    /// name of the namespace, as in the shape: a splitter takes equal values for one. None of them and no name may be in the text
     /// between the holes, where a splitter would find it.
     fn has_own_values(&self, own: OwnName<'_>, columns: &[(&str, &str)]) -> bool {
         let values =

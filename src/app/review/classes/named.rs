@@ -1,4 +1,4 @@
-//! The values of accounts that stand in inputs beside the account lists.
+//! The values of accounts that are in inputs beside the account lists.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ const TEXT_FUNCTIONS: [&str; 10] = [
 const NAMES_IN_EXPRESSIONS: [&str; 5] =
     ["metadata.namespace", "namespaceObject", "request.namespace", "request.userInfo", "serviceAccountName"];
 
-/// The values that stand in an input beside the account lists.
+/// The values that are in an input beside the account lists.
 pub(super) struct Occurrences<'v> {
     /// All values.
     values: HashSet<&'v str>,
@@ -40,13 +40,13 @@ pub(super) struct Occurrences<'v> {
     found: HashSet<&'v str>,
 }
 
-/// Whether an input has an admission policy that computes with names.
+/// Whether an admission policy of the inputs computes with names.
 pub(super) fn computes_with_names(states: &[&Workspace]) -> bool {
     let has_any = |text: &str, words: &[&str]| words.iter().any(|word| text.contains(word));
     has_admission_policy(states, |text| has_any(text, &NAMES_IN_EXPRESSIONS) && has_any(text, &TEXT_FUNCTIONS))
 }
 
-/// Whether an input has an admission policy that reads annotations.
+/// Whether an admission policy of the inputs reads annotations.
 pub(super) fn reads_annotations(states: &[&Workspace]) -> bool {
     has_admission_policy(states, |text| text.contains("annotations"))
 }
@@ -78,7 +78,7 @@ impl<'v> Occurrences<'v> {
         Ok(all)
     }
 
-    /// Whether a value stands in an input beside the account lists.
+    /// Whether a value is in an input beside the account lists.
     pub(super) fn has(&self, value: &str) -> bool {
         self.found.contains(value)
     }
@@ -100,7 +100,7 @@ impl<'v> Occurrences<'v> {
 
     fn search_state(&mut self, workspace: &Workspace, read: &mut HashSet<Arc<str>>) -> Result<(), RunError> {
         let project = &workspace.project;
-        let mut lists = project.account_lists();
+        let mut lists = project.account_rows();
         lists.sort_by_key(|list| list.rows.start);
         for id in project.files.ids() {
             let file = project.files.get(id);

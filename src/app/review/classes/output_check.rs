@@ -1,7 +1,7 @@
 //! Compares the committed output with the compiled files while they are divided into classes.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use hashbrown::HashSet;
 
@@ -13,6 +13,7 @@ use crate::compile::OutputFile;
 use crate::diag::{RunError, Sink};
 use crate::digest::digest_of_run;
 use crate::emit::committed::{Committed, Differing, Folder};
+use crate::parallel::locked;
 
 /// The committed output of some targets, and the compiled files that it was compared with.
 pub(in crate::app::review) struct OutputCheck<'w> {
@@ -42,16 +43,16 @@ impl<'w> OutputCheck<'w> {
         if !self.differs.load(Ordering::Relaxed) && self.output.differing(&path, &file.text)? != Differing::Same {
             self.differs.store(true, Ordering::Relaxed);
         }
-        self.compiled.lock().unwrap_or_else(PoisonError::into_inner).insert(digest_of_run(&path));
+        locked(&self.compiled).insert(digest_of_run(&path));
         Ok(())
     }
 
     /// Returns whether the committed output is the compiled output. Without any compiled file, all targets are compiled.
-    pub(in crate::app::review) fn is_current(self) -> Result<bool, Error> {
-        if self.differs.into_inner() {
+    pub(in crate::app::review) fn is_current(&self) -> Result<bool, Error> {
+        if self.differs.load(Ordering::Relaxed) {
             return Ok(false);
         }
-        let compiled = self.compiled.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let compiled = std::mem::take(&mut *locked(&self.compiled));
         let is_chosen = |name: &str| self.targets.is_empty() || self.targets.iter().any(|target| target == name);
         let is_left_out = |top: &str| !self.workspace.has_target(top) || !is_chosen(top);
         let entries = self.output.list_except(&is_left_out)?;

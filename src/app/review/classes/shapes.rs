@@ -1,6 +1,6 @@
 //! The shapes of the output files of the namespaces of a state.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use hashbrown::HashMap;
 
@@ -12,6 +12,7 @@ use crate::compile::{ObjectForm, OutputFile, TenantAccount};
 use crate::diag::{FileId, RunError, Sink};
 use crate::digest::digest_of_run;
 use crate::emit::file;
+use crate::parallel::locked;
 use crate::yaml::{self, NodeRef};
 
 /// The column of the name of the namespace, which no account list has.
@@ -34,7 +35,7 @@ pub(super) struct Shapes<'w> {
 pub(super) struct NamespaceShape {
     /// The same for namespaces whose files have the same shape.
     pub(super) digest: u128,
-    /// The shape of each file.
+    /// The digests of its files without names.
     files: Vec<u128>,
     /// The account of the files.
     account: Option<TenantAccount>,
@@ -42,7 +43,7 @@ pub(super) struct NamespaceShape {
     pub(super) is_apart: bool,
 }
 
-/// The shape of one file.
+/// A file of a namespace after it is split.
 struct FileShape {
     namespace: Arc<str>,
     digest: u128,
@@ -76,7 +77,7 @@ impl<'w> Shapes<'w> {
                 let notes: Vec<(&str, &str)> =
                     notes.map(|note| (&*note.key, if reads_annotations { &*note.value } else { "" })).collect();
                 let digest = digest_of_run(&(&shape, &notes));
-                let mut joining = joining.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut joining = locked(&joining);
                 if !joining.contains_key(&digest) {
                     joining.insert(digest, joining_columns(&file.text, &hints));
                     if !reads_annotations {
@@ -93,7 +94,7 @@ impl<'w> Shapes<'w> {
                 return Ok(None);
             }
         }
-        shapes.joining = joining.into_inner().unwrap_or_else(PoisonError::into_inner);
+        shapes.joining = std::mem::take(&mut *locked(&joining));
         Ok(Some(shapes))
     }
 

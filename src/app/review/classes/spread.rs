@@ -37,17 +37,17 @@ impl<'w> Spread<'w> {
         &self.sample
     }
 
-    /// Returns a namespace with the namespaces that it stands for.
+    /// Returns a namespace with its class.
     pub(in crate::app::review) fn namespaces<'n>(&'n self, namespace: &'n str) -> impl Iterator<Item = &'n str> {
         std::iter::once(namespace).chain(self.sample.further(namespace).iter().map(|name| &**name))
     }
 
-    /// Returns how many namespaces a namespace stands for, itself included.
+    /// Returns the size of the class of a namespace.
     pub(in crate::app::review) fn weight(&self, namespace: &str) -> usize {
         self.sample.weight(namespace)
     }
 
-    /// Returns namespaces with the namespaces that they stand for, sorted.
+    /// Returns namespaces with their classes, sorted.
     pub(in crate::app::review) fn all_namespaces<'n>(
         &self,
         names: impl IntoIterator<Item = &'n String>,
@@ -56,7 +56,7 @@ impl<'w> Spread<'w> {
         all.into_iter().map(str::to_owned).collect()
     }
 
-    /// Returns a name in a namespace, with the names in its place in the namespaces that the namespace stands for.
+    /// Returns a name in a namespace, with the names in its place in the other namespaces of the class.
     pub(in crate::app::review) fn names(&self, name: &str, namespace: &str) -> Vec<String> {
         let template = NameTemplate::new(name, namespace, &self.columns_of(namespace));
         let further = self.sample.further(namespace).iter();
@@ -64,7 +64,7 @@ impl<'w> Spread<'w> {
         std::iter::once(name.to_owned()).chain(others).collect()
     }
 
-    /// Returns the members of a class with the members that they stand for.
+    /// Returns members with the members in their place in the other namespaces of each class.
     pub(in crate::app::review) fn members(&self, members: Vec<Member>) -> Vec<Member> {
         if self.sample.is_whole() {
             return members;
