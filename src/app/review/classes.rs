@@ -19,7 +19,6 @@ mod output_check;
 mod shapes;
 mod spread;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
@@ -103,21 +102,26 @@ pub(super) fn spread<'w>(
 
 /// Joins the states of each namespace, in the order of names.
 fn rows<'w>(shapes: &'w [Shapes<'_>], occurrences: &Occurrences<'_>) -> Vec<Row<'w>> {
-    let mut states: BTreeMap<&Arc<str>, Vec<Option<&NamespaceShape>>> = BTreeMap::new();
-    for (position, state) in shapes.iter().enumerate() {
-        for (name, shape) in &state.namespaces {
-            let both = states.entry(name).or_insert_with(|| vec![None; shapes.len()]);
-            both.get_mut(position).into_iter().for_each(|own| *own = Some(shape));
+    let mut names: Vec<&Arc<str>> = shapes.iter().flat_map(|state| state.namespaces.keys()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let mut columns: Vec<(&str, u128)> = Vec::new();
+    let mut digest_of_column = |column: &'w str| match columns.iter().find(|(known, _)| *known == column) {
+        Some((_, digest)) => *digest,
+        None => {
+            columns.push((column, digest_of_run(column)));
+            digest_of_run(column)
         }
-    }
-    let row = |(name, both): (&'w Arc<str>, Vec<Option<&'w NamespaceShape>>)| {
+    };
+    let row = |name: &'w Arc<str>| {
+        let both: Vec<Option<&NamespaceShape>> = shapes.iter().map(|state| state.namespaces.get(name)).collect();
         let digests: Vec<Option<u128>> = both.iter().map(|shape| shape.map(|shape| shape.digest)).collect();
         let (mut named, mut joining) = (Vec::new(), vec![(NAME, &**name)]);
         for (shape, state) in both.iter().zip(shapes) {
             let Some(shape) = shape else { continue };
             let names = state.joining_columns(shape);
             for (column, value) in state.columns_of(shape) {
-                let column = digest_of_run(column);
+                let column = digest_of_column(column);
                 if occurrences.has(value) {
                     named.push((column, value));
                 } else if names.contains(&column) {
@@ -132,15 +136,16 @@ fn rows<'w>(shapes: &'w [Shapes<'_>], occurrences: &Occurrences<'_>) -> Vec<Row<
         let is_apart = occurrences.has(name) || both.iter().flatten().any(|shape| shape.is_apart);
         Row { name, class: digest_of_run(&digests), named, joining, is_apart }
     };
-    states.into_iter().map(row).collect()
+    names.into_iter().map(row).collect()
 }
 
 /// Chooses the representatives; none where every namespace has to be compiled.
 fn sample(rows: &[Row<'_>]) -> Option<NamespaceSample> {
     let uses = uses(rows);
+    let colors = uses.iter().map(|(value, uses)| (*value, color_of_value(uses))).collect();
     let mut classes: HashMap<u128, Vec<usize>> = HashMap::new();
     for (position, row) in rows.iter().enumerate().filter(|(_, row)| !row.is_apart) {
-        classes.entry(color(row, &uses)).or_default().push(position);
+        classes.entry(color(row, &colors)).or_default().push(position);
     }
     let mut is_kept = vec![true; rows.len()];
     let mut folded: Vec<(usize, Vec<usize>)> = Vec::new();
@@ -192,14 +197,16 @@ fn uses<'w>(rows: &[Row<'w>]) -> HashMap<&'w str, Vec<ValueUse>> {
     uses
 }
 
-/// Returns the same for namespaces that can stand for each other.
-fn color(row: &Row<'_>, uses: &HashMap<&str, Vec<ValueUse>>) -> u128 {
-    let joined = row.joining.iter().map(|(column, value)| {
-        let mut shared: Vec<(u128, u128)> =
-            uses.get(value).into_iter().flatten().map(|used| (used.class, used.column)).collect();
-        shared.sort_unstable();
-        (*column, shared)
-    });
+/// Returns the same for values of the same classes.
+fn color_of_value(uses: &[ValueUse]) -> u128 {
+    let mut shared: Vec<(u128, u128)> = uses.iter().map(|used| (used.class, used.column)).collect();
+    shared.sort_unstable();
+    digest_of_run(&shared)
+}
+
+/// Returns the same for namespaces that can stand for each other. `colors` has the colors of the values of several namespaces.
+fn color(row: &Row<'_>, colors: &HashMap<&str, u128>) -> u128 {
+    let joined = row.joining.iter().map(|(column, value)| (*column, colors.get(value).copied()));
     digest_of_run(&(row.class, &row.named, joined.collect::<Vec<_>>()))
 }
 

@@ -10,6 +10,7 @@ use crate::app::unclaimed::kept_objects;
 use crate::app::workspace::Workspace;
 use crate::compile;
 use crate::diag::{RunError, Sink};
+use crate::digest::digest_of_run;
 use crate::source::Sources;
 use crate::yaml::{NodeRef, Tree};
 
@@ -71,7 +72,7 @@ impl<'v> Occurrences<'v> {
                 state.columns_of(shape).into_iter().for_each(|(_, value)| all.add(value));
             }
         }
-        let mut read: HashSet<Arc<str>> = HashSet::new();
+        let mut read: HashSet<u128> = HashSet::new();
         for state in shapes {
             all.search_state(state.workspace, &mut read)?;
         }
@@ -98,21 +99,22 @@ impl<'v> Occurrences<'v> {
         }
     }
 
-    fn search_state(&mut self, workspace: &Workspace, read: &mut HashSet<Arc<str>>) -> Result<(), RunError> {
+    fn search_state(&mut self, workspace: &Workspace, read: &mut HashSet<u128>) -> Result<(), RunError> {
         let project = &workspace.project;
         let mut lists = project.account_rows();
         lists.sort_by_key(|list| list.rows.start);
         for id in project.files.ids() {
             let file = project.files.get(id);
+            let rows: Vec<&Range<usize>> = lists.iter().filter(|list| list.file == id).map(|list| &list.rows).collect();
+            let text = file.text();
             // Most files are the same in both states.
-            if file.path().starts_with('<') || !read.insert(file.text().into()) {
+            if file.path().starts_with('<') || !read.insert(digest_of_run(&(text, &rows))) {
                 continue;
             }
-            let text = file.text();
             let mut start = 0;
-            for list in lists.iter().filter(|list| list.file == id) {
-                self.search(text.get(start..list.rows.start).map_or("", |text| text));
-                start = start.max(list.rows.end);
+            for rows in rows {
+                self.search(text.get(start..rows.start).map_or("", |text| text));
+                start = start.max(rows.end);
             }
             self.search(text.get(start..).map_or("", |text| text));
         }

@@ -69,26 +69,38 @@ impl<'w> Spread<'w> {
         if self.sample.is_whole() {
             return members;
         }
-        let mut all: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+        let mut by_namespace: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        let mut all: Vec<(String, &str)> = Vec::new();
         for member in &members {
-            all.entry(member.subject.clone()).or_default();
             if member.namespaces.is_empty() {
-                for subject in self.cluster_wide(&member.subject) {
-                    all.entry(subject).or_default();
-                }
+                all.push((member.subject.clone(), ""));
+                all.extend(self.cluster_wide(&member.subject).into_iter().map(|subject| (subject, "")));
             }
             for namespace in &member.namespaces {
-                let names = self.names(&member.subject, namespace);
-                for (subject, namespace) in names.into_iter().zip(self.namespaces(namespace)) {
-                    all.entry(subject).or_default().insert(namespace);
-                }
+                by_namespace.entry(namespace).or_default().push(&member.subject);
             }
         }
-        let member = |(subject, namespaces): (String, BTreeSet<&str>)| Member {
-            subject,
-            namespaces: namespaces.into_iter().map(str::to_owned).collect(),
-        };
-        all.into_iter().map(member).collect()
+        for (namespace, subjects) in by_namespace {
+            all.extend(subjects.iter().map(|subject| ((*subject).to_owned(), namespace)));
+            let columns = self.columns_of(namespace);
+            let template = |subject: &&str| NameTemplate::new(subject, namespace, &columns);
+            let templates: Vec<NameTemplate<'_>> = subjects.iter().map(template).collect();
+            for other in self.sample.further(namespace) {
+                let columns = self.columns_of(other);
+                all.extend(templates.iter().map(|template| (template.name(other, &columns), &**other)));
+            }
+        }
+        all.sort_unstable();
+        all.dedup();
+        let mut members: Vec<Member> = Vec::new();
+        for (subject, namespace) in all {
+            let namespace = Some(namespace).filter(|namespace| !namespace.is_empty()).map(str::to_owned);
+            match members.last_mut().filter(|last| last.subject == subject) {
+                Some(last) => last.namespaces.extend(namespace),
+                None => members.push(Member { subject, namespaces: namespace.into_iter().collect() }),
+            }
+        }
+        members
     }
 
     /// Returns the subjects that a subject without a namespace stands for.
