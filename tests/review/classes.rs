@@ -135,7 +135,8 @@ impl State {
         }
         write!(
             grants,
-            "---\n{HEAD} Grant\nmetadata: {{name: audit}}\nspec:\n  clusterRoles: [view]\n  namespaceSelector: {{matchLabels: {{org: sales}}}}\n  to: {{groups: [auditors]}}\n"
+            "---\n{HEAD} Grant\nmetadata: {{name: audit}}\nspec:\n  clusterRoles: [view]\n  namespaceSelector: {{matchLabels: {{org: {}}}}}\n  to: {{groups: [auditors]}}\n",
+            if self.has_tests { "sales" } else { "nobody" }
         )
         .expect("a text");
         if self.has_tests {

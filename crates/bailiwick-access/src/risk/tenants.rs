@@ -153,6 +153,11 @@ struct Reached<'g> {
 }
 
 impl<'w> Tenancy<'w> {
+    /// Returns how many namespaces a namespace stands for, in a sample of them; 1 for every namespace without a sample.
+    pub(super) fn weight(&self, namespace: &str) -> usize {
+        self.tenants.weight.map_or(1, |weight| weight(namespace))
+    }
+
     /// Finds the subjects of the tenants.
     pub(super) fn new(tenants: &'w Tenants<'w>, world: &'w World) -> Self {
         let mut tenancy = Self {

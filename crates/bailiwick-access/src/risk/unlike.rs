@@ -63,8 +63,10 @@ impl Judge<'_> {
         }
         let namespaces = tenancy.namespaces_by_class();
         for (class, given) in &by_class {
-            if let Some(namespaces) = namespaces.get(class).filter(|namespaces| namespaces.len() >= FEWEST) {
-                for unlike in unlike(namespaces, given) {
+            let weight = |namespace: &str| tenancy.weight(namespace);
+            let size = |namespaces: &&BTreeSet<&str>| namespaces.iter().map(|name| weight(name)).sum::<usize>();
+            if let Some(namespaces) = namespaces.get(class).filter(|namespaces| size(namespaces) >= FEWEST) {
+                for unlike in unlike(namespaces, given, &weight) {
                     self.report_unlike(rule, tenancy, &unlike, findings);
                 }
             }
@@ -151,8 +153,13 @@ impl Judge<'_> {
     }
 }
 
-/// Finds the namespaces with another set of shapes than at least three quarters of all.
-fn unlike<'g, 'w>(namespaces: &BTreeSet<&'w str>, given: &'g [Given<'w>]) -> Vec<Unlike<'g, 'w>> {
+/// Finds the namespaces with another set of shapes than at least three quarters of all. In a sample, `weight` is how many
+/// namespaces a namespace stands for.
+fn unlike<'g, 'w>(
+    namespaces: &BTreeSet<&'w str>,
+    given: &'g [Given<'w>],
+    weight: &dyn Fn(&str) -> usize,
+) -> Vec<Unlike<'g, 'w>> {
     let mut having: HashMap<&str, BTreeSet<&str>> = HashMap::new();
     for one in given {
         having.entry(&one.exact).or_default().insert(one.namespace);
@@ -167,9 +174,10 @@ fn unlike<'g, 'w>(namespaces: &BTreeSet<&'w str>, given: &'g [Given<'w>]) -> Vec
     let set_of = |namespace: &str| sets.get(namespace).unwrap_or(&empty);
     let mut counts: HashMap<Vec<&Shape>, usize> = HashMap::new();
     for namespace in namespaces {
-        *counts.entry(set_of(namespace).keys().copied().collect()).or_default() += 1;
+        *counts.entry(set_of(namespace).keys().copied().collect()).or_default() += weight(namespace);
     }
-    let most = counts.into_iter().find(|(_, count)| count * 4 >= namespaces.len() * 3);
+    let all: usize = counts.values().sum();
+    let most = counts.into_iter().find(|(_, count)| count * 4 >= all * 3);
     let Some((common, _)) = most else { return Vec::new() };
     let common: BTreeSet<&Shape> = common.into_iter().collect();
     let example = sets.values().find(|set| set.keys().copied().collect::<BTreeSet<_>>() == common);

@@ -14,18 +14,31 @@ use crate::digest::digest_of_run;
 use crate::source::Sources;
 use crate::yaml::{NodeRef, Tree};
 
-/// The functions of CEL and of templates that compute with a text.
-const TEXT_FUNCTIONS: [&str; 10] = [
-    ".charAt(",
-    ".contains(",
-    ".endsWith(",
-    ".find(",
-    ".indexOf(",
-    ".matches(",
-    ".replace(",
-    ".split(",
-    ".startsWith(",
-    ".substring(",
+/// The functions and operators of CEL that compute with a text or order texts.
+const TEXT_FUNCTIONS: [&str; 23] = [
+    " < ",
+    " <= ",
+    " > ",
+    " >= ",
+    "charAt(",
+    "contains(",
+    "endsWith(",
+    "find(",
+    "findAll(",
+    "format(",
+    "indexOf(",
+    "join(",
+    "lastIndexOf(",
+    "lowerAscii(",
+    "matches(",
+    "replace(",
+    "reverse(",
+    "size(",
+    "split(",
+    "startsWith(",
+    "substring(",
+    "trim(",
+    "upperAscii(",
 ];
 
 /// The variables of an admission policy with names of namespaces and users.
