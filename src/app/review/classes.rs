@@ -124,7 +124,8 @@ fn rows<'w>(shapes: &'w [Shapes<'_>], occurrences: &Occurrences<'_>) -> Vec<Row<
                 let column = digest_of_column(column);
                 if occurrences.has(value) {
                     named.push((column, value));
-                } else if names.contains(&column) {
+                }
+                if names.contains(&column) {
                     joining.push((column, value));
                 }
             }
