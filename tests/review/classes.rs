@@ -191,3 +191,24 @@ fn the_review_of_classes_is_the_review_of_all_namespaces() {
         }
     }
 }
+
+#[test]
+fn a_tenant_unlike_the_majority_of_its_class_is_found_in_a_sample() {
+    let mut dice = Dice::new(1);
+    let base = State { guest: None, wide: None, has_tests: false, ..State::random(&mut dice, 260) };
+    let head = State { guest: Some("helpers".to_owned()), ..base.clone() };
+    let folder = tempfile::tempdir().expect("a folder");
+    base.write(&folder.path().join("base"));
+    head.write(&folder.path().join("head"));
+    // The finding has the severity medium by default, and a review reports from high on.
+    for side in ["base", "head"] {
+        let path = folder.path().join(side).join("bailiwick.yaml");
+        let text = fs::read_to_string(&path).expect("a text") + "  diagnostics: {tenant-unlike-others: high}\n";
+        fs::write(path, text).expect("written");
+    }
+    for without_classes in [true, false] {
+        let review = reviewed(folder.path(), without_classes);
+        let found = review.findings.new.iter().map(|finding| finding.rule.as_str()).collect::<Vec<_>>();
+        assert!(found.contains(&"T005"), "{without_classes}: {found:?}");
+    }
+}
