@@ -12,6 +12,7 @@
 mod account_names;
 mod can_i;
 mod check;
+mod classes;
 mod compare;
 mod diagnostics;
 mod explain;

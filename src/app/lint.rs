@@ -13,6 +13,7 @@ mod stacks;
 mod tenants;
 mod workloads;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -21,18 +22,24 @@ use serde::Serialize;
 
 use self::rule_places::RulePlaces;
 use super::account_names::AccountNames;
+use super::classes::{self, Spread};
 use super::loaded_world::{LoadedWorld, WorldOptions, load_manifests, load_target};
 use super::workspace::Workspace;
 use super::{Diagnostics, Error, Options};
+use crate::access::compare::Affected;
 use crate::access::risk::{self, Finding, Tenants};
+use crate::access::who_can::PermissionScope;
 use crate::compile;
 use crate::diag::{Diagnostic, Files, RunError, Sink};
-use crate::model::{DiagnosticSetting, Target};
+use crate::model::{DiagnosticSetting, InstalledStack, PlacedAgent, Target};
 use crate::node::ServerVersion;
 
 pub use self::change::FindingChange;
 pub use self::installed::Unanswered;
 pub use self::selection::Selection;
+
+/// How many subjects of a finding are known by name.
+const MAXIMUM_FIRST: usize = 8;
 
 /// How many missing permissions a finding names.
 const MAXIMUM_RIGHTS: usize = 5;
@@ -48,6 +55,9 @@ pub struct LintOptions {
     pub selection: Selection,
     /// Folders of static pods of a kubelet, or files in them, that are searched too.
     pub static_pods: Vec<PathBuf>,
+    /// Whether every namespace is searched, and not one of each class of alike namespaces. The findings are the same, but for the
+    /// examples of alike subjects.
+    pub without_classes: bool,
 }
 
 /// The findings about a workspace or about manifests.
@@ -81,6 +91,33 @@ impl Workspace {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn lint(&self, options: &LintOptions) -> Result<LintReport, Error> {
+        let spread =
+            if options.without_classes { Spread::default() } else { self.classes_to_lint(&options.selection)? };
+        self.with_sample(spread.sample()).lint_sample(options, &spread)
+    }
+
+    /// Returns the classes of alike namespaces, of which one namespace is searched.
+    fn classes_to_lint(&self, selection: &Selection) -> Result<Spread<'_>, RunError> {
+        let facts = &self.project.facts;
+        // The findings about stacks and agents name subjects of all namespaces.
+        let has_named = facts.all::<InstalledStack>().next().is_some() || facts.all::<PlacedAgent>().next().is_some();
+        if has_named || self.counts_bindings(selection) {
+            return Ok(Spread::default());
+        }
+        classes::spread(None, self, None)
+    }
+
+    /// Whether a selected finding counts the bindings of a subject in all namespaces.
+    pub(super) fn counts_bindings(&self, selection: &Selection) -> bool {
+        let settings = &self.project.workspace.diagnostics;
+        selection.rules().filter(|rule| rule.counts_bindings()).any(|rule| match settings.of_finding(rule.code) {
+            Some(DiagnosticSetting::Ignore) => false,
+            setting => rule.worst().is_some_and(|worst| severity(setting, worst) >= selection.least()),
+        })
+    }
+
+    /// Searches the targets for findings in the namespaces of a sample, which stand for their classes.
+    pub(super) fn lint_sample(&self, options: &LintOptions, spread: &Spread<'_>) -> Result<LintReport, Error> {
         let targets = self.targets(&options.targets)?;
         let mut all = Sink::new();
         let mut unanswered = Unanswered::default();
@@ -88,8 +125,9 @@ impl Workspace {
         for target in &targets {
             let mut sink = Sink::new();
             let loaded = load_target(self, target, &world_options, &mut sink)?;
+            let mut sink = with_all_warnings(sink, spread.warnings(self, &target.name));
             if let Some(loaded) = loaded.filter(|_| !sink.has_errors() && !all.has_errors()) {
-                let linted = LintedTarget { workspace: self, target, loaded: &loaded };
+                let linted = LintedTarget { workspace: self, target, loaded: &loaded, spread };
                 linted.find(&options.selection, &mut unanswered, &mut sink)?;
             }
             all.absorb_of_target(sink, &target.name);
@@ -103,6 +141,21 @@ impl Workspace {
         let findings = Diagnostics::new(list, &self.project.files);
         Ok(LintReport { findings, unanswered, is_readable: true, change: None })
     }
+}
+
+/// Replaces the warnings of the compiler about a sample of namespaces by the warnings about all of them.
+fn with_all_warnings(sampled: Sink, all: &[Diagnostic]) -> Sink {
+    if all.is_empty() {
+        return sampled;
+    }
+    let is_of_compiler = |found: &Diagnostic| {
+        let mut at_place = all.iter().filter(|known| (known.code, known.origin) == (found.code, found.origin));
+        at_place.any(|known| known.is_foldable() || known == found)
+    };
+    let others = sampled.into_list().into_iter().filter(|found| !is_of_compiler(found));
+    let mut sink = Sink::new();
+    all.iter().cloned().chain(others).for_each(|diagnostic| sink.push(diagnostic));
+    sink
 }
 
 /// Searches manifests for findings.
@@ -145,9 +198,10 @@ pub(super) fn applier_problems(
     workspace: &Workspace,
     target: &Target,
     loaded: &LoadedWorld,
+    spread: &Spread<'_>,
 ) -> Result<Vec<String>, RunError> {
     let mut sink = Sink::new();
-    applier::check(workspace, target, loaded, &mut sink)?;
+    applier::check(workspace, target, loaded, spread, &mut sink)?;
     Ok(sink.diagnostics().iter().map(|found| found.message.clone()).collect())
 }
 
@@ -156,17 +210,19 @@ struct LintedTarget<'l> {
     workspace: &'l Workspace,
     target: &'l Target,
     loaded: &'l LoadedWorld,
+    /// The classes of the namespaces.
+    spread: &'l Spread<'l>,
 }
 
 impl LintedTarget<'_> {
     fn find(&self, selection: &Selection, unanswered: &mut Unanswered, sink: &mut Sink) -> Result<(), RunError> {
-        let Self { workspace, target, loaded } = *self;
+        let Self { workspace, target, loaded, spread } = *self;
         let facts = &workspace.project.facts;
-        applier::check(workspace, target, loaded, sink)?;
+        applier::check(workspace, target, loaded, spread, sink)?;
         let labels = compile::labels(&workspace.project, target, workspace.compiler(), &mut Sink::new())?;
         workloads::check(self, labels.as_ref(), unanswered, sink)?;
         if let Some(labels) = &labels {
-            constraints::check(labels.world(), &|finding| workspace.project.accepts(finding), sink);
+            constraints::check(labels.world(), spread, &|finding| workspace.project.accepts(finding), sink);
         }
         stacks::check(workspace, target, loaded, sink)?;
         nodes::check_role(loaded, sink);
@@ -178,7 +234,7 @@ impl LintedTarget<'_> {
 
     /// Reports the findings of the risk rules, with the severities of the workspace.
     fn find_risks(&self, selection: &Selection, sink: &mut Sink) {
-        let Self { workspace, target, loaded } = *self;
+        let Self { workspace, target, loaded, spread } = *self;
         let mut options = selection.options_of_workspace();
         // A finding about tenants represents others: where it is ignored, the others are reported.
         let settings = &workspace.project.workspace.diagnostics;
@@ -194,12 +250,36 @@ impl LintedTarget<'_> {
         let accounts = AccountNames::of_target(workspace, target);
         let mut rules = RulePlaces::new(&loaded.files);
         for finding in loaded.world.findings_among(Some(&tenants), &options) {
-            let Some(finding) = as_set(workspace, finding) else { continue };
+            let Some(mut finding) = as_set(workspace, finding) else { continue };
             if selection.shows(&finding) {
+                finding.first = first_of_classes(finding.first, spread);
                 sink.push(risks::diagnostic(&finding, &loaded.files, &mut rules, &accounts));
             }
         }
     }
+}
+
+/// Returns the first subjects of a finding, with the subjects in the other namespaces of their classes: users and service
+/// accounts, then groups. The very first one stays the first.
+fn first_of_classes(first: Vec<Affected>, spread: &Spread<'_>) -> Vec<Affected> {
+    let Some(very_first) = first.first().filter(|_| !spread.sample().is_whole()).cloned() else { return first };
+    let count = first.len().max(MAXIMUM_FIRST);
+    let mut all: BTreeSet<(bool, Affected)> = BTreeSet::new();
+    let mut add = |affected: Affected| _ = all.insert((affected.subject.starts_with("Group/"), affected));
+    for affected in &first {
+        let Some(namespace) = affected.namespace() else {
+            add(affected.clone());
+            continue;
+        };
+        for (subject, namespace) in spread.in_class(&affected.subject, namespace).take(count) {
+            let is_wide = affected.scope.namespace().is_none();
+            let scope =
+                if is_wide { PermissionScope::Cluster } else { PermissionScope::Namespace(namespace.to_owned()) };
+            add(Affected { subject, scope });
+        }
+    }
+    let others = all.into_iter().map(|(_, affected)| affected).filter(|affected| *affected != very_first);
+    std::iter::once(very_first.clone()).chain(others).take(count).collect()
 }
 
 /// Reports the findings of the world of manifests.

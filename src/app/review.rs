@@ -10,7 +10,6 @@ mod approvals;
 mod assembly;
 mod base;
 mod causes;
-mod classes;
 mod codeowners;
 mod findings;
 mod ground;
@@ -41,13 +40,13 @@ use self::accounts::AccountComparison;
 use self::assembly::Sections;
 pub(crate) use self::base::{BaseState, OpenedBase};
 use self::causes::InputChanges;
-use self::classes::{OutputCheck, Spread};
 use self::paths::PathComparison;
 use self::pods::PodComparison;
 use self::state::TargetState;
 use super::account_names::AccountNames;
+use super::classes::{self, OutputCheck, Spread};
 use super::compare::{Base, CompareOptions, default_world};
-use super::lint::applier_problems;
+use super::lint::{Selection, applier_problems};
 use super::workspace::Workspace;
 use super::{Diagnostics, Error};
 use crate::diag::{Severity, Sink};
@@ -95,7 +94,8 @@ impl Workspace {
     pub fn review(&self, options: &ReviewOptions) -> Result<ChangeReview, Error> {
         let base = OpenedBase::open(self, &options.base, options.base_path.as_deref())?;
         let check = OutputCheck::new(self, &options.targets);
-        let spread = match options.without_classes {
+        let mut states = base.workspace().into_iter().chain([self]);
+        let spread = match options.without_classes || states.any(|state| state.counts_bindings(&Selection::default())) {
             true => Spread::default(),
             false => classes::spread(base.workspace(), self, check.as_ref())?,
         };
@@ -120,7 +120,7 @@ impl Workspace {
             sections.is_output_current = check.as_ref().map_or(Ok(true), OutputCheck::is_current)?;
         }
         let names: Vec<String> = targets.iter().map(|target| target.name.clone()).collect();
-        sections.findings = findings::compare(base.workspace(), &head, &names, &inputs.path_from_root(""))?;
+        sections.findings = findings::compare(base.workspace(), &head, &names, &spread, &inputs.path_from_root(""))?;
         Ok(sections.finish(options))
     }
 
@@ -173,7 +173,7 @@ impl Workspace {
         sections.pods.extend(PodComparison { base: &before, head: &head, inputs }.compare());
         sections.hazards.extend(hazards::of_bindings(&before, &head, spread));
         sections.nodes.extend(nodes::compare(&before, &head));
-        sections.applier.extend(compare_appliers(&before, &head)?);
+        sections.applier.extend(compare_appliers(&before, &head, spread)?);
         sections.compared_targets.insert(target.name.clone());
         sections.add_unknown(&before, &head);
         Ok(Ok(()))
@@ -220,8 +220,12 @@ fn review_new_target(
 }
 
 /// Compares the objects that the applier of a target may not write.
-fn compare_appliers(base: &TargetState<'_>, head: &TargetState<'_>) -> Result<Vec<ApplierChange>, Error> {
-    let find = |state: &TargetState<'_>| applier_problems(state.workspace, state.target, &state.loaded);
+fn compare_appliers(
+    base: &TargetState<'_>,
+    head: &TargetState<'_>,
+    spread: &Spread<'_>,
+) -> Result<Vec<ApplierChange>, Error> {
+    let find = |state: &TargetState<'_>| applier_problems(state.workspace, state.target, &state.loaded, spread);
     let (before, after): (BTreeSet<String>, BTreeSet<String>) =
         (find(base)?.into_iter().collect(), find(head)?.into_iter().collect());
     let change =

@@ -122,6 +122,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
         world: arguments.world.options(false),
         selection: Selection::new(select, ignore, severity.map(Least::severity))?,
         static_pods: arguments.static_pods.clone(),
+        without_classes: false,
     };
     if !options.world.from.is_empty() {
         return Ok(tell(global, lint_manifests(&global.options(), &options)?, false));

@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
+use bailiwick::access::risk::RiskSeverity;
 use bailiwick::app::review::{ChangeReview, ReviewBase, ReviewOptions};
-use bailiwick::{Options, Workspace};
+use bailiwick::{LintOptions, Options, Selection, Workspace};
 use serde_json::Value;
 
 use crate::oracle::Dice;
@@ -189,6 +190,40 @@ fn the_review_of_classes_is_the_review_of_all_namespaces() {
         for (section, expected) in sections {
             assert!(of_classes[section] == *expected, "seed {seed}, {section}:\n{}\n{expected}", of_classes[section]);
         }
+    }
+}
+
+/// Returns the findings of a state.
+fn findings(folder: &Path, without_classes: bool) -> Vec<Value> {
+    let opened = Workspace::open(&Options::in_folder(folder.to_path_buf())).expect("a workspace");
+    // The rule counts the bindings of all namespaces, so that it switches the classes off.
+    let ignored = ["B017".to_owned()];
+    let selection = Selection::new(&[], &ignored, Some(RiskSeverity::Info)).expect("a selection");
+    let options = LintOptions { selection, without_classes, ..LintOptions::default() };
+    let report = opened.lint(&options).expect("a report");
+    let mut findings: Vec<Value> =
+        report.findings.records().map(|record| serde_json::to_value(record).expect("a value")).collect();
+    for finding in &mut findings {
+        // The examples are others where holders have another order than their namespaces.
+        let notes = finding["notes"].as_array_mut().expect("a list");
+        notes.retain(|note| !note.as_str().expect("a text").starts_with("also "));
+    }
+    findings
+}
+
+#[test]
+fn the_findings_of_classes_are_the_findings_of_all_namespaces() {
+    for seed in 0..rounds(2, 60) {
+        let mut dice = Dice::new(seed);
+        let state = State::random(&mut dice, rounds(260, 500) as usize).changed(&mut dice);
+        let folder = tempfile::tempdir().expect("a folder");
+        state.write(folder.path());
+        let (of_classes, of_all) = (findings(folder.path(), false), findings(folder.path(), true));
+        assert!(of_all.len() > 1, "{of_all:?}");
+        for (found, expected) in of_classes.iter().zip(&of_all) {
+            assert!(found == expected, "seed {seed}:\n{found}\n{expected}");
+        }
+        assert_eq!(of_classes.len(), of_all.len(), "seed {seed}");
     }
 }
 

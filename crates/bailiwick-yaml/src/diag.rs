@@ -290,6 +290,11 @@ impl Diagnostic {
         self
     }
 
+    /// Whether this is a problem of an expanded object, see [`Diagnostic::foldable`].
+    pub fn is_foldable(&self) -> bool {
+        self.foldable
+    }
+
     /// Marks a problem of an expanded object, see [`Sink::absorb`].
     #[must_use]
     pub fn foldable(mut self) -> Self {

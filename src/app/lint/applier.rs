@@ -6,6 +6,7 @@ use super::MAXIMUM_RIGHTS;
 use super::alike::{Alike, shape};
 use crate::access::write::{Escalation, Write, WriteDecision, WriteVerb};
 use crate::access::{Identity, cover};
+use crate::app::classes::Spread;
 use crate::app::loaded_world::{LoadedWorld, each_object};
 use crate::app::words::number;
 use crate::app::words::rule_text;
@@ -21,6 +22,7 @@ pub(super) fn check(
     workspace: &Workspace,
     target: &Target,
     loaded: &LoadedWorld,
+    spread: &Spread<'_>,
     sink: &mut Sink,
 ) -> Result<(), RunError> {
     let Some(applier) = &target.applied_by else { return Ok(()) };
@@ -29,7 +31,7 @@ pub(super) fn check(
     let is_bound = world.is_bound(&who);
     let mut missing: HashMap<String, BTreeSet<String>> = HashMap::new();
     let mut refused = Refused::default();
-    let mut alike = Alike::default();
+    let mut alike = Alike::of_classes(spread);
     each_object(workspace, target, &mut Sink::new(), &mut |object, origin| {
         let Some(resource) = world.resource_of(object) else { return };
         let decisions = [WriteVerb::Create, WriteVerb::Patch]
@@ -43,12 +45,12 @@ pub(super) fn check(
         });
         let name = format!("{} `{}`", text(&["kind"]), text(&["metadata", "name"]));
         if !is_bound || !unknown.is_empty() {
-            refused.add(origin, &name, unknown);
+            refused.add(origin, &name, spread.weight(namespace), unknown);
             return;
         }
         let finding = cannot_apply(&applier.user, &name, &reason).at(origin);
         if !workspace.project.accepts(&finding) {
-            alike.add(shape(&[namespace, text(&["metadata", "name"])], &reason), &name, finding);
+            alike.add(shape(&[namespace, text(&["metadata", "name"])], &reason), &name, namespace, finding);
         }
     })?;
     alike.finish(sink);
@@ -65,9 +67,10 @@ struct Refused {
 }
 
 impl Refused {
-    fn add(&mut self, origin: Origin, name: &str, missing: &BTreeSet<String>) {
+    /// Adds an object that stands for `count` objects.
+    fn add(&mut self, origin: Origin, name: &str, count: usize, missing: &BTreeSet<String>) {
         self.first.get_or_insert_with(|| (origin, name.to_owned()));
-        self.count += 1;
+        self.count += count;
         self.missing.extend(missing.iter().cloned());
     }
 

@@ -114,6 +114,7 @@ impl EarlierFindings {
             world: options.world.clone(),
             selection: options.selection.clone(),
             static_pods: Vec::new(),
+            without_classes: options.without_classes,
         };
         let report = workspace.lint(&options)?;
         if report.findings.has_errors() {

@@ -5,6 +5,7 @@ use crate::admission::labels::Settings;
 use crate::admission::labels::users::StrongerUser;
 use crate::admission::labels::world::SyncWorld;
 use crate::admission::scc::release::Release;
+use crate::app::classes::Spread;
 use crate::app::loaded_world::LoadedWorld;
 use crate::app::words::number;
 use crate::codes;
@@ -20,16 +21,27 @@ const KIND: &str = "SecurityContextConstraints";
 const MAXIMUM_NAMED: usize = 3;
 
 /// Reports the users whose pods constraints admit and Pod Security refuses.
-pub(super) fn check(world: &SyncWorld, is_accepted: &dyn Fn(&Diagnostic) -> bool, sink: &mut Sink) {
-    let mut alike = Alike::default();
-    for user in world.stronger_users() {
+pub(super) fn check(
+    world: &SyncWorld,
+    spread: &Spread<'_>,
+    is_accepted: &dyn Fn(&Diagnostic) -> bool,
+    sink: &mut Sink,
+) {
+    let mut alike = Alike::of_classes(spread);
+    for mut user in world.stronger_users() {
+        let first: String = user.namespaces.first().cloned().into_iter().collect();
+        // A user of one namespace has a finding in each namespace of the class.
+        let is_of_namespace = spread.in_class(&user.subject, &first).skip(1).any(|(name, _)| name != user.subject);
+        if !is_of_namespace {
+            user.namespaces = spread.all_namespaces(&user.namespaces);
+        }
         let finding = finding(&user);
         if is_accepted(&finding) {
             continue;
         }
-        let first = user.namespaces.first().map_or("", String::as_str);
         let text = format!("{} {} {}", user.constraints.join(","), user.level.name(), user.enforced.name());
-        alike.add(shape(&[first], &text), &user.subject, finding);
+        let class = if is_of_namespace { &first } else { "" };
+        alike.add(shape(&[&first], &text), &user.subject, class, finding);
     }
     alike.finish(sink);
 }
@@ -52,7 +64,7 @@ pub(super) fn check_manifests(loaded: &LoadedWorld, sink: &mut Sink) {
         }
     }
     if has_constraints {
-        check(collector.finish().world(), &|_| false, sink);
+        check(collector.finish().world(), &Spread::default(), &|_| false, sink);
     }
 }
 

@@ -117,7 +117,9 @@ pub(super) fn check_manifests(loaded: &LoadedWorld, sink: &mut Sink) -> Unanswer
     let mut alike = Alike::default();
     for (workload, object) in &workloads {
         let found = policies.judge(workload, object, workload.origin, &mut unanswered);
-        found.into_iter().for_each(|(shape, finding)| alike.add(shape, &workload.to_string(), finding));
+        found.into_iter().for_each(|(shape, finding)| {
+            alike.add(shape, &workload.to_string(), &workload.namespace, finding);
+        });
     }
     unanswered.add(installed.unreadable());
     alike.finish(sink);

@@ -57,6 +57,16 @@ impl Selection {
         })
     }
 
+    /// Iterates over the selected rules.
+    pub(super) fn rules(&self) -> impl Iterator<Item = &'static RiskRule> {
+        self.rules.iter().copied()
+    }
+
+    /// Returns the least severity of a reported finding.
+    pub(super) fn least(&self) -> RiskSeverity {
+        self.least
+    }
+
     /// Returns the rules to apply to manifests.
     pub(super) fn options(&self) -> RiskOptions {
         RiskOptions { rules: self.rules.clone(), apart: false }

@@ -32,11 +32,11 @@ pub(super) fn check(
 fn judge(linted: &LintedTarget<'_>, inputs: &PodInputs<'_>, unanswered: &mut Unanswered, sink: &mut Sink) {
     let gate = Gate::new(&linted.loaded.world, &inputs.objects);
     let policies = AdmissionPolicies { installed: &inputs.admission_policies, gate };
-    let mut alike = Alike::default();
+    let mut alike = Alike::of_classes(linted.spread);
     // A finding that a policy accepts is no finding, and represents no other.
     let mut add = |shape, workload: &Workload, finding| {
         if !linted.workspace.project.accepts(&finding) {
-            alike.add(shape, &workload.to_string(), finding);
+            alike.add(shape, &workload.to_string(), &workload.namespace, finding);
         }
     };
     for JudgedWorkload { workload, json, place } in &inputs.workloads {

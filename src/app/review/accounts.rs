@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::access::AccessDelta;
-use super::classes::Spread;
 use super::record::{AccountChanges, EffectChange, Scope};
 use super::state::TargetState;
 use crate::access::World;
 use crate::access::world::RoleKind;
+use crate::app::classes::Spread;
 use crate::digest::digest_of_run;
 use crate::k8s::rbac::PolicyRule;
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::record::{EffectSeverity, FindingChanges, ReviewedFinding};
 use crate::access::risk;
+use crate::app::classes::Spread;
 use crate::app::lint::LintOptions;
 use crate::app::workspace::Workspace;
 use crate::app::{Error, FindingRecord};
@@ -13,6 +14,7 @@ pub(super) fn compare(
     base: Option<&Workspace>,
     head: &Workspace,
     targets: &[String],
+    spread: &Spread<'_>,
     root: &str,
 ) -> Result<FindingChanges, Error> {
     let find = |workspace: &Workspace| -> Result<Vec<FindingRecord>, Error> {
@@ -21,7 +23,7 @@ pub(super) fn compare(
         if targets.is_empty() {
             return Ok(Vec::new());
         }
-        let report = workspace.lint(&LintOptions { targets, ..LintOptions::default() })?;
+        let report = workspace.lint_sample(&LintOptions { targets, ..LintOptions::default() }, spread)?;
         Ok(report.findings.records().filter(|finding| !finding.is_error()).collect())
     };
     let before = base.map_or_else(|| Ok(Vec::new()), find)?;

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::access::{AccessDelta, identity};
-use super::classes::Spread;
 use super::record::{EffectChange, EffectSeverity, Hazard, HazardKind};
 use super::state::TargetState;
 use crate::access::who_can::Where;
 use crate::access::world::RoleKind;
 use crate::access::{BindingRef, Request, ResourceRequest, World};
+use crate::app::classes::Spread;
 use crate::app::compare::{Comparison, TargetComparison};
 use crate::app::words::number;
 use crate::k8s::rbac::PolicyRule;

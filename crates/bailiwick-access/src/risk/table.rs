@@ -287,6 +287,16 @@ impl RiskRule {
         [codes::DEAD_URL, codes::DEAD_VERB, codes::UNSERVED_RESOURCE].contains(&self.code)
     }
 
+    /// Whether the rule counts the bindings of a subject in all namespaces.
+    pub fn counts_bindings(&self) -> bool {
+        matches!(self.when, When::Subject(_))
+    }
+
+    /// Returns the worst severity of its findings by themselves; none for a rule without one.
+    pub fn worst(&self) -> Option<RiskSeverity> {
+        self.cluster.max(self.namespace).max(self.in_control_plane)
+    }
+
     /// Whether the rule is about tenants, and its findings stand for others.
     pub fn is_about_tenants(&self) -> bool {
         matches!(self.when, When::Tenants(_))

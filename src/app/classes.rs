@@ -1,6 +1,7 @@
-//! The classes of alike namespaces of both states: one namespace of each class stands for its class in a review.
+//! The classes of alike namespaces of one or two states: one namespace of each class stands for its class in a review, and in a
+//! search for findings.
 //!
-//! Two namespaces are alike when their output files have the same shape in both states, on every target: the files differ only
+//! Two namespaces are alike when their output files have the same shape in each state, on every target: the files differ only
 //! in the name of the namespace and in the values of the account (see [`crate::alike`]). Alike namespaces have the same effects
 //! with other names, if nothing else distinguishes their names. Four things do, and they divide a class:
 //!
@@ -24,10 +25,10 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 
 use self::named::{Occurrences, computes_with_names, reads_annotations};
-pub(super) use self::output_check::OutputCheck;
+pub(in crate::app) use self::output_check::OutputCheck;
 use self::shapes::{NAME, NamespaceShape, Shapes};
-pub(super) use self::spread::Spread;
-use super::super::workspace::Workspace;
+pub(in crate::app) use self::spread::Spread;
+use super::workspace::Workspace;
 use crate::compile;
 use crate::diag::RunError;
 use crate::digest::digest_of_run;
@@ -66,12 +67,11 @@ struct ValueUse {
     second: Option<usize>,
 }
 
-/// Returns the classes of alike namespaces of both states. On the way, `check` compares the committed output of the reviewed
-/// state.
+/// Returns the classes of alike namespaces of a state, or of two. On the way, `check` compares the committed output of the `head`.
 ///
 /// # Errors
 /// When an input cannot be read.
-pub(super) fn spread<'w>(
+pub(in crate::app) fn spread<'w>(
     base: Option<&'w Workspace>,
     head: &'w Workspace,
     check: Option<&OutputCheck<'_>>,

@@ -16,7 +16,7 @@ use crate::emit::committed::{Committed, Differing, Folder};
 use crate::parallel::locked;
 
 /// The committed output of some targets, and the compiled files that it was compared with.
-pub(in crate::app::review) struct OutputCheck<'w> {
+pub(in crate::app) struct OutputCheck<'w> {
     workspace: &'w Workspace,
     /// The names of the targets; all targets without names.
     targets: &'w [String],
@@ -28,7 +28,7 @@ pub(in crate::app::review) struct OutputCheck<'w> {
 
 impl<'w> OutputCheck<'w> {
     /// Creates the comparison of some targets; all targets without names. A workspace without output has none to compare.
-    pub(in crate::app::review) fn new(workspace: &'w Workspace, targets: &'w [String]) -> Option<Self> {
+    pub(in crate::app) fn new(workspace: &'w Workspace, targets: &'w [String]) -> Option<Self> {
         let (differs, compiled) = (AtomicBool::new(false), Mutex::default());
         let output = Folder::new(workspace.output());
         workspace.output().is_dir().then_some(Self { workspace, targets, output, differs, compiled })
@@ -48,7 +48,7 @@ impl<'w> OutputCheck<'w> {
     }
 
     /// Returns whether the committed output is the compiled output. Without any compiled file, all targets are compiled.
-    pub(in crate::app::review) fn is_current(&self) -> Result<bool, Error> {
+    pub(in crate::app) fn is_current(&self) -> Result<bool, Error> {
         if self.differs.load(Ordering::Relaxed) {
             return Ok(false);
         }

@@ -9,7 +9,7 @@ use super::output_check::OutputCheck;
 use crate::alike::{Hints, Hole, Shape};
 use crate::app::workspace::Workspace;
 use crate::compile::{ObjectForm, OutputFile, TenantAccount};
-use crate::diag::{FileId, RunError, Sink};
+use crate::diag::{Diagnostic, FileId, RunError, Sink};
 use crate::digest::digest_of_run;
 use crate::emit::file;
 use crate::parallel::locked;
@@ -28,6 +28,8 @@ pub(super) struct Shapes<'w> {
     pub(super) namespaces: HashMap<Arc<str>, NamespaceShape>,
     /// The columns with values at joining places, by the shape of a file.
     joining: HashMap<u128, Vec<u128>>,
+    /// The warnings of the compiler about each target.
+    warnings: HashMap<String, Vec<Diagnostic>>,
 }
 
 /// The shape of the files of a namespace on all targets.
@@ -58,7 +60,8 @@ impl<'w> Shapes<'w> {
         reads_annotations: bool,
         check: Option<&OutputCheck<'_>>,
     ) -> Result<Option<Self>, RunError> {
-        let mut shapes = Self { workspace, namespaces: HashMap::new(), joining: HashMap::new() };
+        let mut shapes =
+            Self { workspace, namespaces: HashMap::new(), joining: HashMap::new(), warnings: HashMap::new() };
         let joining: Mutex<HashMap<u128, Vec<u128>>> = Mutex::default();
         let known = KnownShapes::default();
         for target in &workspace.project.workspace.targets {
@@ -93,6 +96,7 @@ impl<'w> Shapes<'w> {
             if sink.has_errors() {
                 return Ok(None);
             }
+            shapes.warnings.insert(target.name.clone(), sink.into_list());
         }
         shapes.joining = std::mem::take(&mut *locked(&joining));
         Ok(Some(shapes))
@@ -111,6 +115,11 @@ impl<'w> Shapes<'w> {
                 self.namespaces.insert(file.namespace, shape);
             }
         }
+    }
+
+    /// Returns the warnings of the compiler about a target.
+    pub(super) fn warnings(&self, target: &str) -> &[Diagnostic] {
+        self.warnings.get(target).map_or(&[], Vec::as_slice)
     }
 
     /// Returns the columns of a namespace with values at joining places.

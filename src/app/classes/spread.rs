@@ -3,15 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::super::record::Member;
 use super::shapes::Shapes;
 use crate::alike::{Hints, Hole, OwnName, Shape};
+use crate::app::review::Member;
+use crate::app::workspace::Workspace;
+use crate::diag::Diagnostic;
 use crate::digest::digest_of_run;
 use crate::model::NamespaceSample;
 
 /// A sample of the namespaces of both states, with the values of their accounts.
 #[derive(Default)]
-pub(in crate::app::review) struct Spread<'w> {
+pub(in crate::app) struct Spread<'w> {
     sample: Arc<NamespaceSample>,
     /// The states in which the accounts are searched, the earlier state first.
     states: Vec<Shapes<'w>>,
@@ -33,39 +35,52 @@ impl<'w> Spread<'w> {
     }
 
     /// Returns the sample.
-    pub(in crate::app::review) fn sample(&self) -> &Arc<NamespaceSample> {
+    pub(in crate::app) fn sample(&self) -> &Arc<NamespaceSample> {
         &self.sample
     }
 
+    /// Returns the warnings of the compiler about a target of a state, from all of its namespaces.
+    pub(in crate::app) fn warnings(&self, workspace: &Workspace, target: &str) -> &[Diagnostic] {
+        let of_state = |state: &&Shapes<'_>| Arc::ptr_eq(&state.workspace.project, &workspace.project);
+        self.states.iter().find(of_state).map_or(&[], |state| state.warnings(target))
+    }
+
     /// Returns a namespace with its class.
-    pub(in crate::app::review) fn namespaces<'n>(&'n self, namespace: &'n str) -> impl Iterator<Item = &'n str> {
+    pub(in crate::app) fn namespaces<'n>(&'n self, namespace: &'n str) -> impl Iterator<Item = &'n str> {
         std::iter::once(namespace).chain(self.sample.further(namespace).iter().map(|name| &**name))
     }
 
     /// Returns the size of the class of a namespace.
-    pub(in crate::app::review) fn weight(&self, namespace: &str) -> usize {
+    pub(in crate::app) fn weight(&self, namespace: &str) -> usize {
         self.sample.weight(namespace)
     }
 
     /// Returns namespaces with their classes, sorted.
-    pub(in crate::app::review) fn all_namespaces<'n>(
-        &self,
-        names: impl IntoIterator<Item = &'n String>,
-    ) -> Vec<String> {
+    pub(in crate::app) fn all_namespaces<'n>(&self, names: impl IntoIterator<Item = &'n String>) -> Vec<String> {
         let all: BTreeSet<&str> = names.into_iter().flat_map(|name| self.namespaces(name)).collect();
         all.into_iter().map(str::to_owned).collect()
     }
 
     /// Returns a name in a namespace, with the names in its place in the other namespaces of the class.
-    pub(in crate::app::review) fn names(&self, name: &str, namespace: &str) -> Vec<String> {
+    pub(in crate::app) fn names(&self, name: &str, namespace: &str) -> Vec<String> {
+        self.in_class(name, namespace).map(|(name, _)| name).collect()
+    }
+
+    /// Iterates over a name in a namespace, and the names in its place in the other namespaces of the class, each with its
+    /// namespace.
+    pub(in crate::app) fn in_class<'n>(
+        &'n self,
+        name: &'n str,
+        namespace: &'n str,
+    ) -> impl Iterator<Item = (String, &'n str)> {
         let template = NameTemplate::new(name, namespace, &self.columns_of(namespace));
         let further = self.sample.further(namespace).iter();
-        let others = further.map(|other| template.name(other, &self.columns_of(other)));
-        std::iter::once(name.to_owned()).chain(others).collect()
+        let others = further.map(move |other| (template.name(other, &self.columns_of(other)), &**other));
+        std::iter::once((name.to_owned(), namespace)).chain(others)
     }
 
     /// Returns members with the members in their place in the other namespaces of each class.
-    pub(in crate::app::review) fn members(&self, members: Vec<Member>) -> Vec<Member> {
+    pub(in crate::app) fn members(&self, members: Vec<Member>) -> Vec<Member> {
         if self.sample.is_whole() {
             return members;
         }
