@@ -20,14 +20,14 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use self::rule_places::RulePlaces;
+use self::risks::FindingWords;
 use super::account_names::AccountNames;
 use super::classes::{self, Spread};
 use super::loaded_world::{LoadedWorld, WorldOptions, load_manifests, load_target};
 use super::workspace::Workspace;
 use super::{Diagnostics, Error, Options};
 use crate::access::compare::Affected;
-use crate::access::risk::{self, Finding, Tenants};
+use crate::access::risk::{self, Finding, ReachedPowers, RiskContext, Tenants};
 use crate::access::who_can::PermissionScope;
 use crate::compile;
 use crate::diag::{Diagnostic, Files, RunError, Sink};
@@ -96,7 +96,7 @@ impl Workspace {
         self.with_sample(spread.sample()).lint_sample(options, &spread)
     }
 
-    /// Returns the classes of alike namespaces, of which one namespace is searched.
+    /// Returns the classes of alike namespaces: one namespace of each class is searched.
     fn classes_to_lint(&self, selection: &Selection) -> Result<Spread<'_>, RunError> {
         let facts = &self.project.facts;
         // The findings about stacks and agents name subjects of all namespaces.
@@ -121,7 +121,7 @@ impl Workspace {
         let targets = self.targets(&options.targets)?;
         let mut all = Sink::new();
         let mut unanswered = Unanswered::default();
-        let world_options = WorldOptions { with_surroundings: true, ..options.world.clone() };
+        let world_options = WorldOptions { with_surroundings: true, with_paths: true, ..options.world.clone() };
         for target in &targets {
             let mut sink = Sink::new();
             let loaded = load_target(self, target, &world_options, &mut sink)?;
@@ -176,7 +176,8 @@ pub fn lint_manifests(run: &Options, options: &LintOptions) -> Result<LintReport
     let files = Arc::new(Files::new());
     let mut sink = Sink::new();
     let mut unanswered = Unanswered::default();
-    let loaded = load_manifests(run, &options.world, &files, &mut sink)?;
+    let world = WorldOptions { with_paths: true, ..options.world.clone() };
+    let loaded = load_manifests(run, &world, &files, &mut sink)?;
     if let Some(loaded) = &loaded {
         find_risks(loaded, &options.selection, &mut sink);
         nodes::check_role(loaded, &mut sink);
@@ -248,12 +249,14 @@ impl LintedTarget<'_> {
         let tenants = if workspace.sample().is_whole() { tenants } else { tenants.with_weight(&weight) };
         let tenants = tenants::of_target(workspace, target, tenants);
         let accounts = AccountNames::of_target(workspace, target);
-        let mut rules = RulePlaces::new(&loaded.files);
-        for finding in loaded.world.findings_among(Some(&tenants), &options) {
+        let graph = loaded.escalation_graph();
+        let powers = graph.as_ref().map(|graph| graph as &dyn ReachedPowers);
+        let mut words = FindingWords::new(&loaded.files, &accounts, graph.as_ref());
+        for finding in loaded.world.findings_among(RiskContext { tenants: Some(&tenants), powers }, &options) {
             let Some(mut finding) = as_set(workspace, finding) else { continue };
             if selection.shows(&finding) {
                 finding.first = first_of_classes(finding.first, spread);
-                sink.push(risks::diagnostic(&finding, &loaded.files, &mut rules, &accounts));
+                sink.push(words.diagnostic(&finding));
             }
         }
     }
@@ -284,10 +287,12 @@ fn first_of_classes(first: Vec<Affected>, spread: &Spread<'_>) -> Vec<Affected> 
 
 /// Reports the findings of the world of manifests.
 fn find_risks(loaded: &LoadedWorld, selection: &Selection, sink: &mut Sink) {
-    let mut rules = RulePlaces::new(&loaded.files);
-    for finding in loaded.world.findings(&selection.options()) {
+    let (graph, accounts) = (loaded.escalation_graph(), AccountNames::default());
+    let powers = graph.as_ref().map(|graph| graph as &dyn ReachedPowers);
+    let mut words = FindingWords::new(&loaded.files, &accounts, graph.as_ref());
+    for finding in loaded.world.findings_among(RiskContext { tenants: None, powers }, &selection.options()) {
         if selection.shows(&finding) {
-            sink.push(risks::diagnostic(&finding, &loaded.files, &mut rules, &AccountNames::default()));
+            sink.push(words.diagnostic(&finding));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use bailiwick::access::risk::{self, RiskOptions, RiskRule, RiskSeverity, Tenants};
+use bailiwick::access::risk::{self, RiskContext, RiskOptions, RiskRule, RiskSeverity, Tenants};
 use bailiwick::access::who_can::PermissionScope;
 use bailiwick::access::{Builder, ObjectSource, World};
 use bailiwick::diag::{FileId, Origin, Span};
@@ -80,7 +80,7 @@ fn rules_say_what_the_table_says() {
             tenants.add(0, tenant.as_str().expect("a name"), namespace);
         }
         let mut found: Vec<String> = Vec::new();
-        for finding in world.findings_among(Some(&tenants), &options) {
+        for finding in world.findings_among(RiskContext { tenants: Some(&tenants), powers: None }, &options) {
             for affected in &finding.first {
                 let scope = match &affected.scope {
                     PermissionScope::Cluster => "cluster",

@@ -10,7 +10,7 @@
 //! hygiene     objects to remove or to write once   baseline_roles  roles of the baseline as one finding each
 //! accounts    service accounts with their users    tenants     tenants beyond their namespaces
 //! scopes      the scope of a rule for a tenant     unlike      tenants with other bindings than most
-//! edges       steps of the graph of permissions
+//! edges       steps of the graph of permissions     reached  powers of the whole cluster behind a permission
 //! ```
 //!
 //! A condition is checked against the union of the permissions of a principal in a scope, with the authorizer's own
@@ -40,6 +40,7 @@ mod matching;
 mod objects;
 mod paths;
 mod powers;
+mod reached;
 mod scopes;
 mod table;
 mod tenants;
@@ -48,9 +49,10 @@ mod unlike;
 use std::fmt;
 
 pub use edges::{BoundSubject, MetEdge, PermissionEdges, ScopeRules, identity_of_subject, subject_of_user};
-pub use judge::{Finding, Folded, RiskOptions};
+pub use judge::{Finding, Folded, RiskContext, RiskOptions};
 pub use paths::Path;
 pub use powers::DangerousPermissions;
+pub use reached::{ReachedPower, ReachedPowers};
 pub use table::{EdgeKind, EdgeTarget, PermissionReach, RiskEdge, RiskRule, all, of_code, of_id};
 pub use tenants::Tenants;
 
@@ -92,7 +94,8 @@ impl RiskSeverity {
     }
 
     /// Returns the next lower severity.
-    pub(crate) fn step_down(self) -> Self {
+    #[must_use]
+    pub fn step_down(self) -> Self {
         match self {
             RiskSeverity::Critical => RiskSeverity::High,
             RiskSeverity::High => RiskSeverity::Medium,

@@ -15,6 +15,7 @@ mod controllers;
 mod gains;
 mod graph;
 mod inventory;
+mod opened;
 mod path;
 mod power;
 mod probes;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use bailiwick_access::proof::Chain;
-use bailiwick_access::risk::EdgeKind;
+use bailiwick_access::risk::{EdgeKind, RiskSeverity};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -25,6 +25,14 @@ impl PathCertainty {
         match self {
             PathCertainty::Proven => "proven",
             PathCertainty::Possible => "possible",
+        }
+    }
+
+    /// Returns the severity of a path of this certainty to a power: the severity of the power, one step lower for a possible path.
+    pub fn severity_of(self, power: &Power) -> RiskSeverity {
+        match self {
+            PathCertainty::Proven => power.severity(),
+            PathCertainty::Possible => power.severity().step_down(),
         }
     }
 }

@@ -85,7 +85,7 @@ impl Power {
     }
 
     /// Returns the name of the kind, such as `namespace-admin`.
-    fn word(&self) -> &'static str {
+    pub fn word(&self) -> &'static str {
         match self {
             Power::ClusterAdmin => "cluster-admin",
             Power::AnyUser => "any-user",

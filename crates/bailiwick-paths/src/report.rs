@@ -35,17 +35,17 @@ pub struct GraphInputs<'i> {
 /// The graph of the permissions of one world.
 #[derive(Debug)]
 pub struct EscalationGraph<'i> {
-    inventory: Inventory,
+    pub(crate) inventory: Inventory,
     edges: PermissionEdges<'i>,
-    graph: Graph,
-    lists: Vec<Arc<Vec<MetEdge>>>,
-    search: Search,
+    pub(crate) graph: Graph,
+    pub(crate) lists: Vec<Arc<Vec<MetEdge>>>,
+    pub(crate) search: Search,
     /// The paths of every authenticated identity: certainty and number of steps for each power.
-    of_everybody: BTreeMap<Power, (PathCertainty, usize)>,
+    pub(crate) of_everybody: BTreeMap<Power, (PathCertainty, usize)>,
 }
 
 /// The group of every authenticated identity.
-const EVERYBODY: &str = "Group/system:authenticated";
+pub(crate) const EVERYBODY: &str = "Group/system:authenticated";
 
 impl<'i> EscalationGraph<'i> {
     /// Builds the graph of a world.
@@ -135,7 +135,7 @@ impl<'i> EscalationGraph<'i> {
         routes
     }
 
-    fn path(&self, subject: &str, reaches: Power, route: &Route) -> Option<EscalationPath> {
+    pub(crate) fn path(&self, subject: &str, reaches: Power, route: &Route) -> Option<EscalationPath> {
         let who = self.inventory.subject(subject).and_then(|id| self.inventory.subject_of(id))?;
         let steps = self.steps(subject, &who.who, route);
         Some(EscalationPath { subject: subject.to_owned(), reaches, certainty: certainty_of(route), steps })

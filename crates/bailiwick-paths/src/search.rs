@@ -111,6 +111,11 @@ impl Search {
         let powers = Power::OF_CLUSTER.iter().zip(&self.to_power);
         powers.filter_map(|(power, distances)| Some((power.clone(), distances.route(graph, from)?))).collect()
     }
+
+    /// Returns the best route from a node to a power, by its position in [`Power::OF_CLUSTER`].
+    pub(crate) fn route(&self, graph: &Graph, power: usize, from: NodeId) -> Option<Route> {
+        self.to_power.get(power)?.route(graph, from)
+    }
 }
 
 /// Returns the number of steps from each node to the nearest goal, by edges of a certainty or better.

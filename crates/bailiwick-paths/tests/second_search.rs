@@ -14,7 +14,9 @@ mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use bailiwick_access::risk::{ReachedPower, ReachedPowers};
 use bailiwick_access::{Identity, Request, ResourceRequest, World};
+use bailiwick_paths::{Certainty, EscalationGraph, Power};
 use support::Objects;
 use support::manifests::Manifests;
 
@@ -385,6 +387,28 @@ fn search(world: &RandomWorld, subject: &str) -> BTreeMap<String, (&'static str,
     found
 }
 
+/// Compares the powers behind the single permissions of a subject with its paths: the worst power is the same, and a path that
+/// begins with a permission ends at its power.
+fn compare_reached(graph: &EscalationGraph<'_>, subject: &str, context: &str) {
+    let scopes = NAMESPACES.map(Some).into_iter().chain([None]);
+    let mut reached: Vec<ReachedPower> = Vec::new();
+    for scope in scopes {
+        for (rule, power) in graph.of_subject(subject, scope) {
+            let path = graph.path_opened_by(subject, scope, rule).expect("a path");
+            assert_eq!(
+                (path.reaches.word(), path.certainty == Certainty::Proven),
+                (power.power, power.is_proven),
+                "{context}"
+            );
+            assert!(path.steps.first().is_some_and(|step| step.from.to_string() == *subject), "{context}");
+            reached.push(power);
+        }
+    }
+    let of_cluster = graph.paths_of(subject).into_iter().filter(|path| Power::OF_CLUSTER.contains(&path.reaches));
+    let worst = of_cluster.map(|path| path.certainty.severity_of(&path.reaches)).max();
+    assert_eq!(reached.iter().map(|reached| reached.severity).max(), worst, "{context}");
+}
+
 /// Compares the searches in one random world, and returns the number of paths.
 fn compare(seed: u64) -> usize {
     let mut world = RandomWorld::new(&mut Random(seed));
@@ -403,6 +427,9 @@ fn compare(seed: u64) -> usize {
             (subject.clone(), paths.collect())
         })
         .collect();
+    for subject in &world.subjects {
+        compare_reached(&graph, subject, &format!("seed {seed}, {subject}"));
+    }
     let text = world.all.text().to_owned();
     world.objects = Some((Objects::bare(34, &text).world, local.world));
     let count = found.values().map(BTreeMap::len).sum();

@@ -6,12 +6,13 @@ use std::collections::BTreeSet;
 use super::rule_places::RulePlaces;
 use crate::access::compare::Affected;
 use crate::access::proof::Link;
-use crate::access::risk::Finding;
+use crate::access::risk::{Finding, ReachedPower};
 use crate::access::who_can::PermissionScope;
 use crate::app::account_names::AccountNames;
 use crate::app::words::{chain_line, more_alike, number, rule_text};
 use crate::diag::{Diagnostic, Files, Risk};
 use crate::k8s::rbac::PolicyRule;
+use crate::paths::EscalationGraph;
 
 /// How many of the findings that one stands for are named.
 const MAXIMUM_FOLDED: usize = 5;
@@ -19,48 +20,82 @@ const MAXIMUM_FOLDED: usize = 5;
 /// How many of those a finding concerns are named.
 const MAXIMUM_NAMED: usize = 3;
 
-/// Returns a finding as a warning with its proof. Its place is the rule of its role, if known; a finding about a
-/// binding has the place of the binding, with the rule beside it.
-pub(super) fn diagnostic(
-    finding: &Finding,
-    files: &Files,
-    rules: &mut RulePlaces<'_>,
-    accounts: &AccountNames<'_>,
-) -> Diagnostic {
-    let alike = more_alike(finding.count.saturating_sub(1));
-    let mut place_of = |role: Option<&Link>, rule| rules.of(role?.place?, rule);
-    let of_rule = finding.rule_of_role.as_ref().and_then(|rule| place_of(finding.role.as_ref(), rule));
-    let mut diagnostic = Diagnostic::warning(finding.rule.code, format!("{}{alike}", finding.message()))
-        .at_maybe(of_rule.or(finding.place))
-        .labelled(finding.severity.word())
-        .help(finding.help.as_deref().unwrap_or(finding.rule.help))
-        .about(about(finding, accounts));
-    if let [_, further @ ..] = finding.first.as_slice()
-        && !further.is_empty()
-    {
-        let named: Vec<String> = further.iter().take(MAXIMUM_NAMED).map(named).collect();
-        let more = if finding.count > named.len() + 1 { ", ..." } else { "" };
-        diagnostic = diagnostic.note(format!("also {}{more}", named.join(", ")));
+/// The facts with which findings are described.
+pub(super) struct FindingWords<'f> {
+    files: &'f Files,
+    rules: RulePlaces<'f>,
+    accounts: &'f AccountNames<'f>,
+    /// The graph of permissions, if its objects are known.
+    graph: Option<&'f EscalationGraph<'f>>,
+}
+
+impl<'f> FindingWords<'f> {
+    /// Returns the description of findings about objects in these files.
+    pub(super) fn new(
+        files: &'f Files,
+        accounts: &'f AccountNames<'f>,
+        graph: Option<&'f EscalationGraph<'f>>,
+    ) -> Self {
+        Self { files, rules: RulePlaces::new(files), accounts, graph }
     }
-    if let Some(note) = folded(finding) {
-        diagnostic = diagnostic.note(note);
-    }
-    if !finding.names.is_empty() && !finding.has_names() {
-        diagnostic = diagnostic.note(format!("limited to the names {}", finding.named()));
-    }
-    let granting = finding.proof.iter().flat_map(|chain| chain.rules.iter().map(move |rule| (&chain.role, rule)));
-    for (role, rule) in granting.take(MAXIMUM_NAMED) {
-        if let Some(place) = place_of(Some(role), rule) {
-            diagnostic = diagnostic.and(place, format!("rule {} of {}", rule.number, role.name));
+
+    /// Returns a finding as a warning with its proof. Its place is the rule of its role, if known; a finding about a binding has the
+    /// place of the binding, with the rule beside it.
+    pub(super) fn diagnostic(&mut self, finding: &Finding) -> Diagnostic {
+        let alike = more_alike(finding.count.saturating_sub(1));
+        let rules = &mut self.rules;
+        let mut place_of = |role: Option<&Link>, rule| rules.of(role?.place?, rule);
+        let of_rule = finding.rule_of_role.as_ref().and_then(|rule| place_of(finding.role.as_ref(), rule));
+        let mut diagnostic = Diagnostic::warning(finding.rule.code, format!("{}{alike}", finding.message()))
+            .at_maybe(of_rule.or(finding.place))
+            .labelled(finding.severity.word())
+            .help(finding.help.as_deref().unwrap_or(finding.rule.help))
+            .about(about(finding, self.accounts));
+        let granting = finding.proof.iter().flat_map(|chain| chain.rules.iter().map(move |rule| (&chain.role, rule)));
+        for (role, rule) in granting.take(MAXIMUM_NAMED) {
+            if let Some(place) = place_of(Some(role), rule) {
+                diagnostic = diagnostic.and(place, format!("rule {} of {}", rule.number, role.name));
+            }
         }
+        let reached = self.graph.and_then(|graph| reached(finding, graph));
+        let notes = [others(finding), reached, folded(finding), names(finding)];
+        let chains = finding.proof.iter().map(|chain| chain_line(chain, self.files));
+        let rule = finding.rule_of_role.iter().map(|rule| format!("rule {}: {}", rule.number, rule_text(&rule.rule)));
+        notes.into_iter().flatten().chain(chains).chain(rule).fold(diagnostic, Diagnostic::note)
     }
-    for chain in &finding.proof {
-        diagnostic = diagnostic.note(chain_line(chain, files));
-    }
-    if let Some(rule) = &finding.rule_of_role {
-        diagnostic = diagnostic.note(format!("rule {}: {}", rule.number, rule_text(&rule.rule)));
-    }
-    diagnostic
+}
+
+/// Returns the other subjects of a finding.
+fn others(finding: &Finding) -> Option<String> {
+    let further = finding.first.get(1..).filter(|further| !further.is_empty())?;
+    let named: Vec<String> = further.iter().take(MAXIMUM_NAMED).map(named).collect();
+    let more = if finding.count > named.len() + 1 { ", ..." } else { "" };
+    Some(format!("also {}{more}", named.join(", ")))
+}
+
+/// Returns the limiting names of a finding, if its message does not have them.
+fn names(finding: &Finding) -> Option<String> {
+    let is_limited = !finding.names.is_empty() && !finding.has_names();
+    is_limited.then(|| format!("limited to the names {}", finding.named()))
+}
+
+/// Returns the path to the worst power behind a finding; none where the finding is about the power itself.
+fn reached(finding: &Finding, graph: &EscalationGraph<'_>) -> Option<String> {
+    let ReachedPower { power, is_proven, .. } = finding.reached?;
+    let first = finding.first.first()?;
+    let rules = std::iter::once(finding.rule.id).chain(finding.folded.iter().map(|folded| folded.rule.id));
+    let paths = rules.filter_map(|rule| graph.path_opened_by(&first.subject, first.scope.namespace(), rule));
+    let path = paths.into_iter().find(|path| path.reaches.word() == power)?;
+    let (last, before) = path.steps.split_last()?;
+    let gains = before.iter().filter(|step| step.to != step.from);
+    let gains: Vec<String> = gains.map(|step| format!("`{}`", step.to)).collect();
+    let by = match (gains.is_empty(), &last.note) {
+        (false, _) => format!(" by {}", gains.join(", ")),
+        (true, Some(note)) => format!(": {note}"),
+        (true, None) => return None,
+    };
+    let verb = if is_proven { "reaches" } else { "may reach" };
+    Some(format!("{verb} `{power}`{by}"))
 }
 
 /// Returns a subject, and the namespace of its permissions if its name does not contain the namespace.
@@ -83,7 +118,7 @@ fn about(finding: &Finding, accounts: &AccountNames<'_>) -> Risk {
         right: right(finding, &template),
         holders: first.map_or_else(String::new, |first| template(&first.subject)),
         scope,
-        reaches: Vec::new(),
+        reaches: finding.reached.iter().map(|reached| reached.power.to_owned()).collect(),
         rule: finding.rule.id.into(),
         severity: finding.severity.word().into(),
         subject: first.map_or_else(String::new, |first| first.subject.clone()),

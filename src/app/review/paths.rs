@@ -9,7 +9,6 @@ use super::record::{CauseKind, EffectSeverity, Member, PathChangeKind, ReviewedS
 use super::state::TargetState;
 use crate::access::World;
 use crate::access::proof::Chain;
-use crate::access::risk::RiskSeverity;
 use crate::admission::installed::InstalledPolicies;
 use crate::app::account_names::AccountNames;
 use crate::app::classes::Spread;
@@ -268,13 +267,7 @@ fn severity(path: &EscalationPath, change: PathChangeKind) -> EffectSeverity {
     if change == PathChangeKind::Gone {
         return EffectSeverity::None;
     }
-    let of_power: RiskSeverity = path.reaches.severity();
-    match (of_power, path.certainty) {
-        (severity, Certainty::Proven) => severity.into(),
-        (RiskSeverity::Critical, Certainty::Possible) => EffectSeverity::High,
-        (RiskSeverity::High, Certainty::Possible) => EffectSeverity::Medium,
-        (_, Certainty::Possible) => EffectSeverity::Low,
-    }
+    path.certainty.severity_of(&path.reaches).into()
 }
 
 fn reviewed_step(step: &PathStep, files: &Files, root: &str, new: bool) -> ReviewedStep {

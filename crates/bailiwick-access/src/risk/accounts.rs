@@ -149,6 +149,7 @@ impl Judge<'_> {
             in_namespace: true,
             shapes: vec![self.content(account)],
             place: self.apart(place),
+            reached: None,
         };
         let namespace = self.world.symbols.find(account.namespace);
         let affected = || Affected { subject: workload.workload.clone(), scope: self.scope(Some(namespace)) };
@@ -183,6 +184,7 @@ impl Judge<'_> {
             in_namespace: true,
             shapes: vec![self.content(account), digest_of_run(&creates.rule.id), u128::from(folded.is_some())],
             place: self.apart(place),
+            reached: None,
         };
         let affected = || Affected { subject: account.full_name(), scope: self.scope(Some(namespace)) };
         findings.add(likeness, affected, || {
@@ -193,7 +195,10 @@ impl Judge<'_> {
                     self.words(power),
                     few(&names)
                 ),
-                folded: folded.into_iter().map(|rule| Folded { rule, severity: account.severity() }).collect(),
+                folded: folded
+                    .into_iter()
+                    .map(|rule| Folded { rule, severity: account.severity(), reached: None })
+                    .collect(),
                 proof,
                 ..Finding::new(rule, severity, place)
             }

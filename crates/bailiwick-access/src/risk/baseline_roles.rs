@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use super::holders::{HolderClass, Judged, Powers, RatedFinding, ScopedSubject};
 use super::judge::{Finding, Findings, Folded, Judge, Likeness, is_given};
+use super::reached::ReachedPower;
 use super::table::{BASELINE_ROLE, FULL_AUTHORITY, RiskRule, When};
 use crate::compare::Affected;
 use crate::proof::{Chain, place};
@@ -98,6 +99,7 @@ impl Judge<'_> {
         let Some((_, binding, role)) = granted else { return };
         let folded: Vec<Folded> = folded.iter().map(Folded::from_rated).collect();
         let Some(severity) = folded.iter().map(|folded| folded.severity).max() else { return };
+        let reached = ReachedPower::worst(folded.iter().map(|folded| folded.reached));
         let place = place(binding.layer);
         let link = self.world.role_link(role);
         let content: Vec<(&str, &str)> = folded.iter().map(|folded| (folded.rule.id, folded.severity.word())).collect();
@@ -107,11 +109,13 @@ impl Judge<'_> {
             in_namespace: namespace.is_some(),
             shapes: vec![digest_of_run(&link.name), digest_of_run(&content)],
             place: self.apart(place),
+            reached,
         };
         let affected = || Affected { subject: self.world.holder_name(holder), scope: self.scope(namespace) };
         findings.add(likeness, affected, || Finding {
             role: Some(link.clone()),
             folded,
+            reached,
             proof: vec![Chain {
                 subject: self.world.holder_name(holder),
                 binding: self.world.binding_link(binding),

@@ -99,6 +99,7 @@ impl Judge<'_> {
                     in_namespace: edited.namespace.is_some(),
                     shapes: vec![digest_of_run(&edited.what)],
                     place: self.apart(edited.place),
+                    reached: None,
                 };
                 let affected = Affected { subject: edited.name.clone(), scope: self.scope(edited.namespace) };
                 findings.add(

@@ -9,6 +9,7 @@ use super::baseline_roles::Parts;
 use super::judge::{Finding, Findings, Folded, Judge, Likeness};
 use super::matching::{Counts, EffectiveRules, Met, PermissionSource, Step};
 use super::objects::few;
+use super::reached::ReachedPower;
 use super::table::{CONTROL_PLANE, NEARLY_FULL, NameEffect, Needs, RiskRule};
 use crate::clouds::AWS_AUTH_NAMESPACE;
 use crate::compare::Affected;
@@ -41,6 +42,8 @@ pub(super) struct Judged {
 pub(super) struct RatedFinding<'j> {
     pub(super) judged: &'j Judged,
     pub(super) severity: RiskSeverity,
+    /// The worst power behind it.
+    pub(super) reached: Option<ReachedPower>,
 }
 
 /// The permissions of the subjects of a class.
@@ -117,7 +120,9 @@ impl Judge<'_> {
                         .copied()
                         .collect();
                     let severity = worst.map_or(found.severity, |worst| worst.min(head.level));
-                    self.add_finding(place, RatedFinding { judged: head, severity }, &folded, findings);
+                    let reached = ReachedPower::worst(folded.iter().chain([found]).map(|found| found.reached));
+                    let severity = reached.map_or(severity, |reached| severity.max(reached.severity));
+                    self.add_finding(place, RatedFinding { judged: head, severity, reached }, &folded, findings);
                 }
                 Some(_) if self.is_only_wide(found.judged) => {}
                 _ => self.add_finding(place, *found, &[], findings),
@@ -135,7 +140,10 @@ impl Judge<'_> {
     ) -> Vec<RatedFinding<'j>> {
         let selected = all.iter().filter(|judged| judged.is_reported && is_selected(judged.rule));
         let selected = selected.filter(|judged| self.has_what_it_needs(place, judged));
-        let rated = selected.map(|judged| RatedFinding { judged, severity: self.severity(place, judged, powers) });
+        let rated = selected.map(|judged| {
+            let (severity, reached) = (self.severity(place, judged, powers), self.reached(place, judged.rule));
+            RatedFinding { judged, severity, reached }
+        });
         rated.filter(|found| !self.is_behind(place, *found, all, powers, is_selected)).collect()
     }
 
@@ -253,7 +261,7 @@ impl Judge<'_> {
         powers: &Powers,
         is_selected: &dyn Fn(&RiskRule) -> bool,
     ) -> bool {
-        let RatedFinding { judged, severity } = found;
+        let RatedFinding { judged, severity, .. } = found;
         others.iter().filter(|other| other.is_reported).any(|other| {
             let reports_more = other.rule.id == "E001" || judged.rule.behind.contains(&other.rule.id);
             other.rule.id != judged.rule.id
@@ -272,7 +280,7 @@ impl Judge<'_> {
         folded: &[RatedFinding<'_>],
         findings: &mut Findings,
     ) {
-        let RatedFinding { judged, severity } = found;
+        let RatedFinding { judged, severity, reached } = found;
         let Some(anchor) = judged.met.steps.iter().find(|step| !step.part.is_default()) else { return };
         let Some((binding, role)) = self.granting(holder, namespace, *anchor) else { return };
         // B005 reports the binding.
@@ -294,6 +302,7 @@ impl Judge<'_> {
             in_namespace: namespace.is_some(),
             shapes: steps.iter().map(|step| self.shape(step.list)).collect(),
             place: self.apart(place_of),
+            reached,
         };
         let affected = || Affected { subject: self.world.holder_name(holder), scope: self.scope(namespace) };
         findings.add(likeness, affected, || Finding {
@@ -301,6 +310,7 @@ impl Judge<'_> {
             role: Some(self.world.role_link(role)),
             what: self.what((holder, namespace), judged, &steps),
             folded: folded.iter().map(Folded::from_rated).collect(),
+            reached,
             proof: self.chains(holder, namespace, judged, &steps),
             ..Finding::new(judged.rule, severity, place_of)
         });
@@ -309,7 +319,9 @@ impl Judge<'_> {
     /// Returns the severity for a holder in a scope.
     fn severity(&self, (holder, namespace): ScopedSubject, judged: &Judged, powers: &Powers) -> RiskSeverity {
         let severity = self.resolved(judged, namespace, powers);
-        if self.is_ordinary(holder, namespace, judged) { severity.step_down() } else { severity }
+        let is_ordinary = self.is_ordinary(holder, namespace, judged);
+        let severity = if is_ordinary { severity.step_down() } else { severity };
+        self.reached((holder, namespace), judged.rule).map_or(severity, |reached| severity.max(reached.severity))
     }
 
     /// Whether `admin`, `edit` or `view` contain a permission by themselves in a namespace of users: these names
@@ -526,7 +538,7 @@ impl Judged {
 impl Folded {
     /// Creates the folded form of a result.
     pub(super) fn from_rated(rated: &RatedFinding<'_>) -> Self {
-        Self { rule: rated.judged.rule, severity: rated.severity }
+        Self { rule: rated.judged.rule, severity: rated.severity, reached: rated.reached }
     }
 }
 

@@ -12,6 +12,7 @@ use super::edited::Edited;
 use super::hygiene::Overview;
 use super::matching::EffectiveRules;
 use super::objects::{Applied, Bound, RoleHit, few};
+use super::reached::{KnownPowers, ReachedPower, ReachedPowers};
 use super::table::{self, NameEffect, RiskRule, When};
 use super::tenants::{Tenancy, Tenants};
 use crate::compare::Affected;
@@ -35,6 +36,15 @@ pub struct RiskOptions {
     pub apart: bool,
 }
 
+/// The facts beside the roles and bindings of a world.
+#[derive(Clone, Copy, Default)]
+pub struct RiskContext<'c> {
+    /// The tenants of a workspace.
+    pub tenants: Option<&'c Tenants<'c>>,
+    /// The powers behind permissions: they raise the severity of findings.
+    pub powers: Option<&'c dyn ReachedPowers>,
+}
+
 /// A finding of a risk rule.
 #[derive(Debug, Clone)]
 pub struct Finding {
@@ -42,6 +52,8 @@ pub struct Finding {
     pub rule: &'static RiskRule,
     /// How bad it is.
     pub severity: RiskSeverity,
+    /// The worst power of the whole cluster behind the permission.
+    pub reached: Option<ReachedPower>,
     /// How many principals, roles or bindings it concerns.
     pub count: usize,
     /// The first holders with their scopes; the other fields are about the very first.
@@ -71,6 +83,8 @@ pub struct Folded {
     pub rule: &'static RiskRule,
     /// How bad it is.
     pub severity: RiskSeverity,
+    /// The worst power of the whole cluster behind the permission.
+    pub reached: Option<ReachedPower>,
 }
 
 /// The namespace of a role, if it has one, and its name.
@@ -91,6 +105,8 @@ pub(super) struct Likeness {
     /// The granting lists.
     pub(super) shapes: Vec<u128>,
     pub(super) place: Option<Origin>,
+    /// The worst power behind them.
+    pub(super) reached: Option<ReachedPower>,
 }
 
 /// A world under judgement.
@@ -99,6 +115,10 @@ pub(super) struct Judge<'w> {
     pub(super) options: &'w RiskOptions,
     /// The tenants, if known and a selected rule needs them.
     pub(super) tenancy: Option<Tenancy<'w>>,
+    /// The powers behind permissions, if known.
+    pub(super) powers: Option<&'w dyn ReachedPowers>,
+    /// The powers of the subject in judgement.
+    pub(super) known_powers: RefCell<Option<KnownPowers>>,
     /// The conditions of all rules with present objects, both selected and others.
     pub(super) conditions: Vec<(&'static RiskRule, Condition)>,
     /// Bindings and names of roles of the server's own, from any source.
@@ -160,13 +180,14 @@ impl Findings<'_> {
 impl World {
     /// Returns the risky, dead or misleading grants, worst first.
     pub fn findings(&self, options: &RiskOptions) -> Vec<Finding> {
-        self.findings_among(None, options)
+        self.findings_among(RiskContext::default(), options)
     }
 
-    /// Returns the findings as [`World::findings`] does, with the findings about tenants.
-    pub fn findings_among(&self, tenants: Option<&Tenants<'_>>, options: &RiskOptions) -> Vec<Finding> {
-        let judge = Judge::new(self, tenants, options);
-        let weight = tenants.and_then(|tenants| tenants.weight);
+    /// Returns the findings as [`World::findings`] does, with the findings about tenants, and with the powers behind
+    /// permissions.
+    pub fn findings_among(&self, context: RiskContext<'_>, options: &RiskOptions) -> Vec<Finding> {
+        let judge = Judge::new(self, context, options);
+        let weight = context.tenants.and_then(|tenants| tenants.weight);
         let mut findings = Findings { weight, ..Findings::default() };
         judge.holders(&mut findings);
         judge.roles(&mut findings);
@@ -184,9 +205,10 @@ impl World {
 }
 
 impl<'w> Judge<'w> {
-    fn new(world: &'w World, tenants: Option<&'w Tenants<'w>>, options: &'w RiskOptions) -> Self {
-        let tenants =
-            tenants.filter(|tenants| !tenants.is_empty() && options.rules.iter().any(|rule| rule.is_about_tenants()));
+    fn new(world: &'w World, context: RiskContext<'w>, options: &'w RiskOptions) -> Self {
+        let tenants = context
+            .tenants
+            .filter(|tenants| !tenants.is_empty() && options.rules.iter().any(|rule| rule.is_about_tenants()));
         let answerable = table::all().filter(|rule| rule.has_what_it_needs(world));
         let conditions = answerable.filter_map(|rule| Some((rule, Condition::parse(rule.condition()?, world)?)));
         let shapes = world.lists.ids().map(|id| shape(world.lists.get(id))).collect();
@@ -194,6 +216,8 @@ impl<'w> Judge<'w> {
             world,
             options,
             tenancy: tenants.map(|tenants| Tenancy::new(tenants, world)),
+            powers: context.powers,
+            known_powers: RefCell::default(),
             conditions: conditions.collect(),
             default_bindings: HashSet::new(),
             default_roles: HashSet::new(),
@@ -397,6 +421,7 @@ impl<'w> Judge<'w> {
             in_namespace: applied.in_namespaces_only,
             shapes: vec![self.shape(role.rules), hit.rule as u128],
             place: self.apart(place(role.layer)),
+            reached: None,
         };
         let affected = Affected { subject: link.name.clone(), scope: self.scope(role.namespace) };
         findings.add(
@@ -433,6 +458,7 @@ impl<'w> Judge<'w> {
                         in_namespace,
                         shapes: vec![of_role],
                         place: self.apart(place(binding.layer)),
+                        reached: None,
                     };
                     let affected =
                         || Affected { subject: self.world.binding_name(binding), scope: self.scope(binding.namespace) };
@@ -454,6 +480,7 @@ impl<'w> Judge<'w> {
                     in_namespace: false,
                     shapes: vec![roles as u128],
                     place: self.apart(place),
+                    reached: None,
                 };
                 let affected = || Affected { subject: self.world.holder_name(holder), scope: PermissionScope::Cluster };
                 findings.add(likeness, affected, || Finding { what, ..Finding::new(rule, severity, place) });
@@ -499,6 +526,7 @@ impl Finding {
         Self {
             rule,
             severity,
+            reached: None,
             count: 0,
             first: Vec::new(),
             names: Vec::new(),
@@ -565,6 +593,7 @@ impl Finding {
             .collect();
         if self.rule.when.is_folding() {
             self.severity = self.folded.iter().map(|folded| folded.severity).max()?;
+            self.reached = ReachedPower::worst(self.folded.iter().map(|folded| folded.reached));
         }
         Some(self)
     }

@@ -16,6 +16,7 @@ use super::holders::{HolderClass, Judged, Powers, RatedFinding, ScopedSubject};
 use super::judge::{Finding, Findings, Folded, Judge, Likeness};
 use super::matching::{EffectiveRules, PermissionSource};
 use super::objects::Bound;
+use super::reached::ReachedPower;
 use super::scopes::Scopes;
 use super::table::{BASELINE_ROLE, FULL_AUTHORITY, RiskRule, TenantCheck, When};
 use crate::compare::Affected;
@@ -331,11 +332,13 @@ impl Judge<'_> {
             in_namespace: namespace.is_some(),
             shapes: vec![self.shape(grant.role.rules)],
             place: self.apart(origin),
+            reached: ReachedPower::worst(rated.iter().map(|found| found.reached)),
         };
         let affected = || Affected { subject: self.world.holder_name(holder), scope: self.scope(namespace) };
         findings.add(likeness, affected, || Finding {
             what: format!("of tenant `{}` holds `{}` {scope}", names.name(tenant), link.name),
             role: Some(link.clone()),
+            reached: ReachedPower::worst(rated.iter().map(|found| found.reached)),
             folded: self.folded_into_tenant(place, grant, rated),
             proof: vec![Chain {
                 subject: self.world.holder_name(holder),
@@ -492,7 +495,11 @@ impl Judge<'_> {
             && !is_full
             && self.is_of_baseline(grant.role)
         {
-            folded.push(Folded { rule, severity });
+            folded.push(Folded {
+                rule,
+                severity,
+                reached: ReachedPower::worst(rated.iter().map(|found| found.reached)),
+            });
         }
         let in_namespace = place.1.is_some();
         for id in OF_BINDINGS {
@@ -501,7 +508,7 @@ impl Judge<'_> {
             let Some(severity) = rule.level(in_namespace, false) else { continue };
             let bound = Bound { judge: self, id: grant.number, binding: grant.binding };
             if self.is_of_tenants_alone(id, tenancy, grant.binding) && !check(&bound).is_empty() {
-                folded.push(Folded { rule, severity });
+                folded.push(Folded { rule, severity, reached: None });
             }
         }
         folded

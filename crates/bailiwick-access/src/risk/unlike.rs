@@ -140,6 +140,7 @@ impl Judge<'_> {
             in_namespace: true,
             shapes: vec![digest_of_run(&shapes)],
             place: self.apart(origin),
+            reached: None,
         };
         let tenant = tenancy.tenant_name(unlike.namespace);
         let affected = || Affected {
