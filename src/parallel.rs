@@ -27,6 +27,20 @@ pub(crate) fn with_room<R: Send>(work: impl Fn() -> R + Sync) -> R {
     })
 }
 
+/// Runs two works at the same time, or one after the other if no thread can be started or `jobs` is 1.
+pub(crate) fn both<L: Send, R>(jobs: usize, left: impl Fn() -> L + Sync, right: impl FnOnce() -> R) -> (L, R) {
+    if jobs <= 1 {
+        return (left(), right());
+    }
+    thread::scope(|scope| match thread::Builder::new().stack_size(STACK).spawn_scoped(scope, &left) {
+        Ok(thread) => {
+            let right = right();
+            (thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), right)
+        }
+        Err(_) => (left(), right()),
+    })
+}
+
 /// Runs `work` for every position below `total` on `jobs` threads, each with a state of its own, and gives the
 /// results to `consume` in order. `consume` returns false to stop early.
 pub(crate) fn in_order<S, R: Send>(
@@ -121,22 +135,18 @@ impl Progress {
     }
 
     fn set_consumed(&self, chunks: usize) {
-        *lock(&self.consumed) = chunks;
+        *locked(&self.consumed) = chunks;
         self.changed.notify_all();
     }
 
     /// Waits until a chunk is near enough to the last one consumed; false when the work was stopped.
     fn wait_for_room(&self, chunk: usize) -> bool {
-        let mut consumed = lock(&self.consumed);
+        let mut consumed = locked(&self.consumed);
         while chunk >= *consumed + WINDOW && !self.is_stopped() {
             consumed = self.changed.wait(consumed).unwrap_or_else(std::sync::PoisonError::into_inner);
         }
         !self.is_stopped()
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 /// Locks a mutex. A thread that panicked ends the run, so that no half-changed value is used.

@@ -33,6 +33,7 @@ use crate::compile;
 use crate::diag::RunError;
 use crate::digest::digest_of_run;
 use crate::model::NamespaceSample;
+use crate::parallel::in_order;
 
 /// The fewest namespaces of a target that are divided into classes: fewer are compiled as fast as they are divided.
 const FEWEST_NAMESPACES: usize = 200;
@@ -95,17 +96,36 @@ pub(in crate::app) fn spread<'w>(
     }
     let sample = {
         let occurrences = Occurrences::find(&shapes)?;
-        sample(&rows(&shapes, &occurrences))
+        sample(&rows(&shapes, &occurrences, head.options.threads()))
     };
     Ok(sample.map_or_else(Spread::default, |sample| Spread::new(sample, shapes)))
 }
 
+/// The columns of account lists, each with the digest of its name.
+type KnownColumns<'w> = Vec<(&'w str, u128)>;
+
 /// Joins the states of each namespace, in the order of names.
-fn rows<'w>(shapes: &'w [Shapes<'_>], occurrences: &Occurrences<'_>) -> Vec<Row<'w>> {
+fn rows<'w>(shapes: &'w [Shapes<'_>], occurrences: &Occurrences<'_>, jobs: usize) -> Vec<Row<'w>> {
     let mut names: Vec<&Arc<str>> = shapes.iter().flat_map(|state| state.namespaces.keys()).collect();
     names.sort_unstable();
     names.dedup();
-    let mut columns: Vec<(&str, u128)> = Vec::new();
+    let mut rows = Vec::with_capacity(names.len());
+    let work = |columns: &mut KnownColumns<'w>, position: usize| {
+        names.get(position).map(|name| row(name, shapes, occurrences, columns))
+    };
+    in_order(names.len(), jobs, KnownColumns::new, work, |_, row: Option<Row<'w>>| {
+        rows.extend(row);
+        true
+    });
+    rows
+}
+
+fn row<'w>(
+    name: &'w Arc<str>,
+    shapes: &'w [Shapes<'_>],
+    occurrences: &Occurrences<'_>,
+    columns: &mut KnownColumns<'w>,
+) -> Row<'w> {
     let mut digest_of_column = |column: &'w str| match columns.iter().find(|(known, _)| *known == column) {
         Some((_, digest)) => *digest,
         None => {
@@ -113,31 +133,28 @@ fn rows<'w>(shapes: &'w [Shapes<'_>], occurrences: &Occurrences<'_>) -> Vec<Row<
             digest_of_run(column)
         }
     };
-    let row = |name: &'w Arc<str>| {
-        let both: Vec<Option<&NamespaceShape>> = shapes.iter().map(|state| state.namespaces.get(name)).collect();
-        let digests: Vec<Option<u128>> = both.iter().map(|shape| shape.map(|shape| shape.digest)).collect();
-        let (mut named, mut joining) = (Vec::new(), vec![(NAME, &**name)]);
-        for (shape, state) in both.iter().zip(shapes) {
-            let Some(shape) = shape else { continue };
-            let names = state.joining_columns(shape);
-            for (column, value) in state.columns_of(shape) {
-                let column = digest_of_column(column);
-                if occurrences.has(value) {
-                    named.push((column, value));
-                }
-                if names.contains(&column) {
-                    joining.push((column, value));
-                }
+    let both: Vec<Option<&NamespaceShape>> = shapes.iter().map(|state| state.namespaces.get(name)).collect();
+    let digests: Vec<Option<u128>> = both.iter().map(|shape| shape.map(|shape| shape.digest)).collect();
+    let (mut named, mut joining) = (Vec::new(), vec![(NAME, &**name)]);
+    for (shape, state) in both.iter().zip(shapes) {
+        let Some(shape) = shape else { continue };
+        let names = state.joining_columns(shape);
+        for (column, value) in state.columns_of(shape) {
+            let column = digest_of_column(column);
+            if occurrences.has(value) {
+                named.push((column, value));
+            }
+            if names.contains(&column) {
+                joining.push((column, value));
             }
         }
-        named.sort_unstable();
-        named.dedup();
-        joining.sort_unstable();
-        joining.dedup();
-        let is_apart = occurrences.has(name) || both.iter().flatten().any(|shape| shape.is_apart);
-        Row { name, class: digest_of_run(&digests), named, joining, is_apart }
-    };
-    names.into_iter().map(row).collect()
+    }
+    named.sort_unstable();
+    named.dedup();
+    joining.sort_unstable();
+    joining.dedup();
+    let is_apart = occurrences.has(name) || both.iter().flatten().any(|shape| shape.is_apart);
+    Row { name, class: digest_of_run(&digests), named, joining, is_apart }
 }
 
 /// Chooses the representatives; none where every namespace has to be compiled.

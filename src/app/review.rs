@@ -51,6 +51,7 @@ use super::workspace::Workspace;
 use super::{Diagnostics, Error};
 use crate::diag::{Severity, Sink};
 use crate::model::Target;
+use crate::parallel::both;
 
 /// The base, the targets and the approvers of a review.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -132,19 +133,20 @@ impl Workspace {
         inputs: &InputChanges<'_>,
         sections: &mut Sections<'_>,
     ) -> Result<Result<(), Diagnostics>, Error> {
-        let mut sink = Sink::new();
-        let Some(head) = TargetState::load(self, target, &mut sink)? else {
-            return Ok(Err(self.diagnostics(sink)));
-        };
         let earlier = base.workspace().and_then(|before| {
             let target = before.project.workspace.targets.iter().find(|earlier| earlier.name == target.name)?;
             Some((before, target))
         });
-        let mut found = Sink::new();
-        let before = match earlier {
-            Some((workspace, target)) => TargetState::load(workspace, target, &mut found)?,
-            None => None,
+        let load_base = || {
+            let mut found = Sink::new();
+            let state = earlier.map(|(workspace, target)| TargetState::load(workspace, target, &mut found)).transpose();
+            (state, found)
         };
+        let mut sink = Sink::new();
+        let load_head = || TargetState::load(self, target, &mut sink);
+        let ((before, found), head) = both(self.options.threads(), load_base, load_head);
+        let Some(head) = head? else { return Ok(Err(self.diagnostics(sink))) };
+        let before = before?.flatten();
         if let (Some((workspace, _)), None) = (earlier, &before) {
             sections.add_broken_base(&workspace.diagnostics(found));
         }
@@ -189,7 +191,10 @@ impl Workspace {
         if matches!(base.state, BaseState::Absent) {
             return Ok(());
         }
-        let against = Base::open(self, Some(&base.against), &options.targets)?;
+        let against = match base.workspace() {
+            Some(earlier) => Base::of_workspace(earlier, &base.against, self, &options.targets)?,
+            None => Base::open(self, Some(&base.against), &options.targets)?,
+        };
         let compare = CompareOptions {
             targets: options.targets.clone(),
             without_effects: true,

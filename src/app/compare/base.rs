@@ -71,15 +71,30 @@ impl Base {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn open(workspace: &Workspace, against: Option<&str>, names: &[String]) -> Result<Self, Error> {
-        let mut base = Self::find(workspace, against)?;
+        Self::find(workspace, against)?.compiled(workspace, names)
+    }
+
+    /// Returns an opened workspace with a name as the earlier side, compiled as by [`Base::open`].
+    pub(crate) fn of_workspace(
+        earlier: &Workspace,
+        name: &str,
+        workspace: &Workspace,
+        names: &[String],
+    ) -> Result<Self, Error> {
+        let base = Self(Kind::Workspace(Box::new(Earlier::of_workspace(name, earlier))));
+        base.compiled(workspace, names)
+    }
+
+    /// Compiles the targets of another workspace with these names, or all of them.
+    fn compiled(mut self, workspace: &Workspace, names: &[String]) -> Result<Self, Error> {
         let targets = workspace.targets(names)?;
-        if let Some(problem) = base.missing(workspace, &targets)? {
+        if let Some(problem) = self.missing(workspace, &targets)? {
             return Err(Error::invalid(problem));
         }
-        if let Kind::Workspace(earlier) = &mut base.0 {
+        if let Kind::Workspace(earlier) = &mut self.0 {
             earlier.compile(workspace, (!names.is_empty()).then_some(&*targets))?;
         }
-        Ok(base)
+        Ok(self)
     }
 
     /// Returns the output folder.

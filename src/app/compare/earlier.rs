@@ -35,7 +35,7 @@ pub(crate) struct Earlier {
 /// The policies of another workspace.
 enum Policies {
     /// They can be read, with the errors that leave something to go on with.
-    Read { project: Box<LinkedWorkspace>, errors: Vec<String> },
+    Read { project: Arc<LinkedWorkspace>, errors: Vec<String> },
     /// They cannot be read: the reasons, and the workspace if its own file can be.
     Broken { errors: Vec<String>, workspace: Option<Box<model::WorkspaceSettings>> },
 }
@@ -46,7 +46,7 @@ impl Policies {
         let project = compile::load(place.boxed_source(), Arc::clone(&files), &mut sink)?;
         let errors = errors(sink, &files);
         if let Some(project) = project {
-            return Ok(Self::Read { project: Box::new(project), errors });
+            return Ok(Self::Read { project: Arc::new(project), errors });
         }
         let mut sources = Sources::new(place.boxed_source(), Arc::new(Files::new()));
         let workspace = compile::load_workspace(&mut sources, &mut Sink::new())?;
@@ -76,9 +76,20 @@ impl Earlier {
         Self::read(name, WorkspaceFiles::Folder(folder))
     }
 
+    /// Returns an opened workspace, without reading its policies again.
+    pub(super) fn of_workspace(name: &str, workspace: &Workspace) -> Self {
+        let policies = Policies::Read { project: Arc::clone(&workspace.project), errors: Vec::new() };
+        Self::new(name, workspace.files.clone(), policies)
+    }
+
     fn read(name: &str, files: WorkspaceFiles) -> Result<Self, RunError> {
-        let (policies, world) = (Policies::read(&files)?, files.source());
-        Ok(Self { name: name.to_owned(), files, policies, world, compiled: None, stale: Vec::new() })
+        let policies = Policies::read(&files)?;
+        Ok(Self::new(name, files, policies))
+    }
+
+    fn new(name: &str, files: WorkspaceFiles, policies: Policies) -> Self {
+        let world = files.source();
+        Self { name: name.to_owned(), files, policies, world, compiled: None, stale: Vec::new() }
     }
 
     /// Compiles the targets with these names, or all of them, unless an error keeps the policies from compiling.

@@ -8,6 +8,7 @@ use crate::app::classes::Spread;
 use crate::app::lint::LintOptions;
 use crate::app::workspace::Workspace;
 use crate::app::{Error, FindingRecord};
+use crate::parallel::both;
 
 /// Searches both states for findings and compares them.
 pub(super) fn compare(
@@ -26,8 +27,9 @@ pub(super) fn compare(
         let report = workspace.lint_sample(&LintOptions { targets, ..LintOptions::default() }, spread)?;
         Ok(report.findings.records().filter(|finding| !finding.is_error()).collect())
     };
-    let before = base.map_or_else(|| Ok(Vec::new()), find)?;
-    let after = find(head)?;
+    let find_base = || base.map_or_else(|| Ok(Vec::new()), find);
+    let (before, after) = both(head.options.threads(), find_base, || find(head));
+    let (before, after) = (before?, after?);
     let (old, new) = (Keys::of(&before), Keys::of(&after));
     let mut changes = FindingChanges::default();
     for finding in &after {
