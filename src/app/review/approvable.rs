@@ -61,8 +61,9 @@ pub(super) fn effects(review: &ChangeReview, has_other_rules: bool) -> Vec<Appro
 fn members(review: &ChangeReview, class: usize) -> String {
     let class = review.classes.get(class);
     class.map_or_else(String::new, |class| match class.count {
-        // A template without a star has every name.
-        _ if !class.template.contains('*') => class.template.clone(),
+        1 => class.template.clone(),
+        // A template without a star or a column has every name.
+        _ if !class.template.contains(['*', '{']) => class.template.clone(),
         count => format!("{} ({})", class.template, number(count, "subject")),
     })
 }

@@ -21,6 +21,7 @@ use super::verdict::{self, Judged};
 use super::{ReviewOptions, approvable, errors, ground, hazards};
 use crate::access::cover;
 use crate::alike::{common_prefix, common_suffix};
+use crate::app::account_names::AccountNames;
 use crate::app::classes::Spread;
 use crate::app::compare::Comparison;
 use crate::app::fingerprint::fingerprint;
@@ -210,7 +211,8 @@ impl<'r> Sections<'r> {
     /// Returns the review.
     pub(super) fn finish(mut self, options: &ReviewOptions) -> ChangeReview {
         let (head, before) = (self.head, self.before);
-        let mut numbering = Numbering::new(self.inputs, self.spread);
+        let states = [Some(self.head), self.before];
+        let mut numbering = Numbering::new(self.inputs, self.spread, &states);
         let access = std::mem::take(&mut self.access);
         let tests = std::mem::take(&mut self.tests);
         let tests = tests.finish(self.before, self.head, &self.inputs.path_from_root(""));
@@ -329,11 +331,18 @@ pub(super) struct Numbering<'i> {
     /// The subjects of each class in the sample of the namespaces.
     subjects: Vec<BTreeSet<String>>,
     by_members: BTreeMap<(Vec<Member>, bool), usize>,
+    /// The accounts of the namespaces on each target, of the reviewed state first.
+    accounts: Vec<AccountNames<'i>>,
 }
 
 impl<'i> Numbering<'i> {
-    fn new(inputs: &'i InputChanges<'i>, spread: &'i Spread<'i>) -> Self {
+    fn new(inputs: &'i InputChanges<'i>, spread: &'i Spread<'i>, states: &[Option<&'i Workspace>]) -> Self {
+        let accounts = |state: &&'i Workspace| {
+            let (state, targets) = (*state, &state.project.workspace.targets);
+            targets.iter().map(|target| AccountNames::of_target(state, target)).collect::<Vec<_>>()
+        };
         Self {
+            accounts: states.iter().flatten().flat_map(accounts).collect(),
             inputs,
             causes: Vec::new(),
             places: BTreeMap::new(),
@@ -382,6 +391,7 @@ impl<'i> Numbering<'i> {
             return *number;
         }
         let (members, id) = (key.0.clone(), self.classes.len());
+        let of_accounts = self.template_of_accounts(&members);
         self.by_members.insert(key, id);
         self.subjects.push(members.iter().map(|member| member.subject.clone()).collect());
         let mut members = self.spread.members(members);
@@ -390,9 +400,32 @@ impl<'i> Numbering<'i> {
         }
         let count = members.len();
         let sample = members.iter().take(SAMPLE).map(|member| member.subject.clone()).collect();
-        let template = template(&members);
+        let template = match of_accounts.filter(|_| count > 1) {
+            Some(template) => template,
+            None => template(&members),
+        };
         self.classes.push(SubjectClass { id, template, count, members, sample });
         id
+    }
+
+    /// Returns the common form of the names of subjects of accounts, with the columns in place of their values, such as
+    /// `Group/{team}`; none for subjects without a common form.
+    fn template_of_accounts(&self, members: &[Member]) -> Option<String> {
+        let mut common: Option<String> = None;
+        for member in members {
+            let namespaces = member.namespaces.iter().map(|namespace| Some(namespace.as_str()));
+            let of_cluster = member.namespaces.is_empty().then_some(None);
+            for namespace in namespaces.chain(of_cluster) {
+                let mut forms = self.accounts.iter().map(|names| names.template(&member.subject, namespace));
+                let form = forms.find(|form| *form != member.subject)?;
+                match &common {
+                    Some(common) if *common != form => return None,
+                    Some(_) => {}
+                    None => common = Some(form),
+                }
+            }
+        }
+        common
     }
 }
 
