@@ -289,3 +289,17 @@ fn printed(place: &Path, form: &str) -> String {
     assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("UTF-8")
 }
+
+#[test]
+fn an_access_level_becomes_a_list_of_verbs() {
+    let place = tempfile::tempdir().expect("a folder");
+    let level = |level: &str| set(&format!("  - resources: [deployments]\n    access: {level} # all\n"));
+    let (base, head) =
+        (format!("{}{}", level("read"), grant("[ops]")), format!("{}{}", level("write"), grant("[ops]")));
+    let review = review_of(place.path(), &base, &head);
+    let (words, lines) = proposal(&review);
+    let set = "away from `PermissionSet/work`";
+    let both = format!("take `create` on `deployments` {set} and take `update`, `patch` on `deployments` {set}");
+    assert_eq!(words, both);
+    assert_eq!(lines, ["-    access: write # all", "+    verbs: [get, list, watch, delete, deletecollection] # all"]);
+}

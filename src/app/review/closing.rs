@@ -6,6 +6,7 @@
 
 mod candidates;
 mod edit;
+mod rules;
 mod within;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,14 +27,14 @@ use crate::emit::diff::unified;
 /// The most paths with a smaller change: as many as the Markdown form shows.
 const MAXIMUM_PATHS: usize = 5;
 
-/// The most workspaces that are compiled.
+/// The most candidates that are compiled.
 const MAXIMUM_TRIALS: usize = 6;
+
+/// The most namespaces that all candidates together compile for a target.
+const MAXIMUM_COMPILED: usize = 1_000;
 
 /// The most edits of a smaller change.
 const MAXIMUM_EDITS: usize = 3;
-
-/// The most compiled namespaces of a target in a workspace with smaller changes.
-const MAXIMUM_NAMESPACES: usize = 500;
 
 /// Both states, and the reviewed change.
 pub(super) struct Closing<'r, 's> {
@@ -73,6 +74,7 @@ struct Search<'r, 's> {
     closing: &'r Closing<'r, 's>,
     paths: Vec<OpenPath<'r>>,
     trials: Vec<Trial>,
+    most_trials: usize,
 }
 
 /// The edits so far, in words, with the rules behind the path that is still open.
@@ -95,10 +97,10 @@ impl Closing<'_, '_> {
             Some(OpenPath { position, delta, test })
         });
         let paths: Vec<OpenPath<'_>> = tested.take(MAXIMUM_PATHS).collect();
-        if paths.is_empty() || self.is_large() {
+        if paths.is_empty() {
             return Ok(Vec::new());
         }
-        let mut search = Search { closing: self, paths, trials: Vec::new() };
+        let mut search = Search { closing: self, paths, trials: Vec::new(), most_trials: self.most_trials() };
         let mut found = Vec::new();
         for index in 0..search.paths.len() {
             let Some(path) = search.paths.get(index) else { continue };
@@ -108,11 +110,12 @@ impl Closing<'_, '_> {
         Ok(found)
     }
 
-    /// Whether the workspace is too large for further compilations.
-    fn is_large(&self) -> bool {
+    /// Returns how many candidates are compiled: fewer in a large workspace.
+    fn most_trials(&self) -> usize {
         let Workspace { project, sampled, .. } = self.head;
-        let mut targets = project.workspace.targets.iter().filter(|target| self.targets.contains(&target.name));
-        targets.any(|target| sampled.of_target(&project.policies, target).len() > MAXIMUM_NAMESPACES)
+        let targets = project.workspace.targets.iter().filter(|target| self.targets.contains(&target.name));
+        let sizes = targets.map(|target| sampled.of_target(&project.policies, target).len());
+        sizes.fold(MAXIMUM_TRIALS, |most, size| most.min(MAXIMUM_COMPILED / size.max(1)))
     }
 }
 
@@ -185,7 +188,7 @@ impl Search<'_, '_> {
         if let Some(known) = self.trials.iter().position(|trial| trial.edits == *edits) {
             return Ok(self.trials.get(known));
         }
-        if self.trials.len() >= MAXIMUM_TRIALS {
+        if self.trials.len() >= self.most_trials {
             return Ok(None);
         }
         let trial = self.trial(edits)?;

@@ -4,16 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::edit::{with_entry, with_items, without_item};
-use crate::access::risk;
+use super::edit::{with_entry, without_item};
+use super::rules::{NeededItems, RuleVerbs, needed_verbs};
 use crate::app::review::paths::NeededRule;
 use crate::diag::{FileId, Sink};
 use crate::k8s::absent;
 use crate::yaml::schema::to_json;
-use crate::yaml::{self, NodeId, NodeRef, Tree};
-
-/// The verbs of the resource API, in place of a star.
-const VERBS: [&str; 8] = ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"];
+use crate::yaml::{self, NodeId, NodeRef};
 
 /// The most bytes of a file that is edited.
 const MAXIMUM_EDITED: usize = 4 << 20;
@@ -90,12 +87,6 @@ struct NeededRights<'n> {
     resources: &'n [String],
 }
 
-/// A list of strings in a rule, with the positions of the needed ones.
-struct NeededItems<'t> {
-    list: NodeRef<'t>,
-    positions: Vec<usize>,
-}
-
 impl<'t> ChangedDocument<'t> {
     fn new(file: ChangedText<'t>, root: NodeRef<'t>, base: Option<NodeRef<'_>>) -> Self {
         let mut added = BTreeSet::new();
@@ -138,18 +129,14 @@ impl<'t> ChangedDocument<'t> {
         index: usize,
         rule: NodeRef<'t>,
     ) -> Vec<Candidate> {
-        let is_verb = |verb: &str| verb == "*" || needed.verbs.contains(verb);
         let is_resource = |name: &str| name == "*" || needed.resources.iter().any(|own| own == "*" || own == name);
-        let (Some(verbs), Some(resources)) =
-            (needed_items(rule, "verbs", is_verb), needed_items(rule, "resources", is_resource))
-        else {
+        let resources = NeededItems::find(rule, "resources", is_resource);
+        let (Some(verbs), Some(resources)) = (RuleVerbs::find(rule, &needed.verbs), resources) else {
             return Vec::new();
         };
-        let is_star = verbs.has_star();
-        let taken: Vec<&str> = if is_star { needed.verbs.iter().map(String::as_str).collect() } else { verbs.texts() };
         let words = format!(
             "take {} on {} away from `{}`",
-            listed(&taken),
+            listed(&verbs.taken),
             listed(&resources.texts()),
             document_name(self.root)
         );
@@ -157,27 +144,23 @@ impl<'t> ChangedDocument<'t> {
         // Rights on a subresource alone are no use.
         let is_below = |other: &str| resources.texts().iter().any(|own| is_subresource(other, own));
         let has_other_resources = resources.others().any(|other| !is_below(other));
-        let has_other_verbs = is_star || !verbs.is_all();
-        let (new_verbs, new_resources) = (self.has_all(&verbs), self.has_all(&resources));
+        let has_other_verbs = !verbs.rest.is_empty();
+        let is_new = |nodes: Vec<NodeRef<'_>>| nodes.into_iter().all(|node| self.is_new(node));
+        let (new_verbs, new_resources) = (is_new(verbs.nodes()), is_new(resources.nodes()));
         let mut texts: Vec<Option<String>> = Vec::new();
         if self.is_new(rule) && !has_other_verbs && resources.is_all() {
             texts.push(without_item(text, list, index));
         }
-        if has_other_verbs && has_other_resources && !is_star && (new_verbs || new_resources) {
-            texts.push(self.with_exception(&resources.texts(), &taken));
+        if has_other_verbs && has_other_resources && (new_verbs || new_resources) {
+            texts.push(self.with_exception(&resources.texts(), &verbs.taken));
         }
         if has_other_verbs && new_verbs {
-            texts.push(without_verbs(text, &verbs, &taken));
+            texts.push(verbs.removed(text));
         }
         if !resources.is_all() && new_resources {
-            texts.push(without_items(text, &resources));
+            texts.push(resources.removed(text));
         }
         texts.into_iter().filter_map(|text| self.candidate(text, words.clone())).collect()
-    }
-
-    /// Whether all needed items are new.
-    fn has_all(&self, items: &NeededItems<'_>) -> bool {
-        items.nodes().all(|item| self.is_new(item))
     }
 
     /// Returns the text with an exception to the rules of a PermissionSet.
@@ -228,94 +211,8 @@ impl<'t> ChangedDocument<'t> {
     }
 }
 
-impl<'t> NeededItems<'t> {
-    fn nodes(&self) -> impl Iterator<Item = NodeRef<'t>> {
-        self.list.items().enumerate().filter(|(index, _)| self.positions.contains(index)).map(|(_, item)| item)
-    }
-
-    fn texts(&self) -> Vec<&'t str> {
-        self.nodes().filter_map(NodeRef::as_str).collect()
-    }
-
-    fn others(&self) -> impl Iterator<Item = &'t str> {
-        let others = self.list.items().enumerate().filter(|(index, _)| !self.positions.contains(index));
-        others.filter_map(|(_, item)| item.as_str())
-    }
-
-    fn is_all(&self) -> bool {
-        self.positions.len() == self.list.len()
-    }
-
-    fn has_star(&self) -> bool {
-        self.texts().contains(&"*")
-    }
-}
-
-/// Returns the needed strings of a list of a rule; none without one.
-fn needed_items<'t>(rule: NodeRef<'t>, key: &str, is_needed: impl Fn(&str) -> bool) -> Option<NeededItems<'t>> {
-    let list = rule.get(key).filter(|list| list.is_seq())?;
-    let needed = list.items().enumerate().filter(|(_, item)| item.as_str().is_some_and(&is_needed));
-    let positions: Vec<usize> = needed.map(|(index, _)| index).collect();
-    (!positions.is_empty()).then_some(NeededItems { list, positions })
-}
-
-/// Returns the verbs of a rule behind a step, the fewest first: without all verbs of one set the step is not possible. The sets are the
-/// parts of the condition of the step, which has to meet each.
-fn needed_verbs(need: &NeededRule) -> Vec<BTreeSet<String>> {
-    let own = &need.rule.verbs;
-    let is_star = own.iter().any(|verb| verb == "*");
-    let is_own = |name: &str| {
-        let plain = name.split_once('.').map_or(name, |(plain, _)| plain);
-        need.rule.resources.iter().any(|own| own == "*" || own == plain)
-    };
-    let of_ask = |ask: &'static str| {
-        let mut words = ask.split(' ');
-        let (verbs, resources) = (words.next()?, words.next()?);
-        resources.split(',').any(is_own).then_some(verbs.split(','))
-    };
-    let rows = risk::all().filter(|row| row.edges().any(|edge| edge.kind == need.edge));
-    let cases = rows.filter_map(risk::RiskRule::condition).flat_map(|condition| condition.split("; "));
-    let mut sets: Vec<BTreeSet<String>> = Vec::new();
-    for part in cases.flat_map(|case| case.split(" and ")) {
-        let verbs = part.split(" or ").filter_map(of_ask).flatten().map(str::to_owned);
-        let verbs: BTreeSet<String> = verbs.filter(|verb| is_star || own.contains(verb)).collect();
-        if !verbs.is_empty() && !sets.contains(&verbs) {
-            sets.push(verbs);
-        }
-    }
-    sets.sort_by_key(BTreeSet::len);
-    sets
-}
-
-/// Returns the text without the needed verbs. A star becomes the other verbs.
-fn without_verbs(text: &str, verbs: &NeededItems<'_>, taken: &[&str]) -> Option<String> {
-    let star = verbs.list.items().position(|item| item.as_str() == Some("*"));
-    let Some(star) = star else { return without_items(text, verbs) };
-    let written: Vec<&str> = verbs.list.items().filter_map(NodeRef::as_str).collect();
-    let rest: Vec<&str> = VERBS.into_iter().filter(|verb| !taken.contains(verb) && !written.contains(verb)).collect();
-    (!rest.is_empty()).then(|| with_items(text, verbs.list, star, &rest)).flatten()
-}
-
-/// Returns the text without the needed items of a list. The last items go first, so that the list keeps its beginning.
-fn without_items(text: &str, items: &NeededItems<'_>) -> Option<String> {
-    let start = items.list.span().start;
-    let mut edited = text.to_owned();
-    for index in items.positions.iter().rev() {
-        let tree = yaml::read(&edited, FileId::default(), &mut Sink::new());
-        edited = without_item(&edited, list_at(&tree, start)?, *index)?;
-    }
-    Some(edited)
-}
-
-/// Returns the list that begins at a byte.
-fn list_at(tree: &Tree, start: u32) -> Option<NodeRef<'_>> {
-    let mut lists = Vec::new();
-    tree.documents().for_each(|root| lists_below(root, "", &mut lists));
-    lists.into_iter().map(|(_, list)| list).find(|list| list.span().start == start)
-}
-
 /// Adds the lists in a node, each with its key.
-fn lists_below<'t>(node: NodeRef<'t>, key: &'t str, lists: &mut Vec<(&'t str, NodeRef<'t>)>) {
+pub(super) fn lists_below<'t>(node: NodeRef<'t>, key: &'t str, lists: &mut Vec<(&'t str, NodeRef<'t>)>) {
     if node.is_seq() {
         lists.push((key, node));
         node.items().for_each(|item| lists_below(item, key, lists));

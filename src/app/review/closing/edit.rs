@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::yaml::NodeRef;
 
 /// Returns the bytes of a node.
-fn range(node: NodeRef<'_>) -> Range<usize> {
+pub(super) fn range(node: NodeRef<'_>) -> Range<usize> {
     let span = node.span();
     span.start as usize..span.end as usize
 }
