@@ -3,6 +3,7 @@
 //! Everything comes through a [`FileSource`], so that tests compile from memory and nothing else of the machine can
 //! leak into the output.
 
+mod edited;
 pub mod manifests;
 pub mod names;
 mod recorded;
@@ -14,6 +15,7 @@ use crate::codes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+pub use edited::EditedSource;
 pub use recorded::{Answered, RecordedAnswers, RecordedSource};
 pub use resolve::is_of_git;
 pub use table::{Cell, TableRow, cell_place, read_csv, read_list, read_names};

@@ -2,5 +2,6 @@
 
 mod cases;
 mod classes;
+mod closing;
 mod proof;
 mod silence;

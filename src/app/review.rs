@@ -10,6 +10,7 @@ mod approvals;
 mod assembly;
 mod base;
 mod causes;
+mod closing;
 mod codeowners;
 mod findings;
 mod ground;
@@ -20,6 +21,7 @@ mod paths;
 mod pods;
 mod record;
 mod state;
+mod suggestion;
 mod tests;
 mod verdict;
 
@@ -40,6 +42,7 @@ use self::accounts::AccountComparison;
 use self::assembly::Sections;
 pub(crate) use self::base::{BaseState, OpenedBase};
 use self::causes::InputChanges;
+use self::closing::Closing;
 use self::paths::PathComparison;
 use self::pods::PodComparison;
 use self::state::TargetState;
@@ -103,26 +106,44 @@ impl Workspace {
         let (head, base) = (self.with_sample(spread.sample()), base.with_sample(spread.sample()));
         let below = base::path_in_repository(&self.root);
         let inputs = InputChanges::new(base.workspace(), &head, &below);
+        let names: Vec<String> = head.targets(&options.targets)?.iter().map(|target| target.name.clone()).collect();
         let mut sections = Sections::new(&head, &base, &inputs, &below, &spread);
-        if let Some(before) = base.workspace() {
-            sections.lifetimes = lifetimes::compare(before, &head, &inputs);
-        }
-        let targets = head.targets(&options.targets)?;
-        for target in &targets {
-            if let Err(invalid) = head.review_target(target, &base, &inputs, &mut sections)? {
-                return Ok(sections.invalid(&invalid));
-            }
+        if let Some(invalid) = head.compare_targets(&names, &base, &inputs, &mut sections)? {
+            return Ok(sections.invalid(&invalid));
         }
         if let BaseState::Broken(diagnostics) = &base.state {
             sections.add_broken_base(diagnostics);
         }
+        sections.sort_paths();
+        let (targets, below) = (&names, &below);
+        let closing = Closing { base: &base, head: &head, inputs: &inputs, below, targets, sections: &sections };
+        let smaller = closing.find()?;
+        sections.add_smaller_changes(smaller);
         head.compare_objects(&base, options, &mut sections)?;
         if !matches!(base.state, BaseState::Absent) {
             sections.is_output_current = check.as_ref().map_or(Ok(true), OutputCheck::is_current)?;
         }
-        let names: Vec<String> = targets.iter().map(|target| target.name.clone()).collect();
         sections.findings = findings::compare(base.workspace(), &head, &names, &spread, &inputs.path_from_root(""))?;
         Ok(sections.finish(options))
+    }
+
+    /// Compares the states target by target; returns the diagnostics of the reviewed state after an error in it.
+    fn compare_targets(
+        &self,
+        names: &[String],
+        base: &OpenedBase,
+        inputs: &InputChanges<'_>,
+        sections: &mut Sections<'_>,
+    ) -> Result<Option<Diagnostics>, Error> {
+        if let Some(before) = base.workspace() {
+            sections.lifetimes = lifetimes::compare(before, self, inputs);
+        }
+        for target in self.targets(names)? {
+            if let Err(invalid) = self.review_target(target, base, inputs, sections)? {
+                return Ok(Some(invalid));
+            }
+        }
+        Ok(None)
     }
 
     /// Compares the states of a target; the diagnostics of the reviewed state after an error in it.
@@ -169,7 +190,9 @@ impl Workspace {
         let (accounts, spread) = (accounts, sections.spread);
         let paths =
             PathComparison { base: Some(&before), base_world, head: &head, inputs, accounts: &accounts, spread, names };
-        sections.add_paths(paths.compare());
+        let paths = paths.compare();
+        sections.suggestions.add_target(&before, &head, &paths, &changes.deltas);
+        sections.add_paths(paths);
         sections.accounts.absorb(accounts);
         sections.add_access(changes.deltas);
         sections.pods.extend(PodComparison { base: &before, head: &head, inputs }.compare());

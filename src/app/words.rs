@@ -67,6 +67,14 @@ pub fn place_text(place: Origin, files: &Files) -> String {
     format!("{}:{}:{}", file.path(), at.line, at.column)
 }
 
+/// Returns a resource with its group before a subresource: `deployments.apps/scale`.
+pub fn in_group(resource: &str, group: &str) -> String {
+    match resource.split_once('/') {
+        Some((resource, sub)) => format!("{resource}.{group}/{sub}"),
+        None => format!("{resource}.{group}"),
+    }
+}
+
 /// Returns a rule in words: `get, list on pods, pods/log in apps, named a, b`.
 pub fn rule_text(rule: &PolicyRule) -> String {
     let mut text = rule.verbs.join(", ");

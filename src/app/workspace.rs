@@ -133,7 +133,7 @@ impl Workspace {
                 let options = Options { listener: None, ..self.options.clone() };
                 let root = match &place {
                     WorkspaceFiles::Folder(root) => root.clone(),
-                    WorkspaceFiles::Revision(_) => self.root.clone(),
+                    WorkspaceFiles::Revision(_) | WorkspaceFiles::Edited(..) => self.root.clone(),
                 };
                 let (project, sampled) = (Arc::new(project), Arc::default());
                 Ok(Self { options, root, files: place, project, sampled, shard: None, found, answers })

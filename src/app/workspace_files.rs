@@ -1,5 +1,6 @@
-//! The place of the files of a workspace: a folder on disk, or a folder of a revision in git.
+//! The place of the files of a workspace: a folder on disk, a folder of a revision in git, or one of them with edits.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use crate::diag::RunError;
 use crate::emit::committed::{Committed, Entry, Folder};
 use crate::emit::revision::RevisionTree;
 use crate::git::Repository;
-use crate::source::{DiskSource, FileContent, FileSource, Listing};
+use crate::source::{DiskSource, EditedSource, FileContent, FileSource, Listing};
 
 /// A folder on disk, or a folder of a revision.
 #[derive(Clone)]
@@ -17,6 +18,8 @@ pub(crate) enum WorkspaceFiles {
     Folder(PathBuf),
     /// A folder of a revision.
     Revision(Arc<RevisionTree>),
+    /// Files with the texts of edited ones by their paths.
+    Edited(Arc<WorkspaceFiles>, BTreeMap<String, String>),
 }
 
 impl WorkspaceFiles {
@@ -30,7 +33,11 @@ impl WorkspaceFiles {
 
     /// Whether the files are on disk.
     pub(crate) fn is_folder(&self) -> bool {
-        matches!(self, Self::Folder(_))
+        match self {
+            Self::Folder(_) => true,
+            Self::Revision(_) => false,
+            Self::Edited(files, _) => files.is_folder(),
+        }
     }
 
     /// Returns the files for a reader of inputs.
@@ -38,6 +45,7 @@ impl WorkspaceFiles {
         match self {
             Self::Folder(root) => Arc::new(DiskSource::new(root)),
             Self::Revision(files) => Arc::new(TreeWorld(Arc::clone(files))),
+            Self::Edited(files, edited) => Arc::new(EditedSource::new(files.source(), edited.clone())),
         }
     }
 
@@ -57,6 +65,7 @@ impl WorkspaceFiles {
                 let folder = target.map_or(output.to_owned(), |target| format!("{output}/{target}"));
                 Box::new(FolderOfRevision { files: Arc::clone(files), folder })
             }
+            Self::Edited(files, _) => files.output(output, target),
         }
     }
 

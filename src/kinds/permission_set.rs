@@ -156,6 +156,16 @@ pub enum AccessLevel {
     Write,
 }
 
+impl AccessLevel {
+    /// Returns the verbs of resources.
+    pub(crate) fn verbs(self) -> &'static [&'static str] {
+        match self {
+            AccessLevel::Read => &["get", "list", "watch"],
+            AccessLevel::Write => &["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"],
+        }
+    }
+}
+
 /// Verbs on resources to remove from the rules.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]

@@ -35,7 +35,7 @@ fn every_simulated_pull_request_is_reviewed_as_expected() {
 }
 
 /// Copies the workspace of a case twice, and edits the second copy.
-fn prepare(folder: &Path, case: &Value, place: &Path) {
+pub(super) fn prepare(folder: &Path, case: &Value, place: &Path) {
     let source = folder.join("base").join(text_of(case, "base"));
     copy(&source, &place.join("base"));
     copy(&source, &place.join("head"));
@@ -55,7 +55,7 @@ fn prepare(folder: &Path, case: &Value, place: &Path) {
     }
 }
 
-fn copy(from: &Path, to: &Path) {
+pub(super) fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).expect("a folder");
     for entry in std::fs::read_dir(from).expect("a folder").flatten() {
         let target = to.join(entry.file_name());
@@ -388,7 +388,7 @@ fn scopes(member: &Value) -> BTreeSet<String> {
     if scopes.is_empty() { BTreeSet::from(["*".to_owned()]) } else { scopes }
 }
 
-fn list<'v>(value: &'v Value, key: &str) -> &'v [Value] {
+pub(super) fn list<'v>(value: &'v Value, key: &str) -> &'v [Value] {
     value.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
@@ -396,6 +396,6 @@ fn texts(value: &Value, key: &str) -> BTreeSet<String> {
     list(value, key).iter().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-fn text_of<'v>(value: &'v Value, key: &str) -> &'v str {
+pub(super) fn text_of<'v>(value: &'v Value, key: &str) -> &'v str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
 }

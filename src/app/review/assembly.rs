@@ -13,9 +13,11 @@ use super::pods::PodDelta;
 use super::record::{
     AccessChange, ApplierChange, ApprovalState, Cause, CauseKind, ChangeReview, ComparedSection, EffectChange,
     EffectSeverity, FindingChanges, GroundChange, Hazard, LifetimeChange, Member, NodeChange, ObjectChanges,
-    ObjectShape, PathChange, PathChangeKind, PodChange, ReviewedBase, ReviewedHead, ReviewedStep, Scope, SubjectClass,
+    ObjectShape, PathChange, PathChangeKind, PodChange, ReviewedBase, ReviewedHead, ReviewedStep, Scope, SmallerChange,
+    SubjectClass,
 };
 use super::state::TargetState;
+use super::suggestion::Suggestions;
 use super::tests::TestComparison;
 use super::verdict::{self, Judged};
 use super::{ReviewOptions, approvable, errors, ground, hazards};
@@ -67,8 +69,8 @@ pub(super) struct Sections<'r> {
     below: &'r str,
     pub(super) spread: &'r Spread<'r>,
     base: ReviewedBase,
-    access: Vec<AccessDelta>,
-    paths: Vec<PathDelta>,
+    pub(super) access: Vec<AccessDelta>,
+    pub(super) paths: Vec<PathDelta>,
     pub(super) accounts: AccountComparison,
     pub(super) ground: Vec<GroundChange>,
     pub(super) pods: Vec<PodDelta>,
@@ -77,6 +79,7 @@ pub(super) struct Sections<'r> {
     pub(super) applier: Vec<ApplierChange>,
     pub(super) lifetimes: Vec<LifetimeDelta>,
     pub(super) tests: TestComparison,
+    pub(super) suggestions: Suggestions,
     pub(super) findings: FindingChanges,
     pub(super) compared_targets: BTreeSet<String>,
     objects: ObjectChanges,
@@ -116,6 +119,7 @@ impl<'r> Sections<'r> {
             applier: Vec::new(),
             lifetimes: Vec::new(),
             tests: TestComparison::default(),
+            suggestions: Suggestions::default(),
             findings: FindingChanges::default(),
             compared_targets: BTreeSet::new(),
             objects: ObjectChanges::default(),
@@ -160,6 +164,25 @@ impl<'r> Sections<'r> {
                 None => self.paths.push(delta),
             }
         }
+    }
+
+    /// Orders the changes of paths as they are reported.
+    pub(super) fn sort_paths(&mut self) {
+        sort_paths(&mut self.paths);
+    }
+
+    /// Adds smaller changes that close paths, by the positions of the paths.
+    pub(super) fn add_smaller_changes(&mut self, changes: Vec<(usize, SmallerChange)>) {
+        for (position, change) in changes {
+            self.paths.get_mut(position).into_iter().for_each(|path| path.closes = Some(change.clone()));
+        }
+    }
+
+    /// Whether every missing object of these sections is missing in other sections, too.
+    pub(super) fn has_only_unknowns_of(&self, other: &Sections<'_>) -> bool {
+        let is_known =
+            |section: &str, name: &String| other.unknown.get(section).is_some_and(|names| names.contains(name));
+        self.unknown.iter().all(|(section, names)| names.iter().all(|name| is_known(section, name)))
     }
 
     /// Adds the errors of earlier policies that do not compile: their effects are unknown.
@@ -215,7 +238,8 @@ impl<'r> Sections<'r> {
         let mut numbering = Numbering::new(self.inputs, self.spread, &states);
         let access = std::mem::take(&mut self.access);
         let tests = std::mem::take(&mut self.tests);
-        let tests = tests.finish(self.before, self.head, &self.inputs.path_from_root(""));
+        let mut tests = tests.finish(self.before, self.head, &self.inputs.path_from_root(""));
+        tests.suggested = std::mem::take(&mut self.suggestions).text(self.head);
         let paths = paths(std::mem::take(&mut self.paths), &mut numbering);
         let mut effects = effects(access, &mut numbering);
         add_opened_powers(&mut effects, &paths, &numbering.subjects);
@@ -498,8 +522,8 @@ fn effects(mut deltas: Vec<AccessDelta>, numbering: &mut Numbering<'_>) -> Vec<A
     deltas.into_iter().enumerate().map(record).collect()
 }
 
-/// Orders changes of paths: new ones first, the worst power first, then by name.
-fn paths(mut deltas: Vec<PathDelta>, numbering: &mut Numbering<'_>) -> Vec<PathChange> {
+/// Orders changes of paths: the worst ones first, new ones before others, then by the power and by name.
+fn sort_paths(deltas: &mut [PathDelta]) {
     deltas.sort_by(|left, right| {
         let key = |delta: &PathDelta| (std::cmp::Reverse(delta.severity), delta.change, power(&delta.reaches));
         let size = |delta: &PathDelta| (delta.certainty, delta.steps.len());
@@ -507,6 +531,10 @@ fn paths(mut deltas: Vec<PathDelta>, numbering: &mut Numbering<'_>) -> Vec<PathC
             (&left.members, &left.reaches, &left.targets).cmp(&(&right.members, &right.reaches, &right.targets))
         })
     });
+}
+
+/// Returns changes of paths as they are reported.
+fn paths(deltas: Vec<PathDelta>, numbering: &mut Numbering<'_>) -> Vec<PathChange> {
     let record = |(id, delta): (usize, PathDelta)| {
         let shape: Vec<&str> = delta.shape.iter().map(String::as_str).collect();
         let fingerprint = fingerprint(&shape);
@@ -523,7 +551,7 @@ fn paths(mut deltas: Vec<PathDelta>, numbering: &mut Numbering<'_>) -> Vec<PathC
             severity: delta.severity,
             certainty: delta.certainty.word().to_owned(),
             steps: delta.steps,
-            closes: None,
+            closes: delta.closes,
             fingerprint,
         }
     };

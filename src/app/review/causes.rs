@@ -52,6 +52,15 @@ pub(super) struct Evidence {
     pub(super) kind: CauseKind,
 }
 
+/// A file of the reviewed state with one changed part as in the earlier state.
+pub(super) struct RevertedPart<'i> {
+    pub(super) path: &'i str,
+    /// The first line of the part, from 1.
+    pub(super) line: usize,
+    /// The text of the file.
+    pub(super) text: String,
+}
+
 /// A file with changed lines.
 struct ChangedFile {
     path: String,
@@ -186,6 +195,25 @@ impl<'w> InputChanges<'w> {
             end_column: last.chars().count() + 1,
             text: first.trim().chars().take(MAXIMUM_TEXT).collect(),
         })
+    }
+
+    /// Returns the earlier and the present text of a changed file; none for an unchanged file.
+    pub(super) fn texts(&self, path: &str) -> Option<[&str; 2]> {
+        let file = self.files.get(*self.by_path.get(path)?)?;
+        Some([&file.base, &file.head])
+    }
+
+    /// Returns a file of the reviewed state without the changed part of a cause, with the path and the first line of the part.
+    pub(super) fn without(&self, place: CausePlace) -> Option<RevertedPart<'_>> {
+        let file = self.files.get(place.file)?;
+        let hunk = file.hunks.get(place.hunk)?;
+        let lines = |text: &'_ str, range: Range<usize>| -> String {
+            text.split_inclusive('\n').skip(range.start).take(range.len()).collect()
+        };
+        let before = lines(&file.head, 0..hunk.head.0);
+        let earlier = lines(&file.base, hunk.base.0..hunk.base.1);
+        let after = lines(&file.head, hunk.head.1..usize::MAX);
+        Some(RevertedPart { path: &file.path, line: hunk.head.0 + 1, text: format!("{before}{earlier}{after}") })
     }
 
     /// Returns a path of the workspace as seen from the root of the git work tree.

@@ -5,16 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::access::{Proof, ProofPart, joined};
 use super::accounts::AccountComparison;
 use super::causes::{CausePlace, InputChanges};
-use super::record::{CauseKind, EffectSeverity, Member, PathChangeKind, ReviewedStep, Side};
+use super::record::{CauseKind, EffectSeverity, Member, PathChangeKind, ReviewedStep, Side, SmallerChange};
 use super::state::TargetState;
 use crate::access::World;
-use crate::access::proof::Chain;
+use crate::access::proof::{Chain, RuleLink};
 use crate::admission::installed::InstalledPolicies;
 use crate::app::account_names::AccountNames;
 use crate::app::classes::Spread;
 use crate::app::words::{place_text, rule_text};
-use crate::diag::Files;
-use crate::paths::{Certainty, EscalationGraph, EscalationPath, GraphInputs, PathStep, Power};
+use crate::diag::{Files, Origin};
+use crate::k8s::rbac::PolicyRule;
+use crate::paths::{Certainty, EdgeKind, EscalationGraph, EscalationPath, GraphInputs, PathStep, Power};
 
 /// A change of an escalation path for a class of subjects.
 #[derive(Debug, Clone)]
@@ -32,6 +33,39 @@ pub(super) struct PathDelta {
     /// The steps of the path of the first member.
     pub(super) steps: Vec<ReviewedStep>,
     pub(super) causes: Vec<CausePlace>,
+    /// The subject of the steps.
+    pub(super) subject: String,
+    /// The rules behind the new steps; none for a path that goes.
+    pub(super) needs: Vec<NeededRule>,
+    /// A smaller, checked change without the path.
+    pub(super) closes: Option<SmallerChange>,
+}
+
+impl PathDelta {
+    /// Whether the path comes, or becomes shorter.
+    pub(super) fn is_new(&self) -> bool {
+        self.change != PathChangeKind::Gone
+    }
+}
+
+/// A rule behind a new step of a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct NeededRule {
+    pub(super) edge: EdgeKind,
+    /// The namespace of the step; none for the whole cluster.
+    pub(super) namespace: Option<String>,
+    /// The part of the rule that the step needs.
+    pub(super) rule: PolicyRule,
+    /// The places of the role and of the binding in the inputs.
+    pub(super) places: Vec<InputPlace>,
+}
+
+/// A place in an input of a state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct InputPlace {
+    pub(super) path: String,
+    /// The first byte.
+    pub(super) start: usize,
 }
 
 /// Both states of a target, with the changed lines of the inputs.
@@ -144,6 +178,9 @@ impl PathComparison<'_> {
             shape: shape.to_vec(),
             steps: self.steps(first, state, known),
             causes: self.causes(first, change, known),
+            subject: first.subject.clone(),
+            needs: if change == PathChangeKind::Gone { Vec::new() } else { self.needs(first, known) },
+            closes: None,
         })
     }
 
@@ -191,6 +228,30 @@ impl PathComparison<'_> {
         let files = &state.workspace.project.files;
         let root = self.inputs.path_from_root("");
         path.steps.iter().map(|step| reviewed_step(step, files, &root, !known.contains(&step_key(step)))).collect()
+    }
+
+    /// Returns the rules behind the new steps of a path of the reviewed state.
+    fn needs(&self, path: &EscalationPath, known: &StepKeys) -> Vec<NeededRule> {
+        let files = &self.head.workspace.project.files;
+        let at = |place: Origin| InputPlace {
+            path: files.get(place.file).path().to_owned(),
+            start: place.span.start as usize,
+        };
+        let new = path.steps.iter().filter(|step| !known.contains(&step_key(step)));
+        let rules = new.flat_map(|step| {
+            let chains = step.chains.iter();
+            chains.flat_map(move |chain| chain.rules.iter().map(move |rule| (step, chain, rule)))
+        });
+        let need = |(step, chain, rule): (&PathStep, &Chain, &RuleLink)| {
+            let roles = rule.gathered_from.iter().chain([&chain.role, &chain.binding]);
+            NeededRule {
+                edge: step.edge,
+                namespace: step.namespace.clone(),
+                rule: rule.rule.clone(),
+                places: roles.filter_map(|link| link.place.map(at)).collect(),
+            }
+        };
+        rules.map(need).collect()
     }
 
     /// Returns the causes of a path: the changed lines of the bindings and roles of its new steps.

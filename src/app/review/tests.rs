@@ -71,6 +71,18 @@ impl TestComparison {
         }
     }
 
+    /// Whether every question that fails here fails in another comparison, too.
+    pub(super) fn is_within(&self, other: &Self) -> bool {
+        let fails = |test: &FailedTest, tests: &BTreeMap<String, FailedTest>| {
+            tests.get(&test.test).is_some_and(|own| {
+                test.failures <= own.failures && test.targets.iter().all(|target| own.targets.contains(target))
+            })
+        };
+        self.failing.values().all(|test| fails(test, &other.failing))
+            && self.base_failing.values().all(|test| fails(test, &other.base_failing))
+            && self.failed_before.is_subset(&other.failed_before)
+    }
+
     /// Returns the changes of the tests.
     pub(super) fn finish(self, base: Option<&Workspace>, head: &Workspace, root: &str) -> TestChanges {
         let mut removed = Vec::new();

@@ -236,10 +236,6 @@ impl Resolved<'_> {
 
     /// Returns the verbs of an access level that a resource supports; all verbs for an unknown resource.
     fn verbs_of(&self, access: AccessLevel, group: &str, wanted: &Wanted) -> Vec<String> {
-        let all: &[&str] = match access {
-            AccessLevel::Read => &["get", "list", "watch"],
-            AccessLevel::Write => &["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"],
-        };
         let resource = &wanted.cell.resource;
         let served = |group: &str| self.api.presence(group, resource).served == Served::Yes;
         // A former group has the same objects as the present one.
@@ -255,7 +251,7 @@ impl Resolved<'_> {
         };
         let known = self.api.knows(group, resource) && !resource.contains('*');
         let takes = |verb: &&&str| !known || self.api.takes(group, resource, verb);
-        all.iter().filter(takes).map(|verb| (*verb).to_owned()).collect()
+        access.verbs().iter().filter(takes).map(|verb| (*verb).to_owned()).collect()
     }
 
     fn share(&self, group: &str, other: &str, resource: &str) -> bool {

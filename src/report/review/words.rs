@@ -6,6 +6,7 @@ use crate::app::review::{
     AccessChange, ApplierChange, Direction, EffectChange, EffectSeverity, GroundChange, GroundKind, Hazard,
     LifetimeChange, NodeChange, PathChange, PathChangeKind, PodChange, PodChangeKind, ReviewedStep, Scope,
 };
+use crate::app::words::in_group;
 pub(super) use crate::app::words::{grouped, number};
 use crate::k8s::rbac::PolicyRule;
 
@@ -123,14 +124,6 @@ fn rule_phrase(rule: &PolicyRule) -> Phrase {
         }
     };
     if rule.resource_names.is_empty() { phrase } else { phrase.words(" named ").then(list(&rule.resource_names)) }
-}
-
-/// Returns a resource with its group before a subresource: `deployments.apps/scale`.
-fn in_group(resource: &str, group: &str) -> String {
-    match resource.split_once('/') {
-        Some((resource, sub)) => format!("{resource}.{group}/{sub}"),
-        None => format!("{resource}.{group}"),
-    }
 }
 
 /// Returns an effect in one line without its place.
