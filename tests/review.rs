@@ -2,5 +2,6 @@
 
 mod cases;
 mod classes;
+mod pods;
 mod proof;
 mod silence;
