@@ -31,7 +31,7 @@ struct Judgement<'p> {
     accounts: Vec<String>,
 }
 
-/// Reviews one pair, asks questions about it, and adds what they say to the tally.
+/// Reviews one pair, asks questions about it, and adds the answers to the tally.
 pub(super) fn judge(pair: &Pair, dice: &mut Dice, count: usize, tally: &mut Tally) {
     let folder = tempfile::tempdir().expect("a folder");
     pair.base.write(&folder.path().join("base"));

@@ -39,8 +39,8 @@ impl<'n> Answers<'n> {
     }
 }
 
-/// Returns `count` questions: one for each subject, scope and smallest part of the rules, those of one side alone first, and random
-/// ones.
+/// Returns `count` questions: one for each subject, scope and smallest part of the rules, first the parts of one side alone, and
+/// random questions.
 pub(super) fn questions(dice: &mut Dice, sides: [&[Value]; 2], further_rules: &[Value], count: usize) -> Vec<Question> {
     let objects: Vec<&Value> = sides.into_iter().flatten().collect();
     let subjects: Vec<String> = subjects(&objects).into_iter().collect();

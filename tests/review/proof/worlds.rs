@@ -164,7 +164,7 @@ impl Side {
 }
 
 /// Returns a NamespaceSet that makes namespaces with the levels of some Namespace objects. A set has known levels and versions
-/// alone, so that an unknown one is written as the one that the API server takes it for.
+/// alone, so an unknown level becomes `restricted`, and an unknown version `latest`.
 fn namespace_set(namespaces: &[&Value]) -> Value {
     let member = |object: &&Value| {
         let mut labels = object["metadata"]["labels"].as_object().cloned().unwrap_or_default();

@@ -35,8 +35,8 @@ pub struct LevelDifference {
     pub admits_less: bool,
 }
 
-/// Compares two levels, each in its version. Capabilities and seccomp profiles of pods for Windows, which restricted ignores, have no
-/// meaning there and do not count.
+/// Compares two levels, each in its version. Capabilities and seccomp profiles of pods for Windows do not count: restricted
+/// ignores them, and they have no meaning there.
 ///
 /// # Examples
 /// ```
