@@ -184,8 +184,8 @@ pub struct SccIdRange {
 }
 
 impl Scc {
-    /// Returns the restrictions of pods alone: without metadata, priority, users and groups, and with lists in order whose order
-    /// has no meaning.
+    /// Returns the restrictions of pods alone: without metadata, priority, users and groups. Lists without an order are
+    /// sorted.
     #[must_use]
     pub fn restrictions(&self) -> Self {
         let mut own = Self {

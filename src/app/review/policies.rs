@@ -1,5 +1,5 @@
-//! The changes of the admission policies and webhooks of the inputs, which are not evaluated against each other: a change of a text can
-//! go either way.
+//! The changes of the admission policies and webhooks of the inputs. Policies are not evaluated against each other: a change of a text
+//! can go either way.
 
 use std::collections::{BTreeMap, BTreeSet};
 
