@@ -80,7 +80,7 @@ fn hardened() -> Value {
     })
 }
 
-/// Returns the parts, of which checks, policies and constraints read each.
+/// Returns the parts. Checks, policies and constraints read each of them.
 fn parts() -> Vec<Value> {
     let security =
         |key: &str, value: Value| json!({"container": {"securityContext": Map::from_iter([(key.to_owned(), value)])}});
