@@ -140,7 +140,7 @@ impl Judgement<'_> {
         })
     }
 
-    /// Whether the review lists no effect but other texts of admission policies, which it does not evaluate.
+    /// Whether the review lists no effect but other texts of admission policies. The review does not evaluate them.
     fn is_cautious(&self) -> bool {
         self.review.effects.is_empty() && self.review.pods.iter().all(|change| change.kind == PodChangeKind::Policy)
     }

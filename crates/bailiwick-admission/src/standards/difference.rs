@@ -1,4 +1,4 @@
-//! The difference between two levels, each with a version: which of them admits pods that the other rejects.
+//! The difference between two levels, each with a version: the directions in a change from one to the other.
 
 use super::NEWEST;
 use super::checks::{Check, at_level};
