@@ -21,9 +21,10 @@ use serde_json::{Value, json};
 use crate::access::Evaluator;
 pub(crate) use worlds::Dice;
 
+pub(crate) use decide::implicit_groups;
 pub(crate) use duel::duel;
-pub(crate) use evaluate::Naive;
-pub(crate) use mutate::{mutated, random_world};
+pub(crate) use evaluate::{HeldRules, Naive};
+pub(crate) use mutate::{changed, random_world, respelled};
 pub(crate) use read::{pruned, tidy_rules};
 
 /// The worlds that a test run looks at.

@@ -3,5 +3,6 @@
 mod cases;
 mod classes;
 mod closing;
+mod pods;
 mod proof;
 mod silence;

@@ -19,6 +19,8 @@ mod lifetimes;
 mod nodes;
 mod paths;
 mod pods;
+mod policies;
+mod policy_users;
 mod record;
 mod state;
 mod suggestion;

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::decide::{Actor, Request, decide, rules_for, who_can};
+use super::decide::{Actor, MASTERS, Request, decide, rule_allows, rules_for, who_can};
 use super::read::{defaulted, items, label, name, text, tidy_rules};
 use super::{aggregate, compare, cover, crossplane, http, impersonate, reconcile, write};
 use crate::access::{Evaluator, recorded_policy};
@@ -35,7 +35,29 @@ impl Evaluator for Naive {
     }
 }
 
+/// The rules of an actor in a namespace, for many questions.
+#[derive(Debug, PartialEq)]
+pub(crate) struct HeldRules {
+    is_master: bool,
+    rules: Vec<Value>,
+}
+
+impl HeldRules {
+    /// Whether the actor may do what a question names. The actor and the namespace of the question are not compared.
+    pub(crate) fn allow(&self, question: &Value) -> bool {
+        let request = Request::from_question(question);
+        self.is_master || self.rules.iter().any(|rule| rule_allows(rule, &request))
+    }
+}
+
 impl Naive {
+    /// Returns the rules of the actor of a question in its namespace.
+    pub(crate) fn held(&self, question: &Value) -> HeldRules {
+        let actor = Actor::from_question(question);
+        let (rules, _) = rules_for(&self.objects, &actor, text(question, "namespace"));
+        HeldRules { is_master: actor.is_in(MASTERS), rules }
+    }
+
     fn answer(&self, kind: &str, question: &Value) -> Result<Value, String> {
         let objects = &self.objects;
         Ok(match kind {

@@ -30,23 +30,27 @@ pub(crate) fn random_world(dice: &mut Dice) -> Vec<Value> {
     objects
 }
 
-/// Returns a changed world: in half of the cases without an effect.
-pub(crate) fn mutated(dice: &mut Dice, objects: &[Value]) -> Vec<Value> {
-    let mut changed = objects.to_vec();
+/// Returns a world of another form with the same meaning.
+pub(crate) fn respelled(dice: &mut Dice, objects: &[Value]) -> Vec<Value> {
+    let mut respelled = objects.to_vec();
     for _ in 0..=dice.below(3) {
-        without_effect(dice, &mut changed);
+        without_effect(dice, &mut respelled);
     }
-    if dice.chance(75) {
-        for _ in 0..=dice.below(2) {
-            with_effect(dice, &mut changed);
-        }
+    respelled
+}
+
+/// Returns a world with a few changes that can have an effect.
+pub(crate) fn changed(dice: &mut Dice, objects: &[Value]) -> Vec<Value> {
+    let mut changed = respelled(dice, objects);
+    for _ in 0..=dice.below(2) {
+        with_effect(dice, &mut changed);
     }
     changed
 }
 
 /// Changes the form of a world and not its meaning.
 fn without_effect(dice: &mut Dice, objects: &mut Vec<Value>) {
-    match dice.below(5) {
+    match dice.below(7) {
         // The order of objects.
         0 => objects.reverse(),
         // The order of rules and verbs.
@@ -89,6 +93,8 @@ fn without_effect(dice: &mut Dice, objects: &mut Vec<Value>) {
                 object["metadata"]["name"] = json!(name);
             }
         }
+        4 => split_binding(dice, objects),
+        5 => rename_role(dice, objects),
         // A binding twice.
         _ => {
             let bindings: Vec<Value> =
@@ -98,6 +104,46 @@ fn without_effect(dice: &mut Dice, objects: &mut Vec<Value>) {
                 copy["metadata"]["name"] = json!(format!("copy-{}", dice.below(1_000_000)));
                 objects.push(copy);
             }
+        }
+    }
+}
+
+/// Gives the last subject of a binding a binding of its own.
+fn split_binding(dice: &mut Dice, objects: &mut Vec<Value>) {
+    let bindings: Vec<usize> = (0..objects.len())
+        .filter(|index| objects[*index]["subjects"].as_array().is_some_and(|all| all.len() > 1))
+        .collect();
+    let Some(index) = dice.one_of(&bindings) else { return };
+    let Some(last) = objects[*index]["subjects"].as_array_mut().and_then(Vec::pop) else { return };
+    let mut own = objects[*index].clone();
+    own["metadata"]["name"] = json!(format!("split-{}", dice.below(1_000_000)));
+    own["subjects"] = json!([last]);
+    objects.push(own);
+}
+
+/// Renames a role without its name in a rule, with its bindings.
+fn rename_role(dice: &mut Dice, objects: &mut [Value]) {
+    let named: Vec<String> = objects
+        .iter()
+        .flat_map(|object| object["rules"].as_array().into_iter().flatten())
+        .flat_map(|rule| rule["resourceNames"].as_array().into_iter().flatten())
+        .filter_map(|name| name.as_str().map(str::to_owned))
+        .collect();
+    let is_free = |object: &Value| {
+        object.get("rules").is_some() && !named.iter().any(|name| object["metadata"]["name"] == json!(name))
+    };
+    let free: Vec<usize> = (0..objects.len()).filter(|index| is_free(&objects[*index])).collect();
+    let Some(index) = dice.one_of(&free) else { return };
+    let (role, number) = (objects[*index].clone(), dice.below(1_000_000));
+    objects[*index]["metadata"]["name"] = json!(format!("renamed-{number}"));
+    let place = &role["metadata"]["namespace"];
+    for (position, object) in objects.iter_mut().enumerate() {
+        let is_own = object["roleRef"]["kind"] == role["kind"]
+            && object["roleRef"]["name"] == role["metadata"]["name"]
+            && (place.is_null() || object["metadata"]["namespace"] == *place);
+        if is_own {
+            object["roleRef"]["name"] = json!(format!("renamed-{number}"));
+            object["metadata"]["name"] = json!(format!("of-renamed-{number}-{position}"));
         }
     }
 }

@@ -8,7 +8,7 @@ use bailiwick::{Options, Workspace};
 
 const HEAD: &str = "apiVersion: bailiwick.dev/v1alpha1\nkind:";
 
-fn workspace(targets: &str) -> String {
+pub(super) fn workspace(targets: &str) -> String {
     format!("{HEAD} Workspace\nmetadata: {{name: w}}\nspec:\n  targets: [{targets}]\n")
 }
 
@@ -20,7 +20,7 @@ fn manifests(folder: &Path) -> String {
 }
 
 /// Reviews two states, each given as paths and texts.
-fn review(base: &[(&str, &str)], head: &[(&str, &str)]) -> ChangeReview {
+pub(super) fn review(base: &[(&str, &str)], head: &[(&str, &str)]) -> ChangeReview {
     let folder = tempfile::tempdir().expect("a folder");
     for (side, files) in [("base", base), ("head", head)] {
         let root = folder.path().join(side);
@@ -35,14 +35,14 @@ fn review(base: &[(&str, &str)], head: &[(&str, &str)]) -> ChangeReview {
     opened.review(&options).expect("a review")
 }
 
-const NAMESPACE: &str = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n";
+pub(super) const NAMESPACE: &str = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n";
 
 /// A policy of the inputs with such a name as the policies of profiles have.
 #[test]
 fn an_admission_policy_with_the_name_of_a_profile_is_compared() {
     let policy = |expression: &str| {
         format!(
-            "{NAMESPACE}---\napiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\nmetadata: {{name: pod-security-profile-x}}\nspec:\n  matchConstraints: {{resourceRules: [{{apiGroups: [\"\"], apiVersions: [v1], operations: [CREATE], resources: [pods]}}]}}\n  validations: [{{expression: \"{expression}\"}}]\n"
+            "{NAMESPACE}---\napiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\nmetadata: {{name: pod-security-profile-x}}\nspec:\n  matchConstraints: {{resourceRules: [{{apiGroups: [\"\"], apiVersions: [v1], operations: [CREATE], resources: [pods]}}]}}\n  validations: [{{expression: \"{expression}\"}}]\n---\napiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicyBinding\nmetadata: {{name: x}}\nspec: {{policyName: pod-security-profile-x, validationActions: [Deny]}}\n"
         )
     };
     let settings = workspace("{name: t, version: \"1.34\"}");

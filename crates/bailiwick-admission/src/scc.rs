@@ -184,10 +184,26 @@ pub struct SccIdRange {
 }
 
 impl Scc {
-    /// Returns the restrictions of pods alone: without metadata, priority, users and groups.
+    /// Returns the restrictions of pods alone: without metadata, priority, users and groups. Lists without an order are
+    /// sorted.
     #[must_use]
     pub fn restrictions(&self) -> Self {
-        Self { metadata: SccMetadata::default(), priority: None, users: Vec::new(), groups: Vec::new(), ..self.clone() }
+        let mut own = Self {
+            metadata: SccMetadata::default(),
+            priority: None,
+            users: Vec::new(),
+            groups: Vec::new(),
+            ..self.clone()
+        };
+        let lists = [
+            &mut own.default_add_capabilities,
+            &mut own.required_drop_capabilities,
+            &mut own.allowed_capabilities,
+            &mut own.allowed_unsafe_sysctls,
+            &mut own.forbidden_sysctls,
+        ];
+        lists.into_iter().chain(own.volumes.as_mut()).for_each(|list| list.sort());
+        own
     }
 
     /// Reads constraints as the API server would store them.

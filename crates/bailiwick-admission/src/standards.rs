@@ -6,6 +6,7 @@
 pub mod admit;
 mod checks;
 pub mod configuration;
+mod difference;
 mod host;
 pub mod labels;
 mod process;
@@ -13,6 +14,7 @@ mod profiles;
 mod words;
 
 pub use checks::{CHECKS, Check};
+pub use difference::{LevelDifference, difference};
 pub(super) use host::allows_sysctl;
 pub(super) use process::{BASELINE_CAPABILITIES, RESTRICTED_CAPABILITIES};
 pub(super) use profiles::allows_se_linux_type;

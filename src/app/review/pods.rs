@@ -4,17 +4,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::causes::{CausePlace, InputChanges};
+use super::policies::PolicyComparison;
+use super::policy_users::PolicyUsers;
 use super::record::{CauseKind, Direction, EffectSeverity, PodChangeKind};
 use super::state::TargetState;
-use crate::access::World;
-use crate::access::request::ResourceVerb;
-use crate::access::world::RoleKind;
 use crate::admission::gate::{Gate, NamespaceContext};
 use crate::admission::level::Level;
 use crate::admission::psp::compare::PspComparison;
 use crate::admission::psp::{self, PodSecurityPolicy, select};
 use crate::admission::scc::{self, Scc};
 use crate::admission::standards::labels::LevelVersion;
+use crate::admission::standards::{LevelDifference, difference};
 use crate::admission::workload::template_within;
 use crate::model::{DeclaredProfile, Enforcement, PodSecurityProfile};
 use crate::yaml;
@@ -36,7 +36,7 @@ pub(super) struct PodDelta {
 }
 
 /// The properties that equal changes of several namespaces share.
-type Likeness = (PodChangeKind, Option<String>, Option<String>, Direction, Vec<String>);
+pub(super) type Likeness = (PodChangeKind, Option<String>, Option<String>, Direction, Vec<String>);
 
 /// Both states of a target, with the changed lines of the inputs.
 pub(super) struct PodComparison<'c> {
@@ -52,15 +52,17 @@ impl PodComparison<'_> {
         let mut add = |likeness: Likeness, namespace: &str| {
             found.entry(likeness).or_default().insert(namespace.to_owned());
         };
+        let policies = PolicyComparison::new(self.base, self.head);
         for (namespace, after) in self.head.pods.objects.known_places() {
             let Some(before) = self.base.pods.objects.place(namespace) else { continue };
             self.level(before, after).into_iter().for_each(|level| add(level, namespace));
             self.profile(before, after).into_iter().for_each(|profile| add(profile, namespace));
+            policies.selecting(namespace, before, after).into_iter().for_each(|policy| add(policy, namespace));
         }
         for (likeness, namespaces) in self.pod_security_policies().into_iter().chain(self.constraints()) {
             namespaces.iter().for_each(|namespace| add(likeness.clone(), namespace));
         }
-        for likeness in self.admission_policies() {
+        for likeness in policies.changes() {
             add(likeness, "*");
         }
         let mut deltas: Vec<PodDelta> =
@@ -71,6 +73,7 @@ impl PodComparison<'_> {
 
     fn delta(&self, (kind, before, after, direction, details): Likeness, namespaces: BTreeSet<String>) -> PodDelta {
         let severity = match direction {
+            Direction::Wider | Direction::Both if self.is_of_newer_checks(kind, &before, &after) => EffectSeverity::Low,
             Direction::Wider | Direction::Both => EffectSeverity::High,
             Direction::Order => EffectSeverity::Medium,
             _ => EffectSeverity::None,
@@ -89,6 +92,15 @@ impl PodComparison<'_> {
             admitted: Vec::new(),
             causes,
         }
+    }
+
+    /// Whether a change of a level is a newer version of its checks alone.
+    fn is_of_newer_checks(&self, kind: PodChangeKind, before: &Option<String>, after: &Option<String>) -> bool {
+        let parsed = |level: &Option<String>| LevelVersion::parse(level.as_ref()?);
+        let is_newer = |(old, new): (LevelVersion, LevelVersion)| old.level == new.level && old.version <= new.version;
+        kind == PodChangeKind::Level
+            && self.base.target.version.minor() <= self.head.target.version.minor()
+            && parsed(before).zip(parsed(after)).is_some_and(is_newer)
     }
 
     /// Returns the first changed line that mentions the namespace or the policy, or the first changed line of all.
@@ -111,20 +123,15 @@ impl PodComparison<'_> {
     fn level(&self, before: &NamespaceContext, after: &NamespaceContext) -> Option<Likeness> {
         let (old_minor, new_minor) = (self.base.target.version.minor(), self.head.target.version.minor());
         let (old, new) = (before.enforced_level(old_minor), after.enforced_level(new_minor));
-        let strictness = |level: Level| match level {
-            Level::Privileged => 0,
-            Level::Baseline => 1,
-            Level::Restricted => 2,
-        };
         let effective = |enforced: Option<LevelVersion>, minor: u32| {
-            let enforced = enforced.filter(|enforced| enforced.level != Level::Privileged);
-            enforced.map_or((0, 0), |enforced| (strictness(enforced.level), enforced.version.minor_up_to(minor.into())))
+            let enforced = enforced.map_or(LevelVersion::PRIVILEGED, |enforced| enforced);
+            LevelVersion { version: enforced.version.on_server_of(minor), ..enforced }
         };
-        let (was, is) = (effective(old, old_minor), effective(new, new_minor));
-        let direction = match was.cmp(&is) {
-            std::cmp::Ordering::Equal => return None,
-            std::cmp::Ordering::Less => Direction::Narrower,
-            std::cmp::Ordering::Greater => Direction::Wider,
+        let direction = match difference(effective(old, old_minor), effective(new, new_minor)) {
+            LevelDifference { admits_more: false, admits_less: false } => return None,
+            LevelDifference { admits_more: true, admits_less: false } => Direction::Wider,
+            LevelDifference { admits_more: false, admits_less: true } => Direction::Narrower,
+            LevelDifference { admits_more: true, admits_less: true } => Direction::Both,
         };
         let text = |level: Option<LevelVersion>| level.map(|level| level.to_string());
         Some((PodChangeKind::Level, text(old), text(new), direction, Vec::new()))
@@ -166,60 +173,78 @@ impl PodComparison<'_> {
         of(self.base) == of(self.head)
     }
 
-    /// Compares the PodSecurityPolicies of both states, each with the namespaces of its users.
+    /// Compares the PodSecurityPolicies of both states, each with the namespaces of its users. A new permission to use a policy is
+    /// an effect of access.
     fn pod_security_policies(&self) -> Vec<(Likeness, BTreeSet<String>)> {
         let (old, new) = (&self.base.pod_security_policies, &self.head.pod_security_policies);
-        let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
-        let users = PolicyUsers::of(&self.head.loaded.world, select::GROUPS);
+        let users = self.policy_users(select::GROUPS);
         let mut found = Vec::new();
-        for name in names {
-            let (direction, details) = match (old.get(name), new.get(name)) {
+        for name in old.keys().chain(new.keys()).collect::<BTreeSet<&String>>() {
+            let (direction, details, namespaces) = match (old.get(name), new.get(name)) {
                 (Some(old), Some(new)) => match directed(&psp::compare::compare(old, new)) {
-                    Some(change) => change,
+                    Some((direction, details)) => (direction, details, users[1].namespaces(name)),
                     None => continue,
                 },
-                // The right to use a policy is a permission; an absent policy admits nothing.
-                (None, _) => (Direction::Wider, Vec::new()),
-                (_, None) => (Direction::Narrower, Vec::new()),
+                // A cluster without policies can have no such admission.
+                (None, _) if old.is_empty() => (Direction::Both, Vec::new(), users[0].namespaces_of_inputs(name)),
+                (_, None) if new.is_empty() => (Direction::Both, Vec::new(), users[1].namespaces_of_inputs(name)),
+                (None, _) => (Direction::Wider, Vec::new(), users[0].namespaces_of_inputs(name)),
+                (_, None) => (Direction::Narrower, Vec::new(), users[1].namespaces_of_inputs(name)),
             };
-            let namespaces = users.namespaces(name);
-            if !namespaces.is_empty() && old.contains_key(name) {
+            if !namespaces.is_empty() {
                 found.push(((PodChangeKind::Psp, None, None, direction, details), namespaces));
             }
         }
         found
     }
 
+    fn policy_users(&self, groups: [&'static str; 2]) -> [PolicyUsers; 2] {
+        [self.base, self.head].map(|state| PolicyUsers::of(&state.loaded.world, groups))
+    }
+
     /// Compares the constraints of both states and their order, each with the namespaces of its users.
     fn constraints(&self) -> Vec<(Likeness, BTreeSet<String>)> {
         let (old, new) = (&self.base.constraints, &self.head.constraints);
-        let users = PolicyUsers::of(&self.head.loaded.world, [scc::GROUP, scc::GROUP]);
+        let users = self.policy_users([scc::GROUP, scc::GROUP]);
         let mut found = Vec::new();
-        for (name, after) in new {
-            let Some(before) = old.get(name) else { continue };
-            let mut namespaces = users.namespaces(name);
-            let has_users = !(after.users.is_empty() && after.groups.is_empty());
-            namespaces.extend(has_users.then(|| "*".to_owned()));
-            if before == after || namespaces.is_empty() {
+        for name in old.keys().chain(new.keys()).collect::<BTreeSet<&String>>() {
+            let (before, after) = (old.get(name), new.get(name));
+            let mut namespaces = match (before, after) {
+                (None, _) => users[0].namespaces_of_inputs(name),
+                (_, None) => users[1].namespaces_of_inputs(name),
+                _ => users[1].namespaces(name),
+            };
+            let has_users = |scc: &&Scc| !(scc.users.is_empty() && scc.groups.is_empty());
+            namespaces.extend([before, after].into_iter().flatten().any(|scc| has_users(&scc)).then(|| "*".to_owned()));
+            if namespaces.is_empty() {
                 continue;
             }
-            let name = Some(name.clone());
-            if before.priority() != after.priority() {
-                let details = vec![format!("priority {} -> {}", before.priority(), after.priority())];
-                found.push((
-                    (PodChangeKind::Scc, name.clone(), name.clone(), Direction::Order, details),
-                    namespaces.clone(),
-                ));
-            }
-            let direction = if before.restrictions() == after.restrictions() {
-                direction_of_users(before, after)
-            } else {
-                Some(self.direction_of(before, after))
-            };
-            if let Some(direction) = direction {
-                found.push(((PodChangeKind::Scc, name.clone(), name, direction, Vec::new()), namespaces));
+            let of = |side: Option<&Scc>| side.map(|_| name.clone());
+            for (direction, details) in self.changes_of_constraints(before, after) {
+                found.push(((PodChangeKind::Scc, of(before), of(after), direction, details), namespaces.clone()));
             }
         }
+        found
+    }
+
+    /// Returns the directions of the changes of constraints with their details.
+    fn changes_of_constraints(&self, before: Option<&Scc>, after: Option<&Scc>) -> Vec<(Direction, Vec<String>)> {
+        let (before, after) = match (before, after) {
+            (Some(before), Some(after)) => (before, after),
+            (None, _) => return vec![(Direction::Wider, Vec::new())],
+            (_, None) => return vec![(Direction::Narrower, Vec::new())],
+        };
+        let mut found = Vec::new();
+        if before.priority() != after.priority() {
+            let details = vec![format!("priority {} -> {}", before.priority(), after.priority())];
+            found.push((Direction::Order, details));
+        }
+        let direction = if before.restrictions() == after.restrictions() {
+            direction_of_users(before, after)
+        } else {
+            Some(self.direction_of(before, after))
+        };
+        found.extend(direction.map(|direction| (direction, Vec::new())));
         found
     }
 
@@ -236,32 +261,6 @@ impl PodComparison<'_> {
             | (Some(Level::Baseline), Some(Level::Privileged)) => Direction::Wider,
             _ => Direction::Both,
         }
-    }
-
-    /// Compares the admission policies of the inputs, which are not evaluated against each other: a change can go either way.
-    fn admission_policies(&self) -> Vec<Likeness> {
-        let (old, new) = (&self.base.admission_policies, &self.head.admission_policies);
-        let (old_profiles, new_profiles) = (policies_of_profiles(self.base), policies_of_profiles(self.head));
-        // A policy of the inputs can have a name such as a profile gives.
-        let is_of_profile = |key: &String| {
-            let name = key.rsplit('/').next();
-            let is_in = |side: &BTreeMap<String, String>, profiles: &BTreeSet<String>| {
-                !side.contains_key(key) || name.is_some_and(|name| profiles.contains(name))
-            };
-            is_in(old, &old_profiles) && is_in(new, &new_profiles)
-        };
-        let names: BTreeSet<&String> = old.keys().chain(new.keys()).filter(|key| !is_of_profile(key)).collect();
-        let likeness = |name: &&String| {
-            let direction = match (old.get(*name), new.get(*name)) {
-                (Some(before), Some(after)) if before == after => return None,
-                (Some(_), Some(_)) => Direction::Both,
-                (None, _) => Direction::Narrower,
-                (_, None) => Direction::Wider,
-            };
-            let of = |side: &BTreeMap<String, String>| side.contains_key(*name).then(|| (*name).clone());
-            Some((PodChangeKind::Policy, of(old), of(new), direction, Vec::new()))
-        };
-        names.iter().filter_map(likeness).collect()
     }
 
     /// Finds the workloads of both states whose pods are newly refused or admitted.
@@ -331,12 +330,6 @@ fn direction_of_users(before: &Scc, after: &Scc) -> Option<Direction> {
     }
 }
 
-/// Returns the names of the admission policies that the profiles of a state make.
-fn policies_of_profiles(state: &TargetState<'_>) -> BTreeSet<String> {
-    let declared = state.workspace.project.facts.on(&state.target.name);
-    declared.map(|declared: &DeclaredProfile| PodSecurityProfile::admission_policy(declared.profile.name())).collect()
-}
-
 /// Returns a profile of a state as a PodSecurityPolicy.
 fn profile(state: &TargetState<'_>, name: &str) -> Option<PodSecurityPolicy> {
     let declared = state.workspace.project.facts.on(&state.target.name);
@@ -348,36 +341,4 @@ fn profile(state: &TargetState<'_>, name: &str) -> Option<PodSecurityPolicy> {
     });
     let tree = yaml::from_json(&object);
     PodSecurityPolicy::read(tree.document(0)?).ok()
-}
-
-/// The namespaces of the users of each policy of a kind.
-struct PolicyUsers {
-    by_name: BTreeMap<String, BTreeSet<String>>,
-    of_any: BTreeSet<String>,
-}
-
-impl PolicyUsers {
-    fn of(world: &World, groups: [&'static str; 2]) -> Self {
-        let mut users = Self { by_name: BTreeMap::new(), of_any: BTreeSet::new() };
-        let resource = if groups.contains(&scc::GROUP) { scc::RESOURCE } else { "podsecuritypolicies" };
-        for binding in world.bindings() {
-            let place = binding.namespace().filter(|_| binding.role_kind() == RoleKind::Role);
-            let Some(role) = world.find_role(place, binding.role_name()) else { continue };
-            let scope = binding.namespace().map_or("*", |namespace| namespace);
-            for group in groups {
-                match world.names_allowed(role.rules(), ResourceVerb { verb: "use", group, resource }) {
-                    None => _ = users.of_any.insert(scope.to_owned()),
-                    Some(names) => names.into_iter().for_each(|name| {
-                        users.by_name.entry(name.to_owned()).or_default().insert(scope.to_owned());
-                    }),
-                }
-            }
-        }
-        users
-    }
-
-    fn namespaces(&self, policy: &str) -> BTreeSet<String> {
-        // Subjects that may use every policy are administrators.
-        self.by_name.get(policy).map_or_else(|| self.of_any.clone(), BTreeSet::clone)
-    }
 }

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use serde_json::Value as Json;
+
 use crate::admission::psp::PodSecurityPolicy;
 use crate::admission::scc::Scc;
 use crate::app::account_names::AccountNames;
@@ -10,9 +12,11 @@ use crate::app::pod_inputs::PodInputs;
 use crate::app::workspace::Workspace;
 use crate::compile;
 use crate::diag::{Origin, RunError, Sink};
+use crate::k8s::stored::{StoredForm, to_stored};
 use crate::k8s::{absent, list};
 use crate::model::Target;
-use crate::yaml::NodeRef;
+use crate::yaml::schema::to_json;
+use crate::yaml::{self, NodeRef};
 
 /// Everything about one target in one state of the workspace.
 pub(super) struct TargetState<'s> {
@@ -26,8 +30,8 @@ pub(super) struct TargetState<'s> {
     pub(super) pod_security_policies: BTreeMap<String, PodSecurityPolicy>,
     /// SecurityContextConstraints by name.
     pub(super) constraints: BTreeMap<String, Scc>,
-    /// Admission policies and their bindings as JSON, by kind and name, without the policies of profiles.
-    pub(super) admission_policies: BTreeMap<String, String>,
+    /// Admission policies, their bindings and webhooks by kind and name, as the API server stores them and without metadata.
+    pub(super) admission_policies: BTreeMap<String, Json>,
     /// The namespaces of the accounts of Tenancies, each with the name of its Tenancy.
     pub(super) accounts: BTreeMap<String, String>,
 }
@@ -111,7 +115,7 @@ impl Accounts<'_> {
 struct PolicyObjects {
     pod_security_policies: BTreeMap<String, PodSecurityPolicy>,
     constraints: BTreeMap<String, Scc>,
-    admission_policies: BTreeMap<String, String>,
+    admission_policies: BTreeMap<String, Json>,
 }
 
 impl PolicyObjects {
@@ -128,10 +132,19 @@ impl PolicyObjects {
                 self.constraints.extend(Scc::read(object).ok().map(|scc| (name.to_owned(), scc)));
             }
             ("admissionregistration.k8s.io", _) => {
-                let json = crate::yaml::schema::to_json(object).to_string();
-                self.admission_policies.insert(format!("{kind}/{name}"), json);
+                self.admission_policies.insert(format!("{kind}/{name}"), without_form(object));
             }
             _ => {}
         }
     }
+}
+
+/// Returns an object as the API server stores it, without its metadata.
+fn without_form(object: NodeRef<'_>) -> Json {
+    let mut tree = yaml::from_json(&to_json(object));
+    let Some(root) = tree.document(0).map(NodeRef::id) else { return Json::Null };
+    to_stored(&mut tree, root, StoredForm::Stored);
+    let mut stored = to_json(tree.at(root));
+    stored.as_object_mut().into_iter().for_each(|fields| _ = fields.shift_remove("metadata"));
+    stored
 }

@@ -1,5 +1,6 @@
 //! Each check at its borders. The messages are from the real evaluator for these pods.
 
+use super::labels::LevelVersion;
 use super::*;
 use bailiwick_yaml as yaml;
 use bailiwick_yaml::diag::{FileId, Sink};
@@ -326,4 +327,55 @@ fn selinux_and_proc_are_as_the_runtime_has_them() {
             "procMount (container \"a\" must not set securityContext.procMount to \"\")",
         ),
     ]);
+}
+
+/// Pods with different answers of some versions of some levels, one for each change.
+const CHANGING: [&str; 15] = [
+    "spec: {hostNetwork: true}",
+    "spec: {volumes: [{name: v, nfs: {server: s}}]}",
+    "spec: {containers: [{name: c, securityContext: {capabilities: {add: [CHOWN]}}}]}",
+    "spec: {containers: [{name: c}]}",
+    "spec: {os: {name: windows}, securityContext: {runAsNonRoot: true}, containers: [{name: c}]}",
+    "spec: {securityContext: {seLinuxOptions: {type: container_engine_t}}}",
+    "spec: {securityContext: {sysctls: [{name: net.ipv4.ip_local_reserved_ports}]}}",
+    "spec: {securityContext: {sysctls: [{name: net.ipv4.tcp_fin_timeout}]}}",
+    "spec: {securityContext: {sysctls: [{name: net.ipv4.tcp_rmem}]}}",
+    "spec: {securityContext: {sysctls: [{name: net.ipv4.tcp_notsent_lowat}]}}",
+    "spec: {hostUsers: false, securityContext: {runAsUser: 0, runAsNonRoot: true}}",
+    "spec: {hostUsers: false, securityContext: {runAsNonRoot: false}}",
+    "spec: {hostUsers: false, containers: [{name: c, securityContext: {procMount: Unmasked}}]}",
+    "{metadata: {annotations: {seccomp.security.alpha.kubernetes.io/pod: unconfined}}, spec: {}}",
+    "spec: {securityContext: {seccompProfile: {type: Unconfined}}}",
+];
+
+#[test]
+fn levels_differ_where_a_pod_shows_it() {
+    let hardened = "runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}";
+    let escalates = "containers: [{name: c, securityContext: {runAsNonRoot: true, capabilities: {drop: [ALL]}}}]";
+    let keeps = "containers: [{name: c, securityContext: {allowPrivilegeEscalation: false}}]";
+    let strict = "securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}";
+    let probed = format!("containers: [{{name: c, livenessProbe: {{httpGet: {{host: a}}}}, {strict}}}]");
+    let more = [
+        format!("spec: {{securityContext: {{{hardened}}}, {probed}}}"),
+        format!("spec: {{securityContext: {{{hardened}}}, {keeps}}}"),
+        format!("spec: {{securityContext: {{runAsUser: 0, {hardened}}}}}"),
+        format!("spec: {{securityContext: {{{hardened}}}, {escalates}}}"),
+    ];
+    let pods: Vec<Pod> = CHANGING.into_iter().chain(more.iter().map(String::as_str)).map(pod).collect();
+    let mut levels = vec![LevelVersion::PRIVILEGED];
+    for minor in 0..=NEWEST {
+        let version = PolicyVersion::Minor(minor);
+        levels.extend([Level::Baseline, Level::Restricted].map(|level| LevelVersion { level, version }));
+    }
+    let admits = |pod: &Pod, level: LevelVersion| violations(pod, level.level, level.version).is_empty();
+    for before in &levels {
+        for after in &levels {
+            let admitted = pods.iter().map(|pod| (admits(pod, *before), admits(pod, *after)));
+            let shown = LevelDifference {
+                admits_more: admitted.clone().any(|(was, is)| !was && is),
+                admits_less: admitted.clone().any(|(was, is)| was && !is),
+            };
+            assert_eq!(difference(*before, *after), shown, "{before} -> {after}");
+        }
+    }
 }
