@@ -60,16 +60,18 @@ fn target_name(target: &TargetAccess) -> Phrase {
     name.words(", Kubernetes ").words(target.version.clone())
 }
 
-/// Returns the permissions of a scope: the roles and the rules.
-fn grant(grant: &GrantedAccess) -> Phrase {
+/// Returns the scope and the roles of permissions.
+fn roles(grant: &GrantedAccess) -> Phrase {
     let scope = match grant.namespaces {
         None => Phrase::default().strong("cluster-wide"),
         Some(count) => Phrase::new("in ").strong(number(count, "namespace")),
     };
-    let phrase = scope.words(": ");
-    let phrase = phrase.names(grant.roles.iter().map(String::as_str), MAXIMUM_ROLES).words(", ");
-    let phrase = phrase.then(words::rules(&grant.rules));
-    phrase.words(if grant.own_names { " (each subject with its own names)" } else { "" })
+    scope.words(": ").names(grant.roles.iter().map(String::as_str), MAXIMUM_ROLES)
+}
+
+/// Returns the first rules of permissions.
+fn rules(grant: &GrantedAccess) -> Phrase {
+    words::rules(&grant.rules).words(if grant.own_names { " (each subject with its own names)" } else { "" })
 }
 
 /// Returns a question in words, such as `create pods/exec`.

@@ -8,7 +8,8 @@ use super::record::{ReachedPower, ReportedPath};
 use super::subjects::SubjectMap;
 use crate::app::classes::Spread;
 use crate::app::loaded_world::LoadedWorld;
-use crate::app::review::{Member, PathChangeKind, joined, path_severity, reviewed_step};
+use crate::app::review::{EffectSeverity, Member, PathChangeKind, joined, path_severity, reviewed_step};
+use crate::k8s::absent;
 use crate::paths::{Certainty, EscalationPath};
 
 /// The powers of each subject, the worst first.
@@ -21,8 +22,8 @@ pub(super) struct PathFinder<'f> {
     paths: Vec<EscalationPath>,
 }
 
-/// The kind of the power, the certainty, and the kinds of the steps: equal for alike paths.
-type PathShape = (Reverse<crate::app::review::EffectSeverity>, String, Certainty, Vec<&'static str>);
+/// The kind of the power, the certainty, the kinds of the steps, and the kind of the subject: equal for alike paths.
+type PathShape<'p> = (Reverse<EffectSeverity>, String, Certainty, Vec<&'static str>, &'p str);
 
 impl<'f> PathFinder<'f> {
     /// Finds the best path to each power. A power that a better path includes is left out.
@@ -66,11 +67,12 @@ impl<'f> PathFinder<'f> {
 
     /// Returns the paths, alike ones as one, the worst first.
     pub(super) fn reported(&self, classes: &mut ClassNumbers) -> Vec<ReportedPath> {
-        let mut groups: BTreeMap<PathShape, Vec<&EscalationPath>> = BTreeMap::new();
+        let mut groups: BTreeMap<PathShape<'_>, Vec<&EscalationPath>> = BTreeMap::new();
         for path in &self.paths {
             let severity = Reverse(path_severity(path, PathChangeKind::New));
             let steps = path.steps.iter().map(|step| step.edge.word()).collect();
-            groups.entry((severity, kind(path), path.certainty, steps)).or_default().push(path);
+            let subject = path.subject.split('/').next();
+            groups.entry((severity, kind(path), path.certainty, steps, absent::text(subject))).or_default().push(path);
         }
         let mut reported = Vec::new();
         for ((severity, ..), paths) in groups {

@@ -36,7 +36,7 @@ pub struct AccessQuestion {
     pub rule: String,
     /// The code of the risk rule, such as `create-pods`.
     pub code: String,
-    /// The verb.
+    /// The action of the request, such as `create`.
     pub verb: String,
     /// The API group; empty for the core group.
     pub group: String,

@@ -21,7 +21,7 @@ pub struct AccessMap {
     pub api_version: &'static str,
     /// The questions of the matrix.
     pub questions: Vec<AccessQuestion>,
-    /// The targets.
+    /// The access on each target.
     pub targets: Vec<TargetAccess>,
     /// The classes of subjects with equal access, to which `subjects` and `paths` refer.
     pub classes: Vec<SubjectClass>,
@@ -57,7 +57,7 @@ pub struct TargetAccess {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SubjectAccess {
-    /// The class.
+    /// The number of the class in the map.
     pub class: usize,
     /// The permissions by scope.
     pub grants: Vec<GrantedAccess>,
@@ -85,7 +85,7 @@ pub struct GrantedAccess {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReachedPower {
-    /// The severity.
+    /// How dangerous the power is.
     pub severity: EffectSeverity,
     /// The kind of the power, such as `cluster-admin` or `namespace-admin`.
     pub power: String,
@@ -118,7 +118,7 @@ pub struct ReportedPath {
     pub class: usize,
     /// The power of the first path, such as `nodes` or `secrets:shop`.
     pub reaches: String,
-    /// The severity.
+    /// How dangerous the power is.
     pub severity: EffectSeverity,
     /// `proven`, or `possible`.
     pub certainty: String,
@@ -146,6 +146,6 @@ pub struct NamespaceGroup {
 pub struct ReportedFindings {
     /// The number of findings by severity.
     pub counts: BTreeMap<String, usize>,
-    /// The worst findings.
+    /// The first findings, in the order of severity.
     pub worst: Vec<FindingRecord>,
 }

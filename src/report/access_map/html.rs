@@ -1,10 +1,12 @@
 //! One HTML file, without a request and without a library.
 //!
-//! The style, the script, the pictures and the lists of members are those of the page of a review, with the same rules.
+//! The style, the script, the pictures and the lists of members come from the page of a review, with the same rules.
+
+use std::collections::BTreeSet;
 
 use minijinja::{Environment, Value, context};
 
-use super::{grant, namespace_group, path_title, question, target_name, who, worst};
+use super::{namespace_group, path_title, question, roles, rules, target_name, who, worst};
 use crate::app::access_map::{AccessCell, AccessMap, ReportedPath, SubjectAccess, TargetAccess};
 use crate::app::review::SubjectClass;
 use crate::app::words::{grouped, number};
@@ -19,7 +21,7 @@ const OWN_STYLE: &str = include_str!("page/report.css");
 /// The most rows of a table and entries of a list. JSON has all of them.
 const MAXIMUM_ROWS: usize = 500;
 
-/// The most paths of a target, and the paths with a picture.
+/// The most paths of a target, and the first paths, of which those with several steps have a picture.
 const MAXIMUM_PATHS: usize = 60;
 const MAXIMUM_PICTURES: usize = 8;
 
@@ -37,7 +39,7 @@ pub(super) fn text(map: &AccessMap) -> String {
         classes => map.classes.iter().take(MAXIMUM_ROWS).map(class_row).collect::<Vec<Value>>(),
         more_classes => more(map.classes.len(), MAXIMUM_ROWS, "class"),
         version => env!("CARGO_PKG_VERSION"),
-        members => json_string(&members::block(&map.classes)),
+        members => json_string(&members::block(&searched(map))),
         style_hash => hash(&style),
         script_hash => hash(SCRIPT),
         style => Value::from_safe_string(style),
@@ -55,6 +57,13 @@ pub(super) fn text(map: &AccessMap) -> String {
     }
 }
 
+/// Returns the classes of the rows. The classes of paths have the same subjects.
+fn searched(map: &AccessMap) -> Vec<SubjectClass> {
+    let rows = map.targets.iter().flat_map(|target| &target.subjects);
+    let rows: BTreeSet<usize> = rows.map(|subject| subject.class).collect();
+    rows.into_iter().filter_map(|class| map.classes.get(class).cloned()).collect()
+}
+
 fn html(phrase: &Phrase) -> Value {
     Value::from_safe_string(phrase.html())
 }
@@ -66,8 +75,8 @@ fn escaped_value(text: &str) -> Value {
 
 fn title(map: &AccessMap) -> String {
     match map.targets.as_slice() {
-        [only] => format!("Who can do what on {}", target_name(only).plain()),
-        targets => format!("Who can do what on {}", number(targets.len(), "target")),
+        [only] => format!("Access on {}", target_name(only).plain()),
+        targets => format!("Access on {}", number(targets.len(), "target")),
     }
 }
 
@@ -106,7 +115,7 @@ fn one_target(map: &AccessMap, index: usize, target: &TargetAccess) -> Value {
         more_subjects => more(target.subjects.len(), MAXIMUM_ROWS, "class"),
         default_subjects => if target.default_subjects > 0 { number(target.default_subjects, "subject") } else { String::new() },
         path_count => grouped(target.paths.len()),
-        paths => paths.map(|(position, path)| one_path(map, path, position < MAXIMUM_PICTURES)).collect::<Vec<Value>>(),
+        paths => paths.map(|(position, path)| one_path(map, path, position < MAXIMUM_PICTURES && path.steps.len() > 1)).collect::<Vec<Value>>(),
         more_paths => more(target.paths.len(), MAXIMUM_PATHS, "path"),
         namespace_count => grouped(target.namespace_count),
         namespaces => target.namespaces.iter().take(MAXIMUM_ROWS).map(|group| html(&namespace_group(group))).collect::<Vec<Value>>(),
@@ -134,7 +143,7 @@ fn one_subject(map: &AccessMap, subject: &SubjectAccess) -> Value {
         severity => worst(subject),
         who => html(&who(map, subject.class)),
         powers => subject.powers.iter().map(power).collect::<Vec<Value>>(),
-        grants => subject.grants.iter().map(|access| html(&grant(access))).collect::<Vec<Value>>(),
+        grants => subject.grants.iter().map(|access| context! { roles => html(&roles(access)), rules => html(&rules(access)) }).collect::<Vec<Value>>(),
         cells => subject.cells.iter().map(cell).collect::<Vec<Value>>(),
     }
 }

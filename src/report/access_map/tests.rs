@@ -20,6 +20,18 @@ const HOSTILE: [&str; 7] = [
     "&lt;b&gt;'",
 ];
 
+/// Returns a question of the matrix.
+fn question() -> AccessQuestion {
+    AccessQuestion {
+        rule: "W001".to_owned(),
+        code: "create-pods".to_owned(),
+        verb: "create".to_owned(),
+        group: String::new(),
+        resource: "pods".to_owned(),
+        cluster_only: false,
+    }
+}
+
 /// Returns a map in which every text of an author is this name.
 fn with_names(name: &str) -> AccessMap {
     let text = || name.to_owned();
@@ -72,17 +84,9 @@ fn with_names(name: &str) -> AccessMap {
         namespaces: vec![group],
         unknown: vec![format!("`{name}` binds `{name}`")],
     };
-    let question = AccessQuestion {
-        rule: "W001".to_owned(),
-        code: "create-pods".to_owned(),
-        verb: "create".to_owned(),
-        group: String::new(),
-        resource: "pods".to_owned(),
-        cluster_only: false,
-    };
     AccessMap {
         api_version: API_VERSION,
-        questions: vec![question],
+        questions: vec![question()],
         targets: vec![target],
         classes: vec![class],
         findings: ReportedFindings { counts: BTreeMap::from([("high".to_owned(), 1)]), worst: Vec::new() },
@@ -90,10 +94,10 @@ fn with_names(name: &str) -> AccessMap {
     }
 }
 
-/// Returns the names of the tags of a page.
+/// Returns the tags of a page. A backtick of a name can begin or end an element `code` in a sentence.
 fn tags(page: &str) -> Vec<String> {
     let parts = page.split('<').skip(1).filter_map(|part| part.split_once('>'));
-    let all = parts.map(|(tag, _)| tag.to_owned()).filter(|tag| !tag.starts_with("wbr"));
+    let all = parts.map(|(tag, _)| tag.to_owned()).filter(|tag| !tag.starts_with("wbr") && !tag.ends_with("code"));
     all.map(|tag| tag.split(" d=").next().expect("a tag").to_owned()).collect()
 }
 

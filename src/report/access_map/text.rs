@@ -1,6 +1,6 @@
 //! Plain text, for terminals.
 
-use super::{cell, grant, namespace_group, path_title, question, target_name, who, worst};
+use super::{cell, namespace_group, path_title, question, roles, rules, target_name, who, worst};
 use crate::app::access_map::{AccessMap, SubjectAccess, TargetAccess};
 use crate::app::words::{grouped, number};
 use crate::report::page::Page;
@@ -39,7 +39,7 @@ pub(super) fn text(map: &AccessMap) -> String {
 fn one_target(page: &mut Page, map: &AccessMap, target: &TargetAccess) {
     let namespaces = number(target.namespace_count, "namespace");
     writeln!(page, "{}: {namespaces}", target_name(target).plain());
-    heading(page, "who can do what", target.subjects.len());
+    heading(page, "access", target.subjects.len());
     target.subjects.iter().take(MAXIMUM_ENTRIES).for_each(|subject| one_subject(page, map, subject));
     more(page, target.subjects.len(), MAXIMUM_ENTRIES);
     if target.default_subjects > 0 {
@@ -70,7 +70,7 @@ fn one_subject(page: &mut Page, map: &AccessMap, subject: &SubjectAccess) {
     }
     let rating = worst(subject);
     line(page, if rating.is_empty() { "-" } else { rating }, &title);
-    subject.grants.iter().for_each(|access| line(page, "", &grant(access)));
+    subject.grants.iter().for_each(|access| line(page, "", &roles(access).words("; ").then(rules(access))));
     let answers = map.questions.iter().zip(&subject.cells);
     let answers = answers.filter_map(|(asked, answer)| Some(format!("{} {}", question(asked), cell(*answer)?)));
     let answers: Vec<String> = answers.collect();
