@@ -9,6 +9,7 @@
 //! Each function takes plain options and returns a typed result or an [`Error`]. The layer prints nothing, chooses no exit
 //! code, and looks at no clock: the caller names the day. A long run reports its progress as an [`Event`].
 
+pub mod access_map;
 mod account_names;
 mod can_i;
 mod check;
@@ -55,6 +56,7 @@ use crate::model::Date;
 use crate::stats::Stats;
 use crate::yaml::internal::{self, InternalError};
 
+pub use access_map::map_manifests;
 pub use can_i::{AdmissionOptions, CanI, CanIOptions, NodeDecision};
 pub use check::{Assertions, FolderFindings};
 pub use compare::{

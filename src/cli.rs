@@ -8,6 +8,7 @@ mod check;
 mod completions;
 mod diff;
 mod explain;
+mod form_file;
 mod index;
 mod init;
 mod lint;
@@ -18,6 +19,7 @@ mod node_reach;
 mod printing;
 mod question;
 mod render;
+mod report;
 mod reporting;
 mod review;
 mod sandbox;
@@ -261,6 +263,8 @@ enum Command {
     Diff(diff::Arguments),
     /// Review a change: what it grants, where that leads, and proof when it has no effect.
     Review(review::Arguments),
+    /// Map who can do what, for an audit: permissions, escalation paths and findings of one state.
+    Report(report::Arguments),
     /// Print the permissions of a role as a table, and mark dead permissions.
     Table(table::Arguments),
     /// Report grants that are dangerous, have no effect, or cannot be applied.
@@ -299,6 +303,7 @@ impl Command {
             Self::Merge(_) => "merge",
             Self::Diff(_) => "diff",
             Self::Review(_) => "review",
+            Self::Report(_) => "report",
             Self::Table(_) => "table",
             Self::Lint(_) => "lint",
             Self::Test(_) => "test",
@@ -331,9 +336,13 @@ impl Command {
             Self::NodeReach(arguments) => Formats::of_results(&arguments.format),
             Self::Index(arguments) => Formats::of_results(&arguments.format),
             Self::Explain(arguments) => Formats::of_results(&arguments.format),
-            Self::Init(_) | Self::Review(_) | Self::Ask(_) | Self::Schema(_) | Self::Completions(_) | Self::Man(_) => {
-                Formats::default()
-            }
+            Self::Init(_)
+            | Self::Review(_)
+            | Self::Report(_)
+            | Self::Ask(_)
+            | Self::Schema(_)
+            | Self::Completions(_)
+            | Self::Man(_) => Formats::default(),
         }
     }
 
@@ -391,6 +400,7 @@ impl Command {
             Command::Check(arguments) => arguments.confine(global),
             Command::Diff(arguments) => arguments.confine(global),
             Command::Review(arguments) => arguments.confine(global),
+            Command::Report(arguments) => arguments.confine(global),
             Command::Lint(arguments) => arguments.confine(global),
             _ => Ok(Outcome::Fine),
         }
@@ -405,6 +415,7 @@ fn run_command(cli: &Cli) -> Outcome {
         Command::Check(arguments) => check::run(global, arguments),
         Command::Merge(arguments) => merge::run(global, arguments),
         Command::Diff(arguments) => diff::run(global, arguments),
+        Command::Report(arguments) => report::run(global, arguments),
         Command::Review(arguments) => review::run(global, arguments),
         Command::Table(arguments) => table::run(global, arguments),
         Command::Lint(arguments) => lint::run(global, arguments),

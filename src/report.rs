@@ -3,6 +3,7 @@
 //! Every machine-readable format is a view of one value, a [`Report`]. To add a format, add a file and a variant of [`ReportFormat`].
 
 pub mod access;
+pub mod access_map;
 pub mod block;
 pub mod checks;
 pub mod comparison;

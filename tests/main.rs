@@ -29,6 +29,7 @@ mod pages;
 mod parts;
 mod readme;
 mod registry;
+mod report;
 mod review;
 mod runs;
 mod toolforge;

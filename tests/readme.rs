@@ -108,6 +108,11 @@ fn reviews_print_what_their_page_says() {
 }
 
 #[test]
+fn reports_print_what_their_page_says() {
+    run_all("docs/report.md", 3);
+}
+
+#[test]
 fn the_gate_prints_what_its_page_says() {
     run_all("docs/ci.md", 4);
 }

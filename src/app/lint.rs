@@ -97,7 +97,7 @@ impl Workspace {
     }
 
     /// Returns the classes of alike namespaces: one namespace of each class is searched.
-    fn classes_to_lint(&self, selection: &Selection) -> Result<Spread<'_>, RunError> {
+    pub(super) fn classes_to_lint(&self, selection: &Selection) -> Result<Spread<'_>, RunError> {
         let facts = &self.project.facts;
         // The findings about stacks and agents name subjects of all namespaces.
         let has_named = facts.all::<InstalledStack>().next().is_some() || facts.all::<PlacedAgent>().next().is_some();

@@ -39,6 +39,10 @@ pub use self::record::{
     ReviewedHead, ReviewedStep, Scope, Side, SmallerChange, SubjectClass, TestChanges, Verdict,
 };
 
+pub(in crate::app) use self::access::{bound_by_inputs, joined, members as members_of};
+pub(in crate::app) use self::assembly::template as common_name;
+pub(in crate::app) use self::paths::{reviewed_step, severity as path_severity};
+
 use self::access::AccessComparison;
 use self::accounts::AccountComparison;
 use self::assembly::Sections;

@@ -34,6 +34,7 @@ const PARTS: &[Part] = &[
         &[
             ("questions.md", "Questions about access", "`can-i`, `who-can`, `lint` and AccessTests"),
             ("review.md", "Reviewing a change", "verdicts, approvals, and findings that are new"),
+            ("report.md", "Reporting access", "the access of one state, for an audit"),
             ("ci.md", "Continuous integration", "the gate, its formats, and delivery with Argo CD or Flux"),
             ("pods.md", "Limits of pods", "one profile for every platform"),
             ("psp-migration.md", "Leaving PodSecurityPolicy", "from the objects of a cluster to policies"),

@@ -1,19 +1,18 @@
 //! `bailiwick review`.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use sha2::{Digest, Sha256};
 
+use super::form_file::{FormFile, Refused};
 use super::printing::print;
 use super::sandbox::{Paths, SandboxArguments};
 use super::{Global, Outcome, bases};
 use crate::app::review::{ChangeReview, EffectSeverity, PathChangeKind, ReviewOptions};
 use crate::app::{Error, Workspace};
 use crate::diag::RunError;
-use crate::emit::write;
 use crate::report::json;
 use crate::report::review::{COMMENT_BUDGET, ReviewForm, ReviewFormOptions};
 
@@ -39,7 +38,7 @@ pub(super) struct Arguments {
     /// Write the review to a file, as text, markdown, json, sarif, gitlab, junit, github or html; may be repeated. `-` is standard
     /// output. Default: text=-
     #[arg(long = "report", value_name = "FORM=FILE")]
-    reports: Vec<ReviewReport>,
+    reports: Vec<FormFile<ReviewForm>>,
     /// Exit with 1 if the review has one of these severities or worse, or `becomes:POWER`, `verdict:NAME` or `hazard:KIND`.
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     fail_on: Vec<FailOn>,
@@ -70,44 +69,6 @@ pub(super) struct Arguments {
     codeowners: bool,
     #[command(flatten)]
     sandbox: SandboxArguments,
-}
-
-/// A form of a review, and the file to write.
-#[derive(Debug, Clone)]
-struct ReviewReport {
-    form: ReviewForm,
-    file: PathBuf,
-}
-
-/// A value that is refused, with the reason.
-#[derive(Debug)]
-struct Refused(String);
-
-impl fmt::Display for Refused {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Refused {}
-
-impl FromStr for ReviewReport {
-    type Err = Refused;
-
-    fn from_str(text: &str) -> Result<Self, Refused> {
-        let names = || {
-            let values = ReviewForm::value_variants().iter().filter_map(ReviewForm::to_possible_value);
-            values.map(|value| value.get_name().to_owned()).collect::<Vec<_>>().join(", ")
-        };
-        let (form, file) =
-            text.split_once('=').ok_or_else(|| Refused(format!("write FORM=FILE; the forms are {}", names())))?;
-        let form = ReviewForm::from_str(form, false)
-            .map_err(|_| Refused(format!("there is no form `{form}`; the forms are {}", names())))?;
-        if file.is_empty() {
-            return Err(Refused("the file is missing".to_owned()));
-        }
-        Ok(Self { form, file: file.into() })
-    }
 }
 
 /// A property of a review for which the run fails.
@@ -163,8 +124,8 @@ impl Arguments {
     /// Confines the process, if it is to be.
     pub(super) fn confine(&self, global: &Global) -> Result<Outcome, Error> {
         let reads = self.base_dir.iter().map(|folder| global.at(folder)).collect();
-        let files = self.reports.iter().map(|report| &report.file).filter(|file| file.as_os_str() != "-");
-        let writes = files.map(|file| global.at(file)).collect();
+        let files = self.reports.iter().filter(|report| !report.is_output());
+        let writes = files.map(|report| global.at(&report.file)).collect();
         self.sandbox.apply(global, Paths { reads, writes })
     }
 
@@ -221,7 +182,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
         }
         Err(error) => return Err(error),
     };
-    let usual = [ReviewReport { form: ReviewForm::Text, file: "-".into() }];
+    let usual = [FormFile { form: ReviewForm::Text, file: "-".into() }];
     let reports = if arguments.reports.is_empty() { &usual[..] } else { &arguments.reports };
     let form_options = arguments.form_options(&review);
     for report in reports {
@@ -259,7 +220,7 @@ impl Arguments {
 
 fn write_report(
     global: &Global,
-    report: &ReviewReport,
+    report: &FormFile<ReviewForm>,
     review: &ChangeReview,
     options: &ReviewFormOptions,
 ) -> Result<(), Error> {
@@ -271,15 +232,14 @@ fn write_report(
         return append(&path, &report.form.write(review, &options));
     }
     let text = report.form.write(review, options);
-    if report.file.as_os_str() == "-" {
+    if report.is_output() {
         match report.form {
             ReviewForm::Github => global.terminal().workflow_commands(&text),
             _ => global.terminal().result(&text),
         }
         return Ok(());
     }
-    write::replace(&path, text.as_bytes())
-        .map_err(|error| RunError::io("write", &path, &error).help("name a file in a folder that exists").into())
+    report.replace(global, &text)
 }
 
 /// Appends a text to a file that the CI made.

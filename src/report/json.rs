@@ -16,6 +16,7 @@ use super::result::{CommandResult, Versioned};
 use super::run::RunReport;
 use super::table::TableResult;
 use super::tests::TestFailure;
+use crate::app::access_map::AccessMap;
 use crate::app::review::ChangeReview;
 use crate::app::{FindingRecord, TargetDifferences};
 use crate::diag::{Diagnostic, Files, foreign};
@@ -34,6 +35,7 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         result_schema::<NodeReachResult>("Result of node-reach"),
         result_schema::<PspMigrationResult>("Result of migrate psp"),
         result_schema::<RenderedObject>("Object of render --stdout"),
+        ("report", schema::<AccessMap>("Map of access")),
         ("review", schema::<ChangeReview>("Review of a change")),
         result_schema::<TableResult>("Table of a role"),
         result_schema::<TestFailure>("Failure of an AccessTest"),

@@ -4,24 +4,24 @@
 //! causes; `words` describes the parts of a review, and `results` lists what a program counts. The forms only lay out.
 
 mod annotations;
-mod html;
-mod json;
+pub(in crate::report) mod html;
+pub(in crate::report) mod json;
 mod junit;
 mod markdown;
-mod members;
+pub(in crate::report) mod members;
 mod mermaid;
-mod phrase;
+pub(in crate::report) mod phrase;
 mod results;
 #[cfg(test)]
 mod samples;
 mod sarif;
 mod sections;
-mod svg;
+pub(in crate::report) mod svg;
 #[cfg(test)]
 mod tests;
 mod text;
-mod view;
-mod words;
+pub(in crate::report) mod view;
+pub(in crate::report) mod words;
 
 use crate::app::review::ChangeReview;
 

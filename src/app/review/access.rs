@@ -357,7 +357,7 @@ pub(super) fn identity(subject: &str) -> Identity {
 }
 
 /// Returns the subjects that a binding names beside the default policy.
-fn bound_by_inputs(world: &World) -> BTreeSet<String> {
+pub(in crate::app) fn bound_by_inputs(world: &World) -> BTreeSet<String> {
     let own = world.bindings().filter(|binding| binding.layer() != ObjectSource::Baseline);
     let names = own.flat_map(|binding| {
         let place = absent::text(binding.namespace()).to_owned();
@@ -378,7 +378,7 @@ fn bound_by_inputs(world: &World) -> BTreeSet<String> {
 }
 
 /// Returns members with each subject once.
-pub(super) fn joined(members: Vec<Member>) -> Vec<Member> {
+pub(in crate::app) fn joined(members: Vec<Member>) -> Vec<Member> {
     let mut by_subject: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for member in members {
         by_subject.entry(member.subject).or_default().extend(member.namespaces);
@@ -391,7 +391,7 @@ pub(super) fn joined(members: Vec<Member>) -> Vec<Member> {
 }
 
 /// Returns the subjects with the namespaces of each.
-fn members(affected: &[&Affected]) -> Vec<Member> {
+pub(in crate::app) fn members(affected: &[&Affected]) -> Vec<Member> {
     let mut by_subject: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     for one in affected {
         let namespaces = by_subject.entry(&one.subject).or_default();

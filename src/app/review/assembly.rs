@@ -454,7 +454,7 @@ impl<'i> Numbering<'i> {
 }
 
 /// Returns the common form of the names of subjects: the only name, or the common beginning and end with a star between.
-fn template(members: &[Member]) -> String {
+pub(in crate::app) fn template(members: &[Member]) -> String {
     let mut names = members.iter().map(|member| member.subject.as_str());
     let Some(first) = names.next() else { return String::new() };
     let (mut head, mut tail) = (first.len(), first.len());

@@ -324,14 +324,15 @@ fn step_key(step: &PathStep) -> (String, String, String) {
 }
 
 /// Returns the severity of a path: the severity of its power, one step less for a possible path.
-fn severity(path: &EscalationPath, change: PathChangeKind) -> EffectSeverity {
+pub(in crate::app) fn severity(path: &EscalationPath, change: PathChangeKind) -> EffectSeverity {
     if change == PathChangeKind::Gone {
         return EffectSeverity::None;
     }
     path.certainty.severity_of(&path.reaches).into()
 }
 
-fn reviewed_step(step: &PathStep, files: &Files, root: &str, new: bool) -> ReviewedStep {
+/// Returns a step in words, with the place of its role below a folder.
+pub(in crate::app) fn reviewed_step(step: &PathStep, files: &Files, root: &str, new: bool) -> ReviewedStep {
     let chain = step.chains.first();
     let place = chain.and_then(|chain| chain.role.place.or(chain.binding.place));
     let place = place.map(|place| {

@@ -17,8 +17,10 @@ use crate::app::review::{
 };
 
 const TEMPLATE: &str = include_str!("page/review.html");
-const STYLE: &str = include_str!("page/review.css");
-const SCRIPT: &str = include_str!("page/review.js");
+/// The style of the pages.
+pub(in crate::report) const STYLE: &str = include_str!("page/review.css");
+/// The script of the pages: the search of members.
+pub(in crate::report) const SCRIPT: &str = include_str!("page/review.js");
 
 /// The most entries, rows and shapes of a section. JSON has all of them.
 const MAXIMUM_ROWS: usize = 2_000;
@@ -73,13 +75,13 @@ pub(super) fn text(review: &ChangeReview, options: &ReviewFormOptions) -> String
 }
 
 /// Returns the source of a Content Security Policy for an inline element.
-pub(super) fn hash(text: &str) -> Value {
+pub(in crate::report) fn hash(text: &str) -> Value {
     let digest = data_encoding::BASE64.encode(&Sha256::digest(text.as_bytes()));
     Value::from_safe_string(format!("sha256-{digest}"))
 }
 
 /// Returns a text of base64 as JSON. It has no character with a meaning in HTML.
-fn json_string(base64: &str) -> Value {
+pub(in crate::report) fn json_string(base64: &str) -> Value {
     Value::from_safe_string(format!("\"{}\"", base64.replace('<', "\\u003c")))
 }
 
@@ -231,7 +233,8 @@ fn unchanged(view: &ReviewView<'_>) -> Value {
 fn paths(view: &ReviewView<'_>) -> Option<Value> {
     let paths = &view.review.paths;
     let rows = paths.iter().take(MAXIMUM_PATHS).enumerate().map(|(index, path)| {
-        let picture = if index < MAXIMUM_PICTURES { svg::picture(view, path) } else { None };
+        let picture =
+            if index < MAXIMUM_PICTURES { svg::picture(path.id, &words::path(view, path), &path.steps) } else { None };
         one_path(view, path, picture)
     });
     let section = || {
@@ -248,7 +251,7 @@ fn paths(view: &ReviewView<'_>) -> Option<Value> {
 
 fn one_path(view: &ReviewView<'_>, path: &PathChange, picture: Option<String>) -> Value {
     let closes = path.closes.as_ref();
-    let step = |step| context! { text => html(&words::step(step)), proof => html(&words::proof(view, step)) };
+    let step = |step| context! { text => html(&words::step(step)), proof => html(&words::proof(step, |place| view.place(place))) };
     context! {
         id => path.id,
         severity => severity(path.severity),

@@ -12,12 +12,17 @@ const MAXIMUM_MEMBERS: usize = 1_000;
 pub(super) fn text(review: &ChangeReview, options: &ReviewFormOptions) -> String {
     let mut value = crate::report::json::value(review);
     if !options.writes_all_members {
-        let classes = value.get_mut("classes").and_then(Value::as_array_mut);
-        for members in classes.into_iter().flatten().filter_map(|class| class.get_mut("members")) {
-            if let Some(members) = members.as_array_mut() {
-                members.truncate(MAXIMUM_MEMBERS);
-            }
-        }
+        cut_members(&mut value);
     }
     crate::report::json::pretty(&value)
+}
+
+/// Removes all but the first members of each class.
+pub(in crate::report) fn cut_members(value: &mut Value) {
+    let classes = value.get_mut("classes").and_then(Value::as_array_mut);
+    for members in classes.into_iter().flatten().filter_map(|class| class.get_mut("members")) {
+        if let Some(members) = members.as_array_mut() {
+            members.truncate(MAXIMUM_MEMBERS);
+        }
+    }
 }

@@ -24,7 +24,7 @@ const LONGEST: u8 = 0x4a;
 const MAXIMUM_NAMESPACES: usize = 20;
 
 /// Returns the members of all classes: front-coded, deflated, and in base64.
-pub(super) fn block(classes: &[SubjectClass]) -> String {
+pub(in crate::report) fn block(classes: &[SubjectClass]) -> String {
     let mut encoder = DeflateEncoder::new(Vec::new(), Compression::best());
     let written = encoder.write_all(listed(classes).as_bytes()).and_then(|()| encoder.finish());
     // Writing into memory does not fail; without the block the page has the samples.

@@ -9,23 +9,23 @@ const MAXIMUM_SENTENCE: usize = 600;
 
 /// A line of a file, or a whole file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct FilePlace {
+pub(in crate::report) struct FilePlace {
     /// The path from the root of the git work tree.
-    pub(super) path: String,
+    pub(in crate::report) path: String,
     /// The line, from 1; none for the whole file.
-    pub(super) line: Option<usize>,
+    pub(in crate::report) line: Option<usize>,
     /// The URL on the forge; none without a known prefix.
-    pub(super) address: Option<String>,
+    pub(in crate::report) address: Option<String>,
 }
 
 impl FilePlace {
     /// Returns the place as `path:line`.
-    pub(super) fn text(&self) -> String {
+    pub(in crate::report) fn text(&self) -> String {
         with_line(&self.path, self.line)
     }
 
     /// Returns the name of the file with the line.
-    pub(super) fn short_text(&self) -> String {
+    pub(in crate::report) fn short_text(&self) -> String {
         with_line(self.path.rsplit_once('/').map_or(self.path.as_str(), |(_, name)| name), self.line)
     }
 }
@@ -36,7 +36,7 @@ fn with_line(path: &str, line: Option<usize>) -> String {
 
 /// A part of a phrase.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(in crate::report) enum Piece {
     /// Words of this program.
     Words(Cow<'static, str>),
     /// Words of this program with weight.
@@ -51,21 +51,21 @@ pub(super) enum Piece {
 
 /// A text with marked names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Phrase(Vec<Piece>);
+pub(in crate::report) struct Phrase(Vec<Piece>);
 
 impl Phrase {
     /// Returns a phrase that begins with words of this program.
-    pub(super) fn new(words: impl Into<Cow<'static, str>>) -> Self {
+    pub(in crate::report) fn new(words: impl Into<Cow<'static, str>>) -> Self {
         Self::default().words(words)
     }
 
     /// Returns a phrase of one sentence.
-    pub(super) fn sentence(text: &str) -> Self {
+    pub(in crate::report) fn sentence(text: &str) -> Self {
         Self(vec![Piece::Sentence(text.to_owned())])
     }
 
     /// Adds words of this program.
-    pub(super) fn words(mut self, words: impl Into<Cow<'static, str>>) -> Self {
+    pub(in crate::report) fn words(mut self, words: impl Into<Cow<'static, str>>) -> Self {
         let words = words.into();
         if !words.is_empty() {
             self.0.push(Piece::Words(words));
@@ -74,19 +74,19 @@ impl Phrase {
     }
 
     /// Adds words of this program with weight.
-    pub(super) fn strong(mut self, words: impl Into<Cow<'static, str>>) -> Self {
+    pub(in crate::report) fn strong(mut self, words: impl Into<Cow<'static, str>>) -> Self {
         self.0.push(Piece::Strong(words.into()));
         self
     }
 
     /// Adds a name.
-    pub(super) fn name(mut self, name: impl Into<String>) -> Self {
+    pub(in crate::report) fn name(mut self, name: impl Into<String>) -> Self {
         self.0.push(Piece::Name(name.into()));
         self
     }
 
     /// Adds the first names of a list, and the number of the others.
-    pub(super) fn names<'n>(mut self, names: impl IntoIterator<Item = &'n str>, most: usize) -> Self {
+    pub(in crate::report) fn names<'n>(mut self, names: impl IntoIterator<Item = &'n str>, most: usize) -> Self {
         let mut more = 0;
         for (index, name) in names.into_iter().enumerate() {
             if index >= most {
@@ -99,40 +99,40 @@ impl Phrase {
     }
 
     /// Adds a place.
-    pub(super) fn place(mut self, place: FilePlace) -> Self {
+    pub(in crate::report) fn place(mut self, place: FilePlace) -> Self {
         self.0.push(Piece::Place(place));
         self
     }
 
     /// Adds another phrase.
-    pub(super) fn then(mut self, other: Phrase) -> Self {
+    pub(in crate::report) fn then(mut self, other: Phrase) -> Self {
         self.0.extend(other.0);
         self
     }
 
     /// Whether the phrase has no text.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::report) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Returns the phrase as a line for people. Names with other characters than usual are in backticks.
-    pub(super) fn plain(&self) -> String {
+    pub(in crate::report) fn plain(&self) -> String {
         let text: String = self.0.iter().map(|piece| plain_piece(piece).into_owned()).collect();
         foreign::line(&text).into_owned()
     }
 
     /// Returns the phrase in Markdown.
-    pub(super) fn markdown(&self) -> String {
+    pub(in crate::report) fn markdown(&self) -> String {
         self.0.iter().map(markdown_piece).collect()
     }
 
     /// Returns the phrase as a cell of a table in Markdown.
-    pub(super) fn markdown_cell(&self) -> String {
+    pub(in crate::report) fn markdown_cell(&self) -> String {
         foreign::markdown_row_part(&self.markdown())
     }
 
     /// Returns the phrase in HTML.
-    pub(super) fn html(&self) -> String {
+    pub(in crate::report) fn html(&self) -> String {
         self.0.iter().map(html_piece).collect()
     }
 }
@@ -162,7 +162,7 @@ fn markdown_piece(piece: &Piece) -> String {
 }
 
 /// Returns a sentence of the value in Markdown. Spaces at the beginning would make it a block of code.
-pub(super) fn sentence(text: &str) -> String {
+pub(in crate::report) fn sentence(text: &str) -> String {
     foreign::markdown(&foreign::shortened(text, MAXIMUM_SENTENCE)).trim().to_owned()
 }
 
@@ -184,7 +184,7 @@ fn html_piece(piece: &Piece) -> String {
 }
 
 /// Returns a sentence in HTML. Names in backticks become code.
-pub(super) fn html_sentence(text: &str) -> String {
+pub(in crate::report) fn html_sentence(text: &str) -> String {
     let parts: Vec<&str> = text.split('`').collect();
     if parts.len().is_multiple_of(2) {
         return escaped(text);
@@ -198,7 +198,7 @@ fn code(text: &str) -> String {
 }
 
 /// Returns a text for HTML: visible, and without markup.
-pub(super) fn escaped(text: &str) -> String {
+pub(in crate::report) fn escaped(text: &str) -> String {
     foreign::line(text)
         .replace('&', "&amp;")
         .replace('<', "&lt;")

@@ -1,9 +1,8 @@
 //! The picture of a path: a row of boxes with arrows, with further rows for long paths.
 
 use super::phrase::{Phrase, escaped};
-use super::view::ReviewView;
 use super::words;
-use crate::app::review::{PathChange, ReviewedStep};
+use crate::app::review::ReviewedStep;
 
 /// The most boxes of a picture. A longer path is a list alone.
 const MAXIMUM_BOXES: usize = 13;
@@ -40,8 +39,8 @@ impl<'p> PathBox<'p> {
 }
 
 /// Returns the picture of a path; none for a path without steps or with too many.
-pub(super) fn picture(view: &ReviewView<'_>, path: &PathChange) -> Option<String> {
-    let boxes = boxes(path);
+pub(in crate::report) fn picture(id: usize, title: &Phrase, steps: &[ReviewedStep]) -> Option<String> {
+    let boxes = boxes(steps);
     if boxes.len() < 2 || boxes.len() > MAXIMUM_BOXES {
         return None;
     }
@@ -49,8 +48,8 @@ pub(super) fn picture(view: &ReviewView<'_>, path: &PathChange) -> Option<String
     let rows = boxes.len().div_ceil(IN_ROW);
     let width = 2 * MARGIN + columns * BOX[0] + (columns - 1) * GAP[0];
     let height = 2 * MARGIN + rows * BOX[1] + (rows - 1) * GAP[1];
-    let (id, title) = (path.id, escaped(&words::path(view, path).plain()));
-    let steps: Vec<String> = path.steps.iter().map(|step| words::step(step).plain()).collect();
+    let title = escaped(&title.plain());
+    let steps: Vec<String> = steps.iter().map(|step| words::step(step).plain()).collect();
     let mut text = format!(
         "<svg viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\" \
          aria-labelledby=\"path-{id}-title path-{id}-desc\">\n<title id=\"path-{id}-title\">{title}</title>\n\
@@ -68,10 +67,10 @@ pub(super) fn picture(view: &ReviewView<'_>, path: &PathChange) -> Option<String
 }
 
 /// Returns the boxes: the subject, and one for each step.
-fn boxes(path: &PathChange) -> Vec<PathBox<'_>> {
-    let first = path.steps.first().map(|step| PathBox::new("begins as".to_owned(), &step.from, "box"));
-    let last = path.steps.len().saturating_sub(1);
-    let steps = path.steps.iter().enumerate().map(|(index, step)| {
+fn boxes(steps: &[ReviewedStep]) -> Vec<PathBox<'_>> {
+    let first = steps.first().map(|step| PathBox::new("begins as".to_owned(), &step.from, "box"));
+    let last = steps.len().saturating_sub(1);
+    let steps = steps.iter().enumerate().map(|(index, step)| {
         let class = match (index == last, step.new) {
             (true, true) => "box power new",
             (true, false) => "box power",

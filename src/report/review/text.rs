@@ -127,7 +127,7 @@ fn one_path(page: &mut Page, view: &ReviewView<'_>, path: &PathChange) {
     line(page, Some(path.severity), &words::path(view, path));
     for (index, step) in path.steps.iter().enumerate() {
         below(page, &Phrase::new(format!("{}. ", index + 1)).then(words::step(step)));
-        let proof = words::proof(view, step);
+        let proof = words::proof(step, |place| view.place(place));
         if !proof.is_empty() {
             below(page, &Phrase::new("   ").then(proof));
         }

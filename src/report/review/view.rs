@@ -124,7 +124,7 @@ impl<'r> ReviewView<'r> {
 }
 
 /// Splits `path:line` into its parts.
-pub(super) fn split_place(text: &str) -> (&str, Option<usize>) {
+pub(in crate::report) fn split_place(text: &str) -> (&str, Option<usize>) {
     let parts = text.rsplit_once(':').and_then(|(path, line)| Some((path, line.parse().ok()?)));
     parts.map_or((text, None), |(path, line)| (path, Some(line)))
 }
@@ -136,7 +136,7 @@ fn address(base: &str, path: &str, line: Option<usize>) -> String {
 }
 
 /// Returns a severity as a word.
-pub(super) fn severity(severity: EffectSeverity) -> &'static str {
+pub(in crate::report) fn severity(severity: EffectSeverity) -> &'static str {
     match severity {
         EffectSeverity::None => "none",
         EffectSeverity::Info => "info",

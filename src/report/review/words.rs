@@ -1,6 +1,6 @@
 //! The parts of a review in words.
 
-use super::phrase::Phrase;
+use super::phrase::{FilePlace, Phrase};
 use super::view::{MAXIMUM_NAMES, ReviewView};
 use crate::app::review::{
     AccessChange, ApplierChange, Direction, EffectChange, EffectSeverity, GroundChange, GroundKind, Hazard,
@@ -76,16 +76,10 @@ pub(super) fn place_of(view: &ReviewView<'_>, effect: &AccessChange) -> Phrase {
 
 /// Returns the rights of an effect: the role with exactly these rights, or the rules.
 pub(super) fn rights(effect: &AccessChange) -> Phrase {
-    let mut phrase = Phrase::default();
-    if let Some(role) = &effect.role {
-        phrase = phrase.name(role.as_str());
-    } else {
-        for (index, rule) in effect.rights.iter().take(MAXIMUM_RULES).enumerate() {
-            phrase = phrase.words(if index > 0 { "; " } else { "" }).then(rule_phrase(rule));
-        }
-        let more = effect.rights.len().saturating_sub(MAXIMUM_RULES);
-        phrase = phrase.words(if more > 0 { format!(" and {}", number(more, "further rule")) } else { String::new() });
-    }
+    let mut phrase = match &effect.role {
+        Some(role) => Phrase::default().name(role.as_str()),
+        None => rules(&effect.rights),
+    };
     if effect.own_names {
         phrase = phrase.words(" (each subject with its own names)");
     }
@@ -100,8 +94,18 @@ pub(super) fn rights_of_role(effect: &AccessChange) -> Phrase {
     if effect.role.is_none() {
         return Phrase::default();
     }
-    let rules = AccessChange { role: None, as_subject: None, ..effect.clone() };
-    rights(&rules)
+    let effect = AccessChange { role: None, as_subject: None, ..effect.clone() };
+    rights(&effect)
+}
+
+/// Returns the first rules of a list in words, and the number of the others.
+pub(in crate::report) fn rules(rules: &[PolicyRule]) -> Phrase {
+    let mut phrase = Phrase::default();
+    for (index, rule) in rules.iter().take(MAXIMUM_RULES).enumerate() {
+        phrase = phrase.words(if index > 0 { "; " } else { "" }).then(rule_phrase(rule));
+    }
+    let more = rules.len().saturating_sub(MAXIMUM_RULES);
+    phrase.words(if more > 0 { format!(" and {}", number(more, "further rule")) } else { String::new() })
 }
 
 /// Returns a rule in words: its verbs on its resources or URLs, with the names.
@@ -157,7 +161,7 @@ pub(super) fn path(view: &ReviewView<'_>, path: &PathChange) -> Phrase {
 }
 
 /// Returns a step of a path: its ends, its kind and its namespace.
-pub(super) fn step(step: &ReviewedStep) -> Phrase {
+pub(in crate::report) fn step(step: &ReviewedStep) -> Phrase {
     let phrase = if step.new { Phrase::default().strong("new").words(" ") } else { Phrase::default() };
     let phrase = phrase.name(step.from.as_str()).words(" → ").name(step.to.as_str());
     let phrase = phrase.words(" by ").name(step.edge.as_str());
@@ -168,7 +172,7 @@ pub(super) fn step(step: &ReviewedStep) -> Phrase {
 }
 
 /// Returns the proof of a step: the binding, the role, the rule, the place, and the condition.
-pub(super) fn proof(view: &ReviewView<'_>, step: &ReviewedStep) -> Phrase {
+pub(in crate::report) fn proof(step: &ReviewedStep, find: impl Fn(&str) -> FilePlace) -> Phrase {
     let names = [&step.binding, &step.role].into_iter().flatten();
     let mut phrase = Phrase::default().names(names.map(String::as_str), 2);
     let comma = |phrase: Phrase| if phrase.is_empty() { phrase } else { phrase.words(", ") };
@@ -176,7 +180,7 @@ pub(super) fn proof(view: &ReviewView<'_>, step: &ReviewedStep) -> Phrase {
         phrase = comma(phrase).words("rule ").then(Phrase::sentence(rule));
     }
     if let Some(place) = &step.place {
-        phrase = comma(phrase).place(view.place(place));
+        phrase = comma(phrase).place(find(place));
     }
     match &step.note {
         Some(note) if phrase.is_empty() => Phrase::sentence(note),
@@ -187,7 +191,7 @@ pub(super) fn proof(view: &ReviewView<'_>, step: &ReviewedStep) -> Phrase {
 
 /// Returns a step with its proof.
 pub(super) fn proven_step(view: &ReviewView<'_>, reviewed: &ReviewedStep) -> Phrase {
-    let proof = proof(view, reviewed);
+    let proof = proof(reviewed, |place| view.place(place));
     if proof.is_empty() { step(reviewed) } else { step(reviewed).words(", ").then(proof) }
 }
 

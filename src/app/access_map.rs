@@ -1,0 +1,235 @@
+//! The map of who can do what: the access of one state, without an earlier state.
+//!
+//! Subjects with equal access are one class. One namespace of each class of alike namespaces is compiled, and the members of the
+//! classes are named afterwards.
+
+mod paths;
+mod questions;
+mod record;
+mod subjects;
+
+use std::collections::BTreeMap;
+
+pub use self::questions::AccessQuestion;
+pub use self::record::{
+    API_VERSION, AccessCell, AccessMap, GrantedAccess, NamespaceGroup, ReportedFindings, ReportedPath, ReportedPower,
+    SubjectAccess, TargetAccess,
+};
+
+use self::paths::PathFinder;
+use self::subjects::SubjectMap;
+use super::account_names::AccountNames;
+use super::classes::Spread;
+use super::lint::{LintOptions, LintReport, Selection, lint_manifests};
+use super::loaded_world::{LoadedWorld, WorldOptions, load_target_seen};
+use super::review::{Member, SubjectClass, common_name};
+use super::workspace::Workspace;
+use super::{Error, FindingRecord, Options};
+use crate::diag::{Origin, Sink};
+use crate::model::Target;
+use crate::yaml::NodeRef;
+
+/// How many findings are named.
+const MAXIMUM_FINDINGS: usize = 20;
+
+/// How many members of a class, or namespaces of a group, are its sample.
+const SAMPLE: usize = 3;
+
+/// The label with the enforced Pod Security level.
+const ENFORCE: &str = "pod-security.kubernetes.io/enforce";
+
+/// The severities of findings, the worst first.
+const SEVERITIES: [&str; 5] = ["critical", "high", "medium", "low", "info"];
+
+impl Workspace {
+    /// Returns the map of who can do what on some targets, or on all of them.
+    ///
+    /// # Errors
+    /// When no target has one of the names, when policies do not compile, or when the run fails.
+    ///
+    /// # Examples
+    /// ```
+    /// # use bailiwick::{Error, Options, Workspace};
+    /// # let options = Options::in_folder(env!("CARGO_MANIFEST_DIR"));
+    /// let map = Workspace::open(&options)?.access_map(&["modern".to_owned()], None)?;
+    /// assert!(!map.targets[0].subjects.is_empty());
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn access_map(&self, targets: &[String], baseline: Option<&str>) -> Result<AccessMap, Error> {
+        let world = WorldOptions { baseline: baseline.map(str::to_owned), with_paths: true, ..WorldOptions::default() };
+        let spread = self.classes_to_lint(&Selection::default())?;
+        let sampled = self.with_sample(spread.sample());
+        let mut map = AccessMap::new();
+        let mut classes = ClassNumbers::default();
+        for target in sampled.targets(targets)? {
+            let (loaded, owners) = sampled.load_with_owners(target, &world)?;
+            let accounts = AccountNames::of_target(&sampled, target);
+            let inputs = NamespaceInputs { owners: &owners, accounts: &accounts };
+            map.targets.push(target_access(&loaded, &spread, &inputs, &mut classes));
+        }
+        let options = LintOptions { targets: targets.to_vec(), world, ..LintOptions::default() };
+        Ok(map.finish(classes, sampled.lint_sample(&options, &spread)?))
+    }
+
+    /// Loads a target, with the policy of each namespace.
+    fn load_with_owners(&self, target: &Target, world: &WorldOptions) -> Result<(LoadedWorld, Owners), Error> {
+        let mut sink = Sink::new();
+        let mut owners = Owners::new();
+        let mut see = |object: NodeRef<'_>, place: Origin| {
+            let is_namespace = object.get("kind").and_then(NodeRef::as_str) == Some("Namespace");
+            let name = object.path(&["metadata", "name"]).and_then(NodeRef::as_str).filter(|_| is_namespace);
+            let owner = name.and_then(|_| self.project.policy_at(place));
+            owners.extend(
+                name.zip(owner).map(|(name, policy)| (name.to_owned(), format!("{}/{}", policy.kind, policy.name))),
+            );
+        };
+        match load_target_seen(self, target, world, &mut see, &mut sink)?.filter(|_| !sink.has_errors()) {
+            Some(loaded) => Ok((loaded, owners)),
+            None => Err(Error::Invalid(self.diagnostics(sink))),
+        }
+    }
+}
+
+/// Returns the map of who can do what in manifests.
+///
+/// # Errors
+/// When the manifests cannot be read.
+///
+/// # Examples
+/// ```
+/// use bailiwick::{Error, Options, WorldOptions, map_manifests};
+/// let options = Options::in_folder(env!("CARGO_MANIFEST_DIR"));
+/// let world = WorldOptions { from: vec!["out/modern".into()], ..WorldOptions::default() };
+/// assert_eq!(map_manifests(&options, &world)?.targets.len(), 1);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn map_manifests(run: &Options, world: &WorldOptions) -> Result<AccessMap, Error> {
+    let world = WorldOptions { with_paths: true, ..world.clone() };
+    let loaded = LoadedWorld::from_manifests(run, &world)?;
+    let (mut map, mut classes) = (AccessMap::new(), ClassNumbers::default());
+    let inputs = NamespaceInputs { owners: &Owners::new(), accounts: &AccountNames::default() };
+    map.targets.push(target_access(&loaded, &Spread::default(), &inputs, &mut classes));
+    let world = WorldOptions { with_paths: false, ..world };
+    let found = lint_manifests(run, &LintOptions { world, ..LintOptions::default() })?;
+    Ok(map.finish(classes, found))
+}
+
+/// The policies of namespaces, such as `Tenancy/teams`.
+type Owners = BTreeMap<String, String>;
+
+/// The policies and the accounts of namespaces.
+struct NamespaceInputs<'i> {
+    owners: &'i Owners,
+    accounts: &'i AccountNames<'i>,
+}
+
+impl AccessMap {
+    fn new() -> Self {
+        Self {
+            api_version: API_VERSION,
+            questions: questions::all(),
+            targets: Vec::new(),
+            classes: Vec::new(),
+            findings: ReportedFindings::default(),
+            unanswered: Default::default(),
+        }
+    }
+
+    fn finish(mut self, classes: ClassNumbers, found: LintReport) -> Self {
+        self.classes = classes.classes;
+        let paths = self.targets.iter_mut().flat_map(|target| &mut target.paths);
+        paths.enumerate().for_each(|(id, path)| path.id = id);
+        self.findings = findings(&found);
+        self.unanswered = found.unanswered;
+        self
+    }
+}
+
+/// The classes of subjects by their members.
+#[derive(Debug, Default)]
+struct ClassNumbers {
+    classes: Vec<SubjectClass>,
+    by_members: BTreeMap<Vec<Member>, usize>,
+}
+
+impl ClassNumbers {
+    /// Returns the number of the class with these members.
+    fn number(&mut self, members: Vec<Member>) -> usize {
+        if let Some(number) = self.by_members.get(&members) {
+            return *number;
+        }
+        let id = self.classes.len();
+        self.by_members.insert(members.clone(), id);
+        self.classes.push(SubjectClass {
+            id,
+            template: common_name(&members),
+            count: members.len(),
+            sample: members.iter().take(SAMPLE).map(|member| member.subject.clone()).collect(),
+            members,
+        });
+        id
+    }
+}
+
+/// Returns the access of a target.
+fn target_access(
+    loaded: &LoadedWorld,
+    spread: &Spread<'_>,
+    inputs: &NamespaceInputs<'_>,
+    classes: &mut ClassNumbers,
+) -> TargetAccess {
+    let subjects = SubjectMap::new(loaded, spread, inputs.accounts);
+    let paths = PathFinder::new(loaded, spread, &subjects);
+    let namespaces = namespaces(loaded, spread, inputs.owners);
+    let missing = loaded.world.dangling().into_iter();
+    let missing =
+        missing.map(|(binding, role)| format!("`{}` binds `{role}`, which is not among the inputs", binding.name));
+    let authorizers = loaded.unknown_authorizers().into_iter();
+    let authorizers = authorizers.map(|mode| format!("the authorizer `{mode}` of the API server can allow more"));
+    TargetAccess {
+        target: loaded.target.clone(),
+        version: format!("1.{}", loaded.world.minor()),
+        namespace_count: namespaces.iter().map(|group| group.count).sum(),
+        subjects: subjects.classes(&paths.powers(), classes),
+        default_subjects: subjects.of_default_policy(),
+        paths: paths.reported(classes),
+        namespaces,
+        unknown: missing.chain(authorizers).collect(),
+    }
+}
+
+/// Returns the namespaces by their policies and levels, the largest group first.
+fn namespaces(loaded: &LoadedWorld, spread: &Spread<'_>, owners: &Owners) -> Vec<NamespaceGroup> {
+    let mut groups: BTreeMap<(Option<&String>, Option<&String>), Vec<String>> = BTreeMap::new();
+    for (name, labels) in loaded.world.namespaces() {
+        let all = groups.entry((owners.get(name), labels.get(ENFORCE))).or_default();
+        all.extend(spread.namespaces(name).map(str::to_owned));
+    }
+    let group = |((policy, level), mut names): (_, Vec<String>)| {
+        let (policy, level): (Option<&String>, Option<&String>) = (policy, level);
+        names.sort_unstable();
+        NamespaceGroup {
+            policy: policy.cloned(),
+            level: level.cloned(),
+            count: names.len(),
+            sample: names.into_iter().take(SAMPLE).collect(),
+        }
+    };
+    let mut groups: Vec<NamespaceGroup> = groups.into_iter().map(group).collect();
+    groups.sort_by_key(|group| std::cmp::Reverse(group.count));
+    groups
+}
+
+/// Counts the findings, and names the worst ones.
+fn findings(found: &LintReport) -> ReportedFindings {
+    let mut all: Vec<(usize, FindingRecord)> = Vec::new();
+    let mut counts = BTreeMap::new();
+    for record in found.findings.records() {
+        let severity = record.risk.as_ref().map_or(record.severity.as_str(), |risk| &risk.severity);
+        *counts.entry(severity.to_owned()).or_default() += 1;
+        let rank = SEVERITIES.iter().position(|known| *known == severity).map_or(SEVERITIES.len(), |rank| rank);
+        all.push((rank, record));
+    }
+    all.sort_by_key(|(rank, _)| *rank);
+    ReportedFindings { counts, worst: all.into_iter().take(MAXIMUM_FINDINGS).map(|(_, record)| record).collect() }
+}

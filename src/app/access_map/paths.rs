@@ -1,0 +1,105 @@
+//! The powers within reach of subjects, and the escalation paths to them.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::ClassNumbers;
+use super::record::{ReportedPath, ReportedPower};
+use super::subjects::SubjectMap;
+use crate::app::classes::Spread;
+use crate::app::loaded_world::LoadedWorld;
+use crate::app::review::{EffectSeverity, Member, PathChangeKind, joined, path_severity, reviewed_step};
+use crate::k8s::absent;
+use crate::paths::{Certainty, EscalationPath};
+
+/// The powers of each subject, the worst first.
+pub(super) type Powers = HashMap<String, BTreeSet<ReportedPower>>;
+
+/// The paths of subjects with bindings of the inputs.
+pub(super) struct PathFinder<'f> {
+    loaded: &'f LoadedWorld,
+    spread: &'f Spread<'f>,
+    paths: Vec<EscalationPath>,
+}
+
+/// The kind of the power, the certainty, the kinds of the steps, and the kind of the subject: equal for alike paths.
+type PathShape<'p> = (Reverse<EffectSeverity>, String, Certainty, Vec<&'static str>, &'p str);
+
+impl<'f> PathFinder<'f> {
+    /// Finds the best path to each power, without powers within a better path.
+    pub(super) fn new(loaded: &'f LoadedWorld, spread: &'f Spread<'f>, subjects: &SubjectMap) -> Self {
+        let mut paths = Vec::new();
+        if let Some(graph) = loaded.escalation_graph() {
+            for subject in graph.subjects().iter().filter(|subject| subjects.bound.contains(*subject)) {
+                let all = graph.paths_of(subject);
+                let is_kept = |path: &&EscalationPath| {
+                    !all.iter().any(|other| {
+                        other.reaches != path.reaches
+                            && other.reaches.includes(&path.reaches)
+                            && other.certainty <= path.certainty
+                    })
+                };
+                paths.extend(all.iter().filter(is_kept).cloned());
+            }
+        }
+        Self { loaded, spread, paths }
+    }
+
+    /// Returns the powers of all subjects.
+    pub(super) fn powers(&self) -> Powers {
+        let mut by_power: BTreeMap<ReportedPower, Vec<Member>> = BTreeMap::new();
+        for path in &self.paths {
+            let power = ReportedPower {
+                severity: path_severity(path, PathChangeKind::New),
+                power: kind(path),
+                certainty: path.certainty.word().to_owned(),
+            };
+            by_power.entry(power).or_default().push(member(path));
+        }
+        let mut powers = Powers::new();
+        for (power, members) in by_power {
+            for member in self.spread.members(joined(members)) {
+                powers.entry(member.subject).or_default().insert(power.clone());
+            }
+        }
+        powers
+    }
+
+    /// Returns the paths, alike ones as one, the worst first.
+    pub(super) fn reported(&self, classes: &mut ClassNumbers) -> Vec<ReportedPath> {
+        let mut groups: BTreeMap<PathShape<'_>, Vec<&EscalationPath>> = BTreeMap::new();
+        for path in &self.paths {
+            let severity = Reverse(path_severity(path, PathChangeKind::New));
+            let steps = path.steps.iter().map(|step| step.edge.word()).collect();
+            let subject = path.subject.split('/').next();
+            groups.entry((severity, kind(path), path.certainty, steps, absent::text(subject))).or_default().push(path);
+        }
+        let mut reported = Vec::new();
+        for ((severity, ..), paths) in groups {
+            let Some(first) = paths.iter().min_by_key(|path| (&path.subject, &path.reaches)) else { continue };
+            let members = joined(paths.iter().map(|path| member(path)).collect());
+            let steps = first.steps.iter().map(|step| reviewed_step(step, &self.loaded.files, "", false));
+            reported.push(ReportedPath {
+                id: 0,
+                class: classes.number(self.spread.members(members)),
+                reaches: first.reaches.to_string(),
+                severity: severity.0,
+                certainty: first.certainty.word().to_owned(),
+                steps: steps.collect(),
+            });
+        }
+        reported
+    }
+}
+
+/// Returns the subject of a path with the namespace of its first step.
+fn member(path: &EscalationPath) -> Member {
+    let namespace = path.steps.first().and_then(|step| step.namespace.clone());
+    Member { subject: path.subject.clone(), namespaces: namespace.into_iter().collect() }
+}
+
+/// Returns the kind of the power, such as `namespace-admin`.
+fn kind(path: &EscalationPath) -> String {
+    let power = path.reaches.to_string();
+    power.split_once(':').map_or_else(|| power.clone(), |(kind, _)| kind.to_owned())
+}

@@ -1,0 +1,58 @@
+//! `bailiwick report`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::form_file::FormFile;
+use super::sandbox::{Paths, SandboxArguments};
+use super::worlds::WorldArguments;
+use super::{Global, Outcome};
+use crate::app::{Error, Workspace, map_manifests};
+use crate::report::access_map::AccessMapForm;
+
+/// Options of `report`.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    world: WorldArguments,
+    /// Write the report to a file, as text, json or html; may be repeated. `-` is standard output. Default: text=-
+    #[arg(long = "report", value_name = "FORM=FILE")]
+    reports: Vec<FormFile<AccessMapForm>>,
+    #[command(flatten)]
+    sandbox: SandboxArguments,
+}
+
+impl Arguments {
+    /// Confines the process, if it is to be.
+    pub(super) fn confine(&self, global: &Global) -> Result<Outcome, Error> {
+        let baseline = self.world.baseline.iter().map(PathBuf::from);
+        let reads = self.world.from.iter().cloned().chain(baseline).map(|path| global.at(&path)).collect();
+        let files = self.reports.iter().filter(|report| !report.is_output());
+        let writes = files.map(|report| global.at(&report.file)).collect();
+        self.sandbox.apply(global, Paths { reads, writes })
+    }
+}
+
+/// Runs the command.
+pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Error> {
+    let options = arguments.world.options(false);
+    let map = if options.from.is_empty() {
+        // The program ends with the command: freeing the memory of a large workspace would take time.
+        let workspace = std::mem::ManuallyDrop::new(Workspace::open(&global.options())?);
+        workspace.access_map(&arguments.world.targets, arguments.world.baseline.as_deref())?
+    } else {
+        map_manifests(&global.options(), &options)?
+    };
+    let usual = [FormFile { form: AccessMapForm::Text, file: "-".into() }];
+    let reports = if arguments.reports.is_empty() { &usual[..] } else { &arguments.reports };
+    for report in reports {
+        let text = report.form.write(&map);
+        if report.is_output() {
+            global.terminal().result(&text);
+        } else {
+            report.replace(global, &text)?;
+        }
+    }
+    Ok(Outcome::Fine)
+}

@@ -1,0 +1,193 @@
+//! One HTML file, without a request and without a library.
+//!
+//! The style, the script, the pictures and the lists of members come from the page of a review, with the same rules.
+
+use std::collections::BTreeSet;
+
+use minijinja::{Environment, Value, context};
+
+use super::{namespace_group, path_title, question, roles, rules, target_name, who, worst};
+use crate::app::access_map::{AccessCell, AccessMap, ReportedPath, SubjectAccess, TargetAccess};
+use crate::app::review::SubjectClass;
+use crate::app::words::{grouped, number};
+use crate::report::review::html::{SCRIPT, STYLE, hash, json_string};
+use crate::report::review::phrase::{FilePlace, Phrase, escaped};
+use crate::report::review::view::{severity, split_place};
+use crate::report::review::{members, svg, words};
+
+const TEMPLATE: &str = include_str!("page/report.html");
+const OWN_STYLE: &str = include_str!("page/report.css");
+
+/// The most rows of a table and entries of a list. JSON has all of them.
+const MAXIMUM_ROWS: usize = 500;
+
+/// The most paths of a target, and the first paths, of which those with several steps have a picture.
+const MAXIMUM_PATHS: usize = 60;
+const MAXIMUM_PICTURES: usize = 8;
+
+/// Returns a map as one HTML file.
+pub(super) fn text(map: &AccessMap) -> String {
+    let style = format!("{STYLE}{OWN_STYLE}");
+    let page = context! {
+        title => escaped_value(&title(map)),
+        facts => facts(map),
+        questions => map.questions.iter().map(question).collect::<Vec<String>>(),
+        targets => map.targets.iter().enumerate().map(|(index, target)| one_target(map, index, target)).collect::<Vec<Value>>(),
+        findings => findings(map),
+        finding_counts => map.findings.counts.iter().map(|(name, count)| context! { name => name, count => grouped(*count) }).collect::<Vec<Value>>(),
+        unanswered => map.unanswered.0.iter().map(|(name, why)| html(&Phrase::default().name(name.as_str()).words(": ").then(Phrase::sentence(why)))).collect::<Vec<Value>>(),
+        classes => map.classes.iter().take(MAXIMUM_ROWS).map(class_row).collect::<Vec<Value>>(),
+        more_classes => more(map.classes.len(), MAXIMUM_ROWS, "class"),
+        version => env!("CARGO_PKG_VERSION"),
+        members => json_string(&members::block(&searched(map))),
+        style_hash => hash(&style),
+        script_hash => hash(SCRIPT),
+        style => Value::from_safe_string(style),
+        script => Value::from_safe_string(SCRIPT.to_owned()),
+    };
+    let mut environment = Environment::new();
+    let rendered = environment
+        .add_template("report.html", TEMPLATE)
+        .and_then(|()| environment.get_template("report.html"))
+        .and_then(|template| template.render(page));
+    // The template is a part of the program, and tests render it.
+    match rendered {
+        Ok(page) => page,
+        Err(error) => escaped(&error.to_string()),
+    }
+}
+
+/// Returns the classes of the rows. The classes of paths have the same subjects.
+fn searched(map: &AccessMap) -> Vec<SubjectClass> {
+    let rows = map.targets.iter().flat_map(|target| &target.subjects);
+    let rows: BTreeSet<usize> = rows.map(|subject| subject.class).collect();
+    rows.into_iter().filter_map(|class| map.classes.get(class).cloned()).collect()
+}
+
+fn html(phrase: &Phrase) -> Value {
+    Value::from_safe_string(phrase.html())
+}
+
+/// Returns a text of the map without hidden characters.
+fn escaped_value(text: &str) -> Value {
+    Value::from_safe_string(escaped(text))
+}
+
+fn title(map: &AccessMap) -> String {
+    match map.targets.as_slice() {
+        [only] => format!("Access on {}", target_name(only).plain()),
+        targets => format!("Access on {}", number(targets.len(), "target")),
+    }
+}
+
+fn facts(map: &AccessMap) -> Vec<Value> {
+    let subjects = |is_counted: &dyn Fn(&SubjectAccess) -> bool| {
+        let all = map.targets.iter().flat_map(|target| &target.subjects).filter(|subject| is_counted(subject));
+        all.filter_map(|subject| map.classes.get(subject.class)).map(|class| class.count).sum::<usize>()
+    };
+    let finding = |name: &str| map.findings.counts.get(name).map_or(0, |count| *count);
+    let facts = [
+        ("bound subjects", subjects(&|_| true)),
+        ("classes of equal access", map.targets.iter().map(|target| target.subjects.len()).sum()),
+        ("subjects that reach a critical power", subjects(&|subject| worst(subject) == "critical")),
+        ("namespaces", map.targets.iter().map(|target| target.namespace_count).sum()),
+        ("critical findings", finding("critical")),
+        ("high findings", finding("high")),
+    ];
+    facts.into_iter().map(|(name, value)| context! { name => name, value => grouped(value) }).collect()
+}
+
+fn more(count: usize, most: usize, noun: &str) -> String {
+    match count.saturating_sub(most) {
+        0 => String::new(),
+        more => format!("and {}; the JSON form has all of them", number(more, &format!("further {noun} of the list"))),
+    }
+}
+
+fn one_target(map: &AccessMap, index: usize, target: &TargetAccess) -> Value {
+    let subjects = target.subjects.iter().take(MAXIMUM_ROWS);
+    let paths = target.paths.iter().take(MAXIMUM_PATHS).enumerate();
+    context! {
+        id => index,
+        name => html(&target_name(target)),
+        count => grouped(target.subjects.len()),
+        subjects => subjects.map(|subject| one_subject(map, subject)).collect::<Vec<Value>>(),
+        more_subjects => more(target.subjects.len(), MAXIMUM_ROWS, "class"),
+        default_subjects => if target.default_subjects > 0 { number(target.default_subjects, "subject") } else { String::new() },
+        path_count => grouped(target.paths.len()),
+        paths => paths.map(|(position, path)| one_path(map, path, position < MAXIMUM_PICTURES && path.steps.len() > 1)).collect::<Vec<Value>>(),
+        more_paths => more(target.paths.len(), MAXIMUM_PATHS, "path"),
+        namespace_count => grouped(target.namespace_count),
+        namespaces => target.namespaces.iter().take(MAXIMUM_ROWS).map(|group| html(&namespace_group(group))).collect::<Vec<Value>>(),
+        more_namespaces => more(target.namespaces.len(), MAXIMUM_ROWS, "group"),
+        unknown => target.unknown.iter().take(MAXIMUM_ROWS).map(|text| html(&Phrase::sentence(text))).collect::<Vec<Value>>(),
+        more_unknown => more(target.unknown.len(), MAXIMUM_ROWS, "item"),
+    }
+}
+
+fn one_subject(map: &AccessMap, subject: &SubjectAccess) -> Value {
+    let power = |power: &crate::app::access_map::ReportedPower| {
+        let possible = if power.certainty == "possible" { " (possible)" } else { "" };
+        context! { severity => severity(power.severity), text => format!("{}{possible}", power.power) }
+    };
+    let cell = |cell: &AccessCell| {
+        let (class, text) = match cell {
+            AccessCell::Nowhere => ("no", "–".to_owned()),
+            AccessCell::Namespaces { count } => ("some", grouped(*count)),
+            AccessCell::Everywhere => ("all", "all".to_owned()),
+        };
+        context! { class => class, text => text }
+    };
+    context! {
+        class => subject.class,
+        severity => worst(subject),
+        who => html(&who(map, subject.class)),
+        powers => subject.powers.iter().map(power).collect::<Vec<Value>>(),
+        grants => subject.grants.iter().map(|access| context! { roles => html(&roles(access)), rules => html(&rules(access)) }).collect::<Vec<Value>>(),
+        cells => subject.cells.iter().map(cell).collect::<Vec<Value>>(),
+    }
+}
+
+fn one_path(map: &AccessMap, path: &ReportedPath, is_drawn: bool) -> Value {
+    let title = path_title(map, path);
+    let picture = if is_drawn { svg::picture(path.id, &title, &path.steps) } else { None };
+    let place = |text: &str| {
+        let (path, line) = split_place(text);
+        FilePlace { path: path.to_owned(), line, address: None }
+    };
+    let step = |step| context! { text => html(&words::step(step)), proof => html(&words::proof(step, place)) };
+    context! {
+        id => path.id,
+        severity => severity(path.severity),
+        title => html(&title),
+        picture => Value::from_safe_string(picture.into_iter().collect()),
+        steps => path.steps.iter().map(step).collect::<Vec<Value>>(),
+    }
+}
+
+fn findings(map: &AccessMap) -> Vec<Value> {
+    let finding = |record: &crate::app::FindingRecord| {
+        let severity = record.risk.as_ref().map_or(record.severity.as_str(), |risk| &risk.severity);
+        let place = record.place.as_ref().map(|place| FilePlace {
+            path: place.path.clone(),
+            line: Some(place.line),
+            address: None,
+        });
+        context! {
+            severity => severity,
+            code => record.code.as_str(),
+            text => html(&Phrase::sentence(&record.message)),
+            place => place.map(|place| html(&Phrase::default().place(place))),
+        }
+    };
+    map.findings.worst.iter().map(finding).collect()
+}
+
+fn class_row(class: &SubjectClass) -> Value {
+    context! {
+        id => class.id,
+        template => escaped_value(&class.template),
+        count => grouped(class.count),
+        sample => html(&Phrase::default().names(class.sample.iter().map(String::as_str), class.sample.len())),
+    }
+}
