@@ -1,4 +1,4 @@
-// Opens the HTML form of each sample in Chromium. README.md describes what is expected.
+// Opens each page of a folder in Chromium: samples of a review, and reports. README.md describes what is expected.
 import { readFileSync, readdirSync, mkdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
@@ -46,6 +46,7 @@ const withScripts = async (browser, name, colorScheme) => {
     }
   }
   if (name === "tenants.html") await searchByKeyboard(page, where);
+  if (name.startsWith("report")) await searchAnyClass(page, where);
   await context.close();
 };
 
@@ -82,6 +83,20 @@ const searchByKeyboard = async (page, where) => {
   expect(outline !== "none", `${where}: the focus is not visible`);
 };
 
+// The first class of a report is found by its own name, without a mouse.
+const searchAnyClass = async (page, where) => {
+  const [template, count] = await page.evaluate(() =>
+    [...document.querySelector("#classes tbody tr").children].slice(0, 2).map((cell) => cell.textContent));
+  await page.keyboard.press("/");
+  expect(await page.evaluate(() => document.activeElement.id === "search"), `${where}: \`/\` does not reach the search`);
+  await page.keyboard.type(template.split("*")[0]);
+  const status = await page.textContent("#search-status");
+  const found = Number(status.split(" ")[0].replaceAll(",", ""));
+  expect(found >= Number(count.replaceAll(",", "")), `${where}: ${status} for ${template}`);
+  const rows = await page.locator("#search-rows li").count();
+  expect(rows > 0 && rows <= 60, `${where}: ${rows} rows`);
+};
+
 const withoutScripts = async (browser, name, colorScheme) => {
   const { context, page, where } = await open(browser, name, { colorScheme, javaScriptEnabled: false });
   expect(await page.locator("h1").isVisible(), `${where}: no verdict`);
@@ -91,6 +106,8 @@ const withoutScripts = async (browser, name, colorScheme) => {
   if (await page.locator("#classes").count()) {
     expect(!(await page.locator("#search-panel").isVisible()), `${where}: the search is shown`);
     expect(await page.locator("noscript p").isVisible(), `${where}: no hint about scripts`);
+    const folded = page.locator("#classes summary");
+    if (await folded.count()) await folded.click();
     expect(await page.locator("#classes tbody tr").first().isVisible(), `${where}: no sample`);
   }
   await context.close();
