@@ -1,6 +1,6 @@
 //! Puts the sections of a review together: joins equal changes of several targets, orders them, and numbers classes and causes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::access::AccessDelta;
 use super::accounts::AccountComparison;
@@ -211,8 +211,9 @@ impl<'r> Sections<'r> {
             });
             self.other_kinds.extend(differing.map(|(kind, _)| kind.clone()));
             self.objects.counts.insert(target.target.clone(), target.totals.counts);
-            self.objects.shapes.extend(shapes(&target.diff));
+            self.objects.shapes.extend(shapes(&target.diff, &target.target));
         }
+        self.objects.shapes = with_equal_joined(std::mem::take(&mut self.objects.shapes));
         self.objects.left_out = comparison.left_out;
     }
 
@@ -614,12 +615,13 @@ fn pods(deltas: Vec<PodDelta>, numbering: &mut Numbering<'_>) -> Vec<PodChange> 
     deltas.into_iter().enumerate().map(record).collect()
 }
 
-/// Splits a difference into the differences of its files.
-fn shapes(diff: &str) -> Vec<ObjectShape> {
+/// Splits the difference of a target into the differences of its files.
+fn shapes(diff: &str, target: &str) -> Vec<ObjectShape> {
     let mut shapes: Vec<ObjectShape> = Vec::new();
     for line in diff.split_inclusive('\n') {
         if line.starts_with("--- ") {
-            shapes.push(ObjectShape { count: 1, sample: String::new(), diff: String::new() });
+            let targets = vec![target.to_owned()];
+            shapes.push(ObjectShape { count: 1, targets, sample: String::new(), diff: String::new() });
         }
         let Some(shape) = shapes.last_mut() else { continue };
         // Lines of a file begin with another character.
@@ -632,4 +634,25 @@ fn shapes(diff: &str) -> Vec<ObjectShape> {
         shape.diff.push_str(line);
     }
     shapes
+}
+
+/// Joins differences with the same lines. The first file of each remains the sample.
+fn with_equal_joined(shapes: Vec<ObjectShape>) -> Vec<ObjectShape> {
+    let is_of_file = |line: &&str| !["--- ", "+++ ", "@@ "].iter().any(|start| line.starts_with(start));
+    let mut positions: HashMap<String, usize> = HashMap::new();
+    let mut joined: Vec<ObjectShape> = Vec::new();
+    for shape in shapes {
+        let lines: String = shape.diff.split_inclusive('\n').filter(is_of_file).collect();
+        let next = joined.len();
+        let position = *positions.entry(lines).or_insert(next);
+        match joined.get_mut(position) {
+            Some(first) => {
+                first.count += shape.count;
+                let new = shape.targets.into_iter().filter(|target| !first.targets.contains(target));
+                first.targets.extend(new.collect::<Vec<_>>());
+            }
+            None => joined.push(shape),
+        }
+    }
+    joined
 }

@@ -568,6 +568,8 @@ pub struct ObjectChanges {
 pub struct ObjectShape {
     /// The number of files.
     pub count: usize,
+    /// The names of the targets of the files.
+    pub targets: Vec<String>,
     /// The path of the first file.
     pub sample: String,
     /// The difference of the first file.

@@ -259,7 +259,7 @@ fn one_path(view: &ReviewView<'_>, path: &PathChange, picture: Option<String>) -
         picture => Value::from_safe_string(picture.into_iter().collect()),
         steps => path.steps.iter().map(step).collect::<Vec<Value>>(),
         closes => Value::from_safe_string(closes.map_or_else(String::new, |closes| html_sentence(&closes.words))),
-        diff => diff(closes.map_or("", |closes| &closes.diff)),
+        diff => view.closing_diff(path).map(diff),
     }
 }
 
@@ -333,10 +333,7 @@ fn objects(view: &ReviewView<'_>) -> Option<Value> {
 }
 
 fn one_shape(index: usize, shape: &ObjectShape) -> Value {
-    let title = match shape.count {
-        1 => Phrase::default(),
-        count => Phrase::new(format!("{}, such as ", number(count, "file"))),
-    };
+    let title = words::files_of_shape(shape);
     context! { title => html(&title.name(shape.sample.as_str())), diff => diff(&shape.diff), open => index < OPEN_SHAPES }
 }
 

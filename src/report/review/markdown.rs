@@ -319,7 +319,11 @@ fn one_path(view: &ReviewView<'_>, index: usize, path: &PathChange) -> String {
         text.push_str(&format!("{}. {}\n", index + 1, words::proven_step(view, step).markdown()));
     }
     if let Some(closes) = &path.closes {
-        text.push_str(&format!("\nCloses this path: {}\n\n{}", sentence(&closes.words), diff(&closes.diff)));
+        let closes = sentence(&closes.words);
+        match view.closing_diff(path) {
+            Some(shown) => text.push_str(&format!("\nCloses this path: {closes}\n\n{}", diff(shown))),
+            None => text.push_str(&format!("\nCloses this path, too: {closes}\n")),
+        }
     }
     text.push_str("\n</details>\n\n");
     text
@@ -361,10 +365,7 @@ fn objects(view: &ReviewView<'_>) -> Part {
 
 fn shape(shape: &ObjectShape) -> String {
     let name = FilePlace { path: shape.sample.clone(), line: None, address: None };
-    let title = match shape.count {
-        1 => Phrase::default(),
-        count => Phrase::new(format!("{}, such as ", words::number(count, "file"))),
-    };
+    let title = words::files_of_shape(shape);
     format!("{}\n\n{}\n", title.place(name).markdown(), diff(&shape.diff))
 }
 

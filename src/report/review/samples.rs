@@ -290,6 +290,7 @@ fn with_hazards_and_objects(review: &mut ChangeReview) {
     review.objects.counts =
         BTreeMap::from([("prod".to_owned(), Counts { created: 1, changed: 12, deleted: 0, unchanged: 480 })]);
     review.objects.shapes = vec![ObjectShape {
+        targets: vec!["prod".to_owned()],
         count: 12,
         sample: "fleet/out/prod/namespaces/shop-back.yaml".to_owned(),
         diff: "@@ -3,3 +3,3 @@\n   labels:\n-    level: baseline\n+    level: privileged\n".to_owned(),
@@ -455,6 +456,7 @@ pub(super) fn huge() -> ChangeReview {
     review.hazards = (0..100).map(|_| review.hazards.first().cloned().expect("a hazard")).collect();
     review.objects.shapes = (0..3_000)
         .map(|index| ObjectShape {
+            targets: vec!["prod".to_owned()],
             count: 1 + index % 7,
             sample: format!("fleet/out/prod/namespaces/{}.yaml", long(index)),
             diff: format!("@@ -1,1 +1,1 @@\n-{}\n+{}\n", long(index), long(index + 1)),

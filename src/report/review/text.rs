@@ -133,8 +133,10 @@ fn one_path(page: &mut Page, view: &ReviewView<'_>, path: &PathChange) {
         }
     }
     let Some(closes) = &path.closes else { return };
-    below(page, &Phrase::new("closes this path: ").then(Phrase::sentence(&closes.words)));
-    diff(page, &closes.diff);
+    let shown = view.closing_diff(path);
+    let title = if shown.is_some() { "closes this path: " } else { "closes this path, too: " };
+    below(page, &Phrase::new(title).then(Phrase::sentence(&closes.words)));
+    shown.into_iter().for_each(|shown| diff(page, shown));
 }
 
 /// Appends the first lines of a difference.
@@ -171,11 +173,7 @@ fn objects(page: &mut Page, view: &ReviewView<'_>) {
 }
 
 fn one_shape(page: &mut Page, shape: &ObjectShape) {
-    let name = foreign::line(&shape.sample);
-    match shape.count {
-        1 => writeln!(page, "  {name}"),
-        count => writeln!(page, "  {}, such as {name}", number(count, "file")),
-    }
+    writeln!(page, "  {}{}", words::files_of_shape(shape).plain(), foreign::line(&shape.sample));
     diff(page, &shape.diff);
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::ReviewFormOptions;
 use super::phrase::{FilePlace, Phrase};
-use crate::app::review::{Cause, ChangeReview, EffectSeverity, Side, SubjectClass};
+use crate::app::review::{Cause, ChangeReview, EffectSeverity, PathChange, Side, SubjectClass};
 
 /// The most names of a list in a line.
 pub(super) const MAXIMUM_NAMES: usize = 4;
@@ -84,6 +84,13 @@ impl<'r> ReviewView<'r> {
     /// Returns the causes of a list.
     pub(super) fn causes(&self, causes: &[usize]) -> impl Iterator<Item = &'r Cause> {
         causes.iter().filter_map(|id| self.causes.get(id).copied())
+    }
+
+    /// Returns the difference of a smaller change; none where an earlier path has the same one.
+    pub(super) fn closing_diff(&self, path: &PathChange) -> Option<&'r str> {
+        let diff = path.closes.as_ref().map(|closes| &closes.diff)?;
+        let mut all = self.review.paths.iter().filter_map(|path| Some((path.id, &path.closes.as_ref()?.diff)));
+        all.find(|(_, known)| *known == diff).filter(|(id, _)| *id == path.id).map(|(_, diff)| diff.as_str())
     }
 
     /// Returns the places of causes; empty without a cause.

@@ -4,11 +4,24 @@ use super::phrase::{FilePlace, Phrase};
 use super::view::{MAXIMUM_NAMES, ReviewView};
 use crate::app::review::{
     AccessChange, ApplierChange, Direction, EffectChange, EffectSeverity, GroundChange, GroundKind, Hazard,
-    LifetimeChange, NodeChange, PathChange, PathChangeKind, PodChange, PodChangeKind, ReviewedStep, Scope,
+    LifetimeChange, NodeChange, ObjectShape, PathChange, PathChangeKind, PodChange, PodChangeKind, ReviewedStep, Scope,
 };
 use crate::app::words::in_group;
 pub(super) use crate::app::words::{grouped, number};
 use crate::k8s::rbac::PolicyRule;
+
+/// Returns the number of files with a difference, and their targets; nothing for one file.
+pub(super) fn files_of_shape(shape: &ObjectShape) -> Phrase {
+    let count = match shape.count {
+        1 => return Phrase::default(),
+        count => Phrase::new(number(count, "file")),
+    };
+    let count = match shape.targets.as_slice() {
+        [] | [_] => count,
+        targets => count.words(" on ").names(targets.iter().map(String::as_str), MAXIMUM_NAMES),
+    };
+    count.words(", such as ")
+}
 
 /// The most rules of an effect in a line.
 const MAXIMUM_RULES: usize = 4;
