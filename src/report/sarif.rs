@@ -33,7 +33,8 @@ pub fn text(report: &impl Report) -> String {
                 .iter()
                 .map(|related| location(Some(&related.place), Some(&related.text)))
                 .collect::<Vec<_>>(),
-            "partialFingerprints": { "bailiwick/v1": fingerprint },
+            // GitHub matches alerts by the second one.
+            "partialFingerprints": { "bailiwick/v1": fingerprint, "primaryLocationLineHash": fingerprint },
         })
     });
     let log = json!({

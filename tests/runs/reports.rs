@@ -84,7 +84,10 @@ fn assert_form(format: &str, text: &str) {
                 let uri =
                     result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].as_str().expect("a path");
                 assert!(!uri.contains([' ', '<', '&']) && !uri.starts_with('/'), "{uri}");
-                assert!(result["partialFingerprints"]["bailiwick/v1"].is_string());
+                let prints = &result["partialFingerprints"];
+                assert!(
+                    prints["bailiwick/v1"].is_string() && prints["bailiwick/v1"] == prints["primaryLocationLineHash"]
+                );
             }
         }
         "gitlab" => {
