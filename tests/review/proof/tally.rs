@@ -52,7 +52,7 @@ impl Tally {
         println!("{area:?}: {} questions about access, {} about pods", self.questions, self.pods);
         println!("{area:?}: pairs with a change of a section: {:?}", self.sections);
         assert!(self.faults.is_empty(), "{} faults\n{}", self.faults.len(), self.faults.join("\n\n"));
-        assert!(self.equal * 3 >= self.pairs && self.different * 3 >= self.pairs, "too few pairs of a kind");
+        assert!(self.equal * 4 >= self.pairs && self.different * 4 >= self.pairs, "too few pairs of a kind");
         // Texts of admission policies are not evaluated, so that their pairs have more changes without an effect.
         let share = if area == Area::Policy { 2 } else { 8 };
         assert!((self.unknown + self.cautious) * share <= self.pairs, "too many pairs without an answer");
