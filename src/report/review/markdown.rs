@@ -9,7 +9,7 @@ use super::sections::{self, short_hash};
 use super::view::{ReviewView, severity};
 use super::words::{self, Entry, grouped};
 use super::{COMMENT_BUDGET, ReviewFormOptions};
-use crate::app::review::{AccessChange, ChangeReview, EffectChange, ObjectShape, PathChange};
+use crate::app::review::{AccessChange, ChangeReview, EffectChange, EffectSeverity, ObjectShape, PathChange};
 use crate::diag::foreign;
 use crate::report::markdown::fenced;
 
@@ -219,7 +219,9 @@ fn caution(view: &ReviewView<'_>) -> String {
         return String::new();
     }
     let mut text = "\n> [!CAUTION]\n".to_owned();
-    let worst = match (view.review.paths.first(), view.review.effects.first()) {
+    // A lost permission is not the reason for an approval.
+    let effect = view.review.effects.first().filter(|effect| effect.severity > EffectSeverity::None);
+    let worst = match (view.review.paths.first(), effect) {
         (Some(path), effect) if effect.is_none_or(|effect| effect.severity <= path.severity) => words::path(view, path),
         (_, Some(effect)) => words::effect(view, effect).words(", ").then(words::place_of(view, effect)),
         _ => Phrase::default(),

@@ -306,9 +306,11 @@ impl<'d> DefaultAnswers<'d> {
         }) && !self.names(&question.subject)
     }
 
-    /// Whether the sides bind a user or an account that the default policy binds, too.
+    /// Whether the sides bind a component of the control plane, a user of the default policy. The default policy binds no account of the
+    /// sides, and its groups are asked alone.
     fn names(&self, subject: &str) -> bool {
-        self.bound.contains(subject) && (subject.starts_with("Group/system:") || subject.starts_with("User/system:"))
+        let is_component = |user: &str| user.starts_with("system:") && !user.starts_with("system:serviceaccount:");
+        self.bound.contains(subject) && subject.strip_prefix("User/").is_some_and(is_component)
     }
 }
 
