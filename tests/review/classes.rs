@@ -43,6 +43,8 @@ struct State {
     label: &'static str,
     /// Whether AccessTests ask about all namespaces.
     has_tests: bool,
+    /// The user who applies the output: a user without a binding, or one with too few permissions.
+    applier: Option<&'static str>,
 }
 
 impl State {
@@ -72,6 +74,7 @@ impl State {
             impersonated: dice.chance(33).then_some("{name}-bot"),
             label: "{org}",
             has_tests: dice.chance(50),
+            applier: [None, Some("argo"), Some("flux")][dice.below(3)],
         }
     }
 
@@ -140,6 +143,11 @@ impl State {
             if self.has_tests { "sales" } else { "nobody" }
         )
         .expect("a text");
+        write!(
+            grants,
+            "---\n{HEAD} Grant\nmetadata: {{name: flux}}\nspec:\n  clusterRoles: [edit]\n  clusterWide: true\n  to: {{users: [flux]}}\n"
+        )
+        .expect("a text");
         if self.has_tests {
             let question = "{verbs: [create], resources: [pods], namespaces: [\"*\"]}";
             write!(
@@ -153,7 +161,8 @@ impl State {
         );
         fs::write(root.join("policies/tenants.csv"), list).expect("written");
         fs::write(root.join("policies/tenants.yaml"), policies).expect("written");
-        let targets = format!("[{{name: a, version: \"{version}\"}}]");
+        let applied = self.applier.map_or_else(String::new, |user| format!(", appliedBy: {{user: {user}}}"));
+        let targets = format!("[{{name: a, version: \"{version}\"{applied}}}]");
         let workspace = format!("{HEAD} Workspace\nmetadata: {{name: w}}\nspec:\n  targets: {targets}\n");
         fs::write(root.join("bailiwick.yaml"), workspace).expect("written");
     }

@@ -5,7 +5,6 @@ use std::cmp::Reverse;
 use bailiwick_access::risk::{ReachedPower, ReachedPowers, RiskSeverity};
 
 use crate::graph::{Edge, NodeId, NodeKey, Note};
-use crate::inventory::NamespaceId;
 use crate::path::{EscalationPath, PathCertainty};
 use crate::power::Power;
 use crate::report::{EVERYBODY, EscalationGraph};
@@ -17,9 +16,8 @@ struct Opened {
     /// The position of the power in [`Power::OF_CLUSTER`].
     rank: usize,
     certainty: PathCertainty,
-    steps: usize,
-    /// The edge of the permission.
-    edge: Edge,
+    /// The edge of the permission, and the edges behind it.
+    route: Route,
 }
 
 impl Opened {
@@ -27,7 +25,7 @@ impl Opened {
     fn badness(&self) -> (RiskSeverity, Reverse<PathCertainty>, Reverse<usize>, Reverse<usize>) {
         let severity =
             Power::OF_CLUSTER.get(self.rank).map_or(RiskSeverity::Info, |power| self.certainty.severity_of(power));
-        (severity, Reverse(self.certainty), Reverse(self.rank), Reverse(self.steps))
+        (severity, Reverse(self.certainty), Reverse(self.rank), Reverse(self.route.len()))
     }
 }
 
@@ -35,29 +33,32 @@ impl EscalationGraph<'_> {
     /// Returns the path from the permission of a risk rule, in a namespace or cluster-wide, to the worst power of the whole
     /// cluster; none without such a power.
     pub fn path_opened_by(&self, subject: &str, namespace: Option<&str>, rule: &str) -> Option<EscalationPath> {
-        let (node, edges) = self.edges_in(subject, namespace)?;
-        let of_rule = edges.into_iter().filter(|(id, _)| *id == rule).map(|(_, edge)| edge);
-        let worst = of_rule.filter_map(|edge| self.worst_of(subject, node, edge)).max_by_key(Opened::badness)?;
-        let mut route: Route = vec![(node, worst.edge)];
-        route.extend(self.search.route(&self.graph, worst.rank, worst.edge.to)?);
-        self.path(subject, Power::OF_CLUSTER.get(worst.rank)?.clone(), &route)
+        let (_, worst) = self.opened(subject, namespace).into_iter().find(|(id, _)| *id == rule)?;
+        self.path(subject, Power::OF_CLUSTER.get(worst.rank)?.clone(), &worst.route)
     }
 
-    /// Returns the edges of a subject in a scope, each with the id of the risk rule of a permission behind it.
-    fn edges_in(&self, subject: &str, namespace: Option<&str>) -> Option<(NodeId, Vec<(&'static str, Edge)>)> {
-        let node = self.graph.find(&NodeKey::Subject(self.inventory.subject(subject)?))?;
-        let scope: Option<NamespaceId> = match namespace {
-            Some(name) => Some(self.inventory.namespace(name)?),
-            None => None,
-        };
-        let mut edges = Vec::new();
+    /// Returns the worst power behind the permissions of a subject in a scope, with the id of the risk rule of each.
+    fn opened(&self, subject: &str, namespace: Option<&str>) -> Vec<(&'static str, Opened)> {
+        let node = self.inventory.subject(subject).and_then(|id| self.graph.find(&NodeKey::Subject(id)));
+        let scope = namespace.map(|name| self.inventory.namespace(name));
+        let (Some(node), None | Some(Some(_))) = (node, scope) else { return Vec::new() };
+        let mut worst: Vec<(&'static str, Opened)> = Vec::new();
         for edge in self.graph.edges_of(node) {
-            for proof in [edge.proof, edge.after_proof].into_iter().flatten().filter(|proof| proof.scope == scope) {
-                let met = self.lists.get(proof.list as usize).and_then(|list| list.get(proof.entry as usize));
-                edges.extend(met.map(|met| (met.rule.id, *edge)));
+            let proofs = [edge.proof, edge.after_proof].into_iter().flatten();
+            let met = proofs.filter(|proof| proof.scope == scope.flatten()).filter_map(|proof| {
+                self.lists.get(proof.list as usize).and_then(|list| list.get(proof.entry as usize))
+            });
+            let mut rules = met.map(|met| met.rule.id).peekable();
+            let Some(opened) = rules.peek().and_then(|_| self.worst_of(subject, node, *edge)) else { continue };
+            for rule in rules {
+                match worst.iter_mut().find(|(known, _)| *known == rule) {
+                    Some((_, known)) if known.badness() >= opened.badness() => {}
+                    Some((_, known)) => known.clone_from(&opened),
+                    None => worst.push((rule, opened.clone())),
+                }
             }
         }
-        Some((node, edges))
+        worst
     }
 
     /// Returns the worst power behind an edge, without the paths through the start of the edge, and without the powers of every
@@ -67,15 +68,15 @@ impl EscalationGraph<'_> {
             return None;
         }
         let opened = |(rank, power): (usize, &Power)| {
-            let route = self.search.route(&self.graph, rank, edge.to)?;
-            if route.iter().any(|(node, next)| *node == start || next.to == start) {
+            let rest = self.search.route(&self.graph, rank, edge.to)?;
+            if rest.iter().any(|(node, next)| *node == start || next.to == start) {
                 return None;
             }
-            let edges = || route.iter().map(|(_, edge)| edge).chain([&edge]);
-            let certainty = edges().map(certainty_of).max()?;
+            let route: Route = std::iter::once((start, edge)).chain(rest).collect();
+            let certainty = route.iter().map(|(_, edge)| certainty_of(edge)).max()?;
             let of_everybody = self.of_everybody.get(power).filter(|_| subject != EVERYBODY);
             let is_own = of_everybody.is_none_or(|(known, _)| *known > certainty);
-            is_own.then_some(Opened { rank, certainty, steps: route.len(), edge })
+            is_own.then_some(Opened { rank, certainty, route })
         };
         Power::OF_CLUSTER.iter().enumerate().filter_map(opened).max_by_key(Opened::badness)
     }
@@ -91,22 +92,12 @@ fn certainty_of(edge: &Edge) -> PathCertainty {
 
 impl ReachedPowers for EscalationGraph<'_> {
     fn of_subject(&self, subject: &str, namespace: Option<&str>) -> Vec<(&'static str, ReachedPower)> {
-        let Some((node, edges)) = self.edges_in(subject, namespace) else { return Vec::new() };
-        let mut worst: Vec<(&'static str, Opened)> = Vec::new();
-        for (rule, edge) in edges {
-            let Some(opened) = self.worst_of(subject, node, edge) else { continue };
-            match worst.iter_mut().find(|(known, _)| *known == rule) {
-                Some((_, known)) if known.badness() >= opened.badness() => {}
-                Some((_, known)) => *known = opened,
-                None => worst.push((rule, opened)),
-            }
-        }
         let reached = |(rule, opened): (&'static str, Opened)| {
             let power = Power::OF_CLUSTER.get(opened.rank)?;
             let is_proven = opened.certainty == PathCertainty::Proven;
             let severity = opened.certainty.severity_of(power);
             Some((rule, ReachedPower { power: power.word(), rank: opened.rank, is_proven, severity }))
         };
-        worst.into_iter().filter_map(reached).collect()
+        self.opened(subject, namespace).into_iter().filter_map(reached).collect()
     }
 }

@@ -23,7 +23,7 @@ pub(super) struct PathFinder<'f> {
 }
 
 /// The kind of the power, the certainty, the kinds of the steps, and the kind of the subject: equal for alike paths.
-type PathShape<'p> = (Reverse<EffectSeverity>, String, Certainty, Vec<&'static str>, &'p str);
+type PathShape<'p> = (Reverse<EffectSeverity>, &'static str, Certainty, Vec<&'static str>, &'p str);
 
 impl<'f> PathFinder<'f> {
     /// Finds the best path to each power, without powers within a better path.
@@ -51,7 +51,7 @@ impl<'f> PathFinder<'f> {
         for path in &self.paths {
             let power = ReportedPower {
                 severity: path_severity(path, PathChangeKind::New),
-                power: kind(path),
+                power: path.reaches.word().to_owned(),
                 certainty: path.certainty.word().to_owned(),
             };
             by_power.entry(power).or_default().push(member(path));
@@ -72,7 +72,10 @@ impl<'f> PathFinder<'f> {
             let severity = Reverse(path_severity(path, PathChangeKind::New));
             let steps = path.steps.iter().map(|step| step.edge.word()).collect();
             let subject = path.subject.split('/').next();
-            groups.entry((severity, kind(path), path.certainty, steps, absent::text(subject))).or_default().push(path);
+            groups
+                .entry((severity, path.reaches.word(), path.certainty, steps, absent::text(subject)))
+                .or_default()
+                .push(path);
         }
         let mut reported = Vec::new();
         for ((severity, ..), paths) in groups {
@@ -96,10 +99,4 @@ impl<'f> PathFinder<'f> {
 fn member(path: &EscalationPath) -> Member {
     let namespace = path.steps.first().and_then(|step| step.namespace.clone());
     Member { subject: path.subject.clone(), namespaces: namespace.into_iter().collect() }
-}
-
-/// Returns the kind of the power, such as `namespace-admin`.
-fn kind(path: &EscalationPath) -> String {
-    let power = path.reaches.to_string();
-    power.split_once(':').map_or_else(|| power.clone(), |(kind, _)| kind.to_owned())
 }

@@ -44,13 +44,15 @@ pub(super) fn check(
             missing.iter().map(|role| format!("`{role}`")).collect()
         });
         let name = format!("{} `{}`", text(&["kind"]), text(&["metadata", "name"]));
+        // A Namespace is an object of its own class.
+        let class = if text(&["kind"]) == "Namespace" { text(&["metadata", "name"]) } else { namespace };
         if !is_bound || !unknown.is_empty() {
-            refused.add(origin, &name, spread.weight(namespace), unknown);
+            refused.add(origin, &name, spread.weight(class), unknown);
             return;
         }
         let finding = cannot_apply(&applier.user, &name, &reason).at(origin);
         if !workspace.project.accepts(&finding) {
-            alike.add(shape(&[namespace, text(&["metadata", "name"])], &reason), &name, namespace, finding);
+            alike.add(shape(&[namespace, text(&["metadata", "name"])], &reason), &name, class, finding);
         }
     })?;
     alike.finish(sink);
@@ -67,7 +69,7 @@ struct Refused {
 }
 
 impl Refused {
-    /// Adds an object that stands for `count` objects.
+    /// Adds an object, one of `count` alike objects.
     fn add(&mut self, origin: Origin, name: &str, count: usize, missing: &BTreeSet<String>) {
         self.first.get_or_insert_with(|| (origin, name.to_owned()));
         self.count += count;
