@@ -68,7 +68,7 @@ pub use explain::{
     DefaultPolicy, ExplainedFile, ExplainedObject, FileState, ObjectIdentity, ObjectName, PolicyName, RoleSearch,
 };
 pub use left_behind::NotJudged;
-pub use lint::{FindingChange, LintOptions, LintReport, Selection, Unanswered, lint_manifests};
+pub use lint::{AcceptedFinding, FindingChange, LintOptions, LintReport, Selection, Unanswered, lint_manifests};
 pub use loaded_world::{LoadedWorld, WorldOptions};
 pub use manual::ManualPage;
 pub use merge::{MergeOptions, Merged};

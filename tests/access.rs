@@ -5,6 +5,7 @@
 //! to questions; adding rows to a file needs no code.
 
 mod agreement;
+mod causes;
 mod library;
 mod paths;
 mod prose;

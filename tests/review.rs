@@ -1,5 +1,6 @@
 //! Reviews of changes: the simulated pull requests, and the proof that the verdict is right on random changes.
 
+mod accepted;
 mod cases;
 mod classes;
 mod closing;

@@ -1,5 +1,6 @@
 //! Findings about a workspace or about manifests: grants that are dangerous, dead, or cannot be applied.
 
+mod accepted;
 mod alike;
 mod applier;
 mod change;
@@ -20,6 +21,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use self::accepted::{AcceptedFindings, Decided, Decisions};
 use self::risks::FindingWords;
 use super::account_names::AccountNames;
 use super::classes::{self, Spread};
@@ -27,13 +29,15 @@ use super::loaded_world::{LoadedWorld, WorldOptions, load_manifests, load_target
 use super::workspace::Workspace;
 use super::{Diagnostics, Error, Options};
 use crate::access::compare::Affected;
-use crate::access::risk::{self, Finding, ReachedPowers, RiskContext, Tenants};
+use crate::access::risk::{self, ReachedPowers, RiskContext, Tenants};
 use crate::access::who_can::PermissionScope;
 use crate::compile;
 use crate::diag::{Diagnostic, Files, RunError, Sink};
 use crate::model::{DiagnosticSetting, InstalledStack, PlacedAgent, Target};
 use crate::node::ServerVersion;
 
+pub use self::accepted::AcceptedFinding;
+pub(super) use self::accepted::{Acceptance, AcceptedPowers};
 pub use self::change::FindingChange;
 pub use self::installed::Unanswered;
 pub use self::selection::Selection;
@@ -66,6 +70,8 @@ pub struct LintOptions {
 pub struct LintReport {
     /// The findings. An error among them is about the input, and not about a grant.
     pub findings: Diagnostics,
+    /// The findings accepted by `metadata.allow` of a policy, or by the setting of a code.
+    pub accepted: Vec<AcceptedFinding>,
     /// The admission policies that are not evaluated for every workload.
     pub unanswered: Unanswered,
     /// Whether the objects could be read.
@@ -120,7 +126,7 @@ impl Workspace {
     pub(super) fn lint_sample(&self, options: &LintOptions, spread: &Spread<'_>) -> Result<LintReport, Error> {
         let targets = self.targets(&options.targets)?;
         let mut all = Sink::new();
-        let mut unanswered = Unanswered::default();
+        let (mut unanswered, mut accepted) = (Unanswered::default(), AcceptedFindings::default());
         let world_options = WorldOptions { with_surroundings: true, with_paths: true, ..options.world.clone() };
         for target in &targets {
             let mut sink = Sink::new();
@@ -128,7 +134,7 @@ impl Workspace {
             let mut sink = with_all_warnings(sink, spread.warnings(self, &target.name));
             if let Some(loaded) = loaded.filter(|_| !sink.has_errors() && !all.has_errors()) {
                 let linted = LintedTarget { workspace: self, target, loaded: &loaded, spread };
-                linted.find(&options.selection, &mut unanswered, &mut sink)?;
+                linted.find(&options.selection, &mut unanswered, &mut accepted, &mut sink)?;
             }
             all.absorb_of_target(sink, &target.name);
         }
@@ -138,8 +144,9 @@ impl Workspace {
             nodes::check_static_pods(&self.options, &options.static_pods, &version, &self.project.files, &mut sink)?;
         }
         let list = options.selection.choose(self.findings(sink));
+        let accepted = accepted.into_list(&self.project.files, |finding| options.selection.keeps(finding));
         let findings = Diagnostics::new(list, &self.project.files);
-        Ok(LintReport { findings, unanswered, is_readable: true, change: None })
+        Ok(LintReport { findings, accepted, unanswered, is_readable: true, change: None })
     }
 }
 
@@ -187,7 +194,8 @@ pub fn lint_manifests(run: &Options, options: &LintOptions) -> Result<LintReport
         nodes::check_static_pods(run, &options.static_pods, &version, &files, &mut sink)?;
     }
     let list = options.selection.choose(sink.into_sorted(&files));
-    Ok(LintReport { findings: Diagnostics { list, files }, unanswered, is_readable: loaded.is_some(), change: None })
+    let (findings, is_readable) = (Diagnostics { list, files }, loaded.is_some());
+    Ok(LintReport { findings, accepted: Vec::new(), unanswered, is_readable, change: None })
 }
 
 fn version_of(minor: u32) -> Result<ServerVersion, RunError> {
@@ -216,7 +224,13 @@ struct LintedTarget<'l> {
 }
 
 impl LintedTarget<'_> {
-    fn find(&self, selection: &Selection, unanswered: &mut Unanswered, sink: &mut Sink) -> Result<(), RunError> {
+    fn find(
+        &self,
+        selection: &Selection,
+        unanswered: &mut Unanswered,
+        accepted: &mut AcceptedFindings,
+        sink: &mut Sink,
+    ) -> Result<(), RunError> {
         let Self { workspace, target, loaded, spread } = *self;
         let facts = &workspace.project.facts;
         applier::check(workspace, target, loaded, spread, sink)?;
@@ -229,12 +243,12 @@ impl LintedTarget<'_> {
         nodes::check_role(loaded, sink);
         nodes::check_agents(loaded, facts.on(&target.name), sink);
         nodes::check_selectors(loaded, facts.on(&target.name), sink);
-        self.find_risks(selection, sink);
+        self.find_risks(selection, accepted, sink);
         Ok(())
     }
 
     /// Reports the findings of the risk rules, with the severities of the workspace.
-    fn find_risks(&self, selection: &Selection, sink: &mut Sink) {
+    fn find_risks(&self, selection: &Selection, accepted: &mut AcceptedFindings, sink: &mut Sink) {
         let Self { workspace, target, loaded, spread } = *self;
         let mut options = selection.options_of_workspace();
         // A finding about tenants represents others: where it is ignored, the others are reported.
@@ -243,7 +257,7 @@ impl LintedTarget<'_> {
         options.rules.retain(|rule| !rule.is_about_tenants() || !is_ignored(rule));
         let places = tenants::Places::of(&workspace.project);
         let is_own = |place| places.is_of_tenancy(place);
-        let is_accepted = |code, place| workspace.project.accepts(&Diagnostic::warning(code, String::new()).at(place));
+        let is_accepted = |code, place| workspace.project.accepts_at(code, place);
         let weight = |namespace: &str| workspace.sample().weight(namespace);
         let tenants = Tenants::new(&is_own, &is_accepted);
         let tenants = if workspace.sample().is_whole() { tenants } else { tenants.with_weight(&weight) };
@@ -251,12 +265,18 @@ impl LintedTarget<'_> {
         let accounts = AccountNames::of_target(workspace, target);
         let graph = loaded.escalation_graph();
         let powers = graph.as_ref().map(|graph| graph as &dyn ReachedPowers);
-        let mut words = FindingWords::new(&loaded.files, &accounts, graph.as_ref());
-        for finding in loaded.world.findings_among(RiskContext { tenants: Some(&tenants), powers }, &options) {
-            let Some(mut finding) = as_set(workspace, finding) else { continue };
-            if selection.shows(&finding) {
-                finding.first = first_of_classes(finding.first, spread);
-                sink.push(words.diagnostic(&finding));
+        let mut words = FindingWords::new(&loaded.files, Some(workspace), &accounts, graph.as_ref());
+        let decisions = Decisions::new(workspace, selection.least());
+        let decide = |rule: &risk::RiskRule, place, severity| decisions.about(rule, place, severity);
+        let context = RiskContext { tenants: Some(&tenants), powers, decisions: Some(&decide) };
+        for mut finding in loaded.world.findings_among(context, &options) {
+            finding.first = first_of_classes(finding.first, spread);
+            match decisions.decide(finding) {
+                Decided::Reported(finding) if selection.shows(&finding) => sink.push(words.diagnostic(&finding)),
+                Decided::Accepted { by, finding } if selection.shows(&finding) => {
+                    accepted.add(by, words.diagnostic(&finding), &target.name);
+                }
+                Decided::Reported(_) | Decided::Accepted { .. } => {}
             }
         }
     }
@@ -289,30 +309,12 @@ fn first_of_classes(first: Vec<Affected>, spread: &Spread<'_>) -> Vec<Affected> 
 fn find_risks(loaded: &LoadedWorld, selection: &Selection, sink: &mut Sink) {
     let (graph, accounts) = (loaded.escalation_graph(), AccountNames::default());
     let powers = graph.as_ref().map(|graph| graph as &dyn ReachedPowers);
-    let mut words = FindingWords::new(&loaded.files, &accounts, graph.as_ref());
-    for finding in loaded.world.findings_among(RiskContext { tenants: None, powers }, &selection.options()) {
+    let mut words = FindingWords::new(&loaded.files, None, &accounts, graph.as_ref());
+    for finding in loaded.world.findings_among(RiskContext { powers, ..RiskContext::default() }, &selection.options()) {
         if selection.shows(&finding) {
             sink.push(words.diagnostic(&finding));
         }
     }
-}
-
-/// Sets the severities of a workspace for a finding and the findings that it represents. Returns none if all of them
-/// are ignored or accepted.
-fn as_set(workspace: &Workspace, finding: Finding) -> Option<Finding> {
-    let settings = &workspace.project.workspace.diagnostics;
-    let place = finding.place;
-    let is_accepted = |code| workspace.project.accepts(&Diagnostic::warning(code, String::new()).at_maybe(place));
-    let mut finding = finding.with_folded_judged(|folded| {
-        let code = folded.rule.code;
-        match settings.of_finding(code) {
-            Some(DiagnosticSetting::Ignore) => None,
-            _ if is_accepted(code) => None,
-            setting => Some(severity(setting, folded.severity)),
-        }
-    })?;
-    finding.severity = severity(settings.of_finding(finding.rule.code), finding.severity);
-    Some(finding)
 }
 
 /// Returns the severity of a setting, or this one.

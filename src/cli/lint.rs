@@ -145,13 +145,18 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
     })
 }
 
-/// Removes the known findings from those to print, unless all are printed. Returns the line that counts the known and the fixed ones.
+/// Removes the known findings from those to print, unless all are printed. Returns the line that counts the known, the
+/// fixed and the accepted ones.
 fn set_aside(global: &Global, report: &mut LintReport, change: FindingChange, is_all: bool) -> String {
     if change.is_base_absent {
         global.terminal().note("the base has no workspace: every finding is new\n");
     }
     print(global, change.warnings.list, &change.warnings.files);
-    let line = format!("{} known, {} fixed\n", change.known, change.fixed.len());
+    let accepted = match report.accepted.len() {
+        0 => String::new(),
+        count => format!(", {count} accepted"),
+    };
+    let line = format!("{} known, {} fixed{accepted}\n", change.known, change.fixed.len());
     let is_printed = |finding: &Diagnostic| is_all || finding.state != Some(FindingState::Known);
     let (list, known): (Vec<_>, Vec<_>) = std::mem::take(&mut report.findings.list).into_iter().partition(is_printed);
     report.findings.list = list;

@@ -130,19 +130,24 @@ impl LinkedWorkspace {
         }
     }
 
-    /// Drops the warnings that policies accept, and gives the other diagnostics the severity that the workspace sets.
+    /// Drops the warnings accepted by policies, and gives the other diagnostics the severity of the workspace. A finding of a risk rule
+    /// stays: its place is a word of a role, and the policy with the grant accepts it.
     pub fn without_accepted(&self, diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
-        let left = diagnostics.into_iter().filter(|diagnostic| !self.accepts(diagnostic));
+        let is_left = |diagnostic: &Diagnostic| diagnostic.risk.is_some() || !self.accepts(diagnostic);
+        let left = diagnostics.into_iter().filter(is_left);
         left.filter_map(|diagnostic| self.workspace.diagnostics.apply(diagnostic)).collect()
     }
 
     /// Whether a policy accepts a warning.
     pub fn accepts(&self, diagnostic: &Diagnostic) -> bool {
         diagnostic.severity == Severity::Warning
-            && diagnostic.origin.is_some_and(|origin| {
-                self.accepted.iter().any(|(code, document)| {
-                    *code == diagnostic.code && document.file == origin.file && document.span.contains(origin.span)
-                })
-            })
+            && diagnostic.origin.is_some_and(|origin| self.accepts_at(diagnostic.code, origin))
+    }
+
+    /// Whether a policy accepts the warnings of a code at a place.
+    pub fn accepts_at(&self, code: Code, place: Origin) -> bool {
+        self.accepted.iter().any(|(accepted, document)| {
+            *accepted == code && document.file == place.file && document.span.contains(place.span)
+        })
     }
 }

@@ -51,7 +51,7 @@ impl std::fmt::Display for DiagnosticSetting {
 
 /// `spec.diagnostics` of a workspace, checked.
 #[derive(Debug, Clone, Default)]
-pub struct DiagnosticSettings(BTreeMap<String, DiagnosticSetting>);
+pub struct DiagnosticSettings(BTreeMap<String, Spanned<DiagnosticSetting>>);
 
 impl DiagnosticSettings {
     /// Checks the entries and reports invalid ones.
@@ -61,17 +61,17 @@ impl DiagnosticSettings {
                 sink.push(problem.at(setting.origin));
             }
         }
-        Self(written.iter().map(|(key, setting)| (key.clone(), setting.value)).collect())
+        Self(written.clone())
     }
 
     /// Returns the entries by their keys.
-    pub fn settings(&self) -> &BTreeMap<String, DiagnosticSetting> {
+    pub fn settings(&self) -> &BTreeMap<String, Spanned<DiagnosticSetting>> {
         &self.0
     }
 
     /// Returns the configured severity of a finding of `lint`.
     pub fn of_finding(&self, code: Code) -> Option<DiagnosticSetting> {
-        self.0.get(code.id()).copied()
+        self.0.get(code.id()).map(|setting| setting.value)
     }
 
     /// Applies the configured severity; none for an ignored diagnostic. An error stays an error.
@@ -81,7 +81,7 @@ impl DiagnosticSettings {
         }
         // `warnings` does not apply to findings.
         let of_all = self.0.get(WARNINGS).filter(|_| !diagnostic.code.is_finding());
-        match self.0.get(diagnostic.code.id()).or(of_all) {
+        match self.0.get(diagnostic.code.id()).or(of_all).map(|setting| setting.value) {
             Some(DiagnosticSetting::Ignore) => return None,
             Some(DiagnosticSetting::Error) => diagnostic.severity = Severity::Error,
             Some(_) => diagnostic.fails_check = false,

@@ -100,7 +100,7 @@ impl Trees {
     }
 
     /// Returns the document of a policy that contains a place.
-    fn document(&self, place: Origin) -> Option<NodeRef<'_>> {
+    pub fn document(&self, place: Origin) -> Option<NodeRef<'_>> {
         self.trees.get(&place.file)?.documents().find(|root| root.span().contains(place.span))
     }
 

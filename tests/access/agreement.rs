@@ -137,7 +137,11 @@ fn identity(subject: &str) -> Identity {
 }
 
 fn findings(world: &World, is_wanted: impl Fn(&'static risk::RiskRule) -> bool) -> Vec<Finding> {
-    world.findings(&RiskOptions { rules: risk::all().filter(|rule| is_wanted(rule)).collect(), apart: false })
+    world.findings(&RiskOptions {
+        rules: risk::all().filter(|rule| is_wanted(rule)).collect(),
+        apart: false,
+        one_per_cause: false,
+    })
 }
 
 /// Every right that the proof of a finding names is one that its subject holds, by `can-i` and by `who-can`.

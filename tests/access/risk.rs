@@ -71,7 +71,7 @@ fn rules_say_what_the_table_says() {
     for row in cases() {
         let minor = row.get("minor").and_then(Value::as_u64).map_or(36, |minor| minor as u32);
         let world = world(&objects(&row), minor, row.get("baseline").is_some());
-        let options = RiskOptions { rules: rules_of(&row), apart: true };
+        let options = RiskOptions { rules: rules_of(&row), apart: true, one_per_cause: false };
         // The objects of these positions belong to Tenancies.
         let own = rows_of_numbers(&row, "own");
         let is_own = |place: Origin| own.contains(&u64::from(place.span.start));
@@ -80,7 +80,8 @@ fn rules_say_what_the_table_says() {
             tenants.add(0, tenant.as_str().expect("a name"), namespace);
         }
         let mut found: Vec<String> = Vec::new();
-        for finding in world.findings_among(RiskContext { tenants: Some(&tenants), powers: None }, &options) {
+        for finding in world.findings_among(RiskContext { tenants: Some(&tenants), ..RiskContext::default() }, &options)
+        {
             for affected in &finding.first {
                 let scope = match &affected.scope {
                     PermissionScope::Cluster => "cluster",
@@ -183,8 +184,11 @@ fn what_is_alike_is_told_once() {
         ]));
     }
     let world = world(&objects, 36, false);
-    let options =
-        RiskOptions { rules: ["S001", "W001"].iter().filter_map(|id| risk::of_id(id)).collect(), apart: false };
+    let options = RiskOptions {
+        rules: ["S001", "W001"].iter().filter_map(|id| risk::of_id(id)).collect(),
+        apart: false,
+        one_per_cause: false,
+    };
     let findings = world.findings(&options);
     let told: Vec<(usize, String)> = findings.iter().map(|finding| (finding.count, finding.message())).collect();
     let shown = "can run pods with any service account, Secret and ConfigMap";

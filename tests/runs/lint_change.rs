@@ -143,7 +143,78 @@ fn an_accepted_finding_is_accepted_for_its_policy_alone() {
     let accepted = secrets("old").replace("metadata: {name: old}", "metadata: {name: old, allow: [read-secrets]}");
     write(root, "policies/old.yaml", &accepted);
     write(root, "policies/new.yaml", &secrets("new"));
-    assert_lint(root, &["--base", "HEAD"], 1, &["Group/new"], "0 known, 1 fixed");
+    assert_lint(root, &["--base", "HEAD"], 1, &["Group/new"], "0 known, 0 fixed, 1 accepted");
+    commit(root);
+    assert_lint(root, &["--base", "HEAD"], 0, &[], "1 known, 0 fixed, 1 accepted");
+    fs::remove_file(root.join("policies/old.yaml")).expect("removed");
+    assert_lint(root, &["--base", "HEAD"], 0, &[], "1 known, 0 fixed");
+}
+
+/// Returns a policy by which the group `dev` has a rule in the namespace `shop`, with this head of the Grant and these labels.
+fn in_shop(rule: &str, grant: &str, labels: &str) -> String {
+    let head = "apiVersion: bailiwick.dev/v1alpha1\nkind:";
+    format!(
+        "{head} NamespaceSet\nmetadata: {{name: shop}}\nspec: {{namespaces: [{{name: shop, labels: {{{labels}}}}}]}}\n---\n\
+         {head} PermissionSet\nmetadata: {{name: dev}}\nspec: {{rules: [{rule}]}}\n---\n\
+         {head} Grant\nmetadata: {{name: dev{grant}}}\nspec: {{to: {{groups: [dev]}}, permissionSets: [dev], namespaces: [shop]}}\n"
+    )
+}
+
+const RESTRICTED: &str = "pod-security.kubernetes.io/enforce: restricted";
+
+#[test]
+fn a_further_permission_of_a_rule_is_new() {
+    let folder = repository();
+    let root = folder.path();
+    let state = |resources: &str, verbs: &str| {
+        let rule = format!("{{resources: [{resources}], verbs: [{verbs}]}}");
+        write(root, "policies/shop.yaml", &in_shop(&rule, "", RESTRICTED));
+    };
+    let all = &["--base", "HEAD", "--severity", "info"];
+    state("pods", "create");
+    commit(root);
+    // The finding has the same name and the same severity, and stands for a second finding.
+    state("pods, pods/exec", "create");
+    assert_lint(root, all, 1, &["Group/dev"], "1 known, 0 fixed");
+    commit(root);
+    assert_lint(root, all, 0, &[], "2 known, 0 fixed");
+    // The worst permission goes, and the other one stays.
+    state("pods/exec", "create");
+    assert_lint(root, all, 0, &[], "2 known, 1 fixed");
+    // The worst permission goes, and the other one grows.
+    state("secrets", "get, update");
+    commit(root);
+    state("secrets", "update, patch");
+    assert_lint(root, all, 1, &["Group/dev"], "1 known, 1 fixed");
+}
+
+#[test]
+fn an_accepted_finding_that_reaches_more_is_new() {
+    let folder = repository();
+    let root = folder.path();
+    let rule = "{resources: [pods], verbs: [create]}";
+    let allow = ", allow: [create-pods]";
+    write(root, "policies/shop.yaml", &in_shop(rule, allow, RESTRICTED));
+    commit(root);
+    let all = &["--base", "HEAD", "--severity", "info"];
+    assert_lint(root, all, 0, &[], "1 known, 0 fixed, 1 accepted");
+    // Without the level, a pod reaches its node.
+    write(root, "policies/shop.yaml", &in_shop(rule, allow, "team: shop"));
+    assert_lint(root, all, 1, &["Group/dev"], "1 known, 0 fixed");
+    let output = bailiwick(root, &["lint", "--base", "HEAD"]);
+    let note = "Grant/dev accepts the finding, which did not reach `nodes` before";
+    assert!(stderr(&output).contains(note), "{}", stderr(&output));
+    // The merged state has it, and a new acceptance is a decision of this change.
+    commit(root);
+    assert_lint(root, all, 0, &[], "1 known, 0 fixed, 1 accepted");
+    write(root, "policies/shop.yaml", &in_shop(rule, "", "team: shop"));
+    commit(root);
+    write(root, "policies/shop.yaml", &in_shop(rule, allow, "team: shop"));
+    assert_lint(root, all, 0, &[], "1 known, 0 fixed, 1 accepted");
+    // The workspace file can hide a finding, too.
+    write(root, "policies/shop.yaml", &in_shop(rule, "", "team: shop"));
+    write(root, "bailiwick.yaml", &format!("{WORKSPACE}  diagnostics: {{create-pods: ignore}}\n"));
+    assert_lint(root, all, 0, &[], "1 known, 0 fixed, 1 accepted");
 }
 
 #[test]

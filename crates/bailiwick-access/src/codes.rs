@@ -31,7 +31,7 @@ bailiwick_yaml::declare_codes! {
     WRITE_POD_POLICIES: "write-pod-policies", [Finding], "a grant to write the policies that restrict pods";
     DRIVE_GITOPS: "drive-gitops", [Finding], "a grant to control a GitOps controller";
     DRIVE_INSTALLER: "drive-installer", [Finding], "a grant to control a package manager";
-    NEARLY_FULL_AUTHORITY: "nearly-full-authority", [Finding], "a grant of some verbs on every resource";
+    NEAR_STAR: "near-star", [Finding], "a grant of several verbs on every resource";
     READ_SECRETS: "read-secrets", [Finding], "a grant to read Secrets";
     LIST_SECRETS: "list-secrets", [Finding], "a grant to list Secrets without `get`";
     CHANGE_SECRETS: "change-secrets", [Finding], "a grant to change Secrets";

@@ -11,6 +11,7 @@
 //! accounts    service accounts with their users    tenants     tenants beyond their namespaces
 //! scopes      the scope of a rule for a tenant     unlike      tenants with other bindings than most
 //! edges       steps of the graph of permissions     reached  powers of the whole cluster behind a permission
+//! causes      findings of the same rules as one
 //! ```
 //!
 //! A condition is checked against the union of the permissions of a principal in a scope, with the authorizer's own
@@ -28,6 +29,7 @@
 
 mod accounts;
 mod baseline_roles;
+mod causes;
 mod condition;
 mod dead_parts;
 mod edges;
@@ -49,7 +51,7 @@ mod unlike;
 use std::fmt;
 
 pub use edges::{BoundSubject, MetEdge, PermissionEdges, ScopeRules, identity_of_subject, subject_of_user};
-pub use judge::{Finding, Folded, RiskContext, RiskOptions};
+pub use judge::{Finding, FindingDecision, FindingDecisions, Folded, RiskContext, RiskOptions};
 pub use paths::Path;
 pub use powers::DangerousPermissions;
 pub use reached::{ReachedPower, ReachedPowers};

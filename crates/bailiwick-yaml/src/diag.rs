@@ -99,12 +99,28 @@ pub struct Risk {
     pub count: usize,
     /// The codes of the findings folded into this one.
     pub folded: Vec<Cow<'static, str>>,
+    /// The findings folded into this one, in the same order.
+    pub folded_findings: Vec<FoldedRisk>,
     /// The permission, as the rules of the roles that prove it.
     pub right: String,
     /// The common form of the subjects, such as `Group/{team}`.
     pub holders: String,
     /// The common form of the namespaces, such as `{name}`, or `cluster`.
     pub scope: String,
+    /// The powers that the permission opens, such as `cluster-admin`, the worst first.
+    pub reaches: Vec<String>,
+}
+
+/// A finding folded into another one with the same cause.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FoldedRisk {
+    /// The code of the diagnostic, such as `read-secrets`.
+    pub code: Cow<'static, str>,
+    /// The severity: `critical`, `high`, `medium`, `low` or `info`.
+    pub severity: Cow<'static, str>,
+    /// The permission, as proven by the rules of the roles; empty for a finding about an object.
+    pub right: String,
     /// The powers that the permission opens, such as `cluster-admin`, the worst first.
     pub reaches: Vec<String>,
 }

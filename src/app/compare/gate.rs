@@ -12,7 +12,9 @@ use crate::diag::{FileId, Origin, RunError, Sink};
 use crate::emit::committed::Committed;
 use crate::emit::plan::changed_grants;
 use crate::k8s::default_policy;
-use crate::model::{self, AccessCheck, Category, Expectation, Isolation, NodePool, PathCheck, Target, Tested};
+use crate::model::{
+    self, AccessCheck, Category, DiagnosticSettings, Expectation, Isolation, NodePool, PathCheck, Target, Tested,
+};
 use crate::source::{DiskSource, FileContent, FileSource};
 use crate::yaml::{self, NodeRef, Tree};
 
@@ -100,7 +102,8 @@ fn workspace_fields(old: &model::WorkspaceSettings, new: &model::WorkspaceSettin
     }
     let codes: BTreeSet<&String> = old.diagnostics.settings().keys().chain(new.diagnostics.settings().keys()).collect();
     for code in codes {
-        match (old.diagnostics.settings().get(code), new.diagnostics.settings().get(code)) {
+        let setting = |settings: &DiagnosticSettings| settings.settings().get(code).map(|setting| setting.value);
+        match (setting(&old.diagnostics), setting(&new.diagnostics)) {
             (Some(before), Some(after)) if before == after => {}
             (Some(before), Some(after)) => {
                 lines.push(format!("`spec.diagnostics` changes `{code}` from `{before}` to `{after}`"));

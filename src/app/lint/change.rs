@@ -1,14 +1,17 @@
 //! The findings of a change: new, known or fixed against an earlier state of the workspace.
 //!
 //! A finding is known if the earlier state has a finding with the same identity, the same severity, at least the same powers, and each
-//! of its targets that the earlier state has. Each earlier finding makes at most one finding of a target known.
+//! of its targets that the earlier state has. The same holds for each of the findings folded into it. Each earlier finding
+//! makes at most one finding of a target known.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::accepted::AcceptedPowers;
 use super::{LintOptions, LintReport};
+use crate::app::fingerprint::FindingIdentity;
 use crate::app::review::{BaseState, OpenedBase, ReviewBase, ReviewedBase};
 use crate::app::words::number;
 use crate::app::workspace::Workspace;
@@ -58,14 +61,18 @@ impl Workspace {
         let earlier = EarlierFindings::find(&base, options)?;
         let warnings =
             earlier.errors.as_ref().map(|errors| broken_base(&base.record.name, errors)).into_iter().collect();
+        let outgrown = earlier.powers.take_outgrown(&mut report.accepted);
+        report.findings.list.extend(outgrown);
         let mut known = 0;
-        let mut comparison = Comparison::new(earlier);
+        let mut comparison = Comparison::new(earlier.findings, earlier.targets);
         for finding in &mut report.findings.list {
             let record = FindingRecord::new(finding, &report.findings.files);
             let is_known = comparison.take(&record);
             known += usize::from(is_known);
             finding.state = Some(if is_known { FindingState::Known } else { FindingState::New });
         }
+        // An earlier finding is not fixed if it is accepted now.
+        report.accepted.iter().for_each(|accepted| _ = comparison.take(&accepted.finding));
         let fixed = comparison.into_fixed();
         let warnings = Diagnostics::new(warnings, &report.findings.files);
         let is_base_absent = matches!(base.state, BaseState::Absent);
@@ -90,6 +97,8 @@ struct EarlierFindings {
     findings: Vec<FindingRecord>,
     /// The targets of the earlier state.
     targets: BTreeSet<String>,
+    /// The powers of the accepted findings.
+    powers: AcceptedPowers,
     /// The errors of policies that do not compile.
     errors: Option<Vec<String>>,
 }
@@ -120,7 +129,8 @@ impl EarlierFindings {
         if report.findings.has_errors() {
             return Ok(Self::broken(&report.findings));
         }
-        Ok(Self { findings: report.findings.records().collect(), targets: names, errors: None })
+        let powers = AcceptedPowers::of(workspace, &report.accepted);
+        Ok(Self { findings: report.findings.records().collect(), targets: names, powers, errors: None })
     }
 
     fn broken(diagnostics: &Diagnostics) -> Self {
@@ -134,74 +144,121 @@ impl EarlierFindings {
     }
 }
 
-/// An earlier finding, and the targets for which it has made no finding known.
-struct EarlierFinding {
-    record: FindingRecord,
-    free_targets: BTreeSet<String>,
-    is_taken: bool,
+/// A permission of a finding: its own, or the permission of a finding folded into it.
+struct Part {
+    identity: String,
+    level: String,
+    reaches: BTreeSet<String>,
 }
 
-impl EarlierFinding {
-    /// Whether a finding is as severe as this one, and opens no further power.
-    fn covers(&self, finding: &FindingRecord) -> bool {
-        let reaches = |record: &FindingRecord| -> BTreeSet<String> {
-            record.risk.iter().flat_map(|risk| risk.reaches.iter().cloned()).collect()
+/// A part of an earlier finding, with the targets left for it.
+struct EarlierPart {
+    part: Part,
+    /// The position of the finding, if the part is the finding's own permission.
+    own_of: Option<usize>,
+    free_targets: BTreeSet<String>,
+}
+
+impl Part {
+    /// Returns the parts of a finding, its own permission first.
+    fn of(finding: &FindingRecord) -> Vec<Self> {
+        let reaches = |all: &[String]| all.iter().cloned().collect();
+        let own = Self {
+            identity: finding.identity_without_reach(),
+            level: finding.level().to_owned(),
+            reaches: finding.risk.as_ref().map_or_else(BTreeSet::new, |risk| reaches(&risk.reaches)),
         };
-        self.record.level() == finding.level() && reaches(finding).is_subset(&reaches(&self.record))
+        let folded = finding.risk.iter().flat_map(|risk| risk.folded_findings.iter().map(move |folded| (risk, folded)));
+        let folded = folded.map(|(risk, folded)| Self {
+            identity: FindingIdentity {
+                code: &folded.code,
+                right: &folded.right,
+                reaches: "",
+                holders: &risk.holders,
+                scope: &risk.scope,
+            }
+            .fingerprint(),
+            level: folded.severity.to_string(),
+            reaches: reaches(&folded.reaches),
+        });
+        std::iter::once(own).chain(folded).collect()
+    }
+
+    /// Whether another part is as severe as this one, and opens no further power.
+    fn covers(&self, other: &Self) -> bool {
+        self.level == other.level && other.reaches.is_subset(&self.reaches)
     }
 }
 
-/// A comparison with the findings of an earlier state, by identity.
+/// A comparison with the findings of an earlier state, part by part.
 struct Comparison {
-    earlier: BTreeMap<String, Vec<EarlierFinding>>,
+    findings: Vec<FindingRecord>,
+    /// The parts of the findings by identity.
+    parts: BTreeMap<String, Vec<EarlierPart>>,
     targets: BTreeSet<String>,
+    /// The positions of the findings with their own permission in the reviewed state.
+    kept: BTreeSet<usize>,
     /// How many findings of an identity are new.
     new: BTreeMap<String, usize>,
 }
 
 impl Comparison {
-    fn new(found: EarlierFindings) -> Self {
-        let mut earlier = BTreeMap::<String, Vec<EarlierFinding>>::new();
-        for mut record in found.findings {
+    fn new(mut findings: Vec<FindingRecord>, targets: BTreeSet<String>) -> Self {
+        let mut parts = BTreeMap::<String, Vec<EarlierPart>>::new();
+        for (position, record) in findings.iter_mut().enumerate() {
             record.state = Some(FindingState::Fixed);
-            let free_targets = targets_of(&record).into_iter().collect();
-            let of_identity = earlier.entry(record.identity_without_reach()).or_default();
-            of_identity.push(EarlierFinding { record, free_targets, is_taken: false });
+            let own_of = std::iter::once(Some(position)).chain(std::iter::repeat(None));
+            for (part, own_of) in Part::of(record).into_iter().zip(own_of) {
+                let free_targets = targets_of(record).into_iter().collect();
+                let of_identity = parts.entry(part.identity.clone()).or_default();
+                of_identity.push(EarlierPart { part, own_of, free_targets });
+            }
         }
-        Self { earlier, targets: found.targets, new: BTreeMap::new() }
+        Self { findings, parts, targets, kept: BTreeSet::new(), new: BTreeMap::new() }
     }
 
-    /// Whether the earlier state has a finding; its earlier findings make no further finding known.
+    /// Whether the earlier state has every part of a finding; its parts make no further part known.
     fn take(&mut self, finding: &FindingRecord) -> bool {
-        let identity = finding.identity_without_reach();
         let is_compared = |target: &String| target.is_empty() || self.targets.contains(target);
         let targets: Vec<String> = targets_of(finding).into_iter().filter(is_compared).collect();
-        let list = self.earlier.get_mut(&identity).map_or(&mut [][..], Vec::as_mut_slice);
-        let position = |list: &[EarlierFinding], target: &String| {
-            list.iter().position(|earlier| earlier.free_targets.contains(target) && earlier.covers(finding))
+        let known: Vec<bool> = Part::of(finding).iter().map(|part| self.take_part(part, &targets)).collect();
+        let is_known = known.iter().all(|is_known| *is_known);
+        if !is_known {
+            *self.new.entry(finding.identity_without_reach()).or_default() += 1;
+        }
+        is_known
+    }
+
+    fn take_part(&mut self, part: &Part, targets: &[String]) -> bool {
+        let list = self.parts.get_mut(&part.identity).map_or(&mut [][..], Vec::as_mut_slice);
+        let position = |list: &[EarlierPart], target: &String| {
+            list.iter().position(|earlier| earlier.free_targets.contains(target) && earlier.part.covers(part))
         };
         let positions: Option<Vec<usize>> = targets.iter().map(|target| position(list, target)).collect();
-        let Some(positions) = positions.filter(|positions| !positions.is_empty()) else {
-            *self.new.entry(identity).or_default() += 1;
-            return false;
-        };
-        for (position, target) in positions.into_iter().zip(&targets) {
+        let Some(positions) = positions.filter(|positions| !positions.is_empty()) else { return false };
+        for (position, target) in positions.into_iter().zip(targets) {
             if let Some(earlier) = list.get_mut(position) {
                 earlier.free_targets.remove(target);
-                earlier.is_taken = true;
+                self.kept.extend(earlier.own_of);
             }
         }
         true
     }
 
-    /// Returns the earlier findings that the reviewed state does not have. A new finding of the same identity replaces one of them.
+    /// Returns the earlier findings without their own permission in the reviewed state. A new finding of the same identity replaces
+    /// one of them.
     fn into_fixed(self) -> Vec<FindingRecord> {
-        let Self { earlier, new, .. } = self;
-        let of_identity = |(identity, list): (String, Vec<EarlierFinding>)| {
-            let replaced = new.get(&identity).map_or(0, |count| *count);
-            list.into_iter().filter(|earlier| !earlier.is_taken).skip(replaced).map(|earlier| earlier.record)
+        let Self { findings, kept, mut new, .. } = self;
+        let left = findings.into_iter().enumerate().filter(|(position, _)| !kept.contains(position));
+        let mut is_left = |finding: &FindingRecord| match new.get_mut(&finding.identity_without_reach()) {
+            Some(count) if *count > 0 => {
+                *count -= 1;
+                false
+            }
+            _ => true,
         };
-        let mut fixed: Vec<FindingRecord> = earlier.into_iter().flat_map(of_identity).collect();
+        let mut fixed: Vec<FindingRecord> =
+            left.map(|(_, finding)| finding).filter(|finding| is_left(finding)).collect();
         let place = |record: &FindingRecord| record.place.as_ref().map(|place| (place.path.clone(), place.line));
         fixed.sort_by_key(|record| (place(record), record.code.clone(), record.message.clone()));
         fixed

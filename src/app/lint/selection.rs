@@ -69,14 +69,14 @@ impl Selection {
 
     /// Returns the rules to apply to manifests.
     pub(super) fn options(&self) -> RiskOptions {
-        RiskOptions { rules: self.rules.clone(), apart: false }
+        RiskOptions { rules: self.rules.clone(), apart: false, one_per_cause: true }
     }
 
     /// Returns the rules to apply to the compiled output of a workspace: without the rules that the compiler has
     /// applied to policies. Each policy accepts findings for itself, so findings of different policies are kept apart.
     pub(super) fn options_of_workspace(&self) -> RiskOptions {
         let rules = self.rules.iter().copied().filter(|rule| !rule.is_applied_while_compiling());
-        RiskOptions { rules: rules.collect(), apart: true }
+        RiskOptions { rules: rules.collect(), apart: true, one_per_cause: true }
     }
 
     /// Returns the diagnostics whose codes are chosen, and every error.
@@ -85,7 +85,8 @@ impl Selection {
         diagnostics
     }
 
-    fn keeps(&self, diagnostic: &Diagnostic) -> bool {
+    /// Whether the code of a diagnostic is chosen, or the diagnostic is an error.
+    pub(super) fn keeps(&self, diagnostic: &Diagnostic) -> bool {
         let code = diagnostic.code;
         diagnostic.severity == diag::Severity::Error
             || (self.selected.as_ref().is_none_or(|selected| selected.contains(&code)) && !self.ignored.contains(&code))

@@ -7,14 +7,14 @@ use super::accounts::AccountComparison;
 use super::approvals::have_rules_changed;
 use super::base::OpenedBase;
 use super::causes::{CausePlace, InputChanges};
+use super::findings::FindingComparison;
 use super::lifetimes::LifetimeDelta;
 use super::paths::PathDelta;
 use super::pods::PodDelta;
 use super::record::{
     AccessChange, ApplierChange, ApprovalState, Cause, CauseKind, ChangeReview, ComparedSection, EffectChange,
-    EffectSeverity, FindingChanges, GroundChange, Hazard, LifetimeChange, Member, NodeChange, ObjectChanges,
-    ObjectShape, PathChange, PathChangeKind, PodChange, ReviewedBase, ReviewedHead, ReviewedStep, Scope, SmallerChange,
-    SubjectClass,
+    EffectSeverity, GroundChange, Hazard, LifetimeChange, Member, NodeChange, ObjectChanges, ObjectShape, PathChange,
+    PathChangeKind, PodChange, ReviewedBase, ReviewedHead, ReviewedStep, Scope, SmallerChange, SubjectClass,
 };
 use super::state::TargetState;
 use super::suggestion::Suggestions;
@@ -80,7 +80,7 @@ pub(super) struct Sections<'r> {
     pub(super) lifetimes: Vec<LifetimeDelta>,
     pub(super) tests: TestComparison,
     pub(super) suggestions: Suggestions,
-    pub(super) findings: FindingChanges,
+    pub(super) findings: FindingComparison,
     pub(super) compared_targets: BTreeSet<String>,
     objects: ObjectChanges,
     /// The kinds of differing objects that no section compares.
@@ -120,7 +120,7 @@ impl<'r> Sections<'r> {
             lifetimes: Vec::new(),
             tests: TestComparison::default(),
             suggestions: Suggestions::default(),
-            findings: FindingChanges::default(),
+            findings: FindingComparison::default(),
             compared_targets: BTreeSet::new(),
             objects: ObjectChanges::default(),
             other_kinds: BTreeSet::new(),
@@ -239,7 +239,7 @@ impl<'r> Sections<'r> {
         let mut numbering = Numbering::new(self.inputs, self.spread, &states);
         let access = std::mem::take(&mut self.access);
         let tests = std::mem::take(&mut self.tests);
-        let mut tests = tests.finish(self.before, self.head, &self.inputs.path_from_root(""));
+        let mut tests = tests.finish(self.before, self.head, &self.inputs.path_from_root(""), &self.findings.hiding);
         tests.suggested = std::mem::take(&mut self.suggestions).text(self.head);
         let paths = paths(std::mem::take(&mut self.paths), &mut numbering);
         let mut effects = effects(access, &mut numbering);
@@ -250,7 +250,7 @@ impl<'r> Sections<'r> {
         self.add_causes_of_hazards(&mut hazards, &mut numbering);
         let compared = self.compared();
         let (accounts, objects) = (self.accounts.record(self.spread), std::mem::take(&mut self.objects));
-        let (findings, mut ground) = (std::mem::take(&mut self.findings), std::mem::take(&mut self.ground));
+        let (findings, mut ground) = (std::mem::take(&mut self.findings.changes), std::mem::take(&mut self.ground));
         ground.sort();
         let (nodes, applier) = (std::mem::take(&mut self.nodes), std::mem::take(&mut self.applier));
         let mut review = ChangeReview {

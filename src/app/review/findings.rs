@@ -5,10 +5,38 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::record::{EffectSeverity, FindingChanges, ReviewedFinding};
 use crate::access::risk;
 use crate::app::classes::Spread;
-use crate::app::lint::LintOptions;
+use crate::app::lint::{AcceptedFinding, AcceptedPowers, LintOptions};
 use crate::app::workspace::Workspace;
 use crate::app::{Error, FindingRecord};
 use crate::parallel::both;
+
+/// The findings of a state.
+#[derive(Default)]
+struct Found {
+    reported: Vec<FindingRecord>,
+    accepted: Vec<AcceptedFinding>,
+}
+
+impl Found {
+    fn in_state(workspace: &Workspace, targets: &[String], spread: &Spread<'_>) -> Result<Self, Error> {
+        let known = |name: &&String| workspace.has_target(name);
+        let targets: Vec<String> = targets.iter().filter(known).cloned().collect();
+        if targets.is_empty() {
+            return Ok(Self::default());
+        }
+        let report = workspace.lint_sample(&LintOptions { targets, ..LintOptions::default() }, spread)?;
+        let reported = report.findings.records().filter(|finding| !finding.is_error()).collect();
+        Ok(Self { reported, accepted: report.accepted })
+    }
+}
+
+/// The changes of findings, and the acceptances of new findings.
+#[derive(Default)]
+pub(super) struct FindingComparison {
+    pub(super) changes: FindingChanges,
+    /// The policy or workspace file, and the code, of each acceptance of a new finding.
+    pub(super) hiding: BTreeSet<(String, String)>,
+}
 
 /// Searches both states for findings and compares them.
 pub(super) fn compare(
@@ -17,40 +45,43 @@ pub(super) fn compare(
     targets: &[String],
     spread: &Spread<'_>,
     root: &str,
-) -> Result<FindingChanges, Error> {
-    let find = |workspace: &Workspace| -> Result<Vec<FindingRecord>, Error> {
-        let known = |name: &&String| workspace.has_target(name);
-        let targets: Vec<String> = targets.iter().filter(known).cloned().collect();
-        if targets.is_empty() {
-            return Ok(Vec::new());
-        }
-        let report = workspace.lint_sample(&LintOptions { targets, ..LintOptions::default() }, spread)?;
-        Ok(report.findings.records().filter(|finding| !finding.is_error()).collect())
-    };
-    let find_base = || base.map_or_else(|| Ok(Vec::new()), find);
-    let (before, after) = both(head.options.threads(), find_base, || find(head));
+) -> Result<FindingComparison, Error> {
+    let find_base = || base.map_or_else(|| Ok(Found::default()), |base| Found::in_state(base, targets, spread));
+    let (before, after) = both(head.options.threads(), find_base, || Found::in_state(head, targets, spread));
     let (before, after) = (before?, after?);
     let (old, new) = (Keys::of(&before), Keys::of(&after));
+    let powers = base.map_or_else(AcceptedPowers::default, |base| AcceptedPowers::of(base, &before.accepted));
     let mut changes = FindingChanges::default();
-    for finding in &after {
+    for finding in &after.reported {
         if old.has(finding) {
             changes.known += 1;
         } else {
             changes.new.push(reviewed(finding, root));
         }
     }
-    changes.fixed.extend(before.iter().filter(|finding| !new.has(finding)).map(|finding| reviewed(finding, root)));
-    changes.accepted = head.project.accepted.len();
-    Ok(changes)
+    let mut hiding = BTreeSet::new();
+    for accepted in &after.accepted {
+        let AcceptedFinding { by, finding, .. } = accepted;
+        // An accepted finding with a further power is new: the acceptance was given without the power.
+        if !powers.new_powers(accepted).is_empty() {
+            changes.new.push(reviewed(finding, root));
+        } else if base.is_some() && !powers.has(by, &finding.code) && !old.has(finding) {
+            hiding.insert((by.clone(), finding.code.clone()));
+        }
+    }
+    let fixed = before.reported.iter().filter(|finding| !new.has(finding));
+    changes.fixed.extend(fixed.map(|finding| reviewed(finding, root)));
+    changes.accepted = after.accepted.len();
+    Ok(FindingComparison { changes, hiding })
 }
 
-/// The findings of a state by code, subject and namespace, each with its targets.
+/// The reported and accepted findings of a state by code, subject and namespace, each with its targets.
 struct Keys(BTreeMap<(String, String, Option<String>), BTreeSet<String>>);
 
 impl Keys {
-    fn of(findings: &[FindingRecord]) -> Self {
+    fn of(found: &Found) -> Self {
         let mut keys = Self(BTreeMap::new());
-        for finding in findings {
+        for finding in found.reported.iter().chain(found.accepted.iter().map(|accepted| &accepted.finding)) {
             for key in keys_of(finding) {
                 keys.0.entry(key).or_default().extend(finding.targets.iter().cloned());
             }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::paths::graph;
 use super::record::{AcceptedWarning, FailedTest, RemovedExpectation, TestChanges};
 use super::state::TargetState;
+use crate::app::lint::Acceptance;
 use crate::app::test::{TestEvent, TestRun};
 use crate::app::words::place_text;
 use crate::app::workspace::Workspace;
@@ -83,8 +84,15 @@ impl TestComparison {
             && self.failed_before.is_subset(&other.failed_before)
     }
 
-    /// Returns the changes of the tests.
-    pub(super) fn finish(self, base: Option<&Workspace>, head: &Workspace, root: &str) -> TestChanges {
+    /// Returns the changes of the tests. `hiding` has the policy or workspace file, and the code, of each acceptance of a new
+    /// finding.
+    pub(super) fn finish(
+        self,
+        base: Option<&Workspace>,
+        head: &Workspace,
+        root: &str,
+        hiding: &BTreeSet<(String, String)>,
+    ) -> TestChanges {
         let mut removed = Vec::new();
         let mut obsolete = Vec::new();
         if let Some(base) = base {
@@ -115,7 +123,7 @@ impl TestComparison {
             base_failing: self.base_failing.into_values().collect(),
             removed,
             obsolete,
-            accepted: accepted(base, head, root),
+            accepted: accepted(base, head, root, hiding),
             questions: self.questions,
             failures: self.failures,
             suggested: None,
@@ -200,28 +208,28 @@ fn question(check: &AccessCheck) -> String {
     format!("{}: {verbs} {resources}{urls}{named}{scope}", subjects.join(", "))
 }
 
-/// Returns the warnings that policies newly accept.
-fn accepted(base: Option<&Workspace>, head: &Workspace, root: &str) -> Vec<AcceptedWarning> {
-    let counted = |workspace: &Workspace| {
-        let mut counts: BTreeMap<(String, &'static str), (usize, String)> = BTreeMap::new();
-        for (code, origin) in &workspace.project.accepted {
-            let place = place_text(*origin, &workspace.project.files);
-            let path = workspace.project.files.get(origin.file).path().to_owned();
-            let entry = counts.entry((path, code.id())).or_insert_with(|| (0, without_column(&place).to_owned()));
-            entry.0 += 1;
+/// Returns the warnings that policies and the workspace file newly accept.
+fn accepted(
+    base: Option<&Workspace>,
+    head: &Workspace,
+    root: &str,
+    hiding: &BTreeSet<(String, String)>,
+) -> Vec<AcceptedWarning> {
+    let Some(base) = base else { return Vec::new() };
+    let before: BTreeSet<(String, String)> =
+        base.acceptances().into_iter().map(|acceptance| (acceptance.by, acceptance.code)).collect();
+    let mut new = head.acceptances();
+    new.retain(|acceptance| !before.contains(&(acceptance.by.clone(), acceptance.code.clone())));
+    new.sort();
+    let warning = |acceptance: Acceptance| {
+        let place = place_text(acceptance.place, &head.project.files);
+        AcceptedWarning {
+            place: format!("{root}{}", without_column(&place)),
+            hides_new: hiding.contains(&(acceptance.by, acceptance.code.clone())),
+            code: acceptance.code,
         }
-        counts
     };
-    let before = base.map_or_else(BTreeMap::new, counted);
-    let after = counted(head);
-    let is_new = |key: &(String, &'static str), count: usize| count > before.get(key).map_or(0, |known| known.0);
-    let new = after.into_iter().filter(|(key, (count, _))| base.is_some() && is_new(key, *count));
-    new.map(|((_, code), (_, place))| AcceptedWarning {
-        code: code.to_owned(),
-        place: format!("{root}{place}"),
-        hides_new: false,
-    })
-    .collect()
+    new.into_iter().map(warning).collect()
 }
 
 /// Returns `path:line` of `path:line:column`.

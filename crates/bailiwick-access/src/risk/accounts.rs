@@ -110,7 +110,7 @@ impl Judge<'_> {
             let Some(account) = service_account(self.world.symbols.text(place.0.name)) else { continue };
             let rated = self.rated(place, all, powers, &is_counted);
             // A finding with folded ones comes first among its equals.
-            let head = self.head(&rated).map(|head| head.rule.id);
+            let head = self.head(&rated).map(|head| head.judged.rule.id);
             let mut found: Vec<Power<'j>> = rated
                 .iter()
                 .filter(|found| found.severity >= RiskSeverity::High)
@@ -197,7 +197,7 @@ impl Judge<'_> {
                 ),
                 folded: folded
                     .into_iter()
-                    .map(|rule| Folded { rule, severity: account.severity(), reached: None })
+                    .map(|rule| Folded { rule, severity: account.severity(), reached: None, rules: Vec::new() })
                     .collect(),
                 proof,
                 ..Finding::new(rule, severity, place)

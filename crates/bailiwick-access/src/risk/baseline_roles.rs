@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use super::holders::{HolderClass, Judged, Powers, RatedFinding, ScopedSubject};
-use super::judge::{Finding, Findings, Folded, Judge, Likeness, is_given};
+use super::judge::{Finding, Findings, Judge, Likeness, is_given};
 use super::reached::ReachedPower;
 use super::table::{BASELINE_ROLE, FULL_AUTHORITY, RiskRule, When};
 use crate::compare::Affected;
@@ -97,12 +97,12 @@ impl Judge<'_> {
         let bindings = self.world.index.bound_rules(holder, namespace, &self.world.symbols).iter();
         let granted = bindings.filter_map(|held| self.bound_by_given(held.binding)).find(|(id, ..)| *id == role);
         let Some((_, binding, role)) = granted else { return };
-        let folded: Vec<Folded> = folded.iter().map(Folded::from_rated).collect();
         let Some(severity) = folded.iter().map(|folded| folded.severity).max() else { return };
         let reached = ReachedPower::worst(folded.iter().map(|folded| folded.reached));
         let place = place(binding.layer);
         let link = self.world.role_link(role);
-        let content: Vec<(&str, &str)> = folded.iter().map(|folded| (folded.rule.id, folded.severity.word())).collect();
+        let content: Vec<(&str, &str)> =
+            folded.iter().map(|folded| (folded.judged.rule.id, folded.severity.word())).collect();
         let likeness = Likeness {
             rule: rule.id,
             severity,
@@ -114,7 +114,7 @@ impl Judge<'_> {
         let affected = || Affected { subject: self.world.holder_name(holder), scope: self.scope(namespace) };
         findings.add(likeness, affected, || Finding {
             role: Some(link.clone()),
-            folded,
+            folded: folded.iter().map(|folded| self.folded(folded)).collect(),
             reached,
             proof: vec![Chain {
                 subject: self.world.holder_name(holder),

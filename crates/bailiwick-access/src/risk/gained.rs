@@ -52,7 +52,7 @@ impl World {
             yaml::from_json(object).documents().for_each(|document| builder.add_document(document, |_, _| {}));
         }
         let counts = |rule: &&RiskRule| rule.condition().is_some() || SUBJECT_RULES.contains(&rule.id);
-        let options = RiskOptions { rules: table::all().filter(counts).collect(), apart: false };
+        let options = RiskOptions { rules: table::all().filter(counts).collect(), apart: false, one_per_cause: false };
         let findings = builder.build().findings(&options);
         let own = findings.iter().filter(|finding| {
             finding.first.iter().any(|first| first.subject == subject) || finding.rule.condition().is_none()

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::RiskSeverity;
 use super::baseline_roles::Parts;
-use super::judge::{Finding, Findings, Folded, Judge, Likeness};
+use super::judge::{Finding, FindingDecision, Findings, Judge, Likeness};
 use super::matching::{Counts, EffectiveRules, Met, PermissionSource, Step};
 use super::objects::few;
 use super::reached::ReachedPower;
@@ -19,6 +19,7 @@ use crate::rules::{self, RuleListId};
 use crate::symbols::Symbol;
 use crate::world::{Binding, Holder, Role, World, account_user};
 use bailiwick_yaml::diag::Origin;
+use bailiwick_yaml::digest::digest_of_run;
 
 /// A holder in a scope.
 pub(super) type ScopedSubject = (Holder, Option<Symbol>);
@@ -28,10 +29,10 @@ pub(super) type ScopedSubject = (Holder, Option<Symbol>);
 pub(super) struct Judged {
     pub(super) rule: &'static RiskRule,
     /// How bad it is without names.
-    level: RiskSeverity,
+    pub(super) level: RiskSeverity,
     /// The severity, as far as the rules alone decide it.
     pub(super) severity: RiskSeverity,
-    met: Met,
+    pub(super) met: Met,
     /// Whether a given object is needed for the finding. Permissions by the server's own objects are not reported,
     /// but they count for identities that another may act as.
     pub(super) is_reported: bool,
@@ -107,27 +108,23 @@ impl Judge<'_> {
     /// Adds the findings of a place.
     fn report_all(&self, place: ScopedSubject, all: &[Judged], powers: &Powers, findings: &mut Findings) {
         let rated = self.rated(place, all, powers, &|rule| self.is_selected(rule));
-        let head = self.head(&rated);
-        for found in &rated {
-            match head {
-                Some(head) if std::ptr::eq(head, found.judged) => {
-                    let same_rules = all.iter().filter(|other| other.is_reported && self.is_only_wide(other));
-                    let same_rules = same_rules.filter(|other| self.has_what_it_needs(place, other));
-                    let worst = same_rules.map(|other| self.severity(place, other, powers)).max();
-                    let folded: Vec<RatedFinding<'_>> = rated
-                        .iter()
-                        .filter(|other| !std::ptr::eq(other.judged, head) && self.is_only_wide(other.judged))
-                        .copied()
-                        .collect();
-                    let severity = worst.map_or(found.severity, |worst| worst.min(head.level));
-                    let reached = ReachedPower::worst(folded.iter().chain([found]).map(|found| found.reached));
-                    let severity = reached.map_or(severity, |reached| severity.max(reached.severity));
-                    self.add_finding(place, RatedFinding { judged: head, severity, reached }, &folded, findings);
-                }
-                Some(_) if self.is_only_wide(found.judged) => {}
-                _ => self.add_finding(place, *found, &[], findings),
-            }
-        }
+        let is_ignored = |found: &&RatedFinding<'_>| self.decision(place, found) == FindingDecision::Ignored;
+        let Some(head) = self.head(&rated).filter(|head| !is_ignored(head)) else {
+            self.add_by_cause(place, &rated, findings);
+            return;
+        };
+        let (wide, others): (Vec<RatedFinding<'_>>, Vec<RatedFinding<'_>>) =
+            rated.iter().copied().partition(|found| self.is_only_wide(found.judged));
+        let same_rules = all.iter().filter(|other| other.is_reported && self.is_only_wide(other));
+        let same_rules = same_rules.filter(|other| self.has_what_it_needs(place, other));
+        let worst = same_rules.map(|other| self.severity(place, other, powers)).max();
+        let folded: Vec<RatedFinding<'_>> =
+            wide.into_iter().filter(|other| !std::ptr::eq(other.judged, head.judged)).collect();
+        let severity = worst.map_or(head.severity, |worst| worst.min(head.judged.level));
+        let reached = ReachedPower::worst(folded.iter().chain([head]).map(|found| found.reached));
+        let severity = reached.map_or(severity, |reached| severity.max(reached.severity));
+        self.add_finding(place, RatedFinding { severity, reached, ..*head }, &folded, findings);
+        self.add_by_cause(place, &others, findings);
     }
 
     /// Returns the findings to report in a scope, with their severity there.
@@ -148,15 +145,15 @@ impl Judge<'_> {
     }
 
     /// Returns the finding that replaces all others of the same rules: some verbs on every resource.
-    pub(super) fn head<'j>(&self, rated: &[RatedFinding<'j>]) -> Option<&'j Judged> {
+    pub(super) fn head<'r, 'j>(&self, rated: &'r [RatedFinding<'j>]) -> Option<&'r RatedFinding<'j>> {
         NEARLY_FULL.iter().find_map(|id| {
-            let found = rated.iter().map(|found| found.judged).find(|judged| judged.rule.id == *id);
-            found.filter(|judged| self.is_only_wide(judged))
+            let found = rated.iter().find(|found| found.judged.rule.id == *id);
+            found.filter(|found| self.is_only_wide(found.judged))
         })
     }
 
     /// Whether only rules for every resource are needed.
-    fn is_only_wide(&self, judged: &Judged) -> bool {
+    pub(super) fn is_only_wide(&self, judged: &Judged) -> bool {
         judged.met.steps.iter().all(|step| self.world.lists.get(step.list).get(step.rule).is_some_and(is_wide))
     }
 
@@ -273,7 +270,7 @@ impl Judge<'_> {
     }
 
     /// Adds a finding with its folded findings.
-    fn add_finding(
+    pub(super) fn add_finding(
         &self,
         (holder, namespace): ScopedSubject,
         found: RatedFinding<'_>,
@@ -296,11 +293,15 @@ impl Judge<'_> {
         }
         // The server's own binding has no place; a widened role has one.
         let place_of: Option<Origin> = place(binding.layer).or_else(|| place(role.layer));
+        let mut shapes: Vec<u128> = steps.iter().map(|step| self.shape(step.list)).collect();
+        let content: Vec<(&str, &str)> =
+            folded.iter().map(|folded| (folded.judged.rule.id, folded.severity.word())).collect();
+        shapes.extend((!content.is_empty()).then(|| digest_of_run(&content)));
         let likeness = Likeness {
             rule: judged.rule.id,
             severity,
             in_namespace: namespace.is_some(),
-            shapes: steps.iter().map(|step| self.shape(step.list)).collect(),
+            shapes,
             place: self.apart(place_of),
             reached,
         };
@@ -309,7 +310,7 @@ impl Judge<'_> {
             names: self.names(judged),
             role: Some(self.world.role_link(role)),
             what: self.what((holder, namespace), judged, &steps),
-            folded: folded.iter().map(Folded::from_rated).collect(),
+            folded: folded.iter().map(|folded| self.folded(folded)).collect(),
             reached,
             proof: self.chains(holder, namespace, judged, &steps),
             ..Finding::new(judged.rule, severity, place_of)
@@ -336,7 +337,7 @@ impl Judge<'_> {
     }
 
     /// Returns the binding by which a holder has a list.
-    fn granting(&self, holder: Holder, namespace: Option<Symbol>, step: Step) -> Option<(&Binding, &Role)> {
+    pub(super) fn granting(&self, holder: Holder, namespace: Option<Symbol>, step: Step) -> Option<(&Binding, &Role)> {
         let scope = if step.part.is_own() { namespace } else { None };
         let ids = self.world.index.bound_rules(holder, scope, &self.world.symbols).iter().map(|held| held.binding);
         let mut bound = ids.filter_map(|id| Some((id, self.bound(id)?)));
@@ -367,7 +368,7 @@ impl Judge<'_> {
     /// Returns the text of a message beside the words of its rule.
     fn what(&self, place: ScopedSubject, judged: &Judged, steps: &[Step]) -> String {
         if judged.rule.id == NEARLY_FULL[0] {
-            self.verbs(steps)
+            self.near_star_in_words(steps)
         } else if judged.rule.needs == Needs::CloudAccount {
             few(&self.cloud_accounts(place))
         } else {
@@ -391,12 +392,10 @@ impl Judge<'_> {
 
     /// Returns the proving rules of a role for a finding, reduced to the relevant part.
     pub(super) fn rules_that_prove(&self, judged: &Judged, role: &Role) -> Vec<RuleLink> {
-        let condition = self.conditions.iter().find(|(rule, _)| rule.id == judged.rule.id);
-        let case = condition.and_then(|(_, condition)| condition.cases.get(judged.met.case));
-        let is_head = NEARLY_FULL.contains(&judged.rule.id) && self.is_only_wide(judged);
+        let case = self.case_of(judged);
         let link = |step: &Step| {
             let mut link = self.rule_link(role, step.rule)?;
-            if let Some((case, own)) = case.filter(|_| !is_head).zip(self.world.rules_of(role).get(step.rule)) {
+            if let Some((case, own)) = case.zip(self.world.rules_of(role).get(step.rule)) {
                 link.rule = self.world.narrowed(case, own);
             }
             Some(link)
@@ -410,7 +409,7 @@ impl Judge<'_> {
     }
 
     /// Returns the verbs of rules, each once, in words.
-    fn verbs(&self, steps: &[Step]) -> String {
+    pub(super) fn verbs(&self, steps: &[Step]) -> String {
         let rules = steps.iter().filter_map(|step| self.world.lists.get(step.list).get(step.rule));
         let mut verbs: Vec<&str> = Vec::new();
         for verb in rules.flat_map(|rule| rule.verbs()).map(|&verb| self.world.symbols.text(verb)) {
@@ -425,11 +424,8 @@ impl Judge<'_> {
     /// Returns the proof as chains, with the rules of one binding together. Rules with folded findings are shown in
     /// full.
     fn chains(&self, holder: Holder, namespace: Option<Symbol>, judged: &Judged, steps: &[Step]) -> Vec<Chain> {
-        let condition = self.conditions.iter().find(|(rule, _)| rule.id == judged.rule.id);
-        let case = condition.and_then(|(_, condition)| condition.cases.get(judged.met.case));
+        let case = self.case_of(judged);
         let mut chains: Vec<Chain> = Vec::new();
-        let is_head = NEARLY_FULL.contains(&judged.rule.id) && self.is_only_wide(judged);
-        let case = case.filter(|_| !is_head);
         for step in steps {
             let Some((binding, role)) = self.granting(holder, namespace, *step) else { continue };
             let Some(mut rule) = self.rule_link(role, step.rule) else { continue };
@@ -532,13 +528,6 @@ impl Judged {
     pub(super) fn has_names_of(&self, other: &Judged) -> bool {
         let names = |judged: &Judged| judged.met.names.iter().flatten().copied().collect::<HashSet<_>>();
         !self.is_named() || (other.is_named() && names(other).is_subset(&names(self)))
-    }
-}
-
-impl Folded {
-    /// Creates the folded form of a result.
-    pub(super) fn from_rated(rated: &RatedFinding<'_>) -> Self {
-        Self { rule: rated.judged.rule, severity: rated.severity, reached: rated.reached }
     }
 }
 

@@ -34,7 +34,23 @@ pub struct RiskOptions {
     pub rules: Vec<&'static RiskRule>,
     /// Whether findings of different places stay apart, so that each place can accept its own.
     pub apart: bool,
+    /// Whether findings of one cause are one: the same rules of the same roles, for the same holder.
+    pub one_per_cause: bool,
 }
+
+/// The decision of a workspace about a finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FindingDecision {
+    /// It is reported with this severity.
+    Reported(RiskSeverity),
+    /// A policy accepts it.
+    Accepted,
+    /// The workspace ignores its rule.
+    Ignored,
+}
+
+/// The decisions of a workspace, by the rule, the place and the own severity of a finding.
+pub type FindingDecisions<'c> = dyn Fn(&RiskRule, Option<Origin>, RiskSeverity) -> FindingDecision + 'c;
 
 /// The facts beside the roles and bindings of a world.
 #[derive(Clone, Copy, Default)]
@@ -43,6 +59,8 @@ pub struct RiskContext<'c> {
     pub tenants: Option<&'c Tenants<'c>>,
     /// The powers behind permissions: they raise the severity of findings.
     pub powers: Option<&'c dyn ReachedPowers>,
+    /// The decisions of a workspace: an accepted or ignored finding is not folded into another one.
+    pub decisions: Option<&'c FindingDecisions<'c>>,
 }
 
 /// A finding of a risk rule.
@@ -77,7 +95,7 @@ pub struct Finding {
 }
 
 /// A finding replaced by another one.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Folded {
     /// The risk rule.
     pub rule: &'static RiskRule,
@@ -85,6 +103,8 @@ pub struct Folded {
     pub severity: RiskSeverity,
     /// The worst power of the whole cluster behind the permission.
     pub reached: Option<ReachedPower>,
+    /// The rules with its permission, reduced to the relevant part; none for a finding about an object.
+    pub rules: Vec<PolicyRule>,
 }
 
 /// The namespace of a role, if it has one, and its name.
@@ -117,6 +137,8 @@ pub(super) struct Judge<'w> {
     pub(super) tenancy: Option<Tenancy<'w>>,
     /// The powers behind permissions, if known.
     pub(super) powers: Option<&'w dyn ReachedPowers>,
+    /// The decisions of the workspace, if known.
+    pub(super) decisions: Option<&'w FindingDecisions<'w>>,
     /// The powers of the subject in judgement.
     pub(super) known_powers: RefCell<Option<KnownPowers>>,
     /// The conditions of all rules with present objects, both selected and others.
@@ -217,6 +239,7 @@ impl<'w> Judge<'w> {
             options,
             tenancy: tenants.map(|tenants| Tenancy::new(tenants, world)),
             powers: context.powers,
+            decisions: context.decisions,
             known_powers: RefCell::default(),
             conditions: conditions.collect(),
             default_bindings: HashSet::new(),
@@ -585,11 +608,11 @@ impl Finding {
     /// Judges the folded findings again: `severity` returns the severity of each, and none for findings to drop.
     /// Returns none if a finding that only replaces others has none left. The severity of a finding with own contents
     /// stays.
-    pub fn with_folded_judged(mut self, severity: impl Fn(Folded) -> Option<RiskSeverity>) -> Option<Self> {
+    pub fn with_folded_judged(mut self, severity: impl Fn(&Folded) -> Option<RiskSeverity>) -> Option<Self> {
         self.folded = self
             .folded
             .into_iter()
-            .filter_map(|folded| severity(folded).map(|severity| Folded { severity, ..folded }))
+            .filter_map(|folded| severity(&folded).map(|severity| Folded { severity, ..folded }))
             .collect();
         if self.rule.when.is_folding() {
             self.severity = self.folded.iter().map(|folded| folded.severity).max()?;

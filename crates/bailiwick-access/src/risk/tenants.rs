@@ -486,7 +486,7 @@ impl Judge<'_> {
     fn folded_into_tenant(&self, place: ScopedSubject, grant: &Grant<'_>, rated: &[RatedFinding<'_>]) -> Vec<Folded> {
         let chooses_powers = self.options.rules.iter().any(|rule| rule.condition().is_some());
         let counted = rated.iter().filter(|found| !chooses_powers || self.is_selected(found.judged.rule));
-        let mut folded: Vec<Folded> = counted.map(Folded::from_rated).collect();
+        let mut folded: Vec<Folded> = counted.map(|found| self.folded(found)).collect();
         let rule_of = |id: &str| self.options.rules.iter().find(|rule| rule.id == id).copied();
         let worst = folded.iter().map(|folded| folded.severity).max();
         let is_full = folded.iter().any(|folded| folded.rule.id == FULL_AUTHORITY);
@@ -499,6 +499,7 @@ impl Judge<'_> {
                 rule,
                 severity,
                 reached: ReachedPower::worst(rated.iter().map(|found| found.reached)),
+                rules: Vec::new(),
             });
         }
         let in_namespace = place.1.is_some();
@@ -508,7 +509,7 @@ impl Judge<'_> {
             let Some(severity) = rule.level(in_namespace, false) else { continue };
             let bound = Bound { judge: self, id: grant.number, binding: grant.binding };
             if self.is_of_tenants_alone(id, tenancy, grant.binding) && !check(&bound).is_empty() {
-                folded.push(Folded { rule, severity, reached: None });
+                folded.push(Folded { rule, severity, reached: None, rules: Vec::new() });
             }
         }
         folded

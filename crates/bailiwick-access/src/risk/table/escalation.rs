@@ -267,10 +267,10 @@ pub(super) const RULES: &[RiskRule] = &[
     .reach(PermissionReach::Secrets),
     holds(
         "E024",
-        codes::NEARLY_FULL_AUTHORITY,
+        codes::NEAR_STAR,
         "C/H",
         "create,update,patch,delete,deletecollection *.*",
-        "can {what} every resource of every API group",
+        "can {what}",
     )
     .help("list the required resources")
     .named(NameEffect::Void),
