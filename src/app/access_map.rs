@@ -22,7 +22,7 @@ use super::account_names::AccountNames;
 use super::classes::Spread;
 use super::lint::{LintOptions, LintReport, Selection, lint_manifests};
 use super::loaded_world::{LoadedWorld, WorldOptions, load_target_seen};
-use super::review::{Member, SubjectClass, common_name};
+use super::subject_classes::{Member, SubjectClass};
 use super::workspace::Workspace;
 use super::{Error, FindingRecord, Options};
 use crate::diag::{Origin, Sink};
@@ -32,7 +32,7 @@ use crate::yaml::NodeRef;
 /// How many findings are named.
 const MAXIMUM_FINDINGS: usize = 20;
 
-/// How many members of a class, or namespaces of a group, are its sample.
+/// How many namespaces of a group are its sample.
 const SAMPLE: usize = 3;
 
 /// The label with the enforced Pod Security level.
@@ -160,13 +160,7 @@ impl ClassNumbers {
         }
         let id = self.classes.len();
         self.by_members.insert(members.clone(), id);
-        self.classes.push(SubjectClass {
-            id,
-            template: common_name(&members),
-            count: members.len(),
-            sample: members.iter().take(SAMPLE).map(|member| member.subject.clone()).collect(),
-            members,
-        });
+        self.classes.push(SubjectClass::new(id, None, members));
         id
     }
 }

@@ -8,7 +8,8 @@ use super::record::{ReportedPath, ReportedPower};
 use super::subjects::SubjectMap;
 use crate::app::classes::Spread;
 use crate::app::loaded_world::LoadedWorld;
-use crate::app::review::{EffectSeverity, Member, PathChangeKind, joined, path_severity, reviewed_step};
+use crate::app::review::{EffectSeverity, reviewed_step};
+use crate::app::subject_classes::{Member, joined};
 use crate::k8s::absent;
 use crate::paths::{Certainty, EscalationPath};
 
@@ -50,7 +51,7 @@ impl<'f> PathFinder<'f> {
         let mut by_power: BTreeMap<ReportedPower, Vec<Member>> = BTreeMap::new();
         for path in &self.paths {
             let power = ReportedPower {
-                severity: path_severity(path, PathChangeKind::New),
+                severity: severity(path),
                 power: path.reaches.word().to_owned(),
                 certainty: path.certainty.word().to_owned(),
             };
@@ -69,7 +70,7 @@ impl<'f> PathFinder<'f> {
     pub(super) fn reported(&self, classes: &mut ClassNumbers) -> Vec<ReportedPath> {
         let mut groups: BTreeMap<PathShape<'_>, Vec<&EscalationPath>> = BTreeMap::new();
         for path in &self.paths {
-            let severity = Reverse(path_severity(path, PathChangeKind::New));
+            let severity = Reverse(severity(path));
             let steps = path.steps.iter().map(|step| step.edge.word()).collect();
             let subject = path.subject.split('/').next();
             groups
@@ -93,6 +94,10 @@ impl<'f> PathFinder<'f> {
         }
         reported
     }
+}
+
+fn severity(path: &EscalationPath) -> EffectSeverity {
+    path.certainty.severity_of(&path.reaches).into()
 }
 
 /// Returns the subject of a path with the namespace of its first step.

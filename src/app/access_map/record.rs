@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::questions::AccessQuestion;
-use crate::app::review::{EffectSeverity, ReviewedStep, SubjectClass};
+use crate::app::review::{EffectSeverity, ReviewedStep};
+use crate::app::subject_classes::SubjectClass;
 use crate::app::{FindingRecord, Unanswered};
 use crate::k8s::rbac::PolicyRule;
 

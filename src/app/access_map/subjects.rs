@@ -13,7 +13,7 @@ use crate::access::{Builder, World};
 use crate::app::account_names::AccountNames;
 use crate::app::classes::Spread;
 use crate::app::loaded_world::LoadedWorld;
-use crate::app::review::{Member, bound_by_inputs, members_of};
+use crate::app::subject_classes::{Member, bound_by_inputs, members_of};
 use crate::k8s::rbac::PolicyRule;
 
 /// The permissions of all subjects.

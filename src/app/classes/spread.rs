@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::shapes::Shapes;
 use crate::alike::{Hints, Hole, OwnName, Shape};
-use crate::app::review::Member;
+use crate::app::subject_classes::Member;
 use crate::app::workspace::Workspace;
 use crate::diag::Diagnostic;
 use crate::digest::digest_of_run;

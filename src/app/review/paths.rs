@@ -2,16 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::access::{Proof, ProofPart, joined};
+use super::access::{Proof, ProofPart};
 use super::accounts::AccountComparison;
 use super::causes::{CausePlace, InputChanges};
-use super::record::{CauseKind, EffectSeverity, Member, PathChangeKind, ReviewedStep, Side, SmallerChange};
+use super::record::{CauseKind, EffectSeverity, PathChangeKind, ReviewedStep, Side, SmallerChange};
 use super::state::TargetState;
 use crate::access::World;
 use crate::access::proof::{Chain, RuleLink};
 use crate::admission::installed::InstalledPolicies;
 use crate::app::account_names::AccountNames;
 use crate::app::classes::Spread;
+use crate::app::subject_classes::{Member, joined};
 use crate::app::words::{place_text, rule_text};
 use crate::diag::{Files, Origin};
 use crate::k8s::rbac::PolicyRule;
@@ -324,7 +325,7 @@ fn step_key(step: &PathStep) -> (String, String, String) {
 }
 
 /// Returns the severity of a path: the severity of its power, one step less for a possible path.
-pub(in crate::app) fn severity(path: &EscalationPath, change: PathChangeKind) -> EffectSeverity {
+fn severity(path: &EscalationPath, change: PathChangeKind) -> EffectSeverity {
     if change == PathChangeKind::Gone {
         return EffectSeverity::None;
     }

@@ -8,7 +8,7 @@ use minijinja::{Environment, Value, context};
 
 use super::{namespace_group, path_title, question, roles, rules, target_name, who, worst};
 use crate::app::access_map::{AccessCell, AccessMap, ReportedPath, SubjectAccess, TargetAccess};
-use crate::app::review::SubjectClass;
+use crate::app::subject_classes::SubjectClass;
 use crate::app::words::{grouped, number};
 use crate::report::review::html::{SCRIPT, STYLE, hash, json_string};
 use crate::report::review::phrase::{FilePlace, Phrase, escaped};

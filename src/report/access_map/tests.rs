@@ -7,7 +7,8 @@ use crate::app::access_map::{
     API_VERSION, AccessCell, AccessMap, AccessQuestion, GrantedAccess, NamespaceGroup, ReportedFindings, ReportedPath,
     ReportedPower, SubjectAccess, TargetAccess,
 };
-use crate::app::review::{EffectSeverity, Member, ReviewedStep, SubjectClass};
+use crate::app::review::{EffectSeverity, ReviewedStep};
+use crate::app::subject_classes::{Member, SubjectClass};
 use crate::k8s::rbac::PolicyRule;
 
 const HOSTILE: [&str; 7] = [

@@ -12,9 +12,8 @@ use super::phrase::{Phrase, escaped, html_sentence};
 use super::view::{ReviewView, severity};
 use super::words::{self, Entry, grouped, number};
 use super::{members, sections, svg};
-use crate::app::review::{
-    AccessChange, ChangeReview, EffectChange, ObjectShape, PathChange, PathChangeKind, SubjectClass, Verdict,
-};
+use crate::app::review::{AccessChange, ChangeReview, EffectChange, ObjectShape, PathChange, PathChangeKind, Verdict};
+use crate::app::subject_classes::SubjectClass;
 
 const TEMPLATE: &str = include_str!("page/review.html");
 /// The style of the pages.

@@ -10,7 +10,7 @@ use std::io::Write as _;
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
 
-use crate::app::review::{Member, SubjectClass};
+use crate::app::subject_classes::{Member, SubjectClass};
 use crate::app::words::grouped;
 use crate::diag::foreign;
 
