@@ -27,20 +27,12 @@ pub(super) struct PathFinder<'f> {
 type PathShape<'p> = (Reverse<EffectSeverity>, &'static str, Certainty, Vec<&'static str>, &'p str);
 
 impl<'f> PathFinder<'f> {
-    /// Finds the best path to each power, without powers within a better path.
+    /// Finds the best path to each power, without paths that a better one includes.
     pub(super) fn new(loaded: &'f LoadedWorld, spread: &'f Spread<'f>, subjects: &SubjectMap) -> Self {
         let mut paths = Vec::new();
         if let Some(graph) = loaded.escalation_graph() {
             for subject in graph.subjects().iter().filter(|subject| subjects.bound.contains(*subject)) {
-                let all = graph.paths_of(subject);
-                let is_kept = |path: &&EscalationPath| {
-                    !all.iter().any(|other| {
-                        other.reaches != path.reaches
-                            && other.reaches.includes(&path.reaches)
-                            && other.certainty <= path.certainty
-                    })
-                };
-                paths.extend(all.iter().filter(is_kept).cloned());
+                paths.extend(graph.separate_paths_of(subject));
             }
         }
         Self { loaded, spread, paths }

@@ -173,7 +173,7 @@ impl PathComparison<'_> {
             members: joined(paths.iter().map(member).collect()),
             targets: vec![state.target.name.clone()],
             reaches: first.reaches.to_string(),
-            within_namespace: is_within_namespace(&first.reaches),
+            within_namespace: first.reaches.is_within_namespace(),
             severity: severity(first, change),
             certainty: first.certainty,
             shape: shape.to_vec(),
@@ -289,35 +289,12 @@ pub(super) fn graph<'s>(state: &'s TargetState<'_>) -> Option<EscalationGraph<'s
     }))
 }
 
-/// Returns the paths of a state. A power within a namespace is left out where a path goes on from a wider power.
+/// Returns the paths of a state, without paths that a better one includes.
 fn paths(state: &TargetState<'_>) -> PathsByPower {
     let Some(graph) = graph(state) else { return PathsByPower::new() };
-    let all = graph.all_paths();
-    let mut by_subject: BTreeMap<&str, Vec<&EscalationPath>> = BTreeMap::new();
-    for path in &all {
-        by_subject.entry(&path.subject).or_default().push(path);
-    }
-    let is_repeated = |path: &&EscalationPath| {
-        let others = by_subject.get(path.subject.as_str()).into_iter().flatten();
-        others.into_iter().any(|other| {
-            other.reaches != path.reaches
-                && other.reaches.includes(&path.reaches)
-                && other.certainty <= path.certainty
-                && (is_within_namespace(&path.reaches) || starts_with(path, other))
-        })
-    };
-    let kept = all.iter().filter(|path| !is_repeated(path));
-    kept.map(|path| ((path.subject.clone(), path.reaches.clone()), path.clone())).collect()
-}
-
-fn is_within_namespace(power: &Power) -> bool {
-    matches!(power, Power::NamespaceAdmin(_) | Power::Secrets(_) | Power::Account { .. })
-}
-
-/// Whether the steps of a path begin with all steps of another one.
-fn starts_with(path: &EscalationPath, other: &EscalationPath) -> bool {
-    path.steps.len() >= other.steps.len()
-        && path.steps.iter().zip(&other.steps).all(|(left, right)| step_key(left) == step_key(right))
+    let subjects = graph.subjects();
+    let kept = subjects.iter().flat_map(|subject| graph.separate_paths_of(subject));
+    kept.map(|path| ((path.subject.clone(), path.reaches.clone()), path)).collect()
 }
 
 fn step_key(step: &PathStep) -> (String, String, String) {
