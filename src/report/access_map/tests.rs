@@ -131,7 +131,7 @@ fn no_name_becomes_a_line_or_breaks_json() {
 
 #[test]
 fn the_page_has_the_budget_of_its_script() {
-    assert!(crate::report::review::html::SCRIPT.len() <= 12 << 10);
+    assert!(crate::report::html_page::SCRIPT.len() <= 12 << 10);
     let page = AccessMapForm::Html.write(&with_names("name"));
     assert_eq!(page.matches("<style>").count(), 1);
     assert_eq!(page.matches("<script>").count(), 1);

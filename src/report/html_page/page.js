@@ -13,7 +13,7 @@
     return new Response(stream).text();
   };
 
-  // The format is described in src/report/review/members.rs.
+  // The format is described in src/report/html_page/members.rs.
   const members = [], keys = [], classes = [];
   let text;
   try { text = await inflate(block); } catch { return ready(); }
