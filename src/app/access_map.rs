@@ -64,8 +64,8 @@ impl Workspace {
         for target in sampled.targets(targets)? {
             let (loaded, owners) = sampled.load_with_owners(target, &world)?;
             let accounts = AccountNames::of_target(&sampled, target);
-            let inputs = NamespaceInputs { owners: &owners, accounts: &accounts };
-            map.targets.push(target_access(&loaded, &spread, &inputs, &mut classes));
+            let inputs = TargetInputs { loaded: &loaded, spread: &spread, owners: &owners, accounts: &accounts };
+            map.targets.push(target_access(&inputs, &mut classes));
         }
         let options = LintOptions { targets: targets.to_vec(), world, ..LintOptions::default() };
         Ok(map.finish(classes, sampled.lint_sample(&options, &spread)?))
@@ -107,8 +107,9 @@ pub fn map_manifests(run: &Options, world: &WorldOptions) -> Result<AccessMap, E
     let world = WorldOptions { with_paths: true, ..world.clone() };
     let loaded = LoadedWorld::from_manifests(run, &world)?;
     let (mut map, mut classes) = (AccessMap::new(), ClassNumbers::default());
-    let inputs = NamespaceInputs { owners: &Owners::new(), accounts: &AccountNames::default() };
-    map.targets.push(target_access(&loaded, &Spread::default(), &inputs, &mut classes));
+    let (spread, owners, accounts) = (Spread::default(), Owners::new(), AccountNames::default());
+    let inputs = TargetInputs { loaded: &loaded, spread: &spread, owners: &owners, accounts: &accounts };
+    map.targets.push(target_access(&inputs, &mut classes));
     let world = WorldOptions { with_paths: false, ..world };
     let found = lint_manifests(run, &LintOptions { world, ..LintOptions::default() })?;
     Ok(map.finish(classes, found))
@@ -117,8 +118,10 @@ pub fn map_manifests(run: &Options, world: &WorldOptions) -> Result<AccessMap, E
 /// The policies of namespaces, such as `Tenancy/teams`.
 type Owners = BTreeMap<String, String>;
 
-/// The policies and the accounts of namespaces.
-struct NamespaceInputs<'i> {
+/// The objects of a target, and the policies and accounts of its namespaces.
+struct TargetInputs<'i> {
+    loaded: &'i LoadedWorld,
+    spread: &'i Spread<'i>,
     owners: &'i Owners,
     accounts: &'i AccountNames<'i>,
 }
@@ -154,27 +157,24 @@ struct ClassNumbers {
 
 impl ClassNumbers {
     /// Returns the number of the class with these members.
-    fn number(&mut self, members: Vec<Member>) -> usize {
+    fn number(&mut self, inputs: &TargetInputs<'_>, members: Vec<Member>) -> usize {
         if let Some(number) = self.by_members.get(&members) {
             return *number;
         }
         let id = self.classes.len();
         self.by_members.insert(members.clone(), id);
-        self.classes.push(SubjectClass::new(id, None, members));
+        let of_accounts = inputs.spread.form_of_accounts(std::slice::from_ref(inputs.accounts), &members);
+        self.classes.push(SubjectClass::new(id, of_accounts, members));
         id
     }
 }
 
 /// Returns the access of a target.
-fn target_access(
-    loaded: &LoadedWorld,
-    spread: &Spread<'_>,
-    inputs: &NamespaceInputs<'_>,
-    classes: &mut ClassNumbers,
-) -> TargetAccess {
-    let subjects = SubjectMap::new(loaded, spread, inputs.accounts);
-    let paths = PathFinder::new(loaded, spread, &subjects);
-    let namespaces = namespaces(loaded, spread, inputs.owners);
+fn target_access(inputs: &TargetInputs<'_>, classes: &mut ClassNumbers) -> TargetAccess {
+    let loaded = inputs.loaded;
+    let subjects = SubjectMap::new(inputs);
+    let paths = PathFinder::new(inputs, &subjects);
+    let namespaces = namespaces(inputs);
     let missing = loaded.world.dangling().into_iter();
     let missing =
         missing.map(|(binding, role)| format!("`{}` binds `{role}`, which is not among the inputs", binding.name));
@@ -184,7 +184,7 @@ fn target_access(
         target: loaded.target.clone(),
         version: format!("1.{}", loaded.world.minor()),
         namespace_count: namespaces.iter().map(|group| group.count).sum(),
-        subjects: subjects.classes(&paths.powers(), classes),
+        subjects: subjects.classes(inputs, &paths.powers(), classes),
         default_subjects: subjects.of_default_policy(),
         paths: paths.reported(classes),
         namespaces,
@@ -193,11 +193,11 @@ fn target_access(
 }
 
 /// Returns the namespaces by their policies and levels, the largest group first.
-fn namespaces(loaded: &LoadedWorld, spread: &Spread<'_>, owners: &Owners) -> Vec<NamespaceGroup> {
+fn namespaces(inputs: &TargetInputs<'_>) -> Vec<NamespaceGroup> {
     let mut groups: BTreeMap<(Option<&String>, Option<&String>), Vec<String>> = BTreeMap::new();
-    for (name, labels) in loaded.world.namespaces() {
-        let all = groups.entry((owners.get(name), labels.get(ENFORCE))).or_default();
-        all.extend(spread.namespaces(name).map(str::to_owned));
+    for (name, labels) in inputs.loaded.world.namespaces() {
+        let all = groups.entry((inputs.owners.get(name), labels.get(ENFORCE))).or_default();
+        all.extend(inputs.spread.namespaces(name).map(str::to_owned));
     }
     let group = |((policy, level), mut names): (_, Vec<String>)| {
         let (policy, level): (Option<&String>, Option<&String>) = (policy, level);

@@ -39,8 +39,16 @@ pub struct Member {
     pub namespaces: Vec<String>,
 }
 
+impl Member {
+    /// Iterates over the namespaces; none for the whole cluster.
+    pub(in crate::app) fn scopes(&self) -> impl Iterator<Item = Option<&str>> {
+        let of_cluster = self.namespaces.is_empty().then_some(None);
+        self.namespaces.iter().map(|namespace| Some(namespace.as_str())).chain(of_cluster)
+    }
+}
+
 impl SubjectClass {
-    /// Creates a class. `of_accounts` is the common form of several members with the columns of their accounts, if there is one.
+    /// Creates a class. `of_accounts` are the common forms of several members with the columns of their accounts, if there are any.
     pub(in crate::app) fn new(id: usize, of_accounts: Option<String>, members: Vec<Member>) -> Self {
         let template = match of_accounts.filter(|_| members.len() > 1) {
             Some(template) => template,

@@ -3,11 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::ClassNumbers;
 use super::record::{ReportedPath, ReportedPower};
 use super::subjects::SubjectMap;
-use crate::app::classes::Spread;
-use crate::app::loaded_world::LoadedWorld;
+use super::{ClassNumbers, TargetInputs};
 use crate::app::review::{EffectSeverity, reviewed_step};
 use crate::app::subject_classes::{Member, joined};
 use crate::k8s::absent;
@@ -18,8 +16,7 @@ pub(super) type Powers = HashMap<String, BTreeSet<ReportedPower>>;
 
 /// The paths of subjects with bindings of the inputs.
 pub(super) struct PathFinder<'f> {
-    loaded: &'f LoadedWorld,
-    spread: &'f Spread<'f>,
+    inputs: &'f TargetInputs<'f>,
     paths: Vec<EscalationPath>,
 }
 
@@ -28,14 +25,14 @@ type PathShape<'p> = (Reverse<EffectSeverity>, &'static str, Certainty, Vec<&'st
 
 impl<'f> PathFinder<'f> {
     /// Finds the best path to each power, without paths that a better one includes.
-    pub(super) fn new(loaded: &'f LoadedWorld, spread: &'f Spread<'f>, subjects: &SubjectMap) -> Self {
+    pub(super) fn new(inputs: &'f TargetInputs<'f>, subjects: &SubjectMap) -> Self {
         let mut paths = Vec::new();
-        if let Some(graph) = loaded.escalation_graph() {
+        if let Some(graph) = inputs.loaded.escalation_graph() {
             for subject in graph.subjects().iter().filter(|subject| subjects.bound.contains(*subject)) {
                 paths.extend(graph.separate_paths_of(subject));
             }
         }
-        Self { loaded, spread, paths }
+        Self { inputs, paths }
     }
 
     /// Returns the powers of all subjects.
@@ -51,7 +48,7 @@ impl<'f> PathFinder<'f> {
         }
         let mut powers = Powers::new();
         for (power, members) in by_power {
-            for member in self.spread.members(joined(members)) {
+            for member in self.inputs.spread.members(joined(members)) {
                 powers.entry(member.subject).or_default().insert(power.clone());
             }
         }
@@ -74,10 +71,10 @@ impl<'f> PathFinder<'f> {
         for ((severity, ..), paths) in groups {
             let Some(first) = paths.iter().min_by_key(|path| (&path.subject, &path.reaches)) else { continue };
             let members = joined(paths.iter().map(|path| member(path)).collect());
-            let steps = first.steps.iter().map(|step| reviewed_step(step, &self.loaded.files, "", false));
+            let steps = first.steps.iter().map(|step| reviewed_step(step, &self.inputs.loaded.files, "", false));
             reported.push(ReportedPath {
                 id: 0,
-                class: classes.number(self.spread.members(members)),
+                class: classes.number(self.inputs, self.inputs.spread.members(members)),
                 reaches: first.reaches.to_string(),
                 severity: severity.0,
                 certainty: first.certainty.word().to_owned(),

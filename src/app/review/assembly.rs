@@ -412,7 +412,7 @@ impl<'i> Numbering<'i> {
             return *number;
         }
         let (members, id) = (key.0.clone(), self.classes.len());
-        let of_accounts = self.template_of_accounts(&members);
+        let of_accounts = self.spread.form_of_accounts(&self.accounts, &members);
         self.by_members.insert(key, id);
         self.subjects.push(members.iter().map(|member| member.subject.clone()).collect());
         let mut members = self.spread.members(members);
@@ -421,26 +421,6 @@ impl<'i> Numbering<'i> {
         }
         self.classes.push(SubjectClass::new(id, of_accounts, members));
         id
-    }
-
-    /// Returns the common form of the names of subjects of accounts, with the columns in place of their values, such as
-    /// `Group/{team}`; none for subjects without a common form.
-    fn template_of_accounts(&self, members: &[Member]) -> Option<String> {
-        let mut common: Option<String> = None;
-        for member in members {
-            let namespaces = member.namespaces.iter().map(|namespace| Some(namespace.as_str()));
-            let of_cluster = member.namespaces.is_empty().then_some(None);
-            for namespace in namespaces.chain(of_cluster) {
-                let mut forms = self.accounts.iter().map(|names| names.template(&member.subject, namespace));
-                let form = forms.find(|form| *form != member.subject)?;
-                match &common {
-                    Some(common) if *common != form => return None,
-                    Some(_) => {}
-                    None => common = Some(form),
-                }
-            }
-        }
-        common
     }
 }
 
