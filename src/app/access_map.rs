@@ -8,7 +8,8 @@ mod questions;
 mod record;
 mod subjects;
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 pub use self::questions::AccessQuestion;
 pub use self::record::{
@@ -26,7 +27,7 @@ use super::subject_classes::{Member, SubjectClass};
 use super::workspace::Workspace;
 use super::{Error, FindingRecord, Options};
 use crate::diag::{Origin, Sink};
-use crate::model::Target;
+use crate::model::{Enforcement, NamespaceProfile, Target};
 use crate::yaml::NodeRef;
 
 /// How many findings are named.
@@ -71,22 +72,39 @@ impl Workspace {
         Ok(map.finish(classes, sampled.lint_sample(&options, &spread)?))
     }
 
-    /// Loads a target, with the policy of each namespace.
+    /// Loads a target, with the policies of each namespace.
     fn load_with_owners(&self, target: &Target, world: &WorldOptions) -> Result<(LoadedWorld, Owners), Error> {
         let mut sink = Sink::new();
         let mut owners = Owners::new();
+        let profiles = self.profiles_for_accounts(target);
         let mut see = |object: NodeRef<'_>, place: Origin| {
             let is_namespace = object.get("kind").and_then(NodeRef::as_str) == Some("Namespace");
             let name = object.path(&["metadata", "name"]).and_then(NodeRef::as_str).filter(|_| is_namespace);
             let owner = name.and_then(|_| self.project.policy_at(place));
-            owners.extend(
-                name.zip(owner).map(|(name, policy)| (name.to_owned(), format!("{}/{}", policy.kind, policy.name))),
-            );
+            owners.extend(name.zip(owner).map(|(name, policy)| {
+                let policy = format!("{}/{}", policy.kind, policy.name);
+                (
+                    name.to_owned(),
+                    NamespaceOwner { policy, profiles: profiles.get(&place).cloned().into_iter().flatten().collect() },
+                )
+            }));
         };
         match load_target_seen(self, target, world, &mut see, &mut sink)?.filter(|_| !sink.has_errors()) {
             Some(loaded) => Ok((loaded, owners)),
             None => Err(Error::Invalid(self.diagnostics(sink))),
         }
+    }
+
+    /// Returns the profiles that service accounts of namespaces may use, by the place of the namespaces. A target with admission
+    /// policies has none: there the label of a namespace names its profile.
+    fn profiles_for_accounts(&self, target: &Target) -> HashMap<Origin, BTreeSet<String>> {
+        let mut profiles: HashMap<Origin, BTreeSet<String>> = HashMap::new();
+        let with_users = [Enforcement::PodSecurityPolicy, Enforcement::SecurityContextConstraints];
+        let declared = self.project.facts.on(&target.name).filter(|_| with_users.contains(&target.enforcement()));
+        declared.for_each(|declared: &NamespaceProfile| {
+            profiles.entry(declared.namespace).or_default().insert(declared.profile.clone());
+        });
+        profiles
     }
 }
 
@@ -115,8 +133,24 @@ pub fn map_manifests(run: &Options, world: &WorldOptions) -> Result<AccessMap, E
     Ok(map.finish(classes, found))
 }
 
-/// The policies of namespaces, such as `Tenancy/teams`.
-type Owners = BTreeMap<String, String>;
+/// The policies of namespaces by name.
+type Owners = BTreeMap<String, NamespaceOwner>;
+
+/// The policies of a namespace.
+struct NamespaceOwner {
+    /// The policy that generates the namespace, such as `Tenancy/teams`.
+    policy: String,
+    /// The PodSecurityProfiles that its service accounts may use.
+    profiles: Vec<String>,
+}
+
+/// The common properties of the namespaces of a group.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct NamespaceLikeness {
+    policy: Option<String>,
+    level: Option<String>,
+    profiles: BTreeSet<String>,
+}
 
 /// The objects of a target, and the policies and accounts of its namespaces.
 struct TargetInputs<'i> {
@@ -192,25 +226,32 @@ fn target_access(inputs: &TargetInputs<'_>, classes: &mut ClassNumbers) -> Targe
     }
 }
 
-/// Returns the namespaces by their policies and levels, the largest group first.
+/// Returns the namespaces by their policies, levels and profiles, the largest group first.
 fn namespaces(inputs: &TargetInputs<'_>) -> Vec<NamespaceGroup> {
-    let mut groups: BTreeMap<(Option<&String>, Option<&String>), Vec<String>> = BTreeMap::new();
+    let mut groups: BTreeMap<NamespaceLikeness, Vec<String>> = BTreeMap::new();
     for (name, labels) in inputs.loaded.world.namespaces() {
-        let all = groups.entry((inputs.owners.get(name), labels.get(ENFORCE))).or_default();
+        let owner = inputs.owners.get(name);
+        let by_label = inputs.loaded.profile_of(labels).map(str::to_owned);
+        let likeness = NamespaceLikeness {
+            policy: owner.map(|owner| owner.policy.clone()),
+            level: labels.get(ENFORCE).cloned(),
+            profiles: owner.into_iter().flat_map(|owner| owner.profiles.iter().cloned()).chain(by_label).collect(),
+        };
+        let all = groups.entry(likeness).or_default();
         all.extend(inputs.spread.namespaces(name).map(str::to_owned));
     }
-    let group = |((policy, level), mut names): (_, Vec<String>)| {
-        let (policy, level): (Option<&String>, Option<&String>) = (policy, level);
+    let group = |(likeness, mut names): (NamespaceLikeness, Vec<String>)| {
         names.sort_unstable();
         NamespaceGroup {
-            policy: policy.cloned(),
-            level: level.cloned(),
+            policy: likeness.policy,
+            level: likeness.level,
+            profiles: likeness.profiles.into_iter().collect(),
             count: names.len(),
             sample: names.into_iter().take(SAMPLE).collect(),
         }
     };
     let mut groups: Vec<NamespaceGroup> = groups.into_iter().map(group).collect();
-    groups.sort_by_key(|group| std::cmp::Reverse(group.count));
+    groups.sort_by_key(|group| Reverse(group.count));
     groups
 }
 

@@ -97,7 +97,7 @@ fn path_title(map: &AccessMap, path: &ReportedPath) -> Phrase {
     who(map, path.class).words(" reaches ").name(path.reaches.as_str()).words(format!(": {steps}, {}", path.certainty))
 }
 
-/// Returns namespaces with one owner and one level in one line.
+/// Returns the namespaces of a group in one line.
 fn namespace_group(group: &NamespaceGroup) -> Phrase {
     let phrase = Phrase::new(format!("{} of ", number(group.count, "namespace")));
     let phrase = match &group.policy {
@@ -107,6 +107,11 @@ fn namespace_group(group: &NamespaceGroup) -> Phrase {
     let phrase = match &group.level {
         Some(level) => phrase.words(", Pod Security level ").name(level.as_str()),
         None => phrase.words(", without a Pod Security level"),
+    };
+    let phrase = match group.profiles.as_slice() {
+        [] => phrase,
+        [only] => phrase.words(", PodSecurityProfile ").name(only.as_str()),
+        several => phrase.words(", PodSecurityProfiles ").names(several.iter().map(String::as_str), several.len()),
     };
     let names = group.sample.iter().map(String::as_str);
     let more = group.count.saturating_sub(group.sample.len());

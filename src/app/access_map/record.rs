@@ -127,7 +127,7 @@ pub struct ReportedPath {
     pub steps: Vec<ReviewedStep>,
 }
 
-/// Namespaces with one owner and one Pod Security level.
+/// Namespaces with one owner, one Pod Security level and equal profiles.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NamespaceGroup {
@@ -135,6 +135,9 @@ pub struct NamespaceGroup {
     pub policy: Option<String>,
     /// The enforced Pod Security level; none without a label.
     pub level: Option<String>,
+    /// The PodSecurityProfiles: of the label of the namespaces if its admission policy is bound, or the profiles that the service
+    /// accounts may use by the policy.
+    pub profiles: Vec<String>,
     /// The number of namespaces.
     pub count: usize,
     /// The first namespaces.

@@ -33,17 +33,10 @@ fn question() -> AccessQuestion {
     }
 }
 
-/// Returns a map in which every text of an author is this name.
-fn with_names(name: &str) -> AccessMap {
+/// Returns a step in which every text of an author is this name.
+fn step(name: &str) -> ReviewedStep {
     let text = || name.to_owned();
-    let rule = PolicyRule {
-        verbs: vec![text()],
-        api_groups: vec![text()],
-        resources: vec![text()],
-        resource_names: vec![text()],
-        ..PolicyRule::default()
-    };
-    let step = ReviewedStep {
+    ReviewedStep {
         edge: "create-pods".to_owned(),
         from: format!("User/{name}"),
         to: text(),
@@ -54,6 +47,18 @@ fn with_names(name: &str) -> AccessMap {
         place: Some(format!("{name}:3")),
         new: false,
         note: Some(format!("`{name}` admits a pod")),
+    }
+}
+
+/// Returns a map in which every text of an author is this name.
+fn with_names(name: &str) -> AccessMap {
+    let text = || name.to_owned();
+    let rule = PolicyRule {
+        verbs: vec![text()],
+        api_groups: vec![text()],
+        resources: vec![text()],
+        resource_names: vec![text()],
+        ..PolicyRule::default()
     };
     let member = Member { subject: format!("User/{name}"), namespaces: vec![text()] };
     let class = SubjectClass { id: 0, template: text(), count: 1, members: vec![member], sample: vec![text()] };
@@ -72,9 +77,15 @@ fn with_names(name: &str) -> AccessMap {
         reaches: text(),
         severity,
         certainty: "possible".to_owned(),
-        steps: vec![step],
+        steps: vec![step(name)],
     };
-    let group = NamespaceGroup { policy: Some(text()), level: Some(text()), count: 2, sample: vec![text()] };
+    let group = NamespaceGroup {
+        policy: Some(text()),
+        level: Some(text()),
+        profiles: vec![text()],
+        count: 2,
+        sample: vec![text()],
+    };
     let target = TargetAccess {
         target: Some(text()),
         version: "1.36".to_owned(),
