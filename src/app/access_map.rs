@@ -176,6 +176,8 @@ impl AccessMap {
         self.classes = classes.classes;
         let paths = self.targets.iter_mut().flat_map(|target| &mut target.paths);
         paths.enumerate().for_each(|(id, path)| path.id = id);
+        let groups = self.targets.iter_mut().flat_map(|target| &mut target.namespaces);
+        groups.enumerate().for_each(|(id, group)| group.id = id);
         self.findings = findings(&found);
         self.unanswered = found.unanswered;
         self
@@ -243,11 +245,13 @@ fn namespaces(inputs: &TargetInputs<'_>) -> Vec<NamespaceGroup> {
     let group = |(likeness, mut names): (NamespaceLikeness, Vec<String>)| {
         names.sort_unstable();
         NamespaceGroup {
+            id: 0,
             policy: likeness.policy,
             level: likeness.level,
             profiles: likeness.profiles.into_iter().collect(),
             count: names.len(),
-            sample: names.into_iter().take(SAMPLE).collect(),
+            sample: names.iter().take(SAMPLE).cloned().collect(),
+            names,
         }
     };
     let mut groups: Vec<NamespaceGroup> = groups.into_iter().map(group).collect();

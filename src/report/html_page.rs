@@ -4,6 +4,8 @@
 
 mod members;
 
+pub(super) use self::members::named_namespaces;
+
 use minijinja::{Environment, Value, context};
 use sha2::{Digest, Sha256};
 

@@ -131,6 +131,8 @@ pub struct ReportedPath {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NamespaceGroup {
+    /// The position in the list of all targets.
+    pub id: usize,
     /// The policy, such as `Tenancy/teams`; none for namespaces of manifests.
     pub policy: Option<String>,
     /// The enforced Pod Security level; none without a label.
@@ -140,6 +142,8 @@ pub struct NamespaceGroup {
     pub profiles: Vec<String>,
     /// The number of namespaces.
     pub count: usize,
+    /// The names, at most 1,000 of each group.
+    pub names: Vec<String>,
     /// The first namespaces.
     pub sample: Vec<String>,
 }

@@ -1,14 +1,14 @@
 //! One HTML file, without a request and without a library.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use minijinja::{Value, context};
 
-use super::{namespace_group, path_title, question, roles, rules, target_name, who, worst};
-use crate::app::access_map::{AccessCell, AccessMap, ReportedPath, SubjectAccess, TargetAccess};
-use crate::app::subject_classes::SubjectClass;
+use super::{group_name, group_sample, path_title, question, roles, rules, target_name, who, worst};
+use crate::app::access_map::{AccessCell, AccessMap, NamespaceGroup, ReportedPath, SubjectAccess, TargetAccess};
+use crate::app::subject_classes::{Member, SubjectClass};
 use crate::app::words::{grouped, number};
-use crate::report::html_page::{HtmlPage, class_row, escaped_value, html};
+use crate::report::html_page::{HtmlPage, class_row, escaped_value, html, named_namespaces};
 use crate::report::review::phrase::{FilePlace, Phrase};
 use crate::report::review::view::{severity, split_place};
 use crate::report::review::{svg, words};
@@ -52,11 +52,31 @@ pub(super) fn text(map: &AccessMap) -> String {
     HtmlPage { template: TEMPLATE, own_style: OWN_STYLE, values, searched: &searched(map) }.render()
 }
 
-/// Returns the classes of the rows. The classes of paths have the same subjects.
-fn searched(map: &AccessMap) -> Vec<SubjectClass> {
+/// Returns the classes of the rows, and the namespaces that no subject of a row names. The classes of paths have the same subjects.
+pub(super) fn searched(map: &AccessMap) -> Vec<SubjectClass> {
     let rows = map.targets.iter().flat_map(|target| &target.subjects);
     let rows: BTreeSet<usize> = rows.map(|subject| subject.class).collect();
-    rows.into_iter().filter_map(|class| map.classes.get(class).cloned()).collect()
+    let mut lists: Vec<SubjectClass> = rows.into_iter().filter_map(|class| map.classes.get(class).cloned()).collect();
+    let named: HashSet<&str> = lists.iter().flat_map(|class| &class.members).flat_map(named_namespaces).collect();
+    let groups = map.targets.iter().flat_map(|target| &target.namespaces);
+    let of_group = |group: &NamespaceGroup| {
+        let names = group.names.iter().filter(|name| !named.contains(name.as_str()));
+        SubjectClass {
+            id: list_of(map, group),
+            template: String::new(),
+            count: group.count,
+            members: names.map(|name| Member { subject: name.clone(), namespaces: Vec::new() }).collect(),
+            sample: Vec::new(),
+        }
+    };
+    let further: Vec<SubjectClass> = groups.map(of_group).filter(|list| !list.members.is_empty()).collect();
+    lists.extend(further);
+    lists
+}
+
+/// Returns the number of the list of namespaces of a group.
+fn list_of(map: &AccessMap, group: &NamespaceGroup) -> usize {
+    map.classes.len() + group.id
 }
 
 fn title(map: &AccessMap) -> String {
@@ -104,10 +124,19 @@ fn one_target(map: &AccessMap, index: usize, target: &TargetAccess) -> Value {
         paths => paths.map(|(position, path)| one_path(map, path, position < MAXIMUM_PICTURES && path.steps.len() > 1)).collect::<Vec<Value>>(),
         more_paths => more(target.paths.len(), MAXIMUM_PATHS, "path"),
         namespace_count => grouped(target.namespace_count),
-        namespaces => target.namespaces.iter().take(MAXIMUM_ROWS).map(|group| html(&namespace_group(group))).collect::<Vec<Value>>(),
+        namespaces => target.namespaces.iter().take(MAXIMUM_ROWS).map(|group| one_group(map, group)).collect::<Vec<Value>>(),
         more_namespaces => more(target.namespaces.len(), MAXIMUM_ROWS, "group"),
         unknown => target.unknown.iter().take(MAXIMUM_ROWS).map(|text| html(&Phrase::sentence(text))).collect::<Vec<Value>>(),
         more_unknown => more(target.unknown.len(), MAXIMUM_ROWS, "item"),
+    }
+}
+
+fn one_group(map: &AccessMap, group: &NamespaceGroup) -> Value {
+    context! {
+        id => list_of(map, group),
+        name => html(&group_name(group)),
+        count => grouped(group.count),
+        sample => html(&group_sample(group)),
     }
 }
 

@@ -80,6 +80,8 @@ fn with_names(name: &str) -> AccessMap {
         steps: vec![step(name)],
     };
     let group = NamespaceGroup {
+        id: 0,
+        names: vec![text()],
         policy: Some(text()),
         level: Some(text()),
         profiles: vec![text()],
@@ -124,6 +126,18 @@ fn no_name_becomes_markup_in_a_page() {
         assert!(!page.contains(" style=") || name.contains("style="), "{name}");
         assert!(!page.contains('\u{202e}') && !page.contains('\u{200b}'), "{name}");
     }
+}
+
+#[test]
+fn the_search_has_namespaces_without_subjects() {
+    let mut map = with_names("name");
+    map.targets[0].namespaces[0].names = vec!["alone".to_owned(), "name".to_owned()];
+    let lists = super::html::searched(&map);
+    let members = |id: usize| lists.iter().filter(move |list| list.id == id).flat_map(|list| &list.members);
+    assert_eq!(members(0).map(|member| &*member.subject).collect::<Vec<_>>(), ["User/name"]);
+    assert_eq!(members(1).map(|member| &*member.subject).collect::<Vec<_>>(), ["alone"]);
+    let page = AccessMapForm::Html.write(&map);
+    assert!(page.contains("<tr id=\"class-1\"><th scope=\"row\"><code>name</code>"), "{page}");
 }
 
 #[test]
