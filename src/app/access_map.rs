@@ -42,23 +42,40 @@ const ENFORCE: &str = "pod-security.kubernetes.io/enforce";
 /// The severities of findings, the worst first.
 const SEVERITIES: [&str; 5] = ["critical", "high", "medium", "low", "info"];
 
+/// The targets and the baseline of a map.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AccessMapOptions {
+    /// The names of the targets; all targets without names.
+    pub targets: Vec<String>,
+    /// The baseline in place of the baseline of a target.
+    pub baseline: Option<String>,
+    /// Whether every namespace is compiled, and not one of each class of alike namespaces. The map is the same.
+    pub without_classes: bool,
+}
+
 impl Workspace {
-    /// Returns the map of who can do what on some targets, or on all of them.
+    /// Returns the map of who can do what.
     ///
     /// # Errors
     /// When no target has one of the names, when policies do not compile, or when the run fails.
     ///
     /// # Examples
     /// ```
+    /// # use bailiwick::app::access_map::AccessMapOptions;
     /// # use bailiwick::{Error, Options, Workspace};
     /// # let options = Options::in_folder(env!("CARGO_MANIFEST_DIR"));
-    /// let map = Workspace::open(&options)?.access_map(&["modern".to_owned()], None)?;
+    /// let wanted = AccessMapOptions { targets: vec!["modern".to_owned()], ..AccessMapOptions::default() };
+    /// let map = Workspace::open(&options)?.access_map(&wanted)?;
     /// assert!(!map.targets[0].subjects.is_empty());
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn access_map(&self, targets: &[String], baseline: Option<&str>) -> Result<AccessMap, Error> {
-        let world = WorldOptions { baseline: baseline.map(str::to_owned), with_paths: true, ..WorldOptions::default() };
-        let spread = self.classes_to_lint(&Selection::default())?;
+    pub fn access_map(&self, options: &AccessMapOptions) -> Result<AccessMap, Error> {
+        let (targets, baseline) = (&options.targets, options.baseline.clone());
+        let world = WorldOptions { baseline, with_paths: true, ..WorldOptions::default() };
+        let spread = match options.without_classes {
+            true => Spread::default(),
+            false => self.classes_to_lint(&Selection::default())?,
+        };
         let sampled = self.with_sample(spread.sample());
         let mut map = AccessMap::new();
         let mut classes = ClassNumbers::default();
@@ -68,7 +85,7 @@ impl Workspace {
             let inputs = TargetInputs { loaded: &loaded, spread: &spread, owners: &owners, accounts: &accounts };
             map.targets.push(target_access(&inputs, &mut classes));
         }
-        let options = LintOptions { targets: targets.to_vec(), world, ..LintOptions::default() };
+        let options = LintOptions { targets: targets.clone(), world, ..LintOptions::default() };
         Ok(map.finish(classes, sampled.lint_sample(&options, &spread)?))
     }
 
