@@ -36,6 +36,7 @@ pub mod review;
 pub(crate) mod run_cache;
 mod shard;
 pub(crate) mod stacks;
+pub mod subject_classes;
 mod summary;
 mod target_changes;
 mod test;

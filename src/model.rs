@@ -35,7 +35,7 @@ pub use date::{Date, DateError};
 pub use effect::{EffectSeverity, HazardKind};
 pub use facts::{
     AnalyzedManifest, DeclaredProfile, ExistingObjects, Expiry, Fact, ForeignDocuments, InstalledManager,
-    InstalledProvider, InstalledStack, PolicyFacts, UnreadAccounts, WrittenManifests,
+    InstalledProvider, InstalledStack, NamespaceProfile, PolicyFacts, UnreadAccounts, WrittenManifests,
 };
 pub use kind::{
     Contribution, DependentPolicy, Kind, LabelMap, Namespaces, Patterns, Policy, PolicyMeta, RawDocument, Surroundings,

@@ -10,6 +10,7 @@ pub mod comparison;
 pub mod explain;
 pub mod github;
 pub mod gitlab;
+mod html_page;
 pub mod human;
 pub mod index;
 pub mod json;

@@ -1,14 +1,19 @@
-//! The map of access: every cell of the matrix is the answer of `can-i`, on random worlds.
+//! The map of access: every cell of the matrix is the answer of `can-i`, and has the subjects of `who-can`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 
+use bailiwick::access::ObjectSource;
 use bailiwick::access::risk::identity_of_subject;
-use bailiwick::app::access_map::AccessCell;
-use bailiwick::{LoadedWorld, Options, WorldOptions, map_manifests};
+use bailiwick::access::who_can::Where;
+use bailiwick::app::access_map::{AccessCell, AccessMap, AccessMapOptions, AccessQuestion};
+use bailiwick::report::access_map::AccessMapForm;
+use bailiwick::{LoadedWorld, Options, Workspace, WorldOptions, map_manifests};
+use serde_json::Value;
 
 use crate::random::Random;
+use crate::support::repository;
 
 const NAMESPACES: [&str; 4] = ["shop", "bank", "kube-system", "tools"];
 
@@ -116,4 +121,88 @@ fn each_cell_is_the_answer_of_can_i() {
         }
     }
     assert!(compared > 2_000 && some > 400, "{compared} cells, {some} with access");
+}
+
+/// The scopes in which subjects are allowed a request: namespaces, or none for the whole cluster.
+type Holders = BTreeMap<String, BTreeSet<Option<String>>>;
+
+/// Returns the subjects of the permission of a question, by `who-can`.
+fn holders(loaded: &LoadedWorld, question: &AccessQuestion) -> Holders {
+    let mut holders = Holders::new();
+    let place = if question.cluster_only { Where::AsRequested } else { Where::Everywhere };
+    for capable in loaded.world.who_can(&question.request(None), place).capable {
+        let scope = capable.scope.namespace().map(str::to_owned);
+        holders.entry(capable.subject).or_default().insert(scope);
+    }
+    holders
+}
+
+/// Compares each column of the matrix of a target in JSON with `who-can`. Returns the number of cells with access.
+fn compare_with_who_can(map: &AccessMap, json: &Value, target: usize, loaded: &LoadedWorld) -> usize {
+    let list = |value: &Value| value.as_array().expect("a list").clone();
+    let mut with_access = 0;
+    for (column, question) in map.questions.iter().enumerate() {
+        let holders = holders(loaded, question);
+        let mut reported = BTreeSet::new();
+        for row in list(&json["targets"][target]["subjects"]) {
+            let class = row["class"].as_u64().expect("a number") as usize;
+            for member in list(&json["classes"][class]["members"]) {
+                let name = member["subject"].as_str().expect("a name");
+                let groups = identity_of_subject(name).expect("a subject").groups;
+                let own = groups.iter().map(|group| format!("Group/{group}")).chain([name.to_owned()]);
+                let scopes: BTreeSet<&Option<String>> = own.filter_map(|name| holders.get(&name)).flatten().collect();
+                let expected = match scopes.len() {
+                    0 => serde_json::json!({"scope": "nowhere"}),
+                    _ if scopes.contains(&None) => serde_json::json!({"scope": "everywhere"}),
+                    count => serde_json::json!({"scope": "namespaces", "count": count}),
+                };
+                assert_eq!(row["cells"][column], expected, "{name} {question:?}");
+                with_access += usize::from(!scopes.is_empty());
+                reported.insert(name.to_owned());
+            }
+        }
+        let bound = loaded.world.bindings().filter(|binding| binding.layer() != ObjectSource::Baseline);
+        let bound: Vec<&str> = bound.flat_map(|binding| binding.subjects().map(|subject| subject.name())).collect();
+        for holder in holders.keys() {
+            let name = holder.rsplit('/').next().expect("a name");
+            assert!(reported.contains(holder) || !bound.contains(&name), "{holder} has no row: {question:?}");
+        }
+    }
+    with_access
+}
+
+/// Returns the JSON of a map.
+fn json(map: &AccessMap) -> Value {
+    serde_json::from_str(&AccessMapForm::Json.write(map)).expect("JSON")
+}
+
+#[test]
+fn the_holders_in_json_are_the_holders_of_who_can() {
+    let mut random = Random::new(31);
+    let mut with_access = 0;
+    for _ in 0..20 {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::write(folder.path().join("objects.yaml"), objects(&mut random)).expect("a file");
+        let options = Options::in_folder(folder.path());
+        let world = WorldOptions { from: vec!["objects.yaml".into()], ..WorldOptions::default() };
+        let map = map_manifests(&options, &world).expect("a map");
+        let loaded = LoadedWorld::from_manifests(&options, &world).expect("a world");
+        with_access += compare_with_who_can(&map, &json(&map), 0, &loaded);
+    }
+    assert!(with_access > 300, "{with_access} cells with access");
+}
+
+#[test]
+fn the_holders_in_the_workspace_of_the_repository_are_the_holders_of_who_can() {
+    let workspace = Workspace::open(&Options::in_folder(repository())).expect("a workspace");
+    let map = workspace.access_map(&AccessMapOptions::default()).expect("a map");
+    let json = json(&map);
+    let mut with_access = 0;
+    for (target, access) in map.targets.iter().enumerate() {
+        let names = [access.target.clone().expect("a target")];
+        let found = workspace.targets(&names).expect("a target")[0];
+        let loaded = LoadedWorld::from_target(&workspace, found, &WorldOptions::default()).expect("a world");
+        with_access += compare_with_who_can(&map, &json, target, &loaded);
+    }
+    assert!(with_access > 100 && map.targets.len() > 3, "{with_access} cells with access");
 }

@@ -8,7 +8,8 @@ mod questions;
 mod record;
 mod subjects;
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 pub use self::questions::AccessQuestion;
 pub use self::record::{
@@ -22,17 +23,17 @@ use super::account_names::AccountNames;
 use super::classes::Spread;
 use super::lint::{LintOptions, LintReport, Selection, lint_manifests};
 use super::loaded_world::{LoadedWorld, WorldOptions, load_target_seen};
-use super::review::{Member, SubjectClass, common_name};
+use super::subject_classes::{Member, SubjectClass};
 use super::workspace::Workspace;
 use super::{Error, FindingRecord, Options};
 use crate::diag::{Origin, Sink};
-use crate::model::Target;
+use crate::model::{Enforcement, NamespaceProfile, Target};
 use crate::yaml::NodeRef;
 
 /// How many findings are named.
 const MAXIMUM_FINDINGS: usize = 20;
 
-/// How many members of a class, or namespaces of a group, are its sample.
+/// How many namespaces of a group are its sample.
 const SAMPLE: usize = 3;
 
 /// The label with the enforced Pod Security level.
@@ -41,52 +42,86 @@ const ENFORCE: &str = "pod-security.kubernetes.io/enforce";
 /// The severities of findings, the worst first.
 const SEVERITIES: [&str; 5] = ["critical", "high", "medium", "low", "info"];
 
+/// The targets and the baseline of a map.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AccessMapOptions {
+    /// The names of the targets; all targets without names.
+    pub targets: Vec<String>,
+    /// The baseline in place of the baseline of a target.
+    pub baseline: Option<String>,
+    /// Whether every namespace is compiled, and not one of each class of alike namespaces. The map is the same.
+    pub without_classes: bool,
+}
+
 impl Workspace {
-    /// Returns the map of who can do what on some targets, or on all of them.
+    /// Returns the map of who can do what.
     ///
     /// # Errors
     /// When no target has one of the names, when policies do not compile, or when the run fails.
     ///
     /// # Examples
     /// ```
+    /// # use bailiwick::app::access_map::AccessMapOptions;
     /// # use bailiwick::{Error, Options, Workspace};
     /// # let options = Options::in_folder(env!("CARGO_MANIFEST_DIR"));
-    /// let map = Workspace::open(&options)?.access_map(&["modern".to_owned()], None)?;
+    /// let wanted = AccessMapOptions { targets: vec!["modern".to_owned()], ..AccessMapOptions::default() };
+    /// let map = Workspace::open(&options)?.access_map(&wanted)?;
     /// assert!(!map.targets[0].subjects.is_empty());
     /// # Ok::<(), Error>(())
     /// ```
-    pub fn access_map(&self, targets: &[String], baseline: Option<&str>) -> Result<AccessMap, Error> {
-        let world = WorldOptions { baseline: baseline.map(str::to_owned), with_paths: true, ..WorldOptions::default() };
-        let spread = self.classes_to_lint(&Selection::default())?;
+    pub fn access_map(&self, options: &AccessMapOptions) -> Result<AccessMap, Error> {
+        let (targets, baseline) = (&options.targets, options.baseline.clone());
+        let world = WorldOptions { baseline, with_paths: true, ..WorldOptions::default() };
+        let spread = match options.without_classes {
+            true => Spread::default(),
+            false => self.classes_to_lint(&Selection::default())?,
+        };
         let sampled = self.with_sample(spread.sample());
         let mut map = AccessMap::new();
         let mut classes = ClassNumbers::default();
         for target in sampled.targets(targets)? {
             let (loaded, owners) = sampled.load_with_owners(target, &world)?;
             let accounts = AccountNames::of_target(&sampled, target);
-            let inputs = NamespaceInputs { owners: &owners, accounts: &accounts };
-            map.targets.push(target_access(&loaded, &spread, &inputs, &mut classes));
+            let inputs = TargetInputs { loaded: &loaded, spread: &spread, owners: &owners, accounts: &accounts };
+            map.targets.push(target_access(&inputs, &mut classes));
         }
-        let options = LintOptions { targets: targets.to_vec(), world, ..LintOptions::default() };
+        let options = LintOptions { targets: targets.clone(), world, ..LintOptions::default() };
         Ok(map.finish(classes, sampled.lint_sample(&options, &spread)?))
     }
 
-    /// Loads a target, with the policy of each namespace.
+    /// Loads a target, with the policies of each namespace.
     fn load_with_owners(&self, target: &Target, world: &WorldOptions) -> Result<(LoadedWorld, Owners), Error> {
         let mut sink = Sink::new();
         let mut owners = Owners::new();
+        let profiles = self.profiles_for_accounts(target);
         let mut see = |object: NodeRef<'_>, place: Origin| {
             let is_namespace = object.get("kind").and_then(NodeRef::as_str) == Some("Namespace");
             let name = object.path(&["metadata", "name"]).and_then(NodeRef::as_str).filter(|_| is_namespace);
             let owner = name.and_then(|_| self.project.policy_at(place));
-            owners.extend(
-                name.zip(owner).map(|(name, policy)| (name.to_owned(), format!("{}/{}", policy.kind, policy.name))),
-            );
+            owners.extend(name.zip(owner).map(|(name, policy)| {
+                let policy = format!("{}/{}", policy.kind, policy.name);
+                (
+                    name.to_owned(),
+                    NamespaceOwner { policy, profiles: profiles.get(&place).cloned().into_iter().flatten().collect() },
+                )
+            }));
         };
         match load_target_seen(self, target, world, &mut see, &mut sink)?.filter(|_| !sink.has_errors()) {
             Some(loaded) => Ok((loaded, owners)),
             None => Err(Error::Invalid(self.diagnostics(sink))),
         }
+    }
+
+    /// Returns the profiles that service accounts of namespaces may use, by the place of the namespaces. A target with admission
+    /// policies has none: there the label of a namespace names its profile.
+    fn profiles_for_accounts(&self, target: &Target) -> HashMap<Origin, BTreeSet<String>> {
+        let mut profiles: HashMap<Origin, BTreeSet<String>> = HashMap::new();
+        let with_users = [Enforcement::PodSecurityPolicy, Enforcement::SecurityContextConstraints];
+        let declared = self.project.facts.on(&target.name).filter(|_| with_users.contains(&target.enforcement()));
+        declared.for_each(|declared: &NamespaceProfile| {
+            profiles.entry(declared.namespace).or_default().insert(declared.profile.clone());
+        });
+        profiles
     }
 }
 
@@ -107,18 +142,37 @@ pub fn map_manifests(run: &Options, world: &WorldOptions) -> Result<AccessMap, E
     let world = WorldOptions { with_paths: true, ..world.clone() };
     let loaded = LoadedWorld::from_manifests(run, &world)?;
     let (mut map, mut classes) = (AccessMap::new(), ClassNumbers::default());
-    let inputs = NamespaceInputs { owners: &Owners::new(), accounts: &AccountNames::default() };
-    map.targets.push(target_access(&loaded, &Spread::default(), &inputs, &mut classes));
+    let (spread, owners, accounts) = (Spread::default(), Owners::new(), AccountNames::default());
+    let inputs = TargetInputs { loaded: &loaded, spread: &spread, owners: &owners, accounts: &accounts };
+    map.targets.push(target_access(&inputs, &mut classes));
     let world = WorldOptions { with_paths: false, ..world };
     let found = lint_manifests(run, &LintOptions { world, ..LintOptions::default() })?;
     Ok(map.finish(classes, found))
 }
 
-/// The policies of namespaces, such as `Tenancy/teams`.
-type Owners = BTreeMap<String, String>;
+/// The policies of namespaces by name.
+type Owners = BTreeMap<String, NamespaceOwner>;
 
-/// The policies and the accounts of namespaces.
-struct NamespaceInputs<'i> {
+/// The policies of a namespace.
+struct NamespaceOwner {
+    /// The policy that generates the namespace, such as `Tenancy/teams`.
+    policy: String,
+    /// The PodSecurityProfiles that its service accounts may use.
+    profiles: Vec<String>,
+}
+
+/// The common properties of the namespaces of a group.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct NamespaceLikeness {
+    policy: Option<String>,
+    level: Option<String>,
+    profiles: BTreeSet<String>,
+}
+
+/// The objects of a target, and the policies and accounts of its namespaces.
+struct TargetInputs<'i> {
+    loaded: &'i LoadedWorld,
+    spread: &'i Spread<'i>,
     owners: &'i Owners,
     accounts: &'i AccountNames<'i>,
 }
@@ -139,6 +193,8 @@ impl AccessMap {
         self.classes = classes.classes;
         let paths = self.targets.iter_mut().flat_map(|target| &mut target.paths);
         paths.enumerate().for_each(|(id, path)| path.id = id);
+        let groups = self.targets.iter_mut().flat_map(|target| &mut target.namespaces);
+        groups.enumerate().for_each(|(id, group)| group.id = id);
         self.findings = findings(&found);
         self.unanswered = found.unanswered;
         self
@@ -154,33 +210,24 @@ struct ClassNumbers {
 
 impl ClassNumbers {
     /// Returns the number of the class with these members.
-    fn number(&mut self, members: Vec<Member>) -> usize {
+    fn number(&mut self, inputs: &TargetInputs<'_>, members: Vec<Member>) -> usize {
         if let Some(number) = self.by_members.get(&members) {
             return *number;
         }
         let id = self.classes.len();
         self.by_members.insert(members.clone(), id);
-        self.classes.push(SubjectClass {
-            id,
-            template: common_name(&members),
-            count: members.len(),
-            sample: members.iter().take(SAMPLE).map(|member| member.subject.clone()).collect(),
-            members,
-        });
+        let of_accounts = inputs.spread.form_of_accounts(std::slice::from_ref(inputs.accounts), &members);
+        self.classes.push(SubjectClass::new(id, of_accounts, members));
         id
     }
 }
 
 /// Returns the access of a target.
-fn target_access(
-    loaded: &LoadedWorld,
-    spread: &Spread<'_>,
-    inputs: &NamespaceInputs<'_>,
-    classes: &mut ClassNumbers,
-) -> TargetAccess {
-    let subjects = SubjectMap::new(loaded, spread, inputs.accounts);
-    let paths = PathFinder::new(loaded, spread, &subjects);
-    let namespaces = namespaces(loaded, spread, inputs.owners);
+fn target_access(inputs: &TargetInputs<'_>, classes: &mut ClassNumbers) -> TargetAccess {
+    let loaded = inputs.loaded;
+    let subjects = SubjectMap::new(inputs);
+    let paths = PathFinder::new(inputs, &subjects);
+    let namespaces = namespaces(inputs);
     let missing = loaded.world.dangling().into_iter();
     let missing =
         missing.map(|(binding, role)| format!("`{}` binds `{role}`, which is not among the inputs", binding.name));
@@ -190,7 +237,7 @@ fn target_access(
         target: loaded.target.clone(),
         version: format!("1.{}", loaded.world.minor()),
         namespace_count: namespaces.iter().map(|group| group.count).sum(),
-        subjects: subjects.classes(&paths.powers(), classes),
+        subjects: subjects.classes(inputs, &paths.powers(), classes),
         default_subjects: subjects.of_default_policy(),
         paths: paths.reported(classes),
         namespaces,
@@ -198,25 +245,34 @@ fn target_access(
     }
 }
 
-/// Returns the namespaces by their policies and levels, the largest group first.
-fn namespaces(loaded: &LoadedWorld, spread: &Spread<'_>, owners: &Owners) -> Vec<NamespaceGroup> {
-    let mut groups: BTreeMap<(Option<&String>, Option<&String>), Vec<String>> = BTreeMap::new();
-    for (name, labels) in loaded.world.namespaces() {
-        let all = groups.entry((owners.get(name), labels.get(ENFORCE))).or_default();
-        all.extend(spread.namespaces(name).map(str::to_owned));
+/// Returns the namespaces by their policies, levels and profiles, the largest group first.
+fn namespaces(inputs: &TargetInputs<'_>) -> Vec<NamespaceGroup> {
+    let mut groups: BTreeMap<NamespaceLikeness, Vec<String>> = BTreeMap::new();
+    for (name, labels) in inputs.loaded.world.namespaces() {
+        let owner = inputs.owners.get(name);
+        let by_label = inputs.loaded.profile_of(labels).map(str::to_owned);
+        let likeness = NamespaceLikeness {
+            policy: owner.map(|owner| owner.policy.clone()),
+            level: labels.get(ENFORCE).cloned(),
+            profiles: owner.into_iter().flat_map(|owner| owner.profiles.iter().cloned()).chain(by_label).collect(),
+        };
+        let all = groups.entry(likeness).or_default();
+        all.extend(inputs.spread.namespaces(name).map(str::to_owned));
     }
-    let group = |((policy, level), mut names): (_, Vec<String>)| {
-        let (policy, level): (Option<&String>, Option<&String>) = (policy, level);
+    let group = |(likeness, mut names): (NamespaceLikeness, Vec<String>)| {
         names.sort_unstable();
         NamespaceGroup {
-            policy: policy.cloned(),
-            level: level.cloned(),
+            id: 0,
+            policy: likeness.policy,
+            level: likeness.level,
+            profiles: likeness.profiles.into_iter().collect(),
             count: names.len(),
-            sample: names.into_iter().take(SAMPLE).collect(),
+            sample: names.iter().take(SAMPLE).cloned().collect(),
+            names,
         }
     };
     let mut groups: Vec<NamespaceGroup> = groups.into_iter().map(group).collect();
-    groups.sort_by_key(|group| std::cmp::Reverse(group.count));
+    groups.sort_by_key(|group| Reverse(group.count));
     groups
 }
 

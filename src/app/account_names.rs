@@ -13,6 +13,11 @@ pub(crate) struct AccountNames<'p> {
     by_namespace: HashMap<Arc<str>, Account<'p>>,
 }
 
+/// Returns the namespace of a subject that is a service account.
+pub(crate) fn namespace_of_account(subject: &str) -> Option<&str> {
+    subject.strip_prefix("ServiceAccount/").and_then(|rest| rest.split('/').next())
+}
+
 impl<'p> AccountNames<'p> {
     /// Returns the accounts with a namespace on a target.
     pub(crate) fn of_target(workspace: &'p Workspace, target: &'p Target) -> Self {
@@ -34,8 +39,8 @@ impl<'p> AccountNames<'p> {
     /// Returns a text with the names of the columns in place of the values of the account of a namespace, or of the
     /// namespace of a service account.
     pub(crate) fn template(&self, text: &str, namespace: Option<&str>) -> String {
-        let of_subject = text.strip_prefix("ServiceAccount/").and_then(|rest| rest.split('/').next());
-        let Some(account) = namespace.or(of_subject).and_then(|namespace| self.by_namespace.get(namespace)) else {
+        let namespace = namespace.or_else(|| namespace_of_account(text));
+        let Some(account) = namespace.and_then(|namespace| self.by_namespace.get(namespace)) else {
             return text.to_owned();
         };
         let columns = account.columns().iter().zip(account.values()).filter_map(|(column, value)| match value {

@@ -4,6 +4,7 @@ mod baseline;
 mod manifests;
 mod surroundings;
 
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -184,6 +185,11 @@ impl LoadedWorld {
             installed: Some(&surroundings.installed).filter(|installed| !installed.is_empty()),
             is_openshift: surroundings.cluster.is_openshift,
         }))
+    }
+
+    /// Returns the PodSecurityProfile that the labels of a namespace name, if its admission policy was requested and is bound.
+    pub(super) fn profile_of<'l>(&self, labels: &'l BTreeMap<String, String>) -> Option<&'l str> {
+        self.surroundings.as_ref()?.profile_of(labels)
     }
 
     /// Returns the nodes, pods and volumes, if they were requested.

@@ -34,14 +34,12 @@ pub use self::base::{BaseRevision, ReviewBase};
 pub use self::record::{
     API_VERSION, AcceptedWarning, AccessChange, AccountChanges, ApplierChange, ApprovalState, Cause, CauseKind,
     ChangeReview, ComparedSection, Direction, EffectChange, EffectSeverity, FailedTest, FindingChanges, GroundChange,
-    GroundKind, Hazard, HazardKind, LifetimeChange, Member, NeededApproval, NodeChange, ObjectChanges, ObjectShape,
-    PathChange, PathChangeKind, PodChange, PodChangeKind, RemovedExpectation, ReviewedBase, ReviewedFinding,
-    ReviewedHead, ReviewedStep, Scope, Side, SmallerChange, SubjectClass, TestChanges, Verdict,
+    GroundKind, Hazard, HazardKind, LifetimeChange, NeededApproval, NodeChange, ObjectChanges, ObjectShape, PathChange,
+    PathChangeKind, PodChange, PodChangeKind, RemovedExpectation, ReviewedBase, ReviewedFinding, ReviewedHead,
+    ReviewedStep, Scope, Side, SmallerChange, TestChanges, Verdict,
 };
 
-pub(in crate::app) use self::access::{bound_by_inputs, joined, members as members_of};
-pub(in crate::app) use self::assembly::template as common_name;
-pub(in crate::app) use self::paths::{reviewed_step, severity as path_severity};
+pub(in crate::app) use self::paths::reviewed_step;
 
 use self::access::AccessComparison;
 use self::accounts::AccountComparison;

@@ -8,6 +8,7 @@ use super::form_file::FormFile;
 use super::sandbox::{Paths, SandboxArguments};
 use super::worlds::WorldArguments;
 use super::{Global, Outcome};
+use crate::app::access_map::AccessMapOptions;
 use crate::app::{Error, Workspace, map_manifests};
 use crate::report::access_map::AccessMapForm;
 
@@ -40,7 +41,8 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
     let map = if options.from.is_empty() {
         // The program ends with the command: freeing the memory of a large workspace would take time.
         let workspace = std::mem::ManuallyDrop::new(Workspace::open(&global.options())?);
-        workspace.access_map(&arguments.world.targets, arguments.world.baseline.as_deref())?
+        let (targets, baseline) = (arguments.world.targets.clone(), arguments.world.baseline.clone());
+        workspace.access_map(&AccessMapOptions { targets, baseline, without_classes: false })?
     } else {
         map_manifests(&global.options(), &options)?
     };

@@ -10,8 +10,8 @@ use super::shared::{LimitRangeSpec, QuotaSpec, StringMap, check_targets, warn_of
 use super::stance::{NamespacePodSecurity, PodSecuritySettings, grants_of, refuse_our_keys};
 use crate::diag::{Diagnostic, Sink};
 use crate::model::{
-    Contribution, Data, Enforcement, Fill, Kind, Linker, ObjectBlueprint, OutputFileKey, Pattern, Patterns,
-    PodSecurityProfile, Policy, PolicyMeta, RawDocument, Target, Unit,
+    Contribution, Data, Enforcement, Fill, Kind, Linker, NamespaceProfile, ObjectBlueprint, OutputFileKey, Pattern,
+    Patterns, PodSecurityProfile, Policy, PolicyMeta, RawDocument, Target, Unit,
 };
 use crate::yaml::Spanned;
 
@@ -124,7 +124,12 @@ impl Kind for NamespaceSetKind {
             let object = ObjectBlueprint::new("v1", "Namespace", NAMESPACE, name, item.name.origin)
                 .with("labels", stance.labels(&labels, &targets))
                 .with("annotations", stance.annotations(&annotations, &targets));
+            let profile = stance.profile.map(|profile| profile.name().to_owned());
             namespaces.push(Namespace { object, grants });
+            if let Some(profile) = profile {
+                let targets = Arc::clone(&document.meta.targets);
+                linker.facts.push(NamespaceProfile { namespace: item.name.origin, profile, targets });
+            }
         }
         let quotas = spec.resource_quota.iter().map(|quota| &quota.name);
         let limits = spec.limit_range.iter().map(|limits| &limits.name);

@@ -17,10 +17,10 @@ use super::shared::{LimitRangeSpec, NewBinding, QuotaSpec, RoleRef, StringMap, S
 use super::stance::{PodSecuritySettings, refuse_our_keys, tenant_grants};
 use crate::diag::{Diagnostic, Origin, Sink, nearest};
 use crate::model::{
-    Account, Accounts, Contribution, Data, Enforcement, Fill, Kind, Linker, MentionedBy, Mentions, ObjectBlueprint,
-    OutputFileKey, Pattern, Patterns, PermissionSet, PodSecurityProfile, Policy, PolicyMeta, RawDocument,
-    RoleObjectKind, Shared, Target, TenancyPolicy, TenantPart, Unit, UnreadAccounts, VariableScope, VariableType,
-    Variables, check_patterns,
+    Account, Accounts, Contribution, Data, Enforcement, Fill, Kind, Linker, MentionedBy, Mentions, NamespaceProfile,
+    ObjectBlueprint, OutputFileKey, Pattern, Patterns, PermissionSet, PodSecurityProfile, Policy, PolicyMeta,
+    RawDocument, RoleObjectKind, Shared, Target, TenancyPolicy, TenantPart, Unit, UnreadAccounts, VariableScope,
+    VariableType, Variables, check_patterns,
 };
 use crate::yaml::Spanned;
 
@@ -408,6 +408,11 @@ impl ClassLinker<'_, '_> {
             check_shared(&profile.meta, &profile.variables, self.spec, reference, self.sink);
             check_targets(&profile.meta, self.targets, reference, self.sink);
             linked.add(&used.name, profile);
+            self.linker.facts.push(NamespaceProfile {
+                namespace: self.class.namespace.name.origin,
+                profile: profile.content.name().to_owned(),
+                targets: Arc::new(self.targets.clone()),
+            });
             if judging.is_some() {
                 check_values(&profile.content, self.spec, reference, self.sink);
             }

@@ -78,6 +78,7 @@ facts_with_targets! {
     InstalledProvider: targets;
     Expiry: policy.targets;
     DeclaredProfile: policy.targets;
+    NamespaceProfile: targets;
     UnreadAccounts: policy.targets;
     ExistingObjects: targets;
     AnalyzedManifest: targets;
@@ -142,6 +143,17 @@ pub struct DeclaredProfile {
     pub profile: Arc<PodSecurityProfile>,
     /// Its name, place and targets.
     pub policy: PolicyMeta,
+}
+
+/// The pod security profile of namespaces.
+#[derive(Debug, Clone)]
+pub struct NamespaceProfile {
+    /// The location of the name of the namespaces.
+    pub namespace: Origin,
+    /// The name of the profile.
+    pub profile: String,
+    /// The names of the targets.
+    pub targets: Arc<BTreeSet<String>>,
 }
 
 /// A policy with accounts that could not be read, so that the names of its tenants are incomplete.

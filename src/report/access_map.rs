@@ -6,7 +6,7 @@ mod tests;
 mod text;
 
 use super::json;
-use super::review::json::cut_members;
+use super::review::json::{cut, cut_members};
 use super::review::phrase::Phrase;
 use super::review::view::severity;
 use super::review::words;
@@ -37,6 +37,10 @@ impl AccessMapForm {
             Self::Json => {
                 let mut value = json::value(map);
                 cut_members(&mut value);
+                let targets = value.get_mut("targets").and_then(serde_json::Value::as_array_mut);
+                let groups =
+                    targets.into_iter().flatten().filter_map(|target| target.get_mut("namespaces")?.as_array_mut());
+                groups.flatten().for_each(|group| cut(group, "names"));
                 json::pretty(&value)
             }
             Self::Html => html::text(map),
@@ -97,21 +101,29 @@ fn path_title(map: &AccessMap, path: &ReportedPath) -> Phrase {
     who(map, path.class).words(" reaches ").name(path.reaches.as_str()).words(format!(": {steps}, {}", path.certainty))
 }
 
-/// Returns namespaces with one owner and one level in one line.
-fn namespace_group(group: &NamespaceGroup) -> Phrase {
-    let phrase = Phrase::new(format!("{} of ", number(group.count, "namespace")));
+/// Returns the policy, the level and the profiles of a group of namespaces.
+fn group_name(group: &NamespaceGroup) -> Phrase {
     let phrase = match &group.policy {
-        Some(policy) => phrase.name(policy.as_str()),
-        None => phrase.words("manifests"),
+        Some(policy) => Phrase::default().name(policy.as_str()),
+        None => Phrase::new("manifests"),
     };
     let phrase = match &group.level {
         Some(level) => phrase.words(", Pod Security level ").name(level.as_str()),
         None => phrase.words(", without a Pod Security level"),
     };
+    match group.profiles.as_slice() {
+        [] => phrase,
+        [only] => phrase.words(", PodSecurityProfile ").name(only.as_str()),
+        several => phrase.words(", PodSecurityProfiles ").names(several.iter().map(String::as_str), several.len()),
+    }
+}
+
+/// Returns the first namespaces of a group.
+fn group_sample(group: &NamespaceGroup) -> Phrase {
     let names = group.sample.iter().map(String::as_str);
     let more = group.count.saturating_sub(group.sample.len());
     let more = if more > 0 { format!(" and {} more", grouped(more)) } else { String::new() };
-    phrase.words(": ").names(names, group.sample.len()).words(more)
+    Phrase::default().names(names, group.sample.len()).words(more)
 }
 
 /// Returns the worst severity of the powers of a class; empty without a power.

@@ -8,7 +8,6 @@ pub(in crate::report) mod html;
 pub(in crate::report) mod json;
 mod junit;
 mod markdown;
-pub(in crate::report) mod members;
 mod mermaid;
 pub(in crate::report) mod phrase;
 mod results;

@@ -46,7 +46,10 @@ const withScripts = async (browser, name, colorScheme) => {
     }
   }
   if (name === "tenants.html") await searchByKeyboard(page, where);
-  if (name.startsWith("report")) await searchAnyClass(page, where);
+  if (name.startsWith("report")) {
+    await searchAnyClass(page, where);
+    await searchNamespaces(page, where);
+  }
   await context.close();
 };
 
@@ -89,12 +92,23 @@ const searchAnyClass = async (page, where) => {
     [...document.querySelector("#classes tbody tr").children].slice(0, 2).map((cell) => cell.textContent));
   await page.keyboard.press("/");
   expect(await page.evaluate(() => document.activeElement.id === "search"), `${where}: \`/\` does not reach the search`);
-  await page.keyboard.type(template.split("*")[0]);
+  await page.keyboard.type(template.split(/[*{]/)[0]);
   const status = await page.textContent("#search-status");
   const found = Number(status.split(" ")[0].replaceAll(",", ""));
   expect(found >= Number(count.replaceAll(",", "")), `${where}: ${status} for ${template}`);
   const rows = await page.locator("#search-rows li").count();
   expect(rows > 0 && rows <= 60, `${where}: ${rows} rows`);
+};
+
+// A namespace of each row is found, with and without a subject.
+const searchNamespaces = async (page, where) => {
+  const names = await page.evaluate(() =>
+    [...document.querySelectorAll("#namespaces tbody tr")].map((row) => row.cells[2].querySelector("code").textContent));
+  for (const name of names) {
+    await page.fill("#search", name);
+    const rows = await page.textContent("#search-rows");
+    expect(rows.includes(name), `${where}: no row for the namespace ${name}: ${rows}`);
+  }
 };
 
 const withoutScripts = async (browser, name, colorScheme) => {

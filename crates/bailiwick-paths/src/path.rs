@@ -93,6 +93,11 @@ impl PathStep {
             None => self.edge.word().to_owned(),
         }
     }
+
+    /// Whether another step has the same nodes, kind and namespace.
+    fn has_same_nodes(&self, other: &Self) -> bool {
+        (&self.from, self.edge, &self.namespace, &self.to) == (&other.from, other.edge, &other.namespace, &other.to)
+    }
 }
 
 /// A path from a subject to a power.
@@ -120,6 +125,12 @@ pub struct PathOutline {
 }
 
 impl EscalationPath {
+    /// Whether the first steps of the path are all steps of another path.
+    pub(crate) fn begins_with(&self, other: &Self) -> bool {
+        self.steps.len() >= other.steps.len()
+            && self.steps.iter().zip(&other.steps).all(|(left, right)| left.has_same_nodes(right))
+    }
+
     /// Returns the path as a list of words: the label of each step, and then its gain.
     pub fn via(&self) -> Vec<String> {
         self.steps.iter().flat_map(|step| [step.label(), step.to.to_string()]).collect()

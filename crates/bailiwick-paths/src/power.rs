@@ -69,6 +69,11 @@ impl Power {
         }
     }
 
+    /// Whether the power is one over a namespace or account, and not over the whole cluster.
+    pub fn is_within_namespace(&self) -> bool {
+        matches!(self, Power::NamespaceAdmin(_) | Power::Secrets(_) | Power::Account { .. })
+    }
+
     /// Whether the power includes another one. Cluster-admin includes every power.
     pub fn includes(&self, other: &Power) -> bool {
         match (self, other) {

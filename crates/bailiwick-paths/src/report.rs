@@ -76,6 +76,22 @@ impl<'i> EscalationGraph<'i> {
             .collect()
     }
 
+    /// Returns the paths of a subject without the paths that a better one includes. The better path reaches a wider power with
+    /// at least the same certainty. The included path ends in one namespace, or goes on from the wider power.
+    pub fn separate_paths_of(&self, subject: &str) -> Vec<EscalationPath> {
+        let all = self.paths_of(subject);
+        let is_included = |path: &EscalationPath| {
+            all.iter().any(|other| {
+                other.reaches != path.reaches
+                    && other.reaches.includes(&path.reaches)
+                    && other.certainty <= path.certainty
+                    && (path.reaches.is_within_namespace() || path.begins_with(other))
+            })
+        };
+        let is_separate: Vec<bool> = all.iter().map(|path| !is_included(path)).collect();
+        all.into_iter().zip(is_separate).filter_map(|(path, is_separate)| is_separate.then_some(path)).collect()
+    }
+
     /// Returns the best path of a subject to a power, or to a power that includes it. Powers of every authenticated
     /// identity count, and a path to one namespace or account may pass powers of the whole cluster.
     pub fn path_to(&self, subject: &str, power: &Power) -> Option<EscalationPath> {
@@ -139,11 +155,6 @@ impl<'i> EscalationGraph<'i> {
         let who = self.inventory.subject(subject).and_then(|id| self.inventory.subject_of(id))?;
         let steps = self.steps(subject, &who.who, route);
         Some(EscalationPath { subject: subject.to_owned(), reaches, certainty: certainty_of(route), steps })
-    }
-
-    /// Returns the paths of all subjects of bindings, by subject.
-    pub fn all_paths(&self) -> Vec<EscalationPath> {
-        self.subjects().iter().flat_map(|subject| self.paths_of(subject)).collect()
     }
 
     /// Returns the steps of a subject to its next nodes, sorted by kind: the edges of the graph.

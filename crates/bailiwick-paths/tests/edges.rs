@@ -11,7 +11,7 @@
 
 mod support;
 
-use bailiwick_paths::{EdgeKind, EscalationGraph, Power};
+use bailiwick_paths::{EdgeKind, EscalationGraph, EscalationPath, Power};
 use support::Objects;
 use support::manifests::Manifests;
 
@@ -513,6 +513,21 @@ fn an_impersonated_user_is_no_group_and_no_service_account() {
         let reached: Vec<Power> = objects.graph().paths_of(A).into_iter().map(|path| path.reaches).collect();
         assert_eq!(reached, [Power::AnyUser], "{subject}");
     }
+}
+
+#[test]
+fn a_path_within_a_better_one_is_left_out() {
+    let world = shop("").account("shop", "web").grant(A, "", "escalate,patch clusterroles.rbac; list secrets");
+    let world = world.grant(A, "shop", "create serviceaccounts/token named web");
+    let objects = Objects::bare(34, world.text());
+    let reached = |paths: Vec<EscalationPath>| -> Vec<String> {
+        paths.into_iter().map(|path| path.reaches.to_string()).collect()
+    };
+    let graph = objects.graph();
+    let all = reached(graph.paths_of(A));
+    assert!(all.contains(&"account:shop/web".to_owned()), "{all:?}");
+    // The Secrets are within reach by a step of their own.
+    assert_eq!(reached(graph.separate_paths_of(A)), ["cluster-admin", "all-secrets"], "{all:?}");
 }
 
 #[test]

@@ -3,12 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::ClassNumbers;
 use super::record::{ReportedPath, ReportedPower};
 use super::subjects::SubjectMap;
-use crate::app::classes::Spread;
-use crate::app::loaded_world::LoadedWorld;
-use crate::app::review::{EffectSeverity, Member, PathChangeKind, joined, path_severity, reviewed_step};
+use super::{ClassNumbers, TargetInputs};
+use crate::app::review::{EffectSeverity, reviewed_step};
+use crate::app::subject_classes::{Member, joined};
 use crate::k8s::absent;
 use crate::paths::{Certainty, EscalationPath};
 
@@ -17,8 +16,7 @@ pub(super) type Powers = HashMap<String, BTreeSet<ReportedPower>>;
 
 /// The paths of subjects with bindings of the inputs.
 pub(super) struct PathFinder<'f> {
-    loaded: &'f LoadedWorld,
-    spread: &'f Spread<'f>,
+    inputs: &'f TargetInputs<'f>,
     paths: Vec<EscalationPath>,
 }
 
@@ -26,23 +24,15 @@ pub(super) struct PathFinder<'f> {
 type PathShape<'p> = (Reverse<EffectSeverity>, &'static str, Certainty, Vec<&'static str>, &'p str);
 
 impl<'f> PathFinder<'f> {
-    /// Finds the best path to each power, without powers within a better path.
-    pub(super) fn new(loaded: &'f LoadedWorld, spread: &'f Spread<'f>, subjects: &SubjectMap) -> Self {
+    /// Finds the best path to each power, without paths that a better one includes.
+    pub(super) fn new(inputs: &'f TargetInputs<'f>, subjects: &SubjectMap) -> Self {
         let mut paths = Vec::new();
-        if let Some(graph) = loaded.escalation_graph() {
+        if let Some(graph) = inputs.loaded.escalation_graph() {
             for subject in graph.subjects().iter().filter(|subject| subjects.bound.contains(*subject)) {
-                let all = graph.paths_of(subject);
-                let is_kept = |path: &&EscalationPath| {
-                    !all.iter().any(|other| {
-                        other.reaches != path.reaches
-                            && other.reaches.includes(&path.reaches)
-                            && other.certainty <= path.certainty
-                    })
-                };
-                paths.extend(all.iter().filter(is_kept).cloned());
+                paths.extend(graph.separate_paths_of(subject));
             }
         }
-        Self { loaded, spread, paths }
+        Self { inputs, paths }
     }
 
     /// Returns the powers of all subjects.
@@ -50,7 +40,7 @@ impl<'f> PathFinder<'f> {
         let mut by_power: BTreeMap<ReportedPower, Vec<Member>> = BTreeMap::new();
         for path in &self.paths {
             let power = ReportedPower {
-                severity: path_severity(path, PathChangeKind::New),
+                severity: severity(path),
                 power: path.reaches.word().to_owned(),
                 certainty: path.certainty.word().to_owned(),
             };
@@ -58,7 +48,7 @@ impl<'f> PathFinder<'f> {
         }
         let mut powers = Powers::new();
         for (power, members) in by_power {
-            for member in self.spread.members(joined(members)) {
+            for member in self.inputs.spread.members(joined(members)) {
                 powers.entry(member.subject).or_default().insert(power.clone());
             }
         }
@@ -69,7 +59,7 @@ impl<'f> PathFinder<'f> {
     pub(super) fn reported(&self, classes: &mut ClassNumbers) -> Vec<ReportedPath> {
         let mut groups: BTreeMap<PathShape<'_>, Vec<&EscalationPath>> = BTreeMap::new();
         for path in &self.paths {
-            let severity = Reverse(path_severity(path, PathChangeKind::New));
+            let severity = Reverse(severity(path));
             let steps = path.steps.iter().map(|step| step.edge.word()).collect();
             let subject = path.subject.split('/').next();
             groups
@@ -81,10 +71,10 @@ impl<'f> PathFinder<'f> {
         for ((severity, ..), paths) in groups {
             let Some(first) = paths.iter().min_by_key(|path| (&path.subject, &path.reaches)) else { continue };
             let members = joined(paths.iter().map(|path| member(path)).collect());
-            let steps = first.steps.iter().map(|step| reviewed_step(step, &self.loaded.files, "", false));
+            let steps = first.steps.iter().map(|step| reviewed_step(step, &self.inputs.loaded.files, "", false));
             reported.push(ReportedPath {
                 id: 0,
-                class: classes.number(self.spread.members(members)),
+                class: classes.number(self.inputs, self.inputs.spread.members(members)),
                 reaches: first.reaches.to_string(),
                 severity: severity.0,
                 certainty: first.certainty.word().to_owned(),
@@ -93,6 +83,10 @@ impl<'f> PathFinder<'f> {
         }
         reported
     }
+}
+
+fn severity(path: &EscalationPath) -> EffectSeverity {
+    path.certainty.severity_of(&path.reaches).into()
 }
 
 /// Returns the subject of a path with the namespace of its first step.

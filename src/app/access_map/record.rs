@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::questions::AccessQuestion;
-use crate::app::review::{EffectSeverity, ReviewedStep, SubjectClass};
+use crate::app::review::{EffectSeverity, ReviewedStep};
+use crate::app::subject_classes::SubjectClass;
 use crate::app::{FindingRecord, Unanswered};
 use crate::k8s::rbac::PolicyRule;
 
@@ -126,16 +127,23 @@ pub struct ReportedPath {
     pub steps: Vec<ReviewedStep>,
 }
 
-/// Namespaces with one owner and one Pod Security level.
+/// Namespaces with one owner, one Pod Security level and equal profiles.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NamespaceGroup {
+    /// The position in the list of all targets.
+    pub id: usize,
     /// The policy, such as `Tenancy/teams`; none for namespaces of manifests.
     pub policy: Option<String>,
     /// The enforced Pod Security level; none without a label.
     pub level: Option<String>,
+    /// The PodSecurityProfiles: of the label of the namespaces if its admission policy is bound, or the profiles that the service
+    /// accounts may use by the policy.
+    pub profiles: Vec<String>,
     /// The number of namespaces.
     pub count: usize,
+    /// The names, at most 1,000 of each group.
+    pub names: Vec<String>,
     /// The first namespaces.
     pub sample: Vec<String>,
 }

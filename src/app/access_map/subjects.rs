@@ -3,17 +3,15 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::ClassNumbers;
 use super::paths::Powers;
 use super::questions::{self, AccessQuestion};
 use super::record::{AccessCell, GrantedAccess, ReportedPower, SubjectAccess};
+use super::{ClassNumbers, TargetInputs};
 use crate::access::compare::{Affected, Change, ImpliedGroups, compare};
 use crate::access::risk::identity_of_subject;
 use crate::access::{Builder, World};
 use crate::app::account_names::AccountNames;
-use crate::app::classes::Spread;
-use crate::app::loaded_world::LoadedWorld;
-use crate::app::review::{Member, bound_by_inputs, members_of};
+use crate::app::subject_classes::{Member, bound_by_inputs, members_of};
 use crate::k8s::rbac::PolicyRule;
 
 /// The permissions of all subjects.
@@ -57,8 +55,8 @@ type Likeness = (Vec<(usize, usize)>, Vec<ReportedPower>, Vec<AccessCell>);
 
 impl SubjectMap {
     /// Reads the permissions of all subjects of a world, and gives them to the other namespaces of each class.
-    pub(super) fn new(loaded: &LoadedWorld, spread: &Spread<'_>, accounts: &AccountNames<'_>) -> Self {
-        let world = &loaded.world;
+    pub(super) fn new(inputs: &TargetInputs<'_>) -> Self {
+        let (world, spread) = (&inputs.loaded.world, inputs.spread);
         let nothing = Builder::new(world.minor()).build();
         let mut map = Self {
             grants: Vec::new(),
@@ -66,7 +64,7 @@ impl SubjectMap {
             subjects: BTreeMap::new(),
             bound: bound_by_inputs(world),
         };
-        for shared in shared_permissions(compare(&nothing, world, ImpliedGroups::Ignored), accounts) {
+        for shared in shared_permissions(compare(&nothing, world, ImpliedGroups::Ignored), inputs.accounts) {
             let affected: Vec<&Affected> = shared.affected.iter().collect();
             let Some(grant) = map.add_grant(world, &shared) else { continue };
             for member in spread.members(members_of(&affected)) {
@@ -108,7 +106,12 @@ impl SubjectMap {
     }
 
     /// Returns the classes of the subjects of the inputs, the most powerful first.
-    pub(super) fn classes(&self, powers: &Powers, numbers: &mut ClassNumbers) -> Vec<SubjectAccess> {
+    pub(super) fn classes(
+        &self,
+        inputs: &TargetInputs<'_>,
+        powers: &Powers,
+        numbers: &mut ClassNumbers,
+    ) -> Vec<SubjectAccess> {
         let mut classes: BTreeMap<Likeness, Vec<Member>> = BTreeMap::new();
         for (subject, scoped) in self.subjects.iter().filter(|(subject, _)| self.bound.contains(*subject)) {
             let grants = scoped.iter().map(|scoped| (scoped.grant, scoped.namespaces.len())).collect();
@@ -134,7 +137,7 @@ impl SubjectMap {
                 let access = &self.grants.get(*grant)?.access;
                 Some(GrantedAccess { namespaces: access.namespaces.map(|_| *namespaces), ..access.clone() })
             });
-            SubjectAccess { class: numbers.number(members), grants: grants.collect(), powers, cells }
+            SubjectAccess { class: numbers.number(inputs, members), grants: grants.collect(), powers, cells }
         };
         classes.into_iter().map(class).collect()
     }

@@ -9,6 +9,7 @@ use crate::admission::installed::InstalledPolicies;
 use crate::admission::policy::{AdmissionRequest, Binding, PolicyAnswer, PolicyDecision, ValidatingAdmissionPolicy};
 use crate::app::pod_inputs::{FIRST_MINOR_WITH_POLICIES, PodInputs};
 use crate::k8s::list;
+use crate::model::PodSecurityProfile;
 use crate::node::{Cluster, ServerVersion};
 use crate::yaml::NodeRef;
 use crate::yaml::schema::to_json;
@@ -94,6 +95,15 @@ impl Surroundings {
             }
             _ => {}
         }
+    }
+
+    /// Returns the PodSecurityProfile that the labels of a namespace name, if its admission policy is bound.
+    pub(crate) fn profile_of<'l>(&self, labels: &'l BTreeMap<String, String>) -> Option<&'l str> {
+        let profile = labels.get(PodSecurityProfile::LABEL)?;
+        let policy = PodSecurityProfile::admission_policy(profile);
+        let is_there = self.policies.iter().any(|(name, _)| *name == policy);
+        let is_bound = self.bindings.iter().any(|binding| binding.policy == policy);
+        (is_there && is_bound).then_some(profile)
     }
 
     /// Returns the bound admission policies that deny a request, or whose decision is unknown.

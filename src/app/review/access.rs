@@ -1,19 +1,18 @@
 //! The changes of access of a target: classes of subjects that gain or lose rights.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
 use super::causes::{CausePlace, Evidence, InputChanges};
-use super::record::{CauseKind, EffectChange, EffectSeverity, Member, Scope, Side};
+use super::record::{CauseKind, EffectChange, EffectSeverity, Scope, Side};
 use super::state::TargetState;
 use crate::access::compare::{Affected, Change, ImpliedGroups, compare};
 use crate::access::proof::{Chain, RuleLink};
-use crate::access::who_can::PermissionScope;
-use crate::access::world::{SubjectKind, account_user};
-use crate::access::{Identity, ObjectSource, World, cover};
+use crate::access::world::account_user;
+use crate::access::{Identity, World, cover};
 use crate::app::account_names::AccountNames;
 use crate::app::compare::take_components;
+use crate::app::subject_classes::{Member, bound_by_inputs, joined, members_of};
 use crate::diag::Origin;
-use crate::k8s::absent;
 use crate::k8s::rbac::PolicyRule;
 use crate::model::Target;
 
@@ -154,7 +153,7 @@ impl AccessComparison<'_> {
                 scope,
                 atoms: atoms.to_vec(),
                 template: None,
-                members: members(&affected),
+                members: members_of(&affected),
                 targets: vec![self.head.target.name.clone()],
                 own_names: change.own_names,
                 role: proof.role_with_exactly(world, atoms, scope),
@@ -354,56 +353,6 @@ pub(super) fn identity(subject: &str) -> Identity {
         Some((_, name)) => Identity::from_user(name),
         None => Identity::from_user(subject),
     }
-}
-
-/// Returns the subjects that a binding names beside the default policy.
-pub(in crate::app) fn bound_by_inputs(world: &World) -> BTreeSet<String> {
-    let own = world.bindings().filter(|binding| binding.layer() != ObjectSource::Baseline);
-    let names = own.flat_map(|binding| {
-        let place = absent::text(binding.namespace()).to_owned();
-        binding.subjects().map(move |subject| {
-            let kind = match subject.kind() {
-                SubjectKind::Group => "Group",
-                SubjectKind::ServiceAccount => "ServiceAccount",
-                SubjectKind::User | SubjectKind::Unknown => "User",
-            };
-            match (kind, subject.namespace()) {
-                ("ServiceAccount", "") => format!("{kind}/{place}/{}", subject.name()),
-                ("ServiceAccount", namespace) => format!("{kind}/{namespace}/{}", subject.name()),
-                _ => format!("{kind}/{}", subject.name()),
-            }
-        })
-    });
-    names.collect()
-}
-
-/// Returns members with each subject once.
-pub(in crate::app) fn joined(members: Vec<Member>) -> Vec<Member> {
-    let mut by_subject: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for member in members {
-        by_subject.entry(member.subject).or_default().extend(member.namespaces);
-    }
-    let member = |(subject, namespaces): (String, BTreeSet<String>)| Member {
-        subject,
-        namespaces: namespaces.into_iter().collect(),
-    };
-    by_subject.into_iter().map(member).collect()
-}
-
-/// Returns the subjects with the namespaces of each.
-pub(in crate::app) fn members(affected: &[&Affected]) -> Vec<Member> {
-    let mut by_subject: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
-    for one in affected {
-        let namespaces = by_subject.entry(&one.subject).or_default();
-        if let PermissionScope::Namespace(namespace) = &one.scope {
-            namespaces.insert(namespace.clone());
-        }
-    }
-    let member = |(subject, namespaces): (&str, BTreeSet<String>)| Member {
-        subject: subject.to_owned(),
-        namespaces: namespaces.into_iter().collect(),
-    };
-    by_subject.into_iter().map(member).collect()
 }
 
 impl From<crate::access::risk::RiskSeverity> for EffectSeverity {

@@ -13,8 +13,8 @@ use super::paths::PathDelta;
 use super::pods::PodDelta;
 use super::record::{
     AccessChange, ApplierChange, ApprovalState, Cause, CauseKind, ChangeReview, ComparedSection, EffectChange,
-    EffectSeverity, GroundChange, Hazard, LifetimeChange, Member, NodeChange, ObjectChanges, ObjectShape, PathChange,
-    PathChangeKind, PodChange, ReviewedBase, ReviewedHead, ReviewedStep, Scope, SmallerChange, SubjectClass,
+    EffectSeverity, GroundChange, Hazard, LifetimeChange, NodeChange, ObjectChanges, ObjectShape, PathChange,
+    PathChangeKind, PodChange, ReviewedBase, ReviewedHead, ReviewedStep, Scope, SmallerChange,
 };
 use super::state::TargetState;
 use super::suggestion::Suggestions;
@@ -22,11 +22,11 @@ use super::tests::TestComparison;
 use super::verdict::{self, Judged};
 use super::{ReviewOptions, approvable, errors, ground, hazards};
 use crate::access::cover;
-use crate::alike::{common_prefix, common_suffix};
 use crate::app::account_names::AccountNames;
 use crate::app::classes::Spread;
 use crate::app::compare::Comparison;
 use crate::app::fingerprint::fingerprint;
+use crate::app::subject_classes::{Member, SubjectClass};
 use crate::app::words::number;
 use crate::app::workspace::Workspace;
 use crate::app::{Diagnostics, FindingRecord};
@@ -58,9 +58,6 @@ const COMPARED_KINDS: [&str; 13] = [
     "ValidatingAdmissionPolicyBinding",
     "ValidatingWebhookConfiguration",
 ];
-
-/// How many members of a class are its sample.
-const SAMPLE: usize = 3;
 
 /// The sections of a review, as they are found target by target.
 pub(super) struct Sections<'r> {
@@ -416,64 +413,16 @@ impl<'i> Numbering<'i> {
             return *number;
         }
         let (members, id) = (key.0.clone(), self.classes.len());
-        let of_accounts = self.template_of_accounts(&members);
+        let of_accounts = self.spread.form_of_accounts(&self.accounts, &members);
         self.by_members.insert(key, id);
         self.subjects.push(members.iter().map(|member| member.subject.clone()).collect());
         let mut members = self.spread.members(members);
         if is_first {
             members.iter_mut().for_each(|member| member.namespaces.truncate(1));
         }
-        let count = members.len();
-        let sample = members.iter().take(SAMPLE).map(|member| member.subject.clone()).collect();
-        let template = match of_accounts.filter(|_| count > 1) {
-            Some(template) => template,
-            None => template(&members),
-        };
-        self.classes.push(SubjectClass { id, template, count, members, sample });
+        self.classes.push(SubjectClass::new(id, of_accounts, members));
         id
     }
-
-    /// Returns the common form of the names of subjects of accounts, with the columns in place of their values, such as
-    /// `Group/{team}`; none for subjects without a common form.
-    fn template_of_accounts(&self, members: &[Member]) -> Option<String> {
-        let mut common: Option<String> = None;
-        for member in members {
-            let namespaces = member.namespaces.iter().map(|namespace| Some(namespace.as_str()));
-            let of_cluster = member.namespaces.is_empty().then_some(None);
-            for namespace in namespaces.chain(of_cluster) {
-                let mut forms = self.accounts.iter().map(|names| names.template(&member.subject, namespace));
-                let form = forms.find(|form| *form != member.subject)?;
-                match &common {
-                    Some(common) if *common != form => return None,
-                    Some(_) => {}
-                    None => common = Some(form),
-                }
-            }
-        }
-        common
-    }
-}
-
-/// Returns the common form of the names of subjects: the only name, or the common beginning and end with a star between.
-pub(in crate::app) fn template(members: &[Member]) -> String {
-    let mut names = members.iter().map(|member| member.subject.as_str());
-    let Some(first) = names.next() else { return String::new() };
-    let (mut head, mut tail) = (first.len(), first.len());
-    let mut is_one = true;
-    for name in names {
-        is_one = false;
-        head = head.min(common_prefix(first.as_bytes(), name.as_bytes()));
-        tail = tail.min(common_suffix(first.as_bytes(), name.as_bytes()));
-    }
-    let beginning = absent::text(first.get(..head));
-    let end = absent::text(first.get(first.len().saturating_sub(tail).max(head)..));
-    // A few names without a common part are all named.
-    let is_common = !matches!(beginning.split_once('/'), None | Some((_, "")));
-    if !is_common && members.len() <= SAMPLE {
-        let names: Vec<&str> = members.iter().map(|member| member.subject.as_str()).collect();
-        return names.join(", ");
-    }
-    if is_one { first.to_owned() } else { format!("{beginning}*{end}") }
 }
 
 /// Orders changes of access: the worst first, then the widest, gains before losses, then by name.

@@ -2,16 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::access::{Proof, ProofPart, joined};
+use super::access::{Proof, ProofPart};
 use super::accounts::AccountComparison;
 use super::causes::{CausePlace, InputChanges};
-use super::record::{CauseKind, EffectSeverity, Member, PathChangeKind, ReviewedStep, Side, SmallerChange};
+use super::record::{CauseKind, EffectSeverity, PathChangeKind, ReviewedStep, Side, SmallerChange};
 use super::state::TargetState;
 use crate::access::World;
 use crate::access::proof::{Chain, RuleLink};
 use crate::admission::installed::InstalledPolicies;
 use crate::app::account_names::AccountNames;
 use crate::app::classes::Spread;
+use crate::app::subject_classes::{Member, joined};
 use crate::app::words::{place_text, rule_text};
 use crate::diag::{Files, Origin};
 use crate::k8s::rbac::PolicyRule;
@@ -172,7 +173,7 @@ impl PathComparison<'_> {
             members: joined(paths.iter().map(member).collect()),
             targets: vec![state.target.name.clone()],
             reaches: first.reaches.to_string(),
-            within_namespace: is_within_namespace(&first.reaches),
+            within_namespace: first.reaches.is_within_namespace(),
             severity: severity(first, change),
             certainty: first.certainty,
             shape: shape.to_vec(),
@@ -288,35 +289,12 @@ pub(super) fn graph<'s>(state: &'s TargetState<'_>) -> Option<EscalationGraph<'s
     }))
 }
 
-/// Returns the paths of a state. A power within a namespace is left out where a path goes on from a wider power.
+/// Returns the paths of a state, without paths that a better one includes.
 fn paths(state: &TargetState<'_>) -> PathsByPower {
     let Some(graph) = graph(state) else { return PathsByPower::new() };
-    let all = graph.all_paths();
-    let mut by_subject: BTreeMap<&str, Vec<&EscalationPath>> = BTreeMap::new();
-    for path in &all {
-        by_subject.entry(&path.subject).or_default().push(path);
-    }
-    let is_repeated = |path: &&EscalationPath| {
-        let others = by_subject.get(path.subject.as_str()).into_iter().flatten();
-        others.into_iter().any(|other| {
-            other.reaches != path.reaches
-                && other.reaches.includes(&path.reaches)
-                && other.certainty <= path.certainty
-                && (is_within_namespace(&path.reaches) || starts_with(path, other))
-        })
-    };
-    let kept = all.iter().filter(|path| !is_repeated(path));
-    kept.map(|path| ((path.subject.clone(), path.reaches.clone()), path.clone())).collect()
-}
-
-fn is_within_namespace(power: &Power) -> bool {
-    matches!(power, Power::NamespaceAdmin(_) | Power::Secrets(_) | Power::Account { .. })
-}
-
-/// Whether the steps of a path begin with all steps of another one.
-fn starts_with(path: &EscalationPath, other: &EscalationPath) -> bool {
-    path.steps.len() >= other.steps.len()
-        && path.steps.iter().zip(&other.steps).all(|(left, right)| step_key(left) == step_key(right))
+    let subjects = graph.subjects();
+    let kept = subjects.iter().flat_map(|subject| graph.separate_paths_of(subject));
+    kept.map(|path| ((path.subject.clone(), path.reaches.clone()), path)).collect()
 }
 
 fn step_key(step: &PathStep) -> (String, String, String) {
@@ -324,7 +302,7 @@ fn step_key(step: &PathStep) -> (String, String, String) {
 }
 
 /// Returns the severity of a path: the severity of its power, one step less for a possible path.
-pub(in crate::app) fn severity(path: &EscalationPath, change: PathChangeKind) -> EffectSeverity {
+fn severity(path: &EscalationPath, change: PathChangeKind) -> EffectSeverity {
     if change == PathChangeKind::Gone {
         return EffectSeverity::None;
     }

@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::app::FindingRecord;
+use crate::app::subject_classes::SubjectClass;
 use crate::emit::plan::Counts;
 use crate::k8s::rbac::PolicyRule;
 pub use crate::model::{EffectSeverity, HazardKind};
@@ -246,30 +247,6 @@ pub enum CauseKind {
     Profile,
     /// Another part of a file.
     File,
-}
-
-/// A class of subjects, namespaces or nodes with the same effects.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct SubjectClass {
-    /// The position in the list, to which effects refer.
-    pub id: usize,
-    /// The common form of the names, such as `Group/{team}` or `Group/sre`.
-    pub template: String,
-    /// The number of members.
-    pub count: usize,
-    /// The names of the members with the namespaces of their effect, at most 1,000 unless all are requested.
-    pub members: Vec<Member>,
-    /// The first members.
-    pub sample: Vec<String>,
-}
-
-/// A member of a class, with the scope of the effect.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
-pub struct Member {
-    /// The subject, as `User/name`, `Group/name` or `ServiceAccount/namespace/name`.
-    pub subject: String,
-    /// The namespaces; empty for the whole cluster.
-    pub namespaces: Vec<String>,
 }
 
 /// New and removed accounts of unchanged classes.

@@ -9,10 +9,11 @@ use serde_json::{Map, Value, json};
 
 use super::access::AccessDelta;
 use super::paths::{PathDelta, graph};
-use super::record::{EffectChange, EffectSeverity, Member, Scope};
+use super::record::{EffectChange, EffectSeverity, Scope};
 use super::state::TargetState;
 use crate::access::who_can::PermissionScope;
 use crate::access::world::account_user;
+use crate::app::subject_classes::Member;
 use crate::app::test::TestRun;
 use crate::app::words::in_group;
 use crate::app::workspace::Workspace;

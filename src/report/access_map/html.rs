@@ -1,22 +1,31 @@
 //! One HTML file, without a request and without a library.
-//!
-//! The style, the script, the pictures and the lists of members come from the page of a review, with the same rules.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
-use minijinja::{Environment, Value, context};
+use minijinja::{Value, context};
 
-use super::{namespace_group, path_title, question, roles, rules, target_name, who, worst};
-use crate::app::access_map::{AccessCell, AccessMap, ReportedPath, SubjectAccess, TargetAccess};
-use crate::app::review::SubjectClass;
+use super::{group_name, group_sample, path_title, question, roles, rules, target_name, who, worst};
+use crate::app::access_map::{AccessCell, AccessMap, NamespaceGroup, ReportedPath, SubjectAccess, TargetAccess};
+use crate::app::subject_classes::{Member, SubjectClass};
 use crate::app::words::{grouped, number};
-use crate::report::review::html::{SCRIPT, STYLE, hash, json_string};
-use crate::report::review::phrase::{FilePlace, Phrase, escaped};
+use crate::report::html_page::{HtmlPage, class_row, escaped_value, html, named_namespaces};
+use crate::report::review::phrase::{FilePlace, Phrase};
 use crate::report::review::view::{severity, split_place};
-use crate::report::review::{members, svg, words};
+use crate::report::review::{svg, words};
 
-const TEMPLATE: &str = include_str!("page/report.html");
-const OWN_STYLE: &str = include_str!("page/report.css");
+const TEMPLATE: &str = include_str!("report.html");
+const OWN_STYLE: &str = include_str!("report.css");
+
+/// The sections with their titles.
+const SECTIONS: [[&str; 2]; 7] = [
+    ["matrix", "Access matrix"],
+    ["classes", "Search"],
+    ["paths", "Escalation paths"],
+    ["findings", "Findings"],
+    ["access", "Permissions"],
+    ["namespaces", "Namespaces"],
+    ["unknown", "Not known"],
+];
 
 /// The most rows of a table and entries of a list. JSON has all of them.
 const MAXIMUM_ROWS: usize = 500;
@@ -27,8 +36,7 @@ const MAXIMUM_PICTURES: usize = 8;
 
 /// Returns a map as one HTML file.
 pub(super) fn text(map: &AccessMap) -> String {
-    let style = format!("{STYLE}{OWN_STYLE}");
-    let page = context! {
+    let values = context! {
         title => escaped_value(&title(map)),
         facts => facts(map),
         questions => map.questions.iter().map(question).collect::<Vec<String>>(),
@@ -38,39 +46,37 @@ pub(super) fn text(map: &AccessMap) -> String {
         unanswered => map.unanswered.0.iter().map(|(name, why)| html(&Phrase::default().name(name.as_str()).words(": ").then(Phrase::sentence(why)))).collect::<Vec<Value>>(),
         classes => map.classes.iter().take(MAXIMUM_ROWS).map(class_row).collect::<Vec<Value>>(),
         more_classes => more(map.classes.len(), MAXIMUM_ROWS, "class"),
-        version => env!("CARGO_PKG_VERSION"),
-        members => json_string(&members::block(&searched(map))),
-        style_hash => hash(&style),
-        script_hash => hash(SCRIPT),
-        style => Value::from_safe_string(style),
-        script => Value::from_safe_string(SCRIPT.to_owned()),
+        sections => SECTIONS.iter().map(|[id, title]| context! { id => *id, title => *title }).collect::<Vec<Value>>(),
+        footer => format!("Written by bailiwick {}. The page makes no request.", env!("CARGO_PKG_VERSION")),
     };
-    let mut environment = Environment::new();
-    let rendered = environment
-        .add_template("report.html", TEMPLATE)
-        .and_then(|()| environment.get_template("report.html"))
-        .and_then(|template| template.render(page));
-    // The template is a part of the program, and tests render it.
-    match rendered {
-        Ok(page) => page,
-        Err(error) => escaped(&error.to_string()),
-    }
+    HtmlPage { template: TEMPLATE, own_style: OWN_STYLE, values, searched: &searched(map) }.render()
 }
 
-/// Returns the classes of the rows. The classes of paths have the same subjects.
-fn searched(map: &AccessMap) -> Vec<SubjectClass> {
+/// Returns the classes of the rows, and the namespaces that no subject of a row names. The classes of paths have the same subjects.
+pub(super) fn searched(map: &AccessMap) -> Vec<SubjectClass> {
     let rows = map.targets.iter().flat_map(|target| &target.subjects);
     let rows: BTreeSet<usize> = rows.map(|subject| subject.class).collect();
-    rows.into_iter().filter_map(|class| map.classes.get(class).cloned()).collect()
+    let mut lists: Vec<SubjectClass> = rows.into_iter().filter_map(|class| map.classes.get(class).cloned()).collect();
+    let named: HashSet<&str> = lists.iter().flat_map(|class| &class.members).flat_map(named_namespaces).collect();
+    let groups = map.targets.iter().flat_map(|target| &target.namespaces);
+    let of_group = |group: &NamespaceGroup| {
+        let names = group.names.iter().filter(|name| !named.contains(name.as_str()));
+        SubjectClass {
+            id: list_of(map, group),
+            template: String::new(),
+            count: group.count,
+            members: names.map(|name| Member { subject: name.clone(), namespaces: Vec::new() }).collect(),
+            sample: Vec::new(),
+        }
+    };
+    let further: Vec<SubjectClass> = groups.map(of_group).filter(|list| !list.members.is_empty()).collect();
+    lists.extend(further);
+    lists
 }
 
-fn html(phrase: &Phrase) -> Value {
-    Value::from_safe_string(phrase.html())
-}
-
-/// Returns a text of the map without hidden characters.
-fn escaped_value(text: &str) -> Value {
-    Value::from_safe_string(escaped(text))
+/// Returns the number of the list of namespaces of a group.
+fn list_of(map: &AccessMap, group: &NamespaceGroup) -> usize {
+    map.classes.len() + group.id
 }
 
 fn title(map: &AccessMap) -> String {
@@ -118,10 +124,19 @@ fn one_target(map: &AccessMap, index: usize, target: &TargetAccess) -> Value {
         paths => paths.map(|(position, path)| one_path(map, path, position < MAXIMUM_PICTURES && path.steps.len() > 1)).collect::<Vec<Value>>(),
         more_paths => more(target.paths.len(), MAXIMUM_PATHS, "path"),
         namespace_count => grouped(target.namespace_count),
-        namespaces => target.namespaces.iter().take(MAXIMUM_ROWS).map(|group| html(&namespace_group(group))).collect::<Vec<Value>>(),
+        namespaces => target.namespaces.iter().take(MAXIMUM_ROWS).map(|group| one_group(map, group)).collect::<Vec<Value>>(),
         more_namespaces => more(target.namespaces.len(), MAXIMUM_ROWS, "group"),
         unknown => target.unknown.iter().take(MAXIMUM_ROWS).map(|text| html(&Phrase::sentence(text))).collect::<Vec<Value>>(),
         more_unknown => more(target.unknown.len(), MAXIMUM_ROWS, "item"),
+    }
+}
+
+fn one_group(map: &AccessMap, group: &NamespaceGroup) -> Value {
+    context! {
+        id => list_of(map, group),
+        name => html(&group_name(group)),
+        count => grouped(group.count),
+        sample => html(&group_sample(group)),
     }
 }
 
@@ -181,13 +196,4 @@ fn findings(map: &AccessMap) -> Vec<Value> {
         }
     };
     map.findings.worst.iter().map(finding).collect()
-}
-
-fn class_row(class: &SubjectClass) -> Value {
-    context! {
-        id => class.id,
-        template => escaped_value(&class.template),
-        count => grouped(class.count),
-        sample => html(&Phrase::default().names(class.sample.iter().map(String::as_str), class.sample.len())),
-    }
 }

@@ -7,7 +7,8 @@ use crate::app::access_map::{
     API_VERSION, AccessCell, AccessMap, AccessQuestion, GrantedAccess, NamespaceGroup, ReportedFindings, ReportedPath,
     ReportedPower, SubjectAccess, TargetAccess,
 };
-use crate::app::review::{EffectSeverity, Member, ReviewedStep, SubjectClass};
+use crate::app::review::{EffectSeverity, ReviewedStep};
+use crate::app::subject_classes::{Member, SubjectClass};
 use crate::k8s::rbac::PolicyRule;
 
 const HOSTILE: [&str; 7] = [
@@ -32,17 +33,10 @@ fn question() -> AccessQuestion {
     }
 }
 
-/// Returns a map in which every text of an author is this name.
-fn with_names(name: &str) -> AccessMap {
+/// Returns a step in which every text of an author is this name.
+fn step(name: &str) -> ReviewedStep {
     let text = || name.to_owned();
-    let rule = PolicyRule {
-        verbs: vec![text()],
-        api_groups: vec![text()],
-        resources: vec![text()],
-        resource_names: vec![text()],
-        ..PolicyRule::default()
-    };
-    let step = ReviewedStep {
+    ReviewedStep {
         edge: "create-pods".to_owned(),
         from: format!("User/{name}"),
         to: text(),
@@ -53,6 +47,18 @@ fn with_names(name: &str) -> AccessMap {
         place: Some(format!("{name}:3")),
         new: false,
         note: Some(format!("`{name}` admits a pod")),
+    }
+}
+
+/// Returns a map in which every text of an author is this name.
+fn with_names(name: &str) -> AccessMap {
+    let text = || name.to_owned();
+    let rule = PolicyRule {
+        verbs: vec![text()],
+        api_groups: vec![text()],
+        resources: vec![text()],
+        resource_names: vec![text()],
+        ..PolicyRule::default()
     };
     let member = Member { subject: format!("User/{name}"), namespaces: vec![text()] };
     let class = SubjectClass { id: 0, template: text(), count: 1, members: vec![member], sample: vec![text()] };
@@ -71,9 +77,17 @@ fn with_names(name: &str) -> AccessMap {
         reaches: text(),
         severity,
         certainty: "possible".to_owned(),
-        steps: vec![step],
+        steps: vec![step(name)],
     };
-    let group = NamespaceGroup { policy: Some(text()), level: Some(text()), count: 2, sample: vec![text()] };
+    let group = NamespaceGroup {
+        id: 0,
+        names: vec![text()],
+        policy: Some(text()),
+        level: Some(text()),
+        profiles: vec![text()],
+        count: 2,
+        sample: vec![text()],
+    };
     let target = TargetAccess {
         target: Some(text()),
         version: "1.36".to_owned(),
@@ -115,6 +129,18 @@ fn no_name_becomes_markup_in_a_page() {
 }
 
 #[test]
+fn the_search_has_namespaces_without_subjects() {
+    let mut map = with_names("name");
+    map.targets[0].namespaces[0].names = vec!["alone".to_owned(), "name".to_owned()];
+    let lists = super::html::searched(&map);
+    let members = |id: usize| lists.iter().filter(move |list| list.id == id).flat_map(|list| &list.members);
+    assert_eq!(members(0).map(|member| &*member.subject).collect::<Vec<_>>(), ["User/name"]);
+    assert_eq!(members(1).map(|member| &*member.subject).collect::<Vec<_>>(), ["alone"]);
+    let page = AccessMapForm::Html.write(&map);
+    assert!(page.contains("<tr id=\"class-1\"><th scope=\"row\"><code>name</code>"), "{page}");
+}
+
+#[test]
 fn no_name_becomes_a_line_or_breaks_json() {
     for name in HOSTILE {
         let text = AccessMapForm::Text.write(&with_names(name));
@@ -130,7 +156,7 @@ fn no_name_becomes_a_line_or_breaks_json() {
 
 #[test]
 fn the_page_has_the_budget_of_its_script() {
-    assert!(crate::report::review::html::SCRIPT.len() <= 12 << 10);
+    assert!(crate::report::html_page::SCRIPT.len() <= 12 << 10);
     let page = AccessMapForm::Html.write(&with_names("name"));
     assert_eq!(page.matches("<style>").count(), 1);
     assert_eq!(page.matches("<script>").count(), 1);

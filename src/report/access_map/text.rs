@@ -1,6 +1,6 @@
 //! Plain text, for terminals.
 
-use super::{cell, namespace_group, path_title, question, roles, rules, target_name, who, worst};
+use super::{cell, group_name, group_sample, path_title, question, roles, rules, target_name, who, worst};
 use crate::app::access_map::{AccessMap, SubjectAccess, TargetAccess};
 use crate::app::words::{grouped, number};
 use crate::report::page::Page;
@@ -53,7 +53,10 @@ fn one_target(page: &mut Page, map: &AccessMap, target: &TargetAccess) {
     }
     more(page, target.paths.len(), MAXIMUM_ENTRIES);
     heading(page, "namespaces", target.namespace_count);
-    target.namespaces.iter().take(MAXIMUM_ENTRIES).for_each(|group| line(page, "-", &namespace_group(group)));
+    for group in target.namespaces.iter().take(MAXIMUM_ENTRIES) {
+        let count = Phrase::new(format!("{} of ", number(group.count, "namespace")));
+        line(page, "-", &count.then(group_name(group)).words(": ").then(group_sample(group)));
+    }
     more(page, target.namespaces.len(), MAXIMUM_ENTRIES);
     if !target.unknown.is_empty() {
         heading(page, "not known", target.unknown.len());

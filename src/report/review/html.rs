@@ -1,26 +1,19 @@
 //! One HTML file, without a request and without a library.
 //!
 //! The template escapes every text. [`Phrase::html`] and the pictures are the only markup that this module makes. The page has
-//! all sections without scripts; a script adds the search of members. The files of the page are in `page/`: the folder
-//! `templates/` of the repository belongs to its example.
+//! all sections without scripts; a script adds the search of members.
 
-use minijinja::{Environment, Value, context};
-use sha2::{Digest, Sha256};
+use minijinja::{Value, context};
 
 use super::ReviewFormOptions;
 use super::phrase::{Phrase, escaped, html_sentence};
 use super::view::{ReviewView, severity};
 use super::words::{self, Entry, grouped, number};
-use super::{members, sections, svg};
-use crate::app::review::{
-    AccessChange, ChangeReview, EffectChange, ObjectShape, PathChange, PathChangeKind, SubjectClass, Verdict,
-};
+use super::{sections, svg};
+use crate::app::review::{AccessChange, ChangeReview, EffectChange, ObjectShape, PathChange, PathChangeKind, Verdict};
+use crate::report::html_page::{HtmlPage, class_row, escaped_value, html};
 
-const TEMPLATE: &str = include_str!("page/review.html");
-/// The style of the pages.
-pub(in crate::report) const STYLE: &str = include_str!("page/review.css");
-/// The script of the pages: the search of members.
-pub(in crate::report) const SCRIPT: &str = include_str!("page/review.js");
+const TEMPLATE: &str = include_str!("review.html");
 
 /// The most entries, rows and shapes of a section. JSON has all of them.
 const MAXIMUM_ROWS: usize = 2_000;
@@ -40,13 +33,10 @@ const MAXIMUM_DIFF_BYTES: usize = 24 << 10;
 /// The shapes that are open at first.
 const OPEN_SHAPES: usize = 3;
 
-/// The most names of the sample of a class.
-const MAXIMUM_SAMPLE: usize = 6;
-
 /// Returns a review as one HTML file.
 pub(super) fn text(review: &ChangeReview, options: &ReviewFormOptions) -> String {
     let view = ReviewView::new(review, options);
-    let page = context! {
+    let values = context! {
         line => escaped_value(&review.line),
         verdict => verdict(review.verdict),
         tone => tone(review),
@@ -56,42 +46,8 @@ pub(super) fn text(review: &ChangeReview, options: &ReviewFormOptions) -> String
         facts => facts(review),
         sections => page_sections(&view),
         footer => html(&footer(&view)),
-        members => json_string(&members::block(&review.classes)),
-        style => Value::from_safe_string(STYLE.to_owned()),
-        script => Value::from_safe_string(SCRIPT.to_owned()),
-        style_hash => hash(STYLE),
-        script_hash => hash(SCRIPT),
     };
-    let mut environment = Environment::new();
-    let rendered = environment
-        .add_template("review.html", TEMPLATE)
-        .and_then(|()| environment.get_template("review.html"))
-        .and_then(|template| template.render(page));
-    // The template is a part of the program, and tests render it.
-    match rendered {
-        Ok(page) => page,
-        Err(error) => escaped(&error.to_string()),
-    }
-}
-
-/// Returns the source of a Content Security Policy for an inline element.
-pub(in crate::report) fn hash(text: &str) -> Value {
-    let digest = data_encoding::BASE64.encode(&Sha256::digest(text.as_bytes()));
-    Value::from_safe_string(format!("sha256-{digest}"))
-}
-
-/// Returns a text of base64 as JSON. It has no character with a meaning in HTML.
-pub(in crate::report) fn json_string(base64: &str) -> Value {
-    Value::from_safe_string(format!("\"{}\"", base64.replace('<', "\\u003c")))
-}
-
-fn html(phrase: &Phrase) -> Value {
-    Value::from_safe_string(phrase.html())
-}
-
-/// Returns a text of the value without hidden characters.
-fn escaped_value(text: &str) -> Value {
-    Value::from_safe_string(escaped(text))
+    HtmlPage { template: TEMPLATE, own_style: "", values, searched: &review.classes }.render()
 }
 
 fn verdict(verdict: Option<Verdict>) -> &'static str {
@@ -365,14 +321,4 @@ fn classes(view: &ReviewView<'_>) -> Option<Value> {
         }
     };
     (!classes.is_empty()).then(section)
-}
-
-fn class_row(class: &SubjectClass) -> Value {
-    let sample = Phrase::default().names(class.sample.iter().map(String::as_str), MAXIMUM_SAMPLE);
-    context! {
-        id => class.id,
-        template => escaped_value(&class.template),
-        count => grouped(class.count),
-        sample => html(&sample),
-    }
 }

@@ -20,9 +20,12 @@ pub(super) fn text(review: &ChangeReview, options: &ReviewFormOptions) -> String
 /// Removes all but the first members of each class.
 pub(in crate::report) fn cut_members(value: &mut Value) {
     let classes = value.get_mut("classes").and_then(Value::as_array_mut);
-    for members in classes.into_iter().flatten().filter_map(|class| class.get_mut("members")) {
-        if let Some(members) = members.as_array_mut() {
-            members.truncate(MAXIMUM_MEMBERS);
-        }
+    classes.into_iter().flatten().for_each(|class| cut(class, "members"));
+}
+
+/// Removes all but the first entries of a list.
+pub(in crate::report) fn cut(value: &mut Value, list: &str) {
+    if let Some(entries) = value.get_mut(list).and_then(Value::as_array_mut) {
+        entries.truncate(MAXIMUM_MEMBERS);
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::app::review::*;
+use crate::app::subject_classes::{Member, SubjectClass};
 use crate::app::{FindingRecord, SourceRange};
 use crate::emit::plan::Counts;
 use crate::k8s::rbac::PolicyRule;

@@ -420,7 +420,7 @@ fn a_page_has_the_policy_of_its_style_and_script() {
     let page = written(ReviewForm::Html, &samples::small());
     for (open, close, source) in [("<style>", "</style>", "style-src"), ("<script>", "</script>", "script-src")] {
         let text = page.split_once(open).expect("an element").1.split_once(close).expect("its end").0;
-        assert!(page.contains(&format!("{source} '{}'", super::html::hash(text))), "{source}");
+        assert!(page.contains(&format!("{source} '{}'", crate::report::html_page::hash(text))), "{source}");
         assert!(text.len() <= 12_000, "{}", text.len());
     }
     assert!(page.contains("<svg viewBox=") && page.contains("<th scope=\"row\">"), "{page}");

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::ReviewFormOptions;
 use super::phrase::{FilePlace, Phrase};
-use crate::app::review::{Cause, ChangeReview, EffectSeverity, PathChange, Side, SubjectClass};
+use crate::app::review::{Cause, ChangeReview, EffectSeverity, PathChange, Side};
+use crate::app::subject_classes::SubjectClass;
 
 /// The most names of a list in a line.
 pub(super) const MAXIMUM_NAMES: usize = 4;

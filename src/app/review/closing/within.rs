@@ -6,7 +6,8 @@ use crate::app::review::assembly::Sections;
 use crate::app::review::lifetimes::LifetimeDelta;
 use crate::app::review::paths::PathDelta;
 use crate::app::review::pods::PodDelta;
-use crate::app::review::record::{Member, NodeChange, Scope};
+use crate::app::review::record::{NodeChange, Scope};
+use crate::app::subject_classes::Member;
 use crate::k8s::rbac::PolicyRule;
 use crate::paths::Power;
 

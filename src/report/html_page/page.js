@@ -13,7 +13,7 @@
     return new Response(stream).text();
   };
 
-  // The format is described in src/report/review/members.rs.
+  // The format is described in src/report/html_page/members.rs.
   const members = [], keys = [], classes = [];
   let text;
   try { text = await inflate(block); } catch { return ready(); }
@@ -32,6 +32,8 @@
   const input = find("search"), choice = find("search-class"), status = find("search-status");
   const view = find("search-window"), rows = find("search-rows");
   const template = (id) => { const row = find("class-" + id); return row ? row.cells[0].textContent : ""; };
+  // A namespace in the place of a subject has no slash.
+  const scope = (parts) => parts.length > 1 ? " in " + parts.slice(1).join(", ") : parts[0].includes("/") ? " cluster-wide" : "";
   for (const id of classes.slice(0, 500)) {
     const option = document.createElement("option");
     option.value = id;
@@ -60,7 +62,7 @@
       const [shown, id] = members[hits[i]], parts = shown.split("\t"), row = document.createElement("li");
       const subject = document.createElement("code"), rest = document.createElement("span");
       subject.textContent = parts[0];
-      rest.textContent = (parts.length > 1 ? " in " + parts.slice(1).join(", ") : " cluster-wide") + " · " + template(id);
+      rest.textContent = scope(parts) + " · " + template(id);
       row.append(subject, rest);
       row.title = row.textContent;
       row.style.top = i * HEIGHT + "px";

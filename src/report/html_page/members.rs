@@ -3,14 +3,15 @@
 //! Each class is a list of lines after a line with its id, and an empty line ends it. A line has the length of the common
 //! beginning with the line before as one character, and the rest of the name. Names have no line feed and no tab here, since
 //! [`foreign::line`] writes them as escapes. A tab separates the subject from its namespaces, and `=` at the beginning of a
-//! namespace is the name of the subject. Of many namespaces the first few are named, and the others are counted.
+//! namespace is the name of the subject. Of many namespaces the first few are named, and the others are
+//! counted. A line without a slash is a namespace without a subject.
 
 use std::io::Write as _;
 
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
 
-use crate::app::review::{Member, SubjectClass};
+use crate::app::subject_classes::{Member, SubjectClass};
 use crate::app::words::grouped;
 use crate::diag::foreign;
 
@@ -50,11 +51,16 @@ fn listed(classes: &[SubjectClass]) -> String {
     text
 }
 
+/// Returns the namespaces of a member that its line names.
+pub(in crate::report) fn named_namespaces(member: &Member) -> impl Iterator<Item = &str> {
+    member.namespaces.iter().take(MAXIMUM_NAMESPACES).map(String::as_str)
+}
+
 fn member_line(member: &Member) -> String {
     let subject = foreign::line(&member.subject);
     let name = subject.rsplit_once('/').map_or(subject.as_ref(), |(_, name)| name);
     let mut line = subject.to_string();
-    for namespace in member.namespaces.iter().take(MAXIMUM_NAMESPACES) {
+    for namespace in named_namespaces(member) {
         let namespace = foreign::line(namespace);
         line.push('\t');
         match namespace.strip_prefix(name).filter(|_| !name.is_empty()) {
