@@ -367,8 +367,11 @@ fn objects(view: &ReviewView<'_>) -> Part {
 
 fn shape(shape: &ObjectShape) -> String {
     let name = FilePlace { path: shape.sample.clone(), line: None, address: None };
-    let title = words::files_of_shape(shape);
-    format!("{}\n\n{}\n", title.place(name).markdown(), diff(&shape.diff))
+    let title = words::files_of_shape(shape).place(name);
+    match words::whole_file(&shape.diff) {
+        Some(objects) => format!("{}: {}\n\n", title.markdown(), objects.markdown()),
+        None => format!("{}\n\n{}\n", title.markdown(), diff(&shape.diff)),
+    }
 }
 
 fn findings(view: &ReviewView<'_>) -> Part {

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::samples;
 use super::{ReviewForm, ReviewFormOptions};
-use crate::app::review::ChangeReview;
+use crate::app::review::{ChangeReview, ObjectShape};
 
 const LINKS: &str = "https://forge.example/blob/9e07d1";
 
@@ -246,6 +246,28 @@ fn a_comment_has_the_numbers_of_left_out_items() {
     assert!(text.len() > 55_000, "{}", text.len());
     let small = ReviewForm::Markdown.write(&review, &ReviewFormOptions { budget: 1_500, ..with_links() });
     assert!(small.contains("Left out for want of room: "), "{small}");
+}
+
+#[test]
+fn a_comment_describes_a_whole_file_by_its_kinds() {
+    let mut review = samples::small();
+    let objects =
+        ["Namespace", "Role", "Role", "x`](y)\n@team"].map(|kind| format!("+kind: {kind}\n+metadata:\n+  name: n\n"));
+    let file = |objects: &str| format!("--- /dev/null\n+++ b/out/a.yaml\n@@ -0,0 +1,9 @@\n{objects}");
+    let shape = |diff: String| ObjectShape { count: 1, targets: Vec::new(), sample: "out/a.yaml".to_owned(), diff };
+    let long = objects.concat() + &"+  # a line\n".repeat(40);
+    review.objects.shapes = vec![shape(file(&long))];
+    let text = written(ReviewForm::Markdown, &review);
+    let line = text.lines().find(|line| line.contains("a new file")).expect("a line");
+    assert!(line.contains("`out/a.yaml`"), "{line}");
+    assert!(line.contains("a new file with 4 objects: 1 `Namespace`, 2 `Role`, 1 ``x`](y)``"), "{line}");
+    assert!(!text.contains("a line"), "{text}");
+    // A short file, and a changed one, are shown.
+    for diff in [file(&objects.concat()), file(&long).replacen("/dev/null", "a/out/a.yaml", 1)] {
+        review.objects.shapes = vec![shape(diff)];
+        let text = written(ReviewForm::Markdown, &review);
+        assert!(text.contains("+kind: Namespace") && !text.contains("a new file"), "{text}");
+    }
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The parts of a review in words.
 
+use std::collections::BTreeMap;
+
 use super::phrase::{FilePlace, Phrase};
 use super::view::{MAXIMUM_NAMES, ReviewView};
 use crate::app::review::{
@@ -21,6 +23,31 @@ pub(super) fn files_of_shape(shape: &ObjectShape) -> Phrase {
         targets => count.words(" on ").names(targets.iter().map(String::as_str), MAXIMUM_NAMES),
     };
     count.words(", such as ")
+}
+
+/// The fewest lines of a created or deleted file that is described by the kinds of its objects.
+const MINIMUM_DESCRIBED: usize = 40;
+
+/// Returns the kinds of the objects of a long created or deleted file; none for another difference.
+pub(super) fn whole_file(diff: &str) -> Option<Phrase> {
+    let (words, sign) = match diff.lines().take(2).collect::<Vec<_>>().as_slice() {
+        ["--- /dev/null", _] => ("a new file", '+'),
+        [_, "+++ /dev/null"] => ("a deleted file", '-'),
+        _ => return None,
+    };
+    if diff.lines().count() < MINIMUM_DESCRIBED {
+        return None;
+    }
+    let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
+    let lines = diff.lines().filter_map(|line| line.strip_prefix(sign)?.strip_prefix("kind: "));
+    lines.for_each(|kind| *kinds.entry(kind).or_default() += 1);
+    let mut phrase = Phrase::new(format!("{words} with {}", number(kinds.values().sum(), "object")));
+    for (position, (kind, count)) in kinds.iter().take(MAXIMUM_PARTS).enumerate() {
+        let separator = if position == 0 { ": " } else { ", " };
+        phrase = phrase.words(format!("{separator}{count} ")).name(*kind);
+    }
+    let more = kinds.len().saturating_sub(MAXIMUM_PARTS);
+    Some(if more > 0 { phrase.words(format!(" and {}", number(more, "further kind"))) } else { phrase })
 }
 
 /// The most rules of an effect in a line.
