@@ -12,7 +12,7 @@ use crate::access::proof::{Chain, RuleLink};
 use crate::admission::installed::InstalledPolicies;
 use crate::app::account_names::AccountNames;
 use crate::app::classes::Spread;
-use crate::app::subject_classes::{Member, joined};
+use crate::app::subject_classes::{Member, bound_by_inputs, joined};
 use crate::app::words::{place_text, rule_text};
 use crate::diag::{Files, Origin};
 use crate::k8s::rbac::PolicyRule;
@@ -100,10 +100,12 @@ impl PathComparison<'_> {
     pub(super) fn compare(&self) -> Vec<PathDelta> {
         let (before, after) = (self.base.map_or_else(PathsByPower::new, paths), paths(self.head));
         let known: StepKeys = before.values().flat_map(|path| &path.steps).map(step_key).collect();
+        let mut bound = bound_by_inputs(self.base_world);
+        bound.extend(bound_by_inputs(&self.head.loaded.world));
         let mut groups: BTreeMap<Likeness, Vec<&EscalationPath>> = BTreeMap::new();
         let mut add = |change: PathChangeKind, path| {
             if !self.is_of_new_account(path) {
-                groups.entry((change, path.certainty, self.shape(path))).or_default().push(path);
+                groups.entry((change, path.certainty, self.shape_beside(&bound, path))).or_default().push(path);
             }
         };
         for (key, path) in &after {
@@ -183,6 +185,13 @@ impl PathComparison<'_> {
             needs: if change == PathChangeKind::Gone { Vec::new() } else { self.needs(first, known) },
             closes: None,
         })
+    }
+
+    /// Returns the shape of a path. Components of the control plane are alike whatever their way to the power, if the default policy
+    /// alone binds them.
+    fn shape_beside(&self, bound: &BTreeSet<String>, path: &EscalationPath) -> Vec<String> {
+        let is_of_default_policy = is_component(&path.subject) && !bound.contains(&path.subject);
+        if is_of_default_policy { vec![path.reaches.to_string()] } else { self.shape(path) }
     }
 
     /// Returns the power and the steps of a path, with holes for the names of a tenant. Another subject keeps its name.
@@ -295,6 +304,11 @@ fn paths(state: &TargetState<'_>) -> PathsByPower {
     let subjects = graph.subjects();
     let kept = subjects.iter().flat_map(|subject| graph.separate_paths_of(subject));
     kept.map(|path| ((path.subject.clone(), path.reaches.clone()), path)).collect()
+}
+
+/// Whether a subject has the name of a component of the control plane.
+fn is_component(subject: &str) -> bool {
+    subject.starts_with("ServiceAccount/kube-system/") || subject.starts_with("User/system:")
 }
 
 fn step_key(step: &PathStep) -> (String, String, String) {

@@ -187,31 +187,31 @@ fn unchanged(view: &ReviewView<'_>) -> Value {
 }
 
 fn paths(view: &ReviewView<'_>) -> Option<Value> {
-    let paths = &view.review.paths;
-    let rows = paths.iter().take(MAXIMUM_PATHS).enumerate().map(|(index, path)| {
-        let picture =
-            if index < MAXIMUM_PICTURES { svg::picture(path.id, &words::path(view, path), &path.steps) } else { None };
-        one_path(view, path, picture)
+    let groups = view.alike_paths();
+    let rows = groups.iter().take(MAXIMUM_PATHS).enumerate().map(|(index, alike)| {
+        let (path, title) = (alike.first, words::alike_paths(view, alike));
+        let picture = if index < MAXIMUM_PICTURES { svg::picture(path.id, &title, &path.steps) } else { None };
+        one_path(view, path, &title, picture)
     });
     let section = || {
         context! {
             id => "paths",
             title => "Paths",
-            count => grouped(paths.len()),
+            count => grouped(view.review.paths.len()),
             paths => rows.collect::<Vec<Value>>(),
-            more => more(paths.len(), MAXIMUM_PATHS, "path"),
+            more => more(groups.len(), MAXIMUM_PATHS, "path"),
         }
     };
-    (!paths.is_empty()).then(section)
+    (!groups.is_empty()).then(section)
 }
 
-fn one_path(view: &ReviewView<'_>, path: &PathChange, picture: Option<String>) -> Value {
+fn one_path(view: &ReviewView<'_>, path: &PathChange, title: &Phrase, picture: Option<String>) -> Value {
     let closes = path.closes.as_ref();
     let step = |step| context! { text => html(&words::step(step)), proof => html(&words::proof(step, |place| view.place(place))) };
     context! {
         id => path.id,
         severity => severity(path.severity),
-        title => html(&words::path(view, path)),
+        title => html(title),
         picture => Value::from_safe_string(picture.into_iter().collect()),
         steps => path.steps.iter().map(step).collect::<Vec<Value>>(),
         closes => Value::from_safe_string(closes.map_or_else(String::new, |closes| html_sentence(&closes.words))),

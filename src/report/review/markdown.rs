@@ -6,10 +6,10 @@
 use super::mermaid;
 use super::phrase::{FilePlace, Phrase, sentence};
 use super::sections::{self, short_hash};
-use super::view::{ReviewView, severity};
+use super::view::{AlikePaths, ReviewView, severity};
 use super::words::{self, Entry, grouped};
 use super::{COMMENT_BUDGET, ReviewFormOptions};
-use crate::app::review::{AccessChange, ChangeReview, EffectChange, EffectSeverity, ObjectShape, PathChange};
+use crate::app::review::{AccessChange, ChangeReview, EffectChange, EffectSeverity, ObjectShape};
 use crate::diag::foreign;
 use crate::report::markdown::fenced;
 
@@ -221,8 +221,10 @@ fn caution(view: &ReviewView<'_>) -> String {
     let mut text = "\n> [!CAUTION]\n".to_owned();
     // A lost permission is not the reason for an approval.
     let effect = view.review.effects.first().filter(|effect| effect.severity > EffectSeverity::None);
-    let worst = match (view.review.paths.first(), effect) {
-        (Some(path), effect) if effect.is_none_or(|effect| effect.severity <= path.severity) => words::path(view, path),
+    let worst = match (view.alike_paths().first(), effect) {
+        (Some(alike), effect) if effect.is_none_or(|effect| effect.severity <= alike.first.severity) => {
+            words::alike_paths(view, alike)
+        }
         (_, Some(effect)) => words::effect(view, effect).words(", ").then(words::place_of(view, effect)),
         _ => Phrase::default(),
     };
@@ -307,15 +309,16 @@ fn unchanged(view: &ReviewView<'_>) -> String {
 }
 
 fn paths(view: &ReviewView<'_>) -> Part {
-    let paths = &view.review.paths;
-    let items = paths.iter().enumerate().map(|(index, path)| one_path(view, index, path)).collect();
-    let graph = mermaid::graph(paths).filter(|graph| graph.len() < Share::Paths.bytes() / 2);
+    let groups = view.alike_paths();
+    let items = groups.iter().enumerate().map(|(index, alike)| one_path(view, index, alike)).collect();
+    let graph =
+        mermaid::graph(groups.iter().map(|alike| alike.first)).filter(|graph| graph.len() < Share::Paths.bytes() / 2);
     let graph = graph.map_or_else(String::new, |graph| format!("{graph}\n"));
     Part { head: format!("### Paths\n\n{graph}"), items, most: MAXIMUM_PATHS, noun: "path", tail: String::new() }
 }
 
-fn one_path(view: &ReviewView<'_>, index: usize, path: &PathChange) -> String {
-    let title = words::path(view, path).markdown();
+fn one_path(view: &ReviewView<'_>, index: usize, alike: &AlikePaths<'_>) -> String {
+    let (path, title) = (alike.first, words::alike_paths(view, alike).markdown());
     let mut text = format!("{}{title}\n\n<details>\n<summary>Path {}</summary>\n\n", rating(path.severity), index + 1);
     for (index, step) in path.steps.iter().enumerate() {
         text.push_str(&format!("{}. {}\n", index + 1, words::proven_step(view, step).markdown()));

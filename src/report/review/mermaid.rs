@@ -12,9 +12,9 @@ const MAXIMUM_EDGES: usize = 40;
 /// Returns the graph of the new and shorter paths in a fence, worst paths first; none without such paths.
 ///
 /// A path is drawn whole or not at all.
-pub(super) fn graph(paths: &[PathChange]) -> Option<String> {
+pub(super) fn graph<'p>(paths: impl Iterator<Item = &'p PathChange>) -> Option<String> {
     let mut drawing = Drawing::default();
-    for path in paths.iter().filter(|path| path.change != PathChangeKind::Gone) {
+    for path in paths.filter(|path| path.change != PathChangeKind::Gone) {
         drawing.add(path);
     }
     (!drawing.edges.is_empty()).then(|| drawing.text())

@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use super::samples;
 use super::{ReviewForm, ReviewFormOptions};
-use crate::app::review::{ChangeReview, ObjectShape};
+use crate::app::review::{ChangeReview, ObjectShape, PathChange};
+use crate::app::subject_classes::SubjectClass;
 
 const LINKS: &str = "https://forge.example/blob/9e07d1";
 
@@ -268,6 +269,32 @@ fn a_comment_describes_a_whole_file_by_its_kinds() {
         let text = written(ReviewForm::Markdown, &review);
         assert!(text.contains("+kind: Namespace") && !text.contains("a new file"), "{text}");
     }
+}
+
+#[test]
+fn alike_paths_are_one_entry_with_the_other_subjects() {
+    let mut review = samples::small();
+    let first = review.paths.first().expect("a path").clone();
+    let hostile = "Group/a`|<b>\n@team";
+    let class = review.classes.len();
+    review.classes.push(SubjectClass {
+        id: class,
+        template: hostile.to_owned(),
+        ..review.classes[first.class].clone()
+    });
+    review.paths.push(PathChange { id: review.paths.len(), class, ..first.clone() });
+    let count = review.paths.len() - 1;
+    for form in [ReviewForm::Text, ReviewForm::Markdown, ReviewForm::Html] {
+        let (before, text) = (written(form, &samples::small()), written(form, &review));
+        assert!(text.contains("; likewise ") && !before.contains("; likewise "), "{form:?}: {text}");
+        assert!(form != ReviewForm::Html || !text.contains("<b>"), "{text}");
+    }
+    let markdown = written(ReviewForm::Markdown, &review);
+    assert_eq!(markdown.matches("<summary>Path ").count(), count, "{markdown}");
+    // Another severity or certainty is another entry.
+    review.paths.last_mut().expect("a path").certainty = "possible".to_owned();
+    let markdown = written(ReviewForm::Markdown, &review);
+    assert_eq!(markdown.matches("<summary>Path ").count(), count + 1, "{markdown}");
 }
 
 #[test]

@@ -3,9 +3,9 @@
 use super::ReviewFormOptions;
 use super::phrase::Phrase;
 use super::sections;
-use super::view::{ReviewView, severity};
+use super::view::{AlikePaths, ReviewView, severity};
 use super::words::{self, Entry, number};
-use crate::app::review::{AccessChange, ChangeReview, EffectSeverity, ObjectShape, PathChange};
+use crate::app::review::{AccessChange, ChangeReview, EffectSeverity, ObjectShape};
 use crate::diag::foreign;
 use crate::report::page::Page;
 
@@ -114,17 +114,18 @@ fn one_effect(page: &mut Page, view: &ReviewView<'_>, effect: &AccessChange) {
 }
 
 fn paths(page: &mut Page, view: &ReviewView<'_>) {
-    let paths = &view.review.paths;
-    if paths.is_empty() {
+    let groups = view.alike_paths();
+    if groups.is_empty() {
         return;
     }
-    heading(page, "paths", paths.len());
-    paths.iter().take(MAXIMUM_ENTRIES).for_each(|path| one_path(page, view, path));
-    more(page, paths.len(), MAXIMUM_ENTRIES);
+    heading(page, "paths", view.review.paths.len());
+    groups.iter().take(MAXIMUM_ENTRIES).for_each(|alike| one_path(page, view, alike));
+    more(page, groups.len(), MAXIMUM_ENTRIES);
 }
 
-fn one_path(page: &mut Page, view: &ReviewView<'_>, path: &PathChange) {
-    line(page, Some(path.severity), &words::path(view, path));
+fn one_path(page: &mut Page, view: &ReviewView<'_>, alike: &AlikePaths<'_>) {
+    let path = alike.first;
+    line(page, Some(path.severity), &words::alike_paths(view, alike));
     for (index, step) in path.steps.iter().enumerate() {
         below(page, &Phrase::new(format!("{}. ", index + 1)).then(words::step(step)));
         let proof = words::proof(step, |place| view.place(place));

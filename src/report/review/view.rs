@@ -1,6 +1,6 @@
 //! A review with its classes and causes looked up.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::ReviewFormOptions;
 use super::phrase::{FilePlace, Phrase};
@@ -20,6 +20,12 @@ pub(super) struct ReviewView<'r> {
     pub(super) options: &'r ReviewFormOptions,
     classes: BTreeMap<usize, ClassView<'r>>,
     causes: BTreeMap<usize, &'r Cause>,
+}
+
+/// A path, and the paths of other subjects that differ from it in names alone.
+pub(super) struct AlikePaths<'r> {
+    pub(super) first: &'r PathChange,
+    pub(super) others: Vec<&'r PathChange>,
 }
 
 /// A class with the namespaces of its members.
@@ -85,6 +91,21 @@ impl<'r> ReviewView<'r> {
     /// Returns the causes of a list.
     pub(super) fn causes(&self, causes: &[usize]) -> impl Iterator<Item = &'r Cause> {
         causes.iter().filter_map(|id| self.causes.get(id).copied())
+    }
+
+    /// Returns the paths, alike paths of several subjects together, in the order of their first.
+    pub(super) fn alike_paths(&self) -> Vec<AlikePaths<'r>> {
+        let mut groups: Vec<AlikePaths<'r>> = Vec::new();
+        let mut positions = HashMap::new();
+        for path in &self.review.paths {
+            let key = (path.fingerprint.as_str(), path.change, &path.certainty, path.severity, &path.targets);
+            let next = groups.len();
+            match groups.get_mut(*positions.entry(key).or_insert(next)) {
+                Some(group) => group.others.push(path),
+                None => groups.push(AlikePaths { first: path, others: Vec::new() }),
+            }
+        }
+        groups
     }
 
     /// Returns the difference of a smaller change; none where an earlier path has the same one.

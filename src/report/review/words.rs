@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::phrase::{FilePlace, Phrase};
-use super::view::{MAXIMUM_NAMES, ReviewView};
+use super::view::{AlikePaths, MAXIMUM_NAMES, ReviewView};
 use crate::app::review::{
     AccessChange, ApplierChange, Direction, EffectChange, EffectSeverity, GroundChange, GroundKind, Hazard,
     LifetimeChange, NodeChange, ObjectShape, PathChange, PathChangeKind, PodChange, PodChangeKind, ReviewedStep, Scope,
@@ -198,6 +198,13 @@ pub(super) fn path(view: &ReviewView<'_>, path: &PathChange) -> Phrase {
         .name(path.reaches.as_str())
         .then(on_targets(&path.targets))
         .words(format!(": {steps}{certainty}"))
+}
+
+/// Returns a path in one line, with the subjects of alike paths.
+pub(super) fn alike_paths(view: &ReviewView<'_>, alike: &AlikePaths<'_>) -> Phrase {
+    let phrase = path(view, alike.first);
+    let others = alike.others.iter().map(|other| view.template(other.class));
+    if alike.others.is_empty() { phrase } else { phrase.words("; likewise ").names(others, MAXIMUM_NAMES) }
 }
 
 /// Returns a step of a path: its ends, its kind and its namespace.
