@@ -126,7 +126,7 @@ fn each_cell_is_the_answer_of_can_i() {
 /// The scopes in which subjects are allowed a request: namespaces, or none for the whole cluster.
 type Holders = BTreeMap<String, BTreeSet<Option<String>>>;
 
-/// Returns the subjects with the permission of a question, by `who-can`.
+/// Returns the subjects of the permission of a question, by `who-can`.
 fn holders(loaded: &LoadedWorld, question: &AccessQuestion) -> Holders {
     let mut holders = Holders::new();
     let place = if question.cluster_only { Where::AsRequested } else { Where::Everywhere };
