@@ -19,7 +19,7 @@ pub use self::record::{
 
 use self::paths::PathFinder;
 use self::subjects::SubjectMap;
-use super::account_names::AccountNames;
+use super::account_names::{AccountNames, common_forms};
 use super::classes::Spread;
 use super::lint::{LintOptions, LintReport, Selection, lint_manifests};
 use super::loaded_world::{LoadedWorld, WorldOptions, load_target_seen};
@@ -81,7 +81,8 @@ impl Workspace {
         let mut classes = ClassNumbers::default();
         for target in sampled.targets(targets)? {
             let (loaded, owners) = sampled.load_with_owners(target, &world)?;
-            let accounts = AccountNames::of_target(&sampled, target);
+            // Members have names of namespaces beside the sample, too.
+            let accounts = AccountNames::of_target(self, target);
             let inputs = TargetInputs { loaded: &loaded, spread: &spread, owners: &owners, accounts: &accounts };
             map.targets.push(target_access(&inputs, &mut classes));
         }
@@ -216,7 +217,7 @@ impl ClassNumbers {
         }
         let id = self.classes.len();
         self.by_members.insert(members.clone(), id);
-        let of_accounts = inputs.spread.form_of_accounts(std::slice::from_ref(inputs.accounts), &members);
+        let of_accounts = common_forms(std::slice::from_ref(inputs.accounts), &members);
         self.classes.push(SubjectClass::new(id, of_accounts, members));
         id
     }

@@ -1,11 +1,15 @@
 //! The accounts of namespaces, for names that differ between accounts alone.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+use super::subject_classes::Member;
 use super::workspace::Workspace;
 use crate::model::{Account, AccountValue, OutputFileKey, Target};
+
+/// How many forms of the names of a class are named.
+const MAXIMUM_FORMS: usize = 3;
 
 /// The accounts of namespaces, for the common form of names of tenants.
 #[derive(Default)]
@@ -13,9 +17,20 @@ pub(crate) struct AccountNames<'p> {
     by_namespace: HashMap<Arc<str>, Account<'p>>,
 }
 
-/// Returns the namespace of a subject that is a service account.
-pub(crate) fn namespace_of_account(subject: &str) -> Option<&str> {
-    subject.strip_prefix("ServiceAccount/").and_then(|rest| rest.split('/').next())
+/// Returns the common forms of the names of subjects of accounts, with the columns in place of their values, such as
+/// `Group/{team}`; none for subjects without a common form.
+pub(crate) fn common_forms(accounts: &[AccountNames<'_>], members: &[Member]) -> Option<String> {
+    let mut forms = BTreeSet::new();
+    for member in members {
+        for namespace in member.scopes() {
+            let mut found = accounts.iter().map(|names| names.template(&member.subject, namespace));
+            forms.insert(found.find(|form| *form != member.subject)?);
+            if forms.len() > MAXIMUM_FORMS {
+                return None;
+            }
+        }
+    }
+    (!forms.is_empty()).then(|| Vec::from_iter(forms).join(", "))
 }
 
 impl<'p> AccountNames<'p> {
@@ -39,8 +54,8 @@ impl<'p> AccountNames<'p> {
     /// Returns a text with the names of the columns in place of the values of the account of a namespace, or of the
     /// namespace of a service account.
     pub(crate) fn template(&self, text: &str, namespace: Option<&str>) -> String {
-        let namespace = namespace.or_else(|| namespace_of_account(text));
-        let Some(account) = namespace.and_then(|namespace| self.by_namespace.get(namespace)) else {
+        let of_subject = text.strip_prefix("ServiceAccount/").and_then(|rest| rest.split('/').next());
+        let Some(account) = namespace.or(of_subject).and_then(|namespace| self.by_namespace.get(namespace)) else {
             return text.to_owned();
         };
         let columns = account.columns().iter().zip(account.values()).filter_map(|(column, value)| match value {

@@ -69,12 +69,19 @@ impl<'f> PathFinder<'f> {
         }
         let mut reported = Vec::new();
         for ((severity, ..), paths) in groups {
-            let Some(first) = paths.iter().min_by_key(|path| (&path.subject, &path.reaches)) else { continue };
+            // The path of the first namespace stands for the others.
+            let first = paths.iter().min_by_key(|path| (namespace(path), &path.subject, &path.reaches));
+            let Some(first) = first else { continue };
             let members = joined(paths.iter().map(|path| member(path)).collect());
+            let mut members = self.inputs.spread.members(members);
+            // A path to a power of the whole cluster begins in the first namespace with an equal path.
+            if !first.reaches.is_within_namespace() {
+                members.iter_mut().for_each(|member| member.namespaces.truncate(1));
+            }
             let steps = first.steps.iter().map(|step| reviewed_step(step, &self.inputs.loaded.files, "", false));
             reported.push(ReportedPath {
                 id: 0,
-                class: classes.number(self.inputs, self.inputs.spread.members(members)),
+                class: classes.number(self.inputs, members),
                 reaches: first.reaches.to_string(),
                 severity: severity.0,
                 certainty: first.certainty.word().to_owned(),
@@ -91,6 +98,9 @@ fn severity(path: &EscalationPath) -> EffectSeverity {
 
 /// Returns the subject of a path with the namespace of its first step.
 fn member(path: &EscalationPath) -> Member {
-    let namespace = path.steps.first().and_then(|step| step.namespace.clone());
-    Member { subject: path.subject.clone(), namespaces: namespace.into_iter().collect() }
+    Member { subject: path.subject.clone(), namespaces: namespace(path).map(str::to_owned).into_iter().collect() }
+}
+
+fn namespace(path: &EscalationPath) -> Option<&str> {
+    path.steps.first().and_then(|step| step.namespace.as_deref())
 }

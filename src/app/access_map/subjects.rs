@@ -47,6 +47,7 @@ struct SharedPermissions {
     rules: Vec<PolicyRule>,
     /// Whether the subjects have other names in the rules.
     own_names: bool,
+    /// The subjects. The first one is in the first namespace.
     affected: Vec<Affected>,
 }
 
@@ -192,12 +193,18 @@ fn shared_permissions(changes: Vec<Change>, accounts: &AccountNames<'_>) -> Vec<
                 affected: Vec::new(),
             });
             known.own_names |= known.rules != change.gained;
+            // The subject of the first namespace stands for the others.
+            let is_first = |first: &Affected| (&affected.scope, &affected.subject) < (&first.scope, &first.subject);
+            let is_first = known.affected.first().is_some_and(is_first);
             known.affected.push(affected);
+            if is_first {
+                let last = known.affected.len() - 1;
+                known.affected.swap(0, last);
+                known.rules.clone_from(&change.gained);
+            }
         }
     }
-    let mut shared: Vec<SharedPermissions> = shared.into_values().collect();
-    shared.iter_mut().for_each(|shared| shared.affected.sort());
-    shared
+    shared.into_values().collect()
 }
 
 /// Returns the names of the roles of a subject in a scope, by its own bindings.

@@ -5,15 +5,11 @@ use std::sync::Arc;
 
 use super::shapes::Shapes;
 use crate::alike::{Hints, Hole, OwnName, Shape};
-use crate::app::account_names::{AccountNames, namespace_of_account};
 use crate::app::subject_classes::Member;
 use crate::app::workspace::Workspace;
 use crate::diag::Diagnostic;
 use crate::digest::digest_of_run;
 use crate::model::NamespaceSample;
-
-/// How many forms of the names of a class are named.
-const MAXIMUM_FORMS: usize = 3;
 
 /// A sample of the namespaces of both states, with the values of their accounts.
 #[derive(Default)]
@@ -120,28 +116,6 @@ impl<'w> Spread<'w> {
             }
         }
         members
-    }
-
-    /// Returns the common forms of the names of subjects of accounts, with the columns in place of their values, such as
-    /// `Group/{team}`; none for subjects without a common form. The members of compiled namespaces stand for the others.
-    pub(in crate::app) fn form_of_accounts(&self, accounts: &[AccountNames<'_>], members: &[Member]) -> Option<String> {
-        let mut forms = BTreeSet::new();
-        for member in members {
-            for namespace in member.scopes().filter(|namespace| self.is_compiled(&member.subject, *namespace)) {
-                let mut found = accounts.iter().map(|names| names.template(&member.subject, namespace));
-                forms.insert(found.find(|form| *form != member.subject)?);
-                if forms.len() > MAXIMUM_FORMS {
-                    return None;
-                }
-            }
-        }
-        (!forms.is_empty()).then(|| Vec::from_iter(forms).join(", "))
-    }
-
-    /// Whether the namespace of a permission, or of a service account with a permission for the whole cluster, is compiled.
-    fn is_compiled(&self, subject: &str, namespace: Option<&str>) -> bool {
-        let namespace = namespace.or_else(|| namespace_of_account(subject));
-        namespace.is_none_or(|namespace| self.sample.has(namespace))
     }
 
     /// Returns the subjects that a subject without a namespace stands for.

@@ -1,5 +1,7 @@
 //! Users who may create pods under looser constraints than the service accounts of a namespace, on OpenShift.
 
+use std::collections::BTreeMap;
+
 use super::alike::{Alike, shape};
 use crate::admission::labels::Settings;
 use crate::admission::labels::users::StrongerUser;
@@ -7,6 +9,7 @@ use crate::admission::labels::world::SyncWorld;
 use crate::admission::scc::release::Release;
 use crate::app::classes::Spread;
 use crate::app::loaded_world::LoadedWorld;
+use crate::app::subject_classes::{Member, joined};
 use crate::app::words::number;
 use crate::codes;
 use crate::diag::{Diagnostic, Sink};
@@ -20,6 +23,14 @@ const KIND: &str = "SecurityContextConstraints";
 /// How many constraints a finding names.
 const MAXIMUM_NAMED: usize = 3;
 
+/// Users with findings of one shape.
+struct AlikeUsers {
+    /// The first user in the sample of the namespaces.
+    first: StrongerUser,
+    /// The users in the sample.
+    members: Vec<Member>,
+}
+
 /// Reports the users whose pods constraints admit and Pod Security refuses.
 pub(super) fn check(
     world: &SyncWorld,
@@ -27,21 +38,25 @@ pub(super) fn check(
     is_accepted: &dyn Fn(&Diagnostic) -> bool,
     sink: &mut Sink,
 ) {
-    let mut alike = Alike::of_classes(spread);
-    for mut user in world.stronger_users() {
-        let first: String = user.namespaces.first().cloned().into_iter().collect();
-        // A user of one namespace has a finding in each namespace of the class.
-        let is_of_namespace = spread.in_class(&user.subject, &first).skip(1).any(|(name, _)| name != user.subject);
-        if !is_of_namespace {
-            user.namespaces = spread.all_namespaces(&user.namespaces);
-        }
-        let finding = finding(&user);
-        if is_accepted(&finding) {
-            continue;
-        }
+    let mut by_shape: BTreeMap<u128, AlikeUsers> = BTreeMap::new();
+    for user in world.stronger_users().into_iter().filter(|user| !is_accepted(&finding(user))) {
         let text = format!("{} {} {}", user.constraints.join(","), user.level.name(), user.enforced.name());
-        let class = if is_of_namespace { &first } else { "" };
-        alike.add(shape(&[&first], &text), &user.subject, class, finding);
+        let own_names: Vec<&str> = user.namespaces.first().map(String::as_str).into_iter().collect();
+        let member = Member { subject: user.subject.clone(), namespaces: user.namespaces.clone() };
+        let known = by_shape.entry(shape(&own_names, &text));
+        known.or_insert_with(|| AlikeUsers { first: user, members: Vec::new() }).members.push(member);
+    }
+    let mut alike = Alike::default();
+    let mut all: Vec<(u128, StrongerUser)> = Vec::new();
+    for (shape, users) in by_shape {
+        let members = spread.members(joined(users.members)).into_iter();
+        let user = |Member { subject, namespaces }| StrongerUser { subject, namespaces, ..users.first.clone() };
+        all.extend(members.map(|member| (shape, user(member))));
+    }
+    let key = |user: &StrongerUser| (user.subject.clone(), user.level, user.enforced, user.constraints.clone());
+    all.sort_by_cached_key(|(_, user)| key(user));
+    for (shape, user) in all {
+        alike.add(shape, &user.subject, "", finding(&user));
     }
     alike.finish(sink);
 }

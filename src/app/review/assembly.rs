@@ -22,7 +22,7 @@ use super::tests::TestComparison;
 use super::verdict::{self, Judged};
 use super::{ReviewOptions, approvable, errors, ground, hazards};
 use crate::access::cover;
-use crate::app::account_names::AccountNames;
+use crate::app::account_names::{AccountNames, common_forms};
 use crate::app::classes::Spread;
 use crate::app::compare::Comparison;
 use crate::app::fingerprint::fingerprint;
@@ -413,7 +413,7 @@ impl<'i> Numbering<'i> {
             return *number;
         }
         let (members, id) = (key.0.clone(), self.classes.len());
-        let of_accounts = self.spread.form_of_accounts(&self.accounts, &members);
+        let of_accounts = common_forms(&self.accounts, &members);
         self.by_members.insert(key, id);
         self.subjects.push(members.iter().map(|member| member.subject.clone()).collect());
         let mut members = self.spread.members(members);
