@@ -17,6 +17,7 @@ mod ground;
 mod hazards;
 mod lifetimes;
 mod nodes;
+mod other_policies;
 mod paths;
 mod pods;
 mod policies;
@@ -33,10 +34,10 @@ pub use self::approvals::{ApprovableEffect, GainedPermission, have_rules_changed
 pub use self::base::{BaseRevision, ReviewBase};
 pub use self::record::{
     API_VERSION, AcceptedWarning, AccessChange, AccountChanges, ApplierChange, ApprovalState, Cause, CauseKind,
-    ChangeReview, ComparedSection, Direction, EffectChange, EffectSeverity, FailedTest, FindingChanges, GroundChange,
-    GroundKind, Hazard, HazardKind, LifetimeChange, NeededApproval, NodeChange, ObjectChanges, ObjectShape, PathChange,
-    PathChangeKind, PodChange, PodChangeKind, RemovedExpectation, ReviewedBase, ReviewedFinding, ReviewedHead,
-    ReviewedStep, Scope, Side, SmallerChange, TestChanges, Verdict,
+    ChangeCertainty, ChangeReview, ComparedSection, Direction, EffectChange, EffectSeverity, FailedTest,
+    FindingChanges, GroundChange, GroundKind, Hazard, HazardKind, LifetimeChange, NeededApproval, NodeChange,
+    ObjectChanges, ObjectShape, PathChange, PathChangeKind, PodChange, PodChangeKind, PodWitness, RemovedExpectation,
+    ReviewedBase, ReviewedFinding, ReviewedHead, ReviewedStep, Scope, Side, SmallerChange, TestChanges, Verdict,
 };
 
 pub(in crate::app) use self::paths::reviewed_step;

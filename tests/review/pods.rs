@@ -1,6 +1,9 @@
 //! Changes of the admission of pods, each found by the proof on random pairs of worlds.
 
-use bailiwick::app::review::{ChangeReview, Direction, PodChangeKind, Verdict};
+use bailiwick::app::review::{
+    ChangeCertainty, ChangeReview, Direction, EffectSeverity, PodChange, PodChangeKind, Verdict,
+};
+use serde_json::json;
 
 use super::silence::{NAMESPACE, review, workspace};
 
@@ -82,32 +85,189 @@ fn constraints_that_come_and_go_are_compared() {
     assert_eq!(between(&used, &other), []);
 }
 
-/// Admission policies are compared as the API server stores and uses them.
+const TARGET: &str = "{name: t, version: \"1.34\"}";
+
+/// Returns a policy about pods with its binding.
+fn policy(expressions: &[&str]) -> String {
+    let validations: Vec<String> =
+        expressions.iter().map(|expression| format!("{{expression: {}}}", json!(expression))).collect();
+    format!(
+        "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\nmetadata: {{name: p}}\nspec:\n  \
+         matchConstraints: {{resourceRules: [{{apiGroups: [\"\"], apiVersions: [v1], operations: [CREATE], resources: [pods]}}]}}\n  \
+         validations: [{}]\n---\n\
+         apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicyBinding\nmetadata: {{name: b}}\n\
+         spec: {{policyName: p, validationActions: [Deny]}}\n",
+        validations.join(", ")
+    )
+}
+
+/// Returns the only change between two states of the admission policies of a target.
+fn only_change(old: &str, new: &str) -> PodChange {
+    let review = reviewed([TARGET; 2], [old, new]);
+    let [change] = review.pods.as_slice() else { panic!("{:?}", review.pods) };
+    assert_ne!(review.verdict, Some(Verdict::NoChange), "{}", review.line);
+    change.clone()
+}
+
+/// Returns the direction, the certainty, and the settings of the witnesses.
+fn summary(change: &PodChange) -> (Direction, ChangeCertainty, Vec<String>) {
+    let witnesses = change.witnesses.iter().map(|witness| {
+        let sign = if witness.admitted { "+" } else { "-" };
+        format!("{sign}{}", witness.settings.join(", "))
+    });
+    (change.direction, change.certainty, witnesses.collect())
+}
+
+const NO_HOST_NETWORK: &str = "!has(object.spec.hostNetwork) || !object.spec.hostNetwork";
+const NO_HOST_PID: &str = "!has(object.spec.hostPID) || !object.spec.hostPID";
+
+/// Admission policies are compared by the conditions that they set.
 #[test]
 fn the_form_of_an_admission_policy_is_no_change() {
-    let target = "{name: t, version: \"1.34\"}";
-    let policy = |form: &str| {
+    let no_change = |old: &str, new: &str| {
+        let review = reviewed([TARGET; 2], [old, new]);
+        assert_eq!((review.verdict, changes(&review)), (Some(Verdict::NoChange), vec![]), "{old}\n{new}");
+    };
+    let plain = policy(&[NO_HOST_NETWORK, NO_HOST_PID]);
+    for (from, to) in [
+        ("spec:\n  match", "spec:\n  failurePolicy: Fail\n  match"),
+        ("{name: p}", "{name: p, labels: {a: b}}"),
+        ("apiVersions: [v1]", "scope: \"*\", apiVersions: [v1, v1]"),
+        ("{expression: ", "{message: another text, expression: "),
+    ] {
+        let spelled = plain.replacen(from, to, 1);
+        assert_ne!(spelled, plain);
+        no_change(&plain, &spelled);
+    }
+    for same in [
+        policy(&[NO_HOST_PID, NO_HOST_NETWORK]),
+        policy(&[&format!("({NO_HOST_PID}) && ({NO_HOST_NETWORK})")]),
+        policy(&["!(object.spec.hostPID == true && has(object.spec.hostPID))", NO_HOST_NETWORK]),
+    ] {
+        no_change(&plain, &same);
+    }
+    // Another name of the policy.
+    no_change(&plain, &plain.replace("{name: p}", "{name: q}").replace("policyName: p,", "policyName: q,"));
+    // A policy without a binding decides nothing, and warnings reject nothing.
+    let warns = plain.replace("[Deny]", "[Warn]");
+    no_change("", plain.split_once("---").expect("a binding").0);
+    no_change("", &warns);
+    // An expression that never fails.
+    let ignoring = policy(&["false"]).replace("spec:\n  match", "spec:\n  failurePolicy: Ignore\n  match");
+    no_change(&policy(&["false"]), &ignoring);
+}
+
+/// Pods with another answer are named.
+#[test]
+fn a_witness_confirms_another_policy() {
+    let (both, one) = (policy(&[NO_HOST_NETWORK, NO_HOST_PID]), policy(&[NO_HOST_PID]));
+    let proven = |direction, witnesses: &[&str]| {
+        (direction, ChangeCertainty::Proven, witnesses.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>())
+    };
+    assert_eq!(summary(&only_change(&both, &one)), proven(Direction::Wider, &["+hostNetwork: true"]));
+    assert_eq!(summary(&only_change(&one, &both)), proven(Direction::Narrower, &["-hostNetwork: true"]));
+    let network = policy(&[NO_HOST_NETWORK]);
+    assert_eq!(
+        summary(&only_change(&one, &network)),
+        proven(Direction::Both, &["+hostPID: true", "-hostNetwork: true"])
+    );
+    assert_eq!(summary(&only_change("", &one)), proven(Direction::Narrower, &["-hostPID: true"]));
+    let warns = one.replace("[Deny]", "[Warn]");
+    assert_eq!(summary(&only_change(&one, &warns)), proven(Direction::Wider, &["+hostPID: true"]));
+    // A constant of the expression.
+    let image = |host: &str| policy(&[&format!("object.spec.containers.all(c, c.image.startsWith('{host}/'))")]);
+    let (_, _, witnesses) = summary(&only_change(&image("a.example"), &image("b.example")));
+    assert_eq!(
+        witnesses,
+        ["+spec.containers[].image: \"b.example/other\"", "-spec.containers[].image: \"a.example/other\""]
+    );
+    // An exemption is wider alone, although no common pod has it.
+    let exempt = policy(&[&format!("object.metadata.labels['trusted'] == 'yes' || ({NO_HOST_PID})")]);
+    let change = only_change(&one, &exempt);
+    assert_eq!(change.direction, Direction::Wider);
+}
+
+/// A change without a witness is possible, and no form calls it no change.
+#[test]
+fn a_change_without_a_witness_is_possible() {
+    let by_user = |name: &str| policy(&[&format!("request.userInfo.username == '{name}' || ({NO_HOST_PID})")]);
+    let change = only_change(&by_user("a"), &by_user("b"));
+    assert_eq!(summary(&change), (Direction::Both, ChangeCertainty::Possible, vec![]));
+    assert_eq!(change.severity, EffectSeverity::High);
+    // Policies about other objects are not asked.
+    let of_secrets = |expressions: &[&str]| policy(expressions).replace("[pods]", "[secrets]");
+    let change = only_change(&of_secrets(&["has(object.data)"]), &of_secrets(&["true"]));
+    assert_eq!(summary(&change), (Direction::Wider, ChangeCertainty::Possible, vec![]));
+    // Mutating policies are compared by their texts.
+    let webhook = |path: &str| {
         format!(
-            "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\nmetadata: {{name: p{form}}}\nspec:\n  \
-             matchConstraints: {{resourceRules: [{{apiGroups: [\"\"], apiVersions: [v1], operations: [CREATE], resources: [pods]}}]}}\n  \
-             validations: [{{expression: \"false\"}}]\n"
+            "apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingWebhookConfiguration\nmetadata: {{name: w}}\n\
+             webhooks: [{{name: w.example.org, sideEffects: None, admissionReviewVersions: [v1], \
+             clientConfig: {{url: \"https://w.example.org/{path}\"}}}}]\n"
         )
     };
-    let binding = "---\napiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicyBinding\nmetadata: {name: b}\n\
-                   spec: {policyName: p, validationActions: [Deny]}\n";
-    let plain = policy("") + binding;
-    let spelled = policy(", labels: {a: b}").replace("spec:\n", "spec:\n  failurePolicy: Fail\n") + binding;
-    let between = |old: &str, new: &str| {
-        let review = reviewed([target; 2], [old, new]);
-        (review.verdict == Some(Verdict::NoChange), changes(&review))
+    assert_eq!(
+        summary(&only_change(&webhook("a"), &webhook("b"))),
+        (Direction::Both, ChangeCertainty::Possible, vec![])
+    );
+}
+
+/// A policy that rejects the same pods masks the change of another one.
+#[test]
+fn a_masked_change_is_possible() {
+    let other = policy(&[NO_HOST_NETWORK, "!object.spec.?hostPID.orValue(false) || false"])
+        .replace("name: p}", "name: q}")
+        .replace("name: b}", "name: c}")
+        .replace("policyName: p,", "policyName: q,");
+    let [with, without] = [policy(&[NO_HOST_PID, "true"]), policy(&["true"])].map(|own| format!("{own}---\n{other}"));
+    let change = only_change(&with, &without);
+    assert_eq!(summary(&change), (Direction::Wider, ChangeCertainty::Possible, vec![]));
+    // Equal conditions of another policy change nothing.
+    let same = other.replace("!object.spec.?hostPID.orValue(false) || false", NO_HOST_PID);
+    let [with, without] = [policy(&[NO_HOST_PID]), policy(&["true"])].map(|own| format!("{own}---\n{same}"));
+    assert_eq!(changes(&reviewed([TARGET; 2], [&with, &without])), []);
+}
+
+/// A policy that selects no namespace of the inputs, and a change of its selector.
+#[test]
+fn policies_are_compared_in_the_namespaces_that_they_select() {
+    let select = |team: &str| {
+        policy(&[NO_HOST_PID]).replace(
+            "validationActions: [Deny]",
+            &format!(
+                "validationActions: [Deny], matchResources: {{namespaceSelector: {{matchLabels: {{team: {team}}}}}}}"
+            ),
+        )
     };
-    assert_eq!(between(&plain, &spelled), (true, vec![]));
-    // A policy without a binding decides nothing.
-    assert_eq!(between("", &policy("")), (true, vec![]));
-    let come = vec![(PodChangeKind::Policy, Direction::Narrower); 2];
-    assert_eq!(between("", &plain), (false, come));
-    let ignoring = plain.replace("spec:\n", "spec:\n  failurePolicy: Ignore\n");
-    assert_eq!(between(&plain, &ignoring), (false, vec![(PodChangeKind::Policy, Direction::Both)]));
+    let namespaces = |objects: &str| {
+        let namespace = |name: &str| {
+            format!("apiVersion: v1\nkind: Namespace\nmetadata: {{name: {name}, labels: {{team: {name}}}}}\n---\n")
+        };
+        namespace("one") + &namespace("two") + objects
+    };
+    // The cluster can have other namespaces.
+    let review = reviewed([TARGET; 2], [&namespaces(""), &namespaces(&select("none"))]);
+    let [change] = review.pods.as_slice() else { panic!("{:?}", review.pods) };
+    assert_eq!((change.direction, change.certainty), (Direction::Narrower, ChangeCertainty::Possible));
+    let review = reviewed([TARGET; 2], [&namespaces(&select("one")), &namespaces(&select("two"))]);
+    let seen: Vec<_> = review.pods.iter().map(|change| (change.direction, change.namespaces.clone())).collect();
+    assert_eq!(seen, [(Direction::Wider, vec!["one".to_owned()]), (Direction::Narrower, vec!["two".to_owned()])]);
+}
+
+/// Expressions of an attacker end, and their texts stay texts.
+#[test]
+fn expressions_of_an_attacker_end() {
+    let range = "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]";
+    let mut slow = "object.spec.hostPID".to_owned();
+    for depth in 0..40 {
+        slow = format!("{range}.all(x{depth}, {slow})");
+    }
+    let hostile = format!("object.metadata.labels['<b>`|{}x'] == 'y' || {slow}", '\u{202e}');
+    let start = std::time::Instant::now();
+    let many = vec![hostile.as_str(); 3];
+    let change = only_change(&policy(&["true"]), &policy(&many));
+    assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
+    assert_eq!(change.direction, Direction::Narrower);
 }
 
 /// A policy with a selector of a label of namespaces.
@@ -130,4 +290,34 @@ fn a_label_that_a_policy_selects_is_compared() {
     assert_eq!(removed.pods[0].namespaces, ["b"]);
     assert_eq!(changes(&between("", "strict: \"1\"")), [(PodChangeKind::Policy, Direction::Narrower)]);
     assert_eq!(changes(&between("strict: \"1\"", "strict: \"1\", other: x")), []);
+}
+
+/// A policy for namespaces that are not among the inputs. The cluster can have them.
+#[test]
+fn a_policy_for_other_namespaces_is_compared() {
+    let target = "{name: t, version: \"1.34\"}";
+    let objects = |expression: &str, team: &str| {
+        format!(
+            "apiVersion: v1\nkind: Namespace\nmetadata: {{name: b, labels: {{team: other}}}}\n---\n\
+             apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\nmetadata: {{name: p}}\nspec:\n  \
+             matchConstraints: {{resourceRules: [{{apiGroups: [\"\"], apiVersions: [v1], operations: [CREATE], resources: [pods]}}]}}\n  \
+             validations: [{{expression: \"{expression}\"}}]\n---\n\
+             apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicyBinding\nmetadata: {{name: b}}\n\
+             spec: {{policyName: p, validationActions: [Deny], matchResources: {{namespaceSelector: {{matchLabels: {{team: {team}}}}}}}}}\n"
+        )
+    };
+    let strict = "!has(object.spec.hostNetwork) || !object.spec.hostNetwork";
+    let between = |old: String, new: String| reviewed([target; 2], [&old, &new]);
+    for review in [
+        between(objects(strict, "shop"), objects("true", "shop")),
+        between(objects(strict, "shop"), objects(strict, "nobody")),
+    ] {
+        let [change] = review.pods.as_slice() else { panic!("{:?}", review.pods) };
+        assert_eq!(change.certainty, ChangeCertainty::Possible);
+        assert_eq!(change.details, ["outside the namespaces of the inputs"]);
+        assert_ne!(change.direction, Direction::Narrower);
+        assert_eq!(review.verdict, Some(Verdict::NeedsApproval), "{}", review.line);
+    }
+    let same = between(objects(strict, "shop"), objects(&format!("({strict})"), "shop"));
+    assert_eq!((same.verdict, same.pods.len()), (Some(Verdict::NoChange), 0), "{}", same.line);
 }

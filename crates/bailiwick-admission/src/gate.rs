@@ -55,7 +55,7 @@ impl NamespaceContext {
     }
 
     /// Returns the Namespace object.
-    pub(super) fn object(&self, name: &str) -> Json {
+    pub fn object(&self, name: &str) -> Json {
         let mut labels = self.labels.clone();
         labels.insert("kubernetes.io/metadata.name".to_owned(), name.to_owned());
         json!({
@@ -228,6 +228,16 @@ impl AdmissionObjects {
         self.places.iter().map(|(name, place)| (name.as_str(), place))
     }
 
+    /// Returns the name of the first constraints that admit a pod by a user of all constraints, and the pod with their defaults. The
+    /// namespace has ranges as OpenShift allocates them.
+    pub fn first_constraints(&self, pod: &Pod) -> Option<(String, Pod)> {
+        let all: Vec<&Scc> = self.constraints.iter().collect();
+        match admit(pod, &all, |_| true, allocated(&NamespaceContext::default())) {
+            SccAdmission::Admitted { scc, pod, .. } => Some((scc, *pod)),
+            _ => None,
+        }
+    }
+
     /// Returns a namespace; none where no Namespace object is known.
     pub fn place(&self, namespace: &str) -> Option<&NamespaceContext> {
         self.places.get(namespace)
@@ -327,19 +337,12 @@ impl<'w> Gate<'w> {
         if skips_constraints(namespace, run_level) || self.objects.constraints.is_empty() {
             return Ok(pod.clone());
         }
-        let annotation = |key: &str| place.annotations.get(key).map(String::as_str);
-        // The cluster allocates the annotations missing from the namespace.
-        let allocated = Allocated {
-            uid_range: annotation(range::UID_RANGE).or(Some(SOME_RANGE)),
-            supplemental_groups: annotation(range::SUPPLEMENTAL_GROUPS),
-            mcs: annotation(range::MCS).or(Some(SOME_SELINUX_LEVEL)),
-        };
         let constraints: Vec<&Scc> = self.objects.constraints.iter().collect();
         let may_use = |scc: &Scc| match surroundings.usable {
             UsablePolicies::Account(account) => self.may_use_constraints(account, namespace, scc),
             UsablePolicies::Named(names) => names.contains(scc.name()),
         };
-        match admit(pod, &constraints, may_use, allocated) {
+        match admit(pod, &constraints, may_use, allocated(place)) {
             SccAdmission::Skipped => Ok(pod.clone()),
             SccAdmission::Admitted { pod, .. } => Ok(*pod),
             SccAdmission::Refused { refusals } if refusals.is_empty() => {
@@ -427,6 +430,16 @@ impl<'w> Gate<'w> {
         let enforced = place.enforced_level(minor).filter(|enforced| enforced.level != Level::Privileged)?;
         let violations = violations(pod, enforced.level, enforced.version.on_server_of(minor));
         (!violations.is_empty()).then(|| message(enforced, &violations))
+    }
+}
+
+/// Returns the ranges of a namespace. The cluster allocates the annotations missing from the namespace.
+fn allocated(place: &NamespaceContext) -> Allocated<'_> {
+    let annotation = |key: &str| place.annotations.get(key).map(String::as_str);
+    Allocated {
+        uid_range: annotation(range::UID_RANGE).or(Some(SOME_RANGE)),
+        supplemental_groups: annotation(range::SUPPLEMENTAL_GROUPS),
+        mcs: annotation(range::MCS).or(Some(SOME_SELINUX_LEVEL)),
     }
 }
 

@@ -24,7 +24,7 @@ use bailiwick_yaml::NodeRef;
 const GROUP: &str = "admissionregistration.k8s.io";
 
 /// Parts unknown in any request.
-const NEVER_KNOWN: [(&str, &str); 8] = [
+pub(crate) const NEVER_KNOWN: [(&str, &str); 8] = [
     ("userInfo", "it reads the user of the request"),
     ("authorizer", "it reads the permissions of the user"),
     ("request.options", "it reads the options of the request"),

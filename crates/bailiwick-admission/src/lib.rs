@@ -29,4 +29,5 @@ pub mod probe;
 pub mod psp;
 pub mod scc;
 pub mod standards;
+pub mod variants;
 pub mod workload;

@@ -13,6 +13,7 @@
 //! before admission, such as defaults. `tests/conformance/admissionpolicy` compares the results with the real code.
 //!
 //! [`Patches`] are the mutations of a generated MutatingAdmissionPolicy, for pods evaluated after it.
+mod bound;
 mod decide;
 mod known;
 mod matching;
@@ -22,6 +23,7 @@ mod request;
 #[cfg(test)]
 mod tests;
 
+pub use bound::{BoundPolicy, NamespaceReads, PolicyCondition, PolicyState};
 pub use known::KnownRequest;
 pub use patches::{PatchError, Patches};
 pub use read::{Binding, ValidatingAdmissionPolicy, ValidationAction};

@@ -74,13 +74,15 @@ pub struct Evaluation<'e> {
     /// The names bound by macros, the innermost last.
     bound: Vec<(&'e str, Value)>,
     steps: u64,
+    /// The most steps of the expression, within the budget.
+    limit: u64,
     depth: u32,
 }
 
 impl<'e> Evaluation<'e> {
     /// Creates an evaluation.
     pub fn new(environment: &'e Environment<'e>) -> Self {
-        Self { environment, bound: Vec::new(), steps: 0, depth: 0 }
+        Self { environment, bound: Vec::new(), steps: 0, limit: STEPS.min(environment.budget()), depth: 0 }
     }
 
     pub(super) fn evaluate(&mut self, expr: &'e Expr) -> EvalResult {
@@ -97,7 +99,7 @@ impl<'e> Evaluation<'e> {
     /// Counts steps.
     pub(super) fn spend(&mut self, steps: u64) -> Result<(), Fail> {
         self.steps = self.steps.saturating_add(steps);
-        if self.steps > STEPS { Err(too_much()) } else { Ok(()) }
+        if self.steps > self.limit { Err(too_much()) } else { Ok(()) }
     }
 
     fn eval(&mut self, expr: &'e Expr) -> EvalResult {

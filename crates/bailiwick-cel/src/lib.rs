@@ -59,9 +59,11 @@ mod lexer;
 mod lists;
 mod literals;
 mod macros;
+mod meaning;
 mod objects;
 mod parser;
 mod pattern;
+mod reads;
 mod strings;
 #[cfg(test)]
 mod tests;
@@ -71,7 +73,9 @@ mod value;
 
 pub use check::Names;
 pub use eval::{Environment, Evaluation};
+pub use meaning::{MeaningId, MeaningScope, Meanings};
 pub use objects::{Fields, RESERVED, ValueSchema};
+pub use reads::{FieldReads, FieldStep};
 pub use types::Type;
 pub use typing::{ExpectedType, ExpressionError, ExpressionScope, compiled};
 pub use value::{Key, Map, Value};

@@ -12,7 +12,7 @@ pub struct LabelSelector {
     invalid: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 struct Requirement {
     key: String,
     operator: LabelSelectorOperator,
@@ -20,7 +20,7 @@ struct Requirement {
 }
 
 /// How a requirement compares a label.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum LabelSelectorOperator {
     /// The label is there with one of the values.
     In,
@@ -81,6 +81,15 @@ impl LabelSelector {
             LabelSelectorOperator::Exists => Some((requirement.key.as_str(), None)),
             LabelSelectorOperator::NotIn | LabelSelectorOperator::DoesNotExist => None,
         })
+    }
+
+    /// Returns the selector with its requirements in order, each of them once.
+    #[must_use]
+    pub fn sorted(&self) -> Self {
+        let mut selector = self.clone();
+        selector.requirements.sort_unstable();
+        selector.requirements.dedup();
+        selector
     }
 
     /// Whether it selects everything.

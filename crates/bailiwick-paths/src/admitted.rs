@@ -1,6 +1,6 @@
 //! Whether a namespace admits a pod that controls its node.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use bailiwick_access::risk::{PermissionEdges, ScopeRules};
 use bailiwick_access::{Identity, World};
@@ -49,14 +49,15 @@ pub(crate) struct NodeAdmission<'w> {
     known: HashMap<Class, Option<Admitted>>,
     /// A namespace of each class, with the namespaces of the control plane first.
     samples: Option<Vec<NamespaceId>>,
-    has_policies: bool,
+    /// The names of the policies or constraints.
+    policies: HashSet<&'w str>,
 }
 
 impl<'w> NodeAdmission<'w> {
     pub(crate) fn new(inputs: &GraphInputs<'w>) -> Self {
         let world: &'w World = inputs.world;
         let gate = ProbeGate::new(world, inputs.admission, inputs.installed);
-        let has_policies = gate.policies().next().is_some();
+        let policies = gate.policies().collect();
         Self {
             gate,
             probes: Probes::new(),
@@ -66,7 +67,7 @@ impl<'w> NodeAdmission<'w> {
             of_accounts: HashMap::new(),
             known: HashMap::new(),
             samples: None,
-            has_policies,
+            policies,
         }
     }
 
@@ -93,7 +94,7 @@ impl<'w> NodeAdmission<'w> {
         rules: &ScopeRules,
         who: Option<&Identity>,
     ) -> PolicySet {
-        if !self.has_policies {
+        if self.policies.is_empty() {
             return NOTHING;
         }
         let listed: BTreeSet<String> =
@@ -104,9 +105,12 @@ impl<'w> NodeAdmission<'w> {
         }
         let mut set = key.1.clone();
         for permission in self.gate.use_permissions() {
-            let names = edges.names_allowed(rules, permission);
-            let is_usable = |name: &&str| names.as_ref().is_none_or(|names| names.contains(name));
-            set.extend(self.gate.policies().filter(is_usable).map(str::to_owned));
+            match edges.names_allowed(rules, permission) {
+                Some(names) => {
+                    set.extend(names.into_iter().filter(|name| self.policies.contains(name)).map(str::to_owned))
+                }
+                None => set.extend(self.policies.iter().map(|name| (*name).to_owned())),
+            }
         }
         let number = self.number(set);
         self.by_rules.insert(key, number);
@@ -120,7 +124,7 @@ impl<'w> NodeAdmission<'w> {
         inventory: &Inventory,
         namespace: NamespaceId,
     ) -> Vec<PolicySet> {
-        if !self.has_policies {
+        if self.policies.is_empty() {
             return vec![NOTHING];
         }
         if let Some(known) = self.of_accounts.get(&namespace) {

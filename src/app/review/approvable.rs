@@ -2,8 +2,8 @@
 
 use super::approvals::{ApprovableEffect, GainedPermission};
 use super::record::{
-    AccessChange, ChangeReview, Direction, EffectChange, EffectSeverity, Hazard, HazardKind, PathChangeKind, PodChange,
-    PodChangeKind, Scope,
+    AccessChange, ChangeCertainty, ChangeReview, Direction, EffectChange, EffectSeverity, Hazard, HazardKind,
+    PathChangeKind, PodChange, PodChangeKind, Scope,
 };
 use crate::admission::level::Level;
 use crate::app::words::{number, rule_text};
@@ -124,10 +124,14 @@ fn pod(change: &PodChange) -> ApprovableEffect {
         PodChangeKind::Policy => "an admission policy",
         PodChangeKind::Workload => "the admission of workloads",
     };
+    let is_possible = change.certainty == ChangeCertainty::Possible;
     let how = match change.direction {
+        Direction::Wider if is_possible => "may admit more",
         Direction::Wider => "admits more",
+        Direction::Narrower if is_possible => "may admit less",
         Direction::Narrower => "admits less",
         Direction::Order => "is tried in another order",
+        _ if is_possible => "may admit other pods",
         _ => "admits other pods",
     };
     let place = match change.namespaces.as_slice() {

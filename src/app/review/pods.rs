@@ -4,17 +4,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::causes::{CausePlace, InputChanges};
+use super::other_policies::TextComparison;
 use super::policies::PolicyComparison;
 use super::policy_users::PolicyUsers;
-use super::record::{CauseKind, Direction, EffectSeverity, PodChangeKind};
+use super::record::{CauseKind, ChangeCertainty, Direction, EffectSeverity, PodChangeKind, PodWitness};
 use super::state::TargetState;
+use crate::access::request::{Identity, Request, ResourceRequest};
 use crate::admission::gate::{Gate, NamespaceContext};
 use crate::admission::level::Level;
 use crate::admission::psp::compare::PspComparison;
 use crate::admission::psp::{self, PodSecurityPolicy, select};
-use crate::admission::scc::{self, Scc};
+use crate::admission::scc::{self, Scc, USE};
 use crate::admission::standards::labels::LevelVersion;
 use crate::admission::standards::{LevelDifference, difference};
+use crate::admission::variants::PodVariant;
 use crate::admission::workload::template_within;
 use crate::model::{DeclaredProfile, Enforcement, PodSecurityProfile};
 use crate::yaml;
@@ -28,15 +31,39 @@ pub(super) struct PodDelta {
     pub(super) before: Option<String>,
     pub(super) after: Option<String>,
     pub(super) direction: Direction,
+    pub(super) certainty: ChangeCertainty,
     pub(super) severity: EffectSeverity,
     pub(super) details: Vec<String>,
+    pub(super) witnesses: Vec<PodWitness>,
     pub(super) refused: Vec<String>,
     pub(super) admitted: Vec<String>,
     pub(super) causes: Vec<CausePlace>,
 }
 
 /// The properties that equal changes of several namespaces share.
-pub(super) type Likeness = (PodChangeKind, Option<String>, Option<String>, Direction, Vec<String>);
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Likeness {
+    pub(super) kind: PodChangeKind,
+    pub(super) before: Option<String>,
+    pub(super) after: Option<String>,
+    pub(super) direction: Direction,
+    pub(super) certainty: ChangeCertainty,
+    pub(super) details: Vec<String>,
+    pub(super) witnesses: Vec<PodWitness>,
+}
+
+impl Likeness {
+    /// Returns a proven change without details.
+    pub(super) fn new(
+        kind: PodChangeKind,
+        before: Option<String>,
+        after: Option<String>,
+        direction: Direction,
+    ) -> Self {
+        let (certainty, details, witnesses) = (ChangeCertainty::Proven, Vec::new(), Vec::new());
+        Self { kind, before, after, direction, certainty, details, witnesses }
+    }
+}
 
 /// Both states of a target, with the changed lines of the inputs.
 pub(super) struct PodComparison<'c> {
@@ -52,18 +79,21 @@ impl PodComparison<'_> {
         let mut add = |likeness: Likeness, namespace: &str| {
             found.entry(likeness).or_default().insert(namespace.to_owned());
         };
-        let policies = PolicyComparison::new(self.base, self.head);
+        let texts = TextComparison::new(self.base, self.head);
         for (namespace, after) in self.head.pods.objects.known_places() {
             let Some(before) = self.base.pods.objects.place(namespace) else { continue };
             self.level(before, after).into_iter().for_each(|level| add(level, namespace));
             self.profile(before, after).into_iter().for_each(|profile| add(profile, namespace));
-            policies.selecting(namespace, before, after).into_iter().for_each(|policy| add(policy, namespace));
+            texts.selecting(namespace, before, after).into_iter().for_each(|policy| add(policy, namespace));
         }
         for (likeness, namespaces) in self.pod_security_policies().into_iter().chain(self.constraints()) {
             namespaces.iter().for_each(|namespace| add(likeness.clone(), namespace));
         }
-        for likeness in policies.changes() {
+        for likeness in texts.changes() {
             add(likeness, "*");
+        }
+        for (likeness, namespaces) in PolicyComparison::new(self.base, self.head).changes() {
+            namespaces.iter().for_each(|namespace| add(likeness.clone(), namespace));
         }
         let mut deltas: Vec<PodDelta> =
             found.into_iter().map(|(likeness, namespaces)| self.delta(likeness, namespaces)).collect();
@@ -71,7 +101,8 @@ impl PodComparison<'_> {
         deltas
     }
 
-    fn delta(&self, (kind, before, after, direction, details): Likeness, namespaces: BTreeSet<String>) -> PodDelta {
+    fn delta(&self, likeness: Likeness, namespaces: BTreeSet<String>) -> PodDelta {
+        let Likeness { kind, before, after, direction, certainty, details, witnesses } = likeness;
         let severity = match direction {
             Direction::Wider | Direction::Both if self.is_of_newer_checks(kind, &before, &after) => EffectSeverity::Low,
             Direction::Wider | Direction::Both => EffectSeverity::High,
@@ -86,8 +117,10 @@ impl PodComparison<'_> {
             before,
             after,
             direction,
+            certainty,
             severity,
             details,
+            witnesses,
             refused: Vec::new(),
             admitted: Vec::new(),
             causes,
@@ -134,7 +167,7 @@ impl PodComparison<'_> {
             LevelDifference { admits_more: true, admits_less: true } => Direction::Both,
         };
         let text = |level: Option<LevelVersion>| level.map(|level| level.to_string());
-        Some((PodChangeKind::Level, text(old), text(new), direction, Vec::new()))
+        Some(Likeness::new(PodChangeKind::Level, text(old), text(new), direction))
     }
 
     /// Compares the profiles of a namespace.
@@ -144,23 +177,23 @@ impl PodComparison<'_> {
             label.filter(|_| state.target.enforcement() == Enforcement::AdmissionPolicy)
         };
         let (old, new) = (of(self.base, before), of(self.head, after));
-        let (direction, details) = match (&old, &new) {
+        let (direction, details, certainty) = match (&old, &new) {
             (None, None) => return None,
-            (Some(_), None) => (Direction::Wider, Vec::new()),
-            (None, Some(_)) => (Direction::Narrower, Vec::new()),
+            (Some(_), None) => (Direction::Wider, Vec::new(), ChangeCertainty::Proven),
+            (None, Some(_)) => (Direction::Narrower, Vec::new(), ChangeCertainty::Proven),
             (Some(old), Some(new)) => match (profile(self.base, old), profile(self.head, new)) {
                 (Some(earlier), Some(present)) => match directed(&psp::compare::compare(&earlier, &present)) {
-                    Some(change) => change,
+                    Some((direction, details)) => (direction, details, ChangeCertainty::Proven),
                     // The policies state more than the profile, such as the actions of a binding.
                     None if old != new || self.has_same_policies(old) => return None,
-                    None => (Direction::Both, Vec::new()),
+                    None => (Direction::Both, Vec::new(), ChangeCertainty::Possible),
                 },
                 // The rules of a profile that cannot be read as a policy are compared as they are written.
                 _ if old == new && self.has_same_policies(old) => return None,
-                _ => (Direction::Both, Vec::new()),
+                _ => (Direction::Both, Vec::new(), ChangeCertainty::Possible),
             },
         };
-        Some((PodChangeKind::Profile, old, new, direction, details))
+        Some(Likeness { details, certainty, ..Likeness::new(PodChangeKind::Profile, old, new, direction) })
     }
 
     fn has_same_policies(&self, profile: &str) -> bool {
@@ -192,7 +225,8 @@ impl PodComparison<'_> {
                 (_, None) => (Direction::Narrower, Vec::new(), users[1].namespaces_of_inputs(name)),
             };
             if !namespaces.is_empty() {
-                found.push(((PodChangeKind::Psp, None, None, direction, details), namespaces));
+                let likeness = Likeness { details, ..Likeness::new(PodChangeKind::Psp, None, None, direction) };
+                found.push((likeness, namespaces));
             }
         }
         found
@@ -221,7 +255,10 @@ impl PodComparison<'_> {
             }
             let of = |side: Option<&Scc>| side.map(|_| name.clone());
             for (direction, details) in self.changes_of_constraints(before, after) {
-                found.push(((PodChangeKind::Scc, of(before), of(after), direction, details), namespaces.clone()));
+                let is_proven = direction != Direction::Order || self.is_chosen_otherwise(name);
+                let certainty = if is_proven { ChangeCertainty::Proven } else { ChangeCertainty::Possible };
+                let likeness = Likeness::new(PodChangeKind::Scc, of(before), of(after), direction);
+                found.push((Likeness { details, certainty, ..likeness }, namespaces.clone()));
             }
         }
         found
@@ -240,12 +277,34 @@ impl PodComparison<'_> {
             found.push((Direction::Order, details));
         }
         let direction = if before.restrictions() == after.restrictions() {
-            direction_of_users(before, after)
+            self.direction_of_users(before, after)
         } else {
             Some(self.direction_of(before, after))
         };
         found.extend(direction.map(|direction| (direction, Vec::new())));
         found
+    }
+
+    /// Whether constraints are chosen for a pod in one state, and other constraints or other defaults in the other state.
+    fn is_chosen_otherwise(&self, name: &str) -> bool {
+        let pods = PodVariant::common().into_iter().filter_map(|variant| variant.pod());
+        pods.into_iter().any(|pod| {
+            let [old, new] = [self.base, self.head].map(|state| state.pods.objects.first_constraints(&pod));
+            let is_own = [&old, &new].into_iter().flatten().any(|(chosen, _)| chosen == name);
+            is_own && old != new
+        })
+    }
+
+    /// Returns the direction of a change of the users and groups of constraints; none if the same subjects may use them.
+    fn direction_of_users(&self, before: &Scc, after: &Scc) -> Option<Direction> {
+        let is_wider = has_new_users(self.base, before, after);
+        let is_narrower = has_new_users(self.head, after, before);
+        match (is_wider, is_narrower) {
+            (false, false) => None,
+            (true, false) => Some(Direction::Wider),
+            (false, true) => Some(Direction::Narrower),
+            (true, true) => Some(Direction::Both),
+        }
     }
 
     /// Returns the direction of a change of constraints, by the Pod Security level that they amount to.
@@ -283,7 +342,7 @@ impl PodComparison<'_> {
                 (true, _) => Direction::Wider,
                 _ => Direction::Both,
             };
-            let likeness = (PodChangeKind::Workload, None, None, direction, Vec::new());
+            let likeness = Likeness::new(PodChangeKind::Workload, None, None, direction);
             let severity = if refused.is_empty() { EffectSeverity::None } else { EffectSeverity::Medium };
             PodDelta { refused, admitted, severity, ..self.delta(likeness, BTreeSet::from([namespace])) }
         };
@@ -318,16 +377,21 @@ fn directed(comparison: &PspComparison) -> Option<(Direction, Vec<String>)> {
     Some((direction, details.into_iter().flatten().cloned().collect()))
 }
 
-/// Returns the direction of a change of the users and groups of constraints; none without a change.
-fn direction_of_users(before: &Scc, after: &Scc) -> Option<Direction> {
-    let named = |scc: &Scc| scc.users.iter().chain(&scc.groups).cloned().collect::<BTreeSet<String>>();
-    let (old, new) = (named(before), named(after));
-    match (old.is_subset(&new), new.is_subset(&old)) {
-        (true, true) => None,
-        (true, false) => Some(Direction::Wider),
-        (false, true) => Some(Direction::Narrower),
-        (false, false) => Some(Direction::Both),
-    }
+/// Whether constraints name a user or a group that may not use other constraints in a state.
+fn has_new_users(state: &TargetState<'_>, known: &Scc, named: &Scc) -> bool {
+    let may_use = |who: &Identity| {
+        let request = ResourceRequest {
+            verb: USE.verb.to_owned(),
+            group: USE.group.to_owned(),
+            resource: USE.resource.to_owned(),
+            name: known.name().to_owned(),
+            ..ResourceRequest::default()
+        };
+        known.names(&who.user, &who.groups) || state.loaded.world.allows(who, &Request::Resource(request))
+    };
+    let users = named.users.iter().map(|user| Identity::from_user(user));
+    let groups = named.groups.iter().map(|group| Identity::member_of(group));
+    users.chain(groups).any(|who| !may_use(&who))
 }
 
 /// Returns a profile of a state as a PodSecurityPolicy.

@@ -1,130 +1,178 @@
-//! The changes of the admission policies and webhooks of the inputs. Policies are not evaluated against each other: a change of a text
-//! can go either way.
+//! The changes of the ValidatingAdmissionPolicies of the inputs.
+//!
+//! The policies that select a namespace are sets of conditions. Namespaces with equal sets in both states are unchanged. The other
+//! namespaces are searched for witnesses: pods that one state admits and the other state rejects.
 
+mod places;
+mod sides;
+mod witnesses;
+
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value as Json;
+use bailiwick_cel::{MeaningId, Meanings, ValueSchema};
+use serde_json::json;
 
+use self::places::{BoundPolicies, Place, PlaceClass, PlacedCondition, PlacedPolicies, PlacedPolicy, classes};
+use self::sides::Sides;
+use self::witnesses::{Search, Witnesses};
+use super::other_policies::policies_of_profiles;
 use super::pods::Likeness;
-use super::record::{Direction, PodChangeKind};
+use super::record::{ChangeCertainty, Direction, PodChangeKind, PodWitness};
 use super::state::TargetState;
-use crate::admission::gate::NamespaceContext;
-use crate::k8s::absent;
-use crate::k8s::selector::LabelSelector;
-use crate::model::{DeclaredProfile, PodSecurityProfile};
+use crate::admission::policy::{BoundPolicy, PolicyState};
+use crate::k8s::validation::expression_types::pod_schema;
 use crate::yaml;
 
-/// The places of the selectors of namespaces in policies and bindings.
-const SELECTORS: [&str; 2] = ["/spec/matchConstraints/namespaceSelector", "/spec/matchResources/namespaceSelector"];
+/// The steps for the meanings of all expressions of a target.
+const MEANING_STEPS: u64 = 20_000_000;
 
-/// The label that the API server gives to each namespace.
-const NAME: &str = "kubernetes.io/metadata.name";
+/// The detail of a search that ended early.
+const LEFT_OUT: &str = "not all pods were tried";
 
-/// The admission policies in effect of both states, without the policies of profiles.
+/// The detail of a change without an effect in a namespace of the inputs.
+const ELSEWHERE: &str = "outside the namespaces of the inputs";
+
+/// The ValidatingAdmissionPolicies of both states.
 pub(super) struct PolicyComparison<'c> {
-    old: BTreeMap<&'c str, &'c Json>,
-    new: BTreeMap<&'c str, &'c Json>,
+    states: Sides<PolicyState>,
+    pod: Option<ValueSchema>,
+    /// The namespaces of both states.
+    places: Vec<Place<'c>>,
+}
+
+/// The possible directions of the change of a policy.
+#[derive(Debug, Clone, Copy, Default)]
+struct Bounds {
+    wider: bool,
+    narrower: bool,
 }
 
 impl<'c> PolicyComparison<'c> {
-    /// Gathers the policies of both states.
+    /// Gathers the policies and the namespaces of both states.
     pub(super) fn new(base: &'c TargetState<'_>, head: &'c TargetState<'_>) -> Self {
-        let (mut old, mut new) = (in_effect(&base.admission_policies), in_effect(&head.admission_policies));
-        let (old_profiles, new_profiles) = (policies_of_profiles(base), policies_of_profiles(head));
-        // A policy of the inputs can have a name such as a profile gives.
-        let is_of_profile = |key: &str| {
-            let name = key.rsplit('/').next();
-            let is_in = |side: &BTreeMap<&str, &Json>, profiles: &BTreeSet<String>| {
-                !side.contains_key(key) || name.is_some_and(|name| profiles.contains(name))
-            };
-            is_in(&old, &old_profiles) && is_in(&new, &new_profiles)
-        };
-        let of_profiles: BTreeSet<&str> =
-            old.keys().chain(new.keys()).copied().filter(|key| is_of_profile(key)).collect();
-        old.retain(|key, _| !of_profiles.contains(key));
-        new.retain(|key, _| !of_profiles.contains(key));
-        Self { old, new }
-    }
-
-    /// Returns the changes of the policies.
-    pub(super) fn changes(&self) -> Vec<Likeness> {
-        let names: BTreeSet<&str> = self.old.keys().chain(self.new.keys()).copied().collect();
-        let likeness = |name: &str| {
-            let direction = match (self.old.get(name), self.new.get(name)) {
-                (Some(before), Some(after)) if before == after => return None,
-                (Some(_), Some(_)) => Direction::Both,
-                (None, _) => Direction::Narrower,
-                (_, None) => Direction::Wider,
-            };
-            let of = |side: &BTreeMap<&str, &Json>| side.contains_key(name).then(|| name.to_owned());
-            Some((PodChangeKind::Policy, of(&self.old), of(&self.new), directed(name, direction), Vec::new()))
-        };
-        names.into_iter().filter_map(likeness).collect()
-    }
-
-    /// Returns the unchanged policies with the namespace selected in one state alone, and the readers of the changed object.
-    pub(super) fn selecting(&self, name: &str, before: &NamespaceContext, after: &NamespaceContext) -> Vec<Likeness> {
-        if (&before.labels, &before.annotations) == (&after.labels, &after.annotations) {
-            return Vec::new();
+        let places = head.pods.objects.known_places().filter_map(|(name, after)| {
+            Some(Place { name, contexts: Sides { base: base.pods.objects.place(name)?, head: after } })
+        });
+        let of_profiles = policies_of_profiles(base, head);
+        Self {
+            states: Sides { base: read(base, &of_profiles), head: read(head, &of_profiles) },
+            pod: pod_schema(head.target.version.minor()),
+            places: places.collect(),
         }
-        let unchanged = self.new.iter().filter(|(key, json)| self.old.get(*key) == Some(*json));
-        let likeness = |(key, json): (&&str, &&Json)| {
-            let direction = match (selects(json, name, before), selects(json, name, after)) {
-                (true, false) => Direction::Wider,
-                (false, true) => Direction::Narrower,
-                (true, true) if json.to_string().contains("namespaceObject") => Direction::Both,
-                _ => return None,
+    }
+
+    /// Returns the changes of the policies, each with its namespaces.
+    pub(super) fn changes(&self) -> Vec<(Likeness, BTreeSet<String>)> {
+        let mut meanings = Meanings::new(MEANING_STEPS, self.pod.clone());
+        let bound = Sides::of(|side| self.states.at(side).bound(&mut meanings));
+        let search = Search::new(self.pod.as_ref());
+        let mut found: BTreeMap<Likeness, BTreeSet<String>> = BTreeMap::new();
+        for class in classes(&self.places, &bound) {
+            let placed = class.placed(&bound, search.steps());
+            let changed = changed(&placed, &mut meanings);
+            let mut witnesses = search.witnesses(&class, &placed, &changed);
+            for (name, bounds) in changed {
+                let mut likeness = likeness(&bound, name, bounds, witnesses.remove(name));
+                if likeness.witnesses.is_empty() && search.is_over() {
+                    likeness.details.push(LEFT_OUT.to_owned());
+                }
+                found.entry(likeness).or_default().extend(class.members.iter().cloned());
+            }
+        }
+        let all: BTreeSet<String> = self.places.iter().map(|place| place.name.to_owned()).collect();
+        for namespaces in found.values_mut().filter(|namespaces| **namespaces == all) {
+            *namespaces = BTreeSet::from(["*".to_owned()]);
+        }
+        for (name, bounds) in elsewhere(&bound, &mut meanings) {
+            let mut likeness = likeness(&bound, name, bounds, None);
+            let of_policy = |known: &&Likeness| (&known.before, &known.after) == (&likeness.before, &likeness.after);
+            let has = |direction| {
+                let mut known = found.keys().filter(of_policy);
+                known.any(|known| [Direction::Both, direction].contains(&known.direction))
             };
-            let policy = Some((*key).to_owned());
-            let details = vec!["by the labels or annotations of the namespace".to_owned()];
-            Some((PodChangeKind::Policy, policy.clone(), policy, directed(key, direction), details))
-        };
-        unchanged.filter_map(likeness).collect()
+            let is_known = (!bounds.wider || has(Direction::Wider)) && (!bounds.narrower || has(Direction::Narrower));
+            if !is_known {
+                likeness.details.push(ELSEWHERE.to_owned());
+                found.entry(likeness).or_default().insert("*".to_owned());
+            }
+        }
+        found.into_iter().collect()
     }
 }
 
-/// Returns the direction of a change; a mutating object can make others admissible.
-fn directed(key: &str, direction: Direction) -> Direction {
-    if key.starts_with("Mutating") { Direction::Both } else { direction }
-}
-
-/// Whether a policy, a binding or a webhook is about a namespace.
-fn selects(object: &Json, name: &str, namespace: &NamespaceContext) -> bool {
-    let is_selected = |selector: &Json| {
-        let tree = yaml::from_json(selector);
-        let selector = tree.document(0).map(LabelSelector::from_node);
-        let label = |key: &str| if key == NAME { Some(name) } else { namespace.labels.get(key).map(String::as_str) };
-        selector.is_none_or(|selector| selector.matches(label))
-    };
-    let webhooks = object.get("webhooks").and_then(Json::as_array);
-    let by_webhooks =
-        |webhooks: &Vec<Json>| webhooks.iter().any(|webhook| webhook.get("namespaceSelector").is_none_or(is_selected));
-    SELECTORS.iter().filter_map(|pointer| object.pointer(pointer)).all(is_selected) && webhooks.is_none_or(by_webhooks)
-}
-
-/// Returns the admission policies with a binding, the bindings with a policy, and the webhooks.
-fn in_effect(all: &BTreeMap<String, Json>) -> BTreeMap<&str, &Json> {
-    let bound = |binding: &Json| {
-        let name = binding.pointer("/spec/policyName").and_then(Json::as_str);
-        absent::text(name).to_owned()
-    };
-    let bindings = all.iter().filter_map(|(key, json)| {
-        let (kind, _) = key.split_once('/')?;
-        Some(format!("{}/{}", kind.strip_suffix("Binding")?, bound(json)))
-    });
-    let bound_policies: BTreeSet<String> = bindings.collect();
-    let is_in_effect = |(key, json): &(&String, &Json)| match key.split_once('/') {
-        Some((kind, _)) if kind.ends_with("AdmissionPolicy") => bound_policies.contains(*key),
-        Some((kind, _)) => {
-            kind.strip_suffix("Binding").is_none_or(|kind| all.contains_key(&format!("{kind}/{}", bound(json))))
+/// Reads the policies of a state, without the policies of profiles.
+fn read(state: &TargetState<'_>, of_profiles: &BTreeSet<String>) -> PolicyState {
+    let mut policies = PolicyState::new(state.target.version.minor());
+    for (key, json) in state.admission_policies.iter().filter(|(key, _)| !of_profiles.contains(*key)) {
+        let Some((_, name)) = key.split_once('/') else { continue };
+        let mut object = json.clone();
+        if let Some(fields) = object.as_object_mut() {
+            fields.insert("metadata".to_owned(), json!({ "name": name }));
         }
-        None => true,
-    };
-    all.iter().filter(is_in_effect).map(|(key, json)| (key.as_str(), json)).collect()
+        // The comparison of texts has the policies that cannot be read.
+        yaml::from_json(&object).document(0).into_iter().for_each(|root| _ = policies.add(root));
+    }
+    policies
 }
 
-/// Returns the names of the admission policies of the profiles of a state.
-fn policies_of_profiles(state: &TargetState<'_>) -> BTreeSet<String> {
-    let declared = state.workspace.project.facts.on(&state.target.name);
-    declared.map(|declared: &DeclaredProfile| PodSecurityProfile::admission_policy(declared.profile.name())).collect()
+/// Returns the policies with a change in a class of namespaces, each with its possible directions.
+fn changed<'b>(placed: &PlacedPolicies<'b, '_>, meanings: &mut Meanings) -> BTreeMap<&'b str, Bounds> {
+    let mut found: BTreeMap<&str, Bounds> = BTreeMap::new();
+    for (side, policies, others) in placed.with_others() {
+        let others = by_context(others);
+        for placed in policies {
+            let mut is_covered = |own: &PlacedCondition<'_>| {
+                let has = |mark, meaning| others.get(&(own.context, mark)).is_some_and(|all| all.contains(meaning));
+                let of_mark = others.get(&(own.context, own.mark.as_str())).into_iter().flatten().flatten();
+                let mut is_implied = |meaning| of_mark.clone().any(|other| meanings.implies(*other, meaning));
+                // A rejection of every request has no mark.
+                has("", &None) || has(&own.mark, &own.meaning) || own.meaning.is_some_and(&mut is_implied)
+            };
+            if placed.conditions.iter().all(&mut is_covered) {
+                continue;
+            }
+            let bounds = found.entry(placed.policy.name()).or_default();
+            match side {
+                super::Side::Base => bounds.wider = true,
+                super::Side::Head => bounds.narrower = true,
+            }
+        }
+    }
+    found
+}
+
+/// Returns the meanings of conditions by their contexts and marks.
+fn by_context<'a>(policies: &'a [PlacedPolicy<'_, '_>]) -> BTreeMap<(&'a str, &'a str), BTreeSet<Option<MeaningId>>> {
+    let mut found: BTreeMap<(&str, &str), BTreeSet<Option<MeaningId>>> = BTreeMap::new();
+    for condition in policies.iter().flat_map(|policy| &policy.conditions) {
+        found.entry((condition.context, &condition.mark)).or_default().insert(condition.meaning);
+    }
+    found
+}
+
+/// Returns the changes in namespaces of the cluster beside the namespaces of the inputs, and about objects without a namespace.
+fn elsewhere<'b>(bound: &'b BoundPolicies<'_>, meanings: &mut Meanings) -> BTreeMap<&'b str, Bounds> {
+    let class = PlaceClass::anywhere(bound);
+    // No namespace is known, so that nothing is evaluated.
+    changed(&class.placed(bound, &Cell::new(0)), meanings)
+}
+
+/// Returns the change of a policy.
+fn likeness(bound: &BoundPolicies<'_>, name: &str, bounds: Bounds, witnesses: Option<Witnesses>) -> Likeness {
+    let of_state = |policies: &[BoundPolicy<'_>]| {
+        policies.iter().any(|policy| policy.name() == name).then(|| format!("ValidatingAdmissionPolicy/{name}"))
+    };
+    let (admitted, rejected) = witnesses.map_or((None, None), |own| (own.admitted, own.rejected));
+    let direction = match (bounds.wider, bounds.narrower) {
+        (true, false) => Direction::Wider,
+        (false, true) => Direction::Narrower,
+        // A rejected pod does not exclude an admitted one.
+        _ if admitted.is_some() && rejected.is_none() => Direction::Wider,
+        _ => Direction::Both,
+    };
+    let witnesses: Vec<PodWitness> = admitted.into_iter().chain(rejected).collect();
+    let certainty = if witnesses.is_empty() { ChangeCertainty::Possible } else { ChangeCertainty::Proven };
+    let own = Likeness::new(PodChangeKind::Policy, of_state(&bound.base), of_state(&bound.head), direction);
+    Likeness { certainty, witnesses, ..own }
 }

@@ -407,16 +407,41 @@ pub struct PodChange {
     pub after: Option<String>,
     /// Whether more or fewer pods are admitted.
     pub direction: Direction,
+    /// How sure the change is.
+    pub certainty: ChangeCertainty,
     /// How bad it is.
     pub severity: EffectSeverity,
     /// The differences in words.
     pub details: Vec<String>,
+    /// Pods with another answer of the admission policies.
+    pub witnesses: Vec<PodWitness>,
     /// Workloads of the inputs that are newly refused.
     pub refused: Vec<String>,
     /// Workloads of the inputs that are newly admitted.
     pub admitted: Vec<String>,
     /// The causes, by their positions.
     pub causes: Vec<usize>,
+}
+
+/// How sure a change of the admission of pods is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ChangeCertainty {
+    /// A pod with another answer is known, or the meaning is compared exactly.
+    Proven,
+    /// It could not be compared: no pod with another answer is known.
+    Possible,
+}
+
+/// A pod that one state admits and the other state rejects.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+pub struct PodWitness {
+    /// Whether the reviewed state admits the pod.
+    pub admitted: bool,
+    /// Whether the pod has the settings that the level `restricted` asks for.
+    pub hardened: bool,
+    /// The settings that set the pod apart, such as `hostNetwork: true`; none for a plain pod.
+    pub settings: Vec<String>,
 }
 
 /// A part of the admission of pods.

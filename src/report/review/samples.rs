@@ -245,8 +245,10 @@ fn with_further_sections(review: &mut ChangeReview) {
         before: Some("baseline".to_owned()),
         after: Some("privileged".to_owned()),
         direction: Direction::Wider,
+        certainty: ChangeCertainty::Proven,
         severity: EffectSeverity::High,
         details: list(&["host paths are admitted"]),
+        witnesses: vec![PodWitness { admitted: true, hardened: false, settings: list(&["hostNetwork: true"]) }],
         refused: Vec::new(),
         admitted: list(&["DaemonSet/shop-back/agent"]),
         causes: vec![1],
@@ -402,6 +404,7 @@ fn with_names_in_sections(review: &mut ChangeReview, name: &str, hostile: &[Stri
     for pod in &mut review.pods {
         (pod.target, pod.namespaces, pod.before, pod.after) = (text(), names(), Some(text()), Some(text()));
         (pod.details, pod.refused, pod.admitted) = (names(), names(), names());
+        pod.witnesses.iter_mut().for_each(|witness| witness.settings = names());
     }
     for node in &mut review.nodes {
         (node.target, node.nodes, node.kind, node.gained, node.lost) = (text(), text(), text(), names(), names());

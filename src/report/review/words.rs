@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use super::phrase::{FilePlace, Phrase};
 use super::view::{AlikePaths, MAXIMUM_NAMES, ReviewView};
 use crate::app::review::{
-    AccessChange, ApplierChange, Direction, EffectChange, EffectSeverity, GroundChange, GroundKind, Hazard,
-    LifetimeChange, NodeChange, ObjectShape, PathChange, PathChangeKind, PodChange, PodChangeKind, ReviewedStep, Scope,
+    AccessChange, ApplierChange, ChangeCertainty, Direction, EffectChange, EffectSeverity, GroundChange, GroundKind,
+    Hazard, LifetimeChange, NodeChange, ObjectShape, PathChange, PathChangeKind, PodChange, PodChangeKind, PodWitness,
+    ReviewedStep, Scope,
 };
 use crate::app::words::in_group;
 pub(super) use crate::app::words::{grouped, number};
@@ -275,6 +276,12 @@ pub(super) fn pod(view: &ReviewView<'_>, change: &PodChange) -> Entry {
     };
     let target = std::slice::from_ref(&change.target);
     let mut entry = Entry::new(phrase.then(on_targets(target))).rated(change.severity);
+    if change.certainty == ChangeCertainty::Possible {
+        entry = entry.with(Phrase::new("could not be compared: no pod with another answer is known"));
+    }
+    for witness in change.witnesses.iter().take(MAXIMUM_DETAILS) {
+        entry = entry.with(witness_words(witness));
+    }
     for detail in change.details.iter().take(MAXIMUM_DETAILS) {
         entry = entry.with(Phrase::sentence(detail));
     }
@@ -284,6 +291,17 @@ pub(super) fn pod(view: &ReviewView<'_>, change: &PodChange) -> Entry {
         }
     }
     entry.because(view.places(&change.causes))
+}
+
+/// Returns a pod with another answer in words.
+fn witness_words(witness: &PodWitness) -> Phrase {
+    let verb = if witness.admitted { "now admits " } else { "now rejects " };
+    let pod = if witness.hardened { "a hardened pod" } else { "a plain pod" };
+    match witness.settings.as_slice() {
+        [] => Phrase::new(verb).words(pod),
+        settings if witness.hardened => Phrase::new(verb).words("a hardened pod with ").then(names(settings)),
+        settings => Phrase::new(verb).words("a pod with ").then(names(settings)),
+    }
 }
 
 /// Returns an earlier and a present value.

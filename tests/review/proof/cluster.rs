@@ -199,7 +199,11 @@ impl<'s> Cluster<'s> {
     }
 
     fn policies_admit(&self, namespace: &str, probe: &Probe) -> bool {
-        let object = self.namespaces[namespace];
+        self.policies_admit_in(namespace, self.namespaces[namespace], probe)
+    }
+
+    /// Whether the admission policies admit a pod in a Namespace, also in a Namespace beside the objects of the side.
+    pub(super) fn policies_admit_in(&self, namespace: &str, object: &Value, probe: &Probe) -> bool {
         let mut labelled = object.clone();
         labelled["metadata"]["labels"]["kubernetes.io/metadata.name"] = json!(namespace);
         let mut pod = probe.json.clone();

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use bailiwick::admission::pod::Pod;
 use bailiwick::app::review::{
-    AccessChange, ChangeReview, Direction, EffectChange, EffectSeverity, PodChange, PodChangeKind, ReviewBase,
-    ReviewOptions, Scope, Verdict,
+    AccessChange, ChangeCertainty, ChangeReview, Direction, EffectChange, EffectSeverity, PodChange, PodChangeKind,
+    ReviewBase, ReviewOptions, Scope, Verdict,
 };
 use bailiwick::k8s::rbac::PolicyRule;
 use bailiwick::{Options, Workspace};
@@ -62,13 +63,17 @@ pub(super) fn judge(pair: &Pair, dice: &mut Dice, count: usize, tally: &mut Tall
         accounts,
     };
     let pods = judgement.pods(tally);
+    let elsewhere = judgement.elsewhere();
     let mut faults: Vec<String> = judgement.by_verdict(&differing, &pods).into_iter().collect();
+    faults.extend(judgement.by_answers_elsewhere(&elsewhere));
     faults.extend(review.effects.iter().filter_map(|effect| judgement.unconfirmed(effect, &mut was, &mut is)));
-    // A policy is compared field by field, although one field can make a change of another one idle.
-    let is_idle = review.pods.iter().any(|change| !judgement.is_confirmed(change));
-    tally.unconfirmed += usize::from(is_idle);
-    // Every effect and every change of pods is confirmed, or a fault.
-    let is_confirmed = !differing.is_empty() || !pods.is_empty() || !judgement.is_cautious();
+    let proven = review.pods.iter().filter(|change| change.certainty == ChangeCertainty::Proven);
+    let unconfirmed = proven.filter(|change| !judgement.is_confirmed(change));
+    faults.extend(unconfirmed.map(|change| format!("no pod confirms {}", json!(change))));
+    let has_possible = review.pods.iter().any(|change| change.certainty == ChangeCertainty::Possible);
+    tally.possible += usize::from(has_possible && elsewhere.is_empty());
+    // Every effect and every proven change of pods is confirmed, or a fault.
+    let is_confirmed = !differing.is_empty() || !pods.is_empty() || !elsewhere.is_empty() || !judgement.is_cautious();
     tally.add(pair, &review, is_confirmed);
     tally.faults.extend(faults.into_iter().take(1).map(|fault| judgement.described(&fault)));
 }
@@ -108,6 +113,27 @@ impl Judgement<'_> {
         found
     }
 
+    /// Returns the answers of the admission policies of both sides that differ in Namespaces beside the Namespaces of the sides.
+    fn elsewhere(&self) -> Vec<[bool; 2]> {
+        let labels = [json!({}), json!({"team": "x"}), json!({"team": "y"})];
+        let places = labels.map(|labels| json!({"kind": "Namespace", "metadata": {"name": "zz", "labels": labels}}));
+        let asked = places.iter().flat_map(|place| self.probes.iter().map(move |probe| (place, probe)));
+        let answers = asked.filter(|_| self.pair.area == Area::Policy).map(|(place, probe)| {
+            [&self.base, &self.head].map(|cluster| cluster.policies_admit_in("zz", place, probe))
+        });
+        answers.filter(|[was, is]| was != is).collect()
+    }
+
+    /// Compares the verdict with answers in Namespaces beside the Namespaces of the sides.
+    fn by_answers_elsewhere(&self, answers: &[[bool; 2]]) -> Option<String> {
+        let is_wrong = match self.review.verdict {
+            Some(Verdict::NoChange) => !answers.is_empty(),
+            Some(Verdict::OnlyLess) => answers.contains(&[false, true]),
+            _ => false,
+        };
+        is_wrong.then(|| "admission policies differ in another namespace".to_owned())
+    }
+
     /// Compares the verdict with the answers.
     fn by_verdict(&self, differing: &[(&Question, bool, bool)], pods: &[Difference<'_>]) -> Option<String> {
         let question = |(question, was, is): &(&Question, bool, bool)| {
@@ -140,9 +166,10 @@ impl Judgement<'_> {
         })
     }
 
-    /// Whether the review lists no effect but other texts of admission policies. The review does not evaluate them.
+    /// Whether the review lists no effect but possible changes of admission policies.
     fn is_cautious(&self) -> bool {
-        self.review.effects.is_empty() && self.review.pods.iter().all(|change| change.kind == PodChangeKind::Policy)
+        let is_possible = |change: &PodChange| change.certainty == ChangeCertainty::Possible;
+        self.review.effects.is_empty() && self.review.pods.iter().all(is_possible)
     }
 
     /// Returns the first right of an effect that no question confirms.
@@ -167,12 +194,12 @@ impl Judgement<'_> {
         None
     }
 
-    /// Whether a pod confirms a change of the admission of pods.
+    /// Whether a pod confirms a change of the admission of pods: it is admitted in one state alone, or it may do less in one state.
     fn is_confirmed(&self, change: &PodChange) -> bool {
-        let confirms = |was: bool, is: bool, is_other: bool| match change.direction {
-            Direction::Wider => !was && is,
-            Direction::Narrower => was && !is,
-            _ => was != is || is_other,
+        let confirms = |was: Option<(String, Pod)>, is: Option<(String, Pod)>| match change.direction {
+            Direction::Wider => has_more(&is, &was),
+            Direction::Narrower => has_more(&was, &is),
+            _ => was != is,
         };
         let parts = self.parts(change);
         let is_everywhere = change.namespaces.iter().any(|name| name == "*");
@@ -188,7 +215,7 @@ impl Judgement<'_> {
             asked.flat_map(|asked| parts.iter().map(move |part| (*part, asked))).any(|(part, (namespace, probe))| {
                 let was = self.base.part(part, subject, namespace, probe);
                 let is = self.head.part(part, subject, namespace, probe);
-                confirms(was.is_some(), is.is_some(), was != is)
+                confirms(was, is)
             })
         })
     }
@@ -229,6 +256,21 @@ impl Judgement<'_> {
     }
 }
 
+/// Whether a pod is admitted in one state alone, or drops more capabilities in the other state.
+fn has_more(one: &Option<(String, Pod)>, other: &Option<(String, Pod)>) -> bool {
+    let drops = |pod: &Pod| -> BTreeSet<String> {
+        let contexts = pod.spec.containers.iter().filter_map(|container| container.security_context.as_ref());
+        let drops =
+            contexts.filter_map(|context| context.capabilities.as_ref()).flat_map(|capabilities| &capabilities.drop);
+        drops.cloned().collect()
+    };
+    match (one, other) {
+        (Some(_), None) => true,
+        (Some((_, one)), Some((_, other))) => !drops(other).is_subset(&drops(one)),
+        (None, _) => false,
+    }
+}
+
 /// Returns a scope of questions by its name.
 fn scope(name: &str) -> Option<&'static str> {
     ["a", "b", "zz"].into_iter().find(|scope| *scope == name)
@@ -236,7 +278,8 @@ fn scope(name: &str) -> Option<&'static str> {
 
 /// Returns the subjects of the questions about pods.
 fn accounts() -> Vec<String> {
-    let accounts = ["ServiceAccount/a/s1", "ServiceAccount/a/s2", "ServiceAccount/b/s2", "User/u1", "Group/g1"];
+    let accounts =
+        ["ServiceAccount/a/s1", "ServiceAccount/a/s2", "ServiceAccount/b/s2", "User/u1", "User/other", "Group/g1"];
     accounts.map(str::to_owned).into()
 }
 

@@ -15,10 +15,13 @@ pub(super) struct Probe {
 /// Returns the probes of a pair of worlds: the parts alone, beside a plain and beside a hardened container, and mixtures.
 pub(super) fn probes(dice: &mut Dice, mixtures: usize) -> Vec<Probe> {
     let (parts, hardened) = (parts(), hardened());
+    // Policies can ask for a label, and for something else.
+    let labelled = json!({"metadata": {"labels": {"app": "x"}}});
     let mut pods = vec![pod(&[]), pod(&[&hardened])];
     for part in &parts {
         pods.push(pod(&[part]));
         pods.push(pod(&[&hardened, part]));
+        pods.push(pod(&[&labelled, part]));
     }
     for _ in 0..mixtures {
         let mut chosen: Vec<&Value> = Vec::new();
@@ -97,8 +100,15 @@ fn parts() -> Vec<Value> {
         spec("hostIPC", json!(true)),
         spec("hostUsers", json!(false)),
         spec("os", json!({"name": "windows"})),
+        json!({"spec": {"os": {"name": "windows"}, "securityContext": {"runAsNonRoot": true}}}),
         security("privileged", json!(true)),
         security("readOnlyRootFilesystem", json!(true)),
+        security("readOnlyRootFilesystem", json!(false)),
+        // A policy can allow read-only mounts alone.
+        json!({
+            "spec": {"volumes": [{"name": "v", "hostPath": {"path": "/data/x"}}]},
+            "container": {"volumeMounts": [{"name": "v", "mountPath": "/data"}]},
+        }),
         security("procMount", json!("Unmasked")),
         security("runAsNonRoot", json!(false)),
         security("windowsOptions", json!({"hostProcess": true})),

@@ -86,7 +86,10 @@ impl ValidatingAdmissionPolicy {
             environment
         };
         // Conditions have no namespace, not even the namespace of the request.
-        let asked = self.asked(&environment(Some(Value::Null), CONDITIONS_BUDGET), known);
+        let budget = known.budget(CONDITIONS_BUDGET);
+        let of_conditions = environment(Some(Value::Null), budget);
+        let asked = self.asked(&of_conditions, known);
+        known.spend(budget, &of_conditions);
         let decisions = match asked {
             Asked::No => return PolicyDecision::new(PolicyAnswer::Allow, false, ""),
             Asked::Unknown(reason) => return PolicyDecision::new(PolicyAnswer::Unknown, false, reason),
@@ -98,7 +101,7 @@ impl ValidatingAdmissionPolicy {
                     _ if request.namespace.is_empty() || is_namespace => Some(Value::Null),
                     given => given.map(namespace_value),
                 };
-                self.decisions(&environment(namespace, BUDGET), known)
+                self.decisions(&environment(namespace, known.budget(BUDGET)), known)
             }
         };
         self.verdict(decisions, binding)
@@ -141,6 +144,7 @@ impl ValidatingAdmissionPolicy {
 
     /// Returns one decision for each validation, and one for each failed annotation.
     fn decisions(&self, environment: &Environment<'_>, known: &KnownRequest) -> Vec<Decision> {
+        let budget = environment.budget();
         let truths: Vec<_> = self.validations.iter().map(|one| known.evaluate(&one.program, environment)).collect();
         // The messages have variables of their own, and share the budget.
         let messages = environment.anew(environment.budget());
@@ -168,7 +172,9 @@ impl ValidatingAdmissionPolicy {
         if environment.budget() == 0 || messages.budget() == 0 {
             decisions.push(Decision::Unknown("the expressions may cost more than the API server allows".to_owned()));
         }
-        let annotations = environment.anew(BUDGET);
+        known.spend(budget, &messages);
+        let budget = known.budget(BUDGET);
+        let annotations = environment.anew(budget);
         decisions.extend(self.audit_annotations.iter().map(|program| match known.evaluate(program, &annotations) {
             Ok(Value::String(_) | Value::Null) => Decision::Admit,
             Ok(_) => Decision::Unknown(format!("`{}` is neither a text nor null", program.source)),
@@ -176,6 +182,7 @@ impl ValidatingAdmissionPolicy {
             Err(Fail::Error(error)) => Decision::Refuse(described(program, &error)),
             Err(Fail::Unknown(reason)) => Decision::Unknown(reason),
         }));
+        known.spend(budget, &annotations);
         decisions
     }
 

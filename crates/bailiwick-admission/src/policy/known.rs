@@ -1,16 +1,27 @@
 //! The known parts of a request. A request derived from a manifest has no user, and the API server fills in fields of
 //! its object. An expression on such a part has no value.
 
+use std::cell::Cell;
+
 use super::ValidatingAdmissionPolicy;
+use crate::installed::NEVER_KNOWN;
 use bailiwick_cel::{Environment, EvalResult, Fail, Program};
 
 /// The known parts of a request. By default everything is known.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct KnownRequest {
     /// Words for unknown parts in expressions, each with the reason.
     unknown: Vec<(String, &'static str)>,
     /// Whether fields with a server-side default may be absent.
     is_partial: bool,
+    /// The remaining steps of expressions.
+    steps: Cell<u64>,
+}
+
+impl Default for KnownRequest {
+    fn default() -> Self {
+        Self { unknown: Vec::new(), is_partial: false, steps: Cell::new(u64::MAX) }
+    }
 }
 
 impl KnownRequest {
@@ -18,7 +29,7 @@ impl KnownRequest {
     /// path such as `request.name`.
     pub fn without(policy: &ValidatingAdmissionPolicy, words: &[(&str, &'static str)]) -> Self {
         let unknown = words.iter().map(|(word, reason)| ((*word).to_owned(), *reason)).collect();
-        let mut known = Self { unknown, is_partial: true };
+        let mut known = Self { unknown, is_partial: true, ..Self::default() };
         // A variable reads what the variables in its expression read.
         loop {
             let added: Vec<(String, &'static str)> = policy
@@ -33,6 +44,26 @@ impl KnownRequest {
             }
             known.unknown.extend(added);
         }
+    }
+
+    /// Describes requests for complete objects by an unknown user. All expressions have a number of steps together.
+    pub(super) fn complete(policy: &ValidatingAdmissionPolicy, steps: u64) -> Self {
+        Self { is_partial: false, steps: Cell::new(steps), ..Self::without(policy, &NEVER_KNOWN) }
+    }
+
+    /// Returns the remaining steps of expressions.
+    pub(super) fn steps(&self) -> u64 {
+        self.steps.get()
+    }
+
+    /// Returns a budget within the remaining steps.
+    pub(super) fn budget(&self, limit: u64) -> u64 {
+        limit.min(self.steps())
+    }
+
+    /// Takes the steps of an evaluation.
+    pub(super) fn spend(&self, budget: u64, environment: &Environment<'_>) {
+        self.steps.set(self.steps().saturating_sub(budget.saturating_sub(environment.budget())));
     }
 
     /// Returns the reason for an expression without a value.

@@ -240,7 +240,7 @@ impl ValidatingAdmissionPolicy {
         !self.programs().any(|program| program.source.to_lowercase().contains("namespace"))
     }
 
-    fn programs(&self) -> impl Iterator<Item = &Program> {
+    pub(super) fn programs(&self) -> impl Iterator<Item = &Program> {
         let conditions = self.conditions.iter().map(|condition| &condition.program);
         let validations = self.validations.iter();
         let validations = validations.flat_map(|one| std::iter::once(&one.program).chain(&one.message_expression));

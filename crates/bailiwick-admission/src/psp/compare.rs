@@ -85,7 +85,14 @@ fn switches(old: &Spec, new: &Spec, found: &mut PspComparison) {
         ("readOnlyRootFilesystem", old.read_only_root_filesystem, new.read_only_root_filesystem, false),
     ];
     for (field, before, after, true_widens) in switches.into_iter().filter(|(_, before, after, _)| before != after) {
-        found.change(after == true_widens, format!("{field} {before} -> {after}"));
+        // A privileged container that must not escalate is invalid.
+        let is_idle = field == "privileged" && !(if after { new } else { old }).allow_privilege_escalation;
+        match is_idle {
+            true => {
+                found.unchanged_meaning.push(format!("{field} {before} -> {after}, without allowPrivilegeEscalation"))
+            }
+            false => found.change(after == true_widens, format!("{field} {before} -> {after}")),
+        }
     }
     let field = "defaultAllowPrivilegeEscalation";
     found.default_of(field, old.default_allow_privilege_escalation, new.default_allow_privilege_escalation);
@@ -135,6 +142,7 @@ fn capabilities(old: &Spec, new: &Spec, found: &mut PspComparison) {
     let (before, after) = (set(&old.default_add_capabilities), set(&new.default_add_capabilities));
     found.defaults.extend(after.difference(&before).map(|name| format!("defaultAddCapabilities +{name}")));
     found.defaults.extend(before.difference(&after).map(|name| format!("defaultAddCapabilities -{name}")));
+    // Pods drop them by default, and may do less.
     let (before, after) = (set(&old.required_drop_capabilities), set(&new.required_drop_capabilities));
     found.narrowed.extend(after.difference(&before).map(|name| format!("requiredDropCapabilities +{name}")));
     found.widened.extend(before.difference(&after).map(|name| format!("requiredDropCapabilities -{name}")));
@@ -234,15 +242,17 @@ fn sysctls(old: &Spec, new: &Spec, found: &mut PspComparison) {
         let (before, after) = (entries(before.as_ref()), entries(after.as_ref()));
         let is_covered = |name: &String, by: &[String]| by.iter().any(|by| covers(by, name));
         for name in after.iter().filter(|name| !before.contains(name)) {
-            match is_covered(name, before) {
-                true => found.unchanged_meaning.push(format!("{field} +{name}, covered before")),
-                false => found.change(more_widens, format!("{field} +{name}")),
+            match (is_covered(name, before), more_widens && is_covered(name, entries(new.forbidden_sysctls.as_ref()))) {
+                (true, _) => found.unchanged_meaning.push(format!("{field} +{name}, covered before")),
+                (_, true) => found.unchanged_meaning.push(format!("{field} +{name}, forbidden")),
+                _ => found.change(more_widens, format!("{field} +{name}")),
             }
         }
         for name in before.iter().filter(|name| !after.contains(name)) {
-            match is_covered(name, after) {
-                true => found.unchanged_meaning.push(format!("{field} -{name}, still covered")),
-                false => found.change(!more_widens, format!("{field} -{name}")),
+            match (is_covered(name, after), more_widens && is_covered(name, entries(old.forbidden_sysctls.as_ref()))) {
+                (true, _) => found.unchanged_meaning.push(format!("{field} -{name}, still covered")),
+                (_, true) => found.unchanged_meaning.push(format!("{field} -{name}, forbidden")),
+                _ => found.change(!more_widens, format!("{field} -{name}")),
             }
         }
     }
@@ -325,6 +335,17 @@ mod tests {
         check("{privileged: true}", "{hostPID: true}", &["hostPID false -> true"], &["privileged true -> false"]);
         check("{}", "{readOnlyRootFilesystem: true}", &[], &["readOnlyRootFilesystem false -> true"]);
         check("{}", "{allowPrivilegeEscalation: false}", &[], &["allowPrivilegeEscalation true -> false"]);
+        let confined = |privileged: bool| format!("{{allowPrivilegeEscalation: false, privileged: {privileged}}}");
+        let found = check(&confined(false), &confined(true), &[], &[]);
+        assert_eq!(found.unchanged_meaning, ["privileged false -> true, without allowPrivilegeEscalation"]);
+    }
+
+    #[test]
+    fn a_field_without_an_effect_beside_another_is_no_change() {
+        let unsafe_names =
+            |forbidden: &str| format!("{{allowedUnsafeSysctls: [kernel.msgmax], forbiddenSysctls: ['{forbidden}']}}");
+        check("{forbiddenSysctls: ['kernel.*']}", &unsafe_names("kernel.*"), &[], &[]);
+        check("{forbiddenSysctls: ['net.*']}", &unsafe_names("net.*"), &["allowedUnsafeSysctls +kernel.msgmax"], &[]);
     }
 
     #[test]

@@ -214,6 +214,11 @@ fn words<'t>(rule: NodeRef<'t>, field: &str) -> BTreeMap<&'t str, usize> {
     words
 }
 
+/// Returns the schema of the pods of a Kubernetes minor.
+pub fn pod_schema(minor: u32) -> Option<ValueSchema> {
+    root_schema(minor, &[], "v1", "Pod")
+}
+
 /// Returns the schema of the objects of a kind.
 fn root_schema(minor: u32, definitions: &[Arc<CustomFields>], api_version: &str, kind: &str) -> Option<ValueSchema> {
     if let Some(fields) = KindFields::find(minor, api_version, kind) {
