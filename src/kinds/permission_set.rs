@@ -5,6 +5,8 @@ mod paths;
 mod resolve;
 mod shape;
 
+pub(crate) use except::covers;
+
 use crate::codes;
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -8,6 +8,7 @@ use crate::app::workspace::Workspace;
 use crate::diag::{FileId, Files, Origin, Sink};
 use crate::k8s::list;
 use crate::k8s::rbac::PolicyRule;
+use crate::kinds::permission_set::{self, AccessLevel};
 use crate::yaml::{self, NodeId, NodeRef, Tree};
 
 /// How many bytes of a file are read again. In a larger one the place of the object has to do.
@@ -16,10 +17,7 @@ const MAXIMUM_SIZE: usize = 8 << 20;
 /// The kind of the policies with rules.
 const PERMISSION_SET: &str = "PermissionSet";
 
-/// The verbs of most rules. Another verb, such as `escalate`, is the word to point at.
-const USUAL_VERBS: [&str; 8] = ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"];
-
-/// The access level of a PermissionSet with all of these verbs.
+/// The access level with all verbs of most rules. Another verb, such as `escalate`, is the word to point at.
 const WRITE: &str = "write";
 
 /// The places of rules, file by file as they are asked for.
@@ -150,12 +148,12 @@ fn verb_of<'t>(rule: NodeRef<'t>, right: &PolicyRule) -> Option<NodeRef<'t>> {
 fn has_other_verbs(rule: NodeRef<'_>, right: &PolicyRule) -> bool {
     let is_other = |verb: &str| right.verbs.iter().all(|own| own != verb);
     let access = rule.get("access").and_then(NodeRef::as_str);
-    let writes = access == Some(WRITE) && USUAL_VERBS.into_iter().any(is_other);
+    let writes = access == Some(WRITE) && AccessLevel::Write.verbs().iter().any(|verb| is_other(verb));
     writes || words(rule, "verbs").filter_map(NodeRef::as_str).any(is_other)
 }
 
 fn is_special(verb: &str) -> bool {
-    verb != "*" && !USUAL_VERBS.contains(&verb)
+    verb != "*" && !AccessLevel::Write.verbs().contains(&verb)
 }
 
 /// Iterates over the texts of a list of a rule.
@@ -166,12 +164,8 @@ fn words<'t>(rule: NodeRef<'t>, key: &str) -> impl Iterator<Item = NodeRef<'t>> 
 /// Whether a word of a rule covers one of the words of a right, as the authorizer matches them.
 fn covers_one(word: &str, right: &[String]) -> bool {
     let covers = |wanted: &String| {
-        let is_subresource = || {
-            let subresource = word.strip_prefix("*/");
-            subresource.is_some() && subresource == wanted.split_once('/').map(|(_, subresource)| subresource)
-        };
         let is_below = || word.strip_suffix('*').is_some_and(|stem| stem.starts_with('/') && wanted.starts_with(stem));
-        word == "*" || word == wanted || is_subresource() || is_below()
+        permission_set::covers(word, wanted) || is_below()
     };
     right.iter().any(covers)
 }

@@ -53,7 +53,7 @@ pub(super) fn take_back(
 ///
 /// Besides `*`, resources have `*/scale`: this subresource of every resource (Kubernetes, `ResourceMatches` in
 /// pkg/apis/rbac/v1/evaluation_helpers.go). Groups and verbs have no slash.
-fn covers(wide: &str, narrow: &str) -> bool {
+pub(crate) fn covers(wide: &str, narrow: &str) -> bool {
     let subresource = |text| str::split_once(text, '/').map(|(_, subresource)| subresource);
     wide == "*"
         || wide == narrow
