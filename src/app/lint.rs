@@ -4,6 +4,7 @@ mod accepted;
 mod alike;
 mod applier;
 mod change;
+mod comparison;
 mod constraints;
 mod installed;
 mod nodes;
@@ -39,6 +40,7 @@ use crate::node::ServerVersion;
 pub use self::accepted::AcceptedFinding;
 pub(super) use self::accepted::{Acceptance, AcceptedPowers};
 pub use self::change::FindingChange;
+pub(super) use self::comparison::Comparison;
 pub use self::installed::Unanswered;
 pub use self::selection::Selection;
 

@@ -184,6 +184,7 @@ impl LoadedWorld {
             admission: &surroundings.admission,
             installed: Some(&surroundings.installed).filter(|installed| !installed.is_empty()),
             is_openshift: surroundings.cluster.is_openshift,
+            further_subjects: &[],
         }))
     }
 

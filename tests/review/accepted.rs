@@ -78,3 +78,16 @@ fn an_accepted_finding_that_reaches_more_is_new() {
     let unchanged = changed((&after, ""), (&after, ""));
     assert_eq!((unchanged.findings.new.len(), unchanged.findings.accepted), (0, 1));
 }
+
+#[test]
+fn a_known_finding_that_reaches_more_is_new() {
+    let (before, after) = (policy("dev", "dev", RESTRICTED), policy("dev", "dev", OPEN));
+    let review = changed((&before, ""), (&after, ""));
+    let new: Vec<_> = review.findings.new.iter().map(|finding| (finding.rule.as_str(), finding.severity)).collect();
+    assert_eq!(new, [("W001", EffectSeverity::Critical)]);
+    assert!(review.findings.fixed.is_empty(), "{:?}", review.findings.fixed);
+    // An acceptance of the wider finding is new, and hides it.
+    let accepted = policy("dev", ACCEPTED, OPEN);
+    let review = changed((&before, ""), (&accepted, ""));
+    assert_eq!(acceptances(&review), [("create-pods", "policy", true)]);
+}

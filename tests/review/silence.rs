@@ -110,3 +110,31 @@ fn kinds_that_are_not_compared_are_named() {
     assert!(!other.comparable);
     assert_eq!(other.why, ["ResourceQuota"]);
 }
+
+/// A binding that names an account for the first time, with a role of the account's group.
+#[test]
+fn a_binding_of_a_role_of_the_group_opens_no_path() {
+    let role = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: escalates}\n\
+                rules: [{apiGroups: [rbac.authorization.k8s.io], resources: [clusterroles, clusterrolebindings], verbs: ['*']}]\n---\n\
+                apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: all}\n\
+                roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: escalates}\n\
+                subjects: [{kind: Group, apiGroup: rbac.authorization.k8s.io, name: 'system:serviceaccounts:shop'}]\n";
+    let binding = |role: &str| {
+        format!(
+            "---\napiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {{name: one}}\n\
+             roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: {role}}}\n\
+             subjects: [{{kind: ServiceAccount, namespace: shop, name: web}}]\n"
+        )
+    };
+    let settings = workspace("{name: t, version: \"1.34\"}");
+    let files = |objects| vec![("bailiwick.yaml", settings.as_str()), ("policies/objects/a.yaml", objects)];
+    let (before, after) =
+        (format!("{NAMESPACE}---\n{role}"), format!("{NAMESPACE}---\n{role}{}", binding("escalates")));
+    for [base, head] in [[&before, &after], [&after, &before]] {
+        let review = review(&files(base.as_str()), &files(head.as_str()));
+        assert_eq!((review.verdict, review.paths.len()), (Some(Verdict::NoChange), 0), "{}", review.line);
+    }
+    let admin = format!("{NAMESPACE}---\n{role}{}", binding("cluster-admin"));
+    let review = review(&files(before.as_str()), &files(admin.as_str()));
+    assert_eq!(review.verdict, Some(Verdict::NeedsApproval), "{}", review.line);
+}

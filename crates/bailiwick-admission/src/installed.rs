@@ -7,6 +7,7 @@
 //! Left out on purpose: the Jobs of a CronJob and the ReplicaSets of a Deployment, because they have requests of their
 //! own.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value as Json, json};
@@ -149,21 +150,41 @@ impl InstalledPolicies {
     /// Decides about a workload, given as JSON, and about its pod as created by the API server. `namespace` is none
     /// for an unknown Namespace object.
     pub fn judge(&self, workload: &Workload, object: &Json, pod: Option<Json>, namespace: Option<&Json>) -> Decisions {
+        self.judge_within(&Cell::new(u64::MAX), workload, object, pod, namespace)
+    }
+
+    /// Decides as [`InstalledPolicies::judge`] does, and takes the steps of all expressions from the given number. A policy with an
+    /// expression without a step left gives no answer.
+    pub(super) fn judge_within(
+        &self,
+        steps: &Cell<u64>,
+        workload: &Workload,
+        object: &Json,
+        pod: Option<Json>,
+        namespace: Option<&Json>,
+    ) -> Decisions {
         let mut decisions = Decisions::default();
         if !workload.is_pod() {
             let mut object = stored(object);
             fill_workload(workload, &mut object);
-            self.ask(workload, Asked::Workload(object), namespace, &mut decisions);
+            self.ask(steps, workload, Asked::Workload(object), namespace, &mut decisions);
         }
         if let Some(mut pod) = pod.filter(|_| workload.kind != "PodTemplate") {
             fill_pod(&mut pod);
-            self.ask(workload, Asked::Pod(pod), namespace, &mut decisions);
+            self.ask(steps, workload, Asked::Pod(pod), namespace, &mut decisions);
         }
         decisions
     }
 
     /// Asks every bound policy about one request.
-    fn ask(&self, workload: &Workload, asked: Asked, namespace: Option<&Json>, decisions: &mut Decisions) {
+    fn ask(
+        &self,
+        steps: &Cell<u64>,
+        workload: &Workload,
+        asked: Asked,
+        namespace: Option<&Json>,
+        decisions: &mut Decisions,
+    ) {
         let (object, is_workload) = match asked {
             Asked::Workload(object) => (object, true),
             Asked::Pod(object) => (object, false),
@@ -202,9 +223,10 @@ impl InstalledPolicies {
             if bindings.peek().is_none() || decisions.rejections.iter().any(|known| known.policy == *name) {
                 continue;
             }
-            let known = KnownRequest::without(policy, &words);
+            let known = KnownRequest::without(policy, &words).within(steps.get());
             let verdicts = bindings.map(|binding| policy.evaluate_knowing(&request, Some(binding), namespace, &known));
             let verdicts: Vec<_> = verdicts.collect();
+            steps.set(known.steps());
             if let Some(verdict) = verdicts.iter().find(|verdict| verdict.answer == PolicyAnswer::Deny) {
                 let reasons = verdict.denials.clone();
                 decisions.rejections.push(Rejection { policy: name.clone(), is_workload, reasons });

@@ -3,6 +3,7 @@
 //! A [`PodProbe`] is a pod to ask about. [`ProbeGate`] decides about it in a namespace. Namespaces of one
 //! [`ProbeClass`] have the same answers: the class has the labels and annotations read by admission, and the profile.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 
 use serde_json::{Value as Json, json};
@@ -79,7 +80,17 @@ pub struct ProbeGate<'w> {
     installed: Option<&'w InstalledPolicies>,
     /// The keys of the labels read by policies; none if a policy may read every label or the name.
     keys: Option<BTreeSet<String>>,
+    /// The remaining steps of expressions.
+    steps: Cell<u64>,
 }
+
+/// The steps of expressions for the first questions. Every question adds the steps of a question. Policies as people write them
+/// take fewer steps a question; policies that exhaust the limit of the API server take all steps in a second, and then give no
+/// answer.
+const FIRST_STEPS: u64 = 100_000_000;
+
+/// The steps of expressions that a question adds.
+const STEPS_OF_A_QUESTION: u64 = 100_000;
 
 /// The prefix of the labels for Pod Security levels.
 const LEVEL_PREFIX: &str = "pod-security.kubernetes.io/";
@@ -97,7 +108,12 @@ impl<'w> ProbeGate<'w> {
             is_known &= policy.add_namespace_labels(&mut keys);
         }
         is_known &= !keys.contains("kubernetes.io/metadata.name");
-        Self { gate: Gate::new(world, objects), installed, keys: is_known.then_some(keys) }
+        Self {
+            gate: Gate::new(world, objects),
+            installed,
+            keys: is_known.then_some(keys),
+            steps: Cell::new(FIRST_STEPS),
+        }
     }
 
     /// Returns the names of the PodSecurityPolicies or SecurityContextConstraints.
@@ -177,7 +193,8 @@ impl<'w> ProbeGate<'w> {
         let Some(installed) = self.installed else { return ProbeAnswer::Admitted };
         let pod = self.gate.created_pod(&workload, &probe.object);
         let namespace = self.gate.objects.place(&place.namespace).map(|_| place.context.object(&place.namespace));
-        let decisions = installed.judge(&workload, &probe.object, pod, namespace.as_ref());
+        self.steps.set(self.steps.get().saturating_add(STEPS_OF_A_QUESTION));
+        let decisions = installed.judge_within(&self.steps, &workload, &probe.object, pod, namespace.as_ref());
         match (decisions.rejections.is_empty(), decisions.unknown.is_empty()) {
             (false, _) => ProbeAnswer::Rejected,
             (true, false) => ProbeAnswer::Unknown,
@@ -193,5 +210,40 @@ fn range_class(key: &str, value: &str) -> String {
         range::UID_RANGE | range::SUPPLEMENTAL_GROUPS if is_without_root() => "without root".to_owned(),
         range::MCS if !value.is_empty() => "a level".to_owned(),
         _ => value.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bailiwick_access::Builder;
+    use bailiwick_yaml::diag::{FileId, Sink};
+
+    /// Policies of an attacker that take every step, in more questions than the steps are enough for.
+    #[test]
+    fn all_questions_together_have_a_number_of_steps() {
+        let numbers = "[0,1,2,3,4,5,6,7,8,9]";
+        let all = (0..5).fold("false".to_owned(), |inner, depth| format!("{numbers}.exists(n{depth}, {inner})"));
+        let text = format!(
+            "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\nmetadata: {{name: slow}}\nspec:\n  \
+             matchConstraints: {{resourceRules: [{{apiGroups: [\"\"], apiVersions: [v1], operations: [CREATE], resources: [pods]}}]}}\n  \
+             validations: [{{expression: '!{all}'}}]\n---\n\
+             apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicyBinding\nmetadata: {{name: slow}}\n\
+             spec: {{policyName: slow, validationActions: [Deny]}}\n"
+        );
+        let tree = yaml::read(&text, FileId::default(), &mut Sink::new());
+        let mut installed = InstalledPolicies::new(34);
+        tree.documents().for_each(|object| installed.add(object));
+        let world = Builder::new(34).build();
+        let objects = AdmissionObjects::new(34, false);
+        let gate = ProbeGate::new(&world, &objects, Some(&installed));
+        let probe = PodProbe::new("probe", &json!({ "containers": [{ "name": "a", "image": "a" }] })).expect("a pod");
+        let ask = || gate.ask(&probe, &gate.place("shop"), &BTreeSet::new());
+        gate.steps.set(2_000_000);
+        let answers: Vec<ProbeAnswer> = (0..40).map(|_| ask()).collect();
+        assert_eq!(answers[0], ProbeAnswer::Admitted);
+        assert_eq!(answers[39], ProbeAnswer::Unknown, "a policy without a step left may reject the pod");
+        let admitted = answers.iter().filter(|answer| **answer == ProbeAnswer::Admitted).count();
+        assert!(admitted < 20, "{admitted} answers");
     }
 }

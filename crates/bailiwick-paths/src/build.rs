@@ -86,7 +86,7 @@ impl Seat {
 impl<'i> Builder<'i> {
     /// Builds the graph.
     pub(crate) fn build(inputs: &GraphInputs<'i>) -> Self {
-        let inventory = Inventory::new(inputs.world, inputs.cluster);
+        let inventory = Inventory::new(inputs);
         let mut roles: BTreeMap<NamespaceId, Vec<String>> = BTreeMap::new();
         for role in inputs.world.roles() {
             if let Some(namespace) = role.namespace().and_then(|namespace| inventory.namespace(namespace)) {

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use bailiwick_access::Identity;
 use bailiwick_access::risk::{BoundSubject, identity_of_subject};
-use bailiwick_access::{Identity, World};
 use bailiwick_node::Cluster;
 use bailiwick_node::cluster::NamespacedName;
 
+use crate::GraphInputs;
 use crate::path::PathCertainty;
 
 /// A number of a namespace.
@@ -27,8 +28,8 @@ pub(crate) struct Subject {
     pub(crate) scopes: Vec<NamespaceId>,
     /// Its namespace, for a service account.
     pub(crate) namespace: Option<NamespaceId>,
-    /// Whether some binding names it.
-    pub(crate) is_bound: bool,
+    /// Whether a binding names it, or it is a further subject of the inputs.
+    pub(crate) is_reported: bool,
 }
 
 /// A pod, or a workload with pods.
@@ -67,8 +68,9 @@ fn account_name(account: &NamespacedName) -> String {
 
 impl Inventory {
     /// Collects the subjects and namespaces.
-    pub(crate) fn new(world: &World, cluster: &Cluster) -> Self {
-        let bound = world.subjects_with_scopes();
+    pub(crate) fn new(inputs: &GraphInputs<'_>) -> Self {
+        let GraphInputs { world, cluster, .. } = *inputs;
+        let bound = bound_subjects(inputs);
         let with_objects = accounts_with_objects(cluster);
         let mut names = world.known_namespaces();
         names.extend(with_objects.iter().map(|(namespace, _)| namespace.clone()));
@@ -199,6 +201,18 @@ fn accounts_with_objects(cluster: &Cluster) -> BTreeSet<NamespacedName> {
     own.chain(pods).chain(workloads).chain(tokens).collect()
 }
 
+/// Returns the subjects of bindings, and the further subjects of the inputs.
+fn bound_subjects(inputs: &GraphInputs<'_>) -> Vec<BoundSubject> {
+    let mut bound = inputs.world.subjects_with_scopes();
+    let known: BTreeSet<String> = bound.iter().map(|subject| subject.name.clone()).collect();
+    let further: BTreeSet<&String> = inputs.further_subjects.iter().filter(|name| !known.contains(*name)).collect();
+    bound.extend(further.into_iter().filter_map(|name| {
+        let who = identity_of_subject(name)?;
+        Some(BoundSubject { name: name.clone(), who, is_wide: false, namespaces: Vec::new() })
+    }));
+    bound
+}
+
 /// Returns the subjects: accounts with objects, users and groups by name, and then the other accounts.
 fn subjects_of(
     bound: Vec<BoundSubject>,
@@ -214,14 +228,14 @@ fn subjects_of(
             namespace: account_of(&subject.name).and_then(|(namespace, _)| id_of(namespace)),
             name: subject.name,
             who: subject.who,
-            is_bound: true,
+            is_reported: true,
         })
         .collect();
     for account in with_objects {
         let name = account_name(account);
         if let Some(who) = identity_of_subject(&name).filter(|_| !known.contains(&name)) {
             let namespace = id_of(&account.0);
-            subjects.push(Subject { name, who, scopes: Vec::new(), namespace, is_bound: false });
+            subjects.push(Subject { name, who, scopes: Vec::new(), namespace, is_reported: false });
         }
     }
     let has_no_object = |subject: &Subject| {

@@ -30,6 +30,8 @@ pub struct GraphInputs<'i> {
     pub installed: Option<&'i InstalledPolicies>,
     /// Whether the cluster is OpenShift.
     pub is_openshift: bool,
+    /// Subjects to report beside the subjects of bindings, such as the subjects of another state: `ServiceAccount/shop/web`.
+    pub further_subjects: &'i [String],
 }
 
 /// The graph of the permissions of one world.
@@ -59,10 +61,10 @@ impl<'i> EscalationGraph<'i> {
         graph
     }
 
-    /// Returns the subjects of bindings, except for `system:masters`, sorted.
+    /// Returns the subjects of bindings and the further subjects, except for `system:masters`, sorted.
     pub fn subjects(&self) -> Vec<String> {
-        let bound = self.inventory.subjects.iter().filter(|subject| subject.is_bound);
-        let mut names: Vec<String> = bound.map(|subject| subject.name.clone()).collect();
+        let reported = self.inventory.subjects.iter().filter(|subject| subject.is_reported);
+        let mut names: Vec<String> = reported.map(|subject| subject.name.clone()).collect();
         names.sort_unstable();
         names
     }

@@ -1,11 +1,11 @@
 //! The changes of the findings of `lint`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::record::{EffectSeverity, FindingChanges, ReviewedFinding};
 use crate::access::risk;
 use crate::app::classes::Spread;
-use crate::app::lint::{AcceptedFinding, AcceptedPowers, LintOptions};
+use crate::app::lint::{AcceptedFinding, AcceptedPowers, Comparison, LintOptions};
 use crate::app::workspace::Workspace;
 use crate::app::{Error, FindingRecord};
 use crate::parallel::both;
@@ -15,6 +15,10 @@ use crate::parallel::both;
 struct Found {
     reported: Vec<FindingRecord>,
     accepted: Vec<AcceptedFinding>,
+    /// The powers of the accepted findings.
+    powers: AcceptedPowers,
+    /// The compared targets of the state.
+    targets: BTreeSet<String>,
 }
 
 impl Found {
@@ -24,9 +28,11 @@ impl Found {
         if targets.is_empty() {
             return Ok(Self::default());
         }
+        let names = targets.iter().cloned().collect();
         let report = workspace.lint_sample(&LintOptions { targets, ..LintOptions::default() }, spread)?;
         let reported = report.findings.records().filter(|finding| !finding.is_error()).collect();
-        Ok(Self { reported, accepted: report.accepted })
+        let powers = AcceptedPowers::of(workspace, &report.accepted);
+        Ok(Self { reported, accepted: report.accepted, powers, targets: names })
     }
 }
 
@@ -49,11 +55,12 @@ pub(super) fn compare(
     let find_base = || base.map_or_else(|| Ok(Found::default()), |base| Found::in_state(base, targets, spread));
     let (before, after) = both(head.options.threads(), find_base, || Found::in_state(head, targets, spread));
     let (before, after) = (before?, after?);
-    let (old, new) = (Keys::of(&before), Keys::of(&after));
-    let powers = base.map_or_else(AcceptedPowers::default, |base| AcceptedPowers::of(base, &before.accepted));
-    let mut changes = FindingChanges::default();
+    let accepted_before = before.accepted.into_iter().map(|accepted| accepted.finding).collect();
+    let mut accepted_before = Comparison::new(accepted_before, before.targets.clone());
+    let mut reported_before = Comparison::new(before.reported, before.targets);
+    let mut changes = FindingChanges { accepted: after.accepted.len(), ..FindingChanges::default() };
     for finding in &after.reported {
-        if old.has(finding) {
+        if reported_before.take(finding) {
             changes.known += 1;
         } else {
             changes.new.push(reviewed(finding, root));
@@ -63,48 +70,17 @@ pub(super) fn compare(
     for accepted in &after.accepted {
         let AcceptedFinding { by, finding, .. } = accepted;
         // An accepted finding with a further power is new: the acceptance was given without the power.
-        if !powers.new_powers(accepted).is_empty() {
+        let is_outgrown = !before.powers.new_powers(accepted).is_empty();
+        let was_reported = reported_before.take(finding);
+        let was_accepted = accepted_before.take(finding);
+        if is_outgrown {
             changes.new.push(reviewed(finding, root));
-        } else if base.is_some() && !powers.has(by, &finding.code) && !old.has(finding) {
+        } else if base.is_some() && !before.powers.has(by, &finding.code) && !was_reported && !was_accepted {
             hiding.insert((by.clone(), finding.code.clone()));
         }
     }
-    let fixed = before.reported.iter().filter(|finding| !new.has(finding));
-    changes.fixed.extend(fixed.map(|finding| reviewed(finding, root)));
-    changes.accepted = after.accepted.len();
+    changes.fixed.extend(reported_before.into_fixed().iter().map(|finding| reviewed(finding, root)));
     Ok(FindingComparison { changes, hiding })
-}
-
-/// The reported and accepted findings of a state by code, subject and namespace, each with its targets.
-struct Keys(BTreeMap<(String, String, Option<String>), BTreeSet<String>>);
-
-impl Keys {
-    fn of(found: &Found) -> Self {
-        let mut keys = Self(BTreeMap::new());
-        for finding in found.reported.iter().chain(found.accepted.iter().map(|accepted| &accepted.finding)) {
-            for key in keys_of(finding) {
-                keys.0.entry(key).or_default().extend(finding.targets.iter().cloned());
-            }
-        }
-        keys
-    }
-
-    /// Whether another finding is the same for each of its targets.
-    fn has(&self, finding: &FindingRecord) -> bool {
-        keys_of(finding).into_iter().all(|key| {
-            self.0.get(&key).is_some_and(|targets| finding.targets.iter().all(|target| targets.contains(target)))
-        })
-    }
-}
-
-/// Returns the identities of a finding and of the findings folded into it.
-fn keys_of(finding: &FindingRecord) -> Vec<(String, String, Option<String>)> {
-    let (subject, namespace, folded) = match &finding.risk {
-        Some(risk) => (risk.subject.clone(), risk.namespace.clone(), risk.folded.as_slice()),
-        None => (finding.message.clone(), None, &[][..]),
-    };
-    let codes = std::iter::once(finding.code.as_str()).chain(folded.iter().map(|code| &**code));
-    codes.map(|code| (code.to_owned(), subject.clone(), namespace.clone())).collect()
 }
 
 fn reviewed(finding: &FindingRecord, root: &str) -> ReviewedFinding {

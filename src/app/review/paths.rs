@@ -98,7 +98,8 @@ type Likeness = (PathChangeKind, Certainty, Vec<String>);
 impl PathComparison<'_> {
     /// Compares the paths of all subjects.
     pub(super) fn compare(&self) -> Vec<PathDelta> {
-        let (before, after) = (self.base.map_or_else(PathsByPower::new, paths), paths(self.head));
+        let before = self.base.map_or_else(PathsByPower::new, |base| paths(base, Some(self.head)));
+        let after = paths(self.head, self.base);
         let known: StepKeys = before.values().flat_map(|path| &path.steps).map(step_key).collect();
         let mut bound = bound_by_inputs(self.base_world);
         bound.extend(bound_by_inputs(&self.head.loaded.world));
@@ -285,8 +286,8 @@ impl PathComparison<'_> {
     }
 }
 
-/// Returns the graph of the paths of a state.
-pub(super) fn graph<'s>(state: &'s TargetState<'_>) -> Option<EscalationGraph<'s>> {
+/// Returns the graph of the paths of a state, with the subjects of the other state.
+pub(super) fn graph<'s>(state: &'s TargetState<'_>, further_subjects: &'s [String]) -> Option<EscalationGraph<'s>> {
     let installed: Option<&InstalledPolicies> =
         (!state.pods.admission_policies.is_empty()).then_some(&state.pods.admission_policies);
     Some(EscalationGraph::new(GraphInputs {
@@ -295,12 +296,20 @@ pub(super) fn graph<'s>(state: &'s TargetState<'_>) -> Option<EscalationGraph<'s
         admission: &state.pods.objects,
         installed,
         is_openshift: state.target.platform == crate::model::Platform::Openshift,
+        further_subjects,
     }))
 }
 
-/// Returns the paths of a state, without paths that a better one includes.
-fn paths(state: &TargetState<'_>) -> PathsByPower {
-    let Some(graph) = graph(state) else { return PathsByPower::new() };
+/// Returns the names of the subjects of bindings.
+fn subject_names(state: &TargetState<'_>) -> Vec<String> {
+    state.loaded.world.subjects_with_scopes().into_iter().map(|subject| subject.name).collect()
+}
+
+/// Returns the paths of a state, without paths that a better one includes. A subject that only bindings of the other state name has
+/// the paths of its groups.
+fn paths(state: &TargetState<'_>, other: Option<&TargetState<'_>>) -> PathsByPower {
+    let further = other.map_or_else(Vec::new, subject_names);
+    let Some(graph) = graph(state, &further) else { return PathsByPower::new() };
     let subjects = graph.subjects();
     let kept = subjects.iter().flat_map(|subject| graph.separate_paths_of(subject));
     kept.map(|path| ((path.subject.clone(), path.reaches.clone()), path)).collect()

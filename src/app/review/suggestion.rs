@@ -94,7 +94,7 @@ impl Suggestions {
     fn ask(&mut self, head: &TargetState<'_>) {
         let target = &head.target.name;
         let of_target = self.asked.iter().enumerate().filter(|(_, suggestion)| suggestion.targets.contains(target));
-        let graph = graph(head);
+        let graph = graph(head, &[]);
         let failed = of_target.filter(|(_, suggestion)| suggestion.passes(head, graph.as_ref()) != Some(true));
         self.failed.extend(failed.map(|(position, _)| position));
     }
@@ -105,7 +105,7 @@ impl Suggestions {
         if candidates.is_empty() {
             return;
         }
-        let (before, after) = (graph(base), graph(head));
+        let (before, after) = (graph(base, &[]), graph(head, &[]));
         for forms in candidates {
             let holds = |form: &&Suggestion| {
                 form.passes(base, before.as_ref()) == Some(true) && form.passes(head, after.as_ref()) == Some(false)

@@ -40,7 +40,7 @@ impl TestComparison {
         run.ask(&head.loaded, &checks, &mut |event| record(&event, target, files, &mut self.failing));
         let paths = head.workspace.test_checks(head.target, &[]).paths;
         let before = base.map_or_else(Vec::new, |base| base.workspace.test_checks(base.target, &[]).paths);
-        let graph = if paths.is_empty() && before.is_empty() { None } else { graph(head) };
+        let graph = if paths.is_empty() && before.is_empty() { None } else { graph(head, &[]) };
         if let Some(graph) = &graph {
             run.ask_paths(&head.loaded, graph, &paths, &mut |event| record(&event, target, files, &mut self.failing));
         }

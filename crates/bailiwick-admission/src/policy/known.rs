@@ -48,11 +48,17 @@ impl KnownRequest {
 
     /// Describes requests for complete objects by an unknown user. All expressions have a number of steps together.
     pub(super) fn complete(policy: &ValidatingAdmissionPolicy, steps: u64) -> Self {
-        Self { is_partial: false, steps: Cell::new(steps), ..Self::without(policy, &NEVER_KNOWN) }
+        Self { is_partial: false, ..Self::without(policy, &NEVER_KNOWN).within(steps) }
+    }
+
+    /// Limits the steps of all expressions together. An expression without a step left has no value.
+    #[must_use]
+    pub(crate) fn within(self, steps: u64) -> Self {
+        Self { steps: Cell::new(steps), ..self }
     }
 
     /// Returns the remaining steps of expressions.
-    pub(super) fn steps(&self) -> u64 {
+    pub(crate) fn steps(&self) -> u64 {
         self.steps.get()
     }
 

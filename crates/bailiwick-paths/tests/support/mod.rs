@@ -66,6 +66,7 @@ impl Objects {
             admission: &self.admission,
             installed: Some(&self.installed),
             is_openshift: self.is_openshift,
+            further_subjects: &[],
         })
     }
 }
