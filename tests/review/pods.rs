@@ -318,3 +318,54 @@ fn a_policy_for_other_namespaces_is_compared() {
     let same = between(objects(strict, "shop"), objects(&format!("({strict})"), "shop"));
     assert_eq!((same.verdict, same.pods.len()), (Some(Verdict::NoChange), 0), "{}", same.line);
 }
+
+/// Selectors and expressions on labels that no namespace of the inputs has.
+#[test]
+fn policies_are_compared_for_each_combination_of_labels() {
+    let target = "{name: t, version: \"1.34\"}";
+    let objects = |of_policy: &str, of_binding: &str, expression: &str| {
+        format!(
+            "apiVersion: v1\nkind: Namespace\nmetadata: {{name: b, labels: {{team: other}}}}\n---\n\
+             apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\nmetadata: {{name: p}}\nspec:\n  \
+             matchConstraints:\n    namespaceSelector: {of_policy}\n    \
+             resourceRules: [{{apiGroups: [\"\"], apiVersions: [v1], operations: [CREATE], resources: [pods]}}]\n  \
+             validations: [{{expression: \"{expression}\"}}]\n---\n\
+             apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicyBinding\nmetadata: {{name: b}}\n\
+             spec: {{policyName: p, validationActions: [Deny], matchResources: {{namespaceSelector: {of_binding}}}}}\n"
+        )
+    };
+    let of_team = |team: &str| format!("{{matchLabels: {{team: {team}}}}}");
+    let outside = |names: &str| {
+        format!("{{matchExpressions: [{{key: kubernetes.io/metadata.name, operator: NotIn, values: [{names}]}}]}}")
+    };
+    let team = "namespaceObject.metadata.labels['team']";
+    let (not_x, strict) = (format!("{team} != 'x'"), "!has(object.spec.hostNetwork)");
+    let verdict = |old: String, new: String| {
+        let review = reviewed([target; 2], [&old, &new]);
+        (review.verdict, review.pods.iter().map(|change| change.direction).collect::<Vec<_>>())
+    };
+    let unchanged = (Some(Verdict::NoChange), Vec::new());
+    // No namespace has two values of a label.
+    assert_eq!(
+        verdict(objects(&of_team("x"), &of_team("y"), strict), objects(&of_team("x"), &of_team("z"), "false")),
+        unchanged
+    );
+    // The label of the selector decides about the expression.
+    assert_eq!(verdict(objects("{}", &of_team("y"), &not_x), objects("{}", &of_team("y"), "true")), unchanged);
+    assert_eq!(verdict(objects("{}", &of_team("x"), &not_x), objects("{}", &of_team("x"), "false")), unchanged);
+    let wider = (Some(Verdict::NeedsApproval), vec![Direction::Wider]);
+    assert_eq!(verdict(objects("{}", &of_team("x"), &not_x), objects("{}", &of_team("x"), strict)), wider);
+    assert_eq!(verdict(objects("{}", "{}", &not_x), objects("{}", "{}", "true")), wider);
+    // A second namespace is outside the policy, and it is none of the inputs.
+    let (one, both) =
+        (objects("{}", &outside("kube-system"), strict), objects("{}", &outside("kube-system, ops"), strict));
+    assert_eq!(verdict(one.clone(), both), wider);
+    // With so many labels, selectors are compared as texts.
+    let many: Vec<String> = (0..12).map(|number| format!("l{number}: x")).collect();
+    let many = format!("{{matchLabels: {{{}}}}}", many.join(", "));
+    assert_eq!(verdict(objects("{}", &many, strict), objects(&many, "{}", strict)), unchanged);
+    assert_eq!(
+        verdict(objects("{}", &many, strict), objects("{}", &of_team("x"), strict)).0,
+        Some(Verdict::NeedsApproval)
+    );
+}

@@ -38,6 +38,11 @@ impl LabelSelector {
         self.requirements.iter().map(|requirement| requirement.key.as_str())
     }
 
+    /// Iterates over the keys of the compared labels, each with the values that a requirement names.
+    pub fn named_values(&self) -> impl Iterator<Item = (&str, &[String])> {
+        self.requirements.iter().map(|requirement| (requirement.key.as_str(), requirement.values.as_slice()))
+    }
+
     /// Reads `matchLabels` and `matchExpressions`.
     pub fn from_node(selector: NodeRef<'_>) -> Self {
         let mut read = Self::default();

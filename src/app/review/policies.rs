@@ -3,6 +3,7 @@
 //! The policies that select a namespace are sets of conditions. Namespaces with equal sets in both states are unchanged. The other
 //! namespaces are searched for witnesses: pods that one state admits and the other state rejects.
 
+mod elsewhere;
 mod places;
 mod sides;
 mod witnesses;
@@ -13,7 +14,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use bailiwick_cel::{MeaningId, Meanings, ValueSchema};
 use serde_json::json;
 
-use self::places::{BoundPolicies, Place, PlaceClass, PlacedCondition, PlacedPolicies, PlacedPolicy, classes};
+use self::elsewhere::possible_namespaces;
+use self::places::{
+    BoundPolicies, KnownParts, Place, PlaceClass, PlacedCondition, PlacedPolicies, PlacedPolicy, classes,
+};
 use self::sides::Sides;
 use self::witnesses::{Search, Witnesses};
 use super::other_policies::policies_of_profiles;
@@ -52,7 +56,8 @@ impl<'c> PolicyComparison<'c> {
     /// Gathers the policies and the namespaces of both states.
     pub(super) fn new(base: &'c TargetState<'_>, head: &'c TargetState<'_>) -> Self {
         let places = head.pods.objects.known_places().filter_map(|(name, after)| {
-            Some(Place { name, contexts: Sides { base: base.pods.objects.place(name)?, head: after } })
+            let contexts = Sides { base: base.pods.objects.place(name)?, head: after };
+            Some(Place { name, contexts, known: KnownParts::Everything })
         });
         let of_profiles = policies_of_profiles(base, head);
         Self {
@@ -84,7 +89,7 @@ impl<'c> PolicyComparison<'c> {
         for namespaces in found.values_mut().filter(|namespaces| **namespaces == all) {
             *namespaces = BTreeSet::from(["*".to_owned()]);
         }
-        for (name, bounds) in elsewhere(&bound, &mut meanings) {
+        for (name, bounds) in self.elsewhere(&bound, &mut meanings, search.steps()) {
             let mut likeness = likeness(&bound, name, bounds, None);
             let of_policy = |known: &&Likeness| (&known.before, &known.after) == (&likeness.before, &likeness.after);
             let has = |direction| {
@@ -98,6 +103,35 @@ impl<'c> PolicyComparison<'c> {
             }
         }
         found.into_iter().collect()
+    }
+
+    /// Returns the changes in namespaces of the cluster beside the namespaces of the inputs, and about objects without a namespace.
+    fn elsewhere<'b>(
+        &self,
+        bound: &'b BoundPolicies<'_>,
+        meanings: &mut Meanings,
+        steps: &Cell<u64>,
+    ) -> BTreeMap<&'b str, Bounds> {
+        let inputs = self.places.iter().map(|place| place.name).collect();
+        let Some(namespaces) = possible_namespaces(bound, &inputs) else {
+            // No namespace is known, so that nothing is evaluated.
+            return changed(&PlaceClass::anywhere(bound).placed(bound, &Cell::new(0)), meanings);
+        };
+        let places: Vec<Place<'_>> = namespaces.iter().map(|namespace| namespace.place()).collect();
+        let mut found = changed(&PlaceClass::without_namespace(bound).placed(bound, &Cell::new(0)), meanings);
+        for class in classes(&places, bound) {
+            for (name, bounds) in changed(&class.placed(bound, steps), meanings) {
+                found.entry(name).or_default().add(bounds);
+            }
+        }
+        found
+    }
+}
+
+impl Bounds {
+    fn add(&mut self, other: Self) {
+        self.wider |= other.wider;
+        self.narrower |= other.narrower;
     }
 }
 
@@ -149,13 +183,6 @@ fn by_context<'a>(policies: &'a [PlacedPolicy<'_, '_>]) -> BTreeMap<(&'a str, &'
         found.entry((condition.context, &condition.mark)).or_default().insert(condition.meaning);
     }
     found
-}
-
-/// Returns the changes in namespaces of the cluster beside the namespaces of the inputs, and about objects without a namespace.
-fn elsewhere<'b>(bound: &'b BoundPolicies<'_>, meanings: &mut Meanings) -> BTreeMap<&'b str, Bounds> {
-    let class = PlaceClass::anywhere(bound);
-    // No namespace is known, so that nothing is evaluated.
-    changed(&class.placed(bound, &Cell::new(0)), meanings)
 }
 
 /// Returns the change of a policy.

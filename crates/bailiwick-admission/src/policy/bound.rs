@@ -36,7 +36,7 @@ pub struct BoundPolicy<'s> {
     policy: &'s ValidatingAdmissionPolicy,
     binding: &'s Binding,
     conditions: Vec<PolicyCondition>,
-    /// The conditions that read the namespace alone, with the positions of their validations.
+    /// The conditions that read no part of a request but the namespace, with the positions of their validations.
     of_namespace: BTreeMap<PolicyCondition, usize>,
     reads: FieldReads,
     /// Whether an unsupported expression may read any part of the namespace.
@@ -140,6 +140,28 @@ impl<'s> BoundPolicy<'s> {
         format!("{selectors:?}")
     }
 
+    /// Adds the labels of namespaces in the selectors and expressions, each with the values that they name.
+    pub fn add_named_labels(&self, labels: &mut BTreeMap<String, BTreeSet<String>>) {
+        for (key, values) in self.constraints().flat_map(|constraints| constraints.namespaces.named_values()) {
+            labels.entry(key.to_owned()).or_default().extend(values.iter().cloned());
+        }
+        for (path, literals) in &self.reads {
+            let names: Option<Vec<&str>> = path.iter().map(step_name).collect();
+            if let Some(["namespaceObject", "metadata", "labels", key, ..]) = names.as_deref() {
+                let texts = literals.iter().filter_map(|literal| match literal {
+                    Value::String(text) => Some(text.to_string()),
+                    _ => None,
+                });
+                labels.entry((*key).to_owned()).or_default().extend(texts);
+            }
+        }
+    }
+
+    /// Whether all requests of the policy are about pods.
+    pub fn has_pods_alone(&self) -> bool {
+        self.constraints().any(Constraints::has_pods_alone)
+    }
+
     fn constraints(&self) -> impl Iterator<Item = &'s Constraints> {
         std::iter::once(&self.policy.constraints).chain(&self.binding.constraints)
     }
@@ -178,6 +200,7 @@ impl<'s> BoundPolicy<'s> {
         let outcome = validation.program.evaluate(&environment);
         steps.set(environment.budget());
         match outcome {
+            _ if environment.budget() == 0 => None,
             Ok(Value::Bool(true)) => Some(true),
             Ok(_) => Some(false),
             Err(Fail::Error(_)) => Some(self.policy.ignores_failures),
@@ -214,7 +237,8 @@ fn conditions(
         policy.conditions.iter().map(|condition| meanings.value(&condition.program, scope)).collect();
     asked.sort_unstable();
     asked.dedup();
-    let mut matching: Vec<String> = constraints().map(Constraints::without_namespaces).collect();
+    let choosing = constraints().filter(|own| !own.has_every_object());
+    let mut matching: Vec<String> = choosing.map(Constraints::without_namespaces).collect();
     matching.sort_unstable();
     matching.dedup();
     let parameters = if policy.has_params { parameters } else { "" };
@@ -250,12 +274,12 @@ fn conditions(
     (found.into_iter().collect(), of_namespace)
 }
 
-/// Whether an expression reads nothing but the namespace.
+/// Whether an expression reads no part of a request but the namespace.
 fn reads_namespace_alone(policy: &ValidatingAdmissionPolicy, program: &Program) -> bool {
     let mut reads = FieldReads::new();
     let is_known = program.add_reads(&policy.variables, &mut reads);
     let is_of_namespace = |path: &Vec<FieldStep>| path.first().and_then(step_name) == Some("namespaceObject");
-    is_known && !reads.is_empty() && reads.keys().all(is_of_namespace)
+    is_known && reads.keys().all(is_of_namespace)
 }
 
 impl Constraints {
@@ -267,6 +291,11 @@ impl Constraints {
         let (rules, excluded) = (rules(&self.rules), rules(&self.excluded));
         let objects = self.objects.sorted();
         format!("{rules:?} {excluded:?} {objects:?} {}", self.is_exact)
+    }
+
+    /// Whether nothing but the namespace is restricted: a binding without rules has all requests of its policy.
+    fn has_every_object(&self) -> bool {
+        self.rules.is_empty() && self.excluded.is_empty() && self.objects.is_everything()
     }
 
     /// Whether all requests are about pods, and not about a part of them.

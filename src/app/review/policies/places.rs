@@ -18,6 +18,18 @@ pub(super) type BoundPolicies<'s> = Sides<Vec<BoundPolicy<'s>>>;
 pub(super) struct Place<'c> {
     pub(super) name: &'c str,
     pub(super) contexts: Sides<&'c NamespaceContext>,
+    pub(super) known: KnownParts,
+}
+
+/// The parts of a namespace with known values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum KnownParts {
+    /// The Namespace object is known.
+    Everything,
+    /// The labels that policies name.
+    NamedLabels,
+    /// No part that an expression reads.
+    Nothing,
 }
 
 /// A class of namespaces.
@@ -90,7 +102,19 @@ fn are_equal(bound: &BoundPolicies<'_>) -> bool {
 impl PlaceClass<'_> {
     /// Returns a class for all policies in no known namespace.
     pub(super) fn anywhere(bound: &BoundPolicies<'_>) -> Self {
-        let selected = Sides::of(|side| (0..bound.at(side).len()).collect());
+        Self::of_policies(bound, |_| true)
+    }
+
+    /// Returns a class for the objects without a namespace, and for Namespaces. Selectors are compared as texts.
+    pub(super) fn without_namespace(bound: &BoundPolicies<'_>) -> Self {
+        Self::of_policies(bound, |policy| !policy.has_pods_alone())
+    }
+
+    fn of_policies(bound: &BoundPolicies<'_>, is_selected: impl Fn(&BoundPolicy<'_>) -> bool) -> Self {
+        let selected = Sides::of(|side| {
+            let policies = bound.at(side).iter().enumerate().filter(|(_, policy)| is_selected(policy));
+            policies.map(|(index, _)| index).collect()
+        });
         Self { sample: None, selected, members: BTreeSet::new() }
     }
 
@@ -120,7 +144,8 @@ impl PlaceClass<'_> {
             Some(place) if place.differs_in(&policy.namespace_reads()) => format!("{side:?}"),
             Some(_) => String::new(),
         };
-        let namespace = self.sample.map(|place| place.contexts.at(side).object(place.name));
+        let evaluated = self.sample.filter(|place| place.knows(&policy.namespace_reads()));
+        let namespace = evaluated.map(|place| place.contexts.at(side).object(place.name));
         let placed = policy.conditions().iter().filter_map(|condition| {
             let holds = namespace.as_ref().and_then(|namespace| policy.holds_in(condition, namespace, steps));
             let context = condition.context.as_str();
@@ -135,6 +160,15 @@ impl PlaceClass<'_> {
 }
 
 impl Place<'_> {
+    /// Whether the values that a policy reads are known.
+    fn knows(&self, reads: &NamespaceReads) -> bool {
+        match self.known {
+            KnownParts::Everything => true,
+            KnownParts::NamedLabels => matches!(reads, NamespaceReads::Labels { name: false, .. }),
+            KnownParts::Nothing => false,
+        }
+    }
+
     fn is_unchanged(&self) -> bool {
         let (old, new) = (self.contexts.base, self.contexts.head);
         (&old.labels, &old.annotations) == (&new.labels, &new.annotations)
