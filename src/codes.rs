@@ -28,6 +28,11 @@ bailiwick_yaml::declare_codes! {
     AMBIGUOUS_RESOURCE: "ambiguous-resource", [Error], "a resource without a group that several groups serve";
     UNKNOWN_VARIABLE: "unknown-variable", [Error], "a variable is not declared";
     INVALID_PATTERN: "invalid-pattern", [Error], "a text with unbalanced braces";
+    OPTIONAL_IN_REQUIRED: "optional-in-required", [Error], "a required text with `?`";
+    LIST_IN_TEXT: "list-in-text", [Error], "a list in a single text";
+    INVALID_CONDITION: "invalid-condition", [Error], "a condition that cannot be evaluated";
+    FAILED_CONDITION: "failed-condition", [Error], "a condition fails for an account";
+    SHADOWED_VARIABLE: "shadowed-variable", [Error], "the variable of a loop has the name of another variable";
     OPTIONAL_MAY_BE_EMPTY: "optional-may-be-empty", [Warning], "a missing value changes a name";
     UNKNOWN_SUBJECT: "unknown-subject", [Error, Warning], "a user or group that is not declared";
     UNKNOWN_NAMESPACE: "unknown-namespace", [Error, Warning], "a namespace that is neither declared nor created";

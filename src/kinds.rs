@@ -8,6 +8,7 @@ pub mod approval_policy;
 mod findings;
 pub mod grant;
 pub mod manifests;
+mod matching_files;
 pub mod namespace_set;
 pub mod node_access;
 mod packaged;

@@ -117,9 +117,10 @@ impl NamespaceLabels {
         &self.world
     }
 
-    /// Whether the stage changes the object: a compiled Namespace, not one from a manifest.
+    /// Whether the stage changes the object: a compiled Namespace, unless it comes from a manifest
+    /// or its policy wants no label.
     pub fn concerns(unit: &Unit) -> bool {
-        &*unit.identity.object_type.kind == "Namespace" && !unit.is_brought_in()
+        &*unit.identity.object_type.kind == "Namespace" && !unit.is_brought_in() && !unit.without_levels
     }
 
     /// Returns the labels and the annotation of a Namespace by its name, as the cluster would write them, without the

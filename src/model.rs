@@ -7,6 +7,7 @@
 mod access_check;
 mod approval_rule;
 mod blueprint;
+mod condition;
 mod data;
 mod date;
 mod effect;
@@ -20,6 +21,7 @@ mod node_access;
 mod part;
 mod pattern;
 mod power;
+mod repetition;
 mod sample;
 mod severities;
 mod target;
@@ -30,6 +32,7 @@ mod workspace;
 pub use access_check::{AccessCheck, Expectation, PathCheck, Tested};
 pub use approval_rule::{ApprovalCondition, ApprovalRule, Approver, GainedPermissions, ResourcePattern};
 pub use blueprint::{Blueprint, NumberOrVariable};
+pub use condition::{Condition, ConditionScope};
 pub use data::Data;
 pub use date::{Date, DateError};
 pub use effect::{EffectSeverity, HazardKind};
@@ -39,7 +42,7 @@ pub use facts::{
 };
 pub use kind::{
     Contribution, DependentPolicy, Kind, LabelMap, Namespaces, Patterns, Policy, PolicyMeta, RawDocument, Surroundings,
-    TenancyPolicy, TenantPart, account_variables, check_patterns,
+    TenancyPolicy, TenantPart, account_variables, check_pattern, check_patterns,
 };
 pub use known::{
     Category, DeclaredNames, KnownEntry, KnownFile, KnownSpec, Mention, MentionedBy, Mentions, NameSet,
@@ -52,11 +55,14 @@ pub use linker::{Linker, Offer, Offers, Shared};
 pub use made::MadeForAccounts;
 pub use node_access::{ApiServerSettings, Isolation, NodePool, PlacedAgent};
 pub use part::Part;
-pub use pattern::{Fill, OWN_NAMESPACE, Pattern, PatternError, Piece};
+pub use pattern::{BoundValue, Fill, OWN_NAMESPACE, Pattern, PatternError, Piece};
 pub use power::{PowerError, PowerPattern};
+pub use repetition::{Loop, Repetition};
 pub use sample::NamespaceSample;
 pub use severities::{DiagnosticSetting, DiagnosticSettings};
 pub use target::{AppliedBy, Enforcement, Features, LabelSync, Platform, Target, TargetVariables, Version};
 pub use unit::{ObjectBlueprint, ObjectId, OutputFileKey, TypeMeta, Unit};
-pub use variables::{Account, AccountValue, Accounts, Variable, VariableScope, VariableType, Variables};
+pub use variables::{
+    Account, AccountTargets, AccountValue, Accounts, Variable, VariableScope, VariableType, Variables, declared,
+};
 pub use workspace::{OutputForm, RawTarget, RawWorkspace, WorkspaceSettings, WorkspaceSpec};

@@ -144,26 +144,42 @@ pub(super) fn check(surroundings: &Surroundings<'_>, sink: &mut Sink) {
             targets.iter().filter(|on| mentions.meta.targets.contains(&on.target.name)).collect();
         let mut findings = Findings::new(on.len());
         for mention in &mentions.names {
-            each_account(mentions, mention, &mut |account| {
-                for on in &on {
-                    let from = Fill { target: on.target, account, namespace: None };
-                    let found = on.judge(mention.category, &mention.text.fill(from), mentions.by);
+            for on in &on {
+                each_text(mentions, mention, on.target, &mut |text, account| {
+                    let found = on.judge(mention.category, text, mentions.by);
                     if let Some(diagnostic) = found {
                         findings.add(on.target, placed(diagnostic, mention, account, surroundings.files));
                     }
-                }
-            });
+                });
+            }
         }
         findings.tell(sink);
     }
 }
 
-/// Visits every account whose values the mention needs; once without an account where it needs none.
-fn each_account<'m>(mentions: &'m Mentions, mention: &Mention, visit: &mut dyn FnMut(Option<Account<'m>>)) {
+/// Visits the texts of a mention on a target: for every account of the target whose values the mention needs, or without an account.
+fn each_text<'m>(
+    mentions: &'m Mentions,
+    mention: &Mention,
+    target: &Target,
+    visit: &mut dyn FnMut(&str, Option<Account<'m>>),
+) {
+    let accounts = || mentions.accounts.on(&target.name).map(|(_, account)| account);
     if mention.text.needs_account() {
-        mentions.accounts.iter().for_each(|account| visit(Some(account)));
+        for account in accounts() {
+            mention.each_text(Fill::from_account(target, account), &mut |text| visit(text, Some(account)));
+        }
+    } else if mention.repeated.is_empty() {
+        mention.each_text(Fill::from_target(target), &mut |text| visit(text, None));
     } else {
-        visit(None);
+        // The text is the same for every account with the item.
+        let mut found = None;
+        for account in accounts() {
+            mention.each_text(Fill::from_account(target, account), &mut |text| found = Some(text.to_owned()));
+            if let Some(text) = &found {
+                return visit(text, None);
+            }
+        }
     }
 }
 
@@ -331,10 +347,7 @@ impl<'c> OnTarget<'c> {
         let is_by = |mentions: &&Mentions| by.contains(&mentions.by);
         for mentions in self.surroundings.facts.on(&self.target.name).filter(is_by) {
             for mention in &mentions.names {
-                each_account(mentions, mention, &mut |account| {
-                    let from = Fill { target: self.target, account, namespace: None };
-                    visit(mention.category, &mention.text.fill(from));
-                });
+                each_text(mentions, mention, self.target, &mut |text, _| visit(mention.category, text));
             }
         }
     }

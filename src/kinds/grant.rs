@@ -130,10 +130,10 @@ impl Kind for GrantKind {
             local: Vec::new(),
             accounts: Vec::new(),
         };
-        let terms = Terms {
+        let terms = BindingTerms {
             subjects: spec.to.blueprints(!cluster_wide, &targets),
             labels: Blueprint::from_value(&spec.labels),
-            annotations: Blueprint::from_value(&shape::annotations(&spec)),
+            annotations: Blueprint::from_value(&shape::terms(&spec).all_annotations()),
         };
         for name in &spec.permission_sets {
             grant.bind_set(&terms, name, linker, &mut found);
@@ -145,13 +145,7 @@ impl Kind for GrantKind {
             grant.bind(&terms, &RoleRef::new("Role", name), name);
         }
         for account in spec.to.service_accounts.iter().filter(|account| account.create) {
-            let object = ObjectBlueprint::new(
-                "v1",
-                "ServiceAccount",
-                "grant/serviceaccount.yaml.j2",
-                Pattern::parse_checked(&account.name),
-                account.name.origin,
-            );
+            let object = account.created().blueprint("grant/serviceaccount.yaml.j2", account.name.origin);
             let namespace = account.namespace.as_ref().map(|namespace| Pattern::parse_checked(namespace));
             grant.accounts.push((namespace, object));
         }
@@ -175,7 +169,7 @@ fn named(spec: &GrantSpec, target: &Target) -> BTreeSet<Arc<str>> {
 }
 
 /// The common parts of all bindings of a grant.
-struct Terms {
+struct BindingTerms {
     /// The subjects, in as many parts as there are bindings for a role.
     subjects: Vec<Blueprint>,
     labels: Blueprint,
@@ -203,7 +197,7 @@ struct Linked {
 }
 
 impl Linked {
-    fn bind_set(&mut self, terms: &Terms, name: &Spanned<String>, linker: &mut Linker<'_>, sink: &mut Sink) {
+    fn bind_set(&mut self, terms: &BindingTerms, name: &Spanned<String>, linker: &mut Linker<'_>, sink: &mut Sink) {
         let Some(set) = linker.offers.find::<PermissionSet>(name, sink) else { return };
         if !check_targets(&set.meta, &self.meta.targets, name.origin, sink) {
             return;
@@ -242,7 +236,7 @@ impl Linked {
         self.bind(terms, &RoleRef::new("Role", &escaped), name);
     }
 
-    fn bind(&mut self, terms: &Terms, role: &RoleRef, written: &Spanned<String>) {
+    fn bind(&mut self, terms: &BindingTerms, role: &RoleRef, written: &Spanned<String>) {
         let name = format!("{}-{}", self.meta.name.replace('{', "{{").replace('}', "}}"), role.name);
         let (kind, template) = if self.cluster_wide {
             ("ClusterRoleBinding", "grant/clusterrolebinding.yaml.j2")

@@ -4,11 +4,11 @@ use crate::codes;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use hashbrown::HashMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::matching_files::matching_files;
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::catalogue::{Resource, read_custom};
 use crate::k8s::custom_fields::CustomFields;
@@ -18,7 +18,6 @@ use crate::model::{
     MentionedBy, Mentions, ObjectId, OutputFileKey, Pattern, Patterns, Policy, PolicyMeta, RawDocument, Target,
     TypeMeta, Unit, WrittenManifests, subjects,
 };
-use crate::source::Sources;
 use crate::yaml::{NodeRef, Spanned};
 
 /// The policy kind `Manifests`.
@@ -124,88 +123,6 @@ impl Kind for ManifestsKind {
     }
 }
 
-/// Returns the files matched by the globs, sorted, each with its first glob; reports a glob without a match.
-fn matching_files(
-    document: &RawDocument<'_>,
-    globs: &[Spanned<String>],
-    linker: &mut Linker<'_>,
-    sink: &mut Sink,
-) -> Vec<(String, Origin)> {
-    let folder = document.path.rsplit_once('/').map_or("", |(folder, _)| folder);
-    let all = match linker.sources.list(folder, Some(document.meta.origin)) {
-        Ok(all) => all,
-        Err(error) => {
-            sink.push(Diagnostic::error(codes::MISSING_FILE, error.message).at(document.meta.origin));
-            return Vec::new();
-        }
-    };
-    let mut found = Vec::new();
-    for glob in globs {
-        let Some((resolved, matcher)) = matcher(document, glob, sink) else { continue };
-        let Some(elsewhere) = files_above(&resolved, glob, linker, sink) else { continue };
-        let before = found.len();
-        let matching = all.iter().chain(&elsewhere).filter(|path| matcher.is_match(path.as_str()));
-        found.extend(matching.map(|path| (path.clone(), glob.origin)));
-        if found.len() == before {
-            sink.push(
-                Diagnostic::error(codes::MISSING_FILE, format!("no file matches `{}`", glob.value))
-                    .at(glob.origin)
-                    .help("write globs relative to the folder of this policy; `**` matches folders"),
-            );
-        }
-    }
-    found.sort();
-    found.dedup_by(|(path, _), (earlier, _)| path == earlier);
-    found.retain(|(path, _)| path != document.path);
-    found
-}
-
-/// Returns a glob as a path of the workspace, with its matcher; reports a glob that is invalid or leaves the workspace.
-fn matcher(document: &RawDocument<'_>, glob: &Spanned<String>, sink: &mut Sink) -> Option<(String, GlobSet)> {
-    let Some(resolved) = Sources::resolve(document.path, glob) else {
-        sink.push(
-            Diagnostic::error(codes::PATH_OUTSIDE, format!("`{}` leaves the workspace", glob.value))
-                .at(glob.origin)
-                .help("use files below the root of the workspace, relative to the folder of this policy"),
-        );
-        return None;
-    };
-    match GlobBuilder::new(&resolved).literal_separator(true).build() {
-        Ok(matcher) => Some((resolved, GlobSetBuilder::new().add(matcher).build().unwrap_or_default())),
-        Err(error) => {
-            let message = format!("`{}` is not a glob: {}", glob.value, error.kind());
-            sink.push(
-                Diagnostic::error(codes::INVALID_VALUE, message)
-                    .at(glob.origin)
-                    .help("`*` matches a part of a name, `**` folders; close every `[` and `{`"),
-            );
-            None
-        }
-    }
-}
-
-/// Returns the files that a glob with `../` can match outside the folder of the policy; none after a reported error.
-fn files_above(
-    resolved: &str,
-    glob: &Spanned<String>,
-    linker: &mut Linker<'_>,
-    sink: &mut Sink,
-) -> Option<Vec<String>> {
-    if !glob.starts_with("../") {
-        return Some(Vec::new());
-    }
-    let base: Vec<&str> = resolved.split('/').take_while(|part| !part.contains(['*', '?', '[', '{'])).collect();
-    let base = base.join("/");
-    let folder = base.rsplit_once('/').map_or("", |(folder, _)| folder);
-    match linker.sources.list(folder, Some(glob.origin)) {
-        Ok(paths) => Some(paths),
-        Err(error) => {
-            sink.push(Diagnostic::error(codes::MISSING_FILE, error.message).at(glob.origin));
-            None
-        }
-    }
-}
-
 /// Reads one document: an object, or a list of objects.
 fn read_object(root: NodeRef<'_>, objects: &mut Vec<Object>, custom: &mut Vec<Resource>, sink: &mut Sink) {
     let text = |keys: &[&str]| root.path(keys).and_then(NodeRef::as_str);
@@ -261,7 +178,7 @@ fn made(objects: &[Object]) -> Vec<Mention> {
             ("user.openshift.io/v1", "Group") => Category::Groups,
             _ => return None,
         };
-        Some(Mention { category, text: Pattern::constant(name), origin: object.origin })
+        Some(Mention { category, text: Pattern::constant(name), origin: object.origin, repeated: Vec::new() })
     });
     made.collect()
 }
@@ -277,7 +194,7 @@ fn note_names(object: NodeRef<'_>, found: &mut BTreeSet<(Category, String)>) {
 fn mentions(found: BTreeSet<(Category, String)>) -> Vec<Mention> {
     let mention = |(category, name): (Category, String)| {
         let text = Pattern::constant(&name);
-        Mention { category, text, origin: Origin::default() }
+        Mention { category, text, origin: Origin::default(), repeated: Vec::new() }
     };
     found.into_iter().map(mention).collect()
 }
@@ -341,6 +258,7 @@ impl Policy for Linked {
             origin: object.origin,
             content: object.origin,
             account: None,
+            without_levels: false,
         }));
     }
 }

@@ -1,12 +1,17 @@
 //! `NamespaceSet`: namespaces with their labels, annotations, quota and limits.
 
+mod bodies;
+
 use crate::codes;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::shared::{LimitRangeSpec, QuotaSpec, StringMap, check_targets, warn_of_empty};
+use super::shared::{
+    LimitItem, LimitRangeSpec, QuantityValue, QuotaSpec, ServiceAccountSpec, StringMap, check_targets, warn_of_empty,
+};
 use super::stance::{NamespacePodSecurity, PodSecuritySettings, grants_of, refuse_our_keys};
 use crate::diag::{Diagnostic, Sink};
 use crate::model::{
@@ -56,6 +61,15 @@ pub struct NamespaceSetSpec {
     /// A LimitRange in each of them.
     #[serde(default)]
     pub limit_range: Option<Spanned<LimitRangeSpec>>,
+    /// ServiceAccounts in each of them.
+    #[serde(default)]
+    pub service_accounts: Vec<ServiceAccountSpec>,
+    /// ResourceQuotas in each of them.
+    #[serde(default)]
+    pub resource_quotas: Vec<Spanned<QuotaSpec>>,
+    /// LimitRanges in each of them.
+    #[serde(default)]
+    pub limit_ranges: Vec<Spanned<LimitRangeSpec>>,
     /// Pod Security settings of every namespace.
     #[serde(default)]
     pub pod_security: Option<NamespacePodSecurity>,
@@ -76,6 +90,60 @@ pub struct NamespaceItem {
     /// Pod Security settings; each field overrides the field of the set.
     #[serde(default)]
     pub pod_security: Option<NamespacePodSecurity>,
+    /// A change of the ResourceQuota of the set in this namespace: entries of `hard` override entries of the set.
+    #[serde(default)]
+    pub resource_quota: Option<Spanned<QuotaOverride>>,
+    /// A change of the LimitRange of the set in this namespace: `limits` override limits of the same type.
+    #[serde(default)]
+    pub limit_range: Option<Spanned<LimitRangeOverride>>,
+    /// ServiceAccounts in this namespace, beside those of the set.
+    #[serde(default)]
+    pub service_accounts: Vec<ServiceAccountSpec>,
+    /// ResourceQuotas in this namespace, beside those of the set.
+    #[serde(default)]
+    pub resource_quotas: Vec<Spanned<QuotaSpec>>,
+    /// LimitRanges in this namespace, beside those of the set.
+    #[serde(default)]
+    pub limit_ranges: Vec<Spanned<LimitRangeSpec>>,
+}
+
+/// A change of a ResourceQuota.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct QuotaOverride {
+    /// The object's name. Default: the name in the set.
+    #[serde(default)]
+    pub name: Option<Spanned<String>>,
+    /// Limits by resource name.
+    #[serde(default)]
+    pub hard: BTreeMap<String, QuantityValue>,
+    /// Scopes of the pods to count, in place of the scopes of the set.
+    #[serde(default)]
+    pub scopes: Vec<String>,
+    /// Further labels of the object.
+    #[serde(default)]
+    pub labels: StringMap,
+    /// Further annotations of the object.
+    #[serde(default)]
+    pub annotations: StringMap,
+}
+
+/// A change of a LimitRange.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct LimitRangeOverride {
+    /// The object's name. Default: the name in the set.
+    #[serde(default)]
+    pub name: Option<Spanned<String>>,
+    /// One entry for each limited type.
+    #[serde(default)]
+    pub limits: Vec<LimitItem>,
+    /// Further labels of the object.
+    #[serde(default)]
+    pub labels: StringMap,
+    /// Further annotations of the object.
+    #[serde(default)]
+    pub annotations: StringMap,
 }
 
 impl Kind for NamespaceSetKind {
@@ -88,6 +156,7 @@ impl Kind for NamespaceSetKind {
         "namespace-set/resourcequota.yaml.j2",
         "namespace-set/role.yaml.j2",
         "namespace-set/rolebinding.yaml.j2",
+        "namespace-set/serviceaccount.yaml.j2",
     ];
     const PATTERNS: Patterns = Patterns::Targets;
 
@@ -97,16 +166,7 @@ impl Kind for NamespaceSetKind {
         linker: &mut Linker<'_>,
         sink: &mut Sink,
     ) -> Option<Box<dyn Policy>> {
-        if let Some(overrides) = spec.resource_quota.as_ref().and_then(|quota| quota.overrides.as_ref()) {
-            sink.push(
-                Diagnostic::error(
-                    codes::INVALID_VALUE,
-                    "`overrides` needs an account variable, but this policy has no accounts",
-                )
-                .at(overrides.origin)
-                .help("remove the field: only a Tenancy has overrides"),
-            );
-        }
+        bodies::check(&spec, sink);
         let targets = linker.targets_of(&document.meta);
         let mut namespaces = Vec::with_capacity(spec.namespaces.len());
         for item in &spec.namespaces {
@@ -121,28 +181,20 @@ impl Kind for NamespaceSetKind {
                 (merged(&spec.labels, &item.labels), merged(&spec.annotations, &item.annotations));
             refuse_our_keys(&labels, &annotations, item.name.origin, sink);
             let name = Pattern::parse_checked(&item.name);
-            let object = ObjectBlueprint::new("v1", "Namespace", NAMESPACE, name, item.name.origin)
+            let mut object = ObjectBlueprint::new("v1", "Namespace", NAMESPACE, name, item.name.origin)
                 .with("labels", stance.labels(&labels, &targets))
                 .with("annotations", stance.annotations(&annotations, &targets));
+            object.without_levels = stance.without_levels;
             let profile = stance.profile.map(|profile| profile.name().to_owned());
-            namespaces.push(Namespace { object, grants });
+            namespaces.push(Namespace { object, grants, inside: bodies::objects(&spec, item, sink) });
             if let Some(profile) = profile {
                 let targets = Arc::clone(&document.meta.targets);
                 linker.facts.push(NamespaceProfile { namespace: item.name.origin, profile, targets });
             }
         }
-        let quotas = spec.resource_quota.iter().map(|quota| &quota.name);
-        let limits = spec.limit_range.iter().map(|limits| &limits.name);
-        let names = spec.namespaces.iter().map(|item| &item.name).chain(quotas).chain(limits);
+        let names = spec.namespaces.iter().map(|item| &item.name).chain(bodies::names(&spec));
         warn_of_empty(names, &targets, None, sink);
-        let mut inside = Vec::new();
-        if let Some(quota) = &spec.resource_quota {
-            inside.push(quota.blueprint("namespace-set/resourcequota.yaml.j2", quota.origin));
-        }
-        if let Some(limits) = &spec.limit_range {
-            inside.push(limits.blueprint("namespace-set/limitrange.yaml.j2", limits.origin));
-        }
-        Some(Box::new(Linked { meta: document.meta.clone(), namespaces, inside }))
+        Some(Box::new(Linked { meta: document.meta.clone(), namespaces }))
     }
 }
 
@@ -184,19 +236,27 @@ fn link_stance<'p>(
         }
     }
     let version = written.version.as_ref().map(|version| version.value.as_str());
-    (PodSecuritySettings { profile, level: written.level, version, label_sync: written.label_sync }, grants)
+    let settings = PodSecuritySettings {
+        profile,
+        level: written.level,
+        version,
+        label_sync: written.label_sync,
+        without_levels: written.labels.is_some(),
+    };
+    (settings, grants)
 }
 
 struct Linked {
     meta: PolicyMeta,
     namespaces: Vec<Namespace>,
-    inside: Vec<ObjectBlueprint>,
 }
 
 /// A namespace, with the bindings of its service accounts to its profile, by enforcement.
 struct Namespace {
     object: ObjectBlueprint,
     grants: Vec<(Enforcement, ObjectBlueprint)>,
+    /// The other objects of the namespace.
+    inside: Vec<ObjectBlueprint>,
 }
 
 impl Policy for Linked {
@@ -228,6 +288,6 @@ impl Policy for Linked {
         units.push(namespace.object.fill(target, None, None));
         let grants = namespace.grants.iter().filter(|(enforcement, _)| *enforcement == target.enforcement());
         units.extend(grants.map(|(_, object)| object.fill(target, None, Some(name))));
-        units.extend(self.inside.iter().map(|object| object.fill(target, None, Some(name))));
+        units.extend(namespace.inside.iter().map(|object| object.fill(target, None, Some(name))));
     }
 }

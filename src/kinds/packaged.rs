@@ -61,6 +61,7 @@ impl Templates {
             origin,
             content,
             account: None,
+            without_levels: false,
         }
     }
 }

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::size::{self, MAXIMUM_APPLIED};
 use crate::model::{
-    Blueprint, Category, Data, Fill, Mention, OWN_NAMESPACE, ObjectBlueprint, Pattern, PolicyMeta, Target, Tested,
-    Variables,
+    Blueprint, Category, Data, Date, DateError, Fill, Mention, OWN_NAMESPACE, ObjectBlueprint, Pattern, PolicyMeta,
+    Target, Tested, Variables,
 };
 use crate::yaml::Spanned;
 
@@ -48,6 +48,92 @@ pub struct ServiceAccountRef {
     /// True when the account is to be created here too.
     #[serde(default)]
     pub create: bool,
+    /// Labels of the created account.
+    #[serde(default)]
+    pub labels: StringMap,
+    /// Annotations of the created account, such as the identity of a cloud.
+    #[serde(default)]
+    pub annotations: StringMap,
+    /// The names of Secrets of the created account for registries.
+    #[serde(default)]
+    pub image_pull_secrets: Vec<Spanned<String>>,
+    /// Whether pods get a token of the created account.
+    #[serde(default)]
+    pub automount_service_account_token: Option<bool>,
+}
+
+/// A ServiceAccount of a namespace.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct ServiceAccountSpec {
+    /// The object's name.
+    pub name: Spanned<String>,
+    /// Labels of the object.
+    #[serde(default)]
+    pub labels: StringMap,
+    /// Annotations of the object, such as the identity of a cloud.
+    #[serde(default)]
+    pub annotations: StringMap,
+    /// The names of Secrets with the credentials of registries.
+    #[serde(default)]
+    pub image_pull_secrets: Vec<Spanned<String>>,
+    /// Whether pods get a token of the account. Default: the cluster mounts it.
+    #[serde(default)]
+    pub automount_service_account_token: Option<bool>,
+    /// A loop over the elements of a list variable: `{stage: stages}`. Only in a Tenancy.
+    #[serde(default, rename = "for")]
+    pub each: Option<Spanned<BTreeMap<String, String>>>,
+    /// The condition of the item, in CEL. Only in a Tenancy.
+    #[serde(default)]
+    pub when: Option<Spanned<String>>,
+}
+
+impl ServiceAccountSpec {
+    pub(crate) fn blueprint(&self, template: &'static str, origin: Origin) -> ObjectBlueprint {
+        let secrets = self.image_pull_secrets.iter().map(|name| BTreeMap::from([("name", name.value.as_str())]));
+        let secrets: Vec<BTreeMap<&str, &str>> = secrets.collect();
+        let object = ObjectBlueprint::new("v1", "ServiceAccount", template, Pattern::parse_checked(&self.name), origin);
+        with_metadata(object, &self.labels, &self.annotations)
+            .with("imagePullSecrets", Blueprint::from_value(&secrets))
+            .with("automountServiceAccountToken", Blueprint::from_value(&self.automount_service_account_token))
+    }
+}
+
+impl ServiceAccountRef {
+    /// Returns the account to create.
+    pub(crate) fn created(&self) -> ServiceAccountSpec {
+        ServiceAccountSpec {
+            name: self.name.clone(),
+            labels: self.labels.clone(),
+            annotations: self.annotations.clone(),
+            image_pull_secrets: self.image_pull_secrets.clone(),
+            automount_service_account_token: self.automount_service_account_token,
+            each: None,
+            when: None,
+        }
+    }
+
+    /// Whether it has fields of an account to create.
+    pub(crate) fn has_content(&self) -> bool {
+        !self.labels.is_empty()
+            || !self.annotations.is_empty()
+            || !self.image_pull_secrets.is_empty()
+            || self.automount_service_account_token.is_some()
+    }
+}
+
+/// Sets the labels and annotations of an object, if there are any.
+pub(crate) fn with_metadata(
+    mut object: ObjectBlueprint,
+    labels: &StringMap,
+    annotations: &StringMap,
+) -> ObjectBlueprint {
+    let fields = [("labels", labels), ("annotations", annotations)];
+    for (name, entries) in fields.into_iter().filter(|(_, entries)| !entries.is_empty()) {
+        object.fields.retain(|(known, _)| &**known != name);
+        object = object.with(name, Blueprint::from_value(entries));
+    }
+    object
 }
 
 impl Subjects {
@@ -66,9 +152,13 @@ impl Subjects {
 
     /// Returns every text of a subject.
     pub(crate) fn names(&self) -> impl Iterator<Item = &Spanned<String>> {
+        self.users.iter().chain(&self.groups).chain(self.account_names())
+    }
+
+    /// Returns the names and namespaces of the service accounts.
+    pub(crate) fn account_names(&self) -> impl Iterator<Item = &Spanned<String>> {
         let accounts = self.service_accounts.iter();
-        let of_accounts = accounts.flat_map(|account| std::iter::once(&account.name).chain(&account.namespace));
-        self.users.iter().chain(&self.groups).chain(of_accounts)
+        accounts.flat_map(|account| std::iter::once(&account.name).chain(&account.namespace))
     }
 
     /// Returns the subjects as a request names them.
@@ -151,7 +241,7 @@ impl Subject {
     /// Returns its size in an annotation: the length of its JSON with escaped quotes.
     fn size(&self, target: &Target) -> usize {
         let namespace = Arc::from("n".repeat(63));
-        let from = Fill { target, account: None, namespace: Some(&namespace) };
+        let from = Fill::from_target(target).in_namespace(&namespace);
         let fill = |text: &String| Pattern::parse_checked(text).fill(from).to_string();
         let filled = Self { name: fill(&self.name), namespace: self.namespace.as_ref().map(fill), ..self.clone() };
         // One byte for the following comma.
@@ -161,7 +251,7 @@ impl Subject {
 
 /// Returns the mention of a name; `read` parses its text.
 pub(crate) fn mention(category: Category, name: &Spanned<String>, read: fn(&str) -> Pattern) -> Mention {
-    Mention { category, text: read(name), origin: name.origin }
+    Mention { category, text: read(name), origin: name.origin, repeated: Vec::new() }
 }
 
 /// Warns of subjects and names changed by a variable without a value. `variables` are the columns of accounts, if any.
@@ -173,7 +263,7 @@ pub(crate) fn warn_of_empty<'n>(
 ) {
     for name in names {
         let pattern = Pattern::parse_checked(name);
-        for variable in pattern.variables() {
+        for variable in pattern.unconditional_variables() {
             let is_optional = variables.and_then(|known| known.get(variable)).is_some_and(|known| known.optional);
             let is_empty = |target: &&Target| {
                 let value = variable.strip_prefix("target.").and_then(|own| target.variable(own));
@@ -190,6 +280,63 @@ pub(crate) fn warn_of_empty<'n>(
             };
             sink.push(Diagnostic::warning(codes::OPTIONAL_MAY_BE_EMPTY, message).at(name.origin).help(help));
         }
+    }
+}
+
+/// The terms of a grant: its owner, its purpose and its last day, as annotations of its bindings.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Terms<'t> {
+    pub(crate) owner: Option<&'t Spanned<String>>,
+    pub(crate) reason: Option<&'t Spanned<String>>,
+    pub(crate) expires: Option<&'t Spanned<String>>,
+    /// The other annotations of the bindings.
+    pub(crate) annotations: &'t StringMap,
+}
+
+impl<'t> Terms<'t> {
+    /// Reports empty terms, and terms with two values.
+    pub(crate) fn check(self, sink: &mut Sink) {
+        for (key, value) in self.notes() {
+            if value.trim().is_empty() {
+                sink.push(
+                    Diagnostic::error(codes::INVALID_VALUE, "this text is empty")
+                        .at(value.origin)
+                        .help("write a text, or remove the field"),
+                );
+            }
+            if self.annotations.contains_key(key) {
+                sink.push(
+                    Diagnostic::error(codes::INVALID_VALUE, format!("the annotation `{key}` has two values"))
+                        .at(value.origin)
+                        .help("remove it under `annotations`"),
+                );
+            }
+        }
+        let is_no_date = |day: &&Spanned<String>| !day.contains('{') && day.parse::<Date>().is_err();
+        if let Some(expires) = self.expires.filter(is_no_date) {
+            sink.push(
+                Diagnostic::error(codes::INVALID_VALUE, format!("`{}` is not a date", expires.value))
+                    .at(expires.origin)
+                    .help(DateError.to_string()),
+            );
+        }
+    }
+
+    /// Returns the annotations of the bindings.
+    pub(crate) fn all_annotations(self) -> StringMap {
+        let mut annotations = self.annotations.clone();
+        annotations.extend(self.notes().map(|(key, value)| (key.to_owned(), value.value.clone())));
+        annotations
+    }
+
+    /// Returns the terms by annotation.
+    fn notes(self) -> impl Iterator<Item = (&'static str, &'t Spanned<String>)> {
+        let notes = [
+            ("bailiwick.dev/expires", self.expires),
+            ("bailiwick.dev/owner", self.owner),
+            ("bailiwick.dev/reason", self.reason),
+        ];
+        notes.into_iter().filter_map(|(key, value)| Some((key, value?)))
     }
 }
 
@@ -241,6 +388,18 @@ pub struct QuotaSpec {
     /// The name of a map variable; its entries replace entries of `hard`. Only in a Tenancy.
     #[serde(default)]
     pub overrides: Option<Spanned<String>>,
+    /// Labels of the object.
+    #[serde(default)]
+    pub labels: StringMap,
+    /// Annotations of the object.
+    #[serde(default)]
+    pub annotations: StringMap,
+    /// A loop over the elements of a list variable: `{stage: stages}`. Only in a Tenancy.
+    #[serde(default, rename = "for")]
+    pub each: Option<Spanned<BTreeMap<String, String>>>,
+    /// The condition of the item, in CEL. Only in a Tenancy.
+    #[serde(default)]
+    pub when: Option<Spanned<String>>,
 }
 
 /// A quantity, written as a number or as text.
@@ -275,6 +434,18 @@ pub struct LimitRangeSpec {
     pub name: Spanned<String>,
     /// One entry for each limited type.
     pub limits: Vec<LimitItem>,
+    /// Labels of the object.
+    #[serde(default)]
+    pub labels: StringMap,
+    /// Annotations of the object.
+    #[serde(default)]
+    pub annotations: StringMap,
+    /// A loop over the elements of a list variable: `{stage: stages}`. Only in a Tenancy.
+    #[serde(default, rename = "for")]
+    pub each: Option<Spanned<BTreeMap<String, String>>>,
+    /// The condition of the item, in CEL. Only in a Tenancy.
+    #[serde(default)]
+    pub when: Option<Spanned<String>>,
 }
 
 /// The limits of one type.
@@ -302,10 +473,10 @@ pub struct LimitItem {
 
 impl QuotaSpec {
     pub(crate) fn blueprint(&self, template: &'static str, origin: Origin) -> ObjectBlueprint {
-        let mut object =
-            ObjectBlueprint::new("v1", "ResourceQuota", template, Pattern::parse_checked(&self.name), origin)
-                .with("hard", Blueprint::from_value(&self.hard))
-                .with("scopes", Blueprint::from_value(&self.scopes));
+        let object = ObjectBlueprint::new("v1", "ResourceQuota", template, Pattern::parse_checked(&self.name), origin)
+            .with("hard", Blueprint::from_value(&self.hard))
+            .with("scopes", Blueprint::from_value(&self.scopes));
+        let mut object = with_metadata(object, &self.labels, &self.annotations);
         object.overridden = self.overrides.as_ref().map(|variable| ("hard", variable.value.clone()));
         object
     }
@@ -313,8 +484,9 @@ impl QuotaSpec {
 
 impl LimitRangeSpec {
     pub(crate) fn blueprint(&self, template: &'static str, origin: Origin) -> ObjectBlueprint {
-        ObjectBlueprint::new("v1", "LimitRange", template, Pattern::parse_checked(&self.name), origin)
-            .with("limits", Blueprint::from_value(&self.limits))
+        let object = ObjectBlueprint::new("v1", "LimitRange", template, Pattern::parse_checked(&self.name), origin)
+            .with("limits", Blueprint::from_value(&self.limits));
+        with_metadata(object, &self.labels, &self.annotations)
     }
 }
 

@@ -324,6 +324,7 @@ impl Policy for Linked {
                 origin: self.origin,
                 content: *content,
                 account: None,
+                without_levels: false,
             },
         }));
     }

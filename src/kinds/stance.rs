@@ -42,6 +42,17 @@ pub struct NamespacePodSecurity {
     /// unchanged. Default: it sets missing labels.
     #[serde(default)]
     pub label_sync: Option<bool>,
+    /// `none` for no Pod Security label, also on OpenShift, where the labels are computed otherwise.
+    #[serde(default)]
+    pub labels: Option<Spanned<LevelLabels>>,
+}
+
+/// The Pod Security labels of a namespace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum LevelLabels {
+    /// No label.
+    None,
 }
 
 /// Pod Security settings with a resolved profile.
@@ -51,6 +62,8 @@ pub(crate) struct PodSecuritySettings<'p> {
     pub(crate) level: Option<Level>,
     pub(crate) version: Option<&'p str>,
     pub(crate) label_sync: Option<bool>,
+    /// Whether the namespace gets no Pod Security label.
+    pub(crate) without_levels: bool,
 }
 
 impl NamespacePodSecurity {
@@ -59,14 +72,20 @@ impl NamespacePodSecurity {
         let (Some(own), Some(common)) = (own, common) else { return own.or(common).cloned() };
         Some(Self {
             profile: own.profile.clone().or_else(|| common.profile.clone()),
-            level: own.level.or(common.level),
+            level: own.level.or(common.level.filter(|_| own.labels.is_none())),
             version: own.version.clone().or_else(|| common.version.clone()),
             label_sync: own.label_sync.or(common.label_sync),
+            labels: own.labels.or(common.labels.filter(|_| own.level.is_none())),
         })
     }
 
-    /// Reports an invalid version.
+    /// Reports an invalid version, and a level without labels.
     pub(crate) fn check(&self, sink: &mut Sink) {
+        if let Some(labels) = self.labels.filter(|_| self.level.is_some()) {
+            let message = "these settings have a level, and no label to enforce it";
+            let diagnostic = Diagnostic::error(codes::INVALID_VALUE, message).at(labels.origin);
+            sink.push(diagnostic.help("remove `labels: none` or `level`"));
+        }
         let Some(version) = &self.version else { return };
         if PolicyVersion::parse(version).is_none() {
             sink.push(
@@ -107,7 +126,7 @@ impl PodSecuritySettings<'_> {
         if let Some(profile) = held {
             labels.insert(PodSecurityProfile::LABEL.to_owned(), profile.name().replace('{', "{{").replace('}', "}}"));
         }
-        let level = self.level.or(held.and_then(PodSecurityProfile::level));
+        let level = self.level.or(held.and_then(PodSecurityProfile::level)).filter(|_| !self.without_levels);
         if let Some(level) = level.filter(|_| target.version.minor() >= FIRST_WITH_LEVELS) {
             let default = if is_openshift { "latest".to_owned() } else { format!("v1.{}", target.version.minor()) };
             let version = self.version.map_or(default, str::to_owned);

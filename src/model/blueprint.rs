@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde::ser::{self, Serialize, SerializeMap, SerializeSeq, SerializeStruct, Serializer};
 use serde::{Deserialize, Deserializer};
 
-use super::{Data, Fill, Pattern};
+use super::{BoundValue, Data, Fill, Pattern};
 
 /// Data with places for variables.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,6 +27,10 @@ pub enum Blueprint {
     Map(Vec<(Pattern, Blueprint)>),
     /// Something else on each target, by the target's name.
     ByTarget(Arc<[(String, Blueprint)]>),
+    /// An item of a list or a value of a map that exists only with values of some variables.
+    Present(Arc<[String]>, Box<Blueprint>),
+    /// An item of a list that stands for an item for each element of a list variable.
+    Spread(Arc<str>, Box<Blueprint>),
 }
 
 impl Blueprint {
@@ -49,14 +53,109 @@ impl Blueprint {
             Blueprint::Constant(data) => data.clone(),
             Blueprint::Text(pattern) => Data::Str(pattern.fill(from)),
             Blueprint::Typed(pattern) => pattern.fill_typed(from),
-            Blueprint::List(items) => Data::List(items.iter().map(|item| item.fill(from)).collect()),
+            Blueprint::List(items) => {
+                let mut filled = Vec::with_capacity(items.len());
+                items.iter().for_each(|item| item.fill_item(from, &mut filled));
+                Data::List(filled.into())
+            }
             Blueprint::Map(entries) => {
-                Data::Map(entries.iter().map(|(key, value)| (key.fill(from), value.fill(from))).collect())
+                let present = entries.iter().filter(|(_, value)| value.exists(from));
+                Data::Map(present.map(|(key, value)| (key.fill(from), value.fill(from))).collect())
+            }
+            Blueprint::Present(_, inner) | Blueprint::Spread(_, inner) => {
+                if self.exists(from) {
+                    inner.fill(from)
+                } else {
+                    Data::Null
+                }
             }
             Blueprint::ByTarget(each) => each
                 .iter()
                 .find(|(target, _)| *target == from.target.name)
                 .map_or(Data::Null, |(_, blueprint)| blueprint.fill(from)),
+        }
+    }
+
+    /// Whether the value exists with the given values.
+    fn exists(&self, from: Fill<'_>) -> bool {
+        match self {
+            Blueprint::Present(variables, inner) => {
+                let has_value = |name: &String| from.value(name).is_some_and(|value| value != Data::text(""));
+                variables.iter().all(has_value) && inner.exists(from)
+            }
+            _ => true,
+        }
+    }
+
+    /// Adds the items of a list: none for an item that does not exist, and one for each different element of a list variable.
+    fn fill_item(&self, from: Fill<'_>, items: &mut Vec<Data>) {
+        match self {
+            Blueprint::Spread(name, inner) => {
+                let Some(Data::List(elements)) = from.value(name) else { return };
+                let mut seen = BTreeSet::new();
+                for value in elements.iter() {
+                    let mut text = String::new();
+                    value.write_json(&mut text);
+                    if seen.insert(text) {
+                        inner.fill_item(from.within(Some(&BoundValue { name, value, outer: from.bound })), items);
+                    }
+                }
+            }
+            Blueprint::Present(_, inner) if self.exists(from) => inner.fill_item(from, items),
+            Blueprint::Present(..) => {}
+            _ => items.extend(self.fill_unless_lost(from)),
+        }
+    }
+
+    /// Returns the data of an item; none if a list of the item has lost all its items. An empty list often means everything: a rule
+    /// without `resourceNames` is about every object.
+    fn fill_unless_lost(&self, from: Fill<'_>) -> Option<Data> {
+        match self {
+            Blueprint::List(_) => Some(self.fill(from)).filter(|list| !list.is_empty()),
+            Blueprint::Map(entries) => {
+                let present = entries.iter().filter(|(_, value)| value.exists(from));
+                let filled = present.map(|(key, value)| Some((key.fill(from), value.fill_unless_lost(from)?)));
+                filled.collect::<Option<Arc<[_]>>>().map(Data::Map)
+            }
+            Blueprint::Present(_, inner) => inner.fill_unless_lost(from),
+            _ => Some(self.fill(from)),
+        }
+    }
+
+    /// Returns the blueprint with the items of lists that name a list variable as items for each of its elements.
+    #[must_use]
+    pub fn spreading(self, lists: &BTreeSet<String>) -> Self {
+        match self {
+            Blueprint::List(items) => {
+                let of_item = |item: Blueprint| {
+                    let mut used = BTreeSet::new();
+                    item.variables_of_item(&mut used);
+                    let list = used.iter().find(|name| lists.contains(*name)).map(|name| Arc::from(name.as_str()));
+                    let item = item.spreading(lists);
+                    list.map_or_else(|| item.clone(), |list| Blueprint::Spread(list, Box::new(item.clone())))
+                };
+                Blueprint::List(items.into_iter().map(of_item).collect())
+            }
+            Blueprint::Map(entries) => {
+                Blueprint::Map(entries.into_iter().map(|(key, value)| (key, value.spreading(lists))).collect())
+            }
+            Blueprint::ByTarget(each) => {
+                let spread = |(target, own): &(String, Blueprint)| (target.clone(), own.clone().spreading(lists));
+                Blueprint::ByTarget(each.iter().map(spread).collect())
+            }
+            Blueprint::Present(variables, inner) => Blueprint::Present(variables, Box::new(inner.spreading(lists))),
+            other => other,
+        }
+    }
+
+    /// Adds the names of the variables of an item, without the variables of lists in the item.
+    fn variables_of_item(&self, names: &mut BTreeSet<String>) {
+        match self {
+            Blueprint::Text(pattern) | Blueprint::Typed(pattern) => names.extend(pattern.account_variables()),
+            Blueprint::Map(entries) => entries.iter().for_each(|(_, value)| value.variables_of_item(names)),
+            Blueprint::ByTarget(each) => each.iter().for_each(|(_, own)| own.variables_of_item(names)),
+            Blueprint::Present(_, inner) | Blueprint::Spread(_, inner) => inner.variables_of_item(names),
+            Blueprint::Constant(_) | Blueprint::List(_) => {}
         }
     }
 
@@ -74,6 +173,10 @@ impl Blueprint {
             Blueprint::ByTarget(each) => {
                 Blueprint::ByTarget(each.iter().map(|(target, own)| (target.clone(), own.detached())).collect())
             }
+            Blueprint::Present(variables, inner) => {
+                Blueprint::Present(variables.iter().cloned().collect(), Box::new(inner.detached()))
+            }
+            Blueprint::Spread(list, inner) => Blueprint::Spread(Arc::from(&**list), Box::new(inner.detached())),
         }
     }
 
@@ -85,6 +188,7 @@ impl Blueprint {
             Blueprint::List(items) => items.iter().any(Blueprint::needs_account),
             Blueprint::Map(entries) => entries.iter().any(|(key, value)| key.needs_account() || value.needs_account()),
             Blueprint::ByTarget(each) => each.iter().any(|(_, blueprint)| blueprint.needs_account()),
+            Blueprint::Present(_, inner) | Blueprint::Spread(_, inner) => inner.needs_account(),
         }
     }
 
@@ -101,13 +205,16 @@ impl Blueprint {
                 }
             }
             Blueprint::ByTarget(each) => each.iter().for_each(|(_, blueprint)| blueprint.account_variables(names)),
+            Blueprint::Present(_, inner) | Blueprint::Spread(_, inner) => inner.account_variables(names),
         }
     }
 
     fn text(text: &str) -> Self {
         let pattern = Pattern::parse_checked(text);
         if pattern.variables().next().is_some() {
-            return Blueprint::Text(pattern);
+            let deciding: Arc<[String]> = pattern.deciding_variables().map(str::to_owned).collect();
+            let text = Blueprint::Text(pattern);
+            return if deciding.is_empty() { text } else { Blueprint::Present(deciding, Box::new(text)) };
         }
         Blueprint::Constant(Data::Str(literal(&pattern)))
     }

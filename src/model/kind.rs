@@ -198,14 +198,18 @@ pub fn check_patterns(node: NodeRef<'_>, scope: VariableScope<'_>, sink: &mut Si
         check_patterns(key, scope, sink);
         check_patterns(value, scope, sink);
     }
-    let Some(text) = node.as_str().filter(|text| text.contains(['{', '}'])) else {
-        return;
-    };
+    _ = check_pattern(node, scope, sink);
+}
+
+/// Checks the pattern of a string: matching braces and declared variables. Returns a valid pattern with variables.
+pub fn check_pattern(node: NodeRef<'_>, scope: VariableScope<'_>, sink: &mut Sink) -> Option<Pattern> {
+    let text = node.as_str().filter(|text| text.contains(['{', '}']))?;
     match Pattern::parse(text) {
         Ok(pattern) => {
             for name in pattern.variables().filter(|name| !scope.knows(name)) {
                 sink.push(unknown_variable(name, node.origin(), scope));
             }
+            Some(pattern)
         }
         Err(error) => {
             let place = inside(node, error.position);
@@ -214,6 +218,7 @@ pub fn check_patterns(node: NodeRef<'_>, scope: VariableScope<'_>, sink: &mut Si
                     .at(place)
                     .help("write `{name}` for a variable, `{{` and `}}` for braces"),
             );
+            None
         }
     }
 }

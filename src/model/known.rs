@@ -7,7 +7,7 @@ use globset::GlobSet;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Accounts, Pattern, Platform, PolicyMeta};
+use super::{Accounts, Fill, Pattern, Platform, PolicyMeta, Repetition};
 use crate::diag::Origin;
 use crate::yaml::{NodeRef, Spanned};
 
@@ -340,6 +340,21 @@ pub struct Mention {
     pub text: Pattern,
     /// The location of the name.
     pub origin: Origin,
+    /// The repetitions of the item with the name, the outermost first.
+    pub repeated: Vec<Repetition>,
+}
+
+impl Mention {
+    /// Visits the texts of the name with some values.
+    pub fn each_text(&self, from: Fill<'_>, visit: &mut dyn FnMut(&str)) {
+        fn each(repeated: &[Repetition], from: Fill<'_>, visit: &mut dyn FnMut(Fill<'_>)) {
+            match repeated.split_first() {
+                Some((first, rest)) => first.each(from, &mut |from| each(rest, from, visit)),
+                None => visit(from),
+            }
+        }
+        each(&self.repeated, from, &mut |from| self.text.fill_each(from).iter().for_each(|text| visit(text)));
+    }
 }
 
 /// The source of a mention.

@@ -189,7 +189,7 @@ impl PodSecurityProfile {
                 let pattern = Pattern::parse_checked(&text);
                 let pieces = pattern.pieces().iter().map(|piece| match piece {
                     Piece::Text(text) => text.to_string(),
-                    Piece::Variable(name) => variable(name).unwrap_or_default(),
+                    Piece::Variable(name) | Piece::Optional(name) => variable(name).unwrap_or_default(),
                 });
                 pieces.collect::<String>().into()
             }

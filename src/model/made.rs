@@ -35,7 +35,7 @@ impl MadeForAccounts {
         let mut alike = Vec::new();
         for (number, (accounts, object)) in lists.iter().enumerate().skip(*indexed) {
             alike.clear();
-            for (position, account) in accounts.iter().enumerate() {
+            for (position, account) in accounts.on(&target.name) {
                 let earlier = match by_name.entry(object.name_for(target, account)) {
                     Entry::Vacant(entry) => {
                         entry.insert((number, position));

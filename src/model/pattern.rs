@@ -3,10 +3,10 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use super::{Account, AccountValue, Data, Target};
+use super::{Account, Data, Target};
 
 /// A text with places for variables. `{name}` takes an account's value, `{target.x}` a target's, and `{{` and
-/// `}}` stand for single braces.
+/// `}}` stand for single braces. A text with `{name?}` exists only with a value of the variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern {
     pieces: Vec<Piece>,
@@ -21,21 +21,68 @@ pub struct Fill<'f> {
     pub account: Option<Account<'f>>,
     /// The namespace of the object, for [`OWN_NAMESPACE`].
     pub namespace: Option<&'f Arc<str>>,
+    /// The values of loops, the innermost first.
+    pub bound: Option<&'f BoundValue<'f>>,
+}
+
+/// The value of a loop: an element of a list, in the place of a variable.
+#[derive(Debug, Clone, Copy)]
+pub struct BoundValue<'f> {
+    /// The name of the variable.
+    pub name: &'f str,
+    /// The element.
+    pub value: &'f Data,
+    /// The loop around this one.
+    pub outer: Option<&'f BoundValue<'f>>,
 }
 
 impl<'f> Fill<'f> {
     /// Uses the values of a target alone.
     pub fn from_target(target: &'f Target) -> Self {
-        Self { target, account: None, namespace: None }
+        Self { target, account: None, namespace: None, bound: None }
     }
 
-    fn value(self, name: &str) -> Option<Data> {
+    /// Uses the values of a target and of an account.
+    pub fn from_account(target: &'f Target, account: Account<'f>) -> Self {
+        Self { account: Some(account), ..Self::from_target(target) }
+    }
+
+    /// Uses the name of the namespace of an object, too.
+    #[must_use]
+    pub fn in_namespace(self, namespace: &'f Arc<str>) -> Self {
+        Self { namespace: Some(namespace), ..self }
+    }
+
+    /// Uses the value of a loop, too.
+    #[must_use]
+    pub fn within(self, bound: Option<&'f BoundValue<'f>>) -> Self {
+        Self { bound: bound.or(self.bound), ..self }
+    }
+
+    /// Returns the value of a variable of loops or of the account, or of a field of a record.
+    pub fn own_value(self, name: &str) -> Option<Data> {
+        let mut bound = self.bound;
+        while let Some(BoundValue { name: known, value, outer }) = bound {
+            if *known == name {
+                return Some((*value).clone()).filter(|value| *value != Data::Null);
+            }
+            bound = *outer;
+        }
+        if let Some(value) = self.account.and_then(|account| account.get(name)) {
+            return Some(value.to_data());
+        }
+        let (record, field) = name.split_once('.')?;
+        self.own_value(record)?.get(field).filter(|value| **value != Data::Null).cloned()
+    }
+
+    /// Returns the value of a variable.
+    pub fn value(self, name: &str) -> Option<Data> {
         if name == OWN_NAMESPACE {
             return self.namespace.map(|namespace| Data::Str(Arc::clone(namespace)));
         }
         match name.strip_prefix("target.") {
             Some(own) => self.target.variable(own),
-            None => self.account.and_then(|account| account.get(name)).map(AccountValue::to_data),
+            None => self.own_value(name),
         }
     }
 
@@ -44,14 +91,23 @@ impl<'f> Fill<'f> {
         if name == OWN_NAMESPACE {
             out.push_str(self.namespace.map(|namespace| -> &str { namespace }).unwrap_or_default());
         } else if let Some(own) = name.strip_prefix("target.") {
-            match self.target.variable(own) {
-                Some(Data::Str(text)) => out.push_str(&text),
-                Some(Data::Null) | None => {}
-                Some(other) => other.write_json(out),
-            }
-        } else if let Some(value) = self.account.and_then(|account| account.get(name)) {
+            write_text(self.target.variable(own), out);
+        } else if self.bound.is_none()
+            && let Some(value) = self.account.and_then(|account| account.get(name))
+        {
             value.write_text(out);
+        } else {
+            write_text(self.own_value(name), out);
         }
+    }
+}
+
+/// Appends a value as a part of a text: a string without quotes, nothing for an absent value.
+fn write_text(value: Option<Data>, out: &mut String) {
+    match value {
+        Some(Data::Str(text)) => out.push_str(&text),
+        Some(Data::Null) | None => {}
+        Some(other) => other.write_json(out),
     }
 }
 
@@ -65,6 +121,18 @@ pub enum Piece {
     Text(Arc<str>),
     /// A variable by its name, without braces.
     Variable(Arc<str>),
+    /// A variable without a value makes the whole text absent: `{name?}`.
+    Optional(Arc<str>),
+}
+
+impl Piece {
+    /// Returns the name of the variable.
+    pub fn variable(&self) -> Option<&Arc<str>> {
+        match self {
+            Piece::Variable(name) | Piece::Optional(name) => Some(name),
+            Piece::Text(_) => None,
+        }
+    }
 }
 
 /// A pattern error with the byte offset of the wrong brace.
@@ -100,13 +168,17 @@ impl Pattern {
                     if !closed {
                         return Err(PatternError { position, message: "this `{` is not closed" });
                     }
-                    if !is_name(&name) {
+                    let optional = name.strip_suffix('?');
+                    if !is_name(optional.map_or(name.as_str(), |name| name)) {
                         return Err(PatternError { position, message: "the braces do not contain a name" });
                     }
                     if !literal.is_empty() {
                         pieces.push(Piece::Text(std::mem::take(&mut literal).into()));
                     }
-                    pieces.push(Piece::Variable(name.into()));
+                    pieces.push(match optional {
+                        Some(name) => Piece::Optional(name.into()),
+                        None => Piece::Variable(name.into()),
+                    });
                 }
                 _ => literal.push(character),
             }
@@ -133,16 +205,49 @@ impl Pattern {
         let pieces = self.pieces.iter().map(|piece| match piece {
             Piece::Text(text) => Piece::Text(Arc::from(&**text)),
             Piece::Variable(name) => Piece::Variable(Arc::from(&**name)),
+            Piece::Optional(name) => Piece::Optional(Arc::from(&**name)),
         });
         Self { pieces: pieces.collect() }
     }
 
     /// Returns the names of its variables.
     pub fn variables(&self) -> impl Iterator<Item = &str> {
+        self.pieces.iter().filter_map(Piece::variable).map(|name| &**name)
+    }
+
+    /// Returns the names of the variables that decide whether the text exists.
+    pub fn deciding_variables(&self) -> impl Iterator<Item = &str> {
+        self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Optional(name) => Some(&**name),
+            Piece::Text(_) | Piece::Variable(_) => None,
+        })
+    }
+
+    /// Returns the names of the variables that become an empty text without a value.
+    pub fn unconditional_variables(&self) -> impl Iterator<Item = &str> {
         self.pieces.iter().filter_map(|piece| match piece {
             Piece::Variable(name) => Some(&**name),
-            Piece::Text(_) => None,
+            Piece::Text(_) | Piece::Optional(_) => None,
         })
+    }
+
+    /// Whether the text exists with some values.
+    pub fn exists(&self, from: Fill<'_>) -> bool {
+        self.deciding_variables().all(|name| from.value(name).is_some_and(|value| value != Data::text("")))
+    }
+
+    /// Returns the texts for some values: one for each item of a list, and none for a text that does not exist.
+    pub fn fill_each(&self, from: Fill<'_>) -> Vec<Arc<str>> {
+        if !self.exists(from) {
+            return Vec::new();
+        }
+        let list = self.variables().find_map(|name| match from.value(name) {
+            Some(Data::List(items)) => Some((name, items)),
+            _ => None,
+        });
+        let Some((name, items)) = list else { return vec![self.fill(from)] };
+        let of_item = |value| self.fill(from.within(Some(&BoundValue { name, value, outer: from.bound })));
+        items.iter().map(of_item).collect()
     }
 
     /// Returns its texts and variables in order.
@@ -173,10 +278,11 @@ impl Pattern {
         let Ok(pattern) = Self::parse(text) else { return text.to_owned() };
         let pieces = pattern.pieces.iter().map(|piece| match piece {
             Piece::Text(text) => escaped(text),
-            Piece::Variable(name) if name.starts_with("target.") => {
+            Piece::Variable(name) | Piece::Optional(name) if name.starts_with("target.") => {
                 escaped(&Self { pieces: vec![piece.clone()] }.fill(from))
             }
             Piece::Variable(name) => format!("{{{name}}}"),
+            Piece::Optional(name) => format!("{{{name}?}}"),
         });
         pieces.collect()
     }
@@ -191,7 +297,7 @@ impl Pattern {
         for piece in &self.pieces {
             match piece {
                 Piece::Text(text) => filled.push_str(text),
-                Piece::Variable(name) => from.write_value(name, &mut filled),
+                Piece::Variable(name) | Piece::Optional(name) => from.write_value(name, &mut filled),
             }
         }
         let shared = Arc::from(filled.as_str());
@@ -202,7 +308,7 @@ impl Pattern {
     /// Returns the typed value of a pattern of one variable; for other patterns the filled text.
     pub fn fill_typed(&self, from: Fill<'_>) -> Data {
         match self.pieces.as_slice() {
-            [Piece::Variable(name)] => from.value(name).unwrap_or(Data::Null),
+            [Piece::Variable(name) | Piece::Optional(name)] => from.value(name).unwrap_or(Data::Null),
             _ => Data::Str(self.fill(from)),
         }
     }

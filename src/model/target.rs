@@ -205,13 +205,25 @@ impl Target {
         }
     }
 
-    /// Returns a variable by its name: `name`, `version`, or a variable of the target.
+    /// Returns a variable by its name: `name`, `version`, or a variable of the target. `platform` and `minor` are known unless the target
+    /// declares them.
     pub fn variable(&self, name: &str) -> Option<Data> {
         match name {
             "name" => Some(Data::text(self.name.as_str())),
             // The output is the same for every version with the facts of the newest minor.
             "version" => Some(Data::text(Version::new(self.version.minor()).to_string())),
-            own => self.variables.get(own).cloned(),
+            own => self.variables.get(own).cloned().or_else(|| self.known_variable(own)),
+        }
+    }
+
+    fn known_variable(&self, name: &str) -> Option<Data> {
+        match name {
+            "platform" => Some(Data::text(match self.platform {
+                Platform::Kubernetes => "kubernetes",
+                Platform::Openshift => "openshift",
+            })),
+            "minor" => Some(Data::Int(self.version.minor().into())),
+            _ => None,
         }
     }
 

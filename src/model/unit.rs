@@ -1,5 +1,6 @@
 //! One future object.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{Account, Blueprint, Data, Fill, Pattern, Target};
@@ -70,6 +71,8 @@ pub struct Unit {
     pub content: Origin,
     /// The row of the account it was made for.
     pub account: Option<Origin>,
+    /// Whether a Namespace gets no computed Pod Security label.
+    pub without_levels: bool,
 }
 
 impl Unit {
@@ -92,6 +95,10 @@ pub struct ObjectBlueprint {
     pub fields: Vec<(Arc<str>, Blueprint)>,
     /// A field overridden by a map variable of an account, with the name of the variable.
     pub overridden: Option<(&'static str, String)>,
+    /// A field with a list; without an item in the list, there is no object.
+    pub needed: Option<&'static str>,
+    /// Whether a Namespace gets no computed Pod Security label.
+    pub without_levels: bool,
     /// The policy value that requests the object.
     pub origin: Origin,
     /// The policy value with the content.
@@ -107,9 +114,26 @@ impl ObjectBlueprint {
             name,
             fields: Vec::new(),
             overridden: None,
+            needed: None,
+            without_levels: false,
             origin,
             content: origin,
         }
+    }
+
+    /// Names a field with a list; without an item in the list, there is no object.
+    #[must_use]
+    pub fn needing(self, field: &'static str) -> Self {
+        Self { needed: Some(field), ..self }
+    }
+
+    /// Makes items of lists that name a list variable items for each of its elements.
+    #[must_use]
+    pub fn spreading(mut self, lists: &BTreeSet<String>) -> Self {
+        if !lists.is_empty() {
+            self.fields = self.fields.into_iter().map(|(name, value)| (name, value.spreading(lists))).collect();
+        }
+        self
     }
 
     /// Adds a field.
@@ -147,12 +171,24 @@ impl ObjectBlueprint {
 
     /// Returns the name of the cluster-scoped object of an account.
     pub fn name_for(&self, target: &Target, account: Account<'_>) -> Arc<str> {
-        self.name.fill(Fill { target, account: Some(account), namespace: None })
+        self.name.fill(Fill::from_account(target, account))
     }
 
     /// Builds the unit for a target, an account and a namespace; without a namespace it is cluster-scoped.
     pub fn fill(&self, target: &Target, account: Option<Account<'_>>, namespace: Option<&Arc<str>>) -> Unit {
-        let from = Fill { target, account, namespace };
+        self.fill_from(Fill { account, namespace, ..Fill::from_target(target) })
+    }
+
+    /// Builds the unit, unless a list that it needs is empty.
+    pub fn fill_existing(&self, from: Fill<'_>) -> Option<Unit> {
+        let unit = self.fill_from(from);
+        let is_lost = self.needed.is_some_and(|field| unit.data.get(field).is_none_or(Data::is_empty));
+        (!is_lost).then_some(unit)
+    }
+
+    /// Builds the unit from some values.
+    pub fn fill_from(&self, from: Fill<'_>) -> Unit {
+        let Fill { account, namespace, .. } = from;
         let name = self.name.fill(from);
         let mut entries: Vec<(Arc<str>, Data)> = Vec::with_capacity(self.fields.len() + 4);
         let namespace_data = namespace.map_or(Data::Null, |namespace| Data::Str(Arc::clone(namespace)));
@@ -179,6 +215,7 @@ impl ObjectBlueprint {
             origin: self.origin,
             content: self.content,
             account: account.map(Account::origin),
+            without_levels: self.without_levels,
         }
     }
 }

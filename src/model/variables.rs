@@ -1,6 +1,6 @@
 //! Accounts: rows of values, and the schema their columns are declared with.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -23,6 +23,12 @@ pub enum VariableType {
     Boolean,
     /// A map of strings to strings or numbers, for overrides.
     Map,
+    /// A day, such as `2026-12-31`.
+    Date,
+    /// Values in order. In a CSV file one cell has them all.
+    List,
+    /// Named values. Only in a JSON or YAML file.
+    Record,
 }
 
 /// How a column of the account list is declared.
@@ -46,13 +52,137 @@ pub struct Variable {
     /// True when no two accounts may have the same value.
     #[serde(default)]
     pub unique: bool,
-    /// Whether an account may lack the value; a pattern with a missing value gets an empty text.
+    /// Whether an account may lack the value; a pattern with a missing value gets an empty text, and a pattern with
+    /// `{name?}` is left out.
     #[serde(default)]
     pub optional: bool,
+    /// The items of a list.
+    #[serde(default)]
+    #[schemars(with = "Option<variable_schema::Item>")]
+    pub of: Option<Box<Variable>>,
+    /// The fields of a record, by name.
+    #[serde(default)]
+    #[schemars(with = "Option<BTreeMap<String, variable_schema::Field>>")]
+    pub fields: Option<Variables>,
+    /// The text between the items of a list in a CSV cell. Default: `;`.
+    #[serde(default)]
+    pub separator: Option<Spanned<String>>,
+}
+
+/// The schemas of nested variables: a list has no lists, and a record no records.
+#[allow(dead_code, reason = "the fields are read by the schema alone")]
+mod variable_schema {
+    use std::collections::BTreeMap;
+
+    use schemars::JsonSchema;
+
+    /// The type of a single value.
+    #[derive(JsonSchema)]
+    #[serde(rename_all = "lowercase")]
+    pub(super) enum SingleType {
+        /// Text.
+        String,
+        /// A whole number.
+        Integer,
+        /// True or false.
+        Boolean,
+        /// A day, such as `2026-12-31`.
+        Date,
+    }
+
+    /// The type of an item of a list.
+    #[derive(JsonSchema)]
+    #[serde(rename_all = "lowercase")]
+    pub(super) enum ItemType {
+        /// Text.
+        String,
+        /// A whole number.
+        Integer,
+        /// True or false.
+        Boolean,
+        /// A day, such as `2026-12-31`.
+        Date,
+        /// Named values. Only in a JSON or YAML file.
+        Record,
+    }
+
+    /// The type of a field of a record.
+    #[derive(JsonSchema)]
+    #[serde(rename_all = "lowercase")]
+    pub(super) enum FieldType {
+        /// Text.
+        String,
+        /// A whole number.
+        Integer,
+        /// True or false.
+        Boolean,
+        /// A day, such as `2026-12-31`.
+        Date,
+        /// Values in order.
+        List,
+    }
+
+    macro_rules! schema {
+        ($(#[$doc:meta])* $name:ident: $kind:ty { $($(#[$of:meta])* $field:ident: $type:ty,)* }) => {
+            $(#[$doc])*
+            #[derive(JsonSchema)]
+            #[schemars(deny_unknown_fields)]
+            #[serde(rename_all = "camelCase")]
+            pub(super) struct $name {
+                /// The type of the values.
+                r#type: $kind,
+                /// A regular expression for the whole string.
+                pattern: Option<String>,
+                /// The most bytes a string may have.
+                max_length: Option<usize>,
+                /// The least an integer may be.
+                minimum: Option<i64>,
+                /// The most an integer may be.
+                maximum: Option<i64>,
+                $($(#[$of])* $field: $type,)*
+            }
+        };
+    }
+
+    schema!(
+        /// An item of a list.
+        Item: ItemType {
+            /// The fields of a record, by name.
+            fields: Option<BTreeMap<String, Field>>,
+        }
+    );
+    schema!(
+        /// A field of a record.
+        Field: FieldType {
+            /// Whether a record may lack the field.
+            optional: Option<bool>,
+            /// The items of a list.
+            of: Option<Single>,
+        }
+    );
+    schema!(
+        /// An item of a list in a record.
+        Single: SingleType {}
+    );
+}
+
+impl Variable {
+    /// Returns the variable of a field, for a record.
+    pub fn field(&self, name: &str) -> Option<&Self> {
+        self.fields.as_ref()?.get(name)
+    }
 }
 
 /// The declared columns, by name.
 pub type Variables = BTreeMap<String, Variable>;
+
+/// Returns the variable of a name, or of a field of a record: `stage.cpu`.
+pub fn declared<'v>(variables: &'v Variables, name: &str) -> Option<&'v Variable> {
+    variables.get(name).or_else(|| {
+        let (record, field) = name.split_once('.')?;
+        variables.get(record)?.field(field)
+    })
+}
 
 /// The value of an account in a column.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -65,8 +195,8 @@ pub enum AccountValue<'a> {
     Int(i64),
     /// A string.
     Text(&'a str),
-    /// A map of overrides.
-    Map(&'a Data),
+    /// A map, a list or a record.
+    Data(&'a Data),
 }
 
 impl AccountValue<'_> {
@@ -77,7 +207,7 @@ impl AccountValue<'_> {
             AccountValue::Bool(truth) => Data::Bool(truth),
             AccountValue::Int(number) => Data::Int(number),
             AccountValue::Text(text) => Data::text(text),
-            AccountValue::Map(map) => map.clone(),
+            AccountValue::Data(data) => data.clone(),
         }
     }
 
@@ -88,7 +218,7 @@ impl AccountValue<'_> {
             AccountValue::Bool(truth) => out.push_str(if truth { "true" } else { "false" }),
             AccountValue::Int(number) => push_number(number, out),
             AccountValue::Text(text) => yaml::write::double_quoted(text, out),
-            AccountValue::Map(map) => map.write_json(out),
+            AccountValue::Data(data) => data.write_json(out),
         }
     }
 
@@ -132,7 +262,7 @@ impl<'a> Account<'a> {
             Cell::Text { start, length } => {
                 AccountValue::Text(list.texts.get(start as usize..(start + length) as usize).unwrap_or_default())
             }
-            Cell::Map(index) => list.maps.get(index as usize).map_or(AccountValue::Null, AccountValue::Map),
+            Cell::Data(index) => list.data.get(index as usize).map_or(AccountValue::Null, AccountValue::Data),
         }
     }
 
@@ -160,9 +290,35 @@ pub struct Accounts {
     /// The cells, row after row.
     cells: Vec<Cell>,
     texts: String,
-    maps: Vec<Data>,
+    /// Maps, lists and records.
+    data: Vec<Data>,
     /// The location of each row.
     origins: Vec<Origin>,
+    targets: AccountTargets,
+}
+
+/// The targets of each account: all targets of the policy, unless the account is in a file of some targets or has a
+/// column with targets.
+#[derive(Debug, Clone, Default)]
+pub struct AccountTargets {
+    /// The number of the set of each account; no numbers if every account is on every target.
+    pub sets_of_rows: Vec<usize>,
+    /// The different sets of targets.
+    pub sets: Vec<BTreeSet<String>>,
+}
+
+impl AccountTargets {
+    fn set(&self, row: usize) -> Option<&BTreeSet<String>> {
+        self.sets.get(*self.sets_of_rows.get(row)?)
+    }
+
+    /// Whether two accounts are on one target.
+    pub fn share_target(&self, row: usize, other: usize) -> bool {
+        match (self.set(row), self.set(other)) {
+            (Some(one), Some(other)) => !one.is_disjoint(other),
+            _ => true,
+        }
+    }
 }
 
 /// A cell of the table.
@@ -176,8 +332,8 @@ enum Cell {
         start: u32,
         length: u32,
     },
-    /// An index into the maps.
-    Map(u32),
+    /// An index into the data.
+    Data(u32),
 }
 
 impl Accounts {
@@ -210,9 +366,9 @@ impl Accounts {
                     self.texts.push_str(text);
                     if start.checked_add(length).is_some() { Cell::Text { start, length } } else { Cell::Null }
                 }
-                AccountValue::Map(map) => {
-                    self.maps.push(map.clone());
-                    Cell::Map(u32::try_from(self.maps.len() - 1).unwrap_or(u32::MAX))
+                AccountValue::Data(data) => {
+                    self.data.push(data.clone());
+                    Cell::Data(u32::try_from(self.data.len() - 1).unwrap_or(u32::MAX))
                 }
             };
             self.cells.push(cell);
@@ -305,6 +461,17 @@ impl Accounts {
         hashes.windows(2).any(|pair| matches!(pair, [left, right] if left == right))
     }
 
+    /// Sets the targets of the accounts, in the order of the accounts.
+    #[must_use]
+    pub fn on_targets(self, targets: AccountTargets) -> Self {
+        Self { targets, ..self }
+    }
+
+    /// Iterates over the accounts of a target, each with its position.
+    pub fn on(&self, target: &str) -> impl Iterator<Item = (usize, Account<'_>)> {
+        self.iter().enumerate().filter(move |(row, _)| self.targets.set(*row).is_none_or(|set| set.contains(target)))
+    }
+
     /// Returns the number of accounts.
     pub fn len(&self) -> usize {
         self.origins.len()
@@ -346,7 +513,7 @@ impl VariableScope<'_> {
     pub fn knows(&self, name: &str) -> bool {
         match name.strip_prefix("target.") {
             Some(own) => self.targets.iter().all(|target| target.variable(own).is_some()),
-            None => self.open || self.accounts.is_some_and(|variables| variables.contains_key(name)),
+            None => self.open || self.accounts.is_some_and(|variables| declared(variables, name).is_some()),
         }
     }
 
@@ -354,7 +521,7 @@ impl VariableScope<'_> {
     pub fn names(&self) -> Vec<String> {
         let mut names: Vec<String> =
             self.accounts.into_iter().flat_map(|variables| variables.keys().cloned()).collect();
-        names.extend(["target.name".to_owned(), "target.version".to_owned()]);
+        names.extend(["name", "version", "platform", "minor"].map(|own| format!("target.{own}")));
         if let Some(target) = self.targets.first() {
             names.extend(target.variables.keys().map(|name| format!("target.{name}")));
         }
@@ -373,7 +540,7 @@ mod tests {
         let mut accounts = Accounts::new(columns.into());
         for (row, name) in names.iter().enumerate() {
             let quota = Data::map([("row", Data::Int(i64::try_from(row).expect("a small number")))]);
-            let values = [AccountValue::Text(name), AccountValue::Int(7), AccountValue::Map(&quota)];
+            let values = [AccountValue::Text(name), AccountValue::Int(7), AccountValue::Data(&quota)];
             accounts.push(values, Origin { file: FileId::default(), span: Span::new(row, row + 1) });
         }
         accounts

@@ -159,8 +159,13 @@ pub fn read_list(list: NodeRef<'_>, sink: &mut Sink, see: &mut dyn FnMut(TableRo
             );
             continue;
         }
-        see(TableRow { origin: item.origin(), header: None, cells: Cells::Map(item) }, sink);
+        read_account(item, sink, see);
     }
+}
+
+/// Reads one map as a row.
+pub fn read_account(account: NodeRef<'_>, sink: &mut Sink, see: &mut dyn FnMut(TableRow<'_>, &mut Sink)) {
+    see(TableRow { origin: account.origin(), header: None, cells: Cells::Map(account) }, sink);
 }
 
 /// How many bytes the cells of a line have at most: etcd takes no request of more than 1.5 MiB.

@@ -20,6 +20,8 @@ pub struct Names<'n> {
     pub params: bool,
     /// The minor of the API server.
     pub minor: u32,
+    /// Names beside the names of the API server. They win over all others.
+    pub bound: BTreeSet<&'n str>,
 }
 
 /// The types of `request` and `namespaceObject`.
@@ -38,8 +40,8 @@ pub(super) fn type_named(name: &str) -> Option<Value> {
 ///
 /// # Errors
 /// The first unsupported part.
-pub(super) fn check(expr: &Expr, names: &Names<'_>) -> Result<(), Reason> {
-    Check { names, declared: Declared::get(), bound: Vec::new() }.expr(expr)
+pub(super) fn check<'c>(expr: &'c Expr, names: &'c Names<'c>) -> Result<(), Reason> {
+    Check { names, declared: Declared::get(), bound: names.bound.iter().copied().collect() }.expr(expr)
 }
 
 struct Check<'c> {

@@ -30,6 +30,8 @@ pub struct Environment<'e> {
     pub namespace: Option<Value>,
     /// The variables by name.
     pub variables: &'e BTreeMap<String, Program>,
+    /// Values of names beside the names of the API server. They win over all others.
+    pub bound: Vec<(&'e str, Value)>,
     /// The outcomes of evaluated variables.
     known: RefCell<BTreeMap<String, EvalResult>>,
     /// The remaining steps for all expressions together.
@@ -45,6 +47,7 @@ impl<'e> Environment<'e> {
             request: Value::Null,
             namespace: None,
             variables,
+            bound: Vec::new(),
             known: RefCell::default(),
             budget: Cell::new(budget),
         }
@@ -57,6 +60,7 @@ impl<'e> Environment<'e> {
             old_object: self.old_object.clone(),
             request: self.request.clone(),
             namespace: self.namespace.clone(),
+            bound: self.bound.clone(),
             ..Self::new(self.variables, budget)
         }
     }
@@ -82,7 +86,13 @@ pub struct Evaluation<'e> {
 impl<'e> Evaluation<'e> {
     /// Creates an evaluation.
     pub fn new(environment: &'e Environment<'e>) -> Self {
-        Self { environment, bound: Vec::new(), steps: 0, limit: STEPS.min(environment.budget()), depth: 0 }
+        Self {
+            environment,
+            bound: environment.bound.clone(),
+            steps: 0,
+            limit: STEPS.min(environment.budget()),
+            depth: 0,
+        }
     }
 
     pub(super) fn evaluate(&mut self, expr: &'e Expr) -> EvalResult {

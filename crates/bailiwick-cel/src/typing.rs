@@ -47,6 +47,8 @@ pub struct ExpressionScope {
     pub object_type: Option<Type>,
     /// The type of `params`; none for an unknown kind.
     pub params_type: Option<Type>,
+    /// The types of names beside the names of the API server. They win over all others.
+    pub bound: BTreeMap<String, Type>,
 }
 
 /// The required type of an expression.
@@ -92,7 +94,7 @@ pub fn compiled(source: &str, scope: &ExpressionScope, wanted: ExpectedType) -> 
         scope,
         declared: Declared::get(),
         types: Types::new(),
-        bound: Vec::new(),
+        bound: scope.bound.iter().map(|(name, of)| (name.as_str(), of.clone())).collect(),
         literals: Vec::new(),
         formatted: Vec::new(),
         formats: 0,

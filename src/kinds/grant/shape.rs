@@ -3,9 +3,8 @@
 use super::GrantSpec;
 use crate::codes;
 use crate::diag::{Diagnostic, Origin, Sink};
-use crate::kinds::shared::StringMap;
-use crate::model::{Date, DateError, RawDocument};
-use crate::yaml::Spanned;
+use crate::kinds::shared::Terms;
+use crate::model::RawDocument;
 
 /// Checks everything that does not depend on a target.
 pub(super) fn check(document: &RawDocument<'_>, spec: &GrantSpec, cluster_wide: bool, sink: &mut Sink) {
@@ -28,14 +27,8 @@ pub(super) fn check(document: &RawDocument<'_>, spec: &GrantSpec, cluster_wide: 
     if let Some(selector) = &spec.namespace_selector {
         selector.check(selector.origin, sink);
     }
-    if let Some(expires) = spec.expires.as_ref().filter(|day| day.parse::<Date>().is_err()) {
-        sink.push(
-            Diagnostic::error(codes::INVALID_VALUE, format!("`{}` is not a date", expires.value))
-                .at(expires.origin)
-                .help(DateError.to_string()),
-        );
-    }
-    check_notes(spec, sink);
+    terms(spec).check(sink);
+    check_created(spec, sink);
 }
 
 /// Checks that a grant is either cluster-wide or in namespaces, and that its subjects and roles fit.
@@ -73,40 +66,22 @@ fn check_scope(spec: &GrantSpec, cluster_wide: bool, origin: Origin, sink: &mut 
     }
 }
 
-/// Checks owner, reason and expiry date.
-fn check_notes(spec: &GrantSpec, sink: &mut Sink) {
-    for (key, value) in notes(spec) {
-        if value.trim().is_empty() {
-            sink.push(
-                Diagnostic::error(codes::INVALID_VALUE, "this text is empty")
-                    .at(value.origin)
-                    .help("write a text, or remove the field"),
-            );
-        }
-        if spec.annotations.contains_key(key) {
-            sink.push(
-                Diagnostic::error(codes::INVALID_VALUE, format!("the annotation `{key}` has two values"))
-                    .at(value.origin)
-                    .help("remove it under `annotations`"),
-            );
-        }
+/// Reports fields of an account that is not created.
+fn check_created(spec: &GrantSpec, sink: &mut Sink) {
+    for account in spec.to.service_accounts.iter().filter(|account| !account.create && account.has_content()) {
+        let message =
+            format!("the service account `{}` is not created here, and its fields have no effect", account.name.value);
+        let diagnostic = Diagnostic::error(codes::INVALID_VALUE, message).at(account.name.origin);
+        sink.push(diagnostic.help("add `create: true`, or remove the fields"));
     }
 }
 
-/// Returns the annotations of the bindings.
-pub(super) fn annotations(spec: &GrantSpec) -> StringMap {
-    let mut annotations = spec.annotations.clone();
-    annotations.extend(notes(spec).map(|(key, value)| (key.to_owned(), value.value.clone())));
-    annotations
-}
-
-/// Returns owner, reason and expiry date by annotation.
-fn notes(spec: &GrantSpec) -> impl Iterator<Item = (&'static str, &Spanned<String>)> {
-    [
-        ("bailiwick.dev/expires", &spec.expires),
-        ("bailiwick.dev/owner", &spec.owner),
-        ("bailiwick.dev/reason", &spec.reason),
-    ]
-    .into_iter()
-    .filter_map(|(key, value)| Some((key, value.as_ref()?)))
+/// Returns the terms of a grant.
+pub(super) fn terms(spec: &GrantSpec) -> Terms<'_> {
+    Terms {
+        owner: spec.owner.as_ref(),
+        reason: spec.reason.as_ref(),
+        expires: spec.expires.as_ref(),
+        annotations: &spec.annotations,
+    }
 }

@@ -108,6 +108,7 @@ fn part(object: &Value, origin: Origin) -> Option<Part> {
             origin,
             content: origin,
             account: None,
+            without_levels: false,
         },
     })
 }

@@ -25,11 +25,11 @@ impl<'t> Cel<'t> {
         for piece in Pattern::parse_checked(text).pieces() {
             match piece {
                 Piece::Text(text) => literal.push_str(text),
-                Piece::Variable(name) if name.starts_with("target.") => {
+                Piece::Variable(name) | Piece::Optional(name) if name.starts_with("target.") => {
                     let filled = Pattern::parse_checked(&format!("{{{name}}}")).fill(Fill::from_target(self.target));
                     literal.push_str(&filled);
                 }
-                Piece::Variable(name) => {
+                Piece::Variable(name) | Piece::Optional(name) => {
                     if !literal.is_empty() {
                         parts.push(quoted(&std::mem::take(&mut literal)));
                     }

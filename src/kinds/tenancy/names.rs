@@ -4,8 +4,9 @@ use crate::codes;
 use std::collections::BTreeSet;
 
 use super::Class;
+use super::class::namespaces_of;
 use crate::diag::{Diagnostic, Sink};
-use crate::kinds::shared::warn_of_empty;
+use crate::kinds::shared::{LimitRangeSpec, QuotaSpec, ServiceAccountSpec, warn_of_empty};
 use crate::model::{AccountValue, Accounts, Linker, Pattern, PermissionSet, Target, Variables};
 use crate::source::cell_place;
 use crate::yaml::Spanned;
@@ -21,6 +22,7 @@ pub(super) struct ClassUse<'c> {
 /// Warns of every name of a class with an optional value.
 pub(super) fn check(used: &ClassUse<'_>, linker: &Linker<'_>, sink: &mut Sink) {
     let ClassUse { class, targets, variables, accounts } = *used;
+    refuse_optional(required_names(class), sink);
     let in_rules = names_in_rules(class, linker);
     let names: Vec<&Spanned<String>> = names(class).chain(&in_rules).collect();
     warn_of_empty(names.iter().copied(), targets, Some(variables), sink);
@@ -46,19 +48,53 @@ fn value<'a>(account: &crate::model::Account<'a>, name: &str) -> AccountValue<'a
     account.get(name).unwrap_or(AccountValue::Null)
 }
 
+/// Reports required names with `?`.
+fn refuse_optional<'n>(names: impl Iterator<Item = &'n Spanned<String>>, sink: &mut Sink) {
+    for name in names {
+        let pattern = Pattern::parse_checked(name);
+        let Some(variable) = pattern.deciding_variables().next() else { continue };
+        let message = format!("this text is required, but `{{{variable}?}}` leaves it out");
+        let diagnostic = Diagnostic::error(codes::OPTIONAL_IN_REQUIRED, message).at(name.origin);
+        sink.push(
+            diagnostic
+                .help(format!("write `{{{variable}}}`, or give the item a condition: `when: {variable} != null`")),
+        );
+    }
+}
+
 /// Returns the names of objects and subjects.
 fn names(class: &Class) -> impl Iterator<Item = &Spanned<String>> {
+    let in_lists =
+        class.grants.iter().flat_map(|grant| grant.namespaces.iter().chain(&grant.to.users).chain(&grant.to.groups));
+    required_names(class).chain(in_lists)
+}
+
+/// Returns the names without which an object cannot be made.
+fn required_names(class: &Class) -> impl Iterator<Item = &Spanned<String>> {
     let roles = class.roles.iter().map(|role| &role.name);
-    let grants = class.grants.iter().flat_map(|grant| {
-        std::iter::once(&grant.name).chain(&grant.role).chain(&grant.cluster_role).chain(grant.to.names())
-    });
-    std::iter::once(&class.namespace.name)
-        .chain(class.service_accounts.iter().map(|account| &account.name))
-        .chain(class.resource_quotas.iter().map(|quota| &quota.name))
-        .chain(class.limit_ranges.iter().map(|limits| &limits.name))
+    let grants = class
+        .grants
+        .iter()
+        .flat_map(|grant| std::iter::once(&grant.name).chain(&grant.role).chain(&grant.cluster_role));
+    let namespaces = namespaces_of(class).map(|namespace| &namespace.name);
+    let of_namespaces = namespaces_of(class)
+        .flat_map(|own| names_of_bodies(&own.service_accounts, &own.resource_quotas, &own.limit_ranges));
+    namespaces
+        .chain(of_namespaces)
+        .chain(names_of_bodies(&class.service_accounts, &class.resource_quotas, &class.limit_ranges))
         .chain(class.pod_security.iter().map(|profile| &profile.name))
         .chain(roles)
         .chain(grants)
+        .chain(class.grants.iter().flat_map(|grant| grant.to.account_names()))
+}
+
+fn names_of_bodies<'c>(
+    accounts: &'c [ServiceAccountSpec],
+    quotas: &'c [Spanned<QuotaSpec>],
+    limits: &'c [Spanned<LimitRangeSpec>],
+) -> impl Iterator<Item = &'c Spanned<String>> {
+    let accounts = accounts.iter().map(|account| &account.name);
+    accounts.chain(quotas.iter().map(|quota| &quota.name)).chain(limits.iter().map(|limits| &limits.name))
 }
 
 /// Returns the object names in rules, at the references to their permission sets: an empty name matches every object.

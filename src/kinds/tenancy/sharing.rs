@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::LinkedClass;
+use super::linked::LinkedClass;
 use crate::model::{Accounts, Enforcement, Linker, MadeForAccounts, ObjectBlueprint};
 
 /// By target, the objects already made by an earlier account: the account and the object of the class, by number.
@@ -52,7 +52,8 @@ pub(super) fn left_out(
 /// Whether the names of an object differ from account to account, as the names of the namespaces do.
 fn has_own_names(object: &ObjectBlueprint, class: &LinkedClass) -> bool {
     let used: BTreeSet<String> = object.name.account_variables().collect();
-    class.namespace.name.account_variables().all(|name| used.contains(&name))
+    let mut namespaces = class.namespaces.iter();
+    namespaces.any(|namespace| namespace.object.name.account_variables().all(|name| used.contains(&name)))
 }
 
 impl LinkedClass {

@@ -4,7 +4,7 @@
 //! policy: typed objects are not supported here. Only `add` is applied, the one operation in policies of profiles
 //! (`apiserver/pkg/admission/plugin/policy/mutating/patch/json_patch.go` of Kubernetes v1.37.2).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt;
 
@@ -52,7 +52,7 @@ impl Error for PatchError {}
 impl Patches {
     /// Reads the variables, by name and in the order of their declaration, and the expressions, as an API server of a minor.
     pub fn compile(variables: &[(String, String)], expressions: &[String], minor: u32) -> Self {
-        let mut names = Names { variables: BTreeSet::new(), params: false, minor };
+        let mut names = Names { minor, ..Names::default() };
         let mut compiled = BTreeMap::new();
         for (name, expression) in variables {
             compiled.insert(name.clone(), Program::compile(expression, &names));

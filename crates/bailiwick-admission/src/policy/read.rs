@@ -201,7 +201,7 @@ impl ValidatingAdmissionPolicy {
         let raw: RawPolicy = from_node(node)?;
         let spec = raw.spec;
         let has_params = spec.param_kind.is_some();
-        let mut names = Names { variables: Default::default(), params: has_params, minor };
+        let mut names = Names { params: has_params, minor, ..Names::default() };
         let mut variables = BTreeMap::new();
         for variable in &spec.variables {
             // A variable may ask for those before it.

@@ -130,10 +130,10 @@ pub fn misfits(
             is_stored: true,
             params: params.is_some() && (params_type.is_some() || minor >= FIRST_WITH_PARAMS_OF_ANY_KIND),
             authorizer: true,
-            patches: false,
             variables: Some(BTreeMap::new()),
             object_type: Some(Type::of_schema(schema, "object")),
             params_type: params_type.clone(),
+            ..ExpressionScope::default()
         };
         for (_, variable) in items(spec, "variables") {
             // The errors of a variable are not reported; its type is any.

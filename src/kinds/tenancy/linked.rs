@@ -1,0 +1,371 @@
+//! The linked policy: the objects of each account.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::sharing::LeftOut;
+use crate::codes;
+use crate::diag::{Diagnostic, Origin, Sink};
+use crate::model::{
+    Account, Accounts, BoundValue, Contribution, Data, Enforcement, Expiry, Fill, Linker, Mention, ObjectBlueprint,
+    OutputFileKey, Pattern, Policy, PolicyMeta, Repetition, Target, TenancyPolicy, TenantPart, Unit,
+};
+use crate::yaml::Spanned;
+
+use super::class::NAMESPACE_NAME;
+
+/// A class with resolved names.
+pub(super) struct LinkedClass {
+    pub(super) namespaces: Vec<LinkedNamespace>,
+    /// Whether all objects of an account are in the file of its one namespace.
+    pub(super) has_one_file: bool,
+    /// The objects in each of the namespaces.
+    pub(super) inside: Vec<ClassItem>,
+    /// The objects in other namespaces, and in the whole cluster.
+    pub(super) outside: Vec<ClassItem>,
+    /// The objects that allow the service accounts of the namespace to use its constraints.
+    pub(super) granted: Vec<ObjectBlueprint>,
+    /// Cluster-scoped objects, one per account, with their enforcement.
+    pub(super) cluster: Vec<(Enforcement, ObjectBlueprint)>,
+    /// The groups and users with names independent of the account, and whether they are groups.
+    pub(super) alike: Vec<(bool, Pattern)>,
+    /// Cluster-scoped objects shared by all accounts.
+    pub(super) shared: Vec<(Enforcement, ObjectBlueprint)>,
+    /// The names in grants.
+    pub(super) mentions: Vec<Mention>,
+    /// The last days of grants, as written.
+    pub(super) expiries: Vec<Spanned<String>>,
+}
+
+/// A namespace of each account.
+pub(super) struct LinkedNamespace {
+    pub(super) object: ObjectBlueprint,
+    pub(super) repetition: Repetition,
+    /// The objects in this namespace alone.
+    pub(super) inside: Vec<ClassItem>,
+}
+
+/// An object of a class.
+#[derive(Clone)]
+pub(super) struct ClassItem {
+    pub(super) object: ObjectBlueprint,
+    pub(super) repetition: Repetition,
+    pub(super) place: ItemPlace,
+    /// Whether an object outside the account's namespaces is made for each of them, and not for each account.
+    pub(super) is_of_namespace: bool,
+}
+
+/// The place of an object of a class.
+#[derive(Clone)]
+pub(super) enum ItemPlace {
+    /// The account's namespace.
+    Own,
+    /// Another namespace.
+    In(Pattern),
+    /// The whole cluster.
+    Cluster,
+}
+
+impl ClassItem {
+    /// Adds the objects of the item in a namespace.
+    fn add(&self, from: Fill<'_>, namespace: &Arc<str>, units: &mut Vec<Unit>) {
+        if self.repetition.is_once() {
+            units.extend(self.object.fill_existing(from.in_namespace(namespace)));
+            return;
+        }
+        self.repetition.each(from, &mut |from| units.extend(self.object.fill_existing(from.in_namespace(namespace))));
+    }
+
+    /// Visits the objects of an item outside the account's namespaces, each with its output file.
+    fn each_outside(&self, from: Fill<'_>, visit: &mut dyn FnMut(OutputFileKey, Unit)) {
+        self.repetition.each(from, &mut |from| match &self.place {
+            ItemPlace::Own => {}
+            ItemPlace::In(name) => {
+                for namespace in name.fill_each(from) {
+                    let unit = self.object.fill_existing(from.in_namespace(&namespace));
+                    unit.into_iter().for_each(|unit| visit(OutputFileKey::Namespace(Arc::clone(&namespace)), unit));
+                }
+            }
+            ItemPlace::Cluster => {
+                let unit = self.object.fill_existing(from);
+                unit.into_iter().for_each(|unit| visit(OutputFileKey::Cluster, unit));
+            }
+        });
+    }
+
+    fn detached(&self) -> Self {
+        let place = match &self.place {
+            ItemPlace::In(name) => ItemPlace::In(name.detached()),
+            other => other.clone(),
+        };
+        Self { object: self.object.detached(), place, ..self.clone() }
+    }
+}
+
+impl LinkedClass {
+    /// Visits the namespaces of an account, each with its name.
+    fn each_namespace(&self, from: Fill<'_>, visit: &mut dyn FnMut(&LinkedNamespace, Fill<'_>, Arc<str>)) {
+        for namespace in &self.namespaces {
+            let mut one = |from: Fill<'_>| visit(namespace, from, namespace.object.name.fill(from));
+            if namespace.repetition.is_once() { one(from) } else { namespace.repetition.each(from, &mut one) }
+        }
+    }
+
+    /// Visits the objects outside the account's namespaces, each with its output file.
+    fn each_outside(&self, from: Fill<'_>, visit: &mut dyn FnMut(OutputFileKey, Unit)) {
+        if self.outside.is_empty() {
+            return;
+        }
+        let mut is_first = true;
+        self.each_namespace(from, &mut |_, from, name| {
+            let value = Data::Str(Arc::clone(&name));
+            let bound = BoundValue { name: NAMESPACE_NAME, value: &value, outer: from.bound };
+            let from = from.within(Some(&bound));
+            let items = self.outside.iter().filter(|item| item.is_of_namespace || is_first);
+            items.for_each(|item| {
+                item.each_outside(from, &mut |file, unit| {
+                    let file = if self.has_one_file { OutputFileKey::Namespace(Arc::clone(&name)) } else { file };
+                    visit(file, unit);
+                });
+            });
+            is_first = false;
+        });
+    }
+
+    /// Reports conditions that fail for an account.
+    pub(super) fn check_conditions(&self, accounts: &Accounts, targets: &[Target], sink: &mut Sink) {
+        let mut failed: BTreeMap<Origin, Failure> = BTreeMap::new();
+        for target in targets {
+            for (_, account) in accounts.on(&target.name) {
+                let mut add = |condition: Origin, reason: &str| {
+                    let failure = failed.entry(condition).or_insert_with(|| Failure {
+                        target: target.name.clone(),
+                        row: account.origin(),
+                        reason: reason.to_owned(),
+                        rows: BTreeSet::new(),
+                    });
+                    failure.rows.insert(account.origin());
+                };
+                self.failures(Fill::from_account(target, account), &mut add);
+            }
+        }
+        for (condition, failure) in failed {
+            let Failure { target, row, reason, rows } = failure;
+            let message = format!("this condition fails for an account on the target `{target}`");
+            let diagnostic = Diagnostic::error(codes::FAILED_CONDITION, message).at(condition).and(row, "the account");
+            let diagnostic = diagnostic.note(reason);
+            let more = (rows.len() > 1).then(|| format!("it fails for {} accounts", rows.len()));
+            let diagnostic = more.into_iter().fold(diagnostic, Diagnostic::note);
+            sink.push(diagnostic.help("compare an absent value first, such as `tier != null && tier == 'gold'`"));
+        }
+    }
+
+    fn failures(&self, from: Fill<'_>, add: &mut dyn FnMut(Origin, &str)) {
+        for namespace in &self.namespaces {
+            namespace.repetition.failures(from, &mut |condition, reason| add(condition.origin, reason));
+        }
+        self.each_namespace(from, &mut |namespace, from, _| {
+            for item in self.inside.iter().chain(&self.outside).chain(&namespace.inside) {
+                item.repetition.failures(from, &mut |condition, reason| add(condition.origin, reason));
+            }
+        });
+    }
+
+    /// Records the last days of grants.
+    pub(super) fn record_expiries(&self, accounts: &Accounts, meta: &PolicyMeta, linker: &mut Linker<'_>) {
+        let targets = linker.targets;
+        for written in &self.expiries {
+            let mut record = |text: &str, origin: Origin| {
+                let until = text.parse().ok();
+                until.into_iter().for_each(|until| linker.facts.push(Expiry { until, origin, policy: meta.clone() }));
+            };
+            let pattern = Pattern::parse_checked(written);
+            if !pattern.needs_account() {
+                record(written, written.origin);
+                continue;
+            }
+            let Some(target) = targets.iter().find(|target| meta.targets.contains(&target.name)) else { continue };
+            for account in accounts.iter() {
+                let texts = pattern.fill_each(Fill::from_account(target, account));
+                texts.iter().for_each(|text| record(text, account.origin()));
+            }
+        }
+    }
+
+    fn detached(&self) -> Self {
+        let detach = |objects: &[ObjectBlueprint]| objects.iter().map(ObjectBlueprint::detached).collect();
+        let detach_each = |objects: &[(Enforcement, ObjectBlueprint)]| {
+            objects.iter().map(|(enforcement, object)| (*enforcement, object.detached())).collect()
+        };
+        let detach_items = |items: &[ClassItem]| items.iter().map(ClassItem::detached).collect();
+        let namespaces = self.namespaces.iter().map(|namespace| LinkedNamespace {
+            object: namespace.object.detached(),
+            repetition: namespace.repetition.clone(),
+            inside: detach_items(&namespace.inside),
+        });
+        Self {
+            namespaces: namespaces.collect(),
+            has_one_file: self.has_one_file,
+            inside: detach_items(&self.inside),
+            outside: detach_items(&self.outside),
+            granted: detach(&self.granted),
+            cluster: detach_each(&self.cluster),
+            alike: self.alike.iter().map(|(is_group, name)| (*is_group, name.detached())).collect(),
+            shared: detach_each(&self.shared),
+            mentions: Vec::new(),
+            expiries: Vec::new(),
+        }
+    }
+}
+
+/// The failures of a condition.
+struct Failure {
+    target: String,
+    /// The first account.
+    row: Origin,
+    reason: String,
+    rows: BTreeSet<Origin>,
+}
+
+/// The contribution of the shared objects; no list has this many accounts.
+const SHARED: Contribution = Contribution::MAX;
+
+pub(super) struct Linked {
+    pub(super) meta: PolicyMeta,
+    pub(super) accounts: Arc<Accounts>,
+    pub(super) classes: Vec<(String, Arc<LinkedClass>)>,
+    /// The objects made by earlier accounts.
+    pub(super) left_out: Arc<LeftOut>,
+}
+
+impl Linked {
+    /// Whether an earlier account makes an object of the class already: the account and the object by number.
+    fn is_left_out(&self, target: &Target, account: usize, object: usize) -> bool {
+        self.left_out.get(&target.name).is_some_and(|left_out| left_out.contains(&(account, object)))
+    }
+
+    /// Returns the cluster-scoped objects of an account for its profiles, without the objects of earlier accounts.
+    fn cluster_objects<'c>(
+        &'c self,
+        class: &'c LinkedClass,
+        target: &'c Target,
+        part: usize,
+    ) -> impl Iterator<Item = &'c ObjectBlueprint> {
+        let objects = class.of_each(target.enforcement());
+        objects.filter(move |(number, _)| !self.is_left_out(target, part, *number)).map(|(_, object)| object)
+    }
+
+    fn class(&self, target: &Target) -> Option<&LinkedClass> {
+        self.classes.iter().find(|(name, _)| *name == target.name).map(|(_, class)| &**class)
+    }
+
+    /// Adds the objects of an account in the file of one of its namespaces.
+    fn add_namespace(&self, from: Fill<'_>, part: usize, file: &OutputFileKey, units: &mut Vec<Unit>) {
+        let Some(class) = self.class(from.target) else { return };
+        let OutputFileKey::Namespace(wanted) = file else { return };
+        class.each_namespace(from, &mut |namespace, from, name| {
+            if name != *wanted {
+                return;
+            }
+            units.push(namespace.object.fill_from(from));
+            class.inside.iter().chain(&namespace.inside).for_each(|item| item.add(from, &name, units));
+            if from.target.enforcement() == Enforcement::SecurityContextConstraints {
+                units.extend(class.granted.iter().map(|object| object.fill_from(from.in_namespace(&name))));
+            }
+            if class.has_one_file {
+                let objects = self.cluster_objects(class, from.target, part);
+                units.extend(objects.map(|object| object.fill_from(from)));
+            }
+        });
+    }
+}
+
+impl Policy for Linked {
+    fn meta(&self) -> &PolicyMeta {
+        &self.meta
+    }
+
+    fn namespaces(&self, target: &Target, visit: &mut dyn FnMut(&Arc<str>, &Data)) {
+        let Some(class) = self.class(target) else { return };
+        for (_, account) in self.accounts.on(&target.name) {
+            class.each_namespace(Fill::from_account(target, account), &mut |namespace, from, name| {
+                visit(&name, &namespace.object.fill_field("labels", from));
+            });
+        }
+    }
+
+    fn contributions(&self, target: &Target, visit: &mut dyn FnMut(OutputFileKey, Contribution)) {
+        let Some(class) = self.class(target) else { return };
+        let has_shared = class.shared.iter().any(|(enforcement, _)| *enforcement == target.enforcement());
+        if has_shared && self.accounts.on(&target.name).next().is_some() {
+            visit(OutputFileKey::Cluster, SHARED);
+        }
+        for (position, account) in self.accounts.on(&target.name) {
+            let part = Contribution::try_from(position).unwrap_or_default();
+            let from = Fill::from_account(target, account);
+            if class.has_one_file {
+                class.each_namespace(from, &mut |_, _, name| visit(OutputFileKey::Namespace(name), part));
+                continue;
+            }
+            let mut files = BTreeSet::new();
+            class.each_namespace(from, &mut |_, _, name| _ = files.insert(OutputFileKey::Namespace(name)));
+            class.each_outside(from, &mut |file, _| _ = files.insert(file));
+            if !files.is_empty() && self.cluster_objects(class, target, position).next().is_some() {
+                files.insert(OutputFileKey::Cluster);
+            }
+            files.into_iter().for_each(|file| visit(file, part));
+        }
+    }
+
+    fn expand(&self, target: &Target, output_file: &OutputFileKey, part: Contribution, units: &mut Vec<Unit>) {
+        let Some(class) = self.class(target) else { return };
+        if part == SHARED {
+            let shared = class.shared.iter().filter(|(enforcement, _)| *enforcement == target.enforcement());
+            units.extend(shared.map(|(_, object)| object.fill(target, None, None)));
+            return;
+        }
+        let Some(account) = self.accounts.get(part as usize) else { return };
+        let from = Fill::from_account(target, account);
+        self.add_namespace(from, part as usize, output_file, units);
+        class.each_outside(from, &mut |file, unit| {
+            if file == *output_file {
+                units.push(unit);
+            }
+        });
+        if *output_file == OutputFileKey::Cluster && !class.has_one_file {
+            units.extend(self.cluster_objects(class, target, part as usize).map(|object| object.fill_from(from)));
+        }
+    }
+
+    fn as_tenancy(&self) -> Option<&dyn TenancyPolicy> {
+        Some(self)
+    }
+}
+
+impl TenancyPolicy for Linked {
+    fn tenants(&self, target: &Target, visit: &mut dyn FnMut(TenantPart<'_>)) {
+        let Some(class) = self.class(target) else { return };
+        for (is_group, name) in class.alike.iter().filter(|(_, name)| !name.needs_namespace()) {
+            visit(TenantPart::Alike { is_group: *is_group, name: &name.fill(Fill::from_target(target)) });
+        }
+        let mut tenant = String::new();
+        for (_, account) in self.accounts.on(&target.name) {
+            let Some(name) = account.get("name") else { continue };
+            tenant.clear();
+            name.write_text(&mut tenant);
+            class.each_namespace(Fill::from_account(target, account), &mut |_, _, namespace| {
+                visit(TenantPart::Namespace { tenant: &tenant, namespace: &namespace });
+            });
+        }
+    }
+
+    fn account(&self, part: Contribution) -> Option<Account<'_>> {
+        self.accounts.get(part as usize)
+    }
+
+    fn detached(&self) -> Box<dyn Policy> {
+        let classes = self.classes.iter().map(|(target, class)| (target.clone(), Arc::new(class.detached()))).collect();
+        let (accounts, left_out) = (Arc::clone(&self.accounts), Arc::clone(&self.left_out));
+        Box::new(Self { meta: self.meta.clone(), accounts, classes, left_out })
+    }
+}
