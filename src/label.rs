@@ -118,7 +118,7 @@ impl NamespaceLabels {
     }
 
     /// Whether the stage changes the object: a compiled Namespace, unless it comes from a manifest
-    /// or its policy wants no label.
+    /// or its policy has `labels: none`.
     pub fn concerns(unit: &Unit) -> bool {
         &*unit.identity.object_type.kind == "Namespace" && !unit.is_brought_in() && !unit.without_levels
     }

@@ -32,7 +32,7 @@ mod workspace;
 pub use access_check::{AccessCheck, Expectation, PathCheck, Tested};
 pub use approval_rule::{ApprovalCondition, ApprovalRule, Approver, GainedPermissions, ResourcePattern};
 pub use blueprint::{Blueprint, NumberOrVariable};
-pub use condition::{Condition, ConditionScope};
+pub use condition::{Condition, ConditionFailure, ConditionScope};
 pub use data::Data;
 pub use date::{Date, DateError};
 pub use effect::{EffectSeverity, HazardKind};

@@ -32,6 +32,7 @@ mod registry;
 mod report;
 mod review;
 mod runs;
+mod tenancy;
 mod toolforge;
 mod validation;
 mod versions;

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::approval_policy::power;
-use super::shared::{Subjects, mention};
+use super::shared::{Subjects, mention, refuse_content};
 use crate::diag::{Diagnostic, Sink};
 use crate::model::{
     AccessCheck, Category, Contribution, Expectation, Kind, Linker, Mention, MentionedBy, Mentions, OutputFileKey,
@@ -154,6 +154,7 @@ fn check(document: &RawDocument<'_>, spec: &AccessTestSpec, sink: &mut Sink) {
                 .help("add an expectation to `must`, `mustNot` or `mustNotBecome`"),
         );
     }
+    refuse_content(spec.who.service_accounts.iter(), "remove the fields: a test names accounts", sink);
     for account in spec.who.service_accounts.iter().filter(|account| account.namespace.is_none()) {
         sink.push(
             Diagnostic::error(

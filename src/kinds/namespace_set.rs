@@ -25,6 +25,8 @@ pub struct NamespaceSetKind;
 
 /// Namespaces with common labels, annotations, ResourceQuota, LimitRange and Pod Security settings.
 ///
+/// A namespace can change the ResourceQuota and the LimitRange of the set, and have further quotas, limits and service accounts.
+///
 /// On OpenShift a namespace also gets the Pod Security labels that the label synchronization of the cluster would set.
 ///
 /// ```yaml
@@ -96,13 +98,13 @@ pub struct NamespaceItem {
     /// A change of the LimitRange of the set in this namespace: `limits` override limits of the same type.
     #[serde(default)]
     pub limit_range: Option<Spanned<LimitRangeOverride>>,
-    /// ServiceAccounts in this namespace, beside those of the set.
+    /// ServiceAccounts in this namespace, beside the objects of the set.
     #[serde(default)]
     pub service_accounts: Vec<ServiceAccountSpec>,
-    /// ResourceQuotas in this namespace, beside those of the set.
+    /// ResourceQuotas in this namespace, beside the objects of the set.
     #[serde(default)]
     pub resource_quotas: Vec<Spanned<QuotaSpec>>,
-    /// LimitRanges in this namespace, beside those of the set.
+    /// LimitRanges in this namespace, beside the objects of the set.
     #[serde(default)]
     pub limit_ranges: Vec<Spanned<LimitRangeSpec>>,
 }

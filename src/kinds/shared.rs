@@ -94,7 +94,7 @@ impl ServiceAccountSpec {
         let secrets: Vec<BTreeMap<&str, &str>> = secrets.collect();
         let object = ObjectBlueprint::new("v1", "ServiceAccount", template, Pattern::parse_checked(&self.name), origin);
         with_metadata(object, &self.labels, &self.annotations)
-            .with("imagePullSecrets", Blueprint::from_value(&secrets))
+            .with("imagePullSecrets", Blueprint::from_value(&secrets).of_items_with("name"))
             .with("automountServiceAccountToken", Blueprint::from_value(&self.automount_service_account_token))
     }
 }
@@ -114,11 +114,20 @@ impl ServiceAccountRef {
     }
 
     /// Whether it has fields of an account to create.
-    pub(crate) fn has_content(&self) -> bool {
+    fn has_content(&self) -> bool {
         !self.labels.is_empty()
             || !self.annotations.is_empty()
             || !self.image_pull_secrets.is_empty()
             || self.automount_service_account_token.is_some()
+    }
+}
+
+/// Reports fields of accounts that are not created.
+pub(crate) fn refuse_content<'a>(accounts: impl Iterator<Item = &'a ServiceAccountRef>, help: &str, sink: &mut Sink) {
+    for ServiceAccountRef { name, .. } in accounts.filter(|account| account.has_content()) {
+        let message =
+            format!("the service account `{}` is not created here, and its fields have no effect", name.value);
+        sink.push(Diagnostic::error(codes::INVALID_VALUE, message).at(name.origin).help(help));
     }
 }
 
@@ -175,7 +184,7 @@ impl Subjects {
     /// Builds the subjects of a binding, sorted by kind, namespace and name; with `local`, the namespace of the binding
     /// is the default for service accounts.
     pub(crate) fn blueprint(&self, local: bool) -> Blueprint {
-        Blueprint::from_value(&self.sorted(local))
+        Blueprint::from_value(&self.sorted(local)).of_items_with("name")
     }
 
     /// Builds the subjects in one list per binding. The split depends on the subjects alone, so equal lists have equal
@@ -194,7 +203,7 @@ impl Subjects {
                 }
             }
         }
-        parts.iter().map(Blueprint::from_value).collect()
+        parts.iter().map(|part| Blueprint::from_value(part).of_items_with("name")).collect()
     }
 
     fn sorted(&self, local: bool) -> Vec<Subject> {

@@ -36,6 +36,18 @@ pub struct TenancyKind;
 /// The columns of the list are declared under `variables`; `name` is required and unique. Texts of the class take
 /// values from the account's row: `tool-{name}`. With `presets`, different targets get different classes.
 ///
+/// A variable of the type `list` has several values; in a CSV cell they are separated by `;`. In a list of texts, a text
+/// with the variable stands for a text for each item: `groups: ["oidc:{groups}"]`. `{owner?}` leaves out the text of an
+/// account without a value. An item of a list with an inner list that loses all its texts is left out as well, and so is
+/// a binding without a subject.
+///
+/// `for: {stage: stages}` repeats an item for each item of a list variable. `when` is a condition in CEL over the
+/// variables, such as `stage == 'prod' && target.minor >= 30`; the item is made only where the condition holds. A value
+/// that the account lacks is `null`, and `account` is the row as a map.
+///
+/// `namespaces` gives an account several namespaces. The lists of the class hold in each of them. `accounts.targets`
+/// names a column with the targets of an account.
+///
 /// ```yaml
 /// apiVersion: bailiwick.dev/v1alpha1
 /// kind: Tenancy
@@ -149,13 +161,13 @@ pub struct NamespaceSpec {
     /// Pod Security settings of the namespace.
     #[serde(default)]
     pub pod_security: Option<NamespacePodSecurity>,
-    /// ServiceAccounts in this namespace, beside those of the class.
+    /// ServiceAccounts in this namespace, beside the objects of the class.
     #[serde(default)]
     pub service_accounts: Vec<ServiceAccountSpec>,
-    /// ResourceQuotas in this namespace, beside those of the class.
+    /// ResourceQuotas in this namespace, beside the objects of the class.
     #[serde(default)]
     pub resource_quotas: Vec<Spanned<QuotaSpec>>,
-    /// LimitRanges in this namespace, beside those of the class.
+    /// LimitRanges in this namespace, beside the objects of the class.
     #[serde(default)]
     pub limit_ranges: Vec<Spanned<LimitRangeSpec>>,
     /// A loop over the elements of a list variable: `{stage: stages}`.

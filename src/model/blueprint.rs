@@ -148,6 +148,25 @@ impl Blueprint {
         }
     }
 
+    /// Returns a list whose maps exist only with the value of a key, such as the subjects of a binding by `name`.
+    #[must_use]
+    pub fn of_items_with(self, key: &str) -> Self {
+        let Blueprint::List(items) = self else { return self };
+        let lifted = |item: Blueprint| {
+            let Blueprint::Map(mut entries) = item else { return item };
+            let mut deciding: Arc<[String]> = Arc::default();
+            for (_, value) in entries.iter_mut().filter(|(name, _)| name.pieces() == Pattern::constant(key).pieces()) {
+                if let Blueprint::Present(variables, inner) = value {
+                    deciding = Arc::clone(variables);
+                    *value = (**inner).clone();
+                }
+            }
+            let map = Blueprint::Map(entries);
+            if deciding.is_empty() { map } else { Blueprint::Present(deciding, Box::new(map)) }
+        };
+        Blueprint::List(items.into_iter().map(lifted).collect())
+    }
+
     /// Adds the names of the variables of an item, without the variables of lists in the item.
     fn variables_of_item(&self, names: &mut BTreeSet<String>) {
         match self {

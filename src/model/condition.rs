@@ -1,5 +1,6 @@
 //! Conditions of policies: CEL expressions of type bool over the variables of patterns.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use super::{Data, Fill, Target, Variable, VariableType, Variables};
@@ -33,6 +34,18 @@ pub struct Condition {
     pub origin: Origin,
 }
 
+/// The reason for a failed evaluation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConditionFailure(String);
+
+impl std::fmt::Display for ConditionFailure {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ConditionFailure {}
+
 /// The names in a condition.
 #[derive(Debug, Clone, Copy)]
 pub struct ConditionScope<'s> {
@@ -58,9 +71,9 @@ impl Condition {
         }
         match compiled(text, &types, ExpectedType::Bool) {
             Err(ExpressionError::Syntax(why) | ExpressionError::Meaning(why)) => {
-                let help = scope
-                    .near(&why)
-                    .unwrap_or_else(|| "write a CEL expression of type bool, such as `tier == 'gold'`".to_owned());
+                let help = scope.help(&why);
+                // The messages of the compiler are about the API server.
+                let why = why.replace("and the API server needs", "and a condition needs");
                 sink.push(refused("this condition is invalid".to_owned()).note(why).help(help));
                 return None;
             }
@@ -85,14 +98,28 @@ impl Condition {
     ///
     /// # Errors
     /// The evaluation fails, for instance because the expression compares an absent value.
-    pub fn holds(&self, from: Fill<'_>) -> Result<bool, String> {
+    pub fn holds(&self, from: Fill<'_>) -> Result<bool, ConditionFailure> {
+        self.holds_within(&Cell::new(STEPS), from)
+    }
+
+    /// Returns whether the condition holds, and takes the steps of the evaluation from the given number.
+    ///
+    /// # Errors
+    /// The evaluation fails, or no steps are left.
+    pub fn holds_within(&self, steps: &Cell<u64>, from: Fill<'_>) -> Result<bool, ConditionFailure> {
         static NO_VARIABLES: BTreeMap<String, Program> = BTreeMap::new();
-        let mut environment = Environment::new(&NO_VARIABLES, STEPS);
+        let budget = STEPS.min(steps.get());
+        let mut environment = Environment::new(&NO_VARIABLES, budget);
         environment.bound = self.reads.iter().map(|name| (name.as_str(), value_of(name, from))).collect();
-        match self.program.evaluate(&environment) {
+        let outcome = self.program.evaluate(&environment);
+        steps.set(steps.get().saturating_sub(budget.saturating_sub(environment.budget())));
+        match outcome {
             Ok(Value::Bool(truth)) => Ok(truth),
-            Ok(_) => Err("it is neither true nor false".to_owned()),
-            Err(Fail::Error(why) | Fail::Unknown(why)) => Err(why),
+            Ok(_) => Err(ConditionFailure("it is neither true nor false".to_owned())),
+            Err(_) if steps.get() == 0 => {
+                Err(ConditionFailure("the conditions take too many steps for all accounts".to_owned()))
+            }
+            Err(Fail::Error(why) | Fail::Unknown(why)) => Err(ConditionFailure(why)),
         }
     }
 }
@@ -184,24 +211,26 @@ impl ConditionScope<'_> {
         Some(UnknownName { name, help })
     }
 
-    /// Returns a hint about a name in the message of the compiler.
-    fn near(&self, why: &str) -> Option<String> {
-        let name = why.split('`').nth(1)?;
+    /// Returns the remedy for a message of the compiler: the name that was probably meant.
+    fn help(&self, why: &str) -> String {
         let own = self.variables.into_iter().flat_map(Variables::keys).map(String::as_str);
-        nearest(name, own.chain([TARGET])).map(|near| format!("did you mean `{near}`?"))
+        let near = why.split('`').nth(1).and_then(|name| nearest(name, own.chain([TARGET])));
+        near.map_or_else(
+            || "write a CEL expression of type bool, such as `tier == 'gold'`".to_owned(),
+            |near| format!("did you mean `{near}`?"),
+        )
     }
 }
 
 fn type_of(variable: &Variable) -> Type {
-    let of = match variable.r#type {
+    match variable.r#type {
         _ if variable.optional => Type::Dyn,
         VariableType::String | VariableType::Date => Type::String,
         VariableType::Integer => Type::Int,
         VariableType::Boolean => Type::Bool,
         VariableType::Map | VariableType::Record => Type::Map(Type::String.into(), Type::Dyn.into()),
         VariableType::List => Type::List(variable.of.as_deref().map_or(Type::Dyn, type_of).into()),
-    };
-    of
+    }
 }
 
 fn step_name(step: &FieldStep) -> Option<&str> {

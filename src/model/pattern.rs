@@ -308,7 +308,7 @@ impl Pattern {
     /// Returns the typed value of a pattern of one variable; for other patterns the filled text.
     pub fn fill_typed(&self, from: Fill<'_>) -> Data {
         match self.pieces.as_slice() {
-            [Piece::Variable(name) | Piece::Optional(name)] => from.value(name).unwrap_or(Data::Null),
+            [Piece::Variable(name) | Piece::Optional(name)] => from.value(name).map_or(Data::Null, |value| value),
             _ => Data::Str(self.fill(from)),
         }
     }

@@ -1,8 +1,9 @@
 //! How often an item of a class is made: once, for each element of a list, or under a condition.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
-use super::{BoundValue, Condition, Data, Fill};
+use super::{BoundValue, Condition, ConditionFailure, Data, Fill};
 
 /// The repetition of an item. Without a loop and a condition, the item is made once.
 #[derive(Debug, Clone, Default)]
@@ -37,12 +38,12 @@ impl Repetition {
         });
     }
 
-    /// Visits the failure of the condition for each item, with its reason.
-    pub fn failures(&self, from: Fill<'_>, visit: &mut dyn FnMut(&Condition, &str)) {
+    /// Visits the failure of the condition for each item, with the reason. All evaluations take their steps from `steps`.
+    pub fn failures(&self, steps: &Cell<u64>, from: Fill<'_>, visit: &mut dyn FnMut(&Condition, &ConditionFailure)) {
         let Some(when) = &self.when else { return };
         self.each_element(from, &mut |from| {
-            if let Err(reason) = when.holds(from) {
-                visit(when, &reason);
+            if let Err(failure) = when.holds_within(steps, from) {
+                visit(when, &failure);
             }
         });
     }
@@ -53,5 +54,30 @@ impl Repetition {
         for value in elements.iter() {
             visit(from.within(Some(&BoundValue { name, value, outer: from.bound })));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diag::{Origin, Sink};
+    use crate::model::{ConditionScope, Target};
+    use crate::yaml::Spanned;
+
+    #[test]
+    fn all_evaluations_have_a_number_of_steps() {
+        let text = Spanned::new("[1, 2, 3, 4].all(n, n < 5)".to_owned(), Origin::default());
+        let target = Target::plain("t", 34);
+        let scope = ConditionScope { variables: None, targets: std::slice::from_ref(&target) };
+        let when = Condition::link(&text, scope, &mut Sink::new()).map(Arc::new);
+        let repetition = Repetition { each: None, when };
+        let (steps, mut failures) = (Cell::new(500), 0);
+        for _ in 0..100 {
+            repetition.failures(&steps, Fill::from_target(&target), &mut |_, failure| {
+                failures += 1;
+                assert_eq!(failure.to_string(), "the conditions take too many steps for all accounts");
+            });
+        }
+        assert!((50..100).contains(&failures), "{failures} evaluations without steps");
     }
 }

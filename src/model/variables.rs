@@ -167,6 +167,22 @@ mod variable_schema {
 }
 
 impl Variable {
+    /// Returns a variable of any text.
+    pub fn text() -> Self {
+        Self {
+            r#type: VariableType::String,
+            pattern: None,
+            max_length: None,
+            minimum: None,
+            maximum: None,
+            unique: false,
+            optional: false,
+            of: None,
+            fields: None,
+            separator: None,
+        }
+    }
+
     /// Returns the variable of a field, for a record.
     pub fn field(&self, name: &str) -> Option<&Self> {
         self.fields.as_ref()?.get(name)

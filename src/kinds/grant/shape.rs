@@ -3,7 +3,7 @@
 use super::GrantSpec;
 use crate::codes;
 use crate::diag::{Diagnostic, Origin, Sink};
-use crate::kinds::shared::Terms;
+use crate::kinds::shared::{Terms, refuse_content};
 use crate::model::RawDocument;
 
 /// Checks everything that does not depend on a target.
@@ -28,7 +28,8 @@ pub(super) fn check(document: &RawDocument<'_>, spec: &GrantSpec, cluster_wide: 
         selector.check(selector.origin, sink);
     }
     terms(spec).check(sink);
-    check_created(spec, sink);
+    let named = spec.to.service_accounts.iter().filter(|account| !account.create);
+    refuse_content(named, "add `create: true`, or remove the fields", sink);
 }
 
 /// Checks that a grant is either cluster-wide or in namespaces, and that its subjects and roles fit.
@@ -63,16 +64,6 @@ fn check_scope(spec: &GrantSpec, cluster_wide: bool, origin: Origin, sink: &mut 
                 .at(name.origin)
                 .help("bind a ClusterRole, or list `namespaces`: a Role belongs to one namespace"),
         );
-    }
-}
-
-/// Reports fields of an account that is not created.
-fn check_created(spec: &GrantSpec, sink: &mut Sink) {
-    for account in spec.to.service_accounts.iter().filter(|account| !account.create && account.has_content()) {
-        let message =
-            format!("the service account `{}` is not created here, and its fields have no effect", account.name.value);
-        let diagnostic = Diagnostic::error(codes::INVALID_VALUE, message).at(account.name.origin);
-        sink.push(diagnostic.help("add `create: true`, or remove the fields"));
     }
 }
 

@@ -70,7 +70,7 @@ pub(super) fn names(spec: &NamespaceSetSpec) -> impl Iterator<Item = &Spanned<St
     quotas.chain(limits).chain(accounts).chain(changed)
 }
 
-/// Returns the objects of a namespace, those of the set first.
+/// Returns the objects of a namespace, the objects of the set first.
 pub(super) fn objects(spec: &NamespaceSetSpec, item: &NamespaceItem, sink: &mut Sink) -> Vec<ObjectBlueprint> {
     let accounts = spec.service_accounts.iter().chain(&item.service_accounts);
     let mut objects: Vec<ObjectBlueprint> =

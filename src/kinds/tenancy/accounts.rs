@@ -19,7 +19,7 @@ use crate::model::{
 use crate::source::{Cell, Sources, TableRow, read_account, read_csv, read_list};
 use crate::yaml::{NodeRef, NodeValue, Spanned, Tree};
 
-/// A file with accounts.
+/// An input of the list: a file below the folder of the policy.
 struct AccountFile {
     path: String,
     /// The location of the name in the policy.
@@ -502,6 +502,9 @@ fn value<'r>(name: &str, checked: &Checked<'_>, cell: Cell<'r>) -> Result<Held<'
     Ok(held)
 }
 
+/// The most items of a list. Two loops make an object for each pair of items.
+const MOST_ITEMS: usize = 1_000;
+
 /// The problem of a value, with the remedy.
 struct Problem {
     code: Code,
@@ -671,6 +674,10 @@ impl Checked<'_> {
     fn check_bounds(&self, name: &str, value: AccountValue<'_>) -> Result<(), Problem> {
         let variable = self.variable;
         match value {
+            AccountValue::Data(Data::List(items)) if items.len() > MOST_ITEMS => {
+                let message = format!("the {name} has {} items, and at most {MOST_ITEMS} fit", items.len());
+                return Err(Problem::new(message, "divide the account into several accounts"));
+            }
             AccountValue::Text(text) => {
                 if text.is_empty() && name == "name" {
                     return Err(Problem::new(

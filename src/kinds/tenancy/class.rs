@@ -9,13 +9,13 @@ use super::{Class, NamespaceSpec, TenancySpec, TenantGrant};
 use crate::codes;
 use crate::diag::{Diagnostic, Origin, Sink, nearest};
 use crate::kinds::shared::{
-    LimitRangeSpec, NewBinding, QuotaSpec, RoleRef, ServiceAccountSpec, Terms, check_targets, mention,
+    LimitRangeSpec, NewBinding, QuotaSpec, RoleRef, ServiceAccountSpec, Terms, check_targets, mention, refuse_content,
     with_metadata,
 };
 use crate::kinds::stance::{NamespacePodSecurity, PodSecuritySettings, refuse_our_keys};
 use crate::model::{
-    Category, Linker, Mention, ObjectBlueprint, Pattern, PermissionSet, PodSecurityProfile, PolicyMeta,
-    Repetition, RoleObjectKind, Target, VariableType, declared,
+    Category, Linker, Mention, ObjectBlueprint, Pattern, PermissionSet, PodSecurityProfile, PolicyMeta, Repetition,
+    RoleObjectKind, Target, VariableType, declared,
 };
 use crate::yaml::Spanned;
 
@@ -316,10 +316,7 @@ fn check_place(grant: &TenantGrant, is_wide: bool, sink: &mut Sink) {
         let message = format!("the service account `{}` needs its namespace", account.name.value);
         refuse(message, account.name.origin, "add `namespace: \"{namespace.name}\"` for the account's own");
     }
-    for account in grant.to.service_accounts.iter().filter(|account| account.has_content() || account.create) {
-        let message = format!("a grant of a Tenancy does not create the service account `{}`", account.name.value);
-        refuse(message, account.name.origin, "list it under `serviceAccounts` of the class");
-    }
+    refuse_content(grant.to.service_accounts.iter(), "list the account under `serviceAccounts` of the class", sink);
 }
 
 /// Returns the groups and users of a class with names independent of the account, in the namespace of every account.
@@ -334,7 +331,13 @@ fn alike(class: &Class) -> Vec<(bool, Pattern)> {
 }
 
 /// Reports variables of a used policy that this tenancy does not declare.
-pub(super) fn check_shared(meta: &PolicyMeta, variables: &[String], spec: &TenancySpec, asked: Origin, sink: &mut Sink) {
+pub(super) fn check_shared(
+    meta: &PolicyMeta,
+    variables: &[String],
+    spec: &TenancySpec,
+    asked: Origin,
+    sink: &mut Sink,
+) {
     for name in variables.iter().filter(|name| declared(&spec.variables, name).is_none()) {
         sink.push(
             Diagnostic::error(

@@ -1,5 +1,6 @@
 //! The linked policy: the objects of each account.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -7,8 +8,9 @@ use super::sharing::LeftOut;
 use crate::codes;
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::model::{
-    Account, Accounts, BoundValue, Contribution, Data, Enforcement, Expiry, Fill, Linker, Mention, ObjectBlueprint,
-    OutputFileKey, Pattern, Policy, PolicyMeta, Repetition, Target, TenancyPolicy, TenantPart, Unit,
+    Account, Accounts, BoundValue, Condition, ConditionFailure, Contribution, Data, Enforcement, Expiry, Fill, Linker,
+    Mention, ObjectBlueprint, OutputFileKey, Pattern, Policy, PolicyMeta, Repetition, Target, TenancyPolicy,
+    TenantPart, Unit,
 };
 use crate::yaml::Spanned;
 
@@ -135,18 +137,22 @@ impl LinkedClass {
     /// Reports conditions that fail for an account.
     pub(super) fn check_conditions(&self, accounts: &Accounts, targets: &[Target], sink: &mut Sink) {
         let mut failed: BTreeMap<Origin, Failure> = BTreeMap::new();
+        let accounts_of = |target: &Target| accounts.on(&target.name).map(|(_, account)| account).collect::<Vec<_>>();
         for target in targets {
-            for (_, account) in accounts.on(&target.name) {
-                let mut add = |condition: Origin, reason: &str| {
-                    let failure = failed.entry(condition).or_insert_with(|| Failure {
+            let accounts = accounts_of(target);
+            let each = STEPS_OF_AN_ACCOUNT.saturating_mul(accounts.len() as u64);
+            let steps = Cell::new(FIRST_STEPS.saturating_add(each));
+            for account in accounts {
+                let mut add = |condition: &Condition, reason: &ConditionFailure| {
+                    let failure = failed.entry(condition.origin).or_insert_with(|| Failure {
                         target: target.name.clone(),
                         row: account.origin(),
-                        reason: reason.to_owned(),
+                        reason: reason.to_string(),
                         rows: BTreeSet::new(),
                     });
                     failure.rows.insert(account.origin());
                 };
-                self.failures(Fill::from_account(target, account), &mut add);
+                self.failures(&steps, Fill::from_account(target, account), &mut add);
             }
         }
         for (condition, failure) in failed {
@@ -160,13 +166,13 @@ impl LinkedClass {
         }
     }
 
-    fn failures(&self, from: Fill<'_>, add: &mut dyn FnMut(Origin, &str)) {
+    fn failures(&self, steps: &Cell<u64>, from: Fill<'_>, add: &mut dyn FnMut(&Condition, &ConditionFailure)) {
         for namespace in &self.namespaces {
-            namespace.repetition.failures(from, &mut |condition, reason| add(condition.origin, reason));
+            namespace.repetition.failures(steps, from, add);
         }
         self.each_namespace(from, &mut |namespace, from, _| {
             for item in self.inside.iter().chain(&self.outside).chain(&namespace.inside) {
-                item.repetition.failures(from, &mut |condition, reason| add(condition.origin, reason));
+                item.repetition.failures(steps, from, add);
             }
         });
     }
@@ -217,6 +223,12 @@ impl LinkedClass {
         }
     }
 }
+
+/// The steps of all conditions of a class on a target.
+const FIRST_STEPS: u64 = 50_000_000;
+
+/// The steps that each account adds.
+const STEPS_OF_AN_ACCOUNT: u64 = 5_000;
 
 /// The failures of a condition.
 struct Failure {

@@ -111,11 +111,11 @@ impl TextScope<'_> {
         }
     }
 
-    /// Returns the variable of the loop of an item; none for an item without a loop, and for an invalid loop.
+    /// Returns the variable of the loop of an item. The loop over an unknown list is reported by its link, and its variable is a text.
     fn loop_of(&self, item: NodeRef<'_>) -> Option<(String, Variable)> {
         let (name, list) = item.get("for")?.entries().next()?;
-        let of = self.variables.get(list.as_str()?)?.of.as_deref()?;
-        Some((name.as_str()?.to_owned(), of.clone()))
+        let of = list.as_str().and_then(|list| self.variables.get(list)?.of.as_deref());
+        Some((name.as_str()?.to_owned(), of.map_or_else(Variable::text, Clone::clone)))
     }
 
     /// Returns the variable of a loop that all namespaces have.
