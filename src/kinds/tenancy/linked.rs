@@ -19,7 +19,7 @@ use super::class::NAMESPACE_NAME;
 /// A class with resolved names.
 pub(super) struct LinkedClass {
     pub(super) namespaces: Vec<LinkedNamespace>,
-    /// Whether all objects of an account are in the file of its one namespace.
+    /// Whether the cluster-scoped objects of an account are in the file of its one namespace.
     pub(super) has_one_file: bool,
     /// The objects in each of the namespaces.
     pub(super) inside: Vec<ClassItem>,
@@ -126,8 +126,8 @@ impl LinkedClass {
             let items = self.outside.iter().filter(|item| item.is_of_namespace || is_first);
             items.for_each(|item| {
                 item.each_outside(from, &mut |file, unit| {
-                    let file = if self.has_one_file { OutputFileKey::Namespace(Arc::clone(&name)) } else { file };
-                    visit(file, unit);
+                    let is_of_tenant = self.has_one_file && file == OutputFileKey::Cluster;
+                    visit(if is_of_tenant { OutputFileKey::Namespace(Arc::clone(&name)) } else { file }, unit);
                 });
             });
             is_first = false;
@@ -315,14 +315,15 @@ impl Policy for Linked {
         for (position, account) in self.accounts.on(&target.name) {
             let part = Contribution::try_from(position).unwrap_or_default();
             let from = Fill::from_account(target, account);
-            if class.has_one_file {
+            if class.has_one_file && class.outside.is_empty() {
                 class.each_namespace(from, &mut |_, _, name| visit(OutputFileKey::Namespace(name), part));
                 continue;
             }
             let mut files = BTreeSet::new();
             class.each_namespace(from, &mut |_, _, name| _ = files.insert(OutputFileKey::Namespace(name)));
             class.each_outside(from, &mut |file, _| _ = files.insert(file));
-            if !files.is_empty() && self.cluster_objects(class, target, position).next().is_some() {
+            let is_made = !files.is_empty() && !class.has_one_file;
+            if is_made && self.cluster_objects(class, target, position).next().is_some() {
                 files.insert(OutputFileKey::Cluster);
             }
             files.into_iter().for_each(|file| visit(file, part));
