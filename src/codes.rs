@@ -33,6 +33,7 @@ bailiwick_yaml::declare_codes! {
     INVALID_CONDITION: "invalid-condition", [Error], "a condition that cannot be evaluated";
     FAILED_CONDITION: "failed-condition", [Error], "a condition fails for an account";
     SHADOWED_VARIABLE: "shadowed-variable", [Error], "the variable of a loop has the name of another variable";
+    UNKNOWN_SCOPE: "unknown-scope", [Error], "an object of a kind that may be in a namespace or not";
     OPTIONAL_MAY_BE_EMPTY: "optional-may-be-empty", [Warning], "a missing value changes a name";
     UNKNOWN_SUBJECT: "unknown-subject", [Error, Warning], "a user or group that is not declared";
     UNKNOWN_NAMESPACE: "unknown-namespace", [Error, Warning], "a namespace that is neither declared nor created";

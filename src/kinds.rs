@@ -11,6 +11,7 @@ pub mod manifests;
 mod matching_files;
 pub mod namespace_set;
 pub mod node_access;
+mod objects;
 mod packaged;
 pub mod permission_set;
 pub mod pod_security_profile;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::objects::ObjectSpec;
 use super::shared::{
     LimitItem, LimitRangeSpec, QuantityValue, QuotaSpec, ServiceAccountSpec, StringMap, check_targets, warn_of_empty,
 };
@@ -18,7 +19,7 @@ use crate::model::{
     Contribution, Data, Enforcement, Fill, Kind, Linker, NamespaceProfile, ObjectBlueprint, OutputFileKey, Pattern,
     Patterns, PodSecurityProfile, Policy, PolicyMeta, RawDocument, Target, Unit,
 };
-use crate::yaml::Spanned;
+use crate::yaml::{NodeRef, Spanned};
 
 /// The policy kind `NamespaceSet`.
 pub struct NamespaceSetKind;
@@ -72,6 +73,9 @@ pub struct NamespaceSetSpec {
     /// LimitRanges in each of them.
     #[serde(default)]
     pub limit_ranges: Vec<Spanned<LimitRangeSpec>>,
+    /// Objects of any kind in each of them.
+    #[serde(default)]
+    pub objects: Vec<ObjectSpec>,
     /// Pod Security settings of every namespace.
     #[serde(default)]
     pub pod_security: Option<NamespacePodSecurity>,
@@ -107,6 +111,9 @@ pub struct NamespaceItem {
     /// LimitRanges in this namespace, beside the objects of the set.
     #[serde(default)]
     pub limit_ranges: Vec<Spanned<LimitRangeSpec>>,
+    /// Objects of any kind in this namespace, beside the objects of the set.
+    #[serde(default)]
+    pub objects: Vec<ObjectSpec>,
 }
 
 /// A change of a ResourceQuota.
@@ -171,7 +178,10 @@ impl Kind for NamespaceSetKind {
         bodies::check(&spec, sink);
         let targets = linker.targets_of(&document.meta);
         let mut namespaces = Vec::with_capacity(spec.namespaces.len());
-        for item in &spec.namespaces {
+        let of_set = bodies::linked_objects(&spec.objects, document.spec, &targets, linker, sink);
+        let nodes = document.spec.get("namespaces").into_iter().flat_map(NodeRef::items);
+        for (item, node) in spec.namespaces.iter().zip(nodes) {
+            let own = bodies::linked_objects(&item.objects, node, &targets, linker, sink);
             let written = NamespacePodSecurity::over(item.pod_security.as_ref(), spec.pod_security.as_ref());
             let (stance, grants) = link_stance(written.as_ref(), document, linker, sink);
             let merged = |common: &StringMap, own: &StringMap| {
@@ -188,7 +198,9 @@ impl Kind for NamespaceSetKind {
                 .with("annotations", stance.annotations(&annotations, &targets));
             object.without_levels = stance.without_levels;
             let profile = stance.profile.map(|profile| profile.name().to_owned());
-            namespaces.push(Namespace { object, grants, inside: bodies::objects(&spec, item, sink) });
+            let mut inside = bodies::objects(&spec, item, sink);
+            inside.extend(of_set.iter().cloned().chain(own));
+            namespaces.push(Namespace { object, grants, inside });
             if let Some(profile) = profile {
                 let targets = Arc::clone(&document.meta.targets);
                 linker.facts.push(NamespaceProfile { namespace: item.name.origin, profile, targets });

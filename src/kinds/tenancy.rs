@@ -20,6 +20,7 @@ use serde::Deserialize;
 use self::class::ClassLinker;
 use self::linked::{Linked, LinkedClass};
 use self::names::ClassUse;
+use super::objects::ObjectSpec;
 use super::shared::{LimitRangeSpec, QuotaSpec, ServiceAccountSpec, StringMap, Subjects};
 use super::stance::NamespacePodSecurity;
 use crate::diag::{Diagnostic, Origin, Sink, nearest};
@@ -44,6 +45,9 @@ pub struct TenancyKind;
 /// `for: {stage: stages}` repeats an item for each item of a list variable. `when` is a condition in CEL over the
 /// variables, such as `stage == 'prod' && target.minor >= 30`; the item is made only where the condition holds. A value
 /// that the account lacks is `null`, and `account` is the row as a map.
+///
+/// `objects` has Kubernetes objects of any kind. A text of an object that is a variable and nothing else has the type of the variable:
+/// `port: "{port}"` is a number, and `groups: "{groups}"` is a list. An object of another namespace is in the file of that namespace.
 ///
 /// `namespaces` gives an account several namespaces. The lists of the class hold in each of them. `accounts.targets`
 /// names a column with the targets of an account.
@@ -144,6 +148,9 @@ pub struct Class {
     /// Bindings in the namespace.
     #[serde(default)]
     pub grants: Vec<TenantGrant>,
+    /// Objects of any kind.
+    #[serde(default)]
+    pub objects: Vec<ObjectSpec>,
 }
 
 /// The account's namespace.
@@ -170,6 +177,9 @@ pub struct NamespaceSpec {
     /// LimitRanges in this namespace, beside the objects of the class.
     #[serde(default)]
     pub limit_ranges: Vec<Spanned<LimitRangeSpec>>,
+    /// Objects of any kind for this namespace, beside the objects of the class.
+    #[serde(default)]
+    pub objects: Vec<ObjectSpec>,
     /// A loop over the elements of a list variable: `{stage: stages}`.
     #[serde(default, rename = "for")]
     pub each: Option<Spanned<BTreeMap<String, String>>>,
@@ -332,16 +342,20 @@ fn link_classes<'s>(
     match (&spec.class, spec.presets.is_empty()) {
         (Some(class), true) => {
             let names: BTreeSet<String> = targets.iter().map(|target| target.name.clone()).collect();
-            let linked =
-                Arc::new(ClassLinker { class, spec, targets: &names, linker, sink }.link(class_origin(document)));
+            let linked = Arc::new(
+                ClassLinker { class, node: document.spec.get("class"), spec, targets: &names, linker, sink }
+                    .link(class_origin(document)),
+            );
             classes.by_target.extend(targets.iter().map(|target| (target.name.clone(), Arc::clone(&linked))));
             classes.used.push(UsedClass { targets: names, class, linked });
         }
         (None, false) => {
-            for preset in &spec.presets {
+            let nodes = document.spec.get("presets").into_iter().flat_map(NodeRef::items);
+            for (preset, node) in spec.presets.iter().zip(nodes) {
                 let names = matching_targets(preset, targets, sink);
                 let class = &preset.class;
-                let linker = ClassLinker { class, spec, targets: &names, linker, sink };
+                let node = node.get("class");
+                let linker = ClassLinker { class, node, spec, targets: &names, linker, sink };
                 let linked = Arc::new(linker.link(preset.name.origin));
                 classes.used.push(UsedClass { targets: names.clone(), class, linked: Arc::clone(&linked) });
                 for target in names {

@@ -11,6 +11,7 @@ use serde::ser::{self, Serialize, SerializeMap, SerializeSeq, SerializeStruct, S
 use serde::{Deserialize, Deserializer};
 
 use super::{BoundValue, Data, Fill, Pattern};
+use crate::yaml::{NodeRef, NodeValue};
 
 /// Data with places for variables.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,6 +38,59 @@ impl Blueprint {
     /// Converts a policy value with checked patterns.
     pub fn from_value<T: Serialize>(value: &T) -> Self {
         value.serialize(Builder).unwrap_or(Blueprint::Constant(Data::Null))
+    }
+
+    /// Converts an object as it is written: texts are patterns, and a text that is a variable and nothing else has the type of the variable.
+    /// Texts below `metadata` stay texts.
+    pub fn from_node(node: NodeRef<'_>) -> Self {
+        Self::from_part(node, false)
+    }
+
+    fn from_part(node: NodeRef<'_>, is_metadata: bool) -> Self {
+        match node.value() {
+            NodeValue::Seq(_) => Self::list(node.items().map(|item| Self::from_part(item, is_metadata)).collect()),
+            NodeValue::Map(_) => {
+                let entries = node.entries().map(|(key, value)| {
+                    let name = key.as_str().map_or("", |name| name);
+                    (Pattern::parse_checked(name), Self::from_part(value, is_metadata || name == "metadata"))
+                });
+                Self::map(entries.collect())
+            }
+            NodeValue::Str(_) => {
+                let text = Self::text(node.as_str().map_or("", |text| text));
+                if is_metadata { text } else { text.typed() }
+            }
+            _ => Blueprint::Constant(Data::from_node(node)),
+        }
+    }
+
+    /// Returns a text of one variable with the type of the variable.
+    fn typed(self) -> Self {
+        match self {
+            Blueprint::Text(pattern) if pattern.pieces().len() == 1 => Blueprint::Typed(pattern),
+            Blueprint::Present(variables, inner) => Blueprint::Present(variables, Box::new(inner.typed())),
+            other => other,
+        }
+    }
+
+    /// Sets an entry of nested maps, if there is none.
+    #[must_use]
+    pub fn with_entry(self, path: &[&str], value: &Blueprint) -> Self {
+        let Some((first, rest)) = path.split_first() else { return value.clone() };
+        let mut entries = match self {
+            Blueprint::Map(entries) => entries,
+            Blueprint::Constant(Data::Map(entries)) => {
+                let entries = entries.iter();
+                entries.map(|(key, data)| (Pattern::constant(key), Blueprint::Constant(data.clone()))).collect()
+            }
+            other => return other,
+        };
+        match entries.iter_mut().find(|(key, _)| *key == Pattern::constant(first)) {
+            Some(_) if rest.is_empty() => {}
+            Some((_, inner)) => *inner = inner.clone().with_entry(rest, value),
+            None => entries.push((Pattern::constant(first), Blueprint::Map(Vec::new()).with_entry(rest, value))),
+        }
+        Blueprint::Map(entries)
     }
 
     /// Builds the value from one value per target; equal values become one blueprint.

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use super::{LimitRangeOverride, NamespaceItem, NamespaceSetSpec, QuotaOverride};
 use crate::codes;
 use crate::diag::{Diagnostic, Origin, Sink};
+use crate::kinds::objects::{self, LinkedObject, ObjectPlace, ObjectSpec};
 use crate::kinds::shared::{LimitItem, LimitRangeSpec, QuotaSpec, ServiceAccountSpec, StringMap};
-use crate::model::ObjectBlueprint;
-use crate::yaml::Spanned;
+use crate::model::{Linker, ObjectBlueprint, Target};
+use crate::yaml::{NodeRef, Spanned};
 
 const QUOTA: &str = "namespace-set/resourcequota.yaml.j2";
 const LIMITS: &str = "namespace-set/limitrange.yaml.j2";
@@ -68,6 +69,35 @@ pub(super) fn names(spec: &NamespaceSetSpec) -> impl Iterator<Item = &Spanned<St
     let changed = items().filter_map(|item| item.resource_quota.as_ref()?.name.as_ref());
     let changed = changed.chain(items().filter_map(|item| item.limit_range.as_ref()?.name.as_ref()));
     quotas.chain(limits).chain(accounts).chain(changed)
+}
+
+/// Links the objects of any kind of a list. They are in the namespaces of the set.
+pub(super) fn linked_objects(
+    specs: &[ObjectSpec],
+    parent: NodeRef<'_>,
+    targets: &[Target],
+    linker: &Linker<'_>,
+    sink: &mut Sink,
+) -> Vec<ObjectBlueprint> {
+    let nodes = parent.get("objects").into_iter().flat_map(NodeRef::items);
+    let mut found = Vec::new();
+    for (spec, node) in specs.iter().zip(nodes) {
+        refuse_repetition(spec.each.as_ref().map(|each| each.origin), spec.when.as_ref(), sink);
+        let scope = spec.scope.map(|scope| scope.value);
+        let Some(LinkedObject { object, place }) = objects::link(node, scope, targets, linker, sink) else { continue };
+        let origin = match place {
+            ObjectPlace::Own => {
+                found.push(object);
+                continue;
+            }
+            ObjectPlace::In(_, origin) => origin,
+            ObjectPlace::Cluster => object.origin,
+        };
+        let diagnostic =
+            Diagnostic::error(codes::INVALID_VALUE, "this object is not in a namespace of the set").at(origin);
+        sink.push(diagnostic.help("write it in a Manifests policy"));
+    }
+    found
 }
 
 /// Returns the objects of a namespace, the objects of the set first.

@@ -8,6 +8,7 @@ use super::scope::{ItemScope, Repeated};
 use super::{Class, NamespaceSpec, TenancySpec, TenantGrant};
 use crate::codes;
 use crate::diag::{Diagnostic, Origin, Sink, nearest};
+use crate::kinds::objects::{self, LinkedObject, ObjectPlace, ObjectSpec};
 use crate::kinds::shared::{
     LimitRangeSpec, NewBinding, QuotaSpec, RoleRef, ServiceAccountSpec, Terms, check_targets, mention, refuse_content,
     with_metadata,
@@ -17,7 +18,7 @@ use crate::model::{
     Category, Linker, Mention, ObjectBlueprint, Pattern, PermissionSet, PodSecurityProfile, PolicyMeta, Repetition,
     RoleObjectKind, Target, VariableType, declared,
 };
-use crate::yaml::Spanned;
+use crate::yaml::{NodeRef, Spanned};
 
 /// The variable with the name of the account's namespace.
 pub(super) const NAMESPACE_NAME: &str = "namespace.name";
@@ -25,6 +26,8 @@ pub(super) const NAMESPACE_NAME: &str = "namespace.name";
 /// A class of some targets, while its names are resolved.
 pub(super) struct ClassLinker<'c, 'l> {
     pub(super) class: &'c Class,
+    /// The class as it is written.
+    pub(super) node: Option<NodeRef<'c>>,
     pub(super) spec: &'c TenancySpec,
     pub(super) targets: &'c BTreeSet<String>,
     pub(super) linker: &'c mut Linker<'l>,
@@ -46,16 +49,28 @@ impl ClassLinker<'_, '_> {
             .map(|namespace| own.of_item(Repeated::of(namespace), &self.on_targets(), self.sink))
             .collect();
         let mut namespaces = Vec::new();
-        for (namespace, scope) in namespaces_of(class).zip(&scopes) {
-            namespaces.push(self.namespace(namespace, scope, profile.as_deref()));
+        let mut outside = Vec::new();
+        let node = self.node;
+        let list = node.and_then(|node| node.get("namespaces")).into_iter().flat_map(NodeRef::items);
+        let nodes = node.and_then(|node| node.get("namespace")).into_iter().chain(list);
+        for ((namespace, scope), node) in namespaces_of(class).zip(&scopes).zip(nodes) {
+            let mut linked = self.namespace(namespace, scope, profile.as_deref());
+            for item in self.objects(&namespace.objects, node, scope) {
+                if matches!(item.place, ItemPlace::Own) { linked.inside.push(item) } else { linked.outside.push(item) }
+            }
+            namespaces.push(linked);
         }
         let common = own.common(&scopes);
         let mut inside = self.bodies(&class.service_accounts, &class.resource_quotas, &class.limit_ranges, &common);
         inside.extend(self.roles(&common));
-        let grants = self.bindings(&common);
+        let mut items = self.bindings(&common);
+        if let Some(node) = node {
+            items.extend(self.objects(&class.objects, node, &common));
+        }
         let mentions = self.mentions(&scopes, &common);
-        let (own_grants, outside) = grants.into_iter().partition(|item| matches!(item.place, ItemPlace::Own));
-        inside.extend::<Vec<ClassItem>>(own_grants);
+        for item in items {
+            if matches!(item.place, ItemPlace::Own) { inside.push(item) } else { outside.push(item) }
+        }
         LinkedClass {
             namespaces,
             has_one_file: class.namespace.is_some(),
@@ -126,7 +141,26 @@ impl ClassLinker<'_, '_> {
             .with("annotations", stance.annotations(&spec.annotations, &on));
         object.without_levels = stance.without_levels;
         let inside = self.bodies(&spec.service_accounts, &spec.resource_quotas, &spec.limit_ranges, scope);
-        LinkedNamespace { object: object.spreading(&scope.lists()), repetition: scope.repetition.clone(), inside }
+        let (object, repetition) = (object.spreading(&scope.lists()), scope.repetition.clone());
+        LinkedNamespace { object, repetition, inside, outside: Vec::new() }
+    }
+
+    /// Returns the objects of any kind of a list, in the class or in a namespace.
+    fn objects(&mut self, specs: &[ObjectSpec], parent: NodeRef<'_>, scope: &ItemScope) -> Vec<ClassItem> {
+        let on = self.on_targets();
+        let nodes = parent.get("objects").into_iter().flat_map(NodeRef::items);
+        let mut items = Vec::new();
+        for (spec, node) in specs.iter().zip(nodes) {
+            let linked = objects::link(node, spec.scope.map(|scope| scope.value), &on, self.linker, self.sink);
+            let Some(LinkedObject { object, place }) = linked else { continue };
+            let item = self.item(object, Repeated::of(spec), scope);
+            items.push(match place {
+                ObjectPlace::Own => item,
+                ObjectPlace::In(name, _) => item.at(ItemPlace::In(name), scope),
+                ObjectPlace::Cluster => item.at(ItemPlace::Cluster, scope),
+            });
+        }
+        items
     }
 
     /// Returns the name of a namespace, which has to differ from account to account.

@@ -45,6 +45,8 @@ pub(super) struct LinkedNamespace {
     pub(super) repetition: Repetition,
     /// The objects in this namespace alone.
     pub(super) inside: Vec<ClassItem>,
+    /// The objects of this namespace in other namespaces, and in the whole cluster.
+    pub(super) outside: Vec<ClassItem>,
 }
 
 /// An object of a class.
@@ -113,18 +115,23 @@ impl LinkedClass {
         }
     }
 
+    /// Whether an object is outside the account's namespaces.
+    fn has_outside(&self) -> bool {
+        !self.outside.is_empty() || self.namespaces.iter().any(|namespace| !namespace.outside.is_empty())
+    }
+
     /// Visits the objects outside the account's namespaces, each with its output file.
     fn each_outside(&self, from: Fill<'_>, visit: &mut dyn FnMut(OutputFileKey, Unit)) {
-        if self.outside.is_empty() {
+        if !self.has_outside() {
             return;
         }
         let mut is_first = true;
-        self.each_namespace(from, &mut |_, from, name| {
+        self.each_namespace(from, &mut |namespace, from, name| {
             let value = Data::Str(Arc::clone(&name));
             let bound = BoundValue { name: NAMESPACE_NAME, value: &value, outer: from.bound };
             let from = from.within(Some(&bound));
             let items = self.outside.iter().filter(|item| item.is_of_namespace || is_first);
-            items.for_each(|item| {
+            items.chain(&namespace.outside).for_each(|item| {
                 item.each_outside(from, &mut |file, unit| {
                     let is_of_tenant = self.has_one_file && file == OutputFileKey::Cluster;
                     visit(if is_of_tenant { OutputFileKey::Namespace(Arc::clone(&name)) } else { file }, unit);
@@ -171,7 +178,7 @@ impl LinkedClass {
             namespace.repetition.failures(steps, from, add);
         }
         self.each_namespace(from, &mut |namespace, from, _| {
-            for item in self.inside.iter().chain(&self.outside).chain(&namespace.inside) {
+            for item in self.inside.iter().chain(&self.outside).chain(&namespace.inside).chain(&namespace.outside) {
                 item.repetition.failures(steps, from, add);
             }
         });
@@ -208,6 +215,7 @@ impl LinkedClass {
             object: namespace.object.detached(),
             repetition: namespace.repetition.clone(),
             inside: detach_items(&namespace.inside),
+            outside: detach_items(&namespace.outside),
         });
         Self {
             namespaces: namespaces.collect(),
@@ -315,7 +323,7 @@ impl Policy for Linked {
         for (position, account) in self.accounts.on(&target.name) {
             let part = Contribution::try_from(position).unwrap_or_default();
             let from = Fill::from_account(target, account);
-            if class.has_one_file && class.outside.is_empty() {
+            if class.has_one_file && !class.has_outside() {
                 class.each_namespace(from, &mut |_, _, name| visit(OutputFileKey::Namespace(name), part));
                 continue;
             }

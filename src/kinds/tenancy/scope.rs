@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::{NamespaceSpec, RoleUse, TenantGrant};
 use crate::codes;
 use crate::diag::{Diagnostic, Sink, nearest};
+use crate::kinds::objects::ObjectSpec;
 use crate::kinds::shared::{LimitRangeSpec, QuotaSpec, ServiceAccountSpec};
 use crate::model::{Condition, ConditionScope, Loop, Repetition, Target, Variable, VariableType, Variables};
 use crate::yaml::Spanned;
@@ -33,7 +34,7 @@ macro_rules! have_repetitions {
     };
 }
 
-have_repetitions!(NamespaceSpec, ServiceAccountSpec, QuotaSpec, LimitRangeSpec, RoleUse, TenantGrant);
+have_repetitions!(NamespaceSpec, ObjectSpec, ServiceAccountSpec, QuotaSpec, LimitRangeSpec, RoleUse, TenantGrant);
 
 impl<'s> Repeated<'s> {
     pub(super) fn of(item: &'s impl HasRepetition) -> Self {

@@ -9,7 +9,8 @@ use crate::model::{
 use crate::yaml::NodeRef;
 
 /// The lists of a class with items that can have `for` and `when`.
-const LISTS: [&str; 6] = ["grants", "limitRanges", "namespaces", "resourceQuotas", "roles", "serviceAccounts"];
+const LISTS: [&str; 7] =
+    ["grants", "limitRanges", "namespaces", "objects", "resourceQuotas", "roles", "serviceAccounts"];
 
 /// The fields of an item without a pattern.
 const NO_PATTERNS: [&str; 2] = ["for", "when"];
@@ -32,6 +33,11 @@ pub(super) fn check(document: &RawDocument<'_>, variables: &Variables, targets: 
             }
         }
     }
+}
+
+/// Whether a field of an object selects other objects by labels.
+fn is_selector(field: &str) -> bool {
+    field.to_lowercase().ends_with("selector") || matches!(field, "matchLabels" | "matchExpressions")
 }
 
 /// The variables of a text.
@@ -62,7 +68,9 @@ impl TextScope<'_> {
             if NO_PATTERNS.contains(&name) {
                 continue;
             }
-            if LISTS.contains(&name) && value.items().any(|item| item.is_map()) {
+            if name == "object" && value.is_map() {
+                own.check_object(value, None, sink);
+            } else if LISTS.contains(&name) && value.items().any(|item| item.is_map()) {
                 value.items().for_each(|item| own.check_item(item, sink));
             } else {
                 own.check_node(key, None, sink);
@@ -83,6 +91,45 @@ impl TextScope<'_> {
         let scope = VariableScope { accounts: Some(&self.variables), targets: self.targets, open: false };
         let Some(pattern) = check_pattern(node, scope, sink) else { return };
         self.check_lists(&pattern, node, list.is_some(), sink);
+    }
+
+    /// Checks the texts of an object of any kind. A text that is a list variable and nothing else is the list.
+    fn check_object(&self, node: NodeRef<'_>, list: Option<NodeRef<'_>>, sink: &mut Sink) {
+        for item in node.items() {
+            self.check_object(item, Some(node), sink);
+        }
+        for (key, value) in node.entries() {
+            self.check_node(key, None, sink);
+            match key.as_str() {
+                Some(name) if is_selector(name) => self.check_selector(value, sink),
+                _ => self.check_object(value, None, sink),
+            }
+        }
+        let scope = VariableScope { accounts: Some(&self.variables), targets: self.targets, open: false };
+        let Some(pattern) = check_pattern(node, scope, sink) else { return };
+        if pattern.pieces().len() > 1 {
+            self.check_lists(&pattern, node, list.is_some(), sink);
+        }
+    }
+
+    /// Checks the texts of a selector. A requirement that is left out selects more, so that no text is left out.
+    fn check_selector(&self, node: NodeRef<'_>, sink: &mut Sink) {
+        for item in node.items() {
+            self.check_selector(item, sink);
+        }
+        for (key, value) in node.entries() {
+            self.check_selector(key, sink);
+            self.check_selector(value, sink);
+        }
+        let scope = VariableScope { accounts: Some(&self.variables), targets: self.targets, open: false };
+        let Some(pattern) = check_pattern(node, scope, sink) else { return };
+        self.check_lists(&pattern, node, false, sink);
+        if let Some(name) = pattern.deciding_variables().next() {
+            let message =
+                format!("a selector without a requirement selects more, but `{{{name}?}}` leaves the requirement out");
+            let diagnostic = Diagnostic::error(codes::OPTIONAL_IN_REQUIRED, message).at(node.origin());
+            sink.push(diagnostic.help(format!("give the object a condition: `when: {name} != null`")));
+        }
     }
 
     /// Reports a list outside a list of texts, two lists in a text, and a record.
