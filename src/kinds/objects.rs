@@ -37,7 +37,7 @@ pub enum ObjectScope {
     Namespaced,
 }
 
-/// The place of an object.
+/// Where the cluster has an object.
 #[derive(Debug, Clone)]
 pub(crate) enum ObjectPlace {
     /// The namespace of the policy.
@@ -144,7 +144,7 @@ struct Typed<'o> {
 }
 
 impl Typed<'_> {
-    /// Whether the objects of the type are in a namespace; reports a type of unknown scope.
+    /// Returns whether the objects of the type are in a namespace; reports a type of unknown scope.
     fn is_namespaced(
         &self,
         scope: Option<ObjectScope>,
