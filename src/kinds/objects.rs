@@ -37,7 +37,7 @@ pub enum ObjectScope {
     Namespaced,
 }
 
-/// Where the cluster has an object.
+/// The namespace of an object, or the whole cluster.
 #[derive(Debug, Clone)]
 pub(crate) enum ObjectPlace {
     /// The namespace of the policy.
