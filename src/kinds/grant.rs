@@ -220,9 +220,9 @@ impl Linked {
             );
             return;
         }
-        let escaped = set.meta.name.replace('{', "{{").replace('}', "}}");
+        let role_name = set.content.role_name().to_owned();
         if set.content.role_kind == RoleObjectKind::ClusterRole {
-            self.bind(terms, &RoleRef::new("ClusterRole", &escaped), name);
+            self.bind(terms, &RoleRef::new("ClusterRole", &role_name), name);
             return;
         }
         if self.cluster_wide {
@@ -237,9 +237,10 @@ impl Linked {
             );
             return;
         }
-        let role = set.content.role(RoleObjectKind::Role, "grant/role.yaml.j2", &escaped, name.origin, set.meta.origin);
+        let role =
+            set.content.role(RoleObjectKind::Role, "grant/role.yaml.j2", &role_name, name.origin, set.meta.origin);
         self.local.push(role);
-        self.bind(terms, &RoleRef::new("Role", &escaped), name);
+        self.bind(terms, &RoleRef::new("Role", &role_name), name);
     }
 
     fn bind(&mut self, terms: &Terms, role: &RoleRef, written: &Spanned<String>) {
