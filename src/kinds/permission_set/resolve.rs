@@ -92,6 +92,11 @@ impl Resolved<'_> {
                     .help("remove `expand`, or write `*` in `apiGroups`, `resources` or `verbs`"),
             );
         }
+        if let Some(verb) = self.verbs.iter().find(|verb| verb.value.contains(['{', '}'])) {
+            let message = format!("`{}` depends on an account and cannot be in an expanded rule", verb.value);
+            let error = Diagnostic::error(codes::INVALID_VALUE, message).at(verb.origin);
+            return report(error.help("write a separate rule without `expand`"));
+        }
         let verbs = match self.access {
             Some(access) => access.value.verbs().iter().map(|verb| (*verb).to_owned()).collect(),
             None => plain(self.verbs),
