@@ -97,6 +97,7 @@ bailiwick_yaml::declare_codes! {
     BINDS_PROFILE_TO_EVERYONE: "binds-psp-to-all-authenticated", [Warning], "a PodSecurityPolicy for all subjects";
     CLUSTER_SCOPED_PATH: "cluster-scoped-path", [Warning], "a path with a cluster-scoped object in a namespace";
     AGGREGATES_EVERYTHING: "aggregates-everything", [Warning], "a role aggregates the rules of every ClusterRole";
+    EXPANDED_WILDCARD: "expanded-wildcard", [Finding], "a permission set names the resources of a target in place of `*`";
     GRANT_EXPIRED: "grant-expired", [FailsCheck], "the last day of a grant is over";
     SELECTS_NO_NAMESPACE: "selects-no-namespace", [Warning], "the selector of a grant selects no namespace";
     DELETE_COLLECTION_FOR_TENANTS: "deletecollection-for-tenants", [Warning], "tenants can delete all objects of a kind at once";

@@ -37,7 +37,7 @@ pub use data::Data;
 pub use date::{Date, DateError};
 pub use effect::{EffectSeverity, HazardKind};
 pub use facts::{
-    AnalyzedManifest, DeclaredProfile, ExistingObjects, Expiry, Fact, ForeignDocuments, InstalledManager,
+    AnalyzedManifest, DeclaredProfile, ExistingObjects, ExpandedSet, Expiry, Fact, ForeignDocuments, InstalledManager,
     InstalledProvider, InstalledStack, NamespaceProfile, PolicyFacts, UnreadAccounts, WrittenManifests,
 };
 pub use kind::{

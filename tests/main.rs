@@ -20,6 +20,7 @@ mod alike;
 mod case;
 mod crossplane;
 mod diagnostics;
+mod expansion;
 mod facade;
 mod hostile;
 mod layers;

@@ -6,6 +6,7 @@ mod applier;
 mod change;
 mod comparison;
 mod constraints;
+mod expansions;
 mod installed;
 mod nodes;
 mod risks;
@@ -242,6 +243,7 @@ impl LintedTarget<'_> {
             constraints::check(labels.world(), spread, &|finding| workspace.project.accepts(finding), sink);
         }
         stacks::check(workspace, target, loaded, sink)?;
+        expansions::check(workspace, target, selection, sink);
         nodes::check_role(loaded, sink);
         nodes::check_agents(loaded, facts.on(&target.name), sink);
         nodes::check_selectors(loaded, facts.on(&target.name), sink);

@@ -1,5 +1,6 @@
 //! `Grant`: permissions of subjects in namespaces or in the cluster.
 
+mod binding_name;
 mod shape;
 
 use crate::codes;
@@ -29,6 +30,9 @@ pub struct GrantKind;
 /// Each role becomes one binding per namespace, named after the grant and the role. Since `roleRef` is immutable, a
 /// changed role becomes a new binding. All subjects are in one binding, sorted; a very long list continues in further
 /// bindings, `NAME-2` and so on.
+///
+/// `bindingName` sets another name, such as the name of an existing binding. The API server refuses another `roleRef` for
+/// a binding of this name: `diff` warns of it with [immutable-roleRef](../diagnostics/immutable-roleRef.md).
 ///
 /// Namespaces are listed by name or selected by label, as with `namespaceSelector` in Kubernetes, among the namespaces
 /// of NamespaceSet, Tenancy and Manifests policies. A selector is evaluated at compile time: a new namespace gets its
@@ -79,6 +83,11 @@ pub struct GrantSpec {
     /// True when they hold in the whole cluster.
     #[serde(default)]
     pub cluster_wide: Option<Spanned<bool>>,
+    /// The name of the bindings. `{role}` is the name of the role, and `{policy.name}` is the name of the grant. Default:
+    /// `{policy.name}-{role}`.
+    #[serde(default)]
+    #[schemars(length(min = 1))]
+    pub binding_name: Option<Spanned<String>>,
     /// The owner of the grant, such as a team.
     #[serde(default)]
     pub owner: Option<Spanned<String>>,
@@ -106,7 +115,7 @@ impl Kind for GrantKind {
         "grant/rolebinding.yaml.j2",
         "grant/serviceaccount.yaml.j2",
     ];
-    const PATTERNS: Patterns = Patterns::Targets;
+    const PATTERNS: Patterns = Patterns::Own;
 
     fn link(
         document: &RawDocument<'_>,
@@ -118,9 +127,11 @@ impl Kind for GrantKind {
         let cluster_wide = spec.cluster_wide.is_some_and(|wide| wide.value);
         shape::check(document, &spec, cluster_wide, &mut found);
         let targets = linker.targets_of(&document.meta);
+        binding_name::check(document, &spec, &targets, &mut found);
         let mut grant = Linked {
             meta: document.meta.clone(),
             cluster_wide,
+            binding_name: spec.binding_name.as_ref().map(|name| Pattern::parse_checked(name)),
             namespaces: targets.iter().map(|target| (target.name.clone(), named(&spec, target))).collect(),
             selector: spec.namespace_selector.as_ref().map(|selector| {
                 let each = targets.iter().map(|target| (target.clone(), selector.at(target)));
@@ -138,11 +149,8 @@ impl Kind for GrantKind {
         for name in &spec.permission_sets {
             grant.bind_set(&terms, name, linker, &mut found);
         }
-        for name in &spec.cluster_roles {
-            grant.bind(&terms, &RoleRef::new("ClusterRole", name), name);
-        }
-        for name in &spec.roles {
-            grant.bind(&terms, &RoleRef::new("Role", name), name);
+        for (kind, names) in [("ClusterRole", &spec.cluster_roles), ("Role", &spec.roles)] {
+            names.iter().for_each(|name| grant.bind(&terms, &RoleRef::new(kind, name), name));
         }
         for account in spec.to.service_accounts.iter().filter(|account| account.create) {
             let object = account.created().blueprint("grant/serviceaccount.yaml.j2", account.name.origin);
@@ -156,7 +164,8 @@ impl Kind for GrantKind {
         names.extend(spec.namespaces.iter().map(|name| mention(Category::Namespaces, name, Pattern::parse_checked)));
         linker.facts.push(Mentions::new(document.meta.clone(), MentionedBy::Grant, names));
         let roles = spec.cluster_roles.iter().chain(&spec.roles);
-        warn_of_empty(spec.to.names().chain(&spec.namespaces).chain(roles), &targets, None, &mut found);
+        let names = spec.to.names().chain(&spec.namespaces).chain(roles).chain(&spec.binding_name);
+        warn_of_empty(names, &targets, None, &mut found);
         let can_be_used = !found.has_errors();
         sink.absorb(found);
         can_be_used.then(|| Box::new(grant) as Box<dyn Policy>)
@@ -185,6 +194,8 @@ struct Selector {
 struct Linked {
     meta: PolicyMeta,
     cluster_wide: bool,
+    /// The pattern of the names of the bindings; none for the default.
+    binding_name: Option<Pattern>,
     /// The namespaces of the bindings on each target: the listed ones, and once settled the selected ones.
     namespaces: BTreeMap<String, BTreeSet<Arc<str>>>,
     selector: Option<Selector>,
@@ -214,9 +225,9 @@ impl Linked {
             );
             return;
         }
-        let escaped = set.meta.name.replace('{', "{{").replace('}', "}}");
+        let role_name = set.content.role_name().to_owned();
         if set.content.role_kind == RoleObjectKind::ClusterRole {
-            self.bind(terms, &RoleRef::new("ClusterRole", &escaped), name);
+            self.bind(terms, &RoleRef::new("ClusterRole", &role_name), name);
             return;
         }
         if self.cluster_wide {
@@ -231,13 +242,14 @@ impl Linked {
             );
             return;
         }
-        let role = set.content.role(RoleObjectKind::Role, "grant/role.yaml.j2", &escaped, name.origin, set.meta.origin);
+        let role =
+            set.content.role(RoleObjectKind::Role, "grant/role.yaml.j2", &role_name, name.origin, set.meta.origin);
         self.local.push(role);
-        self.bind(terms, &RoleRef::new("Role", &escaped), name);
+        self.bind(terms, &RoleRef::new("Role", &role_name), name);
     }
 
     fn bind(&mut self, terms: &BindingTerms, role: &RoleRef, written: &Spanned<String>) {
-        let name = format!("{}-{}", self.meta.name.replace('{', "{{").replace('}', "}}"), role.name);
+        let name = binding_name::of(self.binding_name.as_ref(), &self.meta, &role.name);
         let (kind, template) = if self.cluster_wide {
             ("ClusterRoleBinding", "grant/clusterrolebinding.yaml.j2")
         } else {

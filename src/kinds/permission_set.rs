@@ -1,6 +1,7 @@
 //! `PermissionSet`: a named set of rules.
 
 mod except;
+mod expand;
 mod paths;
 mod resolve;
 mod shape;
@@ -14,6 +15,9 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use self::except::Words;
+use self::expand::Expansion;
+use self::resolve::TargetApi;
 use super::findings::Findings;
 use super::selector::LabelSelectorSpec;
 use super::shared::{StringMap, check_targets};
@@ -21,7 +25,7 @@ use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::rbac::PolicyRule;
 use crate::k8s::rules::RuleSet;
 use crate::model::{
-    Blueprint, Contribution, Kind, Linker, ObjectBlueprint, Offer, OutputFileKey, Patterns, PermissionSet,
+    Blueprint, Contribution, ExpandedSet, Kind, Linker, ObjectBlueprint, Offer, OutputFileKey, Patterns, PermissionSet,
     PermissionSetParts, Policy, PolicyMeta, RawDocument, RoleObjectKind, Shared, Target, Unit,
 };
 use crate::yaml::Spanned;
@@ -67,6 +71,33 @@ pub struct PermissionSetKind;
 /// `deletecollection`. The rule gets only the verbs that the resource supports, if they are known: `pods/log` supports
 /// only `get`. For URLs, `read` means `get`, and `write` means `get`, `post`, `put`, `patch` and `delete`.
 ///
+/// `expand: true` replaces `*` in `apiGroups`, `resources` and `verbs` by names: the resources and subresources that the
+/// version of the target serves by default, and the custom resources with a CustomResourceDefinition in a Manifests
+/// policy. Each resource has the verbs that it supports. `except` can then remove single resources and verbs, such as
+/// everything but Secrets:
+///
+/// ```yaml
+/// apiVersion: bailiwick.dev/v1alpha1
+/// kind: PermissionSet
+/// metadata:
+///   name: auditor
+/// spec:
+///   as: ClusterRole
+///   rules:
+///   - apiGroups: ["*"]
+///     resources: ["*"]
+///     access: read
+///     expand: true
+///   except:
+///   - resources: [secrets, nodes/proxy, pods/exec, pods/attach, pods/portforward, services/proxy, pods/proxy]
+///     verbs: ["*"]
+/// ```
+///
+/// The role does not have special verbs such as `escalate`, `bind`, `impersonate` and `use`, and no aggregated APIs, such
+/// as the APIs of OpenShift itself. A later custom resource or version needs another `render`; `lint` reports this with
+/// [expanded-wildcard](../diagnostics/expanded-wildcard.md). A Role has no cluster-scoped resources other than
+/// `namespaces`, because they have no effect in it. A wildcard in a path or URL is not expanded.
+///
 /// The output has one normal form, independent of the order of the rules: one group per rule, and resources with the
 /// same verbs together. The role never has more permissions than the rules.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -78,6 +109,10 @@ pub struct PermissionSetSpec {
     /// The kind of the role. Default: `Role`; with an `aggregationRule`, `ClusterRole`.
     #[serde(default)]
     pub r#as: Option<Spanned<RoleObjectKind>>,
+    /// The name of the Role or ClusterRole, such as the name of an existing role. Default: the name of the set.
+    #[serde(default)]
+    #[schemars(length(min = 1))]
+    pub role_name: Option<Spanned<String>>,
     /// Labels of the role.
     #[serde(default)]
     pub labels: StringMap,
@@ -145,6 +180,9 @@ pub struct PermissionRule {
     /// Whether to add former groups of the resources.
     #[serde(default)]
     pub earlier_groups: Option<Spanned<bool>>,
+    /// Whether to list the names that the target serves in place of `*` in `apiGroups`, `resources` and `verbs`.
+    #[serde(default)]
+    pub expand: Option<Spanned<bool>>,
 }
 
 /// A named list of verbs.
@@ -177,10 +215,10 @@ pub struct Exception {
     pub api_groups: Vec<String>,
     /// Resources, spelt as in the rules.
     #[schemars(length(min = 1))]
-    pub resources: Vec<String>,
+    pub resources: Vec<Spanned<String>>,
     /// The verbs to take back; `*` for every one.
     #[schemars(length(min = 1))]
-    pub verbs: Vec<String>,
+    pub verbs: Vec<Spanned<String>>,
 }
 
 /// Selectors of the ClusterRoles to aggregate.
@@ -219,6 +257,7 @@ impl Kind for PermissionSetKind {
         let granted = if can_go_on { granted(&meta, &spec, &included, linker, sink) } else { BTreeMap::new() };
         let set = PermissionSet::new(PermissionSetParts {
             role_kind: spec.role_kind(),
+            role_name: shape::role_name(&meta, &spec),
             labels: Blueprint::from_value(&shape::labels(&spec)),
             annotations: Blueprint::from_value(&spec.annotations),
             granted,
@@ -230,14 +269,22 @@ impl Kind for PermissionSetKind {
         let needs_account = set.needs_account();
         let role = (set.role_kind == RoleObjectKind::ClusterRole && !needs_account).then(|| {
             let template = "permission-set/clusterrole.yaml.j2";
-            let name = meta.name.replace('{', "{{").replace('}', "}}");
-            set.role(RoleObjectKind::ClusterRole, template, &name, meta.origin, meta.origin)
+            set.role(RoleObjectKind::ClusterRole, template, set.role_name(), meta.origin, meta.origin)
         });
+        if let Some(expanded) = expanded(&spec) {
+            linker.facts.push(ExpandedSet::new(&set, expanded, meta.clone()));
+        }
         let variables = set.account_variables();
         let stands_alone = set.role_kind == RoleObjectKind::ClusterRole && variables.is_empty();
         linker.offers.add(Shared { meta: meta.clone(), content: Arc::new(set), variables, stands_alone });
         Some(Box::new(Linked { meta, role }))
     }
+}
+
+/// Returns the place of the first `expand` of the rules.
+fn expanded(spec: &PermissionSetSpec) -> Option<Origin> {
+    let mut written = spec.rules.iter().filter_map(|rule| rule.expand);
+    written.find(|expand| expand.value).map(|expand| expand.origin)
 }
 
 impl PermissionSetSpec {
@@ -288,8 +335,11 @@ fn granted(
     let mut granted = BTreeMap::new();
     let mut findings = Findings::new(meta.targets.len());
     let mut unused: Vec<bool> = vec![true; spec.except.len()];
+    let mut words = expanded(spec).map(|_| Words::default());
     for target in linker.targets_of(meta) {
         let Some(api) = linker.apis.get(&target.name).filter(|_| spec.aggregation_rule.is_none()) else { continue };
+        let expansion = words.is_some().then(|| Expansion::new(api, spec.role_kind()));
+        let on = TargetApi { target: &target, api, expansion };
         let mut rules: Vec<(PolicyRule, Origin)> = Vec::new();
         for (set, origin) in included {
             let own = set.granted(&target.name).map(RuleSet::rules).unwrap_or_default();
@@ -297,7 +347,7 @@ fn granted(
         }
         for rule in &spec.rules {
             let mut report = |diagnostic| findings.add(&target, diagnostic);
-            rules.extend(resolve::rule(rule, &target, api, &mut report).into_iter().map(|own| (own, rule.origin)));
+            rules.extend(resolve::rule(rule, &on, &mut report).into_iter().map(|own| (own, rule.origin)));
         }
         if spec.role_kind() == RoleObjectKind::Role {
             for (_, origin) in rules.iter().filter(|(rule, _)| !rule.non_resource_urls.is_empty()) {
@@ -306,6 +356,9 @@ fn granted(
                     .help("set `as: ClusterRole`: URL paths belong to no namespace");
                 findings.add(&target, diagnostic);
             }
+        }
+        if let Some(words) = &mut words {
+            words.look_up(&spec.except, &on, &rules);
         }
         for (exception, unused) in spec.except.iter().zip(&mut unused) {
             let mut report = |diagnostic| findings.add(&target, diagnostic);
@@ -321,6 +374,9 @@ fn granted(
                 .at(exception.origin)
                 .help("write groups, resources and verbs as in the rules, or remove the exception"),
         );
+    }
+    if let Some(words) = words.filter(|_| !granted.is_empty()) {
+        words.report(&spec.except, sink);
     }
     findings.tell(sink);
     granted

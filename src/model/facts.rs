@@ -7,8 +7,8 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 
 use super::{
-    AccessCheck, ApprovalRule, Date, MadeForAccounts, Mentions, ObjectId, PathCheck, PodSecurityProfile, PolicyMeta,
-    TypeMeta,
+    AccessCheck, ApprovalRule, Date, MadeForAccounts, Mentions, ObjectId, PathCheck, PermissionSet, PodSecurityProfile,
+    PolicyMeta, TypeMeta,
 };
 use crate::crossplane::object;
 use crate::crossplane::provider::Provider;
@@ -77,6 +77,7 @@ facts_with_targets! {
     InstalledManager: targets;
     InstalledProvider: targets;
     Expiry: policy.targets;
+    ExpandedSet: policy.targets;
     DeclaredProfile: policy.targets;
     NamespaceProfile: targets;
     UnreadAccounts: policy.targets;
@@ -134,6 +135,26 @@ pub struct Expiry {
     pub origin: Origin,
     /// The policy that expires.
     pub policy: PolicyMeta,
+}
+
+/// A permission set that names what a target serves, in place of wildcards.
+#[derive(Debug, Clone)]
+pub struct ExpandedSet {
+    /// The location of `expand`.
+    pub origin: Origin,
+    /// The permission set.
+    pub policy: PolicyMeta,
+    /// The least and the greatest number of resources in the role of a target.
+    pub resources: (usize, usize),
+}
+
+impl ExpandedSet {
+    /// Describes a set with `expand` at a place.
+    pub fn new(set: &PermissionSet, origin: Origin, policy: PolicyMeta) -> Self {
+        let least = set.resource_counts().min().map_or(0, |count| count);
+        let greatest = set.resource_counts().max().map_or(0, |count| count);
+        Self { origin, policy, resources: (least, greatest) }
+    }
 }
 
 /// A pod security profile of a policy.

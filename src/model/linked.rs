@@ -27,6 +27,8 @@ pub enum RoleObjectKind {
 pub struct PermissionSet {
     /// The kind of the role object.
     pub role_kind: RoleObjectKind,
+    /// The name of the role object, a pattern.
+    role_name: String,
     /// The rules on each target by its name. An aggregated set has none, since the cluster collects its rules. The
     /// texts are patterns.
     granted: BTreeMap<String, RuleSet>,
@@ -40,6 +42,8 @@ pub struct PermissionSet {
 pub struct PermissionSetParts {
     /// The kind of the role object.
     pub role_kind: RoleObjectKind,
+    /// The name of the role object, a pattern.
+    pub role_name: String,
     /// Labels of the role.
     pub labels: Blueprint,
     /// Annotations of the role.
@@ -63,7 +67,17 @@ impl PermissionSet {
             ("rules", Blueprint::by_target(rules.collect())),
             ("aggregationRule", parts.aggregation.unwrap_or(none)),
         ];
-        Self { role_kind: parts.role_kind, granted: parts.granted, aggregated, fields }
+        Self { role_kind: parts.role_kind, role_name: parts.role_name, granted: parts.granted, aggregated, fields }
+    }
+
+    /// Returns the name of the role object outside of a Tenancy, a pattern.
+    pub fn role_name(&self) -> &str {
+        &self.role_name
+    }
+
+    /// Returns how many resources the rules name on each target.
+    pub fn resource_counts(&self) -> impl Iterator<Item = usize> {
+        self.granted.values().map(RuleSet::resource_count)
     }
 
     /// Returns the rules on a target; none for another target and for an aggregated set.

@@ -33,7 +33,7 @@ use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
-pub use api::{Api, Lookup};
+pub use api::{Api, Lookup, ServedName};
 pub use custom::read_custom;
 pub use near::Suggestion;
 
@@ -296,24 +296,8 @@ impl Catalogue {
     /// Returns the served part of a resource at a minor, by its name in rules, such as `pods/log`.
     pub fn presence(&self, minor: u32, group: &str, resource: &str) -> Presence<'_> {
         let (name, subresource) = split(resource);
-        let mut presence = Presence { served: Served::No, versions: Vec::new(), verbs: Vec::new() };
-        let Some(found) = self.find(group, name) else { return presence };
-        for version in &found.versions {
-            let Some(verbs) = version.verbs_of(minor, subresource) else { continue };
-            let served = version.served(minor);
-            if served > presence.served {
-                presence.verbs.clear();
-                presence.served = served;
-            }
-            presence.versions.push(&version.version);
-            if served == presence.served {
-                presence.verbs.extend(verbs.iter().map(String::as_str));
-            }
-        }
-        presence.versions.sort_unstable();
-        presence.verbs.sort_unstable();
-        presence.verbs.dedup();
-        presence
+        let nowhere = || Presence { served: Served::No, versions: Vec::new(), verbs: Vec::new() };
+        self.find(group, name).map_or_else(nowhere, |found| found.presence(minor, subresource))
     }
 
     /// Whether a name belongs to a subresource of any minor: a served one, one known from rules alone, `finalizers` of
@@ -425,6 +409,34 @@ impl Resource {
     /// Returns the singular name: by default the kind in lower case.
     fn singular(&self) -> String {
         if self.singular.is_empty() { self.kind.to_lowercase() } else { self.singular.clone() }
+    }
+
+    /// Returns the served part of the resource, or of a subresource, at a minor.
+    fn presence(&self, minor: u32, subresource: Option<&str>) -> Presence<'_> {
+        let mut presence = Presence { served: Served::No, versions: Vec::new(), verbs: Vec::new() };
+        for version in &self.versions {
+            let Some(verbs) = version.verbs_of(minor, subresource) else { continue };
+            let served = version.served(minor);
+            if served > presence.served {
+                presence.verbs.clear();
+                presence.served = served;
+            }
+            presence.versions.push(&version.version);
+            if served == presence.served {
+                presence.verbs.extend(verbs.iter().map(String::as_str));
+            }
+        }
+        presence.versions.sort_unstable();
+        presence.verbs.sort_unstable();
+        presence.verbs.dedup();
+        presence
+    }
+
+    /// Returns the names in rules: the resource, and its subresources of any minor.
+    fn names(&self) -> BTreeSet<String> {
+        let subresources = self.versions.iter().flat_map(|version| &version.subresources);
+        let subresources = subresources.map(|subresource| format!("{}/{}", self.resource, subresource.name));
+        subresources.chain([self.resource.clone()]).collect()
     }
 
     /// Whether a minor serves the resource by default in some version.

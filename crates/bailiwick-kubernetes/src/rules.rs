@@ -90,6 +90,11 @@ impl RuleSet {
         self.resources.is_empty() && self.urls.is_empty()
     }
 
+    /// Returns how many resources of groups it names.
+    pub fn resource_count(&self) -> usize {
+        self.resources.keys().map(|(group, resource, _)| (group, resource)).collect::<BTreeSet<_>>().len()
+    }
+
     /// Returns the rules for exactly this set.
     pub fn rules(&self) -> Vec<PolicyRule> {
         // Resources with the same names and verbs go together; first, for each resource, the names with the same

@@ -4,13 +4,80 @@
 //! fewer verbs. A wildcard in a rule that covers more than the exception cannot be split and is reported, so that the
 //! role never has more permissions than intended. A wildcard in the exception removes all verbs it covers.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::Exception;
-use super::resolve::Report;
+use super::resolve::{Report, TargetApi};
 use crate::codes;
-use crate::diag::{Diagnostic, Origin};
+use crate::diag::{Diagnostic, Origin, Sink, nearest};
 use crate::k8s::rbac::PolicyRule;
 use crate::model::{Pattern, Target};
 use crate::yaml::Spanned;
+
+/// An exception on a target.
+struct Exact {
+    api_groups: Vec<String>,
+    resources: Vec<String>,
+    verbs: Vec<String>,
+}
+
+/// The words of exceptions to expanded rules: an unknown word among known ones would leave a permission in the role.
+#[derive(Default)]
+pub(super) struct Words {
+    /// The places of the words with a meaning on some target.
+    known: BTreeSet<Origin>,
+    /// Similar words of some target, by place.
+    near: BTreeMap<Origin, String>,
+}
+
+impl Words {
+    /// Looks the words up among the rules of a target, and resources among its API.
+    pub(super) fn look_up(
+        &mut self,
+        exceptions: &[Spanned<Exception>],
+        on: &TargetApi<'_>,
+        rules: &[(PolicyRule, Origin)],
+    ) {
+        let verbs: BTreeSet<&str> = rules.iter().flat_map(|(rule, _)| &rule.verbs).map(String::as_str).collect();
+        for exception in exceptions {
+            for resource in &exception.resources {
+                let text = Pattern::at_target(resource, on.target);
+                let mut resources = rules.iter().flat_map(|(rule, _)| &rule.resources);
+                let is_served = || !on.api.look_up(&text, &[]).is_unknown();
+                if resources.any(|granted| covers(&text, granted) || covers(granted, &text)) || is_served() {
+                    self.known.insert(resource.origin);
+                } else if let Some(near) = on.api.nearest_resource(&text) {
+                    self.near.insert(resource.origin, near);
+                }
+            }
+            for verb in &exception.verbs {
+                let text = Pattern::at_target(verb, on.target);
+                if text == "*" || verbs.contains("*") || verbs.contains(text.as_str()) {
+                    self.known.insert(verb.origin);
+                } else if let Some(near) = nearest(&text, verbs.iter().copied()) {
+                    self.near.insert(verb.origin, near.to_owned());
+                }
+            }
+        }
+    }
+
+    /// Reports the words without a meaning on every target.
+    pub(super) fn report(&self, exceptions: &[Spanned<Exception>], sink: &mut Sink) {
+        let resources = exceptions.iter().flat_map(|exception| &exception.resources);
+        let resources = resources.map(|word| (word, codes::UNKNOWN_RESOURCE, "no group serves"));
+        let verbs = exceptions.iter().flat_map(|exception| &exception.verbs);
+        let verbs = verbs.map(|word| (word, codes::INVALID_VALUE, "no rule grants the verb"));
+        for (word, code, message) in resources.chain(verbs) {
+            if !self.known.contains(&word.origin) {
+                let error = Diagnostic::error(code, format!("{message} `{}`", word.value)).at(word.origin);
+                sink.push(error.help(self.near.get(&word.origin).map_or_else(
+                    || "remove it from the exception".to_owned(),
+                    |near| format!("did you mean `{near}`?"),
+                )));
+            }
+        }
+    }
+}
 
 /// Removes the verbs of an exception from the rules; returns false if no rule grants them.
 pub(super) fn take_back(
@@ -19,12 +86,13 @@ pub(super) fn take_back(
     target: &Target,
     report: Report<'_>,
 ) -> bool {
-    let at_target = |texts: &[String]| texts.iter().map(|text| Pattern::at_target(text, target)).collect();
     let every = || vec!["*".to_owned()];
-    let exact = Exception {
-        api_groups: if exception.api_groups.is_empty() { every() } else { at_target(&exception.api_groups) },
-        resources: at_target(&exception.resources),
-        verbs: at_target(&exception.verbs),
+    let groups = exception.api_groups.iter().map(|text| Pattern::at_target(text, target));
+    let words = |texts: &[Spanned<String>]| texts.iter().map(|text| Pattern::at_target(text, target)).collect();
+    let exact = Exact {
+        api_groups: if exception.api_groups.is_empty() { every() } else { groups.collect() },
+        resources: words(&exception.resources),
+        verbs: words(&exception.verbs),
     };
     let mut used = false;
     for (rule, origin) in std::mem::take(rules) {
@@ -37,7 +105,9 @@ pub(super) fn take_back(
                 )
                 .at(exception.origin)
                 .and(origin, "the rule with the wildcard")
-                .help(format!("list the {field} of the rule: RBAC cannot deny a permission")),
+                .help(format!(
+                    "list the {field} of the rule: RBAC cannot deny a permission; or add `expand: true` to list what the target serves"
+                )),
             );
             rules.push((rule, origin));
             continue;
@@ -66,7 +136,7 @@ fn takes(wanted: &[String], entry: &str) -> bool {
 }
 
 /// Returns the field and its wildcard that covers the exception and more.
-fn wildcard_in_the_way<'r>(rule: &'r PolicyRule, exception: &Exception) -> Option<(&'static str, &'r str)> {
+fn wildcard_in_the_way<'r>(rule: &'r PolicyRule, exception: &Exact) -> Option<(&'static str, &'r str)> {
     let fields = [
         ("resources", &rule.resources, &exception.resources),
         ("verbs", &rule.verbs, &exception.verbs),
@@ -84,7 +154,7 @@ fn wildcard_in_the_way<'r>(rule: &'r PolicyRule, exception: &Exception) -> Optio
 }
 
 /// Splits a rule by an exception, and returns whether the rule changed.
-fn split(rule: PolicyRule, exception: &Exception) -> (Vec<PolicyRule>, bool) {
+fn split(rule: PolicyRule, exception: &Exact) -> (Vec<PolicyRule>, bool) {
     let names = |list: &[String], wanted: &[String]| -> (Vec<String>, Vec<String>) {
         list.iter().cloned().partition(|entry| takes(wanted, entry))
     };
@@ -125,6 +195,10 @@ mod tests {
         text.split(' ').map(|word| word.trim_matches('-').to_owned()).collect()
     }
 
+    fn spanned(text: &str) -> Vec<Spanned<String>> {
+        words(text).into_iter().map(|word| Spanned::new(word, PLACE())).collect()
+    }
+
     fn rule(groups: &str, resources: &str, verbs: &str) -> PolicyRule {
         PolicyRule {
             api_groups: words(groups),
@@ -137,8 +211,8 @@ mod tests {
     fn exception(groups: Option<&str>, resources: &str, verbs: &str) -> Spanned<Exception> {
         let exception = Exception {
             api_groups: groups.map(words).unwrap_or_default(),
-            resources: words(resources),
-            verbs: words(verbs),
+            resources: spanned(resources),
+            verbs: spanned(verbs),
         };
         Spanned::new(exception, PLACE())
     }

@@ -1,5 +1,6 @@
 //! A rule as written becomes rules in Kubernetes' own form, for one target.
 
+use super::expand::Expansion;
 use super::paths::{self, ApiPath, ResourcePath};
 use super::{AccessLevel, PermissionRule};
 use crate::codes;
@@ -13,8 +14,16 @@ use crate::yaml::Spanned;
 /// The consumer of diagnostics.
 pub(super) type Report<'r> = &'r mut dyn FnMut(Diagnostic);
 
+/// A target, its API, and the resources served there for rules with `expand`.
+pub(super) struct TargetApi<'t> {
+    pub(super) target: &'t Target,
+    pub(super) api: &'t Api,
+    pub(super) expansion: Option<Expansion<'t>>,
+}
+
 /// Returns the rules on a target; their texts are patterns with the values of the target filled in.
-pub(super) fn rule(rule: &PermissionRule, target: &Target, api: &Api, report: Report<'_>) -> Vec<PolicyRule> {
+pub(super) fn rule(rule: &PermissionRule, on: &TargetApi<'_>, report: Report<'_>) -> Vec<PolicyRule> {
+    let TargetApi { target, api, expansion } = on;
     let at_target = |texts: &[Spanned<String>]| -> Vec<Spanned<String>> {
         texts.iter().map(|text| Spanned::new(Pattern::at_target(text, target), text.origin)).collect()
     };
@@ -35,6 +44,9 @@ pub(super) fn rule(rule: &PermissionRule, target: &Target, api: &Api, report: Re
     for path in &at_target(&rule.paths) {
         resolved.path(path, &mut urls, report);
     }
+    if let (Some(expand), Some(expansion)) = (rule.expand.filter(|expand| expand.value), expansion) {
+        resolved.expand(expansion, expand.origin, report);
+    }
     resolved.judge(&names, report);
     resolved.grant(report);
     resolved.grant_urls(&urls, !rule.paths.is_empty(), report);
@@ -50,6 +62,8 @@ struct Wanted {
     cell: RuleResource,
     names: Vec<String>,
     origin: Origin,
+    /// The verbs of an expanded resource; none for the verbs of the rule.
+    verbs: Option<Vec<String>>,
 }
 
 /// A rule on its way.
@@ -64,7 +78,51 @@ struct Resolved<'r> {
 impl Resolved<'_> {
     fn want(&mut self, groups: Vec<String>, resource: &Spanned<String>, names: &[String]) {
         let cell = RuleResource { groups, resource: resource.value.clone() };
-        self.wanted.push(Wanted { cell, names: names.to_vec(), origin: resource.origin });
+        self.wanted.push(Wanted { cell, names: names.to_vec(), origin: resource.origin, verbs: None });
+    }
+
+    /// Replaces wildcards by the names that the target serves.
+    fn expand(&mut self, expansion: &Expansion<'_>, asked: Origin, report: Report<'_>) {
+        let is_wild = |cell: &RuleResource| cell.resource.contains('*') || cell.groups.iter().any(|group| group == "*");
+        let all_verbs = self.verbs.iter().any(|verb| verb.value == "*");
+        if !all_verbs && !self.wanted.is_empty() && !self.wanted.iter().any(|wanted| is_wild(&wanted.cell)) {
+            return report(
+                Diagnostic::error(codes::INVALID_VALUE, "`expand` has no effect: this rule has no `*`")
+                    .at(asked)
+                    .help("remove `expand`, or write `*` in `apiGroups`, `resources` or `verbs`"),
+            );
+        }
+        if let Some(verb) = self.verbs.iter().find(|verb| verb.value.contains(['{', '}'])) {
+            let message = format!("`{}` depends on an account and cannot be in an expanded rule", verb.value);
+            let error = Diagnostic::error(codes::INVALID_VALUE, message).at(verb.origin);
+            return report(error.help("write a separate rule without `expand`"));
+        }
+        let verbs = match self.access {
+            Some(access) => access.value.verbs().iter().map(|verb| (*verb).to_owned()).collect(),
+            None => plain(self.verbs),
+        };
+        let (wild, plain): (Vec<Wanted>, Vec<Wanted>) =
+            std::mem::take(&mut self.wanted).into_iter().partition(|wanted| all_verbs || is_wild(&wanted.cell));
+        self.wanted = plain;
+        for Wanted { cell, names, origin, .. } in wild {
+            for group in &cell.groups {
+                let found = expansion.resources(group, &cell.resource, &verbs);
+                if found.is_empty() {
+                    let message = format!("{} has no resource for `{}` with these verbs", named(group), cell.resource);
+                    let error = Diagnostic::error(codes::UNKNOWN_RESOURCE, message).at(origin);
+                    report(error.help(expansion.nearest_group(group).map_or_else(
+                        || "correct the rule, or add the CustomResourceDefinition with a Manifests policy".to_owned(),
+                        |near| format!("did you mean `{near}`?"),
+                    )));
+                }
+                self.wanted.extend(found.into_iter().map(|(cell, verbs)| Wanted {
+                    cell,
+                    names: names.clone(),
+                    origin,
+                    verbs: Some(verbs),
+                }));
+            }
+        }
     }
 
     /// Looks up a resource without a group.
@@ -201,9 +259,10 @@ impl Resolved<'_> {
         for wanted in &self.wanted {
             let mut given = false;
             for group in &wanted.cell.groups {
-                let verbs = match self.access {
-                    None => plain(self.verbs),
-                    Some(access) => self.verbs_of(access.value, group, wanted),
+                let verbs = match (&wanted.verbs, self.access) {
+                    (Some(verbs), _) => verbs.clone(),
+                    (None, None) => plain(self.verbs),
+                    (None, Some(access)) => self.verbs_of(access.value, group, wanted),
                 };
                 given |= !verbs.is_empty();
                 if !verbs.is_empty() {

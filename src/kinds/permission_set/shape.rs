@@ -4,7 +4,7 @@ use super::{PermissionRule, PermissionSetSpec, Persona};
 use crate::codes;
 use crate::diag::{Code, Diagnostic, Origin, Sink};
 use crate::kinds::shared::StringMap;
-use crate::model::{PolicyMeta, RoleObjectKind};
+use crate::model::{Pattern, PolicyMeta, RoleObjectKind};
 use crate::yaml::Spanned;
 
 /// Checks everything that does not depend on a target.
@@ -50,8 +50,27 @@ pub(super) fn check(meta: &PolicyMeta, spec: &PermissionSetSpec, sink: &mut Sink
         None => {}
     }
     aggregated(spec, sink);
+    check_role_name(spec, sink);
     for rule in &spec.rules {
         check_rule(rule, spec.role_kind(), sink);
+    }
+}
+
+/// Returns the name of the role, as a pattern.
+pub(super) fn role_name(meta: &PolicyMeta, spec: &PermissionSetSpec) -> String {
+    let own = || meta.name.replace('{', "{{").replace('}', "}}");
+    spec.role_name.as_ref().map_or_else(own, |name| name.value.clone())
+}
+
+/// Checks that the name of the role has no account variables: a Tenancy names the roles of its accounts.
+fn check_role_name(spec: &PermissionSetSpec, sink: &mut Sink) {
+    let Some(name) = &spec.role_name else { return };
+    if let Some(variable) = Pattern::parse_checked(name).account_variables().next() {
+        sink.push(
+            Diagnostic::error(codes::INVALID_VALUE, format!("`roleName` cannot use the variable `{variable}`"))
+                .at(name.origin)
+                .help("use variables of the target, or name the role under `roles` of a Tenancy"),
+        );
     }
 }
 
@@ -96,6 +115,7 @@ fn check_rule(rule: &Spanned<PermissionRule>, role_kind: RoleObjectKind, sink: &
         sink.push(Diagnostic::error(code, message).at(origin).help(help));
     };
     check_rule_targets(rule, &mut refuse);
+    check_expand(rule, &mut refuse);
     if !rule.non_resource_urls.is_empty() && role_kind == RoleObjectKind::Role {
         refuse(
             codes::INVALID_VALUE,
@@ -124,6 +144,18 @@ fn check_rule(rule: &Spanned<PermissionRule>, role_kind: RoleObjectKind, sink: &
             earlier.origin,
             "`earlierGroups` is for resources without `apiGroups`",
             "list the earlier groups under `apiGroups`, or remove `earlierGroups`",
+        );
+    }
+}
+
+/// Checks that a rule with `expand` has resources.
+fn check_expand(rule: &PermissionRule, refuse: &mut dyn FnMut(Code, Origin, &str, &str)) {
+    if let Some(expand) = rule.expand.filter(|expand| expand.value && rule.resources.is_empty()) {
+        refuse(
+            codes::INVALID_VALUE,
+            expand.origin,
+            "`expand` is for `resources`",
+            "remove `expand`: wildcards in paths and URLs are not expanded",
         );
     }
 }

@@ -451,7 +451,7 @@ fn granted_role(
                 );
                 return None;
             }
-            Some(RoleRef::new("ClusterRole", name))
+            Some(RoleRef::new("ClusterRole", set.content.role_name()))
         }
         _ => {
             sink.push(

@@ -27,6 +27,19 @@ pub enum Lookup<'c> {
     Unknown,
 }
 
+/// A resource or subresource that a cluster serves by default.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServedName<'c> {
+    /// The API group; empty for the core group.
+    pub group: &'c str,
+    /// The name in rules: `pods`, `pods/log`.
+    pub name: String,
+    /// Whether the objects are in namespaces.
+    pub is_namespaced: bool,
+    /// The verbs of discovery, sorted.
+    pub verbs: Vec<&'c str>,
+}
+
 impl Lookup<'_> {
     /// Whether no group was found.
     pub fn is_unknown(&self) -> bool {
@@ -99,6 +112,21 @@ impl Api {
     /// Whether this is a group of Kubernetes itself; its resources are complete.
     pub fn is_builtin_group(&self, group: &str) -> bool {
         self.catalogue().is_builtin_group(group)
+    }
+
+    /// Returns the resources and subresources served by default, in the order of the table.
+    pub fn served_names(&self) -> Vec<ServedName<'_>> {
+        let mut served = Vec::new();
+        for resource in self.catalogue().entries() {
+            for name in resource.names() {
+                let presence = resource.presence(self.minor(), split(&name).1);
+                if presence.served == Served::Yes {
+                    let (group, is_namespaced) = (resource.group.as_str(), resource.namespaced);
+                    served.push(ServedName { group, name, is_namespaced, verbs: presence.verbs });
+                }
+            }
+        }
+        served
     }
 
     /// Returns the versions of a group served by default, sorted.
