@@ -91,7 +91,9 @@ bailiwick_yaml::declare_codes! {
     BINDS_PROFILE_TO_EVERYONE: "binds-psp-to-all-authenticated", [Warning], "a PodSecurityPolicy for all subjects";
     CLUSTER_SCOPED_PATH: "cluster-scoped-path", [Warning], "a path with a cluster-scoped object in a namespace";
     AGGREGATES_EVERYTHING: "aggregates-everything", [Warning], "a role aggregates the rules of every ClusterRole";
-    GRANT_EXPIRED: "grant-expired", [FailsCheck], "the last day of a grant is over";
+    GRANT_EXPIRED: "grant-expired", [FailsCheck, Warning], "the last day of a grant is over";
+    GRANT_EXPIRES_SOON: "grant-expires-soon", [Warning], "the last day of a grant is near";
+    AS_OF_IN_FUTURE: "as-of-in-future", [Warning], "grants are left out before their last day";
     SELECTS_NO_NAMESPACE: "selects-no-namespace", [Warning], "the selector of a grant selects no namespace";
     DELETE_COLLECTION_FOR_TENANTS: "deletecollection-for-tenants", [Warning], "tenants can delete all objects of a kind at once";
     // Packages of Crossplane.

@@ -5,6 +5,7 @@
 
 pub mod access_test;
 pub mod approval_policy;
+mod expiry;
 mod findings;
 pub mod grant;
 pub mod manifests;

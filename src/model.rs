@@ -10,6 +10,7 @@ mod blueprint;
 mod data;
 mod date;
 mod effect;
+mod expiry;
 mod facts;
 mod kind;
 mod known;
@@ -33,6 +34,7 @@ pub use blueprint::{Blueprint, NumberOrVariable};
 pub use data::Data;
 pub use date::{Date, DateError};
 pub use effect::{EffectSeverity, HazardKind};
+pub use expiry::{ExpirySettings, ExpirySpec, Validity};
 pub use facts::{
     AnalyzedManifest, DeclaredProfile, ExistingObjects, Expiry, Fact, ForeignDocuments, InstalledManager,
     InstalledProvider, InstalledStack, NamespaceProfile, PolicyFacts, UnreadAccounts, WrittenManifests,

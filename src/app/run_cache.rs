@@ -136,7 +136,7 @@ impl RunCache {
         let mut found = self.found.take();
         found.is_result = true;
         found.output.clone_from(&project.workspace.output);
-        found.today = project.facts.has::<Expiry>().then(|| day_of(options));
+        found.today = depends_on_day(project).then(|| day_of(options));
         found.answers = answers.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
         self.cache.save(found);
     }
@@ -158,6 +158,11 @@ impl RunCache {
         targets.extend(others);
         self.cache.save(Kept { targets, ..Kept::default() });
     }
+}
+
+/// Whether the warnings of a workspace depend on the day of the run.
+fn depends_on_day(project: &LinkedWorkspace) -> bool {
+    project.facts.has::<Expiry>() || project.workspace.expiry.as_of.is_some()
 }
 
 /// Returns the day on which grants are judged; empty without one.

@@ -103,7 +103,7 @@ impl Workspace {
         let load = || compile::load(Box::new(world), Arc::clone(&files), &mut sink);
         let project = options.stats.time(Stage::Load, load, |_| (1, 0))?;
         if let (Some(project), Some(today)) = (&project, options.today) {
-            project.warn_of_expired(today, &mut sink);
+            project.warn_of_expiry(today, &mut sink);
         }
         let diagnostics = sink.into_sorted(&files);
         match project {

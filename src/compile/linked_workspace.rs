@@ -10,7 +10,8 @@ use crate::diag::{Code, Diagnostic, FileId, Files, Origin, Severity, Sink};
 use crate::k8s::catalogue::Api;
 use crate::k8s::custom_fields::CustomFields;
 use crate::model::{
-    AccountValue, AnalyzedManifest, Date, Expiry, ObjectId, Policy, PolicyFacts, PolicyMeta, Target, WorkspaceSettings,
+    AccountValue, AnalyzedManifest, Date, Expiry, ObjectId, Policy, PolicyFacts, PolicyMeta, Target, Validity,
+    WorkspaceSettings,
 };
 use crate::render::TemplateSet;
 use crate::validate::Trees;
@@ -118,16 +119,44 @@ impl LinkedWorkspace {
         self.custom_fields.get(&target.name).map_or(&[], Vec::as_slice)
     }
 
-    /// Warns of policies whose last day is over. The caller gives the day; the output is the same on any day.
-    pub fn warn_of_expired(&self, today: Date, sink: &mut Sink) {
-        for expiry in self.facts.all().filter(|expiry: &&Expiry| expiry.until < today) {
-            let PolicyMeta { kind, name, .. } = &expiry.policy;
+    /// Warns of policies whose last day is over or near. The caller gives the day; the output is the same on any day.
+    pub fn warn_of_expiry(&self, today: Date, sink: &mut Sink) {
+        let settings = &self.workspace.expiry;
+        if let Some(as_of) = settings.as_of.filter(|as_of| as_of.value > today) {
             sink.push(
-                Diagnostic::warning(codes::GRANT_EXPIRED, format!("the {kind} `{name}` expired on {}", expiry.until))
-                    .at(expiry.origin)
-                    .help("remove the policy or set a later day; its objects stay in the output until then"),
+                Diagnostic::warning(codes::AS_OF_IN_FUTURE, format!("`asOf` is the future day {}", as_of.value))
+                    .at(as_of.origin)
+                    .help("write the current day or an earlier day: grants that are valid today are left out"),
             );
         }
+        self.facts.all().filter_map(|expiry| self.expiry_warning(expiry, today)).for_each(|warning| sink.push(warning));
+    }
+
+    /// Returns the warning about a policy with an expiry date; none for a last day that is far off.
+    fn expiry_warning(&self, expiry: &Expiry, today: Date) -> Option<Diagnostic> {
+        let Expiry { until, origin, policy: PolicyMeta { kind, name, .. } } = expiry;
+        let settings = &self.workspace.expiry;
+        let warning = match settings.validity(*until, today) {
+            Validity::Valid => return None,
+            Validity::ExpiresSoon => {
+                Diagnostic::warning(codes::GRANT_EXPIRES_SOON, format!("the {kind} `{name}` expires on {until}"))
+                    .help("set a later day if the permissions are still needed")
+            }
+            Validity::LeftOut => {
+                let message = format!("the {kind} `{name}` with the last day {until} is left out of the output");
+                Diagnostic::warning(codes::GRANT_EXPIRED, message).help("remove it, or set a later day")
+            }
+            Validity::Expired => {
+                let help = match settings.as_of {
+                    Some(_) => "run `bailiwick expire` to leave it out of the output, or set a later day",
+                    None => "remove the policy or set a later day; its objects stay in the output until then",
+                };
+                Diagnostic::warning(codes::GRANT_EXPIRED, format!("the {kind} `{name}` expired on {until}"))
+                    .help(help)
+                    .failing_check()
+            }
+        };
+        Some(warning.at(*origin))
     }
 
     /// Drops the warnings accepted by policies, and gives the other diagnostics the severity of the workspace. A finding of a risk rule

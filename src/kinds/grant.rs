@@ -9,6 +9,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::expiry;
 use super::findings::Findings;
 use super::selector::LabelSelectorSpec;
 use super::shared::{NewBinding, RoleRef, StringMap, Subjects, check_targets, mention, warn_of_empty};
@@ -35,7 +36,9 @@ pub struct GrantKind;
 /// bindings with the next run.
 ///
 /// `owner`, `reason` and `expires` become annotations of the bindings. A grant stays in effect after its expiry date;
-/// every command that compiles then prints a warning.
+/// every command that compiles then prints a warning. If the workspace sets `spec.expiry.asOf`, a grant that expired
+/// before that day is left out of the output, as if the policy were not there. `bailiwick expire` writes the current
+/// day.
 ///
 /// ```yaml
 /// apiVersion: bailiwick.dev/v1alpha1
@@ -119,16 +122,13 @@ impl Kind for GrantKind {
         shape::check(document, &spec, cluster_wide, &mut found);
         let targets = linker.targets_of(&document.meta);
         let mut grant = Linked {
-            meta: document.meta.clone(),
             cluster_wide,
             namespaces: targets.iter().map(|target| (target.name.clone(), named(&spec, target))).collect(),
             selector: spec.namespace_selector.as_ref().map(|selector| {
                 let each = targets.iter().map(|target| (target.clone(), selector.at(target)));
                 Selector { each: each.collect(), origin: selector.origin }
             }),
-            cluster: Vec::new(),
-            local: Vec::new(),
-            accounts: Vec::new(),
+            ..Linked::empty(&document.meta)
         };
         let terms = Terms {
             subjects: spec.to.blueprints(!cluster_wide, &targets),
@@ -155,18 +155,28 @@ impl Kind for GrantKind {
             let namespace = account.namespace.as_ref().map(|namespace| Pattern::parse_checked(namespace));
             grant.accounts.push((namespace, object));
         }
-        if let Some((until, origin)) = spec.expires.as_ref().and_then(|day| Some((day.parse().ok()?, day.origin))) {
-            linker.facts.push(Expiry { until, origin, policy: document.meta.clone() });
+        let expiry = spec.expires.as_ref().and_then(|day| {
+            Some(Expiry { until: day.parse().ok()?, origin: day.origin, policy: document.meta.clone() })
+        });
+        if expiry.is_some_and(|expiry| expiry::register(expiry, linker)) {
+            grant = Linked::empty(&document.meta);
+        } else {
+            record_names(document, &spec, linker, &mut found);
         }
-        let mut names = spec.to.mentions(Pattern::parse_checked);
-        names.extend(spec.namespaces.iter().map(|name| mention(Category::Namespaces, name, Pattern::parse_checked)));
-        linker.facts.push(Mentions::new(document.meta.clone(), MentionedBy::Grant, names));
-        let roles = spec.cluster_roles.iter().chain(&spec.roles);
-        warn_of_empty(spec.to.names().chain(&spec.namespaces).chain(roles), &targets, None, &mut found);
         let can_be_used = !found.has_errors();
         sink.absorb(found);
         can_be_used.then(|| Box::new(grant) as Box<dyn Policy>)
     }
+}
+
+/// Registers the names of a grant, and warns of names that can be empty.
+fn record_names(document: &RawDocument<'_>, spec: &GrantSpec, linker: &mut Linker<'_>, sink: &mut Sink) {
+    let mut names = spec.to.mentions(Pattern::parse_checked);
+    names.extend(spec.namespaces.iter().map(|name| mention(Category::Namespaces, name, Pattern::parse_checked)));
+    linker.facts.push(Mentions::new(document.meta.clone(), MentionedBy::Grant, names));
+    let roles = spec.cluster_roles.iter().chain(&spec.roles);
+    let targets = linker.targets_of(&document.meta);
+    warn_of_empty(spec.to.names().chain(&spec.namespaces).chain(roles), &targets, None, sink);
 }
 
 /// Returns the listed namespaces on a target.
@@ -203,6 +213,19 @@ struct Linked {
 }
 
 impl Linked {
+    /// Returns a grant without objects.
+    fn empty(meta: &PolicyMeta) -> Self {
+        Self {
+            meta: meta.clone(),
+            cluster_wide: false,
+            namespaces: BTreeMap::new(),
+            selector: None,
+            cluster: Vec::new(),
+            local: Vec::new(),
+            accounts: Vec::new(),
+        }
+    }
+
     fn bind_set(&mut self, terms: &Terms, name: &Spanned<String>, linker: &mut Linker<'_>, sink: &mut Sink) {
         let Some(set) = linker.offers.find::<PermissionSet>(name, sink) else { return };
         if !check_targets(&set.meta, &self.meta.targets, name.origin, sink) {
