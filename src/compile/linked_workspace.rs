@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{OutputFile, TenantAccount};
+use super::{Accepted, AllowEntry, OutputFile, TenantAccount};
 use crate::diag::{Code, Diagnostic, FileId, Files, Origin, Severity, Sink};
 use crate::k8s::catalogue::Api;
 use crate::k8s::custom_fields::CustomFields;
@@ -48,8 +48,10 @@ pub struct LinkedWorkspace {
     pub custom_fields: BTreeMap<String, Vec<Arc<CustomFields>>>,
     /// The facts registered by policies.
     pub facts: PolicyFacts,
-    /// Warnings that policies accept: the code and the document it is accepted in.
-    pub accepted: Vec<(Code, Origin)>,
+    /// Warnings that policies accept.
+    pub accepted: Vec<Accepted>,
+    /// The day on which grants and acceptances are judged; without it none of them is over.
+    pub today: Option<Date>,
 }
 
 impl LinkedWorkspace {
@@ -119,8 +121,12 @@ impl LinkedWorkspace {
         self.custom_fields.get(&target.name).map_or(&[], Vec::as_slice)
     }
 
-    /// Warns of policies whose last day is over or near. The caller gives the day; the output is the same on any day.
-    pub fn warn_of_expiry(&self, today: Date, sink: &mut Sink) {
+    /// Warns of policies and acceptances whose last day is over or near. The output is the same on any day.
+    pub fn warn_of_expiry(&self, sink: &mut Sink) {
+        let Some(today) = self.today else { return };
+        for entry in self.allow_entries().filter(|entry| entry.is_over(today)) {
+            entry.until.into_iter().for_each(|until| sink.push(entry.expired(until)));
+        }
         let settings = &self.workspace.expiry;
         if let Some(as_of) = settings.as_of.filter(|as_of| as_of.value > today) {
             sink.push(
@@ -159,6 +165,27 @@ impl LinkedWorkspace {
         Some(warning.at(*origin))
     }
 
+    /// Whether the warnings of the workspace depend on the day.
+    pub fn depends_on_day(&self) -> bool {
+        self.facts.has::<Expiry>()
+            || self.workspace.expiry.as_of.is_some()
+            || self.allow_entries().any(|entry| entry.until.is_some())
+    }
+
+    /// Iterates over the entries of `metadata.allow`, each once.
+    pub fn allow_entries(&self) -> impl Iterator<Item = &AllowEntry> {
+        // The entry of a policy is in its document. A document of another file has the entries again.
+        let of_policies = self.accepted.iter().map(|accepted| (accepted, &accepted.entries));
+        of_policies.flat_map(|(accepted, entries)| {
+            entries.iter().filter(|entry| accepted.covers(entry.code, entry.origin)).map(|entry| &**entry)
+        })
+    }
+
+    /// Iterates over the acceptances that are not over.
+    pub fn valid_acceptances(&self) -> impl Iterator<Item = &Accepted> {
+        self.accepted.iter().filter(|accepted| accepted.holds(self.today))
+    }
+
     /// Drops the warnings accepted by policies, and gives the other diagnostics the severity of the workspace. A finding of a risk rule
     /// stays: its place is a word of a role, and the policy with the grant accepts it.
     pub fn without_accepted(&self, diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
@@ -175,8 +202,7 @@ impl LinkedWorkspace {
 
     /// Whether a policy accepts the warnings of a code at a place.
     pub fn accepts_at(&self, code: Code, place: Origin) -> bool {
-        self.accepted.iter().any(|(accepted, document)| {
-            *accepted == code && document.file == place.file && document.span.contains(place.span)
-        })
+        let accepting = self.valid_acceptances().filter(|accepted| accepted.covers(code, place));
+        accepting.inspect(|accepted| accepted.mark()).count() > 0
     }
 }

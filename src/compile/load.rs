@@ -135,6 +135,7 @@ pub fn load(
         custom_fields,
         facts,
         accepted,
+        today: None,
     }))
 }
 
