@@ -213,19 +213,6 @@ struct Linked {
 }
 
 impl Linked {
-    /// Returns a grant without objects.
-    fn empty(meta: &PolicyMeta) -> Self {
-        Self {
-            meta: meta.clone(),
-            cluster_wide: false,
-            namespaces: BTreeMap::new(),
-            selector: None,
-            cluster: Vec::new(),
-            local: Vec::new(),
-            accounts: Vec::new(),
-        }
-    }
-
     fn bind_set(&mut self, terms: &Terms, name: &Spanned<String>, linker: &mut Linker<'_>, sink: &mut Sink) {
         let Some(set) = linker.offers.find::<PermissionSet>(name, sink) else { return };
         if !check_targets(&set.meta, &self.meta.targets, name.origin, sink) {
@@ -279,6 +266,19 @@ impl Linked {
             let object =
                 binding.blueprint().with("labels", terms.labels.clone()).with("annotations", terms.annotations.clone());
             if self.cluster_wide { self.cluster.push(object) } else { self.local.push(object) }
+        }
+    }
+
+    /// Returns a grant without objects.
+    fn empty(meta: &PolicyMeta) -> Self {
+        Self {
+            meta: meta.clone(),
+            cluster_wide: false,
+            namespaces: BTreeMap::new(),
+            selector: None,
+            cluster: Vec::new(),
+            local: Vec::new(),
+            accounts: Vec::new(),
         }
     }
 
