@@ -16,6 +16,7 @@ mod check;
 mod classes;
 mod compare;
 mod diagnostics;
+mod expire;
 mod explain;
 pub mod fingerprint;
 mod isolation;
@@ -65,6 +66,7 @@ pub use compare::{
     TargetDifferences,
 };
 pub use diagnostics::{Diagnostics, FindingRecord, RelatedRange, SourceRange};
+pub use expire::MovedDay;
 pub use explain::{
     DefaultPolicy, ExplainedFile, ExplainedObject, FileState, ObjectIdentity, ObjectName, PolicyName, RoleSearch,
 };

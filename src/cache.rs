@@ -44,7 +44,7 @@ pub struct Kept {
     pub is_result: bool,
     /// The build id of the program.
     pub program: String,
-    /// The day of the run, for policies with an expiry date.
+    /// The day of the run, if its warnings depend on the day.
     pub today: Option<String>,
     /// The questions to the file system, with the answers.
     pub answers: Vec<Answered>,

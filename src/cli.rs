@@ -7,6 +7,7 @@ mod can_i;
 mod check;
 mod completions;
 mod diff;
+mod expire;
 mod explain;
 mod form_file;
 mod index;
@@ -252,6 +253,11 @@ enum Command {
     Init(init::Arguments),
     /// Compile the policies and write the output.
     Render(render::Arguments),
+    /// Leave expired grants out of the output: move `spec.expiry.asOf` to the current day, and render.
+    ///
+    /// The command changes the day in `bailiwick.yaml` and nothing else in the file. If the output cannot be written, the day
+    /// stays changed.
+    Expire(expire::Arguments),
     /// Compare the compiled policies with the output, and run every AccessTest, for CI.
     Check(check::Arguments),
     /// Check the parts of a `render` or `check` as one run, from their summaries.
@@ -299,6 +305,7 @@ impl Command {
         match self {
             Self::Init(_) => "init",
             Self::Render(_) => "render",
+            Self::Expire(_) => "expire",
             Self::Check(_) => "check",
             Self::Merge(_) => "merge",
             Self::Diff(_) => "diff",
@@ -337,6 +344,7 @@ impl Command {
             Self::Index(arguments) => Formats::of_results(&arguments.format),
             Self::Explain(arguments) => Formats::of_results(&arguments.format),
             Self::Init(_)
+            | Self::Expire(_)
             | Self::Review(_)
             | Self::Report(_)
             | Self::Ask(_)
@@ -412,6 +420,7 @@ fn run_command(cli: &Cli) -> Outcome {
     let outcome = match &cli.command {
         Command::Init(arguments) => init::run(global, arguments),
         Command::Render(arguments) => render::run(global, arguments),
+        Command::Expire(arguments) => expire::run(global, arguments),
         Command::Check(arguments) => check::run(global, arguments),
         Command::Merge(arguments) => merge::run(global, arguments),
         Command::Diff(arguments) => diff::run(global, arguments),

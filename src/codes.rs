@@ -98,7 +98,11 @@ bailiwick_yaml::declare_codes! {
     CLUSTER_SCOPED_PATH: "cluster-scoped-path", [Warning], "a path with a cluster-scoped object in a namespace";
     AGGREGATES_EVERYTHING: "aggregates-everything", [Warning], "a role aggregates the rules of every ClusterRole";
     EXPANDED_WILDCARD: "expanded-wildcard", [Finding], "a permission set names the resources of a target in place of `*`";
-    GRANT_EXPIRED: "grant-expired", [FailsCheck], "the last day of a grant is over";
+    GRANT_EXPIRED: "grant-expired", [FailsCheck, Warning], "the last day of a grant is over";
+    ALLOW_EXPIRED: "allow-expired", [Warning], "the last day of an acceptance is over";
+    UNUSED_ALLOW: "unused-allow", [Warning], "an acceptance of a warning that the policy does not have";
+    GRANT_EXPIRES_SOON: "grant-expires-soon", [Warning], "the last day of a grant is near";
+    AS_OF_IN_FUTURE: "as-of-in-future", [Warning], "grants are left out before their last day";
     SELECTS_NO_NAMESPACE: "selects-no-namespace", [Warning], "the selector of a grant selects no namespace";
     DELETE_COLLECTION_FOR_TENANTS: "deletecollection-for-tenants", [Warning], "tenants can delete all objects of a kind at once";
     // Packages of Crossplane.

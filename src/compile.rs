@@ -5,6 +5,7 @@
 //! back in the order of the paths, whatever the number of threads. A target with computed labels of namespaces is compiled
 //! twice: the first time collects the objects that decide the labels.
 
+mod allow;
 mod known;
 mod link;
 mod linked_workspace;
@@ -29,6 +30,7 @@ use crate::validate::{OutputFileFacts, RenderedText, Validator};
 use crate::yaml::{self, NodeId, NodeRef, ReadBack, Tree};
 
 pub use crate::expand::SampledFiles;
+pub use allow::{Accepted, AllowEntry};
 pub use linked_workspace::{AccountRows, LinkedWorkspace};
 pub use load::{WORKSPACE_FILE, each_baseline, load, load_workspace};
 pub use part::{PartRecord, ShardSummary, compile_part, merge, output_files};

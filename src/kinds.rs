@@ -5,6 +5,7 @@
 
 pub mod access_test;
 pub mod approval_policy;
+mod expiry;
 mod findings;
 pub mod grant;
 pub mod manifests;
@@ -209,9 +210,21 @@ fn document_schema(kind: &str, spec: schemars::Schema) -> serde_json::Value {
                         "minLength": 1
                     },
                     "allow": {
-                        "description": "Codes of warnings that are known and accepted for this policy.",
+                        "description": "Warnings that are known and accepted for this policy: codes, or maps with a code.",
                         "type": "array",
-                        "items": { "type": "string" }
+                        "items": {
+                            "type": ["string", "object"],
+                            "additionalProperties": false,
+                            "required": ["code"],
+                            "properties": {
+                                "code": { "description": "The code of the warnings.", "type": "string" },
+                                "reason": { "description": "The reason of the acceptance.", "type": "string" },
+                                "expires": {
+                                    "description": "The last day of the acceptance: `2027-03-31`. After that day the warning is reported again.",
+                                    "type": "string"
+                                }
+                            }
+                        }
                     }
                 }
             },

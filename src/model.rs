@@ -11,6 +11,7 @@ mod condition;
 mod data;
 mod date;
 mod effect;
+mod expiry;
 mod facts;
 mod kind;
 mod known;
@@ -36,6 +37,7 @@ pub use condition::{Condition, ConditionFailure, ConditionScope};
 pub use data::Data;
 pub use date::{Date, DateError};
 pub use effect::{EffectSeverity, HazardKind};
+pub use expiry::{ExpirySettings, ExpirySpec, Validity};
 pub use facts::{
     AnalyzedManifest, DeclaredProfile, ExistingObjects, ExpandedSet, Expiry, Fact, ForeignDocuments, InstalledManager,
     InstalledProvider, InstalledStack, NamespaceProfile, PolicyFacts, UnreadAccounts, WrittenManifests,

@@ -5,6 +5,7 @@ mod ci;
 mod codeowners;
 mod determinism;
 mod diagnostic_forms;
+mod expiry;
 mod fingerprints;
 mod folder;
 mod grouping;

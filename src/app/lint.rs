@@ -33,7 +33,7 @@ use super::{Diagnostics, Error, Options};
 use crate::access::compare::Affected;
 use crate::access::risk::{self, ReachedPowers, RiskContext, Tenants};
 use crate::access::who_can::PermissionScope;
-use crate::compile;
+use crate::compile::{self, AllowEntry};
 use crate::diag::{Diagnostic, Files, RunError, Sink};
 use crate::model::{DiagnosticSetting, InstalledStack, PlacedAgent, Target};
 use crate::node::ServerVersion;
@@ -102,7 +102,24 @@ impl Workspace {
     pub fn lint(&self, options: &LintOptions) -> Result<LintReport, Error> {
         let spread =
             if options.without_classes { Spread::default() } else { self.classes_to_lint(&options.selection)? };
-        self.with_sample(spread.sample()).lint_sample(options, &spread)
+        let mut report = self.with_sample(spread.sample()).lint_sample(options, &spread)?;
+        if options.targets.is_empty() && options.selection.is_whole() && !report.findings.has_errors() {
+            let mut sink = Sink::new();
+            let found = std::mem::take(&mut report.findings.list);
+            found.into_iter().chain(self.unused_acceptances()).for_each(|finding| sink.push(finding));
+            report.findings.list = sink.into_sorted(&self.project.files);
+        }
+        Ok(report)
+    }
+
+    /// Returns the warnings about entries of `metadata.allow` that accepted nothing, after a search of all targets.
+    fn unused_acceptances(&self) -> Vec<Diagnostic> {
+        let project = &self.project;
+        let unused = project.allow_entries().filter(|entry| {
+            let is_over = project.today.is_some_and(|today| entry.is_over(today));
+            !entry.is_used() && !is_over
+        });
+        project.without_accepted(unused.map(AllowEntry::unused).collect())
     }
 
     /// Returns the classes of alike namespaces: one namespace of each class is searched.

@@ -13,7 +13,7 @@ use crate::digest::{Digest, digest};
 use crate::emit::committed::{Entry, Folder};
 use crate::emit::write::STAGING;
 use crate::git;
-use crate::model::{self, Expiry, Target};
+use crate::model::{self, Target};
 use crate::render::BUILTIN;
 use crate::source::{DiskSource, FileContent, FileSource, MAXIMUM_FILE_SIZE};
 
@@ -136,7 +136,7 @@ impl RunCache {
         let mut found = self.found.take();
         found.is_result = true;
         found.output.clone_from(&project.workspace.output);
-        found.today = project.facts.has::<Expiry>().then(|| day_of(options));
+        found.today = project.depends_on_day().then(|| day_of(options));
         found.answers = answers.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
         self.cache.save(found);
     }

@@ -101,9 +101,10 @@ impl Workspace {
         let mut sink = Sink::new();
         let (world, answers) = RecordedSource::new(Box::new(DiskSource::new(&root)));
         let load = || compile::load(Box::new(world), Arc::clone(&files), &mut sink);
-        let project = options.stats.time(Stage::Load, load, |_| (1, 0))?;
-        if let (Some(project), Some(today)) = (&project, options.today) {
-            project.warn_of_expired(today, &mut sink);
+        let mut project = options.stats.time(Stage::Load, load, |_| (1, 0))?;
+        if let Some(project) = &mut project {
+            project.today = options.today;
+            project.warn_of_expiry(&mut sink);
         }
         let diagnostics = sink.into_sorted(&files);
         match project {
@@ -128,7 +129,8 @@ impl Workspace {
         let has_errors = sink.has_errors();
         let list = sink.into_sorted(&files);
         match project.filter(|_| !has_errors) {
-            Some(project) => {
+            Some(mut project) => {
+                project.today = self.options.today;
                 let found = project.without_accepted(list);
                 let options = Options { listener: None, ..self.options.clone() };
                 let root = match &place {

@@ -20,7 +20,7 @@ use crate::report::objects;
 use crate::stats::Stage;
 
 /// Options of `render`.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(super) struct Arguments {
     /// Compile only this target; may be repeated.
     #[arg(short, long = "target", value_name = "NAME")]
@@ -82,6 +82,11 @@ impl ValueEnum for RenderFormat {
 }
 
 impl Arguments {
+    /// Returns the options of a run that writes the output of every target.
+    pub(super) fn of_all_targets(consent: ConsentArguments) -> Self {
+        Self { consent, ..Self::default() }
+    }
+
     /// Returns the formats of the results, and the reports to write.
     pub(super) fn formats(&self) -> Formats {
         let format = match self.format {

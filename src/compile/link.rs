@@ -4,8 +4,9 @@ use crate::codes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::allow::{self, Accepted, AllowEntry};
 use super::{WORKSPACE_FILE, order};
-use crate::diag::{Code, Diagnostic, Origin, RunError, Sink, nearest};
+use crate::diag::{Diagnostic, Origin, RunError, Sink, nearest};
 use crate::kinds::{self, KindEntry};
 use crate::model::{
     ForeignDocuments, Linker, Namespaces, Patterns, Policy, PolicyMeta, RawDocument, Surroundings, Target,
@@ -17,8 +18,8 @@ use crate::yaml::{NodeRef, Tree};
 pub(super) struct Linked {
     /// The policies, in the order of the kinds and then of the paths.
     pub(super) policies: Vec<Box<dyn Policy>>,
-    /// The accepted warnings: the code and the document that it is accepted in.
-    pub(super) accepted: Vec<(Code, Origin)>,
+    /// The accepted warnings of documents.
+    pub(super) accepted: Vec<Accepted>,
 }
 
 /// Links the policies of all files by their paths.
@@ -144,7 +145,7 @@ pub(super) struct Head<'t> {
     pub(super) kind: &'t str,
     pub(super) name: &'t str,
     name_origin: Origin,
-    allow: Vec<(&'t str, Origin)>,
+    allow: Option<NodeRef<'t>>,
     pub(super) spec: NodeRef<'t>,
 }
 
@@ -159,7 +160,7 @@ impl<'t> Head<'t> {
         let allow = metadata.get("allow");
         let fits = known(root, &["apiVersion", "kind", "metadata", "spec"])
             && known(metadata, &["name", "allow"])
-            && allow.is_none_or(|allow| allow.is_seq() && allow.items().all(|code| code.as_str().is_some()));
+            && allow.is_none_or(|allow| allow.is_seq() && allow.items().all(allow::is_entry));
         let spec = root.get("spec").filter(|spec| spec.is_map())?;
         fits.then_some(())?;
         Some(Self {
@@ -167,11 +168,7 @@ impl<'t> Head<'t> {
             kind: root.get("kind")?.as_str()?,
             name: name.as_str().filter(|name| !name.is_empty())?,
             name_origin: name.origin(),
-            allow: allow
-                .into_iter()
-                .flat_map(NodeRef::items)
-                .filter_map(|code| Some((code.as_str()?, code.origin())))
-                .collect(),
+            allow,
             spec,
         })
     }
@@ -181,9 +178,9 @@ impl<'t> Head<'t> {
 #[derive(Default)]
 struct Linking {
     policies: Vec<Box<dyn Policy>>,
-    accepted: Vec<(Code, Origin)>,
-    /// The codes of the warnings that a policy accepts, by the location of its name.
-    accepted_by: BTreeMap<Origin, Vec<Code>>,
+    accepted: Vec<Accepted>,
+    /// The entries of `metadata.allow` of a policy, by the location of its name.
+    accepted_by: BTreeMap<Origin, Vec<Arc<AllowEntry>>>,
     names: BTreeMap<(&'static str, Arc<str>), Origin>,
 }
 
@@ -199,8 +196,13 @@ impl Linking {
         if !self.take_name(document.kind.name, &head, sink) {
             return Ok(());
         }
-        let accepted = accepted_codes(&head, sink);
-        self.accepted.extend(accepted.iter().map(|code| (*code, root.origin())));
+        let accepted = head.allow.map_or_else(Vec::new, |allow| allow::entries(allow, sink));
+        let in_document = |entry: &Arc<AllowEntry>| Accepted {
+            code: entry.code,
+            document: root.origin(),
+            entries: vec![entry.clone()],
+        };
+        self.accepted.extend(accepted.iter().map(in_document));
         self.accepted_by.insert(head.name_origin, accepted);
         let targets = matching_targets(head.spec, linker.targets, sink);
         let meta = PolicyMeta {
@@ -254,39 +256,22 @@ impl Linking {
     /// accepted if each policy with the document accepts it.
     fn finish(mut self, linker: &Linker<'_>) -> Linked {
         let mut users: BTreeMap<Origin, usize> = BTreeMap::new();
-        let mut accepting: BTreeMap<(Code, Origin), usize> = BTreeMap::new();
+        let mut accepting: BTreeMap<(Origin, &'static str), Accepted> = BTreeMap::new();
         for ForeignDocuments { origins, policy } in linker.facts.all() {
             let accepted = self.accepted_by.get(&policy.origin);
             for origin in origins {
                 *users.entry(*origin).or_default() += 1;
-                for code in accepted.into_iter().flatten() {
-                    *accepting.entry((*code, *origin)).or_default() += 1;
+                for entry in accepted.into_iter().flatten() {
+                    let none = || Accepted { code: entry.code, document: *origin, entries: Vec::new() };
+                    accepting.entry((*origin, entry.code.id())).or_insert_with(none).entries.push(Arc::clone(entry));
                 }
             }
         }
-        let by_all = accepting.into_iter().filter(|((_, origin), count)| users.get(origin) == Some(count));
-        self.accepted.extend(by_all.map(|(accepted, _)| accepted));
+        let by_all =
+            accepting.into_values().filter(|accepted| users.get(&accepted.document) == Some(&accepted.entries.len()));
+        self.accepted.extend(by_all);
         Linked { policies: self.policies, accepted: self.accepted }
     }
-}
-
-/// Returns the codes under `metadata.allow`; reports unknown ones.
-fn accepted_codes(head: &Head<'_>, sink: &mut Sink) -> Vec<Code> {
-    let mut accepted = Vec::new();
-    for (code, origin) in &head.allow {
-        match codes::find(code) {
-            Some(code) => accepted.push(code),
-            None => {
-                let near = nearest(code, codes::all().iter().map(|code| code.id()));
-                sink.push(
-                    Diagnostic::error(codes::UNKNOWN_VALUE, format!("there is no diagnostic `{code}`"))
-                        .at(*origin)
-                        .help_maybe(near.map(|near| format!("did you mean `{near}`?"))),
-                );
-            }
-        }
-    }
-    accepted
 }
 
 /// Returns the names of the targets that `spec.targets` matches; all of them without it.

@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{OutputFile, TenantAccount};
+use super::{Accepted, AllowEntry, OutputFile, TenantAccount};
 use crate::diag::{Code, Diagnostic, FileId, Files, Origin, Severity, Sink};
 use crate::k8s::catalogue::Api;
 use crate::k8s::custom_fields::CustomFields;
 use crate::model::{
-    AccountValue, AnalyzedManifest, Date, Expiry, ObjectId, Policy, PolicyFacts, PolicyMeta, Target, WorkspaceSettings,
+    AccountValue, AnalyzedManifest, Date, Expiry, ObjectId, Policy, PolicyFacts, PolicyMeta, Target, Validity,
+    WorkspaceSettings,
 };
 use crate::render::TemplateSet;
 use crate::validate::Trees;
@@ -47,8 +48,10 @@ pub struct LinkedWorkspace {
     pub custom_fields: BTreeMap<String, Vec<Arc<CustomFields>>>,
     /// The facts registered by policies.
     pub facts: PolicyFacts,
-    /// Warnings that policies accept: the code and the document it is accepted in.
-    pub accepted: Vec<(Code, Origin)>,
+    /// Warnings that policies accept.
+    pub accepted: Vec<Accepted>,
+    /// The day on which grants and acceptances are judged; without it none of them is over.
+    pub today: Option<Date>,
 }
 
 impl LinkedWorkspace {
@@ -118,16 +121,69 @@ impl LinkedWorkspace {
         self.custom_fields.get(&target.name).map_or(&[], Vec::as_slice)
     }
 
-    /// Warns of policies whose last day is over. The caller gives the day; the output is the same on any day.
-    pub fn warn_of_expired(&self, today: Date, sink: &mut Sink) {
-        for expiry in self.facts.all().filter(|expiry: &&Expiry| expiry.until < today) {
-            let PolicyMeta { kind, name, .. } = &expiry.policy;
+    /// Warns of policies and acceptances whose last day is over or near. The output is the same on any day.
+    pub fn warn_of_expiry(&self, sink: &mut Sink) {
+        let Some(today) = self.today else { return };
+        for entry in self.allow_entries().filter(|entry| entry.is_over(today)) {
+            entry.until.into_iter().for_each(|until| sink.push(entry.expired(until)));
+        }
+        let settings = &self.workspace.expiry;
+        if let Some(as_of) = settings.as_of.filter(|as_of| as_of.value > today) {
             sink.push(
-                Diagnostic::warning(codes::GRANT_EXPIRED, format!("the {kind} `{name}` expired on {}", expiry.until))
-                    .at(expiry.origin)
-                    .help("remove the policy or set a later day; its objects stay in the output until then"),
+                Diagnostic::warning(codes::AS_OF_IN_FUTURE, format!("`asOf` is the future day {}", as_of.value))
+                    .at(as_of.origin)
+                    .help("write the current day or an earlier day: grants that are valid today are left out"),
             );
         }
+        self.facts.all().filter_map(|expiry| self.expiry_warning(expiry, today)).for_each(|warning| sink.push(warning));
+    }
+
+    /// Returns the warning about a policy with an expiry date; none for a last day that is far off.
+    fn expiry_warning(&self, expiry: &Expiry, today: Date) -> Option<Diagnostic> {
+        let Expiry { until, origin, policy: PolicyMeta { kind, name, .. } } = expiry;
+        let settings = &self.workspace.expiry;
+        let warning = match settings.validity(*until, today) {
+            Validity::Valid => return None,
+            Validity::ExpiresSoon => {
+                Diagnostic::warning(codes::GRANT_EXPIRES_SOON, format!("the {kind} `{name}` expires on {until}"))
+                    .help("set a later day if the permissions are still needed")
+            }
+            Validity::LeftOut => {
+                let message = format!("the {kind} `{name}` with the last day {until} is left out of the output");
+                Diagnostic::warning(codes::GRANT_EXPIRED, message).help("remove it, or set a later day")
+            }
+            Validity::Expired => {
+                let help = match settings.as_of {
+                    Some(_) => "run `bailiwick expire` to leave it out of the output, or set a later day",
+                    None => "remove the policy or set a later day; its objects stay in the output until then",
+                };
+                Diagnostic::warning(codes::GRANT_EXPIRED, format!("the {kind} `{name}` expired on {until}"))
+                    .help(help)
+                    .failing_check()
+            }
+        };
+        Some(warning.at(*origin))
+    }
+
+    /// Whether the warnings of the workspace depend on the day.
+    pub fn depends_on_day(&self) -> bool {
+        self.facts.has::<Expiry>()
+            || self.workspace.expiry.as_of.is_some()
+            || self.allow_entries().any(|entry| entry.until.is_some())
+    }
+
+    /// Iterates over the entries of `metadata.allow`, each once.
+    pub fn allow_entries(&self) -> impl Iterator<Item = &AllowEntry> {
+        // The entry of a policy is in its document. A document of another file has the entries again.
+        let of_policies = self.accepted.iter().map(|accepted| (accepted, &accepted.entries));
+        of_policies.flat_map(|(accepted, entries)| {
+            entries.iter().filter(|entry| accepted.covers(entry.code, entry.origin)).map(|entry| &**entry)
+        })
+    }
+
+    /// Iterates over the acceptances that are not over.
+    pub fn valid_acceptances(&self) -> impl Iterator<Item = &Accepted> {
+        self.accepted.iter().filter(|accepted| accepted.holds(self.today))
     }
 
     /// Drops the warnings accepted by policies, and gives the other diagnostics the severity of the workspace. A finding of a risk rule
@@ -146,8 +202,7 @@ impl LinkedWorkspace {
 
     /// Whether a policy accepts the warnings of a code at a place.
     pub fn accepts_at(&self, code: Code, place: Origin) -> bool {
-        self.accepted.iter().any(|(accepted, document)| {
-            *accepted == code && document.file == place.file && document.span.contains(place.span)
-        })
+        let accepting = self.valid_acceptances().filter(|accepted| accepted.covers(code, place));
+        accepting.inspect(|accepted| accepted.mark()).count() > 0
     }
 }

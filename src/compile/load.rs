@@ -97,7 +97,7 @@ pub fn load(
     };
     let trees = read_policies(&workspace, &mut sources, sink)?;
     let templates = TemplateSet::load(&workspace.templates, &mut sources, sink)?;
-    let mut linker = Linker::new(&workspace.targets, &mut sources);
+    let mut linker = Linker::new(&workspace, &mut sources);
     let Linked { policies, accepted } = link::policies(&trees, &mut linker, sink)?;
     let baselines = read_baselines(&workspace, linker.sources, sink)?;
     linker.sources.report_refused(sink);
@@ -135,6 +135,7 @@ pub fn load(
         custom_fields,
         facts,
         accepted,
+        today: None,
     }))
 }
 

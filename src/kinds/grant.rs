@@ -10,6 +10,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::expiry;
 use super::findings::Findings;
 use super::selector::LabelSelectorSpec;
 use super::shared::{NewBinding, RoleRef, StringMap, Subjects, check_targets, mention, warn_of_empty};
@@ -39,7 +40,9 @@ pub struct GrantKind;
 /// bindings with the next run.
 ///
 /// `owner`, `reason` and `expires` become annotations of the bindings. A grant stays in effect after its expiry date;
-/// every command that compiles then prints a warning.
+/// every command that compiles then prints a warning. If the workspace sets `spec.expiry.asOf`, a grant that expired
+/// before that day is left out of the output, as if the policy were not there. `bailiwick expire` writes the current
+/// day.
 ///
 /// ```yaml
 /// apiVersion: bailiwick.dev/v1alpha1
@@ -129,7 +132,6 @@ impl Kind for GrantKind {
         let targets = linker.targets_of(&document.meta);
         binding_name::check(document, &spec, &targets, &mut found);
         let mut grant = Linked {
-            meta: document.meta.clone(),
             cluster_wide,
             binding_name: spec.binding_name.as_ref().map(|name| Pattern::parse_checked(name)),
             namespaces: targets.iter().map(|target| (target.name.clone(), named(&spec, target))).collect(),
@@ -137,9 +139,7 @@ impl Kind for GrantKind {
                 let each = targets.iter().map(|target| (target.clone(), selector.at(target)));
                 Selector { each: each.collect(), origin: selector.origin }
             }),
-            cluster: Vec::new(),
-            local: Vec::new(),
-            accounts: Vec::new(),
+            ..Linked::empty(&document.meta)
         };
         let terms = BindingTerms {
             subjects: spec.to.blueprints(!cluster_wide, &targets),
@@ -157,19 +157,29 @@ impl Kind for GrantKind {
             let namespace = account.namespace.as_ref().map(|namespace| Pattern::parse_checked(namespace));
             grant.accounts.push((namespace, object));
         }
-        if let Some((until, origin)) = spec.expires.as_ref().and_then(|day| Some((day.parse().ok()?, day.origin))) {
-            linker.facts.push(Expiry { until, origin, policy: document.meta.clone() });
+        let expiry = spec.expires.as_ref().and_then(|day| {
+            Some(Expiry { until: day.parse().ok()?, origin: day.origin, policy: document.meta.clone() })
+        });
+        if expiry.is_some_and(|expiry| expiry::register(expiry, linker)) {
+            grant = Linked::empty(&document.meta);
+        } else {
+            record_names(document, &spec, linker, &mut found);
         }
-        let mut names = spec.to.mentions(Pattern::parse_checked);
-        names.extend(spec.namespaces.iter().map(|name| mention(Category::Namespaces, name, Pattern::parse_checked)));
-        linker.facts.push(Mentions::new(document.meta.clone(), MentionedBy::Grant, names));
-        let roles = spec.cluster_roles.iter().chain(&spec.roles);
-        let names = spec.to.names().chain(&spec.namespaces).chain(roles).chain(&spec.binding_name);
-        warn_of_empty(names, &targets, None, &mut found);
         let can_be_used = !found.has_errors();
         sink.absorb(found);
         can_be_used.then(|| Box::new(grant) as Box<dyn Policy>)
     }
+}
+
+/// Registers the names of a grant, and warns of names that can be empty.
+fn record_names(document: &RawDocument<'_>, spec: &GrantSpec, linker: &mut Linker<'_>, sink: &mut Sink) {
+    let mut names = spec.to.mentions(Pattern::parse_checked);
+    names.extend(spec.namespaces.iter().map(|name| mention(Category::Namespaces, name, Pattern::parse_checked)));
+    linker.facts.push(Mentions::new(document.meta.clone(), MentionedBy::Grant, names));
+    let roles = spec.cluster_roles.iter().chain(&spec.roles);
+    let targets = linker.targets_of(&document.meta);
+    let names = spec.to.names().chain(&spec.namespaces).chain(roles).chain(&spec.binding_name);
+    warn_of_empty(names, &targets, None, sink);
 }
 
 /// Returns the listed namespaces on a target.
@@ -262,6 +272,20 @@ impl Linked {
             let object =
                 binding.blueprint().with("labels", terms.labels.clone()).with("annotations", terms.annotations.clone());
             if self.cluster_wide { self.cluster.push(object) } else { self.local.push(object) }
+        }
+    }
+
+    /// Returns a grant without objects.
+    fn empty(meta: &PolicyMeta) -> Self {
+        Self {
+            meta: meta.clone(),
+            cluster_wide: false,
+            binding_name: None,
+            namespaces: BTreeMap::new(),
+            selector: None,
+            cluster: Vec::new(),
+            local: Vec::new(),
+            accounts: Vec::new(),
         }
     }
 

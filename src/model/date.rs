@@ -42,6 +42,19 @@ impl Date {
         Self { year: u16::try_from(year).unwrap_or(u16::MAX), month: small(month), day: small(day) }
     }
 
+    /// Returns the number of days from this day to another; negative for an earlier day.
+    pub fn days_until(self, other: Self) -> i64 {
+        other.number() - self.number()
+    }
+
+    /// Returns the number of days after the first of March of the year 0, the inverse of [`Date::from_days`].
+    fn number(self) -> i64 {
+        let year = i64::from(self.year) - i64::from(self.month <= 2);
+        let march_month = (i64::from(self.month) + 9) % 12;
+        let of_year = (153 * march_month + 2) / 5 + i64::from(self.day) - 1;
+        year * 365 + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400) + of_year
+    }
+
     fn days_in_month(year: u16, month: u8) -> u8 {
         let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
         match month {
@@ -117,5 +130,10 @@ mod tests {
             assert_eq!(Date::from_days(days).to_string(), date);
         }
         assert!(Date::from_days(1) > Date::from_days(0));
+        for days in (0..1_000_000).step_by(97) {
+            let (first, later) = (Date::from_days(0), Date::from_days(days));
+            let days = i64::try_from(days).expect("a small number");
+            assert_eq!((first.days_until(later), later.days_until(first)), (days, -days));
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::{PolicyFacts, PolicyMeta, Target};
+use super::{ExpirySettings, PolicyFacts, PolicyMeta, Target, WorkspaceSettings};
 use crate::diag::{Diagnostic, Files, Sink, nearest};
 use crate::k8s::catalogue::{Api, Resource};
 use crate::k8s::custom_fields::CustomFields;
@@ -16,6 +16,8 @@ use crate::yaml::Spanned;
 pub struct Linker<'w> {
     /// The workspace's targets.
     pub targets: &'w [Target],
+    /// The settings for the expiry of grants.
+    pub expiry: ExpirySettings,
     /// The texts read so far, and the way to further ones.
     pub sources: &'w mut Sources,
     /// The policies that others refer to by name.
@@ -34,9 +36,11 @@ pub struct Linker<'w> {
 
 impl<'w> Linker<'w> {
     /// Creates a linker for a workspace.
-    pub fn new(targets: &'w [Target], sources: &'w mut Sources) -> Self {
+    pub fn new(workspace: &'w WorkspaceSettings, sources: &'w mut Sources) -> Self {
+        let targets = &workspace.targets;
         Self {
             targets,
+            expiry: workspace.expiry,
             sources,
             offers: Offers::default(),
             facts: PolicyFacts::default(),

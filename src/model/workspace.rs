@@ -8,7 +8,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::severities::{DiagnosticSetting, DiagnosticSettings};
-use super::{AppliedBy, Data, DeclaredNames, Features, KnownSpec, Platform, Target, Version};
+use super::{
+    AppliedBy, Data, DeclaredNames, ExpirySettings, ExpirySpec, Features, KnownSpec, Platform, Target, Version,
+};
 use crate::diag::{Diagnostic, Sink};
 use crate::source::names;
 use crate::yaml::{NodeRef, Spanned};
@@ -66,6 +68,9 @@ pub struct WorkspaceSpec {
     /// entry of their own. The severity of an error cannot be lowered.
     #[serde(default)]
     pub diagnostics: BTreeMap<String, Spanned<DiagnosticSetting>>,
+    /// The days that decide about grants with an expiry date.
+    #[serde(default)]
+    pub expiry: ExpirySpec,
     /// How files are laid out.
     #[serde(default)]
     pub layout: Layout,
@@ -170,6 +175,8 @@ pub struct WorkspaceSettings {
     pub fixture_globs: Vec<String>,
     /// The severities of diagnostics.
     pub diagnostics: DiagnosticSettings,
+    /// The settings for the expiry of grants.
+    pub expiry: ExpirySettings,
     /// Number of folders for the files of namespaces.
     pub shards: Option<u32>,
     /// In how many namespaces a renamed object counts as a mass recreate.
@@ -234,6 +241,7 @@ impl WorkspaceSettings {
             fixtures: globs(&spec.fixtures, sink),
             fixture_globs: spec.fixtures.iter().map(|glob| glob.value.clone()).collect(),
             diagnostics: DiagnosticSettings::link(&spec.diagnostics, sink),
+            expiry: ExpirySettings::link(&spec.expiry, sink),
             shards: spec.layout.shards.map(|shards| shards.value.clamp(1, 4096)),
             mass_recreate_threshold: spec.mass_recreate_threshold.unwrap_or(100),
             targets,

@@ -140,7 +140,8 @@ fn a_known_finding_that_grew_is_new() {
 fn an_accepted_finding_is_accepted_for_its_policy_alone() {
     let folder = repository();
     let root = folder.path();
-    let accepted = secrets("old").replace("metadata: {name: old}", "metadata: {name: old, allow: [read-secrets]}");
+    let grant = "Grant\nmetadata: {name: old";
+    let accepted = secrets("old").replace(grant, &format!("{grant}, allow: [read-secrets]"));
     write(root, "policies/old.yaml", &accepted);
     write(root, "policies/new.yaml", &secrets("new"));
     assert_lint(root, &["--base", "HEAD"], 1, &["Group/new"], "0 known, 0 fixed, 1 accepted");

@@ -7,7 +7,7 @@ use crate::app::loaded_world::platform_objects;
 use crate::app::unclaimed;
 use crate::app::words::number;
 use crate::app::workspace::Workspace;
-use crate::compile::LinkedWorkspace;
+use crate::compile::{Accepted, LinkedWorkspace};
 use crate::diag::{FileId, Origin, RunError, Sink};
 use crate::emit::committed::Committed;
 use crate::emit::plan::changed_grants;
@@ -315,8 +315,8 @@ fn few(noun: &str, names: &[&str]) -> String {
 fn accepted(old: &LinkedWorkspace, new: &LinkedWorkspace) -> Vec<String> {
     let counted = |project: &LinkedWorkspace| {
         let mut counts: BTreeMap<(String, &'static str), usize> = BTreeMap::new();
-        for (code, origin) in &project.accepted {
-            *counts.entry((project.files.get(origin.file).path().to_owned(), code.id())).or_default() += 1;
+        for Accepted { code, document, .. } in project.valid_acceptances() {
+            *counts.entry((project.files.get(document.file).path().to_owned(), code.id())).or_default() += 1;
         }
         counts
     };

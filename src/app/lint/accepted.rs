@@ -9,7 +9,7 @@ use super::severity;
 use crate::access::risk::{Finding, FindingDecision, RiskRule, RiskSeverity};
 use crate::app::FindingRecord;
 use crate::app::workspace::Workspace;
-use crate::compile::WORKSPACE_FILE;
+use crate::compile::{Accepted, WORKSPACE_FILE};
 use crate::diag::{Code, Diagnostic, Files, Origin, Sink};
 use crate::model::DiagnosticSetting;
 
@@ -51,7 +51,7 @@ impl Workspace {
             code: code.clone(),
             place: setting.origin,
         });
-        let of_policies = project.accepted.iter().map(|(code, document)| {
+        let of_policies = project.valid_acceptances().map(|Accepted { code, document, .. }| {
             let mut metas = project.policies.iter().map(|policy| policy.meta());
             let is_within = |origin: Origin| origin.file == document.file && document.span.contains(origin.span);
             let by = match metas.find(|meta| is_within(meta.origin)) {

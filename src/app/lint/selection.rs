@@ -62,6 +62,11 @@ impl Selection {
         self.rules.iter().copied()
     }
 
+    /// Whether every code is chosen.
+    pub(super) fn is_whole(&self) -> bool {
+        self.selected.is_none() && self.ignored.is_empty()
+    }
+
     /// Returns the least severity of a reported finding.
     pub(super) fn least(&self) -> RiskSeverity {
         self.least

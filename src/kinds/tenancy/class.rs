@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::linked::{ClassItem, ItemPlace, LinkedClass, LinkedNamespace};
+use super::linked::{ClassItem, ItemExpiry, ItemPlace, LinkedClass, LinkedNamespace};
 use super::profiles::LinkedProfiles;
 use super::scope::{ItemScope, Repeated};
 use super::{Class, NamespaceSpec, TenancySpec, TenantGrant};
@@ -211,7 +211,7 @@ impl ClassLinker<'_, '_> {
     fn item(&mut self, object: ObjectBlueprint, repeated: Repeated<'_>, scope: &ItemScope) -> ClassItem {
         let own = scope.of_item(repeated, &self.on_targets(), self.sink);
         let object = object.spreading(&own.lists());
-        ClassItem { object, repetition: own.repetition, place: ItemPlace::Own, is_of_namespace: false }
+        ClassItem { object, repetition: own.repetition, place: ItemPlace::Own, is_of_namespace: false, expiry: None }
     }
 
     /// Returns the Roles.
@@ -274,7 +274,9 @@ impl ClassLinker<'_, '_> {
             let content = asked.map_or(grant.name.origin, |role| role.origin);
             let object = with_metadata(binding.blueprint(), &grant.labels, &terms.all_annotations());
             let object = object.content_at(content).needing("subjects");
-            let item = self.item(object, Repeated::of(grant), scope);
+            let until = grant.expires.as_ref().map(|day| Pattern::parse_checked(day));
+            let expiry = until.map(|until| ItemExpiry { until, settings: self.linker.expiry });
+            let item = ClassItem { expiry, ..self.item(object, Repeated::of(grant), scope) };
             let places: Vec<ItemPlace> = match is_wide {
                 true => vec![ItemPlace::Cluster],
                 false => grant.namespaces.iter().map(|name| ItemPlace::In(Pattern::parse_checked(name))).collect(),

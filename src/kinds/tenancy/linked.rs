@@ -7,10 +7,11 @@ use std::sync::Arc;
 use super::sharing::LeftOut;
 use crate::codes;
 use crate::diag::{Diagnostic, Origin, Sink};
+use crate::kinds::expiry;
 use crate::model::{
-    Account, Accounts, BoundValue, Condition, ConditionFailure, Contribution, Data, Enforcement, Expiry, Fill, Linker,
-    Mention, ObjectBlueprint, OutputFileKey, Pattern, Policy, PolicyMeta, Repetition, Target, TenancyPolicy,
-    TenantPart, Unit,
+    Account, Accounts, BoundValue, Condition, ConditionFailure, Contribution, Data, Enforcement, Expiry,
+    ExpirySettings, Fill, Linker, Mention, ObjectBlueprint, OutputFileKey, Pattern, Policy, PolicyMeta, Repetition,
+    Target, TenancyPolicy, TenantPart, Unit,
 };
 use crate::yaml::Spanned;
 
@@ -57,6 +58,23 @@ pub(super) struct ClassItem {
     pub(super) place: ItemPlace,
     /// Whether an object outside the account's namespaces is made for each of them, and not for each account.
     pub(super) is_of_namespace: bool,
+    /// The last day of a grant.
+    pub(super) expiry: Option<ItemExpiry>,
+}
+
+/// The last day of a grant, with the settings of the workspace.
+#[derive(Clone)]
+pub(super) struct ItemExpiry {
+    pub(super) until: Pattern,
+    pub(super) settings: ExpirySettings,
+}
+
+impl ItemExpiry {
+    /// Whether the workspace leaves out a grant with these values.
+    fn leaves_out(&self, from: Fill<'_>) -> bool {
+        let days = self.until.fill_each(from);
+        days.iter().filter_map(|day| day.parse().ok()).any(|until| self.settings.leaves_out(until))
+    }
 }
 
 /// The place of an object of a class.
@@ -73,16 +91,25 @@ pub(super) enum ItemPlace {
 impl ClassItem {
     /// Adds the objects of the item in a namespace.
     fn add(&self, from: Fill<'_>, namespace: &Arc<str>, units: &mut Vec<Unit>) {
-        if self.repetition.is_once() {
-            units.extend(self.object.fill_existing(from.in_namespace(namespace)));
-            return;
+        self.each(from, &mut |from| units.extend(self.object.fill_existing(from.in_namespace(namespace))));
+    }
+
+    /// Visits the values of each object of the item.
+    fn each(&self, from: Fill<'_>, visit: &mut dyn FnMut(Fill<'_>)) {
+        match &self.expiry {
+            None if self.repetition.is_once() => visit(from),
+            None => self.repetition.each(from, visit),
+            Some(expiry) => self.repetition.each(from, &mut |from| {
+                if !expiry.leaves_out(from) {
+                    visit(from);
+                }
+            }),
         }
-        self.repetition.each(from, &mut |from| units.extend(self.object.fill_existing(from.in_namespace(namespace))));
     }
 
     /// Visits the objects of an item outside the account's namespaces, each with its output file.
     fn each_outside(&self, from: Fill<'_>, visit: &mut dyn FnMut(OutputFileKey, Unit)) {
-        self.repetition.each(from, &mut |from| match &self.place {
+        self.each(from, &mut |from| match &self.place {
             ItemPlace::Own => {}
             ItemPlace::In(name) => {
                 for namespace in name.fill_each(from) {
@@ -190,7 +217,9 @@ impl LinkedClass {
         for written in &self.expiries {
             let mut record = |text: &str, origin: Origin| {
                 let until = text.parse().ok();
-                until.into_iter().for_each(|until| linker.facts.push(Expiry { until, origin, policy: meta.clone() }));
+                until
+                    .into_iter()
+                    .for_each(|until| _ = expiry::register(Expiry { until, origin, policy: meta.clone() }, linker));
             };
             let pattern = Pattern::parse_checked(written);
             if !pattern.needs_account() {
