@@ -139,7 +139,10 @@ impl OutputFileIndex {
         let mut units = Vec::new();
         for (output_file, index, part) in self.entries.get(range).unwrap_or_default() {
             if let Some(policy) = policy(*index as usize) {
+                let before = units.len();
                 policy.expand(target, output_file, *part, &mut units);
+                let new = units.iter_mut().skip(before);
+                new.for_each(|unit| target.common_metadata.add(unit, policy.meta(), target));
             }
         }
         units.sort_by(|left, right| order(left).cmp(&order(right)));

@@ -1,7 +1,7 @@
 //! The accounts of namespaces, for names that differ between accounts alone.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::subject_classes::Member;
@@ -40,9 +40,16 @@ impl<'p> AccountNames<'p> {
         let mut by_namespace = HashMap::new();
         for policy in project.policies_of(target) {
             let Some(tenancy) = policy.as_tenancy() else { continue };
+            // An account can have objects in the namespaces of others, too.
+            let mut own: HashSet<Arc<str>> = HashSet::new();
+            policy.namespaces(target, &mut |name, _| {
+                if sample.has(name) {
+                    own.insert(Arc::clone(name));
+                }
+            });
             policy.contributions(target, &mut |file, part| {
                 if let (OutputFileKey::Namespace(namespace), Some(account)) = (file, tenancy.account(part))
-                    && sample.has(&namespace)
+                    && own.contains(&namespace)
                 {
                     by_namespace.insert(namespace, account);
                 }

@@ -169,8 +169,12 @@ impl Namespaces {
         for target in targets {
             let found = by_target.entry(target.name.clone()).or_default();
             for policy in policies.iter().filter(|policy| policy.meta().targets.contains(&target.name)) {
+                let is_written = target.common_metadata.has_labels() && writes_objects(&**policy, target);
                 policy.namespaces(target, &mut |name, labels| {
                     let mut own = labels.string_map();
+                    if is_written {
+                        target.common_metadata.add_labels(&mut own, policy.meta(), target);
+                    }
                     // The server adds this one to every namespace.
                     own.insert("kubernetes.io/metadata.name".into(), Arc::clone(name));
                     found.push((Arc::clone(name), own));
@@ -184,6 +188,13 @@ impl Namespaces {
     pub fn on(&self, target: &str) -> &[(Arc<str>, LabelMap)] {
         self.by_target.get(target).map(Vec::as_slice).unwrap_or_default()
     }
+}
+
+/// Whether a policy has an object in the output of a target: some policies only declare objects of the cluster.
+fn writes_objects(policy: &dyn Policy, target: &Target) -> bool {
+    let mut has_objects = false;
+    policy.contributions(target, &mut |_, _| has_objects = true);
+    has_objects
 }
 
 /// The number of a contribution of a policy to a file; its meaning is private to the policy.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Data, DeclaredNames};
+use super::{CommonMetadata, Data, DeclaredNames};
 use crate::admission::scc::release::Release;
 use crate::diag::Diagnostic;
 use crate::k8s::catalogue::{Api, FIRST_MINOR, LAST_MINOR};
@@ -176,6 +176,8 @@ pub struct Target {
     pub baseline: Option<Spanned<String>>,
     /// Names that exist on the target without a policy.
     pub known: DeclaredNames,
+    /// The labels and annotations of every object.
+    pub common_metadata: CommonMetadata,
 }
 
 /// The identity that applies the output: the service account of Argo CD or Flux, or a user with its groups.
@@ -202,6 +204,7 @@ impl Target {
             applied_by: None,
             baseline: None,
             known: DeclaredNames::default(),
+            common_metadata: CommonMetadata::default(),
         }
     }
 

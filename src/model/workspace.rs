@@ -9,7 +9,8 @@ use serde::Deserialize;
 
 use super::severities::{DiagnosticSetting, DiagnosticSettings};
 use super::{
-    AppliedBy, Data, DeclaredNames, ExpirySettings, ExpirySpec, Features, KnownSpec, Platform, Target, Version,
+    AppliedBy, CommonMetadata, CommonMetadataSpec, Data, DeclaredNames, ExpirySettings, ExpirySpec, Features,
+    KnownSpec, Platform, Target, Version,
 };
 use crate::diag::{Diagnostic, Sink};
 use crate::source::names;
@@ -68,6 +69,9 @@ pub struct WorkspaceSpec {
     /// entry of their own. The severity of an error cannot be lowered.
     #[serde(default)]
     pub diagnostics: BTreeMap<String, Spanned<DiagnosticSetting>>,
+    /// Labels and annotations of every object, with the objects of Manifests policies.
+    #[serde(default)]
+    pub common_metadata: CommonMetadataSpec,
     /// The days that decide about grants with an expiry date.
     #[serde(default)]
     pub expiry: ExpirySpec,
@@ -128,6 +132,9 @@ pub struct RawTarget {
     /// Names that exist on this target without a policy, in addition to `known` of the workspace.
     #[serde(default)]
     pub known: KnownSpec,
+    /// Labels and annotations of every object on this target; they override entries of the workspace.
+    #[serde(default)]
+    pub common_metadata: CommonMetadataSpec,
 }
 
 /// The form of the written objects.
@@ -220,6 +227,7 @@ impl WorkspaceSettings {
                 targets.push(target);
             }
         }
+        link_common_metadata(root, &mut targets, sink);
         if let Some(shards) = spec.layout.shards
             && !(1..=4096).contains(&shards.value)
         {
@@ -246,6 +254,18 @@ impl WorkspaceSettings {
             mass_recreate_threshold: spec.mass_recreate_threshold.unwrap_or(100),
             targets,
         })
+    }
+}
+
+/// Reads the labels and annotations of every object, for each target.
+fn link_common_metadata(root: NodeRef<'_>, targets: &mut [Target], sink: &mut Sink) {
+    let Some(spec) = root.get("spec") else { return };
+    for target in targets {
+        let mut items = spec.get("targets").into_iter().flat_map(NodeRef::items);
+        let is_own = |item: &NodeRef<'_>| item.get("name").and_then(NodeRef::as_str) == Some(target.name.as_str());
+        if let Some(own) = items.find(is_own) {
+            target.common_metadata = CommonMetadata::link(spec, own, target, sink);
+        }
     }
 }
 
@@ -415,5 +435,6 @@ fn link_target(raw: &RawTarget, sink: &mut Sink) -> Option<Target> {
             .as_ref()
             .map(|path| Spanned { value: folder(Some(path), "baseline", sink), origin: path.origin }),
         known: DeclaredNames::default(),
+        common_metadata: CommonMetadata::default(),
     })
 }
