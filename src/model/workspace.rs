@@ -228,15 +228,7 @@ impl WorkspaceSettings {
             }
         }
         link_common_metadata(root, &mut targets, sink);
-        if let Some(shards) = spec.layout.shards
-            && !(1..=4096).contains(&shards.value)
-        {
-            sink.push(
-                Diagnostic::error(codes::INVALID_WORKSPACE, "the number of shards must be between 1 and 4096")
-                    .at(shards.origin)
-                    .help("use one shard for each 3,000 namespaces"),
-            );
-        }
+        check_shards(&spec, sink);
         Some(Self {
             name,
             policies,
@@ -254,6 +246,19 @@ impl WorkspaceSettings {
             mass_recreate_threshold: spec.mass_recreate_threshold.unwrap_or(100),
             targets,
         })
+    }
+}
+
+/// Reports an invalid number of shards.
+fn check_shards(spec: &WorkspaceSpec, sink: &mut Sink) {
+    if let Some(shards) = spec.layout.shards
+        && !(1..=4096).contains(&shards.value)
+    {
+        sink.push(
+            Diagnostic::error(codes::INVALID_WORKSPACE, "the number of shards must be between 1 and 4096")
+                .at(shards.origin)
+                .help("use one shard for each 3,000 namespaces"),
+        );
     }
 }
 
