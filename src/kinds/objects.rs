@@ -75,6 +75,12 @@ pub(crate) fn link(
     };
     check(root, api_version, kind, sink)?;
     let namespace = metadata.and_then(|metadata| metadata.get("namespace"));
+    if let Some(other) = [Some(name), namespace].into_iter().flatten().find(|node| node.as_str().is_none()) {
+        let message = format!("this name is {}, not a string", other.describe());
+        let diagnostic = Diagnostic::error(codes::INVALID_VALUE, message).at(other.origin());
+        sink.push(diagnostic.help("put it in quotes"));
+        return None;
+    }
     let typed = Typed { api_version, kind, origin: root.origin() };
     let is_namespaced = typed.is_namespaced(scope, namespace.is_some(), targets, linker, sink)?;
     let place = match namespace {

@@ -21,6 +21,9 @@ const STEPS: u64 = 1_000_000;
 /// The row of an account as a map, for names that are no CEL identifiers.
 const ACCOUNT: &str = "account";
 
+/// The names of types, as in `type(tier) == string`.
+const TYPES: [&str; 10] = ["bool", "bytes", "double", "int", "list", "map", "null_type", "string", "type", "uint"];
+
 /// The values of the target.
 const TARGET: &str = "target";
 
@@ -189,6 +192,7 @@ impl ConditionScope<'_> {
                 (!is_known).then(|| ((*key).to_owned(), nearest(key, own()).map(str::to_owned)))
             }
             (TARGET | ACCOUNT, _) => None,
+            (name, _) if TYPES.contains(&name) => None,
             (name, field) => match self.variables.and_then(|variables| variables.get(name)) {
                 None => Some((name.to_owned(), nearest(name, own().chain([TARGET])).map(str::to_owned))),
                 Some(variable) => field.filter(|_| variable.fields.is_some()).and_then(|field| {

@@ -61,18 +61,26 @@ impl<'f> Fill<'f> {
 
     /// Returns the value of a variable of loops or of the account, or of a field of a record.
     pub fn own_value(self, name: &str) -> Option<Data> {
-        let mut bound = self.bound;
-        while let Some(BoundValue { name: known, value, outer }) = bound {
-            if *known == name {
-                return Some((*value).clone()).filter(|value| *value != Data::Null);
-            }
-            bound = *outer;
+        if let Some(value) = self.bound_value(name) {
+            return Some(value.clone()).filter(|value| *value != Data::Null);
         }
         if let Some(value) = self.account.and_then(|account| account.get(name)) {
             return Some(value.to_data());
         }
         let (record, field) = name.split_once('.')?;
         self.own_value(record)?.get(field).filter(|value| **value != Data::Null).cloned()
+    }
+
+    /// Returns the value of a loop.
+    fn bound_value(self, name: &str) -> Option<&'f Data> {
+        let mut bound = self.bound;
+        while let Some(BoundValue { name: known, value, outer }) = bound {
+            if *known == name {
+                return Some(value);
+            }
+            bound = *outer;
+        }
+        None
     }
 
     /// Returns the value of a variable.
@@ -92,9 +100,9 @@ impl<'f> Fill<'f> {
             out.push_str(self.namespace.map(|namespace| -> &str { namespace }).unwrap_or_default());
         } else if let Some(own) = name.strip_prefix("target.") {
             write_text(self.target.variable(own), out);
-        } else if self.bound.is_none()
-            && let Some(value) = self.account.and_then(|account| account.get(name))
-        {
+        } else if let Some(value) = self.bound_value(name) {
+            write_text(Some(value.clone()), out);
+        } else if let Some(value) = self.account.and_then(|account| account.get(name)) {
             value.write_text(out);
         } else {
             write_text(self.own_value(name), out);

@@ -8,6 +8,7 @@ use hashbrown::HashMap;
 use regex::Regex;
 
 use super::membership::MembershipInputs;
+use super::texts::is_of_target;
 use super::{AccountList, TenancySpec};
 use crate::diag::{Code, Diagnostic, Origin, Sink, nearest};
 use crate::digest::digest_of_run;
@@ -99,8 +100,8 @@ fn files(
         let of_path = |(path, asked)| AccountFile { path, asked, targets: None, may_be_single: true };
         return found.into_iter().map(of_path).collect();
     };
-    let pattern = Pattern::parse_checked(name);
-    let is_of_target = pattern.variables().next().is_some();
+    let is_of_target = is_of_target(Some(name));
+    let pattern = if is_of_target { Pattern::parse_checked(name) } else { Pattern::constant(name) };
     let mut by_path: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for target in targets {
         by_path.entry(pattern.fill(Fill::from_target(target)).to_string()).or_default().insert(target.name.clone());

@@ -167,6 +167,11 @@ impl ClassLinker<'_, '_> {
     fn namespace_name(&mut self, spec: &NamespaceSpec, scope: &ItemScope) -> Pattern {
         let NamespaceSpec { name, labels, annotations, .. } = spec;
         let pattern = Pattern::parse_checked(name);
+        if pattern.variables().any(|variable| variable == NAMESPACE_NAME) {
+            let message = format!("the name of a namespace cannot contain `{{{NAMESPACE_NAME}}}`");
+            let diagnostic = Diagnostic::error(codes::UNKNOWN_VARIABLE, message).at(name.origin);
+            self.sink.push(diagnostic.help("use a column of the accounts, such as `{name}`"));
+        }
         let names_account = pattern.account_variables().any(|variable| !scope.is_loop(&variable));
         if !names_account {
             self.sink.push(

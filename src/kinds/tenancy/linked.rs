@@ -134,10 +134,15 @@ impl ClassItem {
 }
 
 impl LinkedClass {
-    /// Visits the namespaces of an account, each with its name.
+    /// Visits the namespaces of an account, each with its name. The name is a value, too.
     fn each_namespace(&self, from: Fill<'_>, visit: &mut dyn FnMut(&LinkedNamespace, Fill<'_>, Arc<str>)) {
         for namespace in &self.namespaces {
-            let mut one = |from: Fill<'_>| visit(namespace, from, namespace.object.name.fill(from));
+            let mut one = |from: Fill<'_>| {
+                let name = namespace.object.name.fill(from);
+                let value = Data::Str(Arc::clone(&name));
+                let bound = BoundValue { name: NAMESPACE_NAME, value: &value, outer: from.bound };
+                visit(namespace, from.within(Some(&bound)), name);
+            };
             if namespace.repetition.is_once() { one(from) } else { namespace.repetition.each(from, &mut one) }
         }
     }
@@ -154,9 +159,6 @@ impl LinkedClass {
         }
         let mut is_first = true;
         self.each_namespace(from, &mut |namespace, from, name| {
-            let value = Data::Str(Arc::clone(&name));
-            let bound = BoundValue { name: NAMESPACE_NAME, value: &value, outer: from.bound };
-            let from = from.within(Some(&bound));
             let items = self.outside.iter().filter(|item| item.is_of_namespace || is_first);
             items.chain(&namespace.outside).for_each(|item| {
                 item.each_outside(from, &mut |file, unit| {

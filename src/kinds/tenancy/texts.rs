@@ -18,8 +18,8 @@ const NO_PATTERNS: [&str; 2] = ["for", "when"];
 /// Checks the texts of the classes of a Tenancy.
 pub(super) fn check(document: &RawDocument<'_>, variables: &Variables, targets: &[Target], sink: &mut Sink) {
     let scope = TextScope { variables: variables.clone(), targets };
-    if let Some(list) = document.spec.path(&["accounts", "file"]) {
-        scope.check_node(list, None, sink);
+    if let Some(file) = document.spec.path(&["accounts", "file"]).filter(|file| is_of_target(file.as_str())) {
+        _ = check_pattern(file, VariableScope { accounts: None, targets, open: false }, sink);
     }
     if let Some(class) = document.spec.get("class") {
         scope.check_class(class, sink);
@@ -33,6 +33,11 @@ pub(super) fn check(document: &RawDocument<'_>, variables: &Variables, targets: 
             }
         }
     }
+}
+
+/// Whether the path of an account list names a variable of the target. Other braces are a part of the path.
+pub(super) fn is_of_target(path: Option<&str>) -> bool {
+    path.is_some_and(|path| path.contains("{target."))
 }
 
 /// Whether a field of an object selects other objects by labels.
