@@ -42,7 +42,8 @@ pub use effect::{EffectSeverity, HazardKind};
 pub use expiry::{ExpirySettings, ExpirySpec, Validity};
 pub use facts::{
     AnalyzedManifest, DeclaredProfile, ExistingObjects, ExpandedSet, Expiry, Fact, ForeignDocuments, InstalledManager,
-    InstalledProvider, InstalledStack, NamespaceProfile, PolicyFacts, UnreadAccounts, WrittenManifests,
+    InstalledProvider, InstalledStack, NamespaceProfile, PolicyFacts, TenancyGrant, TenancyGrants, UnreadAccounts,
+    WrittenManifests,
 };
 pub use kind::{
     Contribution, DependentPolicy, Kind, LabelMap, Namespaces, Patterns, Policy, PolicyMeta, RawDocument, Surroundings,

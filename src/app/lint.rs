@@ -33,6 +33,7 @@ use super::{Diagnostics, Error, Options};
 use crate::access::compare::Affected;
 use crate::access::risk::{self, ReachedPowers, RiskContext, Tenants};
 use crate::access::who_can::PermissionScope;
+use crate::codes;
 use crate::compile::{self, AllowEntry};
 use crate::diag::{Diagnostic, Files, RunError, Sink};
 use crate::model::{DiagnosticSetting, InstalledStack, PlacedAgent, Target};
@@ -52,7 +53,7 @@ const MAXIMUM_FIRST: usize = 8;
 const MAXIMUM_RIGHTS: usize = 5;
 
 /// The options of a search for findings.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct LintOptions {
     /// The names of the targets of the workspace; all targets without names.
     pub targets: Vec<String>,
@@ -103,7 +104,13 @@ impl Workspace {
         let spread =
             if options.without_classes { Spread::default() } else { self.classes_to_lint(&options.selection)? };
         let mut report = self.with_sample(spread.sample()).lint_sample(options, &spread)?;
-        if options.targets.is_empty() && options.selection.is_whole() && !report.findings.has_errors() {
+        let is_asked = options.targets.is_empty() && options.selection.chooses(codes::UNUSED_ALLOW);
+        if is_asked && !report.findings.has_errors() {
+            if !options.selection.is_whole() {
+                // An entry can accept a finding that was not chosen.
+                let all = LintOptions { selection: Selection::default(), ..options.clone() };
+                self.with_sample(spread.sample()).lint_sample(&all, &spread)?;
+            }
             let mut sink = Sink::new();
             let found = std::mem::take(&mut report.findings.list);
             found.into_iter().chain(self.unused_acceptances()).for_each(|finding| sink.push(finding));

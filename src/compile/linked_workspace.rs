@@ -140,16 +140,17 @@ impl LinkedWorkspace {
 
     /// Returns the warning about a policy with an expiry date; none for a last day that is far off.
     fn expiry_warning(&self, expiry: &Expiry, today: Date) -> Option<Diagnostic> {
-        let Expiry { until, origin, policy: PolicyMeta { kind, name, .. } } = expiry;
+        let Expiry { until, origin, .. } = expiry;
+        let grant = expiry.words();
         let settings = &self.workspace.expiry;
         let warning = match settings.validity(*until, today) {
             Validity::Valid => return None,
             Validity::ExpiresSoon => {
-                Diagnostic::warning(codes::GRANT_EXPIRES_SOON, format!("the {kind} `{name}` expires on {until}"))
+                Diagnostic::warning(codes::GRANT_EXPIRES_SOON, format!("{grant} expires on {until}"))
                     .help("set a later day if the permissions are still needed")
             }
             Validity::LeftOut => {
-                let message = format!("the {kind} `{name}` with the last day {until} is left out of the output");
+                let message = format!("{grant} with the last day {until} is left out of the output");
                 Diagnostic::warning(codes::GRANT_EXPIRED, message).help("remove it, or set a later day")
             }
             Validity::Expired => {
@@ -157,7 +158,7 @@ impl LinkedWorkspace {
                     Some(_) => "run `bailiwick expire` to leave it out of the output, or set a later day",
                     None => "remove the policy or set a later day; its objects stay in the output until then",
                 };
-                Diagnostic::warning(codes::GRANT_EXPIRED, format!("the {kind} `{name}` expired on {until}"))
+                Diagnostic::warning(codes::GRANT_EXPIRED, format!("{grant} expired on {until}"))
                     .help(help)
                     .failing_check()
             }

@@ -158,7 +158,8 @@ impl Kind for GrantKind {
             grant.accounts.push((namespace, object));
         }
         let expiry = spec.expires.as_ref().and_then(|day| {
-            Some(Expiry { until: day.parse().ok()?, origin: day.origin, policy: document.meta.clone() })
+            let policy = document.meta.clone();
+            Some(Expiry { until: day.parse().ok()?, origin: day.origin, policy, grant: None })
         });
         if expiry.is_some_and(|expiry| expiry::register(expiry, linker)) {
             grant = Linked::empty(&document.meta);

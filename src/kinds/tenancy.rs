@@ -25,7 +25,8 @@ use super::shared::{LimitRangeSpec, QuotaSpec, ServiceAccountSpec, StringMap, Su
 use super::stance::NamespacePodSecurity;
 use crate::diag::{Diagnostic, Origin, Sink, nearest};
 use crate::model::{
-    Kind, Linker, MentionedBy, Mentions, Patterns, Policy, PolicyMeta, RawDocument, Target, UnreadAccounts, Variables,
+    Kind, Linker, MentionedBy, Mentions, Patterns, Policy, PolicyMeta, RawDocument, Target, TenancyGrants,
+    UnreadAccounts, Variables,
 };
 use crate::yaml::{NodeRef, Spanned};
 
@@ -306,6 +307,9 @@ impl Kind for TenancyKind {
             linked.check_conditions(&accounts, &on, sink);
             let meta = PolicyMeta { targets: Arc::new(targets_of_class), ..document.meta.clone() };
             linked.record_expiries(&accounts, &meta, linker);
+            let names_of_grants = class.grants.iter().map(|grant| grant.name.value.clone()).collect();
+            let (policy, all) = (meta.clone(), Arc::clone(&accounts));
+            linker.facts.push(TenancyGrants { policy, names: names_of_grants, accounts: all });
             let names = linked.mentions.clone();
             linker.facts.push(Mentions { meta, by: MentionedBy::Grant, names, accounts: Arc::clone(&accounts) });
         }

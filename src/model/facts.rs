@@ -7,8 +7,8 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 
 use super::{
-    AccessCheck, ApprovalRule, Date, MadeForAccounts, Mentions, ObjectId, PathCheck, PermissionSet, PodSecurityProfile,
-    PolicyMeta, TypeMeta,
+    AccessCheck, Accounts, ApprovalRule, Date, MadeForAccounts, Mentions, ObjectId, PathCheck, PermissionSet,
+    PodSecurityProfile, PolicyMeta, TypeMeta,
 };
 use crate::crossplane::object;
 use crate::crossplane::provider::Provider;
@@ -77,6 +77,7 @@ facts_with_targets! {
     InstalledManager: targets;
     InstalledProvider: targets;
     Expiry: policy.targets;
+    TenancyGrants: policy.targets;
     ExpandedSet: policy.targets;
     DeclaredProfile: policy.targets;
     NamespaceProfile: targets;
@@ -135,6 +136,53 @@ pub struct Expiry {
     pub origin: Origin,
     /// The policy that expires.
     pub policy: PolicyMeta,
+    /// The grant of a Tenancy; none for the policy as a whole.
+    pub grant: Option<TenancyGrant>,
+}
+
+/// A grant of a Tenancy, for every account or for one.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TenancyGrant {
+    /// The name of the grant, as written.
+    pub name: String,
+    /// The name of the account.
+    pub account: Option<String>,
+}
+
+/// The grants of a Tenancy, with the accounts.
+#[derive(Debug, Clone)]
+pub struct TenancyGrants {
+    /// The policy.
+    pub policy: PolicyMeta,
+    /// The names of the grants, as written.
+    pub names: BTreeSet<String>,
+    /// The accounts of the policy.
+    pub accounts: Arc<Accounts>,
+}
+
+impl Expiry {
+    /// Returns the grant in words, such as ``the Grant `readers` ``.
+    pub fn words(&self) -> String {
+        let PolicyMeta { kind, name, .. } = &self.policy;
+        match &self.grant {
+            Some(TenancyGrant { name: grant, account: Some(account) }) => {
+                format!("the grant `{grant}` of `{account}` in the {kind} `{name}`")
+            }
+            Some(TenancyGrant { name: grant, account: None }) => format!("the grant `{grant}` of the {kind} `{name}`"),
+            None => format!("the {kind} `{name}`"),
+        }
+    }
+}
+
+impl TenancyGrants {
+    /// Iterates over the names of the accounts.
+    pub fn account_names(&self) -> impl Iterator<Item = String> {
+        self.accounts.iter().filter_map(|account| {
+            let mut name = String::new();
+            account.get("name")?.write_text(&mut name);
+            Some(name)
+        })
+    }
 }
 
 /// A permission set that names what a target serves, in place of wildcards.

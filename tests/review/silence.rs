@@ -138,3 +138,34 @@ fn a_binding_of_a_role_of_the_group_opens_no_path() {
     let review = review(&files(before.as_str()), &files(admin.as_str()));
     assert_eq!(review.verdict, Some(Verdict::NeedsApproval), "{}", review.line);
 }
+
+/// A grant of a Tenancy that loses its last day, or gets a later day.
+#[test]
+fn a_grant_of_a_tenancy_that_lasts_longer_is_reported() {
+    let settings = workspace("{name: t, version: \"1.34\"}");
+    let other = ("policies/objects/a.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: other}\n");
+    let policy = |days: [&str; 2]| {
+        let grant = |name: &str, expires: &str| {
+            format!("    - {{name: {name}, clusterRole: admin, to: {{users: [\"{name}-{{name}}\"]}}{expires}}}\n")
+        };
+        let grants = grant("guests", days[0]) + &grant("others", days[1]);
+        format!(
+            "{HEAD} Tenancy\nmetadata: {{name: teams}}\nspec:\n  accounts: {{inline: [{{name: a, until: \"2030-01-31\"}}]}}\n  \
+             variables: {{name: {{type: string}}, until: {{type: date}}}}\n  class:\n    \
+             namespace: {{name: \"team-{{name}}\"}}\n    grants:\n{grants}"
+        )
+    };
+    let lifetimes = |old: [&str; 2], new: [&str; 2]| {
+        let (old, new) = (policy(old), policy(new));
+        let files = |text| vec![("bailiwick.yaml", settings.as_str()), ("policies/teams.yaml", text), other];
+        let review = review(&files(old.as_str()), &files(new.as_str()));
+        let changes = review.lifetimes.iter().map(|change| format!("{} {:?}", change.grant, change.direction));
+        (changes.collect::<Vec<_>>(), review.verdict == Some(Verdict::NoChange))
+    };
+    let (early, late, of_account) =
+        (", expires: \"2030-01-01\"", ", expires: \"2031-01-01\"", ", expires: \"{until}\"");
+    assert_eq!(lifetimes([early, late], [early, late]), (Vec::new(), true));
+    assert_eq!(lifetimes([early, late], [late, late]), (vec!["teams/guests Longer".to_owned()], false));
+    assert_eq!(lifetimes([early, late], ["", late]), (vec!["teams/guests Removed".to_owned()], false));
+    assert_eq!(lifetimes([of_account, late], ["", late]), (vec!["teams/guests/a Removed".to_owned()], false));
+}

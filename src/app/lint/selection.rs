@@ -92,9 +92,12 @@ impl Selection {
 
     /// Whether the code of a diagnostic is chosen, or the diagnostic is an error.
     pub(super) fn keeps(&self, diagnostic: &Diagnostic) -> bool {
-        let code = diagnostic.code;
-        diagnostic.severity == diag::Severity::Error
-            || (self.selected.as_ref().is_none_or(|selected| selected.contains(&code)) && !self.ignored.contains(&code))
+        diagnostic.severity == diag::Severity::Error || self.chooses(diagnostic.code)
+    }
+
+    /// Whether a code is chosen.
+    pub(super) fn chooses(&self, code: Code) -> bool {
+        self.selected.as_ref().is_none_or(|selected| selected.contains(&code)) && !self.ignored.contains(&code)
     }
 
     /// Returns whether a finding is severe enough. A missing role is always reported: without it no answer is sure.

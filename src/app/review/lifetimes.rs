@@ -1,6 +1,6 @@
 //! The changes of the last days of grants.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::causes::{CausePlace, Evidence, InputChanges};
 use super::record::{CauseKind, Direction, EffectSeverity, Side};
@@ -11,7 +11,7 @@ use crate::access::{BindingRef, ObjectSource};
 use crate::app::workspace::Workspace;
 use crate::diag::Origin;
 use crate::k8s::rbac::PolicyRule;
-use crate::model::{Date, Expiry};
+use crate::model::{Date, Expiry, TenancyGrant, TenancyGrants};
 
 /// A change of the last day of a grant.
 #[derive(Debug, Clone)]
@@ -68,10 +68,16 @@ impl LifetimeDelta {
 pub(super) fn compare(base: &Workspace, head: &Workspace, inputs: &InputChanges<'_>) -> Vec<LifetimeDelta> {
     let (before, after) = (expiries(base), expiries(head));
     let (old, new) = (policies(base), policies(head));
-    let names: BTreeSet<&(&'static str, String)> = before.keys().chain(after.keys()).collect();
+    let names: BTreeSet<&GrantKey> = before.keys().chain(after.keys()).collect();
     let mut deltas = Vec::new();
-    for name in names.into_iter().filter(|name| old.contains_key(name) && new.contains_key(name)) {
-        let (was, is) = (before.get(name).map(|expiry| expiry.0), after.get(name).map(|expiry| expiry.0));
+    let known = [base, head].map(KnownGrants::of);
+    let is_in_both = |key: &&&GrantKey| known.iter().all(|state| state.has(key));
+    for name in names.iter().filter(is_in_both) {
+        let policy = (name.kind, name.policy.clone());
+        if !old.contains_key(&policy) || !new.contains_key(&policy) {
+            continue;
+        }
+        let (was, is) = (before.get(*name).map(|expiry| expiry.0), after.get(*name).map(|expiry| expiry.0));
         let direction = match (was, is) {
             (Some(was), Some(is)) if was < is => Direction::Longer,
             (Some(was), Some(is)) if was > is => Direction::Shorter,
@@ -79,13 +85,12 @@ pub(super) fn compare(base: &Workspace, head: &Workspace, inputs: &InputChanges<
             (Some(_), None) => Direction::Removed,
             _ => continue,
         };
-        let place = after.get(name).map(|expiry| expiry.1).or_else(|| new.get(name).copied());
+        let place = after.get(*name).map(|expiry| expiry.1).or_else(|| new.get(&policy).copied());
         let evidence = place.map(|place| Evidence { side: Side::Head, place, kind: CauseKind::File });
         let causes = evidence.and_then(|evidence| inputs.cause_of(&[evidence])).into_iter().collect();
-        let (kind, grant) = name.clone();
         deltas.push(LifetimeDelta {
-            kind,
-            grant,
+            kind: name.kind,
+            grant: name.to_string(),
             before: was,
             after: is,
             direction,
@@ -97,9 +102,56 @@ pub(super) fn compare(base: &Workspace, head: &Workspace, inputs: &InputChanges<
     deltas
 }
 
-fn expiries(workspace: &Workspace) -> BTreeMap<(&'static str, String), (Date, Origin)> {
+/// A grant of a state: a policy, or a grant of a Tenancy.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct GrantKey {
+    kind: &'static str,
+    policy: String,
+    grant: Option<TenancyGrant>,
+}
+
+impl std::fmt::Display for GrantKey {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(&self.policy)?;
+        let Some(TenancyGrant { name, account }) = &self.grant else { return Ok(()) };
+        write!(formatter, "/{name}")?;
+        account.iter().try_for_each(|account| write!(formatter, "/{account}"))
+    }
+}
+
+/// The grants of the Tenancies of a state, with or without a last day.
+struct KnownGrants<'s> {
+    grants: BTreeSet<(&'s str, &'s str)>,
+    accounts: HashSet<(&'s str, String)>,
+}
+
+impl<'s> KnownGrants<'s> {
+    fn of(workspace: &'s Workspace) -> Self {
+        let mut known = Self { grants: BTreeSet::new(), accounts: HashSet::new() };
+        for tenancy in workspace.project.facts.all::<TenancyGrants>() {
+            let policy = &*tenancy.policy.name;
+            known.grants.extend(tenancy.names.iter().map(|name| (policy, name.as_str())));
+            known.accounts.extend(tenancy.account_names().map(|name| (policy, name)));
+        }
+        known
+    }
+
+    fn has(&self, key: &GrantKey) -> bool {
+        key.grant.as_ref().is_none_or(|TenancyGrant { name, account }| {
+            let is_account = |account: &String| self.accounts.contains(&(key.policy.as_str(), account.clone()));
+            self.grants.contains(&(key.policy.as_str(), name.as_str())) && account.as_ref().is_none_or(is_account)
+        })
+    }
+}
+
+fn expiries(workspace: &Workspace) -> BTreeMap<GrantKey, (Date, Origin)> {
     let all = workspace.project.facts.all::<Expiry>();
-    all.map(|expiry| ((expiry.policy.kind, expiry.policy.name.to_string()), (expiry.until, expiry.origin))).collect()
+    let key = |expiry: &Expiry| GrantKey {
+        kind: expiry.policy.kind,
+        policy: expiry.policy.name.to_string(),
+        grant: expiry.grant.clone(),
+    };
+    all.map(|expiry| (key(expiry), (expiry.until, expiry.origin))).collect()
 }
 
 fn policies(workspace: &Workspace) -> BTreeMap<(&'static str, String), Origin> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::linked::{ClassItem, ItemExpiry, ItemPlace, LinkedClass, LinkedNamespace};
+use super::linked::{ClassItem, ExpiringGrant, ItemExpiry, ItemPlace, LinkedClass, LinkedNamespace};
 use super::profiles::LinkedProfiles;
 use super::scope::{ItemScope, Repeated};
 use super::{Class, NamespaceSpec, TenancySpec, TenantGrant};
@@ -81,7 +81,7 @@ impl ClassLinker<'_, '_> {
             alike: alike(class),
             shared,
             mentions,
-            expiries: class.grants.iter().filter_map(|grant| grant.expires.clone()).collect(),
+            expiries: class.grants.iter().filter_map(expiring).collect(),
         }
     }
 
@@ -337,6 +337,11 @@ impl ClassItem {
         let is_of_namespace = used.contains(NAMESPACE_NAME) || scope.loops().any(|name| used.contains(name));
         Self { place, is_of_namespace, ..self }
     }
+}
+
+/// Returns a grant with a last day.
+fn expiring(grant: &TenantGrant) -> Option<ExpiringGrant> {
+    Some(ExpiringGrant { name: grant.name.value.clone(), until: grant.expires.clone()? })
 }
 
 /// Checks the place of a binding.

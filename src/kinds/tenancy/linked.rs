@@ -11,7 +11,7 @@ use crate::kinds::expiry;
 use crate::model::{
     Account, Accounts, BoundValue, Condition, ConditionFailure, Contribution, Data, Enforcement, Expiry,
     ExpirySettings, Fill, Linker, Mention, ObjectBlueprint, OutputFileKey, Pattern, Policy, PolicyMeta, Repetition,
-    Target, TenancyPolicy, TenantPart, Unit,
+    Target, TenancyGrant, TenancyPolicy, TenantPart, Unit,
 };
 use crate::yaml::Spanned;
 
@@ -36,8 +36,8 @@ pub(super) struct LinkedClass {
     pub(super) shared: Vec<(Enforcement, ObjectBlueprint)>,
     /// The names in grants.
     pub(super) mentions: Vec<Mention>,
-    /// The last days of grants, as written.
-    pub(super) expiries: Vec<Spanned<String>>,
+    /// The grants with a last day.
+    pub(super) expiries: Vec<ExpiringGrant>,
 }
 
 /// A namespace of each account.
@@ -60,6 +60,12 @@ pub(super) struct ClassItem {
     pub(super) is_of_namespace: bool,
     /// The last day of a grant.
     pub(super) expiry: Option<ItemExpiry>,
+}
+
+/// A grant with a last day, as written.
+pub(super) struct ExpiringGrant {
+    pub(super) name: String,
+    pub(super) until: Spanned<String>,
 }
 
 /// The last day of a grant, with the settings of the workspace.
@@ -216,22 +222,23 @@ impl LinkedClass {
     /// Records the last days of grants.
     pub(super) fn record_expiries(&self, accounts: &Accounts, meta: &PolicyMeta, linker: &mut Linker<'_>) {
         let targets = linker.targets;
-        for written in &self.expiries {
-            let mut record = |text: &str, origin: Origin| {
-                let until = text.parse().ok();
-                until
-                    .into_iter()
-                    .for_each(|until| _ = expiry::register(Expiry { until, origin, policy: meta.clone() }, linker));
+        for ExpiringGrant { name, until: written } in &self.expiries {
+            let mut record = |text: &str, origin: Origin, account: Option<String>| {
+                let Ok(until) = text.parse() else { return };
+                let grant = Some(TenancyGrant { name: name.clone(), account });
+                _ = expiry::register(Expiry { until, origin, policy: meta.clone(), grant }, linker);
             };
             let pattern = Pattern::parse_checked(written);
             if !pattern.needs_account() {
-                record(written, written.origin);
+                record(written, written.origin, None);
                 continue;
             }
             let Some(target) = targets.iter().find(|target| meta.targets.contains(&target.name)) else { continue };
             for account in accounts.iter() {
                 let texts = pattern.fill_each(Fill::from_account(target, account));
-                texts.iter().for_each(|text| record(text, account.origin()));
+                let mut name = String::new();
+                account.get("name").into_iter().for_each(|value| value.write_text(&mut name));
+                texts.iter().for_each(|text| record(text, account.origin(), Some(name.clone())));
             }
         }
     }
