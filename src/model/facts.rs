@@ -152,7 +152,7 @@ pub struct TenancyGrant {
 /// The grants of a Tenancy, with the accounts.
 #[derive(Debug, Clone)]
 pub struct TenancyGrants {
-    /// The policy.
+    /// Name, place and targets of the policy.
     pub policy: PolicyMeta,
     /// The names of the grants, as written.
     pub names: BTreeSet<String>,
