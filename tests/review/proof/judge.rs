@@ -47,9 +47,15 @@ pub(super) fn judge(pair: &Pair, dice: &mut Dice, count: usize, tally: &mut Tall
     let mut defaults = DefaultAnswers::new(&policies, &objects);
     let has_versions = pair.base.minor() != pair.head.minor();
     let mut differing: Vec<(&Question, bool, bool)> = Vec::new();
+    let mut by_default = false;
     for question in &asked {
         let answers = [was.allow(question), is.allow(question)];
-        if answers[0] != answers[1] && !(has_versions && defaults.explain(question, answers)) {
+        if answers[0] == answers[1] {
+            continue;
+        }
+        if has_versions && defaults.explain(question, answers) {
+            by_default = true;
+        } else {
             differing.push((question, answers[0], answers[1]));
         }
     }
@@ -72,8 +78,11 @@ pub(super) fn judge(pair: &Pair, dice: &mut Dice, count: usize, tally: &mut Tall
     faults.extend(unconfirmed.map(|change| format!("no pod confirms {}", json!(change))));
     let has_possible = review.pods.iter().any(|change| change.certainty == ChangeCertainty::Possible);
     tally.possible += usize::from(has_possible && elsewhere.is_empty());
-    // Every effect and every proven change of pods is confirmed, or a fault.
-    let is_confirmed = !differing.is_empty() || !pods.is_empty() || !elsewhere.is_empty() || !judgement.is_cautious();
+    // Every effect and every proven change of pods is confirmed, or a fault. Paths follow from the permissions of components of the
+    // default policy, and from policies that nobody uses yet, too.
+    let has_path = !review.paths.is_empty() && (by_default || judgement.differs_for_administrator());
+    let differs = !differing.is_empty() || !pods.is_empty() || !elsewhere.is_empty() || has_path;
+    let is_confirmed = differs || !judgement.is_cautious();
     tally.add(pair, &review, is_confirmed);
     tally.faults.extend(faults.into_iter().take(1).map(|fault| judgement.described(&fault)));
 }
@@ -111,6 +120,15 @@ impl Judgement<'_> {
             }
         }
         found
+    }
+
+    /// Whether a pod of a user of all policies has different answers of both sides.
+    fn differs_for_administrator(&self) -> bool {
+        let places = NAMESPACES.iter().flat_map(|namespace| self.probes.iter().map(move |probe| (namespace, probe)));
+        places.into_iter().any(|(namespace, probe)| {
+            let [was, is] = [&self.base, &self.head].map(|side| side.answer(ADMINISTRATOR, namespace, probe));
+            was != is
+        })
     }
 
     /// Returns the answers of the admission policies of both sides that differ in Namespaces beside the Namespaces of the sides.
