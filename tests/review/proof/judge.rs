@@ -79,7 +79,7 @@ pub(super) fn judge(pair: &Pair, dice: &mut Dice, count: usize, tally: &mut Tall
     let has_possible = review.pods.iter().any(|change| change.certainty == ChangeCertainty::Possible);
     tally.possible += usize::from(has_possible && elsewhere.is_empty());
     // Every effect and every proven change of pods is confirmed, or a fault. Paths follow from the permissions of components of the
-    // default policy, and from policies that nobody uses yet, too.
+    // default policy, and from policies that no account of the inputs may use, too.
     let has_path = !review.paths.is_empty() && (by_default || judgement.differs_for_administrator());
     let differs = !differing.is_empty() || !pods.is_empty() || !elsewhere.is_empty() || has_path;
     let is_confirmed = differs || !judgement.is_cautious();
