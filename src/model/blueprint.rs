@@ -30,7 +30,7 @@ pub enum Blueprint {
     ByTarget(Arc<[(String, Blueprint)]>),
     /// An item of a list or a value of a map that exists only with values of some variables.
     Present(Arc<[String]>, Box<Blueprint>),
-    /// An item of a list that stands for an item for each element of a list variable.
+    /// The form of several items of a list: one item for each element of a list variable.
     Spread(Arc<str>, Box<Blueprint>),
 }
 
@@ -134,8 +134,7 @@ impl Blueprint {
     fn exists(&self, from: Fill<'_>) -> bool {
         match self {
             Blueprint::Present(variables, inner) => {
-                let has_value = |name: &String| from.value(name).is_some_and(|value| value != Data::text(""));
-                variables.iter().all(has_value) && inner.exists(from)
+                variables.iter().all(|name| from.has_value(name)) && inner.exists(from)
             }
             _ => true,
         }

@@ -91,7 +91,7 @@ impl Condition {
             }
             Ok(_) => {}
         }
-        let first = |path: &Vec<FieldStep>| path.first().and_then(step_name).map(str::to_owned);
+        let first = |path: &Vec<FieldStep>| path.first().and_then(FieldStep::name).map(str::to_owned);
         let mut reads: Vec<String> = reads.keys().filter_map(first).collect();
         reads.dedup();
         Some(Self { program, reads, origin: text.origin })
@@ -133,8 +133,7 @@ fn value_of(name: &str, from: Fill<'_>) -> Value {
     }
     match name {
         TARGET => {
-            let own = from.target.variables.keys().map(String::as_str);
-            let known = ["name", "version", "platform", "minor"].into_iter().chain(own);
+            let known = from.target.variable_names();
             Value::of_entries(known.filter_map(|key| Some((key, to_cel(&from.target.variable(key)?)))))
         }
         ACCOUNT => {
@@ -177,14 +176,13 @@ impl ConditionScope<'_> {
 
     /// Returns the first name of a path that is not declared.
     fn unknown(&self, path: &[FieldStep]) -> Option<UnknownName> {
-        let names: Vec<&str> = path.iter().map_while(step_name).collect();
+        let names: Vec<&str> = path.iter().map_while(FieldStep::name).collect();
         let (first, rest) = names.split_first()?;
         let own = || self.variables.into_iter().flat_map(Variables::keys).map(String::as_str);
         let found = match (*first, rest.first()) {
             (TARGET, Some(key)) => {
                 let is_known = self.targets.iter().all(|target| target.variable(key).is_some());
-                let known = self.targets.first().into_iter().flat_map(|target| target.variables.keys());
-                let known = known.map(String::as_str).chain(["name", "version", "platform", "minor"]);
+                let known = self.targets.first().into_iter().flat_map(Target::variable_names);
                 (!is_known).then(|| (format!("target.{key}"), nearest(key, known).map(|near| format!("target.{near}"))))
             }
             (ACCOUNT, Some(key)) if !own().any(|name| name == ACCOUNT) => {
@@ -234,12 +232,5 @@ fn type_of(variable: &Variable) -> Type {
         VariableType::Boolean => Type::Bool,
         VariableType::Map | VariableType::Record => Type::Map(Type::String.into(), Type::Dyn.into()),
         VariableType::List => Type::List(variable.of.as_deref().map_or(Type::Dyn, type_of).into()),
-    }
-}
-
-fn step_name(step: &FieldStep) -> Option<&str> {
-    match step {
-        FieldStep::Name(name) => Some(name),
-        FieldStep::Each => None,
     }
 }

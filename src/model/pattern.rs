@@ -83,6 +83,11 @@ impl<'f> Fill<'f> {
         None
     }
 
+    /// Whether a variable has a value that is no empty text.
+    pub fn has_value(self, name: &str) -> bool {
+        self.value(name).is_some_and(|value| value != Data::text(""))
+    }
+
     /// Returns the value of a variable.
     pub fn value(self, name: &str) -> Option<Data> {
         if name == OWN_NAMESPACE {
@@ -241,7 +246,7 @@ impl Pattern {
 
     /// Whether the text exists with some values.
     pub fn exists(&self, from: Fill<'_>) -> bool {
-        self.deciding_variables().all(|name| from.value(name).is_some_and(|value| value != Data::text("")))
+        self.deciding_variables().all(|name| from.has_value(name))
     }
 
     /// Returns the texts for some values: one for each item of a list, and none for a text that does not exist.

@@ -219,6 +219,11 @@ impl Target {
         }
     }
 
+    /// Iterates over the names of the variables: the names that every target has, and the variables of the target.
+    pub fn variable_names(&self) -> impl Iterator<Item = &str> {
+        ["name", "version", "platform", "minor"].into_iter().chain(self.variables.keys().map(String::as_str))
+    }
+
     fn known_variable(&self, name: &str) -> Option<Data> {
         match name {
             "platform" => Some(Data::text(match self.platform {

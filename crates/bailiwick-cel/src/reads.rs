@@ -16,6 +16,16 @@ pub enum FieldStep {
     Each,
 }
 
+impl FieldStep {
+    /// Returns the name of the field; none for the items of a list.
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            FieldStep::Name(name) => Some(name),
+            FieldStep::Each => None,
+        }
+    }
+}
+
 /// The fields of expressions by their paths, each with the constants next to it.
 pub type FieldReads = BTreeMap<Vec<FieldStep>, Vec<Value>>;
 

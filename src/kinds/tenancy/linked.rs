@@ -94,6 +94,9 @@ pub(super) enum ItemPlace {
     Cluster,
 }
 
+/// Visits an object by its output file; the function makes the object, if it exists.
+type VisitOutside<'v> = dyn FnMut(OutputFileKey, &dyn Fn() -> Option<Unit>) + 'v;
+
 impl ClassItem {
     /// Adds the objects of the item in a namespace.
     fn add(&self, from: Fill<'_>, namespace: &Arc<str>, units: &mut Vec<Unit>) {
@@ -113,20 +116,17 @@ impl ClassItem {
         }
     }
 
-    /// Visits the objects of an item outside the account's namespaces, each with its output file.
-    fn each_outside(&self, from: Fill<'_>, visit: &mut dyn FnMut(OutputFileKey, Unit)) {
+    /// Visits the objects of an item outside the account's namespaces: the output file, and a way to make the object.
+    fn each_outside(&self, from: Fill<'_>, visit: &mut VisitOutside<'_>) {
         self.each(from, &mut |from| match &self.place {
             ItemPlace::Own => {}
             ItemPlace::In(name) => {
                 for namespace in name.fill_each(from) {
-                    let unit = self.object.fill_existing(from.in_namespace(&namespace));
-                    unit.into_iter().for_each(|unit| visit(OutputFileKey::Namespace(Arc::clone(&namespace)), unit));
+                    let make = || self.object.fill_existing(from.in_namespace(&namespace));
+                    visit(OutputFileKey::Namespace(Arc::clone(&namespace)), &make);
                 }
             }
-            ItemPlace::Cluster => {
-                let unit = self.object.fill_existing(from);
-                unit.into_iter().for_each(|unit| visit(OutputFileKey::Cluster, unit));
-            }
+            ItemPlace::Cluster => visit(OutputFileKey::Cluster, &|| self.object.fill_existing(from)),
         });
     }
 
@@ -158,8 +158,8 @@ impl LinkedClass {
         !self.outside.is_empty() || self.namespaces.iter().any(|namespace| !namespace.outside.is_empty())
     }
 
-    /// Visits the objects outside the account's namespaces, each with its output file.
-    fn each_outside(&self, from: Fill<'_>, visit: &mut dyn FnMut(OutputFileKey, Unit)) {
+    /// Visits the objects outside the account's namespaces: the output file, and a way to make the object.
+    fn each_outside(&self, from: Fill<'_>, visit: &mut VisitOutside<'_>) {
         if !self.has_outside() {
             return;
         }
@@ -167,9 +167,9 @@ impl LinkedClass {
         self.each_namespace(from, &mut |namespace, from, name| {
             let items = self.outside.iter().filter(|item| item.is_of_namespace || is_first);
             items.chain(&namespace.outside).for_each(|item| {
-                item.each_outside(from, &mut |file, unit| {
+                item.each_outside(from, &mut |file, make| {
                     let is_of_tenant = self.has_one_file && file == OutputFileKey::Cluster;
-                    visit(if is_of_tenant { OutputFileKey::Namespace(Arc::clone(&name)) } else { file }, unit);
+                    visit(if is_of_tenant { OutputFileKey::Namespace(Arc::clone(&name)) } else { file }, make);
                 });
             });
             is_first = false;
@@ -367,7 +367,12 @@ impl Policy for Linked {
             }
             let mut files = BTreeSet::new();
             class.each_namespace(from, &mut |_, _, name| _ = files.insert(OutputFileKey::Namespace(name)));
-            class.each_outside(from, &mut |file, _| _ = files.insert(file));
+            class.each_outside(from, &mut |file, make| {
+                // A file without an object would be an empty file.
+                if !files.contains(&file) && make().is_some() {
+                    files.insert(file);
+                }
+            });
             let is_made = !files.is_empty() && !class.has_one_file;
             if is_made && self.cluster_objects(class, target, position).next().is_some() {
                 files.insert(OutputFileKey::Cluster);
@@ -386,9 +391,9 @@ impl Policy for Linked {
         let Some(account) = self.accounts.get(part as usize) else { return };
         let from = Fill::from_account(target, account);
         self.add_namespace(from, part as usize, output_file, units);
-        class.each_outside(from, &mut |file, unit| {
+        class.each_outside(from, &mut |file, make| {
             if file == *output_file {
-                units.push(unit);
+                units.extend(make());
             }
         });
         if *output_file == OutputFileKey::Cluster && !class.has_one_file {

@@ -146,7 +146,7 @@ impl<'s> BoundPolicy<'s> {
             labels.entry(key.to_owned()).or_default().extend(values.iter().cloned());
         }
         for (path, literals) in &self.reads {
-            let names: Option<Vec<&str>> = path.iter().map(step_name).collect();
+            let names: Option<Vec<&str>> = path.iter().map(FieldStep::name).collect();
             if let Some(["namespaceObject", "metadata", "labels", key, ..]) = names.as_deref() {
                 let texts = literals.iter().filter_map(|literal| match literal {
                     Value::String(text) => Some(text.to_string()),
@@ -173,7 +173,7 @@ impl<'s> BoundPolicy<'s> {
         }
         let (mut keys, mut name) = (BTreeSet::new(), false);
         for path in self.reads.keys() {
-            let names: Option<Vec<&str>> = path.iter().map(step_name).collect();
+            let names: Option<Vec<&str>> = path.iter().map(FieldStep::name).collect();
             match names.as_deref() {
                 Some(["request", "namespace"] | ["object" | "oldObject" | "namespaceObject", "metadata", "name"]) => {
                     name = true
@@ -184,7 +184,9 @@ impl<'s> BoundPolicy<'s> {
                     name = true;
                 }
                 Some(["namespaceObject", "metadata", "labels", key, ..]) => _ = keys.insert((*key).to_owned()),
-                _ if path.first().and_then(step_name) == Some("namespaceObject") => return NamespaceReads::Everything,
+                _ if path.first().and_then(FieldStep::name) == Some("namespaceObject") => {
+                    return NamespaceReads::Everything;
+                }
                 _ => {}
             }
         }
@@ -214,13 +216,6 @@ impl<'s> BoundPolicy<'s> {
         let verdict = self.policy.evaluate_knowing(request, Some(self.binding), namespace, &known);
         steps.set(known.steps());
         verdict.answer
-    }
-}
-
-fn step_name(step: &FieldStep) -> Option<&str> {
-    match step {
-        FieldStep::Name(name) => Some(name),
-        FieldStep::Each => None,
     }
 }
 
@@ -278,7 +273,7 @@ fn conditions(
 fn reads_namespace_alone(policy: &ValidatingAdmissionPolicy, program: &Program) -> bool {
     let mut reads = FieldReads::new();
     let is_known = program.add_reads(&policy.variables, &mut reads);
-    let is_of_namespace = |path: &Vec<FieldStep>| path.first().and_then(step_name) == Some("namespaceObject");
+    let is_of_namespace = |path: &Vec<FieldStep>| path.first().and_then(FieldStep::name) == Some("namespaceObject");
     is_known && reads.keys().all(is_of_namespace)
 }
 
