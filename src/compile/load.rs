@@ -124,6 +124,7 @@ pub fn load(
     trees.into_values().for_each(|tree| by_file.insert(tree));
     Ok(Some(LinkedWorkspace {
         workspace,
+        policy_places: policies.iter().enumerate().map(|(index, policy)| (policy.meta().origin, index)).collect(),
         policies,
         templates: Arc::new(templates),
         files,
