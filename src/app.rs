@@ -89,7 +89,7 @@ pub use summary::{Command as ShardCommand, Consent};
 pub use test::{FailedQuestion, ReachedByTest, TestChecks, TestEvent, TestOptions, TestRun};
 pub use unchecked::PartlyChecked;
 pub use who_can::{AllowedSubject, AllowedSubjects};
-pub use workspace::Workspace;
+pub use workspace::{Workspace, target_names};
 
 /// The options of a run.
 #[derive(Clone, Default)]

@@ -379,6 +379,9 @@ pub fn generated_docs() -> Vec<(String, String)> {
 /// Runs the program.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Outcome {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if let Some(outcome) = completions::answer(&arguments) {
+        return outcome;
+    }
     let mut cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
         Err(error) => return printing::print_usage(&error, &arguments),

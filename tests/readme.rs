@@ -123,6 +123,10 @@ fn run_all(page: &str, least: usize) {
     let steps = steps(&text);
     assert!(steps.len() >= least, "{page} has {} commands", steps.len());
     let folder = tempfile::tempdir().expect("a folder");
+    // The pages name this repository so.
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(repository().canonicalize().expect("a path"), folder.path().join("checkout"))
+        .expect("a link");
     let binary = PathBuf::from(env!("CARGO_BIN_EXE_bailiwick"));
     let path =
         format!("{}:{}", binary.parent().expect("a folder").display(), std::env::var("PATH").unwrap_or_default());

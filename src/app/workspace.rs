@@ -16,7 +16,7 @@ use crate::emit::totals::Totals;
 use crate::emit::write::STAGING;
 use crate::git;
 use crate::model::{self, NamespaceSample, Part, Target};
-use crate::source::{DiskSource, RecordedAnswers, RecordedSource};
+use crate::source::{DiskSource, RecordedAnswers, RecordedSource, Sources};
 use crate::stats::Stage;
 
 /// How many files of a class of a sample are named beside its representative.
@@ -57,6 +57,16 @@ pub(crate) fn keeps(workspace: &model::WorkspaceSettings, path: &str) -> bool {
     let is_of_layout = matches!(below.split('/').next(), Some("cluster" | "namespaces"))
         && workspace.targets.iter().any(|target| target.name == top);
     !is_of_layout && workspace.keep.is_match(path)
+}
+
+/// Returns the names of the targets of the workspace of a folder; none if it has errors or cannot be found. Reads the workspace file
+/// alone.
+pub fn target_names(options: &Options) -> Vec<String> {
+    let Ok(Some(root)) = Workspace::find_root(options) else { return Vec::new() };
+    let mut sources = Sources::new(Box::new(DiskSource::new(&root)), Arc::new(Files::new()));
+    let workspace = compile::load_workspace(&mut sources, &mut Sink::new()).ok().flatten();
+    let targets = workspace.into_iter().flat_map(|workspace| workspace.targets);
+    targets.map(|target| target.name).collect()
 }
 
 impl Workspace {

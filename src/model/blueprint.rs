@@ -224,7 +224,11 @@ impl Blueprint {
     fn variables_of_item(&self, names: &mut BTreeSet<String>) {
         match self {
             Blueprint::Text(pattern) | Blueprint::Typed(pattern) => names.extend(pattern.account_variables()),
-            Blueprint::Map(entries) => entries.iter().for_each(|(_, value)| value.variables_of_item(names)),
+            Blueprint::Map(entries) => {
+                // A field of a map that is a list variable and nothing else has the whole list.
+                let spread = entries.iter().filter(|(_, value)| !matches!(value, Blueprint::Typed(_)));
+                spread.for_each(|(_, value)| value.variables_of_item(names));
+            }
             Blueprint::ByTarget(each) => each.iter().for_each(|(_, own)| own.variables_of_item(names)),
             Blueprint::Present(_, inner) | Blueprint::Spread(_, inner) => inner.variables_of_item(names),
             Blueprint::Constant(_) | Blueprint::List(_) => {}

@@ -34,9 +34,9 @@ differs() {
   failures=$((failures + 1))
 }
 
-# build NAME: a program of Kubernetes at the version that the module pins, once.
+# build NAME [MODULE]: a program of Kubernetes at the version that the module pins, once.
 build() {
-  local version
+  local version module=${2:-$module}
   version=$(cd "$module" && go list -m -f '{{.Version}}' k8s.io/kubernetes) || cannot "go list failed"
   local built=$cache/$1-$version
   if [ ! -x "$built" ]; then
@@ -68,7 +68,10 @@ prepare() {
   done
   mkdir -p "$cache"
   (cd "$module" && go build -trimpath -buildvcs=false -o "$work/rbac" ./rbac/cmd/rbac) || cannot "go build failed"
-  apiserver=$(build kube-apiserver)
+  # RELEASE=1.33 starts a server of an older release, which has a module of its own.
+  local older=$module/kubernetes/v${RELEASE:-}
+  [ -z "${RELEASE:-}" ] || [ -d "$older" ] || cannot "there is no module for the release $RELEASE"
+  apiserver=$(build kube-apiserver ${RELEASE:+"$older"})
   etcd=$(command -v etcd || fetch_etcd)
   kubectl=$(command -v kubectl || build kubectl)
 }
