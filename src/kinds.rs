@@ -16,6 +16,7 @@ mod objects;
 mod packaged;
 pub mod permission_set;
 pub mod pod_security_profile;
+mod requirements;
 mod selector;
 mod shared;
 pub mod stack;

@@ -123,7 +123,7 @@ pub fn load(
     let existing = existing_objects(&workspace, &facts, &baselines);
     let mut by_file = Trees::default();
     trees.into_values().for_each(|tree| by_file.insert(tree));
-    Ok(Some(LinkedWorkspace {
+    let project = LinkedWorkspace {
         workspace,
         policies,
         templates: Arc::new(templates),
@@ -136,7 +136,9 @@ pub fn load(
         facts,
         accepted,
         today: None,
-    }))
+    };
+    project.check_acceptances(sink);
+    Ok(Some(project))
 }
 
 fn read_policies(
