@@ -47,6 +47,7 @@ mod who_can;
 pub mod words;
 pub(crate) mod workspace;
 mod workspace_files;
+mod workspaces_below;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
