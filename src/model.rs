@@ -42,9 +42,9 @@ pub use date::{Date, DateError};
 pub use effect::{EffectSeverity, HazardKind};
 pub use expiry::{ExpirySettings, ExpirySpec, Validity};
 pub use facts::{
-    AnalyzedManifest, DeclaredProfile, ExistingObjects, ExpandedSet, Expiry, Fact, ForeignDocuments, InstalledManager,
-    InstalledProvider, InstalledStack, NamespaceProfile, PolicyFacts, TenancyGrant, TenancyGrants, TermLimit,
-    UnreadAccounts, WrittenManifests, grant_words,
+    AnalyzedManifest, DeclaredProfile, ExistingObjects, ExpandedSet, Expiry, Fact, ForeignDocuments, GroupMembers,
+    InstalledManager, InstalledProvider, InstalledStack, NamespaceProfile, PolicyFacts, TenancyGrant, TenancyGrants,
+    TermLimit, UnreadAccounts, WrittenManifests, grant_words,
 };
 pub use kind::{
     Contribution, DependentPolicy, Kind, LabelMap, Namespaces, Patterns, Policy, PolicyMeta, RawDocument, Surroundings,

@@ -86,7 +86,7 @@ fn mismatch(global: &Global, command: &Command) -> Option<&'static str> {
 }
 
 impl Global {
-    /// Returns the options of the run in a workspace. The diagnostics of other workspaces are not those of this workspace.
+    /// Returns the options of the run in a workspace. The run prints its diagnostics even if another workspace has equal ones.
     fn of_workspace(&self, folder: PathBuf, command: &Command) -> Self {
         Self {
             directory: Some(folder),

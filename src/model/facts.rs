@@ -87,6 +87,7 @@ facts_with_targets! {
     AnalyzedManifest: targets;
     WrittenManifests: targets;
     ForeignDocuments: policy.targets;
+    GroupMembers: policy.targets;
 }
 
 impl Fact for MadeForAccounts {
@@ -281,6 +282,19 @@ pub struct WrittenManifests {
     pub counts: HashMap<TypeMeta, usize>,
     /// The names of the targets.
     pub targets: Arc<BTreeSet<String>>,
+}
+
+/// The users of a group, as a policy or a manifest lists them.
+#[derive(Debug, Clone)]
+pub struct GroupMembers {
+    /// The name of the group.
+    pub group: String,
+    /// The location of the group.
+    pub origin: Origin,
+    /// The names of the users.
+    pub users: Vec<Spanned<String>>,
+    /// Name, location and targets of the policy.
+    pub policy: PolicyMeta,
 }
 
 /// Documents of other files that a policy brings in. A warning that the policy accepts is accepted there, too.
