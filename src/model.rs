@@ -35,7 +35,7 @@ mod workspace;
 pub use access_check::{AccessCheck, Expectation, PathCheck, Tested};
 pub use approval_rule::{ApprovalCondition, ApprovalRule, Approver, GainedPermissions, ResourcePattern};
 pub use blueprint::{Blueprint, NumberOrVariable};
-pub use common_metadata::{CommonMetadata, CommonMetadataSpec};
+pub use common_metadata::{COMMON_METADATA, CommonMetadata, CommonMetadataSpec, MadeFor};
 pub use condition::{Condition, ConditionFailure, ConditionScope};
 pub use data::Data;
 pub use date::{Date, DateError};
@@ -47,8 +47,8 @@ pub use facts::{
     TermLimit, UnreadAccounts, WrittenManifests, grant_words,
 };
 pub use kind::{
-    Contribution, DependentPolicy, Kind, LabelMap, Namespaces, Patterns, Policy, PolicyMeta, RawDocument, Surroundings,
-    TenancyPolicy, TenantPart, account_variables, check_pattern, check_patterns,
+    Contribution, DependentPolicy, Kind, LabelMap, Namespaces, Patterns, Policy, PolicyMeta, PolicyNamespace,
+    RawDocument, Surroundings, TenancyPolicy, TenantPart, account_variables, check_pattern, check_patterns,
 };
 pub use known::{
     Category, DeclaredNames, KnownEntry, KnownFile, KnownSpec, Mention, MentionedBy, Mentions, NameSet,

@@ -11,9 +11,9 @@ use crate::codes;
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::names;
 use crate::model::{
-    Blueprint, Category, Contribution, Data, GroupMembers, Kind, Linker, Mention, MentionedBy, Mentions,
-    ObjectBlueprint, OutputFileKey, Pattern, Patterns, Platform, Policy, PolicyMeta, RawDocument, Target, Unit,
-    is_invisible,
+    Blueprint, Category, CommonMetadataSpec, Contribution, Data, GroupMembers, Kind, Linker, Mention, MentionedBy,
+    Mentions, ObjectBlueprint, OutputFileKey, Pattern, Patterns, Platform, Policy, PolicyMeta, RawDocument, Target,
+    Unit, is_invisible,
 };
 use crate::source::{Cell, Sources, TableRow, read_csv};
 use crate::yaml::Spanned;
@@ -47,6 +47,9 @@ pub struct GroupSetSpec {
     /// Globs of the targets the policy applies to. Default: all of them.
     #[serde(default)]
     pub targets: Vec<String>,
+    /// Labels and annotations of every object of the policy.
+    #[serde(default)]
+    pub common_metadata: CommonMetadataSpec,
     /// Names with their members.
     #[serde(default)]
     pub groups: Vec<GroupItem>,

@@ -16,8 +16,9 @@ use super::shared::{
 use super::stance::{NamespacePodSecurity, PodSecuritySettings, grants_of, refuse_our_keys};
 use crate::diag::{Diagnostic, Sink};
 use crate::model::{
-    Contribution, Data, Enforcement, Fill, Kind, Linker, NamespaceProfile, ObjectBlueprint, OutputFileKey, Pattern,
-    Patterns, PodSecurityProfile, Policy, PolicyMeta, RawDocument, Target, Unit,
+    CommonMetadataSpec, Contribution, Enforcement, Fill, Kind, Linker, NamespaceProfile, ObjectBlueprint,
+    OutputFileKey, Pattern, Patterns, PodSecurityProfile, Policy, PolicyMeta, PolicyNamespace, RawDocument, Target,
+    Unit,
 };
 use crate::yaml::{NodeRef, Spanned};
 
@@ -49,6 +50,9 @@ pub struct NamespaceSetSpec {
     /// Globs of the targets the policy applies to. Default: all of them.
     #[serde(default)]
     pub targets: Vec<String>,
+    /// Labels and annotations of every object of the policy.
+    #[serde(default)]
+    pub common_metadata: CommonMetadataSpec,
     /// The members of the set.
     #[schemars(length(min = 1))]
     pub namespaces: Vec<NamespaceItem>,
@@ -278,10 +282,11 @@ impl Policy for Linked {
         &self.meta
     }
 
-    fn namespaces(&self, target: &Target, visit: &mut dyn FnMut(&Arc<str>, &Data)) {
+    fn namespaces(&self, target: &Target, visit: &mut dyn FnMut(&Arc<str>, PolicyNamespace<'_>)) {
         for namespace in &self.namespaces {
             let from = Fill::from_target(target);
-            visit(&namespace.object.name.fill(from), &namespace.object.fill_field("labels", from));
+            let labels = &namespace.object.fill_field("labels", from);
+            visit(&namespace.object.name.fill(from), PolicyNamespace { labels, account: None });
         }
     }
 

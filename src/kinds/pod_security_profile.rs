@@ -18,9 +18,9 @@ use super::shared::{RBAC, StringMap};
 use crate::admission::scc::defaults::role_name;
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::model::{
-    Blueprint, Contribution, Data, DeclaredProfile, Enforcement, Kind, Linker, NumberOrVariable, ObjectBlueprint,
-    Offer, OutputFileKey, Pattern, Patterns, PodSecurityProfile, PodSecurityProfileParts, Policy, PolicyMeta,
-    RawDocument, Shared, Target, Unit, account_variables,
+    Blueprint, CommonMetadataSpec, Contribution, Data, DeclaredProfile, Enforcement, Kind, Linker, NumberOrVariable,
+    ObjectBlueprint, Offer, OutputFileKey, Pattern, Patterns, PodSecurityProfile, PodSecurityProfileParts, Policy,
+    PolicyMeta, RawDocument, Shared, Target, Unit, account_variables,
 };
 use crate::yaml::NodeRef;
 
@@ -61,6 +61,9 @@ pub struct PodSecurityProfileSpec {
     /// Globs of the targets the policy applies to. Default: all of them.
     #[serde(default, skip_serializing)]
     pub targets: Vec<String>,
+    /// Labels and annotations of every object of the policy.
+    #[serde(default, skip_serializing)]
+    pub common_metadata: CommonMetadataSpec,
     /// Labels of the emitted object.
     #[serde(default)]
     pub labels: StringMap,
