@@ -7,6 +7,7 @@ mod can_i;
 mod check;
 mod completions;
 mod diff;
+mod every_workspace;
 mod expire;
 mod explain;
 mod form_file;
@@ -133,6 +134,9 @@ pub struct Global {
     warned: Arc<AtomicBool>,
     #[arg(skip)]
     printed: Arc<Mutex<printing::Printed>>,
+    /// Whether the command runs in several workspaces.
+    #[arg(skip)]
+    is_one_of_several: bool,
     /// Date for the expiry of grants. Default: the current date in UTC.
     #[arg(long, global = true, value_name = "YYYY-MM-DD", env = "BAILIWICK_TODAY")]
     today: Option<Date>,
@@ -172,6 +176,11 @@ impl Global {
     fn terminal(&self) -> Terminal {
         let terminal = Terminal::new(self.color, self.quiet);
         if self.format().is_some() { terminal.without_results() } else { terminal }
+    }
+
+    /// Returns the options of a run that starts in a folder.
+    fn in_folder(&self, folder: &Path) -> Self {
+        Self { directory: Some(folder.to_owned()), ..self.clone() }
     }
 
     /// Returns a path that was given to the program: as if started in the folder of `-C`.
@@ -354,6 +363,17 @@ impl Command {
         }
     }
 
+    /// Returns the folder with the workspaces; none for a run in one workspace.
+    fn workspaces(&self, global: &Global) -> Option<PathBuf> {
+        match self {
+            Self::Render(arguments) => arguments.workspaces.folder(global),
+            Self::Check(arguments) => arguments.workspaces.folder(global),
+            Self::Lint(arguments) => arguments.workspaces.folder(global),
+            Self::Test(arguments) => arguments.workspaces.folder(global),
+            _ => None,
+        }
+    }
+
     /// Whether a warning makes the answer no.
     fn denies_warnings(&self) -> bool {
         match self {
@@ -389,9 +409,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Outcome {
     cli.global.measured = Arc::new(Stats::new(cli.global.stats, cli.global.trace.is_some()));
     cli.global.formats = cli.command.formats();
     cli.global.collected = Arc::new(Mutex::new(RunReport::new(cli.command.name())));
+    let folder = cli.command.workspaces(&cli.global);
+    let confined = folder.as_ref().map_or_else(|| cli.global.clone(), |folder| cli.global.in_folder(folder));
     // A new thread inherits the restrictions of its parent, so this comes before the first one starts.
-    let outcome = match cli.command.confine(&cli.global) {
-        Ok(Outcome::Fine) => parallel::with_room(|| run_command(&cli)),
+    let outcome = match cli.command.confine(&confined) {
+        Ok(Outcome::Fine) => parallel::with_room(|| run_command(&cli, folder.as_deref())),
         Ok(outcome) => outcome,
         Err(error) => printing::end(&cli.global, error),
     };
@@ -418,9 +440,19 @@ impl Command {
     }
 }
 
-fn run_command(cli: &Cli) -> Outcome {
-    let global = &cli.global;
-    let outcome = match &cli.command {
+fn run_command(cli: &Cli, workspaces: Option<&Path>) -> Outcome {
+    let Cli { global, command } = cli;
+    let outcome = match workspaces {
+        Some(folder) => every_workspace::run(global, command, folder),
+        None => run_in_workspace(global, command),
+    };
+    let outcome = outcome.and_then(|outcome| tell_stats(global).map(|()| outcome).map_err(Error::from));
+    outcome.unwrap_or_else(|error| printing::end(global, error))
+}
+
+/// Runs a command in the workspace of its options.
+fn run_in_workspace(global: &Global, command: &Command) -> Result<Outcome, Error> {
+    let outcome = match command {
         Command::Init(arguments) => init::run(global, arguments),
         Command::Render(arguments) => render::run(global, arguments),
         Command::Expire(arguments) => expire::run(global, arguments),
@@ -443,12 +475,10 @@ fn run_command(cli: &Cli) -> Outcome {
         Command::Completions(arguments) => completions::run(global, arguments),
         Command::Man(arguments) => man::run(global, arguments),
     };
-    let outcome = printing::settle(global, outcome).map(|outcome| {
-        let is_denied = cli.command.denies_warnings() && global.warned.load(Ordering::Relaxed);
+    printing::settle(global, outcome).map(|outcome| {
+        let is_denied = command.denies_warnings() && global.warned.load(Ordering::Relaxed);
         if is_denied { outcome.worse(Outcome::No) } else { outcome }
-    });
-    let outcome = outcome.and_then(|outcome| tell_stats(global).map(|()| outcome).map_err(Error::from));
-    outcome.unwrap_or_else(|error| printing::end(global, error))
+    })
 }
 
 /// Prints and writes what was measured.

@@ -99,6 +99,8 @@ bailiwick_yaml::declare_codes! {
     AGGREGATES_EVERYTHING: "aggregates-everything", [Warning], "a role aggregates the rules of every ClusterRole";
     EXPANDED_WILDCARD: "expanded-wildcard", [Finding], "a permission set names the resources of a target in place of `*`";
     GRANT_EXPIRED: "grant-expired", [FailsCheck, Warning], "the last day of a grant is over";
+    MISSING_JUSTIFICATION: "missing-justification", [Error], "a grant lacks fields that the workspace requires";
+    TOO_LONG: "too-long", [Error], "a grant lasts longer than the workspace allows";
     ALLOW_EXPIRED: "allow-expired", [Warning], "the last day of an acceptance is over";
     UNUSED_ALLOW: "unused-allow", [Warning], "an acceptance of a warning that the policy does not have";
     GRANT_EXPIRES_SOON: "grant-expires-soon", [Warning], "the last day of a grant is near";

@@ -8,6 +8,7 @@ pub mod approval_policy;
 mod expiry;
 mod findings;
 pub mod grant;
+pub mod group_set;
 pub mod manifests;
 mod matching_files;
 pub mod namespace_set;
@@ -16,6 +17,7 @@ mod objects;
 mod packaged;
 pub mod permission_set;
 pub mod pod_security_profile;
+mod requirements;
 mod selector;
 mod shared;
 pub mod stack;
@@ -55,6 +57,7 @@ all_kinds![
     tenancy::TenancyKind,
     stack_manager::StackManagerKind,
     node_access::NodeAccessKind,
+    group_set::GroupSetKind,
     access_test::AccessTestKind,
     approval_policy::ApprovalPolicyKind,
 ];

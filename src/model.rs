@@ -24,6 +24,7 @@ mod part;
 mod pattern;
 mod power;
 mod repetition;
+mod requirements;
 mod sample;
 mod severities;
 mod target;
@@ -41,9 +42,9 @@ pub use date::{Date, DateError};
 pub use effect::{EffectSeverity, HazardKind};
 pub use expiry::{ExpirySettings, ExpirySpec, Validity};
 pub use facts::{
-    AnalyzedManifest, DeclaredProfile, ExistingObjects, ExpandedSet, Expiry, Fact, ForeignDocuments, InstalledManager,
-    InstalledProvider, InstalledStack, NamespaceProfile, PolicyFacts, TenancyGrant, TenancyGrants, UnreadAccounts,
-    WrittenManifests,
+    AnalyzedManifest, DeclaredProfile, ExistingObjects, ExpandedSet, Expiry, Fact, ForeignDocuments, GroupMembers,
+    InstalledManager, InstalledProvider, InstalledStack, NamespaceProfile, PolicyFacts, TenancyGrant, TenancyGrants,
+    TermLimit, UnreadAccounts, WrittenManifests, grant_words,
 };
 pub use kind::{
     Contribution, DependentPolicy, Kind, LabelMap, Namespaces, Patterns, Policy, PolicyMeta, PolicyNamespace,
@@ -63,6 +64,7 @@ pub use part::Part;
 pub use pattern::{BoundValue, Fill, OWN_NAMESPACE, Pattern, PatternError, Piece};
 pub use power::{PowerError, PowerPattern};
 pub use repetition::{Loop, Repetition};
+pub use requirements::{GrantRequirement, GrantTerms, RequiredField, RequirementSpec, SelectingKey};
 pub use sample::NamespaceSample;
 pub use severities::{DiagnosticSetting, DiagnosticSettings};
 pub use target::{AppliedBy, Enforcement, Features, LabelSync, Platform, Target, TargetVariables, Version};

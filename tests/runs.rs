@@ -19,6 +19,7 @@ mod passes;
 mod reports;
 mod revisions;
 mod strays;
+mod workspaces;
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -46,6 +46,7 @@ impl Workspace {
     pub fn compare_output_folder(&self, options: &CompareOptions) -> Result<Comparison, Error> {
         let targets = self.targets(&options.targets)?;
         let mut sink = Sink::new();
+        self.project.check_terms(&mut sink);
         let mut beside = self.beside_targets(&mut sink)?;
         let is_whole = options.targets.is_empty();
         let changes = if is_whole { TargetChanges::of_leftovers(self, &beside)? } else { TargetChanges::default() };

@@ -9,6 +9,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::memberships::Memberships;
 use super::pod_inputs::PodInputs;
 use super::workspace::Workspace;
 use super::{Diagnostics, Error, Options};
@@ -62,6 +63,8 @@ pub struct LoadedWorld {
     pub(crate) surroundings: Option<Surroundings>,
     /// The sample of the namespaces that the world has.
     pub(crate) sample: Arc<NamespaceSample>,
+    /// The groups of users.
+    pub(crate) memberships: Memberships,
     /// The authorizers of the API server, as a policy states them; empty where none does: Node and RBAC.
     pub authorization_modes: Vec<String>,
 }
@@ -260,6 +263,7 @@ pub(crate) fn load_target_seen(
         diagnostics: Vec::new(),
         surroundings,
         sample: Arc::clone(workspace.sampled.sample()),
+        memberships: Memberships::on(&workspace.project.facts, &target.name),
         authorization_modes,
     }))
 }
@@ -334,6 +338,7 @@ pub(crate) fn load_manifests(
         diagnostics: Vec::new(),
         surroundings,
         sample: Arc::default(),
+        memberships: Memberships::default(),
         authorization_modes: Vec::new(),
     }))
 }
@@ -405,6 +410,7 @@ fn load_saved(
                 diagnostics: Vec::new(),
                 surroundings: None,
                 sample: Arc::default(),
+                memberships: Memberships::default(),
                 authorization_modes: Vec::new(),
             })
         }

@@ -101,6 +101,7 @@ impl Workspace {
     pub fn compile(&self, targets: &[String], with_objects: bool) -> Result<CompiledFiles, Error> {
         let wanted = if with_objects { ObjectForm::Json } else { ObjectForm::Text };
         let mut sink = Sink::new();
+        self.project.check_terms(&mut sink);
         let mut files = Vec::new();
         for target in self.targets(targets)? {
             let mut found = Sink::new();
@@ -145,6 +146,7 @@ impl Workspace {
         let folder = &self.project.workspace.output;
         let stager = Stager::open(&self.root, folder, &|| self.options.tell(Event::Waiting))?;
         let mut sink = Sink::new();
+        self.project.check_terms(&mut sink);
         let mut refused = Sink::new();
         if let Some(cache) = cache {
             cache.look_beside(&self.project)?;

@@ -9,7 +9,6 @@ use super::loaded_world::{LoadedWorld, WorldOptions};
 use super::question::is_about_one_namespace;
 use super::workspace::Workspace;
 use super::{Diagnostics, Error};
-use crate::access::risk::subject_of_user;
 use crate::access::{Answer, Decision, Identity, Liveness, Request, ResourceRequest, UrlRequest};
 use crate::codes;
 use crate::diag::{Diagnostic, Sink};
@@ -197,7 +196,7 @@ impl TestRun {
             self.tests.insert((*check.meta.name).to_owned());
             let mut failures = 0;
             for tested in &check.who {
-                if let Some(path) = reached(graph, check, tested) {
+                if let Some(path) = reached(loaded, graph, check, tested) {
                     failures += 1;
                     each(TestEvent::Reached(ReachedByTest { loaded, check, tested, path: &path }));
                 }
@@ -230,7 +229,7 @@ impl TestRun {
         let mut failed = 0;
         for tested in &check.who {
             let who = match tested {
-                Tested::User(name) => Identity::from_user(name),
+                Tested::User(name) => loaded.identity(name),
                 Tested::Group(name) => Identity::member_of(name),
             };
             // A request for one object carries its name: without a name, a subject with the permission for any name
@@ -261,13 +260,18 @@ impl TestRun {
 }
 
 /// Returns the path of a subject to a power that it must not reach.
-fn reached(graph: &EscalationGraph<'_>, check: &PathCheck, tested: &Tested) -> Option<EscalationPath> {
-    let subject = match tested {
-        Tested::User(name) => subject_of_user(name),
-        Tested::Group(name) => format!("Group/{name}"),
+fn reached(
+    loaded: &LoadedWorld,
+    graph: &EscalationGraph<'_>,
+    check: &PathCheck,
+    tested: &Tested,
+) -> Option<EscalationPath> {
+    let subjects = match tested {
+        Tested::User(name) => loaded.subjects_of(name),
+        Tested::Group(name) => vec![format!("Group/{name}")],
     };
-    let path = graph.path_to(&subject, &check.power)?;
-    (path.certainty == Certainty::Proven || !check.allows_possible).then_some(path)
+    let paths = subjects.iter().filter_map(|subject| graph.path_to(subject, &check.power));
+    paths.into_iter().find(|path| path.certainty == Certainty::Proven || !check.allows_possible)
 }
 
 /// Returns the decision on a request, if it is not the expected one.

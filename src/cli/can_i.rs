@@ -65,6 +65,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
     with_worlds(global, &arguments.world.targets, &options, |worlds| {
         let mut outcome = Outcome::Fine;
         for loaded in worlds {
+            let who = arguments.identity.in_world(loaded, &who);
             let told = if arguments.list {
                 list(global, loaded, arguments, &who);
                 Outcome::Fine
@@ -112,6 +113,7 @@ fn decide(global: &Global, loaded: &LoadedWorld, arguments: &Arguments, who: &Id
         let mut page = Page::new();
         writeln!(page, "{}{word}", worlds::prefix(loaded));
         if !global.quiet {
+            page.append(&arguments.identity.memberships(loaded));
             objection.iter().for_each(|objection| writeln!(page, "  {objection}"));
             authorizers.iter().for_each(|stated| writeln!(page, "  {stated}"));
             node.iter().flat_map(|node| &node.reasons).for_each(|reason| writeln!(page, "  {reason}"));

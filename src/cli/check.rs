@@ -3,6 +3,7 @@
 use clap::Args;
 
 use super::diff::{Shown, print_comparison};
+use super::every_workspace::WorkspacesArguments;
 use super::printing::{print, settle};
 use super::sandbox::{GateArguments, Paths};
 use super::workspaces::{ShardArguments, finish, note_partly_checked, tell_checked, with_part};
@@ -24,6 +25,8 @@ pub(super) struct Arguments {
     #[arg(long)]
     no_tests: bool,
     #[command(flatten)]
+    pub(super) workspaces: WorkspacesArguments,
+    #[command(flatten)]
     shard: ShardArguments,
     /// Print the changes of every file, without grouping files with similar changes.
     #[arg(long)]
@@ -33,6 +36,11 @@ pub(super) struct Arguments {
 }
 
 impl Arguments {
+    /// Whether the run does a part of the work only.
+    pub(super) fn is_part(&self) -> bool {
+        self.shard.is_part()
+    }
+
     /// Confines the process, if it is to be.
     pub(super) fn confine(&self, global: &Global) -> Result<Outcome, Error> {
         self.gate.sandbox.apply(global, Paths { writes: self.shard.written(global), ..Paths::default() })

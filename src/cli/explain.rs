@@ -117,6 +117,7 @@ fn explain_decision(global: &Global, arguments: &Arguments) -> Result<Outcome, E
             if let Some(note) = question.subresource_note(&request, &loaded.world) {
                 global.terminal().note(&note);
             }
+            let who = arguments.identity.in_world(loaded, &who);
             let decision = loaded.world.decide(&who, &request);
             let answer = decision.answer(false);
             let report = DecisionReport {
@@ -137,6 +138,7 @@ fn explain_decision(global: &Global, arguments: &Arguments) -> Result<Outcome, E
                 };
                 let mut page = Page::new();
                 writeln!(page, "{}may {asker} {request}? {}", worlds::prefix(loaded), word(answer));
+                page.append(&arguments.identity.memberships(loaded));
                 page.append(&report.reasons());
                 page.finish()
             };
@@ -153,7 +155,8 @@ fn explain_object(global: &Global, arguments: &Arguments, object: &str) -> Resul
     with_worlds(global, &arguments.targets, &options, |loaded_worlds| {
         let mut is_found = false;
         for loaded in loaded_worlds {
-            let Some(name) = &name else { continue };
+            let Some(name) = name.as_ref().map(|name| loaded.with_groups(name)) else { continue };
+            let name = &name;
             let paths = loaded.paths_of(name);
             let Some(record) = ExplainResult::object(loaded, name, &paths) else { continue };
             is_found = true;

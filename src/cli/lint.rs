@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::every_workspace::WorkspacesArguments;
 use super::printing::print;
 use super::reporting::FormatArguments;
 use super::sandbox::{Paths, SandboxArguments};
@@ -22,6 +23,8 @@ pub(super) struct Arguments {
     #[command(flatten)]
     world: WorldArguments,
     #[command(flatten)]
+    pub(super) workspaces: WorkspacesArguments,
+    #[command(flatten)]
     selection: SelectionArguments,
     /// Also check the manifests in this folder of static pods of a kubelet; may be repeated.
     #[arg(long, value_name = "PATH")]
@@ -35,6 +38,11 @@ pub(super) struct Arguments {
 }
 
 impl Arguments {
+    /// Whether the command reads manifests in place of a workspace.
+    pub(super) fn reads_manifests(&self) -> bool {
+        !self.world.from.is_empty()
+    }
+
     /// Confines the process, if it is to be.
     pub(super) fn confine(&self, global: &Global) -> Result<Outcome, Error> {
         let named = self.world.from.iter().chain(&self.static_pods).cloned();

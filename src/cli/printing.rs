@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsString;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use clap::ValueEnum as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -47,6 +47,11 @@ pub(super) struct Printed {
 }
 
 impl Printed {
+    /// Adds the codes of the errors of another workspace.
+    pub(super) fn absorb(&mut self, other: Self) {
+        self.errors.extend(other.errors);
+    }
+
     /// Whether a diagnostic is printed for the first time. Two diagnostics with the same places and the same message are one,
     /// also on different targets: it is printed with the first target.
     fn is_first(&mut self, diagnostic: &Diagnostic, files: &Files) -> bool {
@@ -65,13 +70,23 @@ impl Printed {
     }
 }
 
+impl Global {
+    /// Returns the diagnostics that this run has printed.
+    pub(super) fn printed(&self) -> MutexGuard<'_, Printed> {
+        match self.printed.lock() {
+            Ok(printed) => printed,
+            Err(poisoned) => poisoned.into_inner(),
+        }
+    }
+}
+
 /// Prints the diagnostics that this run has not printed yet.
 pub(super) fn print(global: &Global, mut diagnostics: Vec<Diagnostic>, files: &Files) {
     if diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Warning) {
         global.warned.store(true, Ordering::Relaxed);
     }
     {
-        let mut printed = global.printed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut printed = global.printed();
         diagnostics.retain(|diagnostic| printed.is_first(diagnostic, files));
         let errors = diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error);
         printed.errors.extend(errors.map(|diagnostic| diagnostic.code));
@@ -96,7 +111,7 @@ const NAMED_CODES: usize = 10;
 /// Ends the errors of a run for people: the command that prints more about them, with each code once.
 pub(super) fn print_more(global: &Global) {
     if global.diagnostics == DiagnosticForm::Human && global.format().is_none() {
-        let printed = global.printed.lock().unwrap_or_else(PoisonError::into_inner);
+        let printed = global.printed();
         global.terminal().note(&more_about(&printed.errors));
     }
 }

@@ -3,7 +3,8 @@
 use clap::Args;
 
 use crate::access::Identity;
-use crate::app::RequestOptions;
+use crate::app::{LoadedWorld, RequestOptions};
+use crate::report::worlds;
 
 /// The request of a question.
 #[derive(Debug, Clone, Args)]
@@ -54,6 +55,22 @@ impl IdentityArguments {
             (None, groups) => Some(Identity::impersonated("", groups)),
             (Some(user), groups) => Some(Identity::impersonated(user, groups)),
         }
+    }
+}
+
+impl IdentityArguments {
+    /// Returns the identity in a world: without groups on the command line, a user has the groups of the policies.
+    pub(super) fn in_world(&self, loaded: &LoadedWorld, who: &Identity) -> Identity {
+        match &self.user {
+            Some(user) if self.groups.is_empty() => loaded.identity(user),
+            _ => who.clone(),
+        }
+    }
+
+    /// Describes the groups of the policies that the identity has.
+    pub(super) fn memberships(&self, loaded: &LoadedWorld) -> String {
+        let user = self.user.as_ref().filter(|_| self.groups.is_empty());
+        user.map_or_else(String::new, |user| worlds::memberships(loaded, user))
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 
+use super::every_workspace::WorkspacesArguments;
 use super::printing::refuse_usage;
 use super::reporting::{Formats, OutputFormat, ReportArguments};
 use super::sandbox::{Paths, SandboxArguments};
@@ -25,6 +26,8 @@ pub(super) struct Arguments {
     /// Compile only this target; may be repeated.
     #[arg(short, long = "target", value_name = "NAME")]
     targets: Vec<String>,
+    #[command(flatten)]
+    pub(super) workspaces: WorkspacesArguments,
     #[command(flatten)]
     consent: ConsentArguments,
     /// No effect; accepted for older scripts.
@@ -94,6 +97,15 @@ impl Arguments {
             Some(RenderFormat::Yaml) | None => OutputFormat::Text,
         };
         Formats { format, has_results: false, is_own: self.stdout, reports: self.report.reports.clone() }
+    }
+
+    /// Returns the option that has no meaning for several workspaces.
+    pub(super) fn mismatch_with_workspaces(&self) -> Option<&'static str> {
+        match (self.stdout, self.shard.is_part()) {
+            (true, _) => Some("`--stdout`"),
+            (false, true) => Some("`--shard`"),
+            (false, false) => None,
+        }
     }
 
     /// Describes why the format does not fit the command; none if it does.

@@ -198,6 +198,11 @@ impl Global {
         self.collected().tests.extend(tests);
     }
 
+    /// Whether the run has results of AccessTests.
+    pub(super) fn has_tests(&self) -> bool {
+        !self.collected().tests.is_empty()
+    }
+
     /// Adds the differences of targets to the report of the run.
     pub(super) fn record_changes<'t>(&self, targets: impl Iterator<Item = (&'t str, Counts)>) {
         self.collected().changes.extend(targets.map(|(target, counts)| TargetChange::new(target, counts)));

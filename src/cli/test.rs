@@ -2,6 +2,7 @@
 
 use clap::Args;
 
+use super::every_workspace::WorkspacesArguments;
 use super::printing::refuse_usage;
 use super::reporting::FormatArguments;
 use super::workspaces::{tell, with_targets};
@@ -19,6 +20,8 @@ pub(super) struct Arguments {
     #[arg(short, long = "target", value_name = "NAME")]
     targets: Vec<String>,
     #[command(flatten)]
+    pub(super) workspaces: WorkspacesArguments,
+    #[command(flatten)]
     pub(super) format: FormatArguments,
     /// Exit with 1 if there is a warning.
     #[arg(long)]
@@ -35,6 +38,10 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
                 let loaded = load_target(global, workspace, target, &checks.world_options())?;
                 run.ask_all(&loaded, &checks, &mut |event| failures.add(&event));
             }
+        }
+        if run.tests.is_empty() && global.is_one_of_several {
+            global.terminal().note("no AccessTest to run\n");
+            return Ok(Outcome::Fine);
         }
         if run.tests.is_empty() {
             let help = "`bailiwick explain AccessTest` shows how to write one";

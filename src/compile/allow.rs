@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::diag::{Code, Diagnostic, Origin, Sink, nearest};
-use crate::model::Date;
+use crate::model::{Date, RequiredField};
 use crate::yaml::NodeRef;
 
 /// The fields of an entry of `metadata.allow` that is not a code alone.
@@ -20,6 +20,8 @@ pub struct AllowEntry {
     pub origin: Origin,
     /// The last day of the entry; none if it has no end.
     pub until: Option<Date>,
+    /// Whether the entry has a reason.
+    has_reason: bool,
     /// Whether a warning was accepted in this run.
     is_used: AtomicBool,
 }
@@ -41,6 +43,17 @@ impl AllowEntry {
         Diagnostic::warning(codes::ALLOW_EXPIRED, message)
             .at(self.origin)
             .help("correct the cause and remove the entry, or set a later day")
+    }
+
+    /// Returns the fields of the entry that a requirement can name.
+    pub(super) fn fields(&self) -> Vec<RequiredField> {
+        let reason = self.has_reason.then_some(RequiredField::Reason);
+        reason.into_iter().chain(self.until.map(|_| RequiredField::Expires)).collect()
+    }
+
+    /// Returns the entry in words.
+    pub(super) fn words(&self) -> String {
+        format!("the acceptance of `{}`", self.code.id())
     }
 
     /// Returns the warning about an entry that accepts nothing.
@@ -124,5 +137,6 @@ fn read_entry(entry: NodeRef<'_>, sink: &mut Sink) -> Option<AllowEntry> {
         );
         return None;
     };
-    Some(AllowEntry { code, origin: written.origin(), until, is_used: AtomicBool::new(false) })
+    let has_reason = entry.get("reason").is_some();
+    Some(AllowEntry { code, origin: written.origin(), until, has_reason, is_used: AtomicBool::new(false) })
 }

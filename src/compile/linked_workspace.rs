@@ -10,12 +10,19 @@ use crate::diag::{Code, Diagnostic, FileId, Files, Origin, Severity, Sink};
 use crate::k8s::catalogue::Api;
 use crate::k8s::custom_fields::CustomFields;
 use crate::model::{
-    AccountValue, AnalyzedManifest, Date, Expiry, ObjectId, Policy, PolicyFacts, PolicyMeta, Target, Validity,
-    WorkspaceSettings,
+    AccountValue, AnalyzedManifest, Date, Expiry, ObjectId, Policy, PolicyFacts, PolicyMeta, Target, TermLimit,
+    Validity, WorkspaceSettings,
 };
 use crate::render::TemplateSet;
 use crate::validate::Trees;
 use crate::yaml::{NodeRef, Tree};
+
+/// The term of a grant or an acceptance.
+struct Term {
+    words: String,
+    until: Date,
+    origin: Origin,
+}
 
 /// The place of the accounts of a Tenancy.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -173,9 +180,47 @@ impl LinkedWorkspace {
         Some(warning.at(*origin))
     }
 
+    /// Reports acceptances without the fields that the workspace requires.
+    pub(super) fn check_acceptances(&self, sink: &mut Sink) {
+        for requirement in &self.workspace.requirements {
+            for entry in self.allow_entries() {
+                let missing = requirement.missing_of_acceptance(entry.code, &entry.fields());
+                if let Some(missing) = missing.filter(|missing| !missing.is_empty()) {
+                    sink.push(requirement.missing_justification(&entry.words(), &missing).at(entry.origin));
+                }
+            }
+        }
+    }
+
+    /// Reports grants and acceptances with a last day that is too far off. The output is the same on any day.
+    pub fn check_terms(&self, sink: &mut Sink) {
+        let Some(today) = self.today else { return };
+        let limits = self.facts.all().map(|limit: &TermLimit| {
+            let TermLimit { expiry, max_days, requirement } = limit;
+            (Term { words: expiry.words(), until: expiry.until, origin: expiry.origin }, *max_days, *requirement)
+        });
+        let acceptances = self.workspace.requirements.iter().flat_map(|requirement| {
+            let is_selected = |entry: &&AllowEntry| requirement.missing_of_acceptance(entry.code, &[]).is_some();
+            let terms = self
+                .allow_entries()
+                .filter(is_selected)
+                .filter_map(|entry| Some(Term { words: entry.words(), until: entry.until?, origin: entry.origin }));
+            terms.filter_map(|term| Some((term, requirement.max_days?, requirement.origin)))
+        });
+        for (term, max_days, requirement) in limits.chain(acceptances) {
+            if today.days_until(term.until) > i64::from(max_days) {
+                let Term { words, until, origin } = term;
+                let message = format!("{words} lasts until {until}, more than {max_days} days from {today}");
+                let diagnostic = Diagnostic::error(codes::TOO_LONG, message).at(origin);
+                sink.push(diagnostic.and(requirement, "the requirement").help("set an earlier day"));
+            }
+        }
+    }
+
     /// Whether the warnings of the workspace depend on the day.
     pub fn depends_on_day(&self) -> bool {
         self.facts.has::<Expiry>()
+            || self.facts.has::<TermLimit>()
             || self.workspace.expiry.as_of.is_some()
             || self.allow_entries().any(|entry| entry.until.is_some())
     }

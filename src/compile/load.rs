@@ -122,7 +122,7 @@ pub fn load(
     let existing = existing_objects(&workspace, &facts, &baselines);
     let mut by_file = Trees::default();
     trees.into_values().for_each(|tree| by_file.insert(tree));
-    Ok(Some(LinkedWorkspace {
+    let project = LinkedWorkspace {
         workspace,
         policy_places: policies.iter().enumerate().map(|(index, policy)| (policy.meta().origin, index)).collect(),
         policies,
@@ -136,7 +136,9 @@ pub fn load(
         facts,
         accepted,
         today: None,
-    }))
+    };
+    project.check_acceptances(sink);
+    Ok(Some(project))
 }
 
 fn read_policies(

@@ -39,10 +39,10 @@ pub struct GrantKind;
 /// of NamespaceSet, Tenancy and Manifests policies. A selector is evaluated at compile time: a new namespace gets its
 /// bindings with the next run.
 ///
-/// `owner`, `reason` and `expires` become annotations of the bindings. A grant stays in effect after its expiry date;
-/// every command that compiles then prints a warning. If the workspace sets `spec.expiry.asOf`, a grant that expired
-/// before that day is left out of the output, as if the policy were not there. `bailiwick expire` writes the current
-/// day.
+/// `owner`, `reason`, `expires` and `approvedBy` become annotations of the bindings. A grant stays in effect after its
+/// expiry date; every command that compiles then prints a warning. If the workspace sets `spec.expiry.asOf`, a grant
+/// that expired before that day is left out of the output, as if the policy were not there. `bailiwick expire` writes
+/// the current day.
 ///
 /// ```yaml
 /// apiVersion: bailiwick.dev/v1alpha1
@@ -100,6 +100,9 @@ pub struct GrantSpec {
     /// The purpose of the permissions.
     #[serde(default)]
     pub reason: Option<Spanned<String>>,
+    /// The approvers of the grant, such as `ann@example.com`: one annotation, sorted as written and joined by commas.
+    #[serde(default)]
+    pub approved_by: Vec<Spanned<String>>,
     /// The last day of validity: `2026-12-31`.
     #[serde(default)]
     pub expires: Option<Spanned<String>>,
@@ -167,6 +170,7 @@ impl Kind for GrantKind {
         if expiry.is_some_and(|expiry| expiry::register(expiry, linker)) {
             grant = Linked::empty(&document.meta);
         } else {
+            shape::check_requirements(document, &spec, &targets, linker, &mut found);
             record_names(document, &spec, linker, &mut found);
         }
         let can_be_used = !found.has_errors();

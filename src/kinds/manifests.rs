@@ -14,9 +14,9 @@ use crate::k8s::catalogue::{Resource, read_custom};
 use crate::k8s::custom_fields::CustomFields;
 use crate::k8s::list;
 use crate::model::{
-    AnalyzedManifest, Category, CommonMetadataSpec, Contribution, Data, ExistingObjects, ForeignDocuments, Kind,
-    Linker, Mention, MentionedBy, Mentions, ObjectId, OutputFileKey, Pattern, Patterns, Policy, PolicyMeta,
-    PolicyNamespace, RawDocument, Target, TypeMeta, Unit, WrittenManifests, subjects,
+    AnalyzedManifest, Category, CommonMetadataSpec, Contribution, Data, ExistingObjects, ForeignDocuments,
+    GroupMembers, Kind, Linker, Mention, MentionedBy, Mentions, ObjectId, OutputFileKey, Pattern, Patterns, Policy,
+    PolicyMeta, PolicyNamespace, RawDocument, Target, TypeMeta, Unit, WrittenManifests, subjects,
 };
 use crate::yaml::{NodeRef, Spanned};
 
@@ -113,6 +113,9 @@ impl Kind for ManifestsKind {
         for (by, names) in [(MentionedBy::Made, made(&objects)), (MentionedBy::Manifest, mentions(named))] {
             linker.facts.push(Mentions::new(document.meta.clone(), by, names));
         }
+        trees.iter().flat_map(|tree| tree.documents()).flat_map(list::objects).for_each(|object| {
+            group_members(object, &document.meta).into_iter().for_each(|members| linker.facts.push(members));
+        });
         let namespaces = objects.iter().filter_map(Object::namespace).collect();
         let objects = if spec.emit { objects } else { Vec::new() };
         let mut origins: Vec<Origin> = objects.iter().map(|object| object.origin).collect();
@@ -184,6 +187,18 @@ fn made(objects: &[Object]) -> Vec<Mention> {
         Some(Mention { category, text: Pattern::constant(name), origin: object.origin, repeated: Vec::new() })
     });
     made.collect()
+}
+
+/// Returns the members of a group of OpenShift; none for another object.
+fn group_members(object: NodeRef<'_>, policy: &PolicyMeta) -> Option<GroupMembers> {
+    let text = |path: &[&str]| object.path(path).and_then(NodeRef::as_str);
+    if text(&["apiVersion"]) != Some("user.openshift.io/v1") || text(&["kind"]) != Some("Group") {
+        return None;
+    }
+    let users = object.get("users").into_iter().flat_map(NodeRef::items);
+    let users = users.filter_map(|user| Some(Spanned::new(user.as_str()?.to_owned(), user.origin()))).collect();
+    let group = text(&["metadata", "name"])?.to_owned();
+    Some(GroupMembers { group, origin: object.origin(), users, policy: policy.clone() })
 }
 
 /// Records the subjects and the namespace of a manifest.

@@ -292,12 +292,16 @@ pub(crate) fn warn_of_empty<'n>(
     }
 }
 
-/// The terms of a grant: its owner, its purpose and its last day, as annotations of its bindings.
+/// The annotation with the approvers of a grant.
+const APPROVED_BY: &str = "bailiwick.dev/approved-by";
+
+/// The terms of a grant: its owner, its purpose, its last day and its approvers, as annotations of its bindings.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Terms<'t> {
     pub(crate) owner: Option<&'t Spanned<String>>,
     pub(crate) reason: Option<&'t Spanned<String>>,
     pub(crate) expires: Option<&'t Spanned<String>>,
+    pub(crate) approved_by: &'t [Spanned<String>],
     /// The other annotations of the bindings.
     pub(crate) annotations: &'t StringMap,
 }
@@ -305,14 +309,16 @@ pub(crate) struct Terms<'t> {
 impl<'t> Terms<'t> {
     /// Reports empty terms, and terms with two values.
     pub(crate) fn check(self, sink: &mut Sink) {
-        for (key, value) in self.notes() {
-            if value.trim().is_empty() {
-                sink.push(
-                    Diagnostic::error(codes::INVALID_VALUE, "this text is empty")
-                        .at(value.origin)
-                        .help("write a text, or remove the field"),
-                );
-            }
+        let is_blank = |value: &&Spanned<String>| value.trim().is_empty();
+        for value in self.notes().map(|(_, value)| value).chain(self.approved_by).filter(is_blank) {
+            sink.push(
+                Diagnostic::error(codes::INVALID_VALUE, "this text is empty")
+                    .at(value.origin)
+                    .help("write a text, or remove the field"),
+            );
+        }
+        let approvers = self.approved_by.first().map(|name| (APPROVED_BY, name));
+        for (key, value) in self.notes().chain(approvers) {
             if self.annotations.contains_key(key) {
                 sink.push(
                     Diagnostic::error(codes::INVALID_VALUE, format!("the annotation `{key}` has two values"))
@@ -321,6 +327,7 @@ impl<'t> Terms<'t> {
                 );
             }
         }
+        self.check_approvers(sink);
         let is_no_date = |day: &&Spanned<String>| !day.contains('{') && day.parse::<Date>().is_err();
         if let Some(expires) = self.expires.filter(is_no_date) {
             sink.push(
@@ -331,14 +338,35 @@ impl<'t> Terms<'t> {
         }
     }
 
+    /// Reports approvers that cannot be joined to one text.
+    fn check_approvers(self, sink: &mut Sink) {
+        for name in self.approved_by.iter().filter(|name| name.contains(',')) {
+            let message = format!("the approver `{}` contains a comma", name.value);
+            let diagnostic = Diagnostic::error(codes::INVALID_VALUE, message).at(name.origin);
+            sink.push(diagnostic.help("write one approver per item: commas join the approvers in the annotation"));
+        }
+        for name in self.approved_by.iter().filter(|_| self.approved_by.len() > 1) {
+            if let Some(variable) = Pattern::parse_checked(name).deciding_variables().next() {
+                let message = format!("`{{{variable}?}}` would leave out the other approvers");
+                let diagnostic = Diagnostic::error(codes::OPTIONAL_IN_REQUIRED, message).at(name.origin);
+                sink.push(diagnostic.help("write `?` only for a single approver"));
+            }
+        }
+    }
+
     /// Returns the annotations of the bindings.
     pub(crate) fn all_annotations(self) -> StringMap {
         let mut annotations = self.annotations.clone();
         annotations.extend(self.notes().map(|(key, value)| (key.to_owned(), value.value.clone())));
+        let approvers: BTreeSet<&str> = self.approved_by.iter().map(|name| name.value.as_str()).collect();
+        if !approvers.is_empty() {
+            let approvers: Vec<&str> = approvers.into_iter().collect();
+            annotations.insert(APPROVED_BY.to_owned(), approvers.join(","));
+        }
         annotations
     }
 
-    /// Returns the terms by annotation.
+    /// Returns the terms with one text by annotation.
     fn notes(self) -> impl Iterator<Item = (&'static str, &'t Spanned<String>)> {
         let notes = [
             ("bailiwick.dev/expires", self.expires),

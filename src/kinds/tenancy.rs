@@ -254,6 +254,9 @@ pub struct TenantGrant {
     /// The purpose of the permissions.
     #[serde(default)]
     pub reason: Option<Spanned<String>>,
+    /// The approvers of the grant, such as `ann@example.com`: one annotation, sorted as written and joined by commas.
+    #[serde(default)]
+    pub approved_by: Vec<Spanned<String>>,
     /// The last day of validity: `2026-12-31`, or a variable of the type `date`.
     #[serde(default)]
     pub expires: Option<Spanned<String>>,
@@ -310,6 +313,7 @@ impl Kind for TenancyKind {
             linked.check_conditions(&accounts, &on, sink);
             let meta = PolicyMeta { targets: Arc::new(targets_of_class), ..document.meta.clone() };
             linked.record_expiries(&accounts, &meta, linker);
+            linked.check_requirements(&accounts, &meta, &on, linker, sink);
             let names_of_grants = class.grants.iter().map(|grant| grant.name.value.clone()).collect();
             let (policy, all) = (meta.clone(), Arc::clone(&accounts));
             linker.facts.push(TenancyGrants { policy, names: names_of_grants, accounts: all });

@@ -78,6 +78,7 @@ facts_with_targets! {
     InstalledProvider: targets;
     Expiry: policy.targets;
     TenancyGrants: policy.targets;
+    TermLimit: expiry.policy.targets;
     ExpandedSet: policy.targets;
     DeclaredProfile: policy.targets;
     NamespaceProfile: targets;
@@ -86,6 +87,7 @@ facts_with_targets! {
     AnalyzedManifest: targets;
     WrittenManifests: targets;
     ForeignDocuments: policy.targets;
+    GroupMembers: policy.targets;
 }
 
 impl Fact for MadeForAccounts {
@@ -140,6 +142,17 @@ pub struct Expiry {
     pub grant: Option<TenancyGrant>,
 }
 
+/// A limit of the workspace for the last day of a grant.
+#[derive(Debug, Clone)]
+pub struct TermLimit {
+    /// The grant with its last day.
+    pub expiry: Expiry,
+    /// The greatest number of days to the last day.
+    pub max_days: u32,
+    /// The location of the requirement.
+    pub requirement: Origin,
+}
+
 /// A grant of a Tenancy, for every account or for one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TenancyGrant {
@@ -163,14 +176,19 @@ pub struct TenancyGrants {
 impl Expiry {
     /// Returns the grant in words, such as ``the Grant `readers` ``.
     pub fn words(&self) -> String {
-        let PolicyMeta { kind, name, .. } = &self.policy;
-        match &self.grant {
-            Some(TenancyGrant { name: grant, account: Some(account) }) => {
-                format!("the grant `{grant}` of `{account}` in the {kind} `{name}`")
-            }
-            Some(TenancyGrant { name: grant, account: None }) => format!("the grant `{grant}` of the {kind} `{name}`"),
-            None => format!("the {kind} `{name}`"),
+        grant_words(&self.policy, self.grant.as_ref())
+    }
+}
+
+/// Returns a grant in words: a grant of a Tenancy, or the policy as a whole.
+pub fn grant_words(policy: &PolicyMeta, grant: Option<&TenancyGrant>) -> String {
+    let PolicyMeta { kind, name, .. } = policy;
+    match grant {
+        Some(TenancyGrant { name: grant, account: Some(account) }) => {
+            format!("the grant `{grant}` of `{account}` in the {kind} `{name}`")
         }
+        Some(TenancyGrant { name: grant, account: None }) => format!("the grant `{grant}` of the {kind} `{name}`"),
+        None => format!("the {kind} `{name}`"),
     }
 }
 
@@ -264,6 +282,19 @@ pub struct WrittenManifests {
     pub counts: HashMap<TypeMeta, usize>,
     /// The names of the targets.
     pub targets: Arc<BTreeSet<String>>,
+}
+
+/// The users of a group, as a policy or a manifest lists them.
+#[derive(Debug, Clone)]
+pub struct GroupMembers {
+    /// The name of the group.
+    pub group: String,
+    /// The location of the group.
+    pub origin: Origin,
+    /// The names of the users.
+    pub users: Vec<Spanned<String>>,
+    /// Name, location and targets of the policy.
+    pub policy: PolicyMeta,
 }
 
 /// Documents of other files that a policy brings in. A warning that the policy accepts is accepted there, too.

@@ -5,7 +5,7 @@ use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::{ExpirySettings, PolicyFacts, PolicyMeta, Target, WorkspaceSettings};
+use super::{ExpirySettings, GrantRequirement, PolicyFacts, PolicyMeta, Target, WorkspaceSettings};
 use crate::diag::{Diagnostic, Files, Sink, nearest};
 use crate::k8s::catalogue::{Api, Resource};
 use crate::k8s::custom_fields::CustomFields;
@@ -18,6 +18,8 @@ pub struct Linker<'w> {
     pub targets: &'w [Target],
     /// The settings for the expiry of grants.
     pub expiry: ExpirySettings,
+    /// The requirements for grants.
+    pub requirements: &'w [GrantRequirement],
     /// The texts read so far, and the way to further ones.
     pub sources: &'w mut Sources,
     /// The policies that others refer to by name.
@@ -41,6 +43,7 @@ impl<'w> Linker<'w> {
         Self {
             targets,
             expiry: workspace.expiry,
+            requirements: &workspace.requirements,
             sources,
             offers: Offers::default(),
             facts: PolicyFacts::default(),

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::severities::{DiagnosticSetting, DiagnosticSettings};
 use super::{
     AppliedBy, CommonMetadata, CommonMetadataSpec, Data, DeclaredNames, ExpirySettings, ExpirySpec, Features,
-    KnownSpec, Platform, Target, VariableScope, Version,
+    GrantRequirement, KnownSpec, Platform, RequirementSpec, Target, VariableScope, Version,
 };
 use crate::diag::{Diagnostic, Sink};
 use crate::source::names;
@@ -75,6 +75,10 @@ pub struct WorkspaceSpec {
     /// The days that decide about grants with an expiry date.
     #[serde(default)]
     pub expiry: ExpirySpec,
+    /// The fields that grants and accepted warnings need. Default: none. `missing-justification` reports a grant without
+    /// them, and `too-long` a last day that is too far off.
+    #[serde(default)]
+    pub requirements: Vec<Spanned<RequirementSpec>>,
     /// How files are laid out.
     #[serde(default)]
     pub layout: Layout,
@@ -184,6 +188,8 @@ pub struct WorkspaceSettings {
     pub diagnostics: DiagnosticSettings,
     /// The settings for the expiry of grants.
     pub expiry: ExpirySettings,
+    /// The fields that grants and accepted warnings need.
+    pub requirements: Vec<GrantRequirement>,
     /// Number of folders for the files of namespaces.
     pub shards: Option<u32>,
     /// In how many namespaces a renamed object counts as a mass recreate.
@@ -209,7 +215,7 @@ impl WorkspaceSettings {
             }
             builder.build().unwrap_or_default()
         } else {
-            globs(&spec.include, sink)
+            compiled_globs(&spec.include, true, sink)
         };
         let mut targets: Vec<Target> = Vec::new();
         for raw in &spec.targets {
@@ -235,13 +241,14 @@ impl WorkspaceSettings {
             templates,
             output,
             include,
-            exclude: globs(&spec.exclude, sink),
-            keep: globs(&spec.keep, sink),
+            exclude: compiled_globs(&spec.exclude, true, sink),
+            keep: compiled_globs(&spec.keep, true, sink),
             kept: spec.keep.iter().map(|glob| glob.value.clone()).collect(),
-            fixtures: globs(&spec.fixtures, sink),
+            fixtures: compiled_globs(&spec.fixtures, true, sink),
             fixture_globs: spec.fixtures.iter().map(|glob| glob.value.clone()).collect(),
             diagnostics: DiagnosticSettings::link(&spec.diagnostics, sink),
             expiry: ExpirySettings::link(&spec.expiry, sink),
+            requirements: GrantRequirement::link_all(&spec.requirements, sink),
             shards: spec.layout.shards.map(|shards| shards.value.clamp(1, 4096)),
             mass_recreate_threshold: spec.mass_recreate_threshold.unwrap_or(100),
             targets,
@@ -342,10 +349,12 @@ fn refuse_overlap(spec: &WorkspaceSpec, folders: [&str; 3], root: NodeRef<'_>, s
     }
 }
 
-fn globs(written: &[Spanned<String>], sink: &mut Sink) -> GlobSet {
+/// Compiles globs of paths, or of names without folders. Reports an invalid glob.
+pub(super) fn compiled_globs(written: &[Spanned<String>], is_of_paths: bool, sink: &mut Sink) -> GlobSet {
     let mut builder = GlobSetBuilder::new();
+    let matched = if is_of_paths { "a part of a name, `**` folders" } else { "any text" };
     for glob in written {
-        match globset::GlobBuilder::new(glob).literal_separator(true).build() {
+        match globset::GlobBuilder::new(glob).literal_separator(is_of_paths).build() {
             Ok(glob) => {
                 builder.add(glob);
             }
@@ -355,7 +364,7 @@ fn globs(written: &[Spanned<String>], sink: &mut Sink) -> GlobSet {
                     format!("`{}` is not a glob: {}", glob.value, error.kind()),
                 )
                 .at(glob.origin)
-                .help("`*` matches a part of a name, `**` folders; close every `[` and `{`"),
+                .help(format!("`*` matches {matched}; close every `[` and `{{`")),
             ),
         }
     }

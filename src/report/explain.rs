@@ -8,7 +8,7 @@ use super::namespace::NamespaceRecord;
 use super::page::Page;
 use super::result::CommandResult;
 use super::stacks::StacksRecord;
-use super::{paths, risk};
+use super::{paths, risk, worlds};
 use crate::access::Identity;
 use crate::app::{
     DefaultPolicy, ExplainedFile, FileState, LoadedWorld, ManualPage, ObjectIdentity, ObjectName, PolicyName,
@@ -89,6 +89,7 @@ fn subject(loaded: &LoadedWorld, who: &Identity, paths: &[EscalationPath]) -> St
     let first_steps = loaded.world.escalation_paths(who);
     let mut page = Page::new();
     writeln!(page, "in the groups {groups}");
+    page.append(&worlds::memberships(loaded, &who.user));
     page.append(&access::grants(&chains, &loaded.files));
     let paths = [risk::paths(&first_steps, &loaded.files), paths::text(paths, &loaded.files)].concat();
     if !paths.is_empty() {

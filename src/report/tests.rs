@@ -9,10 +9,11 @@ use super::page::Page;
 use super::paths::{self, PathRecord};
 use super::result::CommandResult;
 use super::run::TestResult;
+use super::worlds;
 use crate::access::Answer;
 use crate::app::{FailedQuestion, LoadedWorld, ReachedByTest, TestEvent, TestRun};
 use crate::diag::foreign;
-use crate::model::Expectation;
+use crate::model::{Expectation, Tested};
 use crate::paths::Certainty;
 
 /// The failures of a run in both forms.
@@ -103,6 +104,7 @@ impl Failures {
         let line = format!("FAIL {name} on `{target}` ({place}): {tested} {expected} {request}, {found}");
         writeln!(self.text, "{line}");
         self.lines.push(foreign::line(&line).into_owned());
+        self.text.append(&worlds::memberships(loaded, &who.user));
         self.text.append(&report.reasons());
         self.text.push_str("\n");
         self.records.push(TestFailure {
@@ -127,6 +129,9 @@ impl Failures {
         self.lines.push(foreign::line(&line).into_owned());
         let place = place_text(check.origin, files);
         writeln!(self.text, "  expected by {place}");
+        if let Tested::User(name) = tested {
+            self.text.append(&worlds::memberships(loaded, name));
+        }
         self.text.append(&paths::steps(path, files));
         self.text.push_str("\n");
         self.records.push(TestFailure {

@@ -2,8 +2,10 @@
 
 use serde_json::Value;
 
+use super::access::place_text;
 use super::json;
-use crate::app::LoadedWorld;
+use super::page::Page;
+use crate::app::{LoadedWorld, Membership};
 
 /// Returns the start of a short answer: the target, if there can be several.
 pub fn prefix(loaded: &LoadedWorld) -> String {
@@ -21,4 +23,13 @@ pub fn json_line(loaded: &LoadedWorld, mut answer: Value) -> String {
 /// Returns the heading of a long answer.
 pub fn heading(loaded: &LoadedWorld) -> String {
     loaded.target.as_ref().map_or_else(String::new, |target| format!("# {target}\n"))
+}
+
+/// Returns the groups that the policies give a user, one line each.
+pub fn memberships(loaded: &LoadedWorld, user: &str) -> String {
+    let mut page = Page::new();
+    for Membership { group, origin } in loaded.memberships_of(user) {
+        writeln!(page, "  {user} is in Group/{group} ({})", place_text(origin, &loaded.files));
+    }
+    page.finish()
 }

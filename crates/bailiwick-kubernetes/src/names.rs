@@ -131,6 +131,34 @@ pub fn path_segment(text: &str) -> Result<(), Reasons> {
     }
 }
 
+/// Checks the name of a Group of OpenShift (`pkg/apivalidation/uservalidation.go` of openshift/apiserver-library-go).
+///
+/// # Errors
+/// The reasons.
+pub fn openshift_group(text: &str) -> Result<(), Reasons> {
+    path_segment(text)?;
+    match text {
+        "~" => Reasons::one("may not be `~`"),
+        _ if text.contains(':') => Reasons::one("may not contain `:`"),
+        _ => Ok(()),
+    }
+}
+
+/// Checks the name of a User of OpenShift, as [`openshift_group`] checks the name of a Group.
+///
+/// # Errors
+/// The reasons.
+pub fn openshift_user(text: &str) -> Result<(), Reasons> {
+    path_segment(text)?;
+    match text {
+        "~" => Reasons::one("may not be `~`"),
+        _ if text.contains(':') && !text.starts_with("b64:") => {
+            Reasons::one("may not contain `:` without the prefix `b64:`")
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Checks the prefix of a generated path segment.
 ///
 /// # Errors

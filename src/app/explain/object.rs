@@ -1,7 +1,6 @@
 //! Names of subjects, roles and bindings, as a question writes them.
 
 use crate::access::Identity;
-use crate::access::risk::subject_of_user;
 use crate::access::world::account_user;
 use crate::app::LoadedWorld;
 use crate::diag::nearest;
@@ -44,11 +43,20 @@ impl LoadedWorld {
     /// requested.
     pub fn paths_of(&self, name: &ObjectName) -> Vec<EscalationPath> {
         let ObjectName::Subject(who) = name else { return Vec::new() };
-        let subject = match (who.user.as_str(), who.groups.first()) {
-            ("", Some(group)) => format!("Group/{group}"),
-            (user, _) => subject_of_user(user),
+        let subjects = match (who.user.as_str(), who.groups.first()) {
+            ("", Some(group)) => vec![format!("Group/{group}")],
+            (user, _) => self.subjects_of(user),
         };
-        self.escalation_graph().map_or_else(Vec::new, |graph| graph.paths_of(&subject))
+        let graph = self.escalation_graph();
+        graph.iter().flat_map(|graph| subjects.iter().flat_map(|subject| graph.paths_of(subject))).collect()
+    }
+
+    /// Returns the name of an object; a user has the groups of the policies.
+    pub fn with_groups(&self, name: &ObjectName) -> ObjectName {
+        match name {
+            ObjectName::Subject(who) if !who.user.is_empty() => ObjectName::Subject(self.identity(&who.user)),
+            other => other.clone(),
+        }
     }
 
     /// Returns the role or binding with the nearest name, as `KIND/NAME` or `KIND/NAMESPACE/NAME`.

@@ -3,8 +3,9 @@
 use super::GrantSpec;
 use crate::codes;
 use crate::diag::{Diagnostic, Origin, Sink};
+use crate::kinds::requirements::{Judgement, RequiredGrant, names_of_set};
 use crate::kinds::shared::{Terms, refuse_content};
-use crate::model::RawDocument;
+use crate::model::{Fill, Linker, Pattern, RawDocument, SelectingKey, Target};
 
 /// Checks everything that does not depend on a target.
 pub(super) fn check(document: &RawDocument<'_>, spec: &GrantSpec, cluster_wide: bool, sink: &mut Sink) {
@@ -67,12 +68,39 @@ fn check_scope(spec: &GrantSpec, cluster_wide: bool, origin: Origin, sink: &mut 
     }
 }
 
+/// Reports fields that the workspace requires.
+pub(super) fn check_requirements(
+    document: &RawDocument<'_>,
+    spec: &GrantSpec,
+    targets: &[Target],
+    linker: &mut Linker<'_>,
+    sink: &mut Sink,
+) {
+    if linker.requirements.is_empty() {
+        return;
+    }
+    let mut grant_terms = terms(spec).of_grant(&spec.to, spec.cluster_wide.is_some_and(|wide| wide.value));
+    for (key, names) in [(SelectingKey::ClusterRoles, &spec.cluster_roles), (SelectingKey::Roles, &spec.roles)] {
+        grant_terms.names.extend(names.iter().map(|name| (key, Pattern::parse_checked(name))));
+    }
+    for name in &spec.permission_sets {
+        grant_terms.names.extend(names_of_set(name, linker));
+    }
+    let grant = RequiredGrant { grant: None, origin: document.meta.origin, terms: grant_terms };
+    let mut judgement = Judgement::default();
+    for target in targets {
+        judgement.judge(&grant, Fill::from_target(target), None, linker);
+    }
+    judgement.finish(&document.meta, linker, sink);
+}
+
 /// Returns the terms of a grant.
 pub(super) fn terms(spec: &GrantSpec) -> Terms<'_> {
     Terms {
         owner: spec.owner.as_ref(),
         reason: spec.reason.as_ref(),
         expires: spec.expires.as_ref(),
+        approved_by: &spec.approved_by,
         annotations: &spec.annotations,
     }
 }

@@ -1,14 +1,16 @@
 //! The link of a class: its references are resolved, and its objects become blueprints.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::linked::{ClassItem, ExpiringGrant, ItemExpiry, ItemPlace, LinkedClass, LinkedNamespace};
 use super::profiles::LinkedProfiles;
 use super::scope::{ItemScope, Repeated};
-use super::{Class, NamespaceSpec, TenancySpec, TenantGrant};
+use super::{Class, NamespaceSpec, RoleUse, TenancySpec, TenantGrant};
 use crate::codes;
 use crate::diag::{Diagnostic, Origin, Sink, nearest};
 use crate::kinds::objects::{self, LinkedObject, ObjectPlace, ObjectSpec};
+use crate::kinds::requirements::{RequiredGrant, names_of_set};
 use crate::kinds::shared::{
     LimitRangeSpec, NewBinding, QuotaSpec, RoleRef, ServiceAccountSpec, Terms, check_targets, mention, refuse_content,
     with_metadata,
@@ -16,7 +18,7 @@ use crate::kinds::shared::{
 use crate::kinds::stance::{NamespacePodSecurity, PodSecuritySettings, refuse_our_keys};
 use crate::model::{
     Category, Linker, Mention, ObjectBlueprint, Pattern, PermissionSet, PodSecurityProfile, PolicyMeta, Repetition,
-    RoleObjectKind, Target, VariableType, declared,
+    RoleObjectKind, SelectingKey, Target, TenancyGrant, VariableType, declared,
 };
 use crate::yaml::{NodeRef, Spanned};
 
@@ -216,7 +218,8 @@ impl ClassLinker<'_, '_> {
     fn item(&mut self, object: ObjectBlueprint, repeated: Repeated<'_>, scope: &ItemScope) -> ClassItem {
         let own = scope.of_item(repeated, &self.on_targets(), self.sink);
         let object = object.spreading(&own.lists());
-        ClassItem { object, repetition: own.repetition, place: ItemPlace::Own, is_of_namespace: false, expiry: None }
+        let (repetition, place) = (own.repetition, ItemPlace::Own);
+        ClassItem { object, repetition, place, is_of_namespace: false, expiry: None, required: None }
     }
 
     /// Returns the Roles.
@@ -259,6 +262,7 @@ impl ClassLinker<'_, '_> {
                 owner: grant.owner.as_ref(),
                 reason: grant.reason.as_ref(),
                 expires: grant.expires.as_ref(),
+                approved_by: &grant.approved_by,
                 annotations: &grant.annotations,
             };
             terms.check(self.sink);
@@ -281,7 +285,8 @@ impl ClassLinker<'_, '_> {
             let object = object.content_at(content).needing("subjects");
             let until = grant.expires.as_ref().map(|day| Pattern::parse_checked(day));
             let expiry = until.map(|until| ItemExpiry { until, settings: self.linker.expiry });
-            let item = ClassItem { expiry, ..self.item(object, Repeated::of(grant), scope) };
+            let required = self.required(grant, terms, is_wide);
+            let item = ClassItem { expiry, required, ..self.item(object, Repeated::of(grant), scope) };
             let places: Vec<ItemPlace> = match is_wide {
                 true => vec![ItemPlace::Cluster],
                 false => grant.namespaces.iter().map(|name| ItemPlace::In(Pattern::parse_checked(name))).collect(),
@@ -293,6 +298,24 @@ impl ClassLinker<'_, '_> {
             items.extend(places.into_iter().map(|place| item.clone().at(place, scope)));
         }
         items
+    }
+
+    /// Returns a grant with the parts that decide about requirements; none without requirements.
+    fn required(&mut self, grant: &TenantGrant, terms: Terms<'_>, is_wide: bool) -> Option<Arc<RequiredGrant>> {
+        if self.linker.requirements.is_empty() {
+            return None;
+        }
+        let mut parts = terms.of_grant(&grant.to, is_wide);
+        for (key, name) in [(SelectingKey::ClusterRoles, &grant.cluster_role), (SelectingKey::Roles, &grant.role)] {
+            parts.names.extend(name.iter().map(|name| (key, Pattern::parse_checked(name))));
+        }
+        let own = |role: &&RoleUse| grant.role.as_ref().is_some_and(|name| name.value == role.name.value);
+        let own = self.class.roles.iter().filter(own).map(|role| &role.permission_set);
+        for set in own.chain(&grant.permission_set) {
+            parts.names.extend(names_of_set(set, self.linker));
+        }
+        let named = TenancyGrant { name: grant.name.value.clone(), account: None };
+        Some(Arc::new(RequiredGrant { grant: Some(named), origin: grant.name.origin, terms: parts }))
     }
 
     /// Returns the names in grants.

@@ -8,6 +8,7 @@ use super::sharing::LeftOut;
 use crate::codes;
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::kinds::expiry;
+use crate::kinds::requirements::{Judgement, RequiredGrant};
 use crate::model::{
     Account, Accounts, BoundValue, Condition, ConditionFailure, Contribution, Data, Enforcement, Expiry,
     ExpirySettings, Fill, Linker, Mention, ObjectBlueprint, OutputFileKey, Pattern, Policy, PolicyMeta,
@@ -60,6 +61,8 @@ pub(super) struct ClassItem {
     pub(super) is_of_namespace: bool,
     /// The last day of a grant.
     pub(super) expiry: Option<ItemExpiry>,
+    /// The grant, if the workspace has requirements.
+    pub(super) required: Option<Arc<RequiredGrant>>,
 }
 
 /// A grant with a last day, as written.
@@ -241,6 +244,32 @@ impl LinkedClass {
                 texts.iter().for_each(|text| record(text, account.origin(), Some(name.clone())));
             }
         }
+    }
+
+    /// Reports fields that the workspace requires of the grants in the output.
+    pub(super) fn check_requirements(
+        &self,
+        accounts: &Accounts,
+        meta: &PolicyMeta,
+        targets: &[Target],
+        linker: &mut Linker<'_>,
+        sink: &mut Sink,
+    ) {
+        if linker.requirements.is_empty() {
+            return;
+        }
+        let mut judgement = Judgement::default();
+        for target in targets {
+            for (_, account) in accounts.on(&target.name) {
+                self.each_namespace(Fill::from_account(target, account), &mut |_, from, _| {
+                    for item in self.inside.iter().chain(&self.outside) {
+                        let Some(grant) = &item.required else { continue };
+                        item.each(from, &mut |from| judgement.judge(grant, from, Some(account.origin()), linker));
+                    }
+                });
+            }
+        }
+        judgement.finish(meta, linker, sink);
     }
 
     fn detached(&self) -> Self {

@@ -16,6 +16,9 @@ const LISTS: [&str; 7] =
 /// The fields of an item without a pattern.
 const NO_PATTERNS: [&str; 2] = ["for", "when"];
 
+/// The list of approvers, which becomes one text.
+const APPROVERS: &str = "approvedBy";
+
 /// Checks the texts of the classes of a Tenancy.
 pub(super) fn check(document: &RawDocument<'_>, variables: &Variables, targets: &[Target], sink: &mut Sink) {
     let scope = TextScope { variables: variables.clone(), targets };
@@ -75,7 +78,9 @@ impl TextScope<'_> {
             if NO_PATTERNS.contains(&name) {
                 continue;
             }
-            if name == "object" && value.is_map() {
+            if name == APPROVERS {
+                value.items().for_each(|item| own.check_node(item, None, sink));
+            } else if name == "object" && value.is_map() {
                 own.check_object(value, None, sink);
             } else if LISTS.contains(&name) && value.items().any(|item| item.is_map()) {
                 value.items().for_each(|item| own.check_item(item, sink));

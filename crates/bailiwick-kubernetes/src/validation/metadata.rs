@@ -91,6 +91,12 @@ impl NameRule {
         help: "lower case letters, digits and `-`, such as `team-a`, up to 63 bytes",
         ..Self::SEGMENT
     };
+    /// Names of the groups of OpenShift.
+    const OPENSHIFT_GROUP: NameRule = NameRule {
+        name: names::openshift_group,
+        help: "any text without `/`, `%` and `:`, such as `team-a`",
+        ..Self::SEGMENT
+    };
     /// Names of Services while RelaxedServiceNameValidation is off.
     const LETTER_FIRST: NameRule = NameRule {
         name: names::dns_1035_label,
@@ -111,6 +117,7 @@ impl NameRule {
             ("", "Service") => Self::LABEL,
             ("apps", "StatefulSet") if minor >= 27 => Self::LABEL,
             ("", "LimitRange") => NameRule { is_required: false, ..Self::SUBDOMAIN },
+            ("user.openshift.io", "Group") => any_finalizers(Self::OPENSHIFT_GROUP),
             ("batch", "CronJob") => NameRule { longest: Some(CRON_JOB), ..Self::SUBDOMAIN },
             ("rbac.authorization.k8s.io", _)
             | ("certificates.k8s.io", "CertificateSigningRequest" | "ClusterTrustBundle")

@@ -1,0 +1,57 @@
+//! The groups of users, as GroupSets and Group objects list them.
+
+use std::collections::BTreeMap;
+
+use super::loaded_world::LoadedWorld;
+use crate::access::Identity;
+use crate::access::risk::subject_of_user;
+use crate::diag::Origin;
+use crate::model::{GroupMembers, PolicyFacts};
+
+/// A group of a user.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Membership {
+    /// The name of the group.
+    pub group: String,
+    /// The location of the user in the list of the members.
+    pub origin: Origin,
+}
+
+/// The groups of users by name, each group once.
+#[derive(Debug, Default)]
+pub(crate) struct Memberships(BTreeMap<String, BTreeMap<String, Origin>>);
+
+impl Memberships {
+    /// Collects the groups of a target.
+    pub(crate) fn on(facts: &PolicyFacts, target: &str) -> Self {
+        let mut found = Self::default();
+        for members in facts.on::<GroupMembers>(target) {
+            for user in &members.users {
+                let groups = found.0.entry(user.value.clone()).or_default();
+                groups.entry(members.group.clone()).or_insert(user.origin);
+            }
+        }
+        found
+    }
+}
+
+impl LoadedWorld {
+    /// Returns a user with the groups of its name, and with the groups of the policies.
+    pub fn identity(&self, user: &str) -> Identity {
+        let Identity { user, groups } = Identity::from_user(user);
+        let own = self.memberships_of(&user).into_iter().map(|membership| membership.group);
+        Identity { groups: own.chain(groups).collect(), user }
+    }
+
+    /// Returns the subjects of a user in the graph of escalation paths: the user itself, and its groups.
+    pub(crate) fn subjects_of(&self, user: &str) -> Vec<String> {
+        let groups = self.memberships_of(user).into_iter().map(|membership| format!("Group/{}", membership.group));
+        std::iter::once(subject_of_user(user)).chain(groups).collect()
+    }
+
+    /// Returns the groups that the policies give a user, in the order of their names.
+    pub fn memberships_of(&self, user: &str) -> Vec<Membership> {
+        let groups = self.memberships.0.get(user).into_iter().flatten();
+        groups.map(|(group, origin)| Membership { group: group.clone(), origin: *origin }).collect()
+    }
+}

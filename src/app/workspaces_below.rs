@@ -1,0 +1,98 @@
+//! The workspaces in a folder and below it.
+
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use super::Diagnostics;
+use super::workspace::Workspace;
+use crate::codes;
+use crate::compile::{WORKSPACE_FILE, load_workspace};
+use crate::diag::{Diagnostic, Files, Origin, RunError, Sink, Span};
+use crate::model::WorkspaceSettings;
+use crate::source::{DiskSource, Sources};
+
+/// The folder of git, which has no workspace.
+const GIT: &str = ".git";
+
+/// A workspace in a searched folder.
+#[derive(Debug)]
+pub(crate) struct FoundWorkspace {
+    /// Its folder on disk.
+    pub(crate) folder: PathBuf,
+    /// Its path from the searched folder; `.` for the searched folder itself.
+    pub(crate) path: String,
+    /// The error of a workspace inside a folder that another workspace reads or writes.
+    pub(crate) refusal: Option<Diagnostics>,
+}
+
+impl Workspace {
+    /// Finds every workspace in a folder and below it, in the order of the paths. Links to folders are not followed.
+    ///
+    /// # Errors
+    /// When a folder cannot be read.
+    pub(crate) fn find_below(folder: &Path) -> Result<Vec<FoundWorkspace>, RunError> {
+        let folders = folders_below(folder)?;
+        let found = folders.iter().map(|own| {
+            let relative = own.strip_prefix(folder).map_or_else(|_| PathBuf::new(), Path::to_path_buf);
+            let path = if relative.as_os_str().is_empty() { ".".into() } else { relative.to_string_lossy() };
+            let path = path.into_owned();
+            FoundWorkspace { folder: own.clone(), path, refusal: refusal(folder, own, &folders) }
+        });
+        Ok(found.collect())
+    }
+}
+
+/// Returns the folders with a workspace file, in the order of their paths.
+fn folders_below(folder: &Path) -> Result<Vec<PathBuf>, RunError> {
+    let mut found = Vec::new();
+    let mut left = vec![folder.to_path_buf()];
+    while let Some(folder) = left.pop() {
+        let failed = |error| RunError::io("read", &folder, &error);
+        for entry in folder.read_dir().map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            // The type of a link is not the type of its target. A workspace file that is a link is refused by its own run.
+            let is_folder = entry.file_type().map_err(failed)?.is_dir();
+            if is_folder && entry.file_name() != GIT {
+                left.push(entry.path());
+            } else if !is_folder && entry.file_name() == WORKSPACE_FILE {
+                found.push(folder.clone());
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Returns the error of a workspace inside a folder of another workspace.
+fn refusal(searched: &Path, folder: &Path, workspaces: &[PathBuf]) -> Option<Diagnostics> {
+    let above = workspaces.iter().filter(|outer| *outer != folder && folder.starts_with(outer));
+    let (outer, name, what) = above
+        .filter_map(|outer| {
+            let settings = settings(outer)?;
+            let below = folder.strip_prefix(outer).ok()?;
+            let WorkspaceSettings { policies, templates, output, .. } = settings;
+            let folders = [(policies, "the policies"), (templates, "the templates"), (output, "the output")];
+            let (name, what) = folders.into_iter().find(|(name, _)| below.starts_with(name))?;
+            Some((outer, name, what))
+        })
+        .next()?;
+    let outer = outer.strip_prefix(searched).map_or(outer.as_path(), |path| path);
+    let whose = match outer.components().next() {
+        None | Some(Component::CurDir) => "the workspace above".to_owned(),
+        Some(_) => format!("the workspace `{}`", outer.display()),
+    };
+    let message = format!("this workspace is inside `{name}`, the folder with {what} of {whose}");
+    let files = Arc::new(Files::new());
+    let mut sources = Sources::new(Box::new(DiskSource::new(folder)), Arc::clone(&files));
+    let error = Diagnostic::error(codes::INVALID_WORKSPACE, message)
+        .help("move it: its files are read as files of the other workspace, or replaced");
+    let file = sources.tree(WORKSPACE_FILE, None, &mut Sink::new()).ok().flatten();
+    let place = file.map(|tree| Origin { file: tree.file(), span: Span::default() });
+    Some(Diagnostics::new(vec![place.into_iter().fold(error, Diagnostic::at)], &files))
+}
+
+/// Returns the settings of a workspace; none if its file is invalid, which its own run reports.
+fn settings(folder: &Path) -> Option<WorkspaceSettings> {
+    let mut sources = Sources::new(Box::new(DiskSource::new(folder)), Arc::new(Files::new()));
+    load_workspace(&mut sources, &mut Sink::new()).ok().flatten()
+}
