@@ -7,6 +7,7 @@
 mod access_check;
 mod approval_rule;
 mod blueprint;
+mod cluster_pod_security;
 mod common_metadata;
 mod condition;
 mod data;
@@ -34,6 +35,7 @@ mod workspace;
 pub use access_check::{AccessCheck, Expectation, PathCheck, Tested};
 pub use approval_rule::{ApprovalCondition, ApprovalRule, Approver, GainedPermissions, ResourcePattern};
 pub use blueprint::{Blueprint, NumberOrVariable};
+pub use cluster_pod_security::{ClusterPodSecurity, DefaultLevels, PodSecurityExemptions};
 pub use common_metadata::{CommonMetadata, CommonMetadataSpec};
 pub use condition::{Condition, ConditionFailure, ConditionScope};
 pub use data::Data;

@@ -1,5 +1,6 @@
 //! Admission of pods, compared with the fixtures and tables of other projects.
 
+mod cluster;
 mod labels;
 mod policy;
 mod psp;

@@ -52,6 +52,8 @@ pub enum NamespaceRules {
         levels: PodSecurityLevels,
         /// The PodSecurityProfile.
         profile: Option<String>,
+        /// Whether the target exempts the namespace from Pod Security admission.
+        is_exempt: bool,
     },
 }
 
@@ -127,8 +129,9 @@ impl Workspace {
             },
             None => NamespaceRules::Levels {
                 place,
-                levels: PodSecurityLevels::UPSTREAM.with_labels(&labels).0,
+                levels: target.pod_security.defaults.with_labels(&labels).0,
                 profile: self.profile_of(target, &labels),
+                is_exempt: target.pod_security.exemptions.has_namespace(name),
             },
         });
         Ok(NamespaceSearch { diagnostics, found, known: objects.known })

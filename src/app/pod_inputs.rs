@@ -36,13 +36,9 @@ impl<'i> PodInputs<'i> {
     /// Creates the inputs of a target without objects.
     pub(crate) fn new(workspace: &'i Workspace, target: &'i Target) -> Self {
         let minor = target.version.minor();
-        Self {
-            workspace,
-            target,
-            objects: AdmissionObjects::new(minor, target.platform == Platform::Openshift),
-            admission_policies: InstalledPolicies::new(minor),
-            workloads: Vec::new(),
-        }
+        let mut objects = AdmissionObjects::new(minor, target.platform == Platform::Openshift);
+        objects.configure(target.pod_security.clone());
+        Self { workspace, target, objects, admission_policies: InstalledPolicies::new(minor), workloads: Vec::new() }
     }
 
     /// Adds the constraints of OpenShift and the objects of the baseline. Their workloads belong to the cluster and are not

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::shared::{NewBinding, RoleRef, StringMap};
+use crate::admission::gate::FIRST_MINOR_WITH_LEVELS;
 use crate::admission::level::{Level, PolicyVersion};
 use crate::admission::scc;
 use crate::admission::scc::defaults::role_name;
@@ -19,9 +20,6 @@ use crate::yaml::Spanned;
 
 /// The label that enables or disables the Pod Security label synchronization of OpenShift in a namespace.
 const LABEL_SYNC: &str = "security.openshift.io/scc.podSecurityLabelSync";
-
-/// The first minor that enforces Pod Security labels.
-const FIRST_WITH_LEVELS: u32 = 23;
 
 /// Pod Security settings of a namespace.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -127,7 +125,7 @@ impl PodSecuritySettings<'_> {
             labels.insert(PodSecurityProfile::LABEL.to_owned(), profile.name().replace('{', "{{").replace('}', "}}"));
         }
         let level = self.level.or(held.and_then(PodSecurityProfile::level)).filter(|_| !self.without_levels);
-        if let Some(level) = level.filter(|_| target.version.minor() >= FIRST_WITH_LEVELS) {
+        if let Some(level) = level.filter(|_| target.version.minor() >= FIRST_MINOR_WITH_LEVELS) {
             let default = if is_openshift { "latest".to_owned() } else { format!("v1.{}", target.version.minor()) };
             let version = self.version.map_or(default, str::to_owned);
             // With `privileged`, the other two modes have no effect.

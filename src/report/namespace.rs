@@ -165,9 +165,15 @@ pub struct NamespaceLevels {
     /// The Pod Security policy by mode, such as `baseline:latest`.
     #[schemars(with = "BTreeMap<String, String>")]
     pub levels: Map<String, Value>,
+    /// Whether the target exempts the namespace from Pod Security admission.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub exempt: bool,
     /// The cluster configuration of the workspace.
     pub target: String,
 }
+
+/// The line about an exempt namespace.
+const EXEMPT: &str = "  exempt: Pod Security admission does not look at its pods\n";
 
 /// A namespace of a target with its admission rules.
 #[derive(Clone, Copy)]
@@ -201,8 +207,9 @@ impl NamespaceReport<'_> {
                 }
                 page.finish()
             }
-            NamespaceRules::Levels { place, levels, profile } => {
-                self.levels_text(&place_text(*place, self.files), levels, profile.as_deref())
+            NamespaceRules::Levels { place, levels, profile, is_exempt } => {
+                let exemption = if *is_exempt { EXEMPT } else { "" };
+                self.levels_text(&place_text(*place, self.files), levels, profile.as_deref()) + exemption
             }
         };
         format!("# {}\n{rules}", self.target.name)
@@ -245,7 +252,7 @@ impl NamespaceReport<'_> {
                 let place = place_text(*place, self.files);
                 NamespaceRecord::Policies(NamespacePolicies { namespace, place, accounts: accounts.collect(), target })
             }
-            NamespaceRules::Levels { place, levels, profile } => {
+            NamespaceRules::Levels { place, levels, profile, is_exempt } => {
                 let levels = PodSecurityMode::ALL
                     .iter()
                     .map(|mode| (mode.name().to_owned(), levels.get(*mode).to_string().into()));
@@ -254,6 +261,7 @@ impl NamespaceReport<'_> {
                     place: place_text(*place, self.files),
                     profile: profile.clone(),
                     levels: levels.collect(),
+                    exempt: *is_exempt,
                     target,
                 })
             }

@@ -35,6 +35,22 @@ fn newer_checks_of_a_level_are_compared_by_what_they_admit() {
     assert_eq!(between(29, 30), []);
 }
 
+/// The level of a namespace depends on the configuration of the cluster.
+#[test]
+fn levels_are_compared_with_the_defaults_and_exemptions_of_the_cluster() {
+    let namespaces = "apiVersion: v1\nkind: Namespace\nmetadata: {name: b}\n";
+    let between = |old: &str, new: &str| {
+        let [old, new] =
+            [old, new].map(|settings| format!("{{name: t, version: \"1.37\", podSecurity: {{{settings}}}}}"));
+        changes(&reviewed([&old, &new], [namespaces; 2]))
+    };
+    let strict = "defaults: {enforce: restricted}";
+    let exempt = "defaults: {enforce: restricted}, exemptions: {namespaces: [b, shop]}";
+    assert_eq!(between("", strict), [(PodChangeKind::Level, Direction::Narrower)]);
+    assert_eq!(between(strict, exempt), [(PodChangeKind::Level, Direction::Wider)]);
+    assert_eq!(between("", exempt), []);
+}
+
 const GRANT: &str = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: use}\n\
     rules: [{apiGroups: [GROUP], resources: [RESOURCE], verbs: [use], resourceNames: [open]}]\n---\n\
     apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: use, namespace: shop}\n\

@@ -17,7 +17,9 @@ use super::psp::select::{PodOperation, choose_among, usable_names};
 use super::psp::{PodSecurityPolicy, PspViolation};
 use super::scc::admit::{Allocated, SccAdmission, admit};
 use super::scc::{GROUP, RESOURCE, Scc, range};
-use super::standards::labels::{LevelVersion, PodSecurityLevels};
+use super::standards::admit::{PodSecurityRequest, exemption};
+use super::standards::configuration::Configuration;
+use super::standards::labels::LevelVersion;
 use super::standards::{message, violations};
 use super::workload::Workload;
 use bailiwick_access::World;
@@ -48,12 +50,6 @@ pub struct Profile {
 }
 
 impl NamespaceContext {
-    /// Returns the Pod Security level for pods on a server of a minor; none for a server without levels.
-    pub fn enforced_level(&self, minor: u32) -> Option<LevelVersion> {
-        let (levels, _) = PodSecurityLevels::UPSTREAM.with_labels(&self.labels);
-        (minor >= FIRST_WITH_LEVELS).then_some(levels.enforce)
-    }
-
     /// Returns the Namespace object.
     pub fn object(&self, name: &str) -> Json {
         let mut labels = self.labels.clone();
@@ -71,6 +67,8 @@ impl NamespaceContext {
 pub struct AdmissionObjects {
     minor: u32,
     pub(super) is_openshift: bool,
+    /// The configuration of Pod Security admission.
+    pod_security: Configuration,
     places: BTreeMap<String, NamespaceContext>,
     pub(super) policies: BTreeMap<String, PodSecurityPolicy>,
     pub(super) constraints: Vec<Scc>,
@@ -128,7 +126,7 @@ pub struct Refused {
 }
 
 /// The first minor with Pod Security levels on by default.
-const FIRST_WITH_LEVELS: u32 = 23;
+pub const FIRST_MINOR_WITH_LEVELS: u32 = 23;
 
 /// The last minor with PodSecurityPolicies.
 const LAST_WITH_POLICIES: u32 = 24;
@@ -155,6 +153,7 @@ impl AdmissionObjects {
         Self {
             minor,
             is_openshift,
+            pod_security: Configuration::default(),
             places: BTreeMap::new(),
             policies: BTreeMap::new(),
             constraints: Vec::new(),
@@ -162,6 +161,11 @@ impl AdmissionObjects {
             bindings: BTreeMap::new(),
             without_token: BTreeSet::new(),
         }
+    }
+
+    /// Sets the configuration of Pod Security admission. Default: the configuration of upstream.
+    pub fn configure(&mut self, pod_security: Configuration) {
+        self.pod_security = pod_security;
     }
 
     /// Adds a Namespace, a ServiceAccount, a PodSecurityPolicy or constraints; others are passed over.
@@ -238,6 +242,49 @@ impl AdmissionObjects {
         }
     }
 
+    /// Returns the Pod Security level of the pods of a namespace; none for a server without levels. Pods of an exempt namespace are not
+    /// checked, as with `privileged`.
+    pub fn enforced_level(&self, namespace: &str, place: &NamespaceContext) -> Option<LevelVersion> {
+        let (levels, _) = self.pod_security.defaults.with_labels(&place.labels);
+        let enforced = if self.is_exempt(namespace) { LevelVersion::PRIVILEGED } else { levels.enforce };
+        (self.minor >= FIRST_MINOR_WITH_LEVELS).then_some(enforced)
+    }
+
+    /// Whether Pod Security admission does not check the pods of a namespace.
+    pub(super) fn is_exempt(&self, namespace: &str) -> bool {
+        self.pod_security.exemptions.has_namespace(namespace)
+    }
+
+    /// Returns the objection of the Pod Security level of a namespace to the creation of a pod by a user, after the
+    /// defaults of its profile.
+    ///
+    /// # Errors
+    /// The pod has a field with a value of another type than in the API.
+    pub fn refusal_by_level(&self, user: &str, namespace: &str, pod: &Json) -> Result<Option<String>, DeError> {
+        let nowhere = NamespaceContext::default();
+        let place = self.places.get(namespace).map_or(&nowhere, |place| place);
+        let mut pod = pod.clone();
+        if let Some(patches) = place.profile.as_ref().and_then(|profile| profile.patches.as_ref()) {
+            // The API server rejects a pod whose defaults cannot be filled in, whatever its level.
+            _ = patches.apply(&mut pod, &place.object(namespace));
+        }
+        let tree = yaml::from_json(&pod);
+        let pod = tree.document(0).map(Pod::read).transpose()?;
+        Ok(pod.and_then(|pod| self.by_level(user, namespace, &pod, place)))
+    }
+
+    /// Checks pods that a user creates against the level of the namespace, for every kind of workload.
+    fn by_level(&self, user: &str, namespace: &str, pod: &Pod, place: &NamespaceContext) -> Option<String> {
+        let minor = self.minor;
+        let enforced = self.enforced_level(namespace, place)?;
+        let request = PodSecurityRequest { user, namespace, labels: &place.labels, pod, is_pod: true };
+        if enforced.level == Level::Privileged || exemption(&self.pod_security.exemptions, request).is_some() {
+            return None;
+        }
+        let violations = violations(pod, enforced.level, enforced.version.on_server_of(minor));
+        (!violations.is_empty()).then(|| message(enforced, &violations))
+    }
+
     /// Returns a namespace; none where no Namespace object is known.
     pub fn place(&self, namespace: &str) -> Option<&NamespaceContext> {
         self.places.get(namespace)
@@ -295,7 +342,7 @@ impl<'w> Gate<'w> {
                 refused.push(Refused { by: By::Profile, reasons });
             }
         }
-        if let Some(reason) = self.by_level(&pod, place) {
+        if let Some(reason) = self.objects.by_level(workload.creator(), namespace, &pod, place) {
             refused.push(Refused { by: By::Level, reasons: vec![reason] });
         }
         refused
@@ -422,14 +469,6 @@ impl<'w> Gate<'w> {
         let bindings = self.objects.bindings.get(&profile.policy).into_iter().flatten();
         let verdicts = bindings.filter_map(|binding| Some(policy?.evaluate(&request, Some(binding), Some(&object))));
         (judged, verdicts.flat_map(|verdict| verdict.denials).collect())
-    }
-
-    /// Checks the pods against the level of the namespace, for every kind of workload.
-    fn by_level(&self, pod: &Pod, place: &NamespaceContext) -> Option<String> {
-        let minor = self.objects.minor;
-        let enforced = place.enforced_level(minor).filter(|enforced| enforced.level != Level::Privileged)?;
-        let violations = violations(pod, enforced.level, enforced.version.on_server_of(minor));
-        (!violations.is_empty()).then(|| message(enforced, &violations))
     }
 }
 

@@ -53,6 +53,8 @@ pub struct ProbeClass {
     annotations: Vec<(String, String)>,
     profile: Option<String>,
     skips_constraints: bool,
+    /// Whether Pod Security admission does not check its pods.
+    is_exempt: bool,
     is_limited: bool,
     /// The name, where some policy reads it.
     name: Option<String>,
@@ -175,6 +177,7 @@ impl<'w> ProbeGate<'w> {
             annotations: annotations.map(|(key, value)| (key.clone(), range_class(key, value))).collect(),
             profile: context.profile.as_ref().map(|Profile { policy, .. }| policy.clone()),
             skips_constraints: skips_constraints(namespace, context.labels.get(RUN_LEVEL_LABEL).map(String::as_str)),
+            is_exempt: self.gate.objects.is_exempt(namespace),
             is_limited: self.installed.is_some_and(|installed| installed.is_limited(namespace)),
             name: self.keys.is_none().then(|| namespace.to_owned()),
         };

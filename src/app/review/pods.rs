@@ -82,7 +82,7 @@ impl PodComparison<'_> {
         let texts = TextComparison::new(self.base, self.head);
         for (namespace, after) in self.head.pods.objects.known_places() {
             let Some(before) = self.base.pods.objects.place(namespace) else { continue };
-            self.level(before, after).into_iter().for_each(|level| add(level, namespace));
+            self.level(namespace, before, after).into_iter().for_each(|level| add(level, namespace));
             self.profile(before, after).into_iter().for_each(|profile| add(profile, namespace));
             texts.selecting(namespace, before, after).into_iter().for_each(|policy| add(policy, namespace));
         }
@@ -153,9 +153,10 @@ impl PodComparison<'_> {
     }
 
     /// Compares the Pod Security levels of a namespace, each in the version that its server enforces.
-    fn level(&self, before: &NamespaceContext, after: &NamespaceContext) -> Option<Likeness> {
+    fn level(&self, namespace: &str, before: &NamespaceContext, after: &NamespaceContext) -> Option<Likeness> {
         let (old_minor, new_minor) = (self.base.target.version.minor(), self.head.target.version.minor());
-        let (old, new) = (before.enforced_level(old_minor), after.enforced_level(new_minor));
+        let enforced = |state: &TargetState<'_>, place| state.pods.objects.enforced_level(namespace, place);
+        let (old, new) = (enforced(self.base, before), enforced(self.head, after));
         let effective = |enforced: Option<LevelVersion>, minor: u32| {
             let enforced = enforced.map_or(LevelVersion::PRIVILEGED, |enforced| enforced);
             LevelVersion { version: enforced.version.on_server_of(minor), ..enforced }
