@@ -1,6 +1,6 @@
 //! The objects of a target that decide about its pods, and its workloads.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::workspace::Workspace;
@@ -14,7 +14,10 @@ use crate::codes;
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::list;
 use crate::label::{self, NamespaceLabels};
-use crate::model::{DeclaredProfile, Enforcement, InstalledStack, Platform, PodSecurityProfile, Target};
+use crate::model::{
+    DeclaredProfile, Enforcement, InstalledStack, NamespaceProfile, Platform, PodSecurityProfile, ProfileAccounts,
+    Target,
+};
 use crate::yaml::schema::to_json;
 use crate::yaml::{self, NodeRef};
 
@@ -129,8 +132,12 @@ fn hold_to_profiles(workspace: &Workspace, target: &Target, objects: &mut Admiss
         return;
     }
     let minor = target.version.minor();
+    let used = || workspace.project.facts.on(&target.name);
+    let by_account = used().filter(|used: &&NamespaceProfile| used.accounts != ProfileAccounts::All);
+    let by_account: BTreeSet<&str> = by_account.map(|used| used.profile.as_str()).collect();
     let compiled = |profile: &PodSecurityProfile| {
-        let defaults = profile.defaults();
+        let is_by_account = by_account.contains(profile.name());
+        let defaults = if is_by_account { profile.defaults_by_account() } else { profile.defaults() };
         let patches = defaults.patches.get(&target.name).filter(|patches| !patches.is_empty());
         let patches = patches.map(|patches| Arc::new(Patches::compile(&defaults.variables, patches, minor)));
         Profile { policy: PodSecurityProfile::admission_policy(profile.name()), patches }
@@ -142,8 +149,15 @@ fn hold_to_profiles(workspace: &Workspace, target: &Target, objects: &mut Admiss
         .map(|declared: &DeclaredProfile| (declared.profile.name(), compiled(&declared.profile)))
         .collect();
     for (_, place) in objects.places() {
-        let profile = place.labels.get(PodSecurityProfile::LABEL);
-        place.profile = profile.and_then(|name| profiles.get(name.as_str())).cloned();
+        let own = place.labels.get(PodSecurityProfile::LABEL).map(String::as_str);
+        let listed = PodSecurityProfile::of_accounts(&place.annotations);
+        // A namespace without the label of a list is not selected by its binding.
+        let listed = listed.filter(|(name, _)| place.labels.contains_key(&PodSecurityProfile::accounts_key(name)));
+        let listed: Vec<(&str, Vec<&str>)> = listed.collect();
+        let names: BTreeSet<&str> = own.into_iter().chain(listed.iter().map(|(name, _)| *name)).collect();
+        let accounts = listed.iter().flat_map(|(_, accounts)| accounts).map(|&account| account.to_owned()).collect();
+        place.profiles = names.into_iter().filter_map(|name| profiles.get(name)).cloned().collect();
+        place.accounts = accounts;
     }
 }
 

@@ -51,6 +51,51 @@ fn levels_are_compared_with_the_defaults_and_exemptions_of_the_cluster() {
     assert_eq!(between("", exempt), []);
 }
 
+/// Returns the changes of profiles between two states of a namespace, given as the settings of its profiles: the direction and
+/// the first detail.
+fn profile_changes(old: &str, new: &str) -> Vec<(Direction, Option<String>)> {
+    let head = "apiVersion: bailiwick.dev/v1alpha1\nkind:";
+    let profile = |name: &str, privileges: &str| {
+        format!(
+            "{head} PodSecurityProfile\nmetadata: {{name: {name}}}\nspec:\n  {privileges}\n  runAsUser: {{rule: RunAsAny}}\n  \
+             fsGroup: {{rule: RunAsAny}}\n  supplementalGroups: {{rule: RunAsAny}}\n  seLinux: {{rule: RunAsAny}}\n  volumes: [secret]\n---\n"
+        )
+    };
+    let profiles = profile("app", "allowPrivilegeEscalation: false") + &profile("node-plugin", "hostPID: true");
+    let set = |settings: &str| {
+        format!(
+            "{profiles}{head} NamespaceSet\nmetadata: {{name: all}}\nspec:\n  namespaces:\n  \
+             - {{name: other, podSecurity: {{profile: app, level: privileged}}}}\n  \
+             - {{name: storage, podSecurity: {{profile: app, level: privileged, serviceAccounts: [{settings}]}}}}\n"
+        )
+    };
+    let (settings, old, new) = (workspace("{name: t, version: \"1.37\"}"), set(old), set(new));
+    let state = |policies| {
+        [("bailiwick.yaml", &*settings), ("policies/a.yaml", policies), ("policies/objects/a.yaml", NAMESPACE)]
+    };
+    let review = review(&state(&old), &state(&new));
+    for change in &review.pods {
+        assert_eq!(change.kind, PodChangeKind::Profile, "{change:#?}");
+        assert!(change.namespaces.iter().all(|namespace| namespace == "storage"), "{change:#?}");
+    }
+    review.pods.iter().map(|change| (change.direction, change.details.first().cloned())).collect()
+}
+
+/// A service account with another profile is a change for its pods alone.
+#[test]
+fn profiles_are_compared_for_each_service_account() {
+    let first = "{names: [csi-node], profile: node-plugin}";
+    let both = "{names: [csi-node, web], profile: node-plugin}";
+    let of = |direction, account: &str| (direction, Some(format!("service account {account}")));
+    assert_eq!(profile_changes("", ""), []);
+    assert_eq!(profile_changes(first, first), []);
+    assert_eq!(profile_changes("", first), [of(Direction::Wider, "csi-node")]);
+    assert_eq!(profile_changes(first, both), [of(Direction::Wider, "web")]);
+    assert_eq!(profile_changes(both, first), [of(Direction::Narrower, "web")]);
+    assert_eq!(profile_changes(first, ""), [of(Direction::Narrower, "csi-node")]);
+    assert_eq!(profile_changes("", "{names: [web], profile: app}"), []);
+}
+
 const GRANT: &str = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: use}\n\
     rules: [{apiGroups: [GROUP], resources: [RESOURCE], verbs: [use], resourceNames: [open]}]\n---\n\
     apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: use, namespace: shop}\n\

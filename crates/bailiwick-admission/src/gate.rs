@@ -12,7 +12,7 @@ use super::labels::namespace::RUN_LEVEL_LABEL;
 use super::labels::neighbours::skips_constraints;
 use super::level::Level;
 use super::pod::Pod;
-use super::policy::{AdmissionRequest, Binding, Patches, ValidatingAdmissionPolicy};
+use super::policy::{AdmissionRequest, Binding, PatchError, Patches, ValidatingAdmissionPolicy};
 use super::psp::select::{PodOperation, choose_among, usable_names};
 use super::psp::{PodSecurityPolicy, PspViolation};
 use super::scc::admit::{Allocated, SccAdmission, admit};
@@ -36,8 +36,11 @@ pub struct NamespaceContext {
     pub labels: BTreeMap<String, String>,
     /// Annotations of the Namespace object.
     pub annotations: BTreeMap<String, String>,
-    /// The admission policy for the profile of its pods.
-    pub profile: Option<Profile>,
+    /// The admission policies of the profiles of its pods. With several profiles, the service account of a pod decides which
+    /// of them applies.
+    pub profiles: Vec<Profile>,
+    /// The service accounts with a profile of their own.
+    pub accounts: BTreeSet<String>,
 }
 
 /// The admission policies of a profile.
@@ -50,6 +53,19 @@ pub struct Profile {
 }
 
 impl NamespaceContext {
+    /// Fills in the defaults of the profiles of the namespace.
+    ///
+    /// # Errors
+    /// Why the defaults cannot be filled in.
+    fn fill_in(&self, pod: &mut Json, namespace: &str) -> Result<(), PatchError> {
+        let mut patches = self.profiles.iter().filter_map(|profile| profile.patches.as_ref()).peekable();
+        if patches.peek().is_none() {
+            return Ok(());
+        }
+        let object = self.object(namespace);
+        patches.try_for_each(|patches| patches.apply(pod, &object))
+    }
+
     /// Returns the Namespace object.
     pub fn object(&self, name: &str) -> Json {
         let mut labels = self.labels.clone();
@@ -180,8 +196,8 @@ impl AdmissionObjects {
                     let entries = object.path(&["metadata", key]).into_iter().flat_map(NodeRef::entries);
                     entries.filter_map(|(key, value)| Some((key.as_str()?.into(), value.as_str()?.into()))).collect()
                 };
-                let place =
-                    NamespaceContext { labels: texts("labels"), annotations: texts("annotations"), profile: None };
+                let (labels, annotations) = (texts("labels"), texts("annotations"));
+                let place = NamespaceContext { labels, annotations, ..NamespaceContext::default() };
                 self.places.insert(text(&["metadata", "name"]).to_owned(), place);
             }
             ("policy/v1beta1", "PodSecurityPolicy") if self.minor <= LAST_WITH_POLICIES => {
@@ -264,10 +280,8 @@ impl AdmissionObjects {
         let nowhere = NamespaceContext::default();
         let place = self.places.get(namespace).map_or(&nowhere, |place| place);
         let mut pod = pod.clone();
-        if let Some(patches) = place.profile.as_ref().and_then(|profile| profile.patches.as_ref()) {
-            // The API server rejects a pod whose defaults cannot be filled in, whatever its level.
-            _ = patches.apply(&mut pod, &place.object(namespace));
-        }
+        // The API server rejects a pod whose defaults cannot be filled in, whatever its level.
+        _ = place.fill_in(&mut pod, namespace);
         let tree = yaml::from_json(&pod);
         let pod = tree.document(0).map(Pod::read).transpose()?;
         Ok(pod.and_then(|pod| self.by_level(user, namespace, &pod, place)))
@@ -333,8 +347,8 @@ impl<'w> Gate<'w> {
                 return vec![Refused { by, reasons }];
             }
         }
-        if let Some(profile) = &place.profile {
-            let (judged, reasons) = self.by_profile(profile, workload, template, place);
+        if !place.profiles.is_empty() {
+            let (judged, reasons) = self.by_profiles(workload, template, place);
             if let Some(judged) = judged {
                 pod = judged;
             }
@@ -428,20 +442,17 @@ impl<'w> Gate<'w> {
         let namespace = workload.namespace();
         let account = (namespace.to_owned(), workload.service_account().to_owned());
         let mut pod = created(template, namespace, !self.objects.without_token.contains(&account));
-        if let Some(place) = self.objects.places.get(namespace)
-            && let Some(patches) = place.profile.as_ref().and_then(|profile| profile.patches.as_ref())
-        {
-            patches.apply(&mut pod, &place.object(namespace)).ok()?;
+        if let Some(place) = self.objects.places.get(namespace) {
+            place.fill_in(&mut pod, namespace).ok()?;
         }
         take_annotations(&mut pod);
         Some(pod)
     }
 
-    /// Returns the pod after the defaults of a profile, if it can be read, and the objections of the profile's policy.
+    /// Returns the pod after the defaults of its profile, if it can be read, and the objections of the profile's policy.
     /// An unknown answer is no objection.
-    fn by_profile(
+    fn by_profiles(
         &self,
-        profile: &Profile,
         workload: &Workload,
         template: &Json,
         place: &NamespaceContext,
@@ -450,7 +461,7 @@ impl<'w> Gate<'w> {
         let account = (namespace.to_owned(), workload.service_account().to_owned());
         let mut pod = created(template, namespace, !self.objects.without_token.contains(&account));
         let object = place.object(namespace);
-        if let Some(Err(reason)) = profile.patches.as_ref().map(|patches| patches.apply(&mut pod, &object)) {
+        if let Err(reason) = place.fill_in(&mut pod, namespace) {
             return (None, vec![format!("its defaults cannot be filled in: {reason}")]);
         }
         take_annotations(&mut pod);
@@ -465,10 +476,17 @@ impl<'w> Gate<'w> {
             object: Some(pod),
             ..AdmissionRequest::default()
         };
-        let policy = self.objects.admission_policies.get(&profile.policy);
-        let bindings = self.objects.bindings.get(&profile.policy).into_iter().flatten();
-        let verdicts = bindings.filter_map(|binding| Some(policy?.evaluate(&request, Some(binding), Some(&object))));
-        (judged, verdicts.flat_map(|verdict| verdict.denials).collect())
+        let mut denials: Vec<String> = Vec::new();
+        for Profile { policy: name, .. } in &place.profiles {
+            let Some(policy) = self.objects.admission_policies.get(name) else { continue };
+            for binding in self.objects.bindings.get(name).into_iter().flatten() {
+                let verdict = policy.evaluate(&request, Some(binding), Some(&object));
+                // Two bindings of a policy can select the namespace.
+                denials
+                    .extend(verdict.denials.into_iter().filter(|denial| !denials.contains(denial)).collect::<Vec<_>>());
+            }
+        }
+        (judged, denials)
     }
 }
 

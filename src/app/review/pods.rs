@@ -19,7 +19,8 @@ use crate::admission::standards::labels::LevelVersion;
 use crate::admission::standards::{LevelDifference, difference};
 use crate::admission::variants::PodVariant;
 use crate::admission::workload::template_within;
-use crate::model::{DeclaredProfile, Enforcement, PodSecurityProfile};
+use crate::k8s::names;
+use crate::model::{DeclaredProfile, Enforcement, NamespaceProfile, PodSecurityProfile, ProfileAccounts};
 use crate::yaml;
 
 /// A change of the admission of pods in namespaces.
@@ -83,7 +84,7 @@ impl PodComparison<'_> {
         for (namespace, after) in self.head.pods.objects.known_places() {
             let Some(before) = self.base.pods.objects.place(namespace) else { continue };
             self.level(namespace, before, after).into_iter().for_each(|level| add(level, namespace));
-            self.profile(before, after).into_iter().for_each(|profile| add(profile, namespace));
+            self.profiles(before, after).into_iter().for_each(|profile| add(profile, namespace));
             texts.selecting(namespace, before, after).into_iter().for_each(|policy| add(policy, namespace));
         }
         for (likeness, namespaces) in self.pod_security_policies().into_iter().chain(self.constraints()) {
@@ -171,13 +172,46 @@ impl PodComparison<'_> {
         Some(Likeness::new(PodChangeKind::Level, text(old), text(new), direction))
     }
 
-    /// Compares the profiles of a namespace.
-    fn profile(&self, before: &NamespaceContext, after: &NamespaceContext) -> Option<Likeness> {
-        let of = |state: &TargetState<'_>, place: &NamespaceContext| {
-            let label = place.labels.get(PodSecurityProfile::LABEL).cloned();
-            label.filter(|_| state.target.enforcement() == Enforcement::AdmissionPolicy)
+    /// Compares the profiles of a namespace, for the service accounts without a profile of their own and for each other account.
+    fn profiles(&self, before: &NamespaceContext, after: &NamespaceContext) -> Vec<Likeness> {
+        let of = |state: &TargetState<'_>, place: &NamespaceContext, account: &str| -> BTreeSet<String> {
+            let judges = state.target.enforcement() == Enforcement::AdmissionPolicy;
+            let applied = PodSecurityProfile::of_account(account, &place.labels, &place.annotations);
+            applied.into_iter().filter(|_| judges).map(str::to_owned).collect()
         };
-        let (old, new) = (of(self.base, before), of(self.head, after));
+        let both = |account: &str| [of(self.base, before, account), of(self.head, after, account)];
+        let common = both("");
+        let mut found: Vec<Likeness> = self.change_of_profiles(&common).into_iter().collect();
+        let named = [before, after].map(|place| PodSecurityProfile::named_accounts(&place.annotations));
+        // No service account has another name.
+        let accounts = named.iter().flatten().filter(|name| names::dns_subdomain(name).is_ok());
+        for account in accounts.collect::<BTreeSet<_>>() {
+            let own = both(account);
+            if own != common {
+                found.extend(self.change_of_profiles(&own).map(|change| {
+                    let account = format!("service account {account}");
+                    Likeness { details: std::iter::once(account).chain(change.details).collect(), ..change }
+                }));
+            }
+        }
+        found
+    }
+
+    /// Compares the profiles that apply to a pod in both states.
+    fn change_of_profiles(&self, [old, new]: &[BTreeSet<String>; 2]) -> Option<Likeness> {
+        if old.len() <= 1 && new.len() <= 1 {
+            return self.change_of_profile(old.first().cloned(), new.first().cloned());
+        }
+        if old == new {
+            return old.iter().find_map(|name| self.change_of_profile(Some(name.clone()), Some(name.clone())));
+        }
+        let text = |names: &BTreeSet<String>| names.first().cloned();
+        let change = Likeness::new(PodChangeKind::Profile, text(old), text(new), Direction::Both);
+        Some(Likeness { certainty: ChangeCertainty::Possible, ..change })
+    }
+
+    /// Compares the profile that applies to a pod in both states.
+    fn change_of_profile(&self, old: Option<String>, new: Option<String>) -> Option<Likeness> {
         let (direction, details, certainty) = match (&old, &new) {
             (None, None) => return None,
             (Some(_), None) => (Direction::Wider, Vec::new(), ChangeCertainty::Proven),
@@ -186,7 +220,7 @@ impl PodComparison<'_> {
                 (Some(earlier), Some(present)) => match directed(&psp::compare::compare(&earlier, &present)) {
                     Some((direction, details)) => (direction, details, ChangeCertainty::Proven),
                     // The policies state more than the profile, such as the actions of a binding.
-                    None if old != new || self.has_same_policies(old) => return None,
+                    None if old != new || self.has_same_policies(old) || self.is_by_account_in_one(old) => return None,
                     None => (Direction::Both, Vec::new(), ChangeCertainty::Possible),
                 },
                 // The rules of a profile that cannot be read as a policy are compared as they are written.
@@ -195,6 +229,16 @@ impl PodComparison<'_> {
             },
         };
         Some(Likeness { details, certainty, ..Likeness::new(PodChangeKind::Profile, old, new, direction) })
+    }
+
+    /// Whether a profile applies to some service accounts of a namespace in one of the states alone. Its policies then differ in the
+    /// condition for the account, and the profiles of each account are compared.
+    fn is_by_account_in_one(&self, profile: &str) -> bool {
+        let [base, head] = [self.base, self.head].map(|state| {
+            let mut used = state.workspace.project.facts.on(&state.target.name);
+            used.any(|used: &NamespaceProfile| used.profile == profile && used.accounts != ProfileAccounts::All)
+        });
+        base != head
     }
 
     fn has_same_policies(&self, profile: &str) -> bool {
