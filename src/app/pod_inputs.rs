@@ -149,13 +149,12 @@ fn hold_to_profiles(workspace: &Workspace, target: &Target, objects: &mut Admiss
         .map(|declared: &DeclaredProfile| (declared.profile.name(), compiled(&declared.profile)))
         .collect();
     for (_, place) in objects.places() {
-        let own = place.labels.get(PodSecurityProfile::LABEL).map(String::as_str);
-        let listed = PodSecurityProfile::of_accounts(&place.annotations);
-        // A namespace without the label of a list is not selected by its binding.
-        let listed = listed.filter(|(name, _)| place.labels.contains_key(&PodSecurityProfile::accounts_key(name)));
-        let listed: Vec<(&str, Vec<&str>)> = listed.collect();
-        let names: BTreeSet<&str> = own.into_iter().chain(listed.iter().map(|(name, _)| *name)).collect();
-        let accounts = listed.iter().flat_map(|(_, accounts)| accounts).map(|&account| account.to_owned()).collect();
+        let by_account = PodSecurityProfile::by_account(&place.labels, &place.annotations);
+        let names: BTreeSet<&str> = by_account.values().flatten().copied().collect();
+        // The empty name is the first: the other accounts come first.
+        let mut known: BTreeSet<&BTreeSet<&str>> = BTreeSet::new();
+        let apart = by_account.iter().filter(|(name, profiles)| known.insert(profiles) && !name.is_empty());
+        let accounts = apart.map(|(&name, _)| name.to_owned()).collect();
         place.profiles = names.into_iter().filter_map(|name| profiles.get(name)).cloned().collect();
         place.accounts = accounts;
     }

@@ -39,29 +39,25 @@ impl PodSecurityProfile {
         names.into_iter().fold(",".to_owned(), |list, name| list + name + ",")
     }
 
-    /// Returns the profiles that apply to a service account of a namespace with these labels and annotations, by the policies of profiles
-    /// by account. The empty name stands for an account that no list has.
-    pub fn of_account<'n>(
-        account: &str,
+    /// Returns the profiles that apply to each service account that the annotations of a namespace name, by the policies of profiles by
+    /// account. The empty name stands for all other accounts.
+    pub fn by_account<'n>(
         labels: &'n BTreeMap<String, String>,
         annotations: &'n BTreeMap<String, String>,
-    ) -> BTreeSet<&'n str> {
+    ) -> BTreeMap<&'n str, BTreeSet<&'n str>> {
+        let own = labels.get(Self::LABEL).map(String::as_str);
+        let mut found = BTreeMap::from([("", own.into_iter().collect())]);
         let others = annotations.get(Self::OTHERS).map_or("", |list| list);
-        let is_excepted = split_list(others).any(|name| name == account);
-        let own = labels.get(Self::LABEL).filter(|_| !is_excepted).map(String::as_str);
-        let listed = Self::of_accounts(annotations).filter(|(profile, accounts)| {
+        split_list(others).for_each(|account| _ = found.insert(account, BTreeSet::new()));
+        for (profile, accounts) in Self::of_accounts(annotations) {
             // A binding selects a namespace by either label.
-            let is_bound = labels.contains_key(&Self::accounts_key(profile))
-                || labels.get(Self::LABEL).is_some_and(|own| own == profile);
-            is_bound && accounts.contains(&account)
-        });
-        listed.map(|(profile, _)| profile).chain(own).collect()
-    }
-
-    /// Returns the service accounts that the annotations of a namespace name.
-    pub fn named_accounts(annotations: &BTreeMap<String, String>) -> BTreeSet<&str> {
-        let others = annotations.get(Self::OTHERS).map_or("", |list| list);
-        Self::of_accounts(annotations).flat_map(|(_, accounts)| accounts).chain(split_list(others)).collect()
+            if own == Some(profile) || labels.contains_key(&Self::accounts_key(profile)) {
+                for account in accounts {
+                    found.entry(account).or_insert_with(|| own.into_iter().collect()).insert(profile);
+                }
+            }
+        }
+        found
     }
 
     /// Iterates over the profiles of single service accounts in the annotations of a namespace, each with the accounts.

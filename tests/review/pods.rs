@@ -94,6 +94,7 @@ fn profiles_are_compared_for_each_service_account() {
     assert_eq!(profile_changes(both, first), [of(Direction::Narrower, "web")]);
     assert_eq!(profile_changes(first, ""), [of(Direction::Narrower, "csi-node")]);
     assert_eq!(profile_changes("", "{names: [web], profile: app}"), []);
+    assert_eq!(profile_changes("", both), [(Direction::Wider, Some("service accounts csi-node, web".to_owned()))]);
 }
 
 const GRANT: &str = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: use}\n\

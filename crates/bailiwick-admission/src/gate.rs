@@ -39,7 +39,7 @@ pub struct NamespaceContext {
     /// The admission policies of the profiles of its pods. With several profiles, the service account of a pod decides which
     /// of them applies.
     pub profiles: Vec<Profile>,
-    /// The service accounts with a profile of their own.
+    /// The service accounts with other profiles than the rest, one for each set of profiles.
     pub accounts: BTreeSet<String>,
 }
 

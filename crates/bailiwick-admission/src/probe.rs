@@ -62,7 +62,7 @@ pub struct ProbeClass {
     labels: Vec<(String, String)>,
     annotations: Vec<(String, String)>,
     profiles: Vec<String>,
-    /// The service accounts with a profile of their own.
+    /// The service accounts with other profiles than the rest.
     accounts: BTreeSet<String>,
     skips_constraints: bool,
     /// Whether Pod Security admission does not check its pods.

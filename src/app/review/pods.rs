@@ -174,27 +174,28 @@ impl PodComparison<'_> {
 
     /// Compares the profiles of a namespace, for the service accounts without a profile of their own and for each other account.
     fn profiles(&self, before: &NamespaceContext, after: &NamespaceContext) -> Vec<Likeness> {
-        let of = |state: &TargetState<'_>, place: &NamespaceContext, account: &str| -> BTreeSet<String> {
+        let [old, new] = [(self.base, before), (self.head, after)].map(|(state, place)| {
             let judges = state.target.enforcement() == Enforcement::AdmissionPolicy;
-            let applied = PodSecurityProfile::of_account(account, &place.labels, &place.annotations);
-            applied.into_iter().filter(|_| judges).map(str::to_owned).collect()
+            let applied = PodSecurityProfile::by_account(&place.labels, &place.annotations);
+            if judges { applied } else { BTreeMap::new() }
+        });
+        let of = |applied: &BTreeMap<&str, BTreeSet<&str>>, account: &str| -> BTreeSet<String> {
+            let own = applied.get(account).or_else(|| applied.get(""));
+            own.into_iter().flatten().map(|&profile| profile.to_owned()).collect()
         };
-        let both = |account: &str| [of(self.base, before, account), of(self.head, after, account)];
-        let common = both("");
-        let mut found: Vec<Likeness> = self.change_of_profiles(&common).into_iter().collect();
-        let named = [before, after].map(|place| PodSecurityProfile::named_accounts(&place.annotations));
-        // No service account has another name.
-        let accounts = named.iter().flatten().filter(|name| names::dns_subdomain(name).is_ok());
-        for account in accounts.collect::<BTreeSet<_>>() {
-            let own = both(account);
-            if own != common {
-                found.extend(self.change_of_profiles(&own).map(|change| {
-                    let account = format!("service account {account}");
-                    Likeness { details: std::iter::once(account).chain(change.details).collect(), ..change }
-                }));
-            }
+        // Accounts with the same profiles have the same change.
+        let mut alike: BTreeMap<[BTreeSet<String>; 2], Vec<&str>> = BTreeMap::new();
+        for &account in old.keys().chain(new.keys()).collect::<BTreeSet<_>>() {
+            alike.entry([of(&old, account), of(&new, account)]).or_default().push(account);
         }
-        found
+        let changes = alike.iter().filter_map(|(profiles, accounts)| {
+            let mut change = self.change_of_profiles(profiles)?;
+            if !accounts.contains(&"") {
+                change.details.insert(0, named_accounts(accounts));
+            }
+            Some(change)
+        });
+        changes.collect()
     }
 
     /// Compares the profiles that apply to a pod in both states.
@@ -437,6 +438,19 @@ fn has_new_users(state: &TargetState<'_>, known: &Scc, named: &Scc) -> bool {
     let users = named.users.iter().map(|user| Identity::from_user(user));
     let groups = named.groups.iter().map(|group| Identity::member_of(group));
     users.chain(groups).any(|who| !may_use(&who))
+}
+
+/// The most service accounts that a text names.
+const MOST_ACCOUNTS: usize = 5;
+
+/// Returns a text with service accounts. No account has a name of another form.
+fn named_accounts(accounts: &[&str]) -> String {
+    let valid = accounts.iter().filter(|name| names::dns_subdomain(name).is_ok());
+    let mut shown: Vec<String> = valid.take(MOST_ACCOUNTS).map(|name| (*name).to_owned()).collect();
+    let more = accounts.len().saturating_sub(shown.len());
+    shown.extend((more > 0).then(|| format!("{more} more")));
+    let plural = if accounts.len() > 1 { "s" } else { "" };
+    format!("service account{plural} {}", shown.join(", "))
 }
 
 /// Returns a profile of a state as a PodSecurityPolicy.
