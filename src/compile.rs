@@ -345,7 +345,9 @@ impl<'p> Worker<'p> {
         sink: &mut Sink,
     ) -> Result<Vec<Draft>, RunError> {
         let stats = self.options.stats;
-        let made = || index.units(position, |index| self.policy(index), self.target);
+        let made = || {
+            index.units(position, |index| self.policy(index), |place| self.project.policy_named_at(place), self.target)
+        };
         let units = stats.time(Stage::Expand, made, |units| (units.len(), 0));
         let mut drafts: Vec<Draft> = Vec::new();
         let mut previous: Option<&Unit> = None;

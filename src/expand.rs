@@ -6,7 +6,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use crate::model::{Contribution, NamespaceSample, OutputFileKey, Part, Policy, Target, Unit};
+use crate::diag::Origin;
+use crate::model::{
+    CommonMetadata, Contribution, MadeFor, NamespaceSample, OutputFileKey, Part, Policy, PolicyMeta, Target, Unit,
+};
 use crate::parallel::locked;
 
 /// Every output file of a target, sorted, with its contributions.
@@ -127,12 +130,14 @@ impl OutputFileIndex {
             .is_ok()
     }
 
-    /// Returns the objects of the file at a position, in apply order; `policy` finds a policy by its index. An object
+    /// Returns the objects of the file at a position, in apply order; `policy` finds a policy by its index, and `policy_named_at` by
+    /// the location of its name. An object
     /// requested twice with the same content, such as the role of a permission set in two grants, appears once.
     pub fn units<'p>(
         &self,
         position: usize,
         policy: impl Fn(usize) -> Option<&'p dyn Policy>,
+        policy_named_at: impl Fn(Origin) -> Option<&'p PolicyMeta>,
         target: &Target,
     ) -> Vec<Unit> {
         let range = self.ranges.get(position).cloned().unwrap_or_default();
@@ -141,8 +146,16 @@ impl OutputFileIndex {
             if let Some(policy) = policy(*index as usize) {
                 let before = units.len();
                 policy.expand(target, output_file, *part, &mut units);
-                let new = units.iter_mut().skip(before);
-                new.for_each(|unit| target.common_metadata.add(unit, policy.meta(), target));
+                let tenancy = policy.as_tenancy();
+                let account = tenancy.and_then(|tenancy| tenancy.account(*part));
+                for unit in units.iter_mut().skip(before) {
+                    // The role of a permission set is an object of the permission set, so that all its grants make one role.
+                    let owner = match policy_named_at(unit.content) {
+                        Some(content) if tenancy.is_none() => content,
+                        _ => policy.meta(),
+                    };
+                    CommonMetadata::add(unit, MadeFor { policy: owner, target, account });
+                }
             }
         }
         units.sort_by(|left, right| order(left).cmp(&order(right)));

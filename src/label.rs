@@ -17,7 +17,7 @@ use crate::admission::labels::control::{Control, Reason};
 use crate::admission::labels::namespace::{LEVEL_ANNOTATION, LabelSet, Source};
 use crate::admission::labels::world::{SyncBuilder, SyncWorld};
 use crate::admission::level::{Level, PolicyVersion};
-use crate::admission::scc::release::{Release, SyncMode};
+use crate::admission::scc::release::SyncMode;
 use crate::diag::{Origin, Sink};
 use crate::k8s::stored;
 use crate::model::{LabelSync, Target, Unit};
@@ -29,10 +29,7 @@ const OWN_ACCOUNTS: [&str; 3] = ["builder", "default", "deployer"];
 
 /// Returns the settings of the cluster; none for a target without the OpenShift label synchronization.
 pub fn settings(target: &Target) -> Option<Settings> {
-    let release = target.version.release()?;
-    if release < Release::FIRST {
-        return None;
-    }
+    let release = target.release_with_defaults()?;
     let mode = match target.features.pod_security_label_sync {
         Some(LabelSync::None) => return None,
         Some(LabelSync::Enforcing) => SyncMode::Enforcing,

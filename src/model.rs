@@ -37,7 +37,7 @@ pub use access_check::{AccessCheck, Expectation, PathCheck, Tested};
 pub use approval_rule::{ApprovalCondition, ApprovalRule, Approver, GainedPermissions, ResourcePattern};
 pub use blueprint::{Blueprint, NumberOrVariable};
 pub use cluster_pod_security::{ClusterPodSecurity, DefaultLevels, PodSecurityExemptions};
-pub use common_metadata::{CommonMetadata, CommonMetadataSpec};
+pub use common_metadata::{COMMON_METADATA, CommonMetadata, CommonMetadataSpec, MadeFor};
 pub use condition::{Condition, ConditionFailure, ConditionScope};
 pub use data::Data;
 pub use date::{Date, DateError};
@@ -49,8 +49,8 @@ pub use facts::{
     WrittenManifests,
 };
 pub use kind::{
-    Contribution, DependentPolicy, Kind, LabelMap, Namespaces, Patterns, Policy, PolicyMeta, RawDocument, Surroundings,
-    TenancyPolicy, TenantPart, account_variables, check_pattern, check_patterns,
+    Contribution, DependentPolicy, Kind, LabelMap, Namespaces, Patterns, Policy, PolicyMeta, PolicyNamespace,
+    RawDocument, Surroundings, TenancyPolicy, TenantPart, account_variables, check_pattern, check_patterns,
 };
 pub use known::{
     Category, DeclaredNames, KnownEntry, KnownFile, KnownSpec, Mention, MentionedBy, Mentions, NameSet,

@@ -3,17 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::loaded_world::platform_objects;
 use super::workspace::Workspace;
 use crate::admission::gate::{AdmissionObjects, Profile};
 use crate::admission::installed::InstalledPolicies;
 use crate::admission::policy::Patches;
-use crate::admission::scc::defaults::{self, Start};
 use crate::admission::standards::labels::PodSecurityMode;
 use crate::admission::workload::Workload;
 use crate::codes;
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::list;
-use crate::label::{self, NamespaceLabels};
+use crate::label::NamespaceLabels;
 use crate::model::{
     DeclaredProfile, Enforcement, InstalledStack, NamespaceProfile, Platform, PodSecurityProfile, ProfileAccounts,
     Target,
@@ -47,11 +47,9 @@ impl<'i> PodInputs<'i> {
     /// Adds the constraints of OpenShift and the objects of the baseline. Their workloads belong to the cluster and are not
     /// judged.
     pub(crate) fn add_cluster_objects(&mut self) {
-        if let Some(settings) = label::settings(self.target) {
-            for tree in defaults::trees(Start { release: settings.release, upgraded_from_4_10: false }) {
-                // The payload is well-formed; a test reads it.
-                tree.documents().for_each(|object| _ = self.objects.add(object));
-            }
+        for tree in platform_objects(self.target) {
+            // The payload is well-formed; a test reads it.
+            tree.documents().for_each(|object| _ = self.objects.add(object));
         }
         for tree in self.workspace.project.baselines.get(&self.target.name).into_iter().flatten() {
             tree.documents().flat_map(list::objects).for_each(|object| _ = self.objects.add(object));

@@ -9,9 +9,10 @@ use super::{WORKSPACE_FILE, order};
 use crate::diag::{Diagnostic, Origin, RunError, Sink, nearest};
 use crate::kinds::{self, KindEntry};
 use crate::model::{
-    ForeignDocuments, Linker, Namespaces, Patterns, Policy, PolicyMeta, RawDocument, Surroundings, Target,
-    VariableScope, check_patterns,
+    COMMON_METADATA, CommonMetadata, ForeignDocuments, Linker, Namespaces, Patterns, Policy, PolicyMeta, RawDocument,
+    Surroundings, Target, VariableScope, Variables, check_patterns,
 };
+use crate::yaml::de::from_node;
 use crate::yaml::{NodeRef, Tree};
 
 /// The linked policies of a workspace.
@@ -210,13 +211,21 @@ impl Linking {
             name: head.name.into(),
             origin: head.name_origin,
             targets: Arc::new(targets),
+            common_metadata: Arc::default(),
         };
-        let raw = RawDocument { meta, root, spec: head.spec, path: &document.path };
+        let mut raw = RawDocument { meta, root, spec: head.spec, path: &document.path };
+        let targets = linker.targets_of(&raw.meta);
         if document.kind.patterns != Patterns::Own {
-            let targets = linker.targets_of(&raw.meta);
             let open = document.kind.patterns == Patterns::Open;
-            check_patterns(raw.spec, VariableScope { accounts: None, targets: &targets, open }, sink);
+            let scope = VariableScope { accounts: None, targets: &targets, open };
+            for (key, value) in raw.spec.entries().filter(|(key, _)| key.as_str() != Some(COMMON_METADATA)) {
+                check_patterns(key, scope, sink);
+                check_patterns(value, scope, sink);
+            }
         }
+        let variables = declared_variables(raw.spec);
+        let scope = VariableScope { accounts: variables.as_ref(), targets: &targets, open: false };
+        raw.meta.common_metadata = Arc::new(CommonMetadata::link(&[raw.spec], scope, codes::INVALID_VALUE, sink));
         match document.kind.link(&raw, linker, sink) {
             Ok(policy) => self.policies.extend(policy),
             Err(error) => schema.report(root, Some(error), sink),
@@ -312,6 +321,11 @@ fn matching_targets(spec: NodeRef<'_>, targets: &[Target], sink: &mut Sink) -> B
         }
     }
     found
+}
+
+/// Returns the declared variables of a Tenancy; none for another kind, and for declarations that the schema rejects.
+fn declared_variables(spec: NodeRef<'_>) -> Option<Variables> {
+    from_node(spec.get("variables")?).ok()
 }
 
 fn report_strays(strays: Vec<(String, Origin)>, claimed: &BTreeSet<String>, sink: &mut Sink) {

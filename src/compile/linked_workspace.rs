@@ -1,7 +1,7 @@
 //! A workspace with linked policies.
 
 use crate::codes;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -32,6 +32,8 @@ pub struct LinkedWorkspace {
     pub workspace: WorkspaceSettings,
     /// The policies, in the order of the kinds and then of the paths.
     pub policies: Vec<Box<dyn Policy>>,
+    /// The indices of the policies by the locations of their names.
+    pub policy_places: HashMap<Origin, usize>,
     /// The built-in templates and the files that replace them.
     pub templates: Arc<TemplateSet>,
     /// Every text, for diagnostics.
@@ -58,6 +60,11 @@ impl LinkedWorkspace {
     /// Returns the policies that apply to a target.
     pub fn policies_of<'p>(&'p self, target: &'p Target) -> impl Iterator<Item = &'p dyn Policy> {
         self.policies.iter().filter(|policy| policy.meta().targets.contains(&target.name)).map(|policy| &**policy)
+    }
+
+    /// Returns the policy with a name at a location.
+    pub fn policy_named_at(&self, place: Origin) -> Option<&PolicyMeta> {
+        self.policies.get(*self.policy_places.get(&place)?).map(|policy| policy.meta())
     }
 
     /// Returns the policy with a place in its document; none for a place in an account list or a manifest.

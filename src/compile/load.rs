@@ -10,7 +10,6 @@ use crate::admission::scc::defaults;
 use crate::diag::{Diagnostic, Files, Origin, RunError, Sink, Span};
 use crate::k8s::list;
 use crate::kinds;
-use crate::label;
 use crate::model::{
     ExistingObjects, KnownSpec, Linker, ObjectId, PolicyFacts, RawWorkspace, Target, TypeMeta, UnreadAccounts,
     WorkspaceSettings, WorkspaceSpec,
@@ -125,6 +124,7 @@ pub fn load(
     trees.into_values().for_each(|tree| by_file.insert(tree));
     Ok(Some(LinkedWorkspace {
         workspace,
+        policy_places: policies.iter().enumerate().map(|(index, policy)| (policy.meta().origin, index)).collect(),
         policies,
         templates: Arc::new(templates),
         files,
@@ -188,7 +188,7 @@ fn roles_of_baseline(tree: &Tree) -> impl Iterator<Item = ObjectId> {
 
 /// Returns the ClusterRoles that grant the constraints which OpenShift itself makes; none on another platform.
 fn roles_of_platform(target: &Target) -> Vec<ObjectId> {
-    let names = label::settings(target).into_iter().flat_map(|settings| defaults::names(settings.release));
+    let names = target.release_with_defaults().into_iter().flat_map(defaults::names);
     let role = |name| ObjectId {
         object_type: TypeMeta::new(RBAC, "ClusterRole"),
         namespace: None,

@@ -17,9 +17,9 @@ use super::shared::{NewBinding, RoleRef, StringMap, Subjects, check_targets, men
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::selector;
 use crate::model::{
-    Blueprint, Category, Contribution, DependentPolicy, Expiry, Fill, Kind, Linker, MentionedBy, Mentions,
-    ObjectBlueprint, OutputFileKey, Pattern, Patterns, PermissionSet, Policy, PolicyMeta, RawDocument, RoleObjectKind,
-    Surroundings, Target, Unit, UnreadAccounts,
+    Blueprint, Category, CommonMetadataSpec, Contribution, DependentPolicy, Expiry, Fill, Kind, Linker, MentionedBy,
+    Mentions, ObjectBlueprint, OutputFileKey, Pattern, Patterns, PermissionSet, Policy, PolicyMeta, RawDocument,
+    RoleObjectKind, Surroundings, Target, Unit, UnreadAccounts,
 };
 use crate::yaml::Spanned;
 
@@ -66,6 +66,9 @@ pub struct GrantSpec {
     /// Globs of the targets the policy applies to. Default: all of them.
     #[serde(default)]
     pub targets: Vec<String>,
+    /// Labels and annotations of every object of the policy.
+    #[serde(default)]
+    pub common_metadata: CommonMetadataSpec,
     /// The subjects of the bindings.
     pub to: Subjects,
     /// Permission sets of this workspace.

@@ -14,9 +14,9 @@ use crate::k8s::catalogue::{Resource, read_custom};
 use crate::k8s::custom_fields::CustomFields;
 use crate::k8s::list;
 use crate::model::{
-    AnalyzedManifest, Category, Contribution, Data, ExistingObjects, ForeignDocuments, Kind, Linker, Mention,
-    MentionedBy, Mentions, ObjectId, OutputFileKey, Pattern, Patterns, Policy, PolicyMeta, RawDocument, Target,
-    TypeMeta, Unit, WrittenManifests, subjects,
+    AnalyzedManifest, Category, CommonMetadataSpec, Contribution, Data, ExistingObjects, ForeignDocuments, Kind,
+    Linker, Mention, MentionedBy, Mentions, ObjectId, OutputFileKey, Pattern, Patterns, Policy, PolicyMeta,
+    PolicyNamespace, RawDocument, Target, TypeMeta, Unit, WrittenManifests, subjects,
 };
 use crate::yaml::{NodeRef, Spanned};
 
@@ -52,6 +52,9 @@ pub struct ManifestsSpec {
     /// Globs of the targets the policy applies to. Default: all of them.
     #[serde(default)]
     pub targets: Vec<String>,
+    /// Labels and annotations of every object of the policy.
+    #[serde(default)]
+    pub common_metadata: CommonMetadataSpec,
     /// Globs of the manifest files, relative to the folder of this policy.
     #[schemars(length(min = 1))]
     pub files: Vec<Spanned<String>>,
@@ -240,8 +243,10 @@ impl Policy for Linked {
         &self.meta
     }
 
-    fn namespaces(&self, _: &Target, visit: &mut dyn FnMut(&Arc<str>, &Data)) {
-        self.namespaces.iter().for_each(|(name, labels)| visit(name, labels));
+    fn namespaces(&self, _: &Target, visit: &mut dyn FnMut(&Arc<str>, PolicyNamespace<'_>)) {
+        for (name, labels) in &self.namespaces {
+            visit(name, PolicyNamespace { labels, account: None });
+        }
     }
 
     fn contributions(&self, _: &Target, visit: &mut dyn FnMut(OutputFileKey, Contribution)) {

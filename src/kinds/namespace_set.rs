@@ -17,8 +17,9 @@ use super::shared::{
 use super::stance::{NamespacePodSecurity, PodSecuritySettings, grants_of, refuse_our_keys};
 use crate::diag::{Diagnostic, Sink};
 use crate::model::{
-    Contribution, Data, Enforcement, Fill, Kind, Linker, NamespaceProfile, ObjectBlueprint, OutputFileKey, Pattern,
-    Patterns, PodSecurityProfile, Policy, PolicyMeta, ProfileAccounts, RawDocument, Target, Unit,
+    CommonMetadataSpec, Contribution, Enforcement, Fill, Kind, Linker, NamespaceProfile, ObjectBlueprint,
+    OutputFileKey, Pattern, Patterns, PodSecurityProfile, Policy, PolicyMeta, PolicyNamespace, ProfileAccounts,
+    RawDocument, Target, Unit,
 };
 use crate::yaml::{NodeRef, Spanned};
 
@@ -50,6 +51,9 @@ pub struct NamespaceSetSpec {
     /// Globs of the targets the policy applies to. Default: all of them.
     #[serde(default)]
     pub targets: Vec<String>,
+    /// Labels and annotations of every object of the policy.
+    #[serde(default)]
+    pub common_metadata: CommonMetadataSpec,
     /// The members of the set.
     #[schemars(length(min = 1))]
     pub namespaces: Vec<NamespaceItem>,
@@ -301,10 +305,11 @@ impl Policy for Linked {
         &self.meta
     }
 
-    fn namespaces(&self, target: &Target, visit: &mut dyn FnMut(&Arc<str>, &Data)) {
+    fn namespaces(&self, target: &Target, visit: &mut dyn FnMut(&Arc<str>, PolicyNamespace<'_>)) {
         for namespace in &self.namespaces {
             let from = Fill::from_target(target);
-            visit(&namespace.object.name.fill(from), &namespace.object.fill_field("labels", from));
+            let labels = &namespace.object.fill_field("labels", from);
+            visit(&namespace.object.name.fill(from), PolicyNamespace { labels, account: None });
         }
     }
 

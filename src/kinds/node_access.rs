@@ -12,8 +12,8 @@ use serde::Deserialize;
 use super::shared::StringMap;
 use crate::diag::Sink;
 use crate::model::{
-    ApiServerSettings, Contribution, Isolation, Kind, Linker, NodePool, OutputFileKey, Patterns, PlacedAgent, Policy,
-    PolicyMeta, RawDocument, Target, Unit,
+    ApiServerSettings, CommonMetadataSpec, Contribution, Isolation, Kind, Linker, NodePool, OutputFileKey, Patterns,
+    PlacedAgent, Policy, PolicyMeta, RawDocument, Target, Unit,
 };
 use crate::node::cluster::{Node, Taint};
 use crate::node::migration::Kubelet;
@@ -67,6 +67,9 @@ pub struct NodeAccessSpec {
     /// Globs of the targets the policy applies to. Default: all of them.
     #[serde(default)]
     pub targets: Vec<String>,
+    /// Labels and annotations of every object of the policy.
+    #[serde(default)]
+    pub common_metadata: CommonMetadataSpec,
     /// The role `system:node` and its binding. Default: not written.
     #[serde(default)]
     pub system_node: Option<Spanned<SystemNode>>,

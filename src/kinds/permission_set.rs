@@ -25,8 +25,8 @@ use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::rbac::PolicyRule;
 use crate::k8s::rules::RuleSet;
 use crate::model::{
-    Blueprint, Contribution, ExpandedSet, Kind, Linker, ObjectBlueprint, Offer, OutputFileKey, Patterns, PermissionSet,
-    PermissionSetParts, Policy, PolicyMeta, RawDocument, RoleObjectKind, Shared, Target, Unit,
+    Blueprint, CommonMetadataSpec, Contribution, ExpandedSet, Kind, Linker, ObjectBlueprint, Offer, OutputFileKey,
+    Patterns, PermissionSet, PermissionSetParts, Policy, PolicyMeta, RawDocument, RoleObjectKind, Shared, Target, Unit,
 };
 use crate::yaml::Spanned;
 
@@ -106,6 +106,9 @@ pub struct PermissionSetSpec {
     /// Globs of the targets the policy applies to. Default: all of them.
     #[serde(default)]
     pub targets: Vec<String>,
+    /// Labels and annotations of every object of the policy.
+    #[serde(default)]
+    pub common_metadata: CommonMetadataSpec,
     /// The kind of the role. Default: `Role`; with an `aggregationRule`, `ClusterRole`.
     #[serde(default)]
     pub r#as: Option<Spanned<RoleObjectKind>>,

@@ -22,8 +22,8 @@ use super::shared::{RBAC, StringMap};
 use crate::admission::scc::defaults::role_name;
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::model::{
-    Blueprint, Contribution, Data, DeclaredProfile, DependentPolicy, Enforcement, Kind, Linker, NamespaceProfile,
-    NumberOrVariable, ObjectBlueprint, Offer, OutputFileKey, Pattern, Patterns, PodSecurityProfile,
+    Blueprint, CommonMetadataSpec, Contribution, Data, DeclaredProfile, DependentPolicy, Enforcement, Kind, Linker,
+    NamespaceProfile, NumberOrVariable, ObjectBlueprint, Offer, OutputFileKey, Pattern, Patterns, PodSecurityProfile,
     PodSecurityProfileParts, Policy, PolicyMeta, ProfileAccounts, RawDocument, Shared, Surroundings, Target, Unit,
     account_variables,
 };
@@ -69,6 +69,9 @@ pub struct PodSecurityProfileSpec {
     /// Globs of the targets the policy applies to. Default: all of them.
     #[serde(default, skip_serializing)]
     pub targets: Vec<String>,
+    /// Labels and annotations of every object of the policy.
+    #[serde(default, skip_serializing)]
+    pub common_metadata: CommonMetadataSpec,
     /// Labels of the emitted object.
     #[serde(default)]
     pub labels: StringMap,

@@ -19,8 +19,8 @@ use crate::crossplane::revision::{ManagerRevision, Verbs};
 use crate::crossplane::stack::Stack;
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::model::{
-    Contribution, ForeignDocuments, InstalledStack, Kind, Linker, OutputFileKey, Patterns, Policy, PolicyMeta,
-    RawDocument, Target, Unit,
+    CommonMetadataSpec, Contribution, ForeignDocuments, InstalledStack, Kind, Linker, OutputFileKey, Patterns, Policy,
+    PolicyMeta, RawDocument, Target, Unit,
 };
 use crate::yaml::Spanned;
 
@@ -63,6 +63,9 @@ pub struct StackSpec {
     /// Globs of the targets the policy applies to. Default: all of them.
     #[serde(default)]
     pub targets: Vec<String>,
+    /// Labels and annotations of every object of the policy.
+    #[serde(default)]
+    pub common_metadata: CommonMetadataSpec,
     /// The folder of the package, relative to the folder of this policy.
     pub package: Spanned<String>,
     /// The image of the package, such as `registry.example.org/acme/blog:v1.0.0`. Its tag is the version of a package

@@ -19,8 +19,9 @@ use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::rbac::PolicyRule;
 use crate::k8s::rules::RuleSet;
 use crate::model::{
-    Contribution, Data, DependentPolicy, Fill, InstalledManager, InstalledStack, Kind, Linker, ObjectId, OutputFileKey,
-    Pattern, Patterns, PermissionSet, Policy, PolicyMeta, RawDocument, Surroundings, Target, TypeMeta, Unit,
+    CommonMetadataSpec, Contribution, Data, DependentPolicy, Fill, InstalledManager, InstalledStack, Kind, Linker,
+    ObjectId, OutputFileKey, Pattern, Patterns, PermissionSet, Policy, PolicyMeta, RawDocument, Surroundings, Target,
+    TypeMeta, Unit,
 };
 use crate::yaml::{NodeRef, Spanned, Tree};
 
@@ -56,6 +57,9 @@ pub struct StackManagerSpec {
     /// Globs of the targets the policy applies to. Default: all of them.
     #[serde(default)]
     pub targets: Vec<String>,
+    /// Labels and annotations of every object of the policy.
+    #[serde(default)]
+    pub common_metadata: CommonMetadataSpec,
     /// The service account of the manager; it is created.
     pub service_account: Spanned<ManagerAccount>,
     /// Further permission sets of the manager, such as for its own requests and jobs.

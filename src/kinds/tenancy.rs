@@ -25,8 +25,8 @@ use super::shared::{LimitRangeSpec, QuotaSpec, ServiceAccountSpec, StringMap, Su
 use super::stance::NamespacePodSecurity;
 use crate::diag::{Diagnostic, Origin, Sink, nearest};
 use crate::model::{
-    Kind, Linker, MentionedBy, Mentions, Patterns, Policy, PolicyMeta, RawDocument, Target, TenancyGrants,
-    UnreadAccounts, Variables,
+    CommonMetadataSpec, Kind, Linker, MentionedBy, Mentions, Patterns, Policy, PolicyMeta, RawDocument, Target,
+    TenancyGrants, UnreadAccounts, Variables,
 };
 use crate::yaml::{NodeRef, Spanned};
 
@@ -76,6 +76,9 @@ pub struct TenancySpec {
     /// Globs of the targets the policy applies to. Default: all of them.
     #[serde(default)]
     pub targets: Vec<String>,
+    /// Labels and annotations of every object of the policy.
+    #[serde(default)]
+    pub common_metadata: CommonMetadataSpec,
     /// The list of tenants.
     pub accounts: AccountList,
     /// The columns of the account list, with the type and limits of their values.

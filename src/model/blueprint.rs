@@ -131,7 +131,7 @@ impl Blueprint {
     }
 
     /// Whether the value exists with the given values.
-    fn exists(&self, from: Fill<'_>) -> bool {
+    pub(super) fn exists(&self, from: Fill<'_>) -> bool {
         match self {
             Blueprint::Present(variables, inner) => {
                 variables.iter().all(|name| from.has_value(name)) && inner.exists(from)

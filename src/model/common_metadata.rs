@@ -1,4 +1,4 @@
-//! Labels and annotations of every object: `commonMetadata` of a workspace and of a target.
+//! Labels and annotations of every object: `commonMetadata` of a workspace, of a target and of a policy.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,15 +7,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    BoundValue, Data, Fill, LabelMap, Pattern, PolicyMeta, Target, Unit, Variable, VariableScope, Variables,
+    Account, Blueprint, BoundValue, Data, Fill, LabelMap, PolicyMeta, Target, Unit, Variable, VariableScope, Variables,
     check_pattern,
 };
-use crate::codes;
-use crate::diag::{Diagnostic, Sink};
+use crate::diag::{Code, Diagnostic, Sink};
 use crate::yaml::NodeRef;
 
-/// Labels and annotations of every object. An entry of the object itself wins. Texts can name variables of the target,
-/// `{policy.kind}` and `{policy.name}`.
+/// Labels and annotations of every object. An entry of the object itself wins, then an entry of its policy, of the target and of the
+/// workspace. Texts can name variables of the target, `{policy.kind}` and `{policy.name}`, in a Tenancy also variables of the account.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct CommonMetadataSpec {
@@ -27,17 +26,31 @@ pub struct CommonMetadataSpec {
     pub annotations: BTreeMap<String, String>,
 }
 
-/// The labels and annotations of the objects of a target.
+/// The entries of a field, by key.
+type Entries = BTreeMap<String, Blueprint>;
+
+/// The labels and annotations of the objects of a target or of a policy.
 #[derive(Debug, Clone, Default)]
 pub struct CommonMetadata {
-    labels: Vec<(String, Pattern)>,
-    annotations: Vec<(String, Pattern)>,
+    labels: Entries,
+    annotations: Entries,
+}
+
+/// The origin of an object: its policy, its target, and its account in a Tenancy.
+#[derive(Debug, Clone, Copy)]
+pub struct MadeFor<'m> {
+    /// The policy with the content of the object.
+    pub policy: &'m PolicyMeta,
+    /// The target of the output.
+    pub target: &'m Target,
+    /// The account, if the policy is a Tenancy.
+    pub account: Option<Account<'m>>,
 }
 
 /// The field with the labels and annotations.
-const FIELD: &str = "commonMetadata";
+pub const COMMON_METADATA: &str = "commonMetadata";
 
-/// The variables beside the variables of the target.
+/// The variables beside the variables of the target and of the account.
 const POLICY_KIND: &str = "policy.kind";
 const POLICY_NAME: &str = "policy.name";
 
@@ -46,30 +59,39 @@ const DECIDING: [&str; 4] =
     ["bailiwick.dev/", "pod-security.kubernetes.io/", "rbac.authorization.k8s.io/", "security.openshift.io/"];
 
 impl CommonMetadata {
-    /// Reads the entries of a workspace and of a target; the entries of the target win.
-    pub(super) fn link(workspace: NodeRef<'_>, own: NodeRef<'_>, target: &Target, sink: &mut Sink) -> Self {
-        let read = |field: &str, sink: &mut Sink| {
-            let mut found: BTreeMap<String, Pattern> = BTreeMap::new();
-            for map in [workspace, own].into_iter().filter_map(|node| node.path(&[FIELD, field])) {
-                for (key, value) in map.entries() {
-                    let name = key.as_str().map_or("", |name| name);
-                    check(key, value, target, sink);
-                    let text = value.as_str().map_or("", |text| text);
-                    found.insert(name.to_owned(), Pattern::parse_checked(text));
+    /// Reads the entries of some nodes with the field; the entries of later nodes win. Reports unknown variables as the scope has
+    /// them, and with the code keys that decide access.
+    pub fn link(nodes: &[NodeRef<'_>], scope: VariableScope<'_>, code: Code, sink: &mut Sink) -> Self {
+        let mut known: Variables = [POLICY_KIND, POLICY_NAME].map(|name| (name.to_owned(), Variable::text())).into();
+        known.extend(scope.accounts.into_iter().flatten().map(|(name, variable)| (name.clone(), variable.clone())));
+        let scope = VariableScope { accounts: Some(&known), ..scope };
+        let mut read = |field: &str| {
+            let mut found = BTreeMap::new();
+            for (key, value) in
+                nodes.iter().filter_map(|node| node.path(&[COMMON_METADATA, field])).flat_map(NodeRef::entries)
+            {
+                let name = key.as_str().map_or("", |name| name);
+                if DECIDING.iter().any(|prefix| name.starts_with(prefix)) {
+                    let message = format!("`{name}` decides access, and is no common label or annotation");
+                    let diagnostic = Diagnostic::error(code, message).at(key.origin());
+                    sink.push(diagnostic.help("set it with the fields of the policies"));
                 }
+                _ = check_pattern(value, scope, sink);
+                found.insert(name.to_owned(), Blueprint::from_value(&value.as_str().map_or("", |text| text)));
             }
-            found.into_iter().collect()
+            found
         };
-        Self { labels: read("labels", sink), annotations: read("annotations", sink) }
+        Self { labels: read("labels"), annotations: read("annotations") }
     }
 
-    /// Adds the entries to an object of a policy.
-    pub fn add(&self, unit: &mut Unit, policy: &PolicyMeta, target: &Target) {
-        for (field, entries) in [("labels", &self.labels), ("annotations", &self.annotations)] {
-            if entries.is_empty() {
-                continue;
-            }
-            let common = filled(entries, policy, target);
+    /// Adds the entries of the target and of the policy to an object.
+    pub fn add(unit: &mut Unit, of: MadeFor<'_>) {
+        let both = [
+            ("labels", filled(|common| &common.labels, of)),
+            ("annotations", filled(|common| &common.annotations, of)),
+        ];
+        for (field, common) in both {
+            let Some(common) = common else { continue };
             unit.data = match unit.is_brought_in() {
                 true => changed(&unit.data, &["object", "metadata", field], &common),
                 false => changed(&unit.data, &[field], &common),
@@ -77,14 +99,14 @@ impl CommonMetadata {
         }
     }
 
-    /// Whether there are labels.
-    pub(super) fn has_labels(&self) -> bool {
-        !self.labels.is_empty()
+    /// Whether there are no entries.
+    pub fn is_empty(&self) -> bool {
+        self.labels.is_empty() && self.annotations.is_empty()
     }
 
-    /// Adds the labels of a Namespace of a policy that the Namespace does not have itself.
-    pub(super) fn add_labels(&self, labels: &mut LabelMap, policy: &PolicyMeta, target: &Target) {
-        let Data::Map(entries) = filled(&self.labels, policy, target) else { return };
+    /// Adds the labels of the target and of the policy that a Namespace does not have itself.
+    pub(super) fn add_labels(labels: &mut LabelMap, of: MadeFor<'_>) {
+        let Some(Data::Map(entries)) = filled(|common| &common.labels, of) else { return };
         for (key, value) in entries.iter() {
             if let Data::Str(text) = value {
                 labels.entry(Arc::clone(key)).or_insert_with(|| Arc::clone(text));
@@ -93,25 +115,19 @@ impl CommonMetadata {
     }
 }
 
-/// Reports an unknown variable, and a key that decides access.
-fn check(key: NodeRef<'_>, value: NodeRef<'_>, target: &Target, sink: &mut Sink) {
-    let name = key.as_str().map_or("", |name| name);
-    if DECIDING.iter().any(|prefix| name.starts_with(prefix)) {
-        let message = format!("`{name}` decides access, and is no common label or annotation");
-        let diagnostic = Diagnostic::error(codes::INVALID_WORKSPACE, message).at(key.origin());
-        sink.push(diagnostic.help("set it with the fields of the policies"));
+/// Returns the entries of the target and of the policy with their values; none without entries.
+fn filled(entries: impl Fn(&CommonMetadata) -> &Entries, of: MadeFor<'_>) -> Option<Data> {
+    let (of_target, of_policy) = (entries(&of.target.common_metadata), entries(&of.policy.common_metadata));
+    if of_target.is_empty() && of_policy.is_empty() {
+        return None;
     }
-    let known: Variables = [POLICY_KIND, POLICY_NAME].map(|name| (name.to_owned(), Variable::text())).into();
-    let targets = std::slice::from_ref(target);
-    _ = check_pattern(value, VariableScope { accounts: Some(&known), targets, open: false }, sink);
-}
-
-fn filled(entries: &[(String, Pattern)], policy: &PolicyMeta, target: &Target) -> Data {
-    let (kind, name) = (Data::text(policy.kind), Data::Str(Arc::clone(&policy.name)));
+    let (kind, name) = (Data::text(of.policy.kind), Data::Str(Arc::clone(&of.policy.name)));
     let kind = BoundValue { name: POLICY_KIND, value: &kind, outer: None };
     let both = BoundValue { name: POLICY_NAME, value: &name, outer: Some(&kind) };
-    let from = Fill::from_target(target).within(Some(&both));
-    Data::map(entries.iter().map(|(key, value)| (key.as_str(), Data::Str(value.fill(from)))))
+    let from = Fill { account: of.account, ..Fill::from_target(of.target) }.within(Some(&both));
+    let inherited = of_target.iter().filter(|(key, _)| !of_policy.contains_key(*key));
+    let present = inherited.chain(of_policy).filter(|(_, value)| value.exists(from));
+    Some(Data::map(present.map(|(key, value)| (key.as_str(), value.fill(from)))))
 }
 
 /// Returns a map with further entries in a map within it. Present entries win.

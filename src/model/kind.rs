@@ -7,7 +7,9 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
-use super::{Account, Data, Linker, OutputFileKey, Pattern, PolicyFacts, Target, Unit, VariableScope};
+use super::{
+    Account, CommonMetadata, Data, Linker, MadeFor, OutputFileKey, Pattern, PolicyFacts, Target, Unit, VariableScope,
+};
 use crate::diag::{Diagnostic, Origin, Sink, Span, nearest};
 use crate::yaml::NodeRef;
 
@@ -76,6 +78,8 @@ pub struct PolicyMeta {
     pub origin: Origin,
     /// The names of the targets it applies to.
     pub targets: Arc<BTreeSet<String>>,
+    /// The labels and annotations of all its objects.
+    pub common_metadata: Arc<CommonMetadata>,
 }
 
 /// A linked policy.
@@ -90,8 +94,8 @@ pub trait Policy: Send + Sync {
     /// Adds the units of one contribution to one output file.
     fn expand(&self, target: &Target, output_file: &OutputFileKey, part: Contribution, units: &mut Vec<Unit>);
 
-    /// Visits each namespace of a target that the policy makes or declares, with its labels.
-    fn namespaces(&self, _target: &Target, _visit: &mut dyn FnMut(&Arc<str>, &Data)) {}
+    /// Visits each namespace of a target that the policy makes or declares.
+    fn namespaces(&self, _target: &Target, _visit: &mut dyn FnMut(&Arc<str>, PolicyNamespace<'_>)) {}
 
     /// Returns the policy as one that depends on other policies, if it does.
     fn as_dependent(&mut self) -> Option<&mut dyn DependentPolicy> {
@@ -102,6 +106,15 @@ pub trait Policy: Send + Sync {
     fn as_tenancy(&self) -> Option<&dyn TenancyPolicy> {
         None
     }
+}
+
+/// A namespace that a policy makes or declares.
+#[derive(Debug, Clone, Copy)]
+pub struct PolicyNamespace<'n> {
+    /// The labels in the policy, without common labels.
+    pub labels: &'n Data,
+    /// The account of the namespace in a Tenancy.
+    pub account: Option<Account<'n>>,
 }
 
 /// A linked policy that depends on the policies linked after it.
@@ -169,11 +182,13 @@ impl Namespaces {
         for target in targets {
             let found = by_target.entry(target.name.clone()).or_default();
             for policy in policies.iter().filter(|policy| policy.meta().targets.contains(&target.name)) {
-                let is_written = target.common_metadata.has_labels() && writes_objects(&**policy, target);
-                policy.namespaces(target, &mut |name, labels| {
+                let meta = policy.meta();
+                let has_common = !(target.common_metadata.is_empty() && meta.common_metadata.is_empty());
+                let is_written = has_common && writes_objects(&**policy, target);
+                policy.namespaces(target, &mut |name, PolicyNamespace { labels, account }| {
                     let mut own = labels.string_map();
                     if is_written {
-                        target.common_metadata.add_labels(&mut own, policy.meta(), target);
+                        CommonMetadata::add_labels(&mut own, MadeFor { policy: meta, target, account });
                     }
                     // The server adds this one to every namespace.
                     own.insert("kubernetes.io/metadata.name".into(), Arc::clone(name));

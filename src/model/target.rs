@@ -239,6 +239,11 @@ impl Target {
         }
     }
 
+    /// Returns the release of OpenShift whose own roles and constraints are known; none on another platform.
+    pub fn release_with_defaults(&self) -> Option<Release> {
+        self.version.release().filter(|release| *release >= Release::FIRST)
+    }
+
     /// Whether the target serves PodSecurityPolicy: Kubernetes until 1.24, never OpenShift, which has
     /// SecurityContextConstraints.
     pub fn serves_pod_security_policy(&self) -> bool {

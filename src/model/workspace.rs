@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::severities::{DiagnosticSetting, DiagnosticSettings};
 use super::{
     AppliedBy, ClusterPodSecurity, CommonMetadata, CommonMetadataSpec, Data, DeclaredNames, ExpirySettings, ExpirySpec,
-    Features, KnownSpec, Platform, Target, Version,
+    Features, KnownSpec, Platform, Target, VariableScope, Version,
 };
 use crate::diag::{Diagnostic, Sink};
 use crate::source::names;
@@ -274,7 +274,9 @@ fn link_common_metadata(root: NodeRef<'_>, targets: &mut [Target], sink: &mut Si
         let mut items = spec.get("targets").into_iter().flat_map(NodeRef::items);
         let is_own = |item: &NodeRef<'_>| item.get("name").and_then(NodeRef::as_str) == Some(target.name.as_str());
         if let Some(own) = items.find(is_own) {
-            target.common_metadata = CommonMetadata::link(spec, own, target, sink);
+            let own_target = std::slice::from_ref(&*target);
+            let scope = VariableScope { accounts: None, targets: own_target, open: false };
+            target.common_metadata = CommonMetadata::link(&[spec, own], scope, codes::INVALID_WORKSPACE, sink);
         }
     }
 }

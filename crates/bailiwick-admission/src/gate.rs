@@ -161,7 +161,7 @@ pub fn unseen_policies(minor: u32) -> Option<&'static str> {
 const SOME_RANGE: &str = "1000000000/10000";
 
 /// SELinux level for a namespace without a known range.
-const SOME_SELINUX_LEVEL: &str = "s0:c1,c0";
+pub(super) const SOME_SELINUX_LEVEL: &str = "s0:c1,c0";
 
 impl AdmissionObjects {
     /// Returns the objects of an empty cluster of a Kubernetes minor.
@@ -248,12 +248,17 @@ impl AdmissionObjects {
         self.places.iter().map(|(name, place)| (name.as_str(), place))
     }
 
-    /// Returns the name of the first constraints that admit a pod by a user of all constraints, and the pod with their defaults. The
-    /// namespace has ranges as OpenShift allocates them.
-    pub fn first_constraints(&self, pod: &Pod) -> Option<(String, Pod)> {
+    /// Iterates over the constraints.
+    pub fn constraints(&self) -> impl Iterator<Item = &Scc> {
+        self.constraints.iter()
+    }
+
+    /// Returns the name of the first constraints that admit a pod by a user of some constraints. The namespace has ranges as
+    /// OpenShift allocates them.
+    pub fn first_constraints(&self, pod: &Pod, may_use: impl Fn(&Scc) -> bool) -> Option<String> {
         let all: Vec<&Scc> = self.constraints.iter().collect();
-        match admit(pod, &all, |_| true, allocated(&NamespaceContext::default())) {
-            SccAdmission::Admitted { scc, pod, .. } => Some((scc, *pod)),
+        match admit(pod, &all, may_use, allocated(&NamespaceContext::default())) {
+            SccAdmission::Admitted { scc, .. } => Some(scc),
             _ => None,
         }
     }
@@ -418,7 +423,8 @@ impl<'w> Gate<'w> {
         }
     }
 
-    fn may_use_constraints(&self, who: &Identity, namespace: &str, scc: &Scc) -> bool {
+    /// Whether a user may use constraints in a namespace; an empty namespace asks for every namespace.
+    pub fn may_use_constraints(&self, who: &Identity, namespace: &str, scc: &Scc) -> bool {
         let request = ResourceRequest {
             verb: "use".to_owned(),
             group: GROUP.to_owned(),

@@ -11,6 +11,7 @@
 
 pub mod admit;
 pub mod convert;
+mod cover;
 pub mod defaults;
 pub mod lints;
 pub mod order;

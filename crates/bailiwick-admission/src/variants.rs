@@ -8,8 +8,10 @@ use serde_json::{Map, Value as Json, json};
 
 use super::created::created;
 use super::defaulted::fill_pod;
+use super::gate::SOME_SELINUX_LEVEL;
 use super::pod::Pod;
 use super::policy::AdmissionRequest;
+use super::scc::Scc;
 use bailiwick_cel::{FieldReads, FieldStep, Fields, Value, ValueSchema};
 use bailiwick_yaml as yaml;
 
@@ -38,7 +40,7 @@ const NAME: &str = "probe";
 impl PodVariant {
     /// Returns the pods with the settings of common policies.
     pub fn common() -> Vec<Self> {
-        let plain = Self { settings: Vec::new(), is_hardened: false, object: plain() };
+        let plain = Self::plain();
         let hardened = plain.hardened();
         let mut all = vec![plain.clone(), hardened.clone()];
         for (setting, part) in settings() {
@@ -47,9 +49,33 @@ impl PodVariant {
         all
     }
 
+    /// Returns the common pods, pods with the SELinux options that constraints require, and pods with two of all these settings.
+    pub fn pairs<'s>(constraints: impl IntoIterator<Item = &'s Scc>) -> Vec<Self> {
+        let mut settings = settings();
+        for options in constraints.into_iter().filter_map(|scc| scc.se_linux_context.se_linux_options.as_ref()) {
+            let level = if options.level.is_empty() { SOME_SELINUX_LEVEL } else { &options.level };
+            let options = json!({"user": options.user, "role": options.role, "type": options.r#type, "level": level});
+            let setting =
+                ("required seLinuxOptions", json!({"spec": {"securityContext": {"seLinuxOptions": options}}}));
+            if !settings.contains(&setting) {
+                settings.push(setting);
+            }
+        }
+        let mut all = Vec::new();
+        for pod in [Self::plain(), Self::plain().hardened()] {
+            for (place, (first, part)) in settings.iter().enumerate() {
+                let one = pod.with(first, part);
+                all.extend(settings.iter().skip(place + 1).map(|(second, other)| one.with(second, other)));
+                all.push(one);
+            }
+            all.push(pod);
+        }
+        all
+    }
+
     /// Returns pods with other values of the fields that expressions read. `pod` is the schema of pods.
     pub fn read_by(reads: &FieldReads, pod: &ValueSchema) -> Vec<Self> {
-        let plain = Self { settings: Vec::new(), is_hardened: false, object: plain() };
+        let plain = Self::plain();
         let mut all = Vec::new();
         for (path, literals) in reads {
             let Some((FieldStep::Name(root), path)) = path.split_first() else { continue };
@@ -91,6 +117,10 @@ impl PodVariant {
             object: Some(with_status(pod)),
             ..AdmissionRequest::default()
         }
+    }
+
+    fn plain() -> Self {
+        Self { settings: Vec::new(), is_hardened: false, object: plain() }
     }
 
     fn with(&self, setting: &str, part: &Json) -> Self {
@@ -164,6 +194,7 @@ fn settings() -> Vec<(&'static str, Json)> {
         ("privileged: true", of_container(json!({"privileged": true}))),
         ("allowPrivilegeEscalation: true", of_container(json!({"allowPrivilegeEscalation": true}))),
         ("capabilities.add: SYS_ADMIN", of_container(json!({"capabilities": {"add": ["SYS_ADMIN"]}}))),
+        ("capabilities.add: CHOWN", of_container(json!({"capabilities": {"add": ["CHOWN"]}}))),
         ("capabilities.add: NET_BIND_SERVICE", of_container(json!({"capabilities": {"add": ["NET_BIND_SERVICE"]}}))),
         ("readOnlyRootFilesystem: false", of_container(json!({"readOnlyRootFilesystem": false}))),
         ("procMount: Unmasked", of_container(json!({"procMount": "Unmasked"}))),

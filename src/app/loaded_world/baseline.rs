@@ -13,7 +13,6 @@ use crate::app::{Options, unclaimed};
 use crate::compile::{self, LinkedWorkspace};
 use crate::diag::{FileId, RunError, Sink};
 use crate::emit::committed::Committed;
-use crate::label;
 use crate::model::Target;
 use crate::source::{self, Sources};
 use crate::yaml::{self, Tree};
@@ -96,9 +95,9 @@ impl BaselineInputs<'_> {
 
 /// Returns the objects that a platform makes beside the default policy of its Kubernetes.
 pub(crate) fn platform_objects(target: &Target) -> Vec<Tree> {
-    label::settings(target).map_or_else(Vec::new, |settings| {
-        defaults::trees(Start { release: settings.release, upgraded_from_4_10: false })
-    })
+    target
+        .release_with_defaults()
+        .map_or_else(Vec::new, |release| defaults::trees(Start { release, upgraded_from_4_10: false }))
 }
 
 /// Adds the objects of the earlier output of a target.

@@ -235,7 +235,13 @@ mod tests {
     fn rule(origin: Origin, when: ApprovalCondition, needs: &[&str], count: usize) -> ApprovalRule {
         let approver = |name: &&str| if *name == "{owner}" { Approver::Owner } else { Approver::Name((*name).into()) };
         let targets = Arc::new(["prod".to_owned()].into());
-        let policy = PolicyMeta { kind: "ApprovalPolicy", name: "default".into(), origin, targets };
+        let policy = PolicyMeta {
+            kind: "ApprovalPolicy",
+            name: "default".into(),
+            origin,
+            targets,
+            common_metadata: Arc::default(),
+        };
         ApprovalRule { when, needs: needs.iter().map(approver).collect(), count, origin, policy }
     }
 

@@ -1,23 +1,23 @@
 //! The changes of the admission of pods: levels, profiles, PodSecurityPolicies, constraints, admission policies, and the workloads of
 //! the inputs.
 
+mod constraints;
+mod order;
+
 use std::collections::{BTreeMap, BTreeSet};
 
+use self::constraints::ConstraintsComparison;
 use super::causes::{CausePlace, InputChanges};
 use super::other_policies::TextComparison;
 use super::policies::PolicyComparison;
 use super::policy_users::PolicyUsers;
 use super::record::{CauseKind, ChangeCertainty, Direction, EffectSeverity, PodChangeKind, PodWitness};
 use super::state::TargetState;
-use crate::access::request::{Identity, Request, ResourceRequest};
 use crate::admission::gate::{Gate, NamespaceContext};
-use crate::admission::level::Level;
 use crate::admission::psp::compare::PspComparison;
 use crate::admission::psp::{self, PodSecurityPolicy, select};
-use crate::admission::scc::{self, Scc, USE};
 use crate::admission::standards::labels::LevelVersion;
 use crate::admission::standards::{LevelDifference, difference};
-use crate::admission::variants::PodVariant;
 use crate::admission::workload::template_within;
 use crate::k8s::names;
 use crate::model::{DeclaredProfile, Enforcement, NamespaceProfile, PodSecurityProfile, ProfileAccounts};
@@ -87,7 +87,9 @@ impl PodComparison<'_> {
             self.profiles(before, after).into_iter().for_each(|profile| add(profile, namespace));
             texts.selecting(namespace, before, after).into_iter().for_each(|policy| add(policy, namespace));
         }
-        for (likeness, namespaces) in self.pod_security_policies().into_iter().chain(self.constraints()) {
+        for (likeness, namespaces) in
+            self.pod_security_policies().into_iter().chain(ConstraintsComparison::new(self.base, self.head).changes())
+        {
             namespaces.iter().for_each(|namespace| add(likeness.clone(), namespace));
         }
         for likeness in texts.changes() {
@@ -256,7 +258,7 @@ impl PodComparison<'_> {
     /// an effect of access.
     fn pod_security_policies(&self) -> Vec<(Likeness, BTreeSet<String>)> {
         let (old, new) = (&self.base.pod_security_policies, &self.head.pod_security_policies);
-        let users = self.policy_users(select::GROUPS);
+        let users = [self.base, self.head].map(|state| PolicyUsers::of(&state.loaded.world, select::GROUPS));
         let mut found = Vec::new();
         for name in old.keys().chain(new.keys()).collect::<BTreeSet<&String>>() {
             let (direction, details, namespaces) = match (old.get(name), new.get(name)) {
@@ -276,96 +278,6 @@ impl PodComparison<'_> {
             }
         }
         found
-    }
-
-    fn policy_users(&self, groups: [&'static str; 2]) -> [PolicyUsers; 2] {
-        [self.base, self.head].map(|state| PolicyUsers::of(&state.loaded.world, groups))
-    }
-
-    /// Compares the constraints of both states and their order, each with the namespaces of its users.
-    fn constraints(&self) -> Vec<(Likeness, BTreeSet<String>)> {
-        let (old, new) = (&self.base.constraints, &self.head.constraints);
-        let users = self.policy_users([scc::GROUP, scc::GROUP]);
-        let mut found = Vec::new();
-        for name in old.keys().chain(new.keys()).collect::<BTreeSet<&String>>() {
-            let (before, after) = (old.get(name), new.get(name));
-            let mut namespaces = match (before, after) {
-                (None, _) => users[0].namespaces_of_inputs(name),
-                (_, None) => users[1].namespaces_of_inputs(name),
-                _ => users[1].namespaces(name),
-            };
-            let has_users = |scc: &&Scc| !(scc.users.is_empty() && scc.groups.is_empty());
-            namespaces.extend([before, after].into_iter().flatten().any(|scc| has_users(&scc)).then(|| "*".to_owned()));
-            if namespaces.is_empty() {
-                continue;
-            }
-            let of = |side: Option<&Scc>| side.map(|_| name.clone());
-            for (direction, details) in self.changes_of_constraints(before, after) {
-                let is_proven = direction != Direction::Order || self.is_chosen_otherwise(name);
-                let certainty = if is_proven { ChangeCertainty::Proven } else { ChangeCertainty::Possible };
-                let likeness = Likeness::new(PodChangeKind::Scc, of(before), of(after), direction);
-                found.push((Likeness { details, certainty, ..likeness }, namespaces.clone()));
-            }
-        }
-        found
-    }
-
-    /// Returns the directions of the changes of constraints with their details.
-    fn changes_of_constraints(&self, before: Option<&Scc>, after: Option<&Scc>) -> Vec<(Direction, Vec<String>)> {
-        let (before, after) = match (before, after) {
-            (Some(before), Some(after)) => (before, after),
-            (None, _) => return vec![(Direction::Wider, Vec::new())],
-            (_, None) => return vec![(Direction::Narrower, Vec::new())],
-        };
-        let mut found = Vec::new();
-        if before.priority() != after.priority() {
-            let details = vec![format!("priority {} -> {}", before.priority(), after.priority())];
-            found.push((Direction::Order, details));
-        }
-        let direction = if before.restrictions() == after.restrictions() {
-            self.direction_of_users(before, after)
-        } else {
-            Some(self.direction_of(before, after))
-        };
-        found.extend(direction.map(|direction| (direction, Vec::new())));
-        found
-    }
-
-    /// Whether constraints are chosen for a pod in one state, and other constraints or other defaults in the other state.
-    fn is_chosen_otherwise(&self, name: &str) -> bool {
-        let pods = PodVariant::common().into_iter().filter_map(|variant| variant.pod());
-        pods.into_iter().any(|pod| {
-            let [old, new] = [self.base, self.head].map(|state| state.pods.objects.first_constraints(&pod));
-            let is_own = [&old, &new].into_iter().flatten().any(|(chosen, _)| chosen == name);
-            is_own && old != new
-        })
-    }
-
-    /// Returns the direction of a change of the users and groups of constraints; none if the same subjects may use them.
-    fn direction_of_users(&self, before: &Scc, after: &Scc) -> Option<Direction> {
-        let is_wider = has_new_users(self.base, before, after);
-        let is_narrower = has_new_users(self.head, after, before);
-        match (is_wider, is_narrower) {
-            (false, false) => None,
-            (true, false) => Some(Direction::Wider),
-            (false, true) => Some(Direction::Narrower),
-            (true, true) => Some(Direction::Both),
-        }
-    }
-
-    /// Returns the direction of a change of constraints, by the Pod Security level that they amount to.
-    fn direction_of(&self, before: &Scc, after: &Scc) -> Direction {
-        let level = |state: &TargetState<'_>, scc: &Scc| {
-            let release = state.target.version.release()?;
-            scc::convert::level(scc, scc::range::UidRange::read(None), release).ok()
-        };
-        match (level(self.base, before), level(self.head, after)) {
-            (Some(Level::Privileged), Some(Level::Baseline | Level::Restricted))
-            | (Some(Level::Baseline), Some(Level::Restricted)) => Direction::Narrower,
-            (Some(Level::Restricted), Some(Level::Baseline | Level::Privileged))
-            | (Some(Level::Baseline), Some(Level::Privileged)) => Direction::Wider,
-            _ => Direction::Both,
-        }
     }
 
     /// Finds the workloads of both states whose pods are newly refused or admitted.
@@ -421,23 +333,6 @@ fn directed(comparison: &PspComparison) -> Option<(Direction, Vec<String>)> {
     };
     let details = [&comparison.widened, &comparison.narrowed, &comparison.defaults];
     Some((direction, details.into_iter().flatten().cloned().collect()))
-}
-
-/// Whether constraints name a user or a group that may not use other constraints in a state.
-fn has_new_users(state: &TargetState<'_>, known: &Scc, named: &Scc) -> bool {
-    let may_use = |who: &Identity| {
-        let request = ResourceRequest {
-            verb: USE.verb.to_owned(),
-            group: USE.group.to_owned(),
-            resource: USE.resource.to_owned(),
-            name: known.name().to_owned(),
-            ..ResourceRequest::default()
-        };
-        known.names(&who.user, &who.groups) || state.loaded.world.allows(who, &Request::Resource(request))
-    };
-    let users = named.users.iter().map(|user| Identity::from_user(user));
-    let groups = named.groups.iter().map(|group| Identity::member_of(group));
-    users.chain(groups).any(|who| !may_use(&who))
 }
 
 /// The most service accounts that a text names.

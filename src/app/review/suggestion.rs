@@ -281,7 +281,13 @@ fn resource(right: &PolicyRule) -> Option<String> {
 
 /// Returns the head of a test that is in no file.
 fn meta() -> PolicyMeta {
-    PolicyMeta { kind: KIND, name: Arc::from(""), origin: Origin::default(), targets: Arc::default() }
+    PolicyMeta {
+        kind: KIND,
+        name: Arc::from(""),
+        origin: Origin::default(),
+        targets: Arc::default(),
+        common_metadata: Arc::default(),
+    }
 }
 
 /// Returns a subject as a test names it; none for another text.

@@ -10,8 +10,8 @@ use crate::diag::{Diagnostic, Origin, Sink};
 use crate::kinds::expiry;
 use crate::model::{
     Account, Accounts, BoundValue, Condition, ConditionFailure, Contribution, Data, Enforcement, Expiry,
-    ExpirySettings, Fill, Linker, Mention, ObjectBlueprint, OutputFileKey, Pattern, Policy, PolicyMeta, Repetition,
-    Target, TenancyGrant, TenancyPolicy, TenantPart, Unit,
+    ExpirySettings, Fill, Linker, Mention, ObjectBlueprint, OutputFileKey, Pattern, Policy, PolicyMeta,
+    PolicyNamespace, Repetition, Target, TenancyGrant, TenancyPolicy, TenantPart, Unit,
 };
 use crate::yaml::Spanned;
 
@@ -348,11 +348,12 @@ impl Policy for Linked {
         &self.meta
     }
 
-    fn namespaces(&self, target: &Target, visit: &mut dyn FnMut(&Arc<str>, &Data)) {
+    fn namespaces(&self, target: &Target, visit: &mut dyn FnMut(&Arc<str>, PolicyNamespace<'_>)) {
         let Some(class) = self.class(target) else { return };
         for (_, account) in self.accounts.on(&target.name) {
             class.each_namespace(Fill::from_account(target, account), &mut |namespace, from, name| {
-                visit(&name, &namespace.object.fill_field("labels", from));
+                let labels = &namespace.object.fill_field("labels", from);
+                visit(&name, PolicyNamespace { labels, account: Some(account) });
             });
         }
     }

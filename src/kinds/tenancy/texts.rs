@@ -4,7 +4,8 @@ use super::class::NAMESPACE_NAME;
 use crate::codes;
 use crate::diag::{Diagnostic, Sink};
 use crate::model::{
-    Pattern, RawDocument, Target, Variable, VariableScope, VariableType, Variables, check_pattern, declared,
+    COMMON_METADATA, Pattern, RawDocument, Target, Variable, VariableScope, VariableType, Variables, check_pattern,
+    declared,
 };
 use crate::yaml::NodeRef;
 
@@ -24,6 +25,7 @@ pub(super) fn check(document: &RawDocument<'_>, variables: &Variables, targets: 
     if let Some(class) = document.spec.get("class") {
         scope.check_class(class, sink);
     }
+    scope.check_common_metadata(document.spec, sink);
     for preset in document.spec.get("presets").into_iter().flat_map(NodeRef::items) {
         for (key, value) in preset.entries() {
             if key.as_str() == Some("class") {
@@ -134,6 +136,17 @@ impl TextScope<'_> {
                 format!("a selector without a requirement selects more, but `{{{name}?}}` leaves the requirement out");
             let diagnostic = Diagnostic::error(codes::OPTIONAL_IN_REQUIRED, message).at(node.origin());
             sink.push(diagnostic.help(format!("give the object a condition: `when: {name} != null`")));
+        }
+    }
+
+    /// Checks the texts of `commonMetadata`, whose variables are known to be declared.
+    fn check_common_metadata(&self, spec: NodeRef<'_>, sink: &mut Sink) {
+        for map in ["labels", "annotations"].iter().filter_map(|field| spec.path(&[COMMON_METADATA, field])) {
+            for (_, value) in map.entries() {
+                if let Some(Ok(pattern)) = value.as_str().map(Pattern::parse) {
+                    self.check_lists(&pattern, value, false, sink);
+                }
+            }
         }
     }
 

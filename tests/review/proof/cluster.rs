@@ -35,6 +35,9 @@ pub(super) struct Answer {
 /// A subject with the use of every policy and all constraints.
 pub(super) const ADMINISTRATOR: &str = "administrator";
 
+/// Joins a user or group and a group, for a user who is a member of the group.
+pub(super) const AND: &str = " and ";
+
 /// A part of admission with an answer of its own.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Part<'n> {
@@ -138,6 +141,9 @@ impl<'s> Cluster<'s> {
     fn may_use(&self, subject: &str, namespace: &str, name: &str) -> bool {
         if subject == ADMINISTRATOR {
             return true;
+        }
+        if let Some((one, other)) = subject.split_once(AND) {
+            return self.may_use(one, namespace, name) || self.may_use(other, namespace, name);
         }
         let key = (subject.to_owned(), namespace.to_owned(), name.to_owned());
         self.uses.get(&key) == Some(&true)

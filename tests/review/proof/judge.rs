@@ -12,7 +12,7 @@ use bailiwick::k8s::rbac::PolicyRule;
 use bailiwick::{Options, Workspace};
 use serde_json::{Value, json};
 
-use super::cluster::{ADMINISTRATOR, Answer, Cluster, Part};
+use super::cluster::{ADMINISTRATOR, AND, Answer, Cluster, Part};
 use super::probes::{Probe, probes};
 use super::questions::{Answers, Question, question_of, questions, subjects};
 use super::tally::Tally;
@@ -227,12 +227,14 @@ impl Judgement<'_> {
             .collect();
         // Levels and admission policies are the same for every subject.
         let is_for_all = matches!(change.kind, PodChangeKind::Level | PodChangeKind::Policy);
-        let others = self.accounts.iter().map(String::as_str).filter(|_| !is_for_all);
-        std::iter::once(ADMINISTRATOR).chain(others).any(|subject| {
+        let others = self.accounts.iter().filter(|_| !is_for_all);
+        let members = members(&self.accounts).filter(|_| change.direction == Direction::Order);
+        let subjects = std::iter::once(ADMINISTRATOR.to_owned()).chain(others.cloned()).chain(members);
+        subjects.into_iter().any(|subject| {
             let asked = places.iter().flat_map(|namespace| self.probes.iter().map(move |probe| (namespace, probe)));
             asked.flat_map(|asked| parts.iter().map(move |part| (*part, asked))).any(|(part, (namespace, probe))| {
-                let was = self.base.part(part, subject, namespace, probe);
-                let is = self.head.part(part, subject, namespace, probe);
+                let was = self.base.part(part, &subject, namespace, probe);
+                let is = self.head.part(part, &subject, namespace, probe);
                 confirms(was, is)
             })
         })
@@ -299,6 +301,13 @@ fn accounts() -> Vec<String> {
     let accounts =
         ["ServiceAccount/a/s1", "ServiceAccount/a/s2", "ServiceAccount/b/s2", "User/u1", "User/other", "Group/g1"];
     accounts.map(str::to_owned).into()
+}
+
+/// Returns the users of [`accounts`] as members of its groups. The order of constraints decides where a user and a group may use
+/// one of two constraints each.
+fn members(accounts: &[String]) -> impl Iterator<Item = String> {
+    let of_kind = |kind: &'static str| accounts.iter().filter(move |account| account.starts_with(kind));
+    of_kind("User/").flat_map(move |user| of_kind("Group/").map(move |group| format!("{user}{AND}{group}")))
 }
 
 /// Returns the second evaluator with the access of a side.

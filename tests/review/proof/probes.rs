@@ -120,6 +120,9 @@ fn parts() -> Vec<Value> {
         json!({"spec": {"hostUsers": false}, "container": {"securityContext": {"procMount": "Unmasked"}}}),
         json!({"spec": {"hostUsers": false}, "container": {"securityContext": {"runAsNonRoot": false}}}),
     ];
+    // Some constraints of OpenShift ask for both.
+    let nested = json!({"type": "container_engine_t", "level": "s0:c1,c0"});
+    parts.push(json!({"spec": {"hostUsers": false, "securityContext": {"seLinuxOptions": nested}}}));
     parts.extend([true, false].map(|escalates| security("allowPrivilegeEscalation", json!(escalates))));
     parts.extend(
         ["NET_BIND_SERVICE", "CHOWN", "SYS_ADMIN", "NET_RAW"]
