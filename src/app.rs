@@ -79,7 +79,7 @@ pub use manual::ManualPage;
 pub use memberships::Membership;
 pub use merge::{MergeOptions, Merged};
 pub use migrate::{KubeletInventory, PspMigration, PspMigrationOptions, migrate_psp};
-pub use namespace::{NamespaceRules, NamespaceSearch, SyncedRules, UsablePolicy};
+pub use namespace::{AppliedProfile, NamespaceRules, NamespaceSearch, SyncedRules, UsablePolicy};
 pub use node_reach::{
     DeclaredNodes, NodeReach, NodeReachAnswer, NodeReachOptions, NodeSummary, PoolNodes, ReachedAccount, ReachedObject,
     SecretPath,

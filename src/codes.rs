@@ -80,6 +80,7 @@ bailiwick_yaml::declare_codes! {
     DUPLICATE_UID_RANGE: "duplicate-uid-range", [Warning], "two namespaces have the same range of user ids";
     UID_RANGE_AT_ZERO: "uid-range-starts-at-zero", [Warning], "a range of user ids begins at root";
     EXEMPT_NAMESPACE_LABELLED: "exempt-namespace-labelled", [Warning], "a label on an exempt namespace";
+    EXEMPT_FROM_LEVEL: "exempt-from-level", [Warning], "a Pod Security level in a namespace that the cluster exempts";
     OPENSHIFT_PREFIX_NOT_SYNCED: "openshift-prefix-not-synced", [Warning], "the name of a namespace excludes it from label synchronisation";
     RUN_LEVEL_BYPASS: "run-level-bypass", [Warning], "a label disables the admission by SecurityContextConstraints";
     STACK_CONTROLLER_ON_NODE: "stack-controller-on-node", [Warning], "the controller of a stack uses the node";

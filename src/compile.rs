@@ -412,9 +412,7 @@ impl<'p> Worker<'p> {
                 return false;
             }
         }
-        if let Some(labels) = self.labels {
-            self.label(labels, unit, sink);
-        }
+        self.label(unit, sink);
         match output_file {
             OutputFileKey::Namespace(name) if names::dns_label(name).is_err() => {
                 sink.push(
@@ -437,8 +435,12 @@ impl<'p> Worker<'p> {
         Ok(Some(stated).filter(|stated| *stated != self.rendered))
     }
 
-    /// Fills in what follows from the rest of the target.
-    fn label(&mut self, labels: &NamespaceLabels, unit: &Unit, sink: &mut Sink) {
+    /// Fills in what follows from the rest of the target, and checks the labels.
+    fn label(&mut self, unit: &Unit, sink: &mut Sink) {
+        if let Some(root) = self.validator.object() {
+            label::check_exemption(self.target, unit, root, sink);
+        }
+        let Some(labels) = self.labels else { return };
         if NamespaceLabels::concerns(unit) {
             let filling = labels.verdict(&unit.identity.name).filling;
             self.validator.amend(|tree, root| filling.write(tree, root));

@@ -4,6 +4,7 @@
 //! order of the list is the order of linking (a kind comes after those it refers to) and of every listing.
 
 pub mod access_test;
+mod account_profiles;
 pub mod approval_policy;
 mod expiry;
 mod findings;

@@ -5,10 +5,12 @@
 //! in. The stage changes labels of compiled Namespaces and the related annotation, and nothing else; `findings` reports
 //! everything else.
 
+mod exemption;
 mod findings;
 
 use std::collections::HashMap;
 
+pub use self::exemption::check as check_exemption;
 use self::findings::{NamespaceFinding, SettledNamespace};
 use crate::admission::labels::Settings;
 use crate::admission::labels::control::{Control, Reason};

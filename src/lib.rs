@@ -72,9 +72,9 @@ pub mod stats;
 
 pub mod app;
 pub use app::{
-    AllowedSubject, AllowedSubjects, Base, CanI, CanIOptions, CompareOptions, Comparison, CompiledFiles, Diagnostics,
-    Error, LintOptions, LintReport, LoadedWorld, ManualPage, Options, RenderOptions, RequestOptions, Selection,
-    TestOptions, TestRun, Workspace, WorldOptions, lint_manifests, map_manifests,
+    AdmissionOptions, AllowedSubject, AllowedSubjects, Base, CanI, CanIOptions, CompareOptions, Comparison,
+    CompiledFiles, Diagnostics, Error, LintOptions, LintReport, LoadedWorld, ManualPage, Options, RenderOptions,
+    RequestOptions, Selection, TestOptions, TestRun, Workspace, WorldOptions, lint_manifests, map_manifests,
 };
 
 pub mod cli;

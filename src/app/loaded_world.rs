@@ -229,8 +229,9 @@ pub(crate) fn load_target_seen(
 ) -> Result<Option<LoadedWorld>, RunError> {
     let api_server = workspace.project.facts.on::<ApiServerSettings>(&target.name).next();
     let mut surroundings = surroundings_of(options, target.version.minor(), target.platform == Platform::Openshift);
-    if let (Some(known), Some(api_server)) = (&mut surroundings, api_server) {
-        known.switch(&api_server.feature_gates);
+    if let Some(known) = &mut surroundings {
+        known.configure(target.pod_security.clone());
+        api_server.into_iter().for_each(|api_server| known.switch(&api_server.feature_gates));
     }
     let Some(mut builder) = below_output(workspace, target, options, &mut surroundings, sink)? else { return Ok(None) };
     let mut pods = options.with_paths.then(|| PodInputs::new(workspace, target));

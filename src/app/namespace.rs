@@ -10,6 +10,7 @@ use crate::access::world::account_user;
 use crate::admission::labels::chain::Lift;
 use crate::admission::labels::declared::Settled;
 use crate::admission::labels::world::{SyncOutcome, SyncWorld};
+use crate::admission::level::Level;
 use crate::admission::psp::PodSecurityPolicy;
 use crate::admission::psp::mapping::{Reading, map};
 use crate::admission::psp::select::usable;
@@ -51,8 +52,21 @@ pub enum NamespaceRules {
         /// The Pod Security levels.
         levels: PodSecurityLevels,
         /// The PodSecurityProfile.
-        profile: Option<String>,
+        profile: Option<AppliedProfile>,
+        /// The profiles of single service accounts, each with the accounts.
+        by_account: Vec<(AppliedProfile, Vec<String>)>,
+        /// Whether the target exempts the namespace from Pod Security admission.
+        is_exempt: bool,
     },
+}
+
+/// A PodSecurityProfile of a namespace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AppliedProfile {
+    /// The name of the policy.
+    pub name: String,
+    /// The Pod Security level beside its admission policy.
+    pub level: Option<Level>,
 }
 
 /// The labels that OpenShift computes for a namespace.
@@ -119,7 +133,7 @@ impl Workspace {
             None
         };
         let diagnostics = self.diagnostics(sink).checked()?;
-        let found = objects.namespace.take().map(|(labels, place)| match &loaded {
+        let found = objects.namespace.take().map(|NamespaceMetadata { labels, annotations, place }| match &loaded {
             Some(loaded) => NamespaceRules::Policies {
                 place,
                 policies: objects.policies.len(),
@@ -127,34 +141,55 @@ impl Workspace {
             },
             None => NamespaceRules::Levels {
                 place,
-                levels: PodSecurityLevels::UPSTREAM.with_labels(&labels).0,
-                profile: self.profile_of(target, &labels),
+                levels: target.pod_security.defaults.with_labels(&labels).0,
+                profile: labels.get(PodSecurityProfile::LABEL).and_then(|own| self.applied_profile(target, own)),
+                by_account: self.profiles_by_account(target, &annotations),
+                is_exempt: target.pod_security.exemptions.has_namespace(name),
             },
         });
         Ok(NamespaceSearch { diagnostics, found, known: objects.known })
     }
 
-    /// Returns the PodSecurityProfile that the labels of a namespace name, if the target has its admission policy.
-    fn profile_of(&self, target: &Target, labels: &BTreeMap<String, String>) -> Option<String> {
-        let named = labels.get(PodSecurityProfile::LABEL)?;
+    /// Returns a PodSecurityProfile, if the target has its admission policy.
+    fn applied_profile(&self, target: &Target, name: &str) -> Option<AppliedProfile> {
         let mut declared = self.project.facts.on(&target.name);
+        let found = declared.find(|declared: &&DeclaredProfile| declared.profile.name() == name)?;
         let is_enforced = target.enforcement() == Enforcement::AdmissionPolicy;
-        (is_enforced && declared.any(|declared: &DeclaredProfile| declared.profile.name() == named))
-            .then(|| named.clone())
+        is_enforced.then(|| AppliedProfile { name: name.to_owned(), level: found.profile.level() })
+    }
+
+    /// Returns the profiles of single service accounts of a namespace with these annotations, each with the accounts.
+    fn profiles_by_account(
+        &self,
+        target: &Target,
+        annotations: &BTreeMap<String, String>,
+    ) -> Vec<(AppliedProfile, Vec<String>)> {
+        let applied = PodSecurityProfile::of_accounts(annotations).filter_map(|(name, accounts)| {
+            let accounts = accounts.into_iter().map(str::to_owned).collect();
+            Some((self.applied_profile(target, name)?, accounts))
+        });
+        applied.collect()
     }
 }
 
 /// The objects of a target that decide about the pods of a namespace.
 struct NamespaceObjects<'n> {
     name: &'n str,
-    /// The labels of the namespace, with its place.
-    namespace: Option<(BTreeMap<String, String>, Origin)>,
+    /// The metadata of the namespace.
+    namespace: Option<NamespaceMetadata>,
     /// The names of all namespaces.
     known: Vec<String>,
     /// The PodSecurityPolicies.
     policies: Vec<PodSecurityPolicy>,
     /// The service accounts of the namespace.
     accounts: BTreeSet<String>,
+}
+
+/// The labels and annotations of a namespace, with its place.
+struct NamespaceMetadata {
+    labels: BTreeMap<String, String>,
+    annotations: BTreeMap<String, String>,
+    place: Origin,
 }
 
 impl<'n> NamespaceObjects<'n> {
@@ -170,9 +205,14 @@ impl<'n> NamespaceObjects<'n> {
         let name = text_at(object, &["metadata", "name"]);
         self.known.push(name.to_owned());
         if name == self.name {
-            let labels = object.path(&["metadata", "labels"]).into_iter().flat_map(NodeRef::entries);
-            let labels = labels.filter_map(|(key, value)| Some((key.as_str()?.to_owned(), value.as_str()?.to_owned())));
-            self.namespace = Some((labels.collect(), place));
+            let texts = |field: &str| -> BTreeMap<String, String> {
+                let entries = object.path(&["metadata", field]).into_iter().flat_map(NodeRef::entries);
+                entries
+                    .filter_map(|(key, value)| Some((key.as_str()?.to_owned(), value.as_str()?.to_owned())))
+                    .collect()
+            };
+            let (labels, annotations) = (texts("labels"), texts("annotations"));
+            self.namespace = Some(NamespaceMetadata { labels, annotations, place });
         }
     }
 

@@ -1,6 +1,6 @@
 //! The objects of a target that decide about its pods, and its workloads.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::loaded_world::platform_objects;
@@ -14,7 +14,10 @@ use crate::codes;
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::list;
 use crate::label::NamespaceLabels;
-use crate::model::{DeclaredProfile, Enforcement, InstalledStack, Platform, PodSecurityProfile, Target};
+use crate::model::{
+    DeclaredProfile, Enforcement, InstalledStack, NamespaceProfile, Platform, PodSecurityProfile, ProfileAccounts,
+    Target,
+};
 use crate::yaml::schema::to_json;
 use crate::yaml::{self, NodeRef};
 
@@ -36,13 +39,9 @@ impl<'i> PodInputs<'i> {
     /// Creates the inputs of a target without objects.
     pub(crate) fn new(workspace: &'i Workspace, target: &'i Target) -> Self {
         let minor = target.version.minor();
-        Self {
-            workspace,
-            target,
-            objects: AdmissionObjects::new(minor, target.platform == Platform::Openshift),
-            admission_policies: InstalledPolicies::new(minor),
-            workloads: Vec::new(),
-        }
+        let mut objects = AdmissionObjects::new(minor, target.platform == Platform::Openshift);
+        objects.configure(target.pod_security.clone());
+        Self { workspace, target, objects, admission_policies: InstalledPolicies::new(minor), workloads: Vec::new() }
     }
 
     /// Adds the constraints of OpenShift and the objects of the baseline. Their workloads belong to the cluster and are not
@@ -131,8 +130,12 @@ fn hold_to_profiles(workspace: &Workspace, target: &Target, objects: &mut Admiss
         return;
     }
     let minor = target.version.minor();
+    let used = || workspace.project.facts.on(&target.name);
+    let by_account = used().filter(|used: &&NamespaceProfile| used.accounts != ProfileAccounts::All);
+    let by_account: BTreeSet<&str> = by_account.map(|used| used.profile.as_str()).collect();
     let compiled = |profile: &PodSecurityProfile| {
-        let defaults = profile.defaults();
+        let is_by_account = by_account.contains(profile.name());
+        let defaults = if is_by_account { profile.defaults_by_account() } else { profile.defaults() };
         let patches = defaults.patches.get(&target.name).filter(|patches| !patches.is_empty());
         let patches = patches.map(|patches| Arc::new(Patches::compile(&defaults.variables, patches, minor)));
         Profile { policy: PodSecurityProfile::admission_policy(profile.name()), patches }
@@ -144,8 +147,14 @@ fn hold_to_profiles(workspace: &Workspace, target: &Target, objects: &mut Admiss
         .map(|declared: &DeclaredProfile| (declared.profile.name(), compiled(&declared.profile)))
         .collect();
     for (_, place) in objects.places() {
-        let profile = place.labels.get(PodSecurityProfile::LABEL);
-        place.profile = profile.and_then(|name| profiles.get(name.as_str())).cloned();
+        let by_account = PodSecurityProfile::by_account(&place.labels, &place.annotations);
+        let names: BTreeSet<&str> = by_account.values().flatten().copied().collect();
+        // The empty name is the first: the other accounts come first.
+        let mut known: BTreeSet<&BTreeSet<&str>> = BTreeSet::new();
+        let apart = by_account.iter().filter(|(name, profiles)| known.insert(profiles) && !name.is_empty());
+        let accounts = apart.map(|(&name, _)| name.to_owned()).collect();
+        place.profiles = names.into_iter().filter_map(|name| profiles.get(name)).cloned().collect();
+        place.accounts = accounts;
     }
 }
 

@@ -31,8 +31,8 @@ pub(super) struct Arguments {
     /// Field selector of a list or watch, such as `spec.nodeName=n1`, for the Node authorizer.
     #[arg(long, value_name = "SELECTOR", conflicts_with = "list")]
     field_selector: Option<String>,
-    /// Also evaluate the admission of the object in this file, by NodeRestriction and the bound
-    /// ValidatingAdmissionPolicies.
+    /// Also evaluate the admission of the object in this file, by NodeRestriction, the Pod Security level of its
+    /// namespace and the bound ValidatingAdmissionPolicies.
     #[arg(long, value_name = "FILE", conflicts_with = "list")]
     admission: Option<PathBuf>,
     /// Extra field of the user, as `KEY=VALUE`, for admission policies; may be repeated.
@@ -61,7 +61,9 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
         return Ok(refuse_no_subject(global));
     };
     let is_node = NodeIdentity::from_identity(&who) != NodeIdentity::None;
-    let options = arguments.world.options(is_node || arguments.admission.is_some());
+    let mut options = arguments.world.options(is_node || arguments.admission.is_some());
+    // Pods are judged with the defaults of their profile.
+    options.with_paths = arguments.admission.is_some();
     with_worlds(global, &arguments.world.targets, &options, |worlds| {
         let mut outcome = Outcome::Fine;
         for loaded in worlds {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::account_profiles::{AccountProfile, ProfiledNamespace};
 use super::objects::ObjectSpec;
 use super::shared::{
     LimitItem, LimitRangeSpec, QuantityValue, QuotaSpec, ServiceAccountSpec, StringMap, check_targets, warn_of_empty,
@@ -17,8 +18,8 @@ use super::stance::{NamespacePodSecurity, PodSecuritySettings, grants_of, refuse
 use crate::diag::{Diagnostic, Sink};
 use crate::model::{
     CommonMetadataSpec, Contribution, Enforcement, Fill, Kind, Linker, NamespaceProfile, ObjectBlueprint,
-    OutputFileKey, Pattern, Patterns, PodSecurityProfile, Policy, PolicyMeta, PolicyNamespace, RawDocument, Target,
-    Unit,
+    OutputFileKey, Pattern, Patterns, PodSecurityProfile, Policy, PolicyMeta, PolicyNamespace, ProfileAccounts,
+    RawDocument, Target, Unit,
 };
 use crate::yaml::{NodeRef, Spanned};
 
@@ -187,7 +188,10 @@ impl Kind for NamespaceSetKind {
         for (item, node) in spec.namespaces.iter().zip(nodes) {
             let own = bodies::linked_objects(&item.objects, node, &targets, linker, sink);
             let written = NamespacePodSecurity::over(item.pod_security.as_ref(), spec.pod_security.as_ref());
-            let (stance, grants) = link_stance(written.as_ref(), document, linker, sink);
+            let accounts = link_accounts(written.as_ref(), item, document, linker, sink);
+            let (stance, mut grants) = link_stance(written.as_ref(), document, linker, sink);
+            let stance = PodSecuritySettings { accounts: &accounts, ..stance };
+            grants.extend(accounts.iter().flat_map(AccountProfile::grants));
             let merged = |common: &StringMap, own: &StringMap| {
                 let mut all = common.clone();
                 all.extend(own.clone());
@@ -207,7 +211,8 @@ impl Kind for NamespaceSetKind {
             namespaces.push(Namespace { object, grants, inside });
             if let Some(profile) = profile {
                 let targets = Arc::clone(&document.meta.targets);
-                linker.facts.push(NamespaceProfile { namespace: item.name.origin, profile, targets });
+                let accounts = if accounts.is_empty() { ProfileAccounts::All } else { ProfileAccounts::Others };
+                linker.facts.push(NamespaceProfile { namespace: item.name.origin, profile, targets, accounts });
             }
         }
         let names = spec.namespaces.iter().map(|item| &item.name).chain(bodies::names(&spec));
@@ -217,6 +222,23 @@ impl Kind for NamespaceSetKind {
 }
 
 const NAMESPACE: &str = "namespace-set/namespace.yaml.j2";
+
+/// Resolves the profiles of single service accounts of a namespace.
+fn link_accounts(
+    written: Option<&NamespacePodSecurity>,
+    item: &NamespaceItem,
+    document: &RawDocument<'_>,
+    linker: &mut Linker<'_>,
+    sink: &mut Sink,
+) -> Vec<AccountProfile> {
+    let Some(written) = written else { return Vec::new() };
+    let namespace = ProfiledNamespace {
+        origin: item.name.origin,
+        profile: written.profile.as_ref().map(|profile| profile.value.as_str()),
+        targets: &document.meta.targets,
+    };
+    AccountProfile::link(&written.service_accounts, namespace, linker, sink)
+}
 
 /// Resolves the Pod Security settings of a namespace and its profile, and returns the bindings for the use of the
 /// profile.
@@ -260,6 +282,7 @@ fn link_stance<'p>(
         version,
         label_sync: written.label_sync,
         without_levels: written.labels.is_some(),
+        accounts: &[],
     };
     (settings, grants)
 }

@@ -5,22 +5,27 @@ mod cel;
 mod checks;
 mod constraints;
 mod defaults;
+mod held;
 mod judged;
 mod level;
 
 use crate::codes;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use self::admission::WrittenProfile;
+use self::held::Holding;
 use super::shared::{RBAC, StringMap};
 use crate::admission::scc::defaults::role_name;
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::model::{
-    Blueprint, CommonMetadataSpec, Contribution, Data, DeclaredProfile, Enforcement, Kind, Linker, NumberOrVariable,
-    ObjectBlueprint, Offer, OutputFileKey, Pattern, Patterns, PodSecurityProfile, PodSecurityProfileParts, Policy,
-    PolicyMeta, RawDocument, Shared, Target, Unit, account_variables,
+    Blueprint, CommonMetadataSpec, Contribution, Data, DeclaredProfile, DependentPolicy, Enforcement, Kind, Linker,
+    NamespaceProfile, NumberOrVariable, ObjectBlueprint, Offer, OutputFileKey, Pattern, Patterns, PodSecurityProfile,
+    PodSecurityProfileParts, Policy, PolicyMeta, ProfileAccounts, RawDocument, Shared, Surroundings, Target, Unit,
+    account_variables,
 };
 use crate::yaml::NodeRef;
 
@@ -37,6 +42,9 @@ pub struct PodSecurityProfileKind;
 /// - since Kubernetes 1.30, a ValidatingAdmissionPolicy that rejects everything outside the profile, and since 1.36 a
 ///   MutatingAdmissionPolicy that sets its defaults. They apply to the namespaces of each NamespaceSet or Tenancy that
 ///   uses the profile. These namespaces also get the matching Pod Security level.
+///
+/// `podSecurity.serviceAccounts` of a namespace sets another profile for single service accounts. The lists of accounts are
+/// annotations of the namespace, and the policies of such a profile apply to pods of these accounts alone.
 ///
 /// A profile with account variables in its texts, such as `"{uid}"`, becomes a PodSecurityPolicy, or constraints, for
 /// each tenant of the Tenancy that uses it. Its admission policy stays a single object and reads the variables from
@@ -413,6 +421,7 @@ impl Kind for PodSecurityProfileKind {
             }
             refuse_variables_in_metadata(&spec, document, sink);
         }
+        let defaults = admission::filled_in(&spec, &variables, &targets);
         let profile = Arc::new(PodSecurityProfile::new(PodSecurityProfileParts {
             name: meta.name.to_string(),
             variables: variables.clone(),
@@ -420,20 +429,26 @@ impl Kind for PodSecurityProfileKind {
             annotations: Blueprint::from_value(&profile_annotations(&spec)),
             profile: Blueprint::from_value(&spec),
             constraints,
-            defaults: admission::filled_in(&spec, &variables, &targets),
+            defaults_by_account: Holding::ByAccount.defaults(&meta.name, &defaults),
+            defaults,
             level: is_on(Enforcement::AdmissionPolicy).then(|| level::level(&spec)),
         }));
         let content = document.spec.origin();
+        let mut by_account = ByAccount::default();
         let mut objects =
             if profile.needs_account() { Vec::new() } else { own_objects(&profile, &spec, &meta, content) };
         if is_on(Enforcement::AdmissionPolicy) {
-            let policies = admission::objects(&spec, &meta, &variables, &targets, content);
-            objects.extend(policies.into_iter().map(|object| (Enforcement::AdmissionPolicy, object)));
+            let written =
+                WrittenProfile { spec: &spec, meta: &meta, variables: &variables, targets: &targets, content };
+            let own = admission::objects(Holding::Every, written).into_iter();
+            objects.extend(own.map(|object| (Enforcement::AdmissionPolicy, object)));
+            by_account.objects = admission::objects(Holding::ByAccount, written);
+            by_account.bindings = admission::account_bindings(&by_account.objects, &meta);
         }
         linker.facts.push(DeclaredProfile { profile: Arc::clone(&profile), policy: meta.clone() });
         let stands_alone = variables.is_empty();
         linker.offers.add(Shared { meta: meta.clone(), content: profile, variables, stands_alone });
-        Some(Box::new(Linked { meta, objects }))
+        Some(Box::new(Linked { meta, objects, by_account }))
     }
 }
 
@@ -540,13 +555,54 @@ struct Linked {
     meta: PolicyMeta,
     /// The objects, each with its enforcement.
     objects: Vec<(Enforcement, ObjectBlueprint)>,
+    by_account: ByAccount,
+}
+
+/// The admission policies of a profile that applies to some service accounts of a namespace.
+#[derive(Default)]
+struct ByAccount {
+    /// The objects in place of the others.
+    objects: Vec<ObjectBlueprint>,
+    /// The further bindings, for namespaces that list service accounts for the profile.
+    bindings: Vec<ObjectBlueprint>,
+    /// The targets with such a namespace.
+    targets: BTreeSet<String>,
+    /// The targets with a namespace that lists service accounts for the profile.
+    listed: BTreeSet<String>,
 }
 
 impl Linked {
-    fn objects<'l>(&'l self, target: &'l Target) -> impl Iterator<Item = &'l ObjectBlueprint> {
-        let fits = |object: &ObjectBlueprint| admission::is_served(object, target);
-        let chosen = self.objects.iter().filter(|(enforcement, _)| *enforcement == target.enforcement());
-        chosen.map(|(_, object)| object).filter(move |object| fits(object))
+    fn objects<'l>(&'l self, target: &'l Target) -> Vec<&'l ObjectBlueprint> {
+        let judges = target.enforcement() == Enforcement::AdmissionPolicy;
+        let mut chosen: Vec<&ObjectBlueprint> = Vec::new();
+        if judges && self.by_account.targets.contains(&target.name) {
+            chosen.extend(&self.by_account.objects);
+            chosen.extend(self.by_account.bindings.iter().filter(|_| self.by_account.listed.contains(&target.name)));
+        } else {
+            let own = self.objects.iter().filter(|(enforcement, _)| *enforcement == target.enforcement());
+            chosen.extend(own.map(|(_, object)| object));
+        }
+        chosen.retain(|object| admission::is_served(object, target));
+        chosen
+    }
+}
+
+impl DependentPolicy for Linked {
+    fn needs_namespaces(&self) -> bool {
+        false
+    }
+
+    /// Finds the targets where the profile applies to some service accounts of a namespace.
+    fn settle(&mut self, surroundings: &Surroundings<'_>, _: &mut Sink) {
+        for used in surroundings.facts.all().filter(|used: &&NamespaceProfile| used.profile == *self.meta.name) {
+            let by_account = &mut self.by_account;
+            match used.accounts {
+                ProfileAccounts::All => continue,
+                ProfileAccounts::Others => {}
+                ProfileAccounts::Listed => by_account.listed.extend(used.targets.iter().cloned()),
+            }
+            by_account.targets.extend(used.targets.iter().cloned());
+        }
     }
 }
 
@@ -555,13 +611,17 @@ impl Policy for Linked {
         &self.meta
     }
 
+    fn as_dependent(&mut self) -> Option<&mut dyn DependentPolicy> {
+        Some(self)
+    }
+
     fn contributions(&self, target: &Target, visit: &mut dyn FnMut(OutputFileKey, Contribution)) {
-        if self.objects(target).next().is_some() {
+        if !self.objects(target).is_empty() {
             visit(OutputFileKey::Cluster, 0);
         }
     }
 
     fn expand(&self, target: &Target, _: &OutputFileKey, _: Contribution, units: &mut Vec<Unit>) {
-        units.extend(self.objects(target).map(|object| object.fill(target, None, None)));
+        units.extend(self.objects(target).into_iter().map(|object| object.fill(target, None, None)));
     }
 }

@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::account_profiles::{AccountProfile, AccountProfileSpec};
 use super::shared::{NewBinding, RoleRef, StringMap};
+use crate::admission::gate::FIRST_MINOR_WITH_LEVELS;
 use crate::admission::level::{Level, PolicyVersion};
 use crate::admission::scc;
 use crate::admission::scc::defaults::role_name;
@@ -19,9 +21,6 @@ use crate::yaml::Spanned;
 
 /// The label that enables or disables the Pod Security label synchronization of OpenShift in a namespace.
 const LABEL_SYNC: &str = "security.openshift.io/scc.podSecurityLabelSync";
-
-/// The first minor that enforces Pod Security labels.
-const FIRST_WITH_LEVELS: u32 = 23;
 
 /// Pod Security settings of a namespace.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -45,6 +44,10 @@ pub struct NamespacePodSecurity {
     /// `none` for no Pod Security label, also on OpenShift, where the labels are computed otherwise.
     #[serde(default)]
     pub labels: Option<Spanned<LevelLabels>>,
+    /// The profiles of single service accounts, in place of the profile of the namespace. The namespace has the least strict Pod
+    /// Security level of all its profiles. On platforms with RBAC for profiles, such an account may use both profiles.
+    #[serde(default)]
+    pub service_accounts: Vec<AccountProfileSpec>,
 }
 
 /// The Pod Security labels of a namespace.
@@ -64,6 +67,8 @@ pub(crate) struct PodSecuritySettings<'p> {
     pub(crate) label_sync: Option<bool>,
     /// Whether the namespace gets no Pod Security label.
     pub(crate) without_levels: bool,
+    /// The profiles of single service accounts.
+    pub(crate) accounts: &'p [AccountProfile],
 }
 
 impl NamespacePodSecurity {
@@ -76,6 +81,10 @@ impl NamespacePodSecurity {
             version: own.version.clone().or_else(|| common.version.clone()),
             label_sync: own.label_sync.or(common.label_sync),
             labels: own.labels.or(common.labels.filter(|_| own.level.is_none())),
+            service_accounts: match own.service_accounts.as_slice() {
+                [] => common.service_accounts.clone(),
+                own => own.to_vec(),
+            },
         })
     }
 
@@ -112,8 +121,17 @@ impl PodSecuritySettings<'_> {
         by_target(own, targets, &|target| {
             let profile = self.profile.filter(|_| target.enforcement() == Enforcement::AdmissionPolicy);
             let variables = profile.map(PodSecurityProfile::variables).unwrap_or_default();
-            variables.iter().map(|name| (PodSecurityProfile::annotation(name), format!("{{{name}}}"))).collect()
+            let values = variables.iter().map(|name| (PodSecurityProfile::annotation(name), format!("{{{name}}}")));
+            // The lists of accounts come last: no variable can take their place.
+            let lists = profile.map(|_| AccountProfile::annotations(self.accounts));
+            values.chain(lists.into_iter().flatten()).collect()
         })
+    }
+
+    /// Returns the least strict Pod Security level of the profile of the namespace and the profiles of its service accounts.
+    fn level_of(&self, own: &PodSecurityProfile) -> Option<Level> {
+        let levels = self.accounts.iter().filter_map(|one| one.profile().level());
+        own.level().map(|level| Level::loosest(levels.chain([level])))
     }
 
     fn labels_on(&self, target: &Target) -> StringMap {
@@ -125,9 +143,10 @@ impl PodSecuritySettings<'_> {
         let held = self.profile.filter(|_| target.enforcement() == Enforcement::AdmissionPolicy);
         if let Some(profile) = held {
             labels.insert(PodSecurityProfile::LABEL.to_owned(), profile.name().replace('{', "{{").replace('}', "}}"));
+            labels.extend(AccountProfile::labels(self.accounts));
         }
-        let level = self.level.or(held.and_then(PodSecurityProfile::level)).filter(|_| !self.without_levels);
-        if let Some(level) = level.filter(|_| target.version.minor() >= FIRST_WITH_LEVELS) {
+        let level = self.level.or(held.and_then(|own| self.level_of(own))).filter(|_| !self.without_levels);
+        if let Some(level) = level.filter(|_| target.version.minor() >= FIRST_MINOR_WITH_LEVELS) {
             let default = if is_openshift { "latest".to_owned() } else { format!("v1.{}", target.version.minor()) };
             let version = self.version.map_or(default, str::to_owned);
             // With `privileged`, the other two modes have no effect.
@@ -167,6 +186,26 @@ fn by_target(own: &StringMap, targets: &[Target], more: &dyn Fn(&Target) -> Stri
 /// Builds the permission of a namespace's service accounts to use a profile: a Role and its binding for a
 /// PodSecurityPolicy, a binding to the ClusterRole of the constraints on OpenShift.
 pub(crate) fn grants_of(profile: &str, asked: Origin, content: Origin) -> Vec<(Enforcement, ObjectBlueprint)> {
+    uses_of(profile, &accounts_of_the_namespace(), asked, content)
+}
+
+/// Builds the permission of some service accounts of a namespace to use a profile.
+pub(crate) fn account_grants_of(
+    profile: &str,
+    accounts: &[String],
+    asked: Origin,
+    content: Origin,
+) -> Vec<(Enforcement, ObjectBlueprint)> {
+    let subject = |name: &String| {
+        let namespace = format!("{{{OWN_NAMESPACE}}}");
+        BTreeMap::from([("kind", "ServiceAccount".to_owned()), ("name", name.clone()), ("namespace", namespace)])
+    };
+    let subjects: Vec<BTreeMap<&str, String>> = accounts.iter().map(subject).collect();
+    uses_of(profile, &Blueprint::from_value(&subjects), asked, content)
+}
+
+/// Builds the permission of some subjects to use a profile in a namespace.
+fn uses_of(profile: &str, subjects: &Blueprint, asked: Origin, content: Origin) -> Vec<(Enforcement, ObjectBlueprint)> {
     let name = profile.replace('{', "{{").replace('}', "}}");
     let psp_role = format!("use-psp-{name}");
     let rule = PolicyRule {
@@ -182,7 +221,9 @@ pub(crate) fn grants_of(profile: &str, asked: Origin, content: Origin) -> Vec<(E
         .content_at(content);
     let bound = |name: &str, kind: &'static str, role: &str| {
         let template = "namespace-set/rolebinding.yaml.j2";
-        bind_accounts(template, name, &RoleRef::new(kind, role), asked).content_at(content)
+        let (role, subjects) = (&RoleRef::new(kind, role), subjects.clone());
+        let binding = NewBinding { kind: "RoleBinding", template, name, role, subjects, origin: asked };
+        binding.blueprint().content_at(content)
     };
     let constraints = role_name(&name);
     vec![

@@ -8,7 +8,7 @@ use hashbrown::HashMap;
 
 use super::{
     AccessCheck, Accounts, ApprovalRule, Date, MadeForAccounts, Mentions, ObjectId, PathCheck, PermissionSet,
-    PodSecurityProfile, PolicyMeta, TypeMeta,
+    PodSecurityProfile, PolicyMeta, ProfileAccounts, TypeMeta,
 };
 use crate::crossplane::object;
 use crate::crossplane::provider::Provider;
@@ -241,6 +241,8 @@ pub struct NamespaceProfile {
     pub profile: String,
     /// The names of the targets.
     pub targets: Arc<BTreeSet<String>>,
+    /// The service accounts that it applies to.
+    pub accounts: ProfileAccounts,
 }
 
 /// A policy with accounts that could not be read, so that the names of its tenants are incomplete.

@@ -149,6 +149,8 @@ pub struct PodSecurityProfileParts {
     pub constraints: Blueprint,
     /// The defaults set by an admission policy.
     pub defaults: ProfileDefaults,
+    /// The defaults set by an admission policy that applies to some service accounts of a namespace.
+    pub defaults_by_account: ProfileDefaults,
     /// The Pod Security level beside an admission policy.
     pub level: Option<Level>,
 }
@@ -194,6 +196,11 @@ impl PodSecurityProfile {
     /// Returns the defaults set by an admission policy.
     pub fn defaults(&self) -> &ProfileDefaults {
         &self.parts.defaults
+    }
+
+    /// Returns the defaults set by an admission policy that applies to some service accounts of a namespace.
+    pub fn defaults_by_account(&self) -> &ProfileDefaults {
+        &self.parts.defaults_by_account
     }
 
     /// Fills in the variables of a value; the bounds of a range become numbers.

@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use super::{CommonMetadata, Data, DeclaredNames};
 use crate::admission::scc::release::Release;
+use crate::admission::standards::configuration::Configuration;
 use crate::diag::Diagnostic;
 use crate::k8s::catalogue::{Api, FIRST_MINOR, LAST_MINOR};
 use crate::yaml::Spanned;
@@ -178,6 +179,8 @@ pub struct Target {
     pub known: DeclaredNames,
     /// The labels and annotations of every object.
     pub common_metadata: CommonMetadata,
+    /// The configuration of Pod Security admission.
+    pub pod_security: Configuration,
 }
 
 /// The identity that applies the output: the service account of Argo CD or Flux, or a user with its groups.
@@ -205,6 +208,7 @@ impl Target {
             baseline: None,
             known: DeclaredNames::default(),
             common_metadata: CommonMetadata::default(),
+            pod_security: Configuration::default(),
         }
     }
 

@@ -9,8 +9,8 @@ use serde::Deserialize;
 
 use super::severities::{DiagnosticSetting, DiagnosticSettings};
 use super::{
-    AppliedBy, CommonMetadata, CommonMetadataSpec, Data, DeclaredNames, ExpirySettings, ExpirySpec, Features,
-    GrantRequirement, KnownSpec, Platform, RequirementSpec, Target, VariableScope, Version,
+    AppliedBy, ClusterPodSecurity, CommonMetadata, CommonMetadataSpec, Data, DeclaredNames, ExpirySettings, ExpirySpec,
+    Features, GrantRequirement, KnownSpec, Platform, RequirementSpec, Target, VariableScope, Version,
 };
 use crate::diag::{Diagnostic, Sink};
 use crate::source::names;
@@ -139,6 +139,11 @@ pub struct RawTarget {
     /// Labels and annotations of every object on this target; they override entries of the workspace.
     #[serde(default)]
     pub common_metadata: CommonMetadataSpec,
+    /// The configuration of Pod Security admission, as the API server reads it. It is no object of the output: `lint`,
+    /// `review`, `explain namespace` and `can-i --admission` evaluate pods by it. Default: no level for namespaces
+    /// without labels, and no exemption.
+    #[serde(default)]
+    pub pod_security: Option<Spanned<ClusterPodSecurity>>,
 }
 
 /// The form of the written objects.
@@ -394,16 +399,19 @@ fn refuse_unknown_features(raw: &RawTarget, platform: Platform, version: Version
     }
 }
 
+/// Whether a text can be the name of a target, which is a folder of the output.
+fn names_target(name: &str) -> bool {
+    !name.is_empty()
+        && name.len() <= 63
+        && name.starts_with(|first: char| first.is_ascii_lowercase() || first.is_ascii_digit())
+        && name
+            .chars()
+            .all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit() || matches!(letter, '-' | '.'))
+}
+
 fn link_target(raw: &RawTarget, sink: &mut Sink) -> Option<Target> {
     let platform = raw.platform.unwrap_or(Platform::Kubernetes);
-    let name_fits = !raw.name.is_empty()
-        && raw.name.len() <= 63
-        && raw.name.starts_with(|first: char| first.is_ascii_lowercase() || first.is_ascii_digit())
-        && raw
-            .name
-            .chars()
-            .all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit() || matches!(letter, '-' | '.'));
-    if !name_fits {
+    if !names_target(&raw.name) {
         sink.push(
             Diagnostic::error(
                 codes::INVALID_WORKSPACE,
@@ -452,5 +460,6 @@ fn link_target(raw: &RawTarget, sink: &mut Sink) -> Option<Target> {
             .map(|path| Spanned { value: folder(Some(path), "baseline", sink), origin: path.origin }),
         known: DeclaredNames::default(),
         common_metadata: CommonMetadata::default(),
+        pod_security: ClusterPodSecurity::link(raw.pod_security.as_ref(), platform, version, sink),
     })
 }

@@ -12,7 +12,7 @@ use super::pod_security;
 use crate::admission::labels::chain::{GrantedBy, Lift, SccGrant};
 use crate::admission::level::Level;
 use crate::admission::standards::labels::{PodSecurityLevels, PodSecurityMode};
-use crate::app::{NamespaceRules, SyncedRules, UsablePolicy};
+use crate::app::{AppliedProfile, NamespaceRules, SyncedRules, UsablePolicy};
 use crate::diag::Files;
 use crate::model::Target;
 
@@ -162,11 +162,29 @@ pub struct NamespaceLevels {
     pub place: String,
     /// The PodSecurityProfile whose admission policy applies.
     pub profile: Option<String>,
+    /// The profiles of single service accounts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub accounts: Vec<AccountProfileRecord>,
     /// The Pod Security policy by mode, such as `baseline:latest`.
     #[schemars(with = "BTreeMap<String, String>")]
     pub levels: Map<String, Value>,
+    /// Whether the target exempts the namespace from Pod Security admission.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub exempt: bool,
     /// The cluster configuration of the workspace.
     pub target: String,
+}
+
+/// The line about an exempt namespace.
+const EXEMPT: &str = "  exempt: Pod Security admission does not look at its pods\n";
+
+/// The profile of some service accounts of a namespace.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct AccountProfileRecord {
+    /// The PodSecurityProfile.
+    pub profile: String,
+    /// The names of the accounts.
+    pub accounts: Vec<String>,
 }
 
 /// A namespace of a target with its admission rules.
@@ -201,14 +219,16 @@ impl NamespaceReport<'_> {
                 }
                 page.finish()
             }
-            NamespaceRules::Levels { place, levels, profile } => {
-                self.levels_text(&place_text(*place, self.files), levels, profile.as_deref())
+            NamespaceRules::Levels { place, levels, profile, by_account, is_exempt } => {
+                let exemption = if *is_exempt { EXEMPT } else { "" };
+                let text = self.levels_text(&place_text(*place, self.files), levels);
+                text + &self.profiles_text(levels, profile.as_ref(), by_account) + exemption
             }
         };
         format!("# {}\n{rules}", self.target.name)
     }
 
-    fn levels_text(self, place: &str, levels: &PodSecurityLevels, profile: Option<&str>) -> String {
+    fn levels_text(self, place: &str, levels: &PodSecurityLevels) -> String {
         let mut page = Page::new();
         let release = self.target.version.release();
         match release {
@@ -222,12 +242,37 @@ impl NamespaceReport<'_> {
         for mode in PodSecurityMode::ALL {
             writeln!(page, "  {}: `{}`", mode.name(), levels.get(mode));
         }
+        page.finish()
+    }
+
+    fn profiles_text(
+        self,
+        levels: &PodSecurityLevels,
+        profile: Option<&AppliedProfile>,
+        by_account: &[(AppliedProfile, Vec<String>)],
+    ) -> String {
+        let mut page = Page::new();
+        for (AppliedProfile { name, .. }, accounts) in by_account {
+            let accounts: Vec<String> = accounts.iter().map(|account| format!("`{account}`")).collect();
+            let accounts = accounts.join(", ");
+            writeln!(page, "  pods of {accounts} are held to the PodSecurityProfile `{name}` by its admission policy");
+        }
         match profile {
-            Some(profile) => {
-                writeln!(page, "  every pod is held to the PodSecurityProfile `{profile}` by its admission policy");
+            Some(AppliedProfile { name, .. }) => {
+                let pods = if by_account.is_empty() { "every pod" } else { "every other pod" };
+                writeln!(page, "  {pods} is held to the PodSecurityProfile `{name}` by its admission policy");
             }
-            None if release.is_some() => {}
+            None if self.target.version.release().is_some() => {}
             None => page.push_str("  no PodSecurityProfile\n"),
+        }
+        let mut all: Vec<&AppliedProfile> = profile.into_iter().chain(by_account.iter().map(|(own, _)| own)).collect();
+        all.sort_by(|one, other| one.name.cmp(&other.name));
+        all.dedup();
+        let loosest = Level::loosest(all.iter().filter_map(|profile| profile.level));
+        if !by_account.is_empty() && loosest == levels.enforce.level {
+            let each = |profile: &&AppliedProfile| Some(format!("`{}` of `{}`", profile.level?, profile.name));
+            let each: Vec<String> = all.iter().filter_map(each).collect();
+            writeln!(page, "  the level is the least strict of its profiles: {}", each.join(", "));
         }
         page.finish()
     }
@@ -245,15 +290,21 @@ impl NamespaceReport<'_> {
                 let place = place_text(*place, self.files);
                 NamespaceRecord::Policies(NamespacePolicies { namespace, place, accounts: accounts.collect(), target })
             }
-            NamespaceRules::Levels { place, levels, profile } => {
+            NamespaceRules::Levels { place, levels, profile, by_account, is_exempt } => {
+                let of_accounts = |(profile, accounts): &(AppliedProfile, Vec<String>)| AccountProfileRecord {
+                    profile: profile.name.clone(),
+                    accounts: accounts.clone(),
+                };
                 let levels = PodSecurityMode::ALL
                     .iter()
                     .map(|mode| (mode.name().to_owned(), levels.get(*mode).to_string().into()));
                 NamespaceRecord::Levels(NamespaceLevels {
                     namespace,
                     place: place_text(*place, self.files),
-                    profile: profile.clone(),
+                    profile: profile.as_ref().map(|profile| profile.name.clone()),
+                    accounts: by_account.iter().map(of_accounts).collect(),
                     levels: levels.collect(),
+                    exempt: *is_exempt,
                     target,
                 })
             }

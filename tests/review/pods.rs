@@ -35,6 +35,68 @@ fn newer_checks_of_a_level_are_compared_by_what_they_admit() {
     assert_eq!(between(29, 30), []);
 }
 
+/// The level of a namespace depends on the configuration of the cluster.
+#[test]
+fn levels_are_compared_with_the_defaults_and_exemptions_of_the_cluster() {
+    let namespaces = "apiVersion: v1\nkind: Namespace\nmetadata: {name: b}\n";
+    let between = |old: &str, new: &str| {
+        let [old, new] =
+            [old, new].map(|settings| format!("{{name: t, version: \"1.37\", podSecurity: {{{settings}}}}}"));
+        changes(&reviewed([&old, &new], [namespaces; 2]))
+    };
+    let strict = "defaults: {enforce: restricted}";
+    let exempt = "defaults: {enforce: restricted}, exemptions: {namespaces: [b, shop]}";
+    assert_eq!(between("", strict), [(PodChangeKind::Level, Direction::Narrower)]);
+    assert_eq!(between(strict, exempt), [(PodChangeKind::Level, Direction::Wider)]);
+    assert_eq!(between("", exempt), []);
+}
+
+/// Returns the changes of profiles between two states of a namespace, given as the settings of its profiles: the direction and
+/// the first detail.
+fn profile_changes(old: &str, new: &str) -> Vec<(Direction, Option<String>)> {
+    let head = "apiVersion: bailiwick.dev/v1alpha1\nkind:";
+    let profile = |name: &str, privileges: &str| {
+        format!(
+            "{head} PodSecurityProfile\nmetadata: {{name: {name}}}\nspec:\n  {privileges}\n  runAsUser: {{rule: RunAsAny}}\n  \
+             fsGroup: {{rule: RunAsAny}}\n  supplementalGroups: {{rule: RunAsAny}}\n  seLinux: {{rule: RunAsAny}}\n  volumes: [secret]\n---\n"
+        )
+    };
+    let profiles = profile("app", "allowPrivilegeEscalation: false") + &profile("node-plugin", "hostPID: true");
+    let set = |settings: &str| {
+        format!(
+            "{profiles}{head} NamespaceSet\nmetadata: {{name: all}}\nspec:\n  namespaces:\n  \
+             - {{name: other, podSecurity: {{profile: app, level: privileged}}}}\n  \
+             - {{name: storage, podSecurity: {{profile: app, level: privileged, serviceAccounts: [{settings}]}}}}\n"
+        )
+    };
+    let (settings, old, new) = (workspace("{name: t, version: \"1.37\"}"), set(old), set(new));
+    let state = |policies| {
+        [("bailiwick.yaml", &*settings), ("policies/a.yaml", policies), ("policies/objects/a.yaml", NAMESPACE)]
+    };
+    let review = review(&state(&old), &state(&new));
+    for change in &review.pods {
+        assert_eq!(change.kind, PodChangeKind::Profile, "{change:#?}");
+        assert!(change.namespaces.iter().all(|namespace| namespace == "storage"), "{change:#?}");
+    }
+    review.pods.iter().map(|change| (change.direction, change.details.first().cloned())).collect()
+}
+
+/// A service account with another profile is a change for its pods alone.
+#[test]
+fn profiles_are_compared_for_each_service_account() {
+    let first = "{names: [csi-node], profile: node-plugin}";
+    let both = "{names: [csi-node, web], profile: node-plugin}";
+    let of = |direction, account: &str| (direction, Some(format!("service account {account}")));
+    assert_eq!(profile_changes("", ""), []);
+    assert_eq!(profile_changes(first, first), []);
+    assert_eq!(profile_changes("", first), [of(Direction::Wider, "csi-node")]);
+    assert_eq!(profile_changes(first, both), [of(Direction::Wider, "web")]);
+    assert_eq!(profile_changes(both, first), [of(Direction::Narrower, "web")]);
+    assert_eq!(profile_changes(first, ""), [of(Direction::Narrower, "csi-node")]);
+    assert_eq!(profile_changes("", "{names: [web], profile: app}"), []);
+    assert_eq!(profile_changes("", both), [(Direction::Wider, Some("service accounts csi-node, web".to_owned()))]);
+}
+
 const GRANT: &str = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: use}\n\
     rules: [{apiGroups: [GROUP], resources: [RESOURCE], verbs: [use], resourceNames: [open]}]\n---\n\
     apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: use, namespace: shop}\n\

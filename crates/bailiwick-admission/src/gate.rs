@@ -12,12 +12,14 @@ use super::labels::namespace::RUN_LEVEL_LABEL;
 use super::labels::neighbours::skips_constraints;
 use super::level::Level;
 use super::pod::Pod;
-use super::policy::{AdmissionRequest, Binding, Patches, ValidatingAdmissionPolicy};
+use super::policy::{AdmissionRequest, Binding, PatchError, Patches, ValidatingAdmissionPolicy};
 use super::psp::select::{PodOperation, choose_among, usable_names};
 use super::psp::{PodSecurityPolicy, PspViolation};
 use super::scc::admit::{Allocated, SccAdmission, admit};
 use super::scc::{GROUP, RESOURCE, Scc, range};
-use super::standards::labels::{LevelVersion, PodSecurityLevels};
+use super::standards::admit::{PodSecurityRequest, exemption};
+use super::standards::configuration::Configuration;
+use super::standards::labels::LevelVersion;
 use super::standards::{message, violations};
 use super::workload::Workload;
 use bailiwick_access::World;
@@ -34,8 +36,11 @@ pub struct NamespaceContext {
     pub labels: BTreeMap<String, String>,
     /// Annotations of the Namespace object.
     pub annotations: BTreeMap<String, String>,
-    /// The admission policy for the profile of its pods.
-    pub profile: Option<Profile>,
+    /// The admission policies of the profiles of its pods. With several profiles, the service account of a pod decides which
+    /// of them applies.
+    pub profiles: Vec<Profile>,
+    /// The service accounts with other profiles than the rest, one for each set of profiles.
+    pub accounts: BTreeSet<String>,
 }
 
 /// The admission policies of a profile.
@@ -48,10 +53,17 @@ pub struct Profile {
 }
 
 impl NamespaceContext {
-    /// Returns the Pod Security level for pods on a server of a minor; none for a server without levels.
-    pub fn enforced_level(&self, minor: u32) -> Option<LevelVersion> {
-        let (levels, _) = PodSecurityLevels::UPSTREAM.with_labels(&self.labels);
-        (minor >= FIRST_WITH_LEVELS).then_some(levels.enforce)
+    /// Fills in the defaults of the profiles of the namespace.
+    ///
+    /// # Errors
+    /// Why the defaults cannot be filled in.
+    fn fill_in(&self, pod: &mut Json, namespace: &str) -> Result<(), PatchError> {
+        let mut patches = self.profiles.iter().filter_map(|profile| profile.patches.as_ref()).peekable();
+        if patches.peek().is_none() {
+            return Ok(());
+        }
+        let object = self.object(namespace);
+        patches.try_for_each(|patches| patches.apply(pod, &object))
     }
 
     /// Returns the Namespace object.
@@ -71,6 +83,8 @@ impl NamespaceContext {
 pub struct AdmissionObjects {
     minor: u32,
     pub(super) is_openshift: bool,
+    /// The configuration of Pod Security admission.
+    pod_security: Configuration,
     places: BTreeMap<String, NamespaceContext>,
     pub(super) policies: BTreeMap<String, PodSecurityPolicy>,
     pub(super) constraints: Vec<Scc>,
@@ -128,7 +142,7 @@ pub struct Refused {
 }
 
 /// The first minor with Pod Security levels on by default.
-const FIRST_WITH_LEVELS: u32 = 23;
+pub const FIRST_MINOR_WITH_LEVELS: u32 = 23;
 
 /// The last minor with PodSecurityPolicies.
 const LAST_WITH_POLICIES: u32 = 24;
@@ -155,6 +169,7 @@ impl AdmissionObjects {
         Self {
             minor,
             is_openshift,
+            pod_security: Configuration::default(),
             places: BTreeMap::new(),
             policies: BTreeMap::new(),
             constraints: Vec::new(),
@@ -162,6 +177,11 @@ impl AdmissionObjects {
             bindings: BTreeMap::new(),
             without_token: BTreeSet::new(),
         }
+    }
+
+    /// Sets the configuration of Pod Security admission. Default: the configuration of upstream.
+    pub fn configure(&mut self, pod_security: Configuration) {
+        self.pod_security = pod_security;
     }
 
     /// Adds a Namespace, a ServiceAccount, a PodSecurityPolicy or constraints; others are passed over.
@@ -176,8 +196,8 @@ impl AdmissionObjects {
                     let entries = object.path(&["metadata", key]).into_iter().flat_map(NodeRef::entries);
                     entries.filter_map(|(key, value)| Some((key.as_str()?.into(), value.as_str()?.into()))).collect()
                 };
-                let place =
-                    NamespaceContext { labels: texts("labels"), annotations: texts("annotations"), profile: None };
+                let (labels, annotations) = (texts("labels"), texts("annotations"));
+                let place = NamespaceContext { labels, annotations, ..NamespaceContext::default() };
                 self.places.insert(text(&["metadata", "name"]).to_owned(), place);
             }
             ("policy/v1beta1", "PodSecurityPolicy") if self.minor <= LAST_WITH_POLICIES => {
@@ -243,6 +263,47 @@ impl AdmissionObjects {
         }
     }
 
+    /// Returns the Pod Security level of the pods of a namespace; none for a server without levels. Pods of an exempt namespace are not
+    /// checked, as with `privileged`.
+    pub fn enforced_level(&self, namespace: &str, place: &NamespaceContext) -> Option<LevelVersion> {
+        let (levels, _) = self.pod_security.defaults.with_labels(&place.labels);
+        let enforced = if self.is_exempt(namespace) { LevelVersion::PRIVILEGED } else { levels.enforce };
+        (self.minor >= FIRST_MINOR_WITH_LEVELS).then_some(enforced)
+    }
+
+    /// Whether Pod Security admission does not check the pods of a namespace.
+    pub(super) fn is_exempt(&self, namespace: &str) -> bool {
+        self.pod_security.exemptions.has_namespace(namespace)
+    }
+
+    /// Returns the objection of the Pod Security level of a namespace to the creation of a pod by a user, after the
+    /// defaults of its profile.
+    ///
+    /// # Errors
+    /// The pod has a field with a value of another type than in the API.
+    pub fn refusal_by_level(&self, user: &str, namespace: &str, pod: &Json) -> Result<Option<String>, DeError> {
+        let nowhere = NamespaceContext::default();
+        let place = self.places.get(namespace).map_or(&nowhere, |place| place);
+        let mut pod = pod.clone();
+        // The API server rejects a pod whose defaults cannot be filled in, whatever its level.
+        _ = place.fill_in(&mut pod, namespace);
+        let tree = yaml::from_json(&pod);
+        let pod = tree.document(0).map(Pod::read).transpose()?;
+        Ok(pod.and_then(|pod| self.by_level(user, namespace, &pod, place)))
+    }
+
+    /// Checks pods that a user creates against the level of the namespace, for every kind of workload.
+    fn by_level(&self, user: &str, namespace: &str, pod: &Pod, place: &NamespaceContext) -> Option<String> {
+        let minor = self.minor;
+        let enforced = self.enforced_level(namespace, place)?;
+        let request = PodSecurityRequest { user, namespace, labels: &place.labels, pod, is_pod: true };
+        if enforced.level == Level::Privileged || exemption(&self.pod_security.exemptions, request).is_some() {
+            return None;
+        }
+        let violations = violations(pod, enforced.level, enforced.version.on_server_of(minor));
+        (!violations.is_empty()).then(|| message(enforced, &violations))
+    }
+
     /// Returns a namespace; none where no Namespace object is known.
     pub fn place(&self, namespace: &str) -> Option<&NamespaceContext> {
         self.places.get(namespace)
@@ -291,8 +352,8 @@ impl<'w> Gate<'w> {
                 return vec![Refused { by, reasons }];
             }
         }
-        if let Some(profile) = &place.profile {
-            let (judged, reasons) = self.by_profile(profile, workload, template, place);
+        if !place.profiles.is_empty() {
+            let (judged, reasons) = self.by_profiles(workload, template, place);
             if let Some(judged) = judged {
                 pod = judged;
             }
@@ -300,7 +361,7 @@ impl<'w> Gate<'w> {
                 refused.push(Refused { by: By::Profile, reasons });
             }
         }
-        if let Some(reason) = self.by_level(&pod, place) {
+        if let Some(reason) = self.objects.by_level(workload.creator(), namespace, &pod, place) {
             refused.push(Refused { by: By::Level, reasons: vec![reason] });
         }
         refused
@@ -387,20 +448,17 @@ impl<'w> Gate<'w> {
         let namespace = workload.namespace();
         let account = (namespace.to_owned(), workload.service_account().to_owned());
         let mut pod = created(template, namespace, !self.objects.without_token.contains(&account));
-        if let Some(place) = self.objects.places.get(namespace)
-            && let Some(patches) = place.profile.as_ref().and_then(|profile| profile.patches.as_ref())
-        {
-            patches.apply(&mut pod, &place.object(namespace)).ok()?;
+        if let Some(place) = self.objects.places.get(namespace) {
+            place.fill_in(&mut pod, namespace).ok()?;
         }
         take_annotations(&mut pod);
         Some(pod)
     }
 
-    /// Returns the pod after the defaults of a profile, if it can be read, and the objections of the profile's policy.
+    /// Returns the pod after the defaults of its profile, if it can be read, and the objections of the profile's policy.
     /// An unknown answer is no objection.
-    fn by_profile(
+    fn by_profiles(
         &self,
-        profile: &Profile,
         workload: &Workload,
         template: &Json,
         place: &NamespaceContext,
@@ -409,7 +467,7 @@ impl<'w> Gate<'w> {
         let account = (namespace.to_owned(), workload.service_account().to_owned());
         let mut pod = created(template, namespace, !self.objects.without_token.contains(&account));
         let object = place.object(namespace);
-        if let Some(Err(reason)) = profile.patches.as_ref().map(|patches| patches.apply(&mut pod, &object)) {
+        if let Err(reason) = place.fill_in(&mut pod, namespace) {
             return (None, vec![format!("its defaults cannot be filled in: {reason}")]);
         }
         take_annotations(&mut pod);
@@ -424,18 +482,17 @@ impl<'w> Gate<'w> {
             object: Some(pod),
             ..AdmissionRequest::default()
         };
-        let policy = self.objects.admission_policies.get(&profile.policy);
-        let bindings = self.objects.bindings.get(&profile.policy).into_iter().flatten();
-        let verdicts = bindings.filter_map(|binding| Some(policy?.evaluate(&request, Some(binding), Some(&object))));
-        (judged, verdicts.flat_map(|verdict| verdict.denials).collect())
-    }
-
-    /// Checks the pods against the level of the namespace, for every kind of workload.
-    fn by_level(&self, pod: &Pod, place: &NamespaceContext) -> Option<String> {
-        let minor = self.objects.minor;
-        let enforced = place.enforced_level(minor).filter(|enforced| enforced.level != Level::Privileged)?;
-        let violations = violations(pod, enforced.level, enforced.version.on_server_of(minor));
-        (!violations.is_empty()).then(|| message(enforced, &violations))
+        let mut denials: Vec<String> = Vec::new();
+        for Profile { policy: name, .. } in &place.profiles {
+            let Some(policy) = self.objects.admission_policies.get(name) else { continue };
+            for binding in self.objects.bindings.get(name).into_iter().flatten() {
+                let verdict = policy.evaluate(&request, Some(binding), Some(&object));
+                // Two bindings of a policy can select the namespace.
+                denials
+                    .extend(verdict.denials.into_iter().filter(|denial| !denials.contains(denial)).collect::<Vec<_>>());
+            }
+        }
+        (judged, denials)
     }
 }
 

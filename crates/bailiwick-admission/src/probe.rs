@@ -33,6 +33,16 @@ impl PodProbe {
         let workload = Workload::read(yaml::from_json(&object).document(0)?).ok().flatten()?;
         Some(Self { object, workload })
     }
+
+    /// Returns the pod with a service account.
+    fn of_account(&self, name: &str) -> Self {
+        let mut probe = self.clone();
+        if let Some(spec) = probe.object.get_mut("spec").and_then(Json::as_object_mut) {
+            spec.insert("serviceAccountName".to_owned(), name.into());
+        }
+        name.clone_into(&mut probe.workload.template.spec.service_account_name);
+        probe
+    }
 }
 
 /// The answer of a namespace to a probe.
@@ -51,8 +61,12 @@ pub enum ProbeAnswer {
 pub struct ProbeClass {
     labels: Vec<(String, String)>,
     annotations: Vec<(String, String)>,
-    profile: Option<String>,
+    profiles: Vec<String>,
+    /// The service accounts with other profiles than the rest.
+    accounts: BTreeSet<String>,
     skips_constraints: bool,
+    /// Whether Pod Security admission does not check its pods.
+    is_exempt: bool,
     is_limited: bool,
     /// The name, where some policy reads it.
     name: Option<String>,
@@ -161,7 +175,8 @@ impl<'w> ProbeGate<'w> {
         };
         context.labels.clear();
         context.labels.insert(format!("{LEVEL_PREFIX}enforce"), "privileged".to_owned());
-        context.profile = None;
+        context.profiles.clear();
+        context.accounts.clear();
         self.place_of(namespace, context)
     }
 
@@ -173,8 +188,10 @@ impl<'w> ProbeGate<'w> {
         let class = ProbeClass {
             labels: labels.map(|(key, value)| (key.clone(), value.clone())).collect(),
             annotations: annotations.map(|(key, value)| (key.clone(), range_class(key, value))).collect(),
-            profile: context.profile.as_ref().map(|Profile { policy, .. }| policy.clone()),
+            profiles: context.profiles.iter().map(|Profile { policy, .. }| policy.clone()).collect(),
+            accounts: context.accounts.clone(),
             skips_constraints: skips_constraints(namespace, context.labels.get(RUN_LEVEL_LABEL).map(String::as_str)),
+            is_exempt: self.gate.objects.is_exempt(namespace),
             is_limited: self.installed.is_some_and(|installed| installed.is_limited(namespace)),
             name: self.keys.is_none().then(|| namespace.to_owned()),
         };
@@ -182,8 +199,17 @@ impl<'w> ProbeGate<'w> {
     }
 
     /// Decides about a probe in a namespace, with the policies or constraints usable for it. Places of one class have
-    /// the same answers.
+    /// the same answers. The author of a pod chooses its service account, and so its profile: the best answer counts.
     pub fn ask(&self, probe: &PodProbe, place: &ProbePlace, usable: &BTreeSet<String>) -> ProbeAnswer {
+        let own = self.ask_one(probe, place, usable);
+        let accounts = place.context.accounts.iter();
+        accounts.fold(own, |best, account| match best {
+            ProbeAnswer::Admitted => best,
+            _ => best.min(self.ask_one(&probe.of_account(account), place, usable)),
+        })
+    }
+
+    fn ask_one(&self, probe: &PodProbe, place: &ProbePlace, usable: &BTreeSet<String>) -> ProbeAnswer {
         let mut workload = probe.workload.clone();
         workload.namespace.clone_from(&place.namespace);
         let surroundings = Surroundings { place: &place.context, usable: UsablePolicies::Named(usable) };

@@ -97,6 +97,20 @@ impl Workload {
         if self.namespace.is_empty() { "default" } else { &self.namespace }
     }
 
+    /// Returns the user that creates its pods: its controller. The empty text for a pod, which any user can create.
+    ///
+    /// The names are by `pkg/controller` of Kubernetes 1.37, for a controller manager with `--use-service-account-credentials`.
+    pub fn creator(&self) -> &'static str {
+        match self.kind {
+            "CronJob" | "Job" => "system:serviceaccount:kube-system:job-controller",
+            "DaemonSet" => "system:serviceaccount:kube-system:daemon-set-controller",
+            "Deployment" | "ReplicaSet" => "system:serviceaccount:kube-system:replicaset-controller",
+            "ReplicationController" => "system:serviceaccount:kube-system:replication-controller",
+            "StatefulSet" => "system:serviceaccount:kube-system:statefulset-controller",
+            _ => "",
+        }
+    }
+
     /// Returns the name of the service account of its pods.
     pub fn service_account(&self) -> &str {
         match self.template.spec.service_account_name.as_str() {

@@ -200,7 +200,26 @@ pub(super) fn admission(
     if let Some((_, message)) = problems.into_iter().next() {
         return Ok(Admission::Refuses(format!("the object is invalid: {message}")));
     }
-    Ok(by_policies(surroundings, user, &write))
+    match by_level(surroundings, user, &write) {
+        Admission::Passes => Ok(by_policies(surroundings, user, &write)),
+        decided => Ok(decided),
+    }
+}
+
+/// Asks Pod Security about a new pod. Of the changes of a pod it judges new ephemeral containers alone.
+fn by_level(surroundings: &Surroundings, user: &UserInfo<'_>, write: &NodeWrite<'_>) -> Admission {
+    let is_judged = match (write.operation, write.subresource) {
+        (NodeOperation::Create, "") => true,
+        (NodeOperation::Update, subresource) => subresource == "ephemeralcontainers",
+        _ => false,
+    };
+    let is_pod = write.group.is_empty() && write.resource == "pods";
+    let Some(pod) = write.object.filter(|_| is_judged && is_pod) else { return Admission::Passes };
+    match surroundings.admission.refusal_by_level(&user.identity.user, write.namespace, &to_json(pod)) {
+        Ok(None) => Admission::Passes,
+        Ok(Some(reason)) => Admission::Refuses(reason),
+        Err(problem) => Admission::Unknown(format!("Pod Security cannot read the pod: {}", problem.message)),
+    }
 }
 
 /// Asks the admission policies. A rejection by one policy decides.

@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::admission::gate::AdmissionObjects;
 use crate::admission::installed::InstalledPolicies;
 use crate::admission::policy::{AdmissionRequest, Binding, PolicyAnswer, PolicyDecision, ValidatingAdmissionPolicy};
+use crate::admission::standards::configuration::Configuration;
 use crate::app::pod_inputs::{FIRST_MINOR_WITH_POLICIES, PodInputs};
 use crate::k8s::list;
 use crate::model::PodSecurityProfile;
@@ -42,6 +43,11 @@ impl Surroundings {
             admission: AdmissionObjects::new(minor, is_openshift),
             installed: InstalledPolicies::new(minor),
         }
+    }
+
+    /// Sets the configuration of Pod Security admission.
+    pub(crate) fn configure(&mut self, pod_security: Configuration) {
+        self.admission.configure(pod_security);
     }
 
     /// Takes the objects that decide about pods from a compiled target, with its profiles and default levels.

@@ -152,5 +152,9 @@ pub(super) fn policies_of_profiles(base: &TargetState<'_>, head: &TargetState<'_
 /// Returns the names of the admission policies of the profiles of a state.
 fn names_of_profiles(state: &TargetState<'_>) -> BTreeSet<String> {
     let declared = state.workspace.project.facts.on(&state.target.name);
-    declared.map(|declared: &DeclaredProfile| PodSecurityProfile::admission_policy(declared.profile.name())).collect()
+    let names = declared.flat_map(|declared: &DeclaredProfile| {
+        let name = declared.profile.name();
+        [PodSecurityProfile::admission_policy(name), PodSecurityProfile::accounts_binding(name)]
+    });
+    names.collect()
 }

@@ -19,7 +19,8 @@ use crate::admission::psp::{self, PodSecurityPolicy, select};
 use crate::admission::standards::labels::LevelVersion;
 use crate::admission::standards::{LevelDifference, difference};
 use crate::admission::workload::template_within;
-use crate::model::{DeclaredProfile, Enforcement, PodSecurityProfile};
+use crate::k8s::names;
+use crate::model::{DeclaredProfile, Enforcement, NamespaceProfile, PodSecurityProfile, ProfileAccounts};
 use crate::yaml;
 
 /// A change of the admission of pods in namespaces.
@@ -82,8 +83,8 @@ impl PodComparison<'_> {
         let texts = TextComparison::new(self.base, self.head);
         for (namespace, after) in self.head.pods.objects.known_places() {
             let Some(before) = self.base.pods.objects.place(namespace) else { continue };
-            self.level(before, after).into_iter().for_each(|level| add(level, namespace));
-            self.profile(before, after).into_iter().for_each(|profile| add(profile, namespace));
+            self.level(namespace, before, after).into_iter().for_each(|level| add(level, namespace));
+            self.profiles(before, after).into_iter().for_each(|profile| add(profile, namespace));
             texts.selecting(namespace, before, after).into_iter().for_each(|policy| add(policy, namespace));
         }
         for (likeness, namespaces) in
@@ -155,9 +156,10 @@ impl PodComparison<'_> {
     }
 
     /// Compares the Pod Security levels of a namespace, each in the version that its server enforces.
-    fn level(&self, before: &NamespaceContext, after: &NamespaceContext) -> Option<Likeness> {
+    fn level(&self, namespace: &str, before: &NamespaceContext, after: &NamespaceContext) -> Option<Likeness> {
         let (old_minor, new_minor) = (self.base.target.version.minor(), self.head.target.version.minor());
-        let (old, new) = (before.enforced_level(old_minor), after.enforced_level(new_minor));
+        let enforced = |state: &TargetState<'_>, place| state.pods.objects.enforced_level(namespace, place);
+        let (old, new) = (enforced(self.base, before), enforced(self.head, after));
         let effective = |enforced: Option<LevelVersion>, minor: u32| {
             let enforced = enforced.map_or(LevelVersion::PRIVILEGED, |enforced| enforced);
             LevelVersion { version: enforced.version.on_server_of(minor), ..enforced }
@@ -172,13 +174,47 @@ impl PodComparison<'_> {
         Some(Likeness::new(PodChangeKind::Level, text(old), text(new), direction))
     }
 
-    /// Compares the profiles of a namespace.
-    fn profile(&self, before: &NamespaceContext, after: &NamespaceContext) -> Option<Likeness> {
-        let of = |state: &TargetState<'_>, place: &NamespaceContext| {
-            let label = place.labels.get(PodSecurityProfile::LABEL).cloned();
-            label.filter(|_| state.target.enforcement() == Enforcement::AdmissionPolicy)
+    /// Compares the profiles of a namespace, for the service accounts without a profile of their own and for each other account.
+    fn profiles(&self, before: &NamespaceContext, after: &NamespaceContext) -> Vec<Likeness> {
+        let [old, new] = [(self.base, before), (self.head, after)].map(|(state, place)| {
+            let judges = state.target.enforcement() == Enforcement::AdmissionPolicy;
+            let applied = PodSecurityProfile::by_account(&place.labels, &place.annotations);
+            if judges { applied } else { BTreeMap::new() }
+        });
+        let of = |applied: &BTreeMap<&str, BTreeSet<&str>>, account: &str| -> BTreeSet<String> {
+            let own = applied.get(account).or_else(|| applied.get(""));
+            own.into_iter().flatten().map(|&profile| profile.to_owned()).collect()
         };
-        let (old, new) = (of(self.base, before), of(self.head, after));
+        // Accounts with the same profiles have the same change.
+        let mut alike: BTreeMap<[BTreeSet<String>; 2], Vec<&str>> = BTreeMap::new();
+        for &account in old.keys().chain(new.keys()).collect::<BTreeSet<_>>() {
+            alike.entry([of(&old, account), of(&new, account)]).or_default().push(account);
+        }
+        let changes = alike.iter().filter_map(|(profiles, accounts)| {
+            let mut change = self.change_of_profiles(profiles)?;
+            if !accounts.contains(&"") {
+                change.details.insert(0, named_accounts(accounts));
+            }
+            Some(change)
+        });
+        changes.collect()
+    }
+
+    /// Compares the profiles that apply to a pod in both states.
+    fn change_of_profiles(&self, [old, new]: &[BTreeSet<String>; 2]) -> Option<Likeness> {
+        if old.len() <= 1 && new.len() <= 1 {
+            return self.change_of_profile(old.first().cloned(), new.first().cloned());
+        }
+        if old == new {
+            return old.iter().find_map(|name| self.change_of_profile(Some(name.clone()), Some(name.clone())));
+        }
+        let text = |names: &BTreeSet<String>| names.first().cloned();
+        let change = Likeness::new(PodChangeKind::Profile, text(old), text(new), Direction::Both);
+        Some(Likeness { certainty: ChangeCertainty::Possible, ..change })
+    }
+
+    /// Compares the profile that applies to a pod in both states.
+    fn change_of_profile(&self, old: Option<String>, new: Option<String>) -> Option<Likeness> {
         let (direction, details, certainty) = match (&old, &new) {
             (None, None) => return None,
             (Some(_), None) => (Direction::Wider, Vec::new(), ChangeCertainty::Proven),
@@ -187,7 +223,7 @@ impl PodComparison<'_> {
                 (Some(earlier), Some(present)) => match directed(&psp::compare::compare(&earlier, &present)) {
                     Some((direction, details)) => (direction, details, ChangeCertainty::Proven),
                     // The policies state more than the profile, such as the actions of a binding.
-                    None if old != new || self.has_same_policies(old) => return None,
+                    None if old != new || self.has_same_policies(old) || self.is_by_account_in_one(old) => return None,
                     None => (Direction::Both, Vec::new(), ChangeCertainty::Possible),
                 },
                 // The rules of a profile that cannot be read as a policy are compared as they are written.
@@ -196,6 +232,16 @@ impl PodComparison<'_> {
             },
         };
         Some(Likeness { details, certainty, ..Likeness::new(PodChangeKind::Profile, old, new, direction) })
+    }
+
+    /// Whether a profile applies to some service accounts of a namespace in one of the states alone. Its policies then differ in the
+    /// condition for the account, and the profiles of each account are compared.
+    fn is_by_account_in_one(&self, profile: &str) -> bool {
+        let [base, head] = [self.base, self.head].map(|state| {
+            let mut used = state.workspace.project.facts.on(&state.target.name);
+            used.any(|used: &NamespaceProfile| used.profile == profile && used.accounts != ProfileAccounts::All)
+        });
+        base != head
     }
 
     fn has_same_policies(&self, profile: &str) -> bool {
@@ -287,6 +333,19 @@ fn directed(comparison: &PspComparison) -> Option<(Direction, Vec<String>)> {
     };
     let details = [&comparison.widened, &comparison.narrowed, &comparison.defaults];
     Some((direction, details.into_iter().flatten().cloned().collect()))
+}
+
+/// The most service accounts that a text names.
+const MOST_ACCOUNTS: usize = 5;
+
+/// Returns a text with service accounts. No account has a name of another form.
+fn named_accounts(accounts: &[&str]) -> String {
+    let valid = accounts.iter().filter(|name| names::dns_subdomain(name).is_ok());
+    let mut shown: Vec<String> = valid.take(MOST_ACCOUNTS).map(|name| (*name).to_owned()).collect();
+    let more = accounts.len().saturating_sub(shown.len());
+    shown.extend((more > 0).then(|| format!("{more} more")));
+    let plural = if accounts.len() > 1 { "s" } else { "" };
+    format!("service account{plural} {}", shown.join(", "))
 }
 
 /// Returns a profile of a state as a PodSecurityPolicy.

@@ -7,6 +7,7 @@ use super::PodSecurityProfileSpec;
 use super::cel::variable_name;
 use super::checks::{CONTAINERS, checks};
 use super::defaults::{self, Form};
+use super::held::Holding;
 use crate::diag::Origin;
 use crate::model::{
     Blueprint, Data, Enforcement, ObjectBlueprint, Pattern, PodSecurityProfile, PolicyMeta, ProfileDefaults, Target,
@@ -14,15 +15,22 @@ use crate::model::{
 
 const V1: &str = "admissionregistration.k8s.io/v1";
 
+/// A profile as it is written, for the targets of its policy.
+#[derive(Clone, Copy)]
+pub(super) struct WrittenProfile<'p> {
+    pub(super) spec: &'p PodSecurityProfileSpec,
+    pub(super) meta: &'p PolicyMeta,
+    /// The account variables.
+    pub(super) variables: &'p [String],
+    pub(super) targets: &'p [Target],
+    /// The location of the spec.
+    pub(super) content: Origin,
+}
+
 /// Builds the objects of a profile, for the targets with admission policies. Objects of one kind with several
 /// apiVersions are for different targets, see [`is_served`].
-pub(super) fn objects(
-    spec: &PodSecurityProfileSpec,
-    meta: &PolicyMeta,
-    variables: &[String],
-    targets: &[Target],
-    content: Origin,
-) -> Vec<ObjectBlueprint> {
+pub(super) fn objects(holding: Holding, profile: WrittenProfile<'_>) -> Vec<ObjectBlueprint> {
+    let WrittenProfile { spec, meta, variables, targets, content } = profile;
     let targets: Vec<&Target> =
         targets.iter().filter(|target| target.enforcement() == Enforcement::AdmissionPolicy).collect();
     let object = |api_version: &str, kind: &str, template: &'static str| {
@@ -31,6 +39,7 @@ pub(super) fn objects(
         ObjectBlueprint::new(api_version, kind, template, pattern, meta.origin)
             .with("apiVersion", Blueprint::from_value(&api_version))
             .with("profile", Blueprint::from_value(&name))
+            .with("policy", Blueprint::from_value(&PodSecurityProfile::admission_policy(&name)))
             .with("labels", Blueprint::from_value(&spec.labels))
             .with("annotations", Blueprint::from_value(&spec.annotations))
             .content_at(content)
@@ -39,21 +48,23 @@ pub(super) fn objects(
         let each = targets.iter().map(|target| (target.name.clone(), Blueprint::Constant(make(target))));
         Blueprint::by_target(each.collect())
     };
+    let name = &*meta.name;
     let checked = by_target(&|target| {
         let checks = checks(spec, variables, target).into_iter().map(|check| {
             let message = format!("pod security profile {}: {}", meta.name, check.message);
-            Data::map([("expression", Data::text(check.expression)), ("message", Data::text(message))])
+            Data::map([("expression", Data::text(holding.check(check.expression))), ("message", Data::text(message))])
         });
         Data::List(checks.collect())
     });
     let mut objects = vec![
         object(V1, "ValidatingAdmissionPolicy", "pod-security-profile/validatingadmissionpolicy.yaml.j2")
-            .with("variables", Blueprint::Constant(validating_variables(variables)))
+            .with("variables", Blueprint::Constant(validating_variables(holding, name, variables)))
             .with("checks", checked),
-        object(V1, "ValidatingAdmissionPolicyBinding", "pod-security-profile/validatingadmissionpolicybinding.yaml.j2"),
+        object(V1, BINDING, "pod-security-profile/validatingadmissionpolicybinding.yaml.j2"),
     ];
     let patches = by_target(&|target| {
-        Data::List(defaults::patches(spec, target, Form::Object).into_iter().map(Data::text).collect())
+        let patches = defaults::patches(spec, target, Form::Object).into_iter();
+        Data::List(patches.map(|patch| Data::text(holding.patches(patch))).collect())
     });
     let fills_in = targets.iter().any(|target| !defaults::patches(spec, target, Form::Object).is_empty());
     let mut versions: Vec<&str> = targets.iter().filter_map(|target| target.mutating_admission_policy()).collect();
@@ -62,7 +73,7 @@ pub(super) fn objects(
     for version in versions.into_iter().filter(|_| fills_in) {
         objects.push(
             object(version, MUTATING, "pod-security-profile/mutatingadmissionpolicy.yaml.j2")
-                .with("variables", Blueprint::Constant(account_variables(variables)))
+                .with("variables", Blueprint::Constant(mutating_variables(holding, name, variables)))
                 .with("patches", patches.clone()),
         );
         let template = "pod-security-profile/mutatingadmissionpolicybinding.yaml.j2";
@@ -71,6 +82,20 @@ pub(super) fn objects(
     objects
 }
 
+/// Returns the bindings of a profile for namespaces with a list of service accounts, from its objects.
+pub(super) fn account_bindings(objects: &[ObjectBlueprint], meta: &PolicyMeta) -> Vec<ObjectBlueprint> {
+    let name = meta.name.replace('{', "{{").replace('}', "}}");
+    let bindings = objects.iter().filter(|object| matches!(&*object.object_type.kind, BINDING | MUTATING_BINDING));
+    let for_accounts = |binding: &ObjectBlueprint| {
+        let mut binding =
+            binding.clone().with("listed", Blueprint::from_value(&PodSecurityProfile::accounts_key(&name)));
+        binding.name = Pattern::parse_checked(&PodSecurityProfile::accounts_binding(&name));
+        binding
+    };
+    bindings.map(for_accounts).collect()
+}
+
+const BINDING: &str = "ValidatingAdmissionPolicyBinding";
 const MUTATING: &str = "MutatingAdmissionPolicy";
 const MUTATING_BINDING: &str = "MutatingAdmissionPolicyBinding";
 
@@ -81,13 +106,17 @@ pub(super) fn is_served(object: &ObjectBlueprint, target: &Target) -> bool {
 }
 
 /// Returns the variables of the expressions, in the order of their declaration.
-fn validating_variables(variables: &[String]) -> Data {
+fn validating_variables(holding: Holding, profile: &str, variables: &[String]) -> Data {
     let own = [variable("containers", CONTAINERS.to_owned())];
-    Data::List(own.into_iter().chain(accounts(variables)).collect())
+    Data::List(own.into_iter().chain(held(holding, profile)).chain(accounts(variables)).collect())
 }
 
-fn account_variables(variables: &[String]) -> Data {
-    Data::List(accounts(variables).collect())
+fn mutating_variables(holding: Holding, profile: &str, variables: &[String]) -> Data {
+    Data::List(held(holding, profile).chain(accounts(variables)).collect())
+}
+
+fn held(holding: Holding, profile: &str) -> impl Iterator<Item = Data> {
+    holding.variable(profile).into_iter().map(|(name, expression)| variable(&name, expression))
 }
 
 fn accounts(variables: &[String]) -> impl Iterator<Item = Data> {

@@ -9,6 +9,7 @@ use super::scope::{ItemScope, Repeated};
 use super::{Class, NamespaceSpec, RoleUse, TenancySpec, TenantGrant};
 use crate::codes;
 use crate::diag::{Diagnostic, Origin, Sink, nearest};
+use crate::kinds::account_profiles::{AccountProfile, ProfiledNamespace};
 use crate::kinds::objects::{self, LinkedObject, ObjectPlace, ObjectSpec};
 use crate::kinds::requirements::{RequiredGrant, names_of_set};
 use crate::kinds::shared::{
@@ -131,12 +132,14 @@ impl ClassLinker<'_, '_> {
             let diagnostic = Diagnostic::error(codes::INVALID_VALUE, message).at(other.origin);
             self.sink.push(diagnostic.help("add it to `class.podSecurity` with a `name`"));
         }
+        let accounts = self.account_profiles(spec, profile);
         let stance = PodSecuritySettings {
             profile,
             level: written.and_then(|written| written.level),
             version: written.and_then(|written| written.version.as_ref()).map(|version| version.value.as_str()),
             label_sync: written.and_then(|written| written.label_sync),
             without_levels: written.is_some_and(|written: &NamespacePodSecurity| written.labels.is_some()),
+            accounts: &accounts,
         };
         let mut object = ObjectBlueprint::new("v1", "Namespace", "tenancy/namespace.yaml.j2", name, origin)
             .with("labels", stance.labels(&spec.labels, &on))
@@ -144,7 +147,16 @@ impl ClassLinker<'_, '_> {
         object.without_levels = stance.without_levels;
         let inside = self.bodies(&spec.service_accounts, &spec.resource_quotas, &spec.limit_ranges, scope);
         let (object, repetition) = (object.spreading(&scope.lists()), scope.repetition.clone());
-        LinkedNamespace { object, repetition, inside, outside: Vec::new() }
+        let granted = accounts.iter().flat_map(AccountProfile::grants).collect();
+        LinkedNamespace { object, repetition, inside, outside: Vec::new(), granted }
+    }
+
+    /// Resolves the profiles of single service accounts of a namespace.
+    fn account_profiles(&mut self, spec: &NamespaceSpec, profile: Option<&PodSecurityProfile>) -> Vec<AccountProfile> {
+        let Some(written) = &spec.pod_security else { return Vec::new() };
+        let profile = profile.map(PodSecurityProfile::name);
+        let namespace = ProfiledNamespace { origin: spec.name.origin, profile, targets: self.targets };
+        AccountProfile::link(&written.service_accounts, namespace, self.linker, self.sink)
     }
 
     /// Returns the objects of any kind of a list, in the class or in a namespace.

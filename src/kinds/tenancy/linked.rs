@@ -49,6 +49,8 @@ pub(super) struct LinkedNamespace {
     pub(super) inside: Vec<ClassItem>,
     /// The objects of this namespace in other namespaces, and in the whole cluster.
     pub(super) outside: Vec<ClassItem>,
+    /// The objects that allow single service accounts to use a profile of their own, by enforcement.
+    pub(super) granted: Vec<(Enforcement, ObjectBlueprint)>,
 }
 
 /// An object of a class.
@@ -283,6 +285,7 @@ impl LinkedClass {
             repetition: namespace.repetition.clone(),
             inside: detach_items(&namespace.inside),
             outside: detach_items(&namespace.outside),
+            granted: detach_each(&namespace.granted),
         });
         Self {
             namespaces: namespaces.collect(),
@@ -359,6 +362,8 @@ impl Linked {
             if from.target.enforcement() == Enforcement::SecurityContextConstraints {
                 units.extend(class.granted.iter().map(|object| object.fill_from(from.in_namespace(&name))));
             }
+            let own = namespace.granted.iter().filter(|(enforcement, _)| *enforcement == from.target.enforcement());
+            units.extend(own.map(|(_, object)| object.fill_from(from.in_namespace(&name))));
             if class.has_one_file {
                 let objects = self.cluster_objects(class, from.target, part);
                 units.extend(objects.map(|object| object.fill_from(from)));

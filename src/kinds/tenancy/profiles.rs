@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use super::TenancySpec;
 use super::class::{ClassLinker, check_shared, namespaces_of};
+use super::{NamespaceSpec, TenancySpec};
 use crate::codes;
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::kinds::shared::check_targets;
 use crate::kinds::stance::tenant_grants;
 use crate::model::{
-    Enforcement, NamespaceProfile, ObjectBlueprint, Pattern, PodSecurityProfile, Shared, Target, VariableType,
+    Enforcement, NamespaceProfile, ObjectBlueprint, Pattern, PodSecurityProfile, ProfileAccounts, Shared, Target,
+    VariableType,
 };
 use crate::yaml::Spanned;
 
@@ -42,6 +43,12 @@ impl LinkedProfiles {
     }
 }
 
+/// Returns the service accounts of a namespace that the profile of its class applies to.
+fn accounts_of(namespace: &NamespaceSpec) -> ProfileAccounts {
+    let own = namespace.pod_security.as_ref().filter(|own| !own.service_accounts.is_empty());
+    own.map_or(ProfileAccounts::All, |_| ProfileAccounts::Others)
+}
+
 /// Returns the diagnostic for a second profile on a target that cannot choose between profiles.
 fn second_profile(first: &PodSecurityProfile, target: &Target, asked: Origin) -> Diagnostic {
     let message = format!("a namespace has one profile, and `{}` is already set", first.name());
@@ -69,6 +76,7 @@ impl ClassLinker<'_, '_> {
                     namespace: namespace.name.origin,
                     profile: profile.content.name().to_owned(),
                     targets: Arc::new(self.targets.clone()),
+                    accounts: accounts_of(namespace),
                 });
             }
             if judging.is_some() {

@@ -95,10 +95,10 @@ pub fn refused_labels(
 }
 
 /// Returns the reason for an exemption from Pod Security, in the form of the audit log.
-fn exemption(exemptions: &Exemptions, request: PodSecurityRequest<'_>) -> Option<&'static str> {
+pub(crate) fn exemption(exemptions: &Exemptions, request: PodSecurityRequest<'_>) -> Option<&'static str> {
     let holds = |list: &[String], name: &str| !name.is_empty() && list.iter().any(|exempt| exempt == name);
     let runtime_class = absent::text(request.pod.spec.runtime_class_name.as_deref());
-    if holds(&exemptions.namespaces, request.namespace) {
+    if exemptions.has_namespace(request.namespace) {
         Some("namespace")
     } else if holds(&exemptions.usernames, request.user) {
         Some("user")

@@ -27,6 +27,13 @@ pub struct Exemptions {
     pub runtime_classes: Vec<String>,
 }
 
+impl Exemptions {
+    /// Whether the pods of a namespace are not checked.
+    pub fn has_namespace(&self, name: &str) -> bool {
+        !name.is_empty() && self.namespaces.iter().any(|exempt| exempt == name)
+    }
+}
+
 impl Configuration {
     /// Reads a PodSecurityConfiguration, or any object with `defaults` and `exemptions`. Missing values have the
     /// upstream defaults.

@@ -1,0 +1,148 @@
+//! The configuration of Pod Security admission on a target: defaults and exemptions.
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Platform, Version};
+use crate::admission::gate::FIRST_MINOR_WITH_LEVELS;
+use crate::admission::level::{Level, PolicyVersion};
+use crate::admission::standards::configuration::{Configuration, Exemptions};
+use crate::admission::standards::labels::{LevelVersion, PodSecurityLevels};
+use crate::codes;
+use crate::diag::{Diagnostic, Origin, Sink};
+use crate::k8s::names;
+use crate::yaml::Spanned;
+
+/// The configuration of Pod Security admission: the PodSecurityConfiguration that the API server of the cluster reads.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct ClusterPodSecurity {
+    /// The levels of namespaces without labels.
+    #[serde(default)]
+    pub defaults: DefaultLevels,
+    /// The requests without checks.
+    #[serde(default)]
+    pub exemptions: PodSecurityExemptions,
+}
+
+/// The levels of namespaces without labels, each with the version of its checks. Default: `privileged` and `latest`.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct DefaultLevels {
+    /// The level enforced on pods.
+    #[serde(default)]
+    pub enforce: Option<Level>,
+    /// The version of its checks: `latest`, or a version such as `v1.37`.
+    #[serde(default)]
+    pub enforce_version: Option<Spanned<String>>,
+    /// The level for the audit log.
+    #[serde(default)]
+    pub audit: Option<Level>,
+    /// The version of its checks.
+    #[serde(default)]
+    pub audit_version: Option<Spanned<String>>,
+    /// The level for warnings.
+    #[serde(default)]
+    pub warn: Option<Level>,
+    /// The version of its checks.
+    #[serde(default)]
+    pub warn_version: Option<Spanned<String>>,
+}
+
+/// The requests without checks.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct PodSecurityExemptions {
+    /// Names of users. A controller creates the pods of a workload: its user name covers the pods of every such workload.
+    #[serde(default)]
+    pub usernames: Vec<Spanned<String>>,
+    /// Names of namespaces.
+    #[serde(default)]
+    pub namespaces: Vec<Spanned<String>>,
+    /// Names of RuntimeClasses.
+    #[serde(default)]
+    pub runtime_classes: Vec<Spanned<String>>,
+}
+
+impl ClusterPodSecurity {
+    /// Checks the configuration of a target, as the API server does when it starts.
+    pub(super) fn link(
+        spec: Option<&Spanned<Self>>,
+        platform: Platform,
+        version: Version,
+        sink: &mut Sink,
+    ) -> Configuration {
+        let Some(spec) = spec else { return Configuration::default() };
+        if let Some((message, help)) = refusal(platform, version) {
+            sink.push(Diagnostic::error(codes::INVALID_WORKSPACE, message).at(spec.origin).help(help));
+        }
+        let DefaultLevels { enforce, enforce_version, audit, audit_version, warn, warn_version } = &spec.defaults;
+        let mut level = |level: &Option<Level>, version: &Option<Spanned<String>>| LevelVersion {
+            level: level.map_or(LevelVersion::PRIVILEGED.level, |level| level),
+            version: version.as_ref().map_or(PolicyVersion::Latest, |version| version_of(version, sink)),
+        };
+        let defaults = PodSecurityLevels {
+            enforce: level(enforce, enforce_version),
+            audit: level(audit, audit_version),
+            warn: level(warn, warn_version),
+        };
+        let PodSecurityExemptions { usernames, namespaces, runtime_classes } = &spec.exemptions;
+        let exemptions = Exemptions {
+            usernames: exempt(usernames, "the name of a user", &|name| !name.is_empty(), sink),
+            namespaces: exempt(namespaces, "the name of a namespace", &|name| names::dns_label(name).is_ok(), sink),
+            runtime_classes: exempt(
+                runtime_classes,
+                "the name of a RuntimeClass",
+                &|name| names::dns_subdomain(name).is_ok(),
+                sink,
+            ),
+        };
+        Configuration { defaults, exemptions }
+    }
+}
+
+/// Returns why a cluster cannot have a configuration, with a help.
+fn refusal(platform: Platform, version: Version) -> Option<(String, &'static str)> {
+    match platform {
+        Platform::Openshift => Some((
+            "OpenShift configures Pod Security admission itself".to_owned(),
+            "remove `podSecurity` from this target: its release has the defaults and exemptions",
+        )),
+        Platform::Kubernetes if version.minor() < FIRST_MINOR_WITH_LEVELS => Some((
+            format!(
+                "Kubernetes {version} has no Pod Security admission by default; it needs 1.{FIRST_MINOR_WITH_LEVELS}"
+            ),
+            "remove `podSecurity` from this target",
+        )),
+        Platform::Kubernetes => None,
+    }
+}
+
+fn version_of(written: &Spanned<String>, sink: &mut Sink) -> PolicyVersion {
+    let version = PolicyVersion::parse(written);
+    if version.is_none() {
+        let message = format!("`{}` is not a version of the Pod Security checks", written.value);
+        invalid(message, written.origin, "write `latest`, or a minor such as `v1.36`", sink);
+    }
+    version.map_or(PolicyVersion::Latest, |version| version)
+}
+
+/// Returns names without checks, and reports an invalid name and a name that is there twice.
+fn exempt(names: &[Spanned<String>], what: &str, is_valid: &dyn Fn(&str) -> bool, sink: &mut Sink) -> Vec<String> {
+    let mut known = BTreeSet::new();
+    for name in names {
+        if !is_valid(name) {
+            let help = "exemptions are exact names: `*` matches no other name";
+            invalid(format!("`{}` is not {what}", name.value), name.origin, help, sink);
+        } else if !known.insert(name.as_str()) {
+            invalid(format!("`{}` is exempt twice", name.value), name.origin, "remove one entry", sink);
+        }
+    }
+    names.iter().map(|name| name.value.clone()).collect()
+}
+
+fn invalid(message: String, place: Origin, help: &str, sink: &mut Sink) {
+    sink.push(Diagnostic::error(codes::INVALID_WORKSPACE, message).at(place).help(help));
+}
