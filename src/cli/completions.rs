@@ -13,8 +13,10 @@ use clap_complete::env::{CompleteEnv, Shells};
 
 use super::{Cli, Global, Outcome};
 use crate::app::{Error, Options, target_names};
+use crate::codes;
 use crate::diag::RunError;
-use crate::{codes, kinds};
+use crate::kinds;
+use crate::report::json;
 
 /// The environment variable of a call by a completion script; the value is the shell.
 const VARIABLE: &str = "BAILIWICK_COMPLETE";
@@ -51,9 +53,9 @@ pub(super) fn answer(arguments: &[OsString]) -> Option<Outcome> {
     let command = || with_candidates(Cli::command(), &directory);
     let environment = CompleteEnv::with_factory(command).var(VARIABLE).bin(PROGRAM).completer(PROGRAM);
     let current = std::env::current_dir().ok();
-    // The shell shows nothing of an error, and a line of the user is no place for one.
-    let is_answered = environment.try_complete(arguments.to_vec(), current.as_deref()).unwrap_or(true);
-    is_answered.then_some(Outcome::Fine)
+    // After an error there are no candidates: the line of the user is no place for a message.
+    _ = environment.try_complete(arguments.to_vec(), current.as_deref());
+    Some(Outcome::Fine)
 }
 
 /// Returns the folder in the line of the user, after `-C` or `--directory`.
@@ -74,13 +76,14 @@ fn directory(arguments: &[OsString]) -> Option<PathBuf> {
 
 /// Adds the candidates to the arguments of a command and of its subcommands.
 fn with_candidates(command: Command, directory: &Option<PathBuf>) -> Command {
-    let is_explain = command.get_name() == "explain";
+    let (is_explain, is_schema) = (command.get_name() == "explain", command.get_name() == "schema");
     let command = command.mut_args(|argument| match argument.get_id().as_str() {
         "targets" | "target" => {
             let directory = directory.clone();
             argument.add(ArgValueCandidates::new(move || targets(directory.clone())))
         }
         "select" | "ignore" => argument.add(ArgValueCandidates::new(findings)),
+        "kind" if is_schema => argument.add(ArgValueCandidates::new(schemas)),
         "words" if is_explain => argument.add(ArgValueCandidates::new(topics)),
         _ => argument,
     });
@@ -102,4 +105,10 @@ fn findings() -> Vec<CompletionCandidate> {
 fn topics() -> Vec<CompletionCandidate> {
     let kinds = kinds::ALL.iter().map(|kind| CompletionCandidate::new(kind.name));
     kinds.chain(findings()).collect()
+}
+
+/// Returns the names that `schema` takes.
+fn schemas() -> Vec<CompletionCandidate> {
+    let results = json::schemas().into_iter().map(|(name, _)| CompletionCandidate::new(name));
+    kinds::names().map(CompletionCandidate::new).chain(results).collect()
 }

@@ -165,6 +165,9 @@ impl Blueprint {
     fn fill_unless_lost(&self, from: Fill<'_>) -> Option<Data> {
         match self {
             Blueprint::List(_) => Some(self.fill(from)).filter(|list| !list.is_empty()),
+            Blueprint::Typed(_) => {
+                Some(self.fill(from)).filter(|value| !matches!(value, Data::List(list) if list.is_empty()))
+            }
             Blueprint::Map(entries) => {
                 let present = entries.iter().filter(|(_, value)| value.exists(from));
                 let filled = present.map(|(key, value)| Some((key.fill(from), value.fill_unless_lost(from)?)));
