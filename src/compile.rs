@@ -31,7 +31,7 @@ use crate::yaml::{self, NodeId, NodeRef, ReadBack, Tree};
 
 pub use crate::expand::SampledFiles;
 pub use allow::{Accepted, AllowEntry};
-pub use linked_workspace::{AccountRows, LinkedWorkspace};
+pub use linked_workspace::{AccountRows, LinkedWorkspace, NamedPolicies};
 pub use load::{WORKSPACE_FILE, each_baseline, load, load_workspace};
 pub use part::{PartRecord, ShardSummary, compile_part, merge, output_files};
 

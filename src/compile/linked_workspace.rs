@@ -39,8 +39,8 @@ pub struct LinkedWorkspace {
     pub workspace: WorkspaceSettings,
     /// The policies, in the order of the kinds and then of the paths.
     pub policies: Vec<Box<dyn Policy>>,
-    /// The indices of the policies by the locations of their names.
-    pub policy_places: HashMap<Origin, usize>,
+    /// The policies by the locations of their names.
+    pub named: NamedPolicies,
     /// The built-in templates and the files that replace them.
     pub templates: Arc<TemplateSet>,
     /// Every text, for diagnostics.
@@ -63,15 +63,34 @@ pub struct LinkedWorkspace {
     pub today: Option<Date>,
 }
 
+/// The policies by the locations of their names. An object, such as the role of a PermissionSet in a Grant, has the common labels and
+/// annotations of the policy with its content.
+#[derive(Default)]
+pub struct NamedPolicies {
+    places: HashMap<Origin, usize>,
+}
+
+impl NamedPolicies {
+    /// Finds the policies. Without common labels and annotations, no object needs its policy.
+    pub fn new(policies: &[Box<dyn Policy>], targets: &[Target]) -> Self {
+        let of_targets = targets.iter().any(|target| !target.common_metadata.is_empty());
+        let of_policies = || policies.iter().any(|policy| !policy.meta().common_metadata.is_empty());
+        if !of_targets && !of_policies() {
+            return Self::default();
+        }
+        Self { places: policies.iter().enumerate().map(|(index, policy)| (policy.meta().origin, index)).collect() }
+    }
+}
+
 impl LinkedWorkspace {
     /// Returns the policies that apply to a target.
     pub fn policies_of<'p>(&'p self, target: &'p Target) -> impl Iterator<Item = &'p dyn Policy> {
         self.policies.iter().filter(|policy| policy.meta().targets.contains(&target.name)).map(|policy| &**policy)
     }
 
-    /// Returns the policy with a name at a location.
+    /// Returns the policy with a name at a location; none if no object has common labels or annotations.
     pub fn policy_named_at(&self, place: Origin) -> Option<&PolicyMeta> {
-        self.policies.get(*self.policy_places.get(&place)?).map(|policy| policy.meta())
+        self.policies.get(*self.named.places.get(&place)?).map(|policy| policy.meta())
     }
 
     /// Returns the policy with a place in its document; none for a place in an account list or a manifest.

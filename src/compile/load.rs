@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::link::{self, Head, Linked};
-use super::{LinkedWorkspace, known};
+use super::{LinkedWorkspace, NamedPolicies, known};
 use crate::admission::scc::defaults;
 use crate::diag::{Diagnostic, Files, Origin, RunError, Sink, Span};
 use crate::k8s::list;
@@ -123,8 +123,8 @@ pub fn load(
     let mut by_file = Trees::default();
     trees.into_values().for_each(|tree| by_file.insert(tree));
     let project = LinkedWorkspace {
+        named: NamedPolicies::new(&policies, &workspace.targets),
         workspace,
-        policy_places: policies.iter().enumerate().map(|(index, policy)| (policy.meta().origin, index)).collect(),
         policies,
         templates: Arc::new(templates),
         files,
