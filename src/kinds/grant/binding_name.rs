@@ -4,7 +4,8 @@ use super::GrantSpec;
 use crate::codes;
 use crate::diag::{Diagnostic, Sink};
 use crate::model::{
-    Pattern, Piece, PolicyMeta, RawDocument, Target, Variable, VariableScope, Variables, check_patterns,
+    COMMON_METADATA, Pattern, Piece, PolicyMeta, RawDocument, Target, Variable, VariableScope, Variables,
+    check_patterns,
 };
 
 /// The field with a scope of its own.
@@ -19,7 +20,7 @@ const POLICY_NAME: &str = "policy.name";
 /// Checks the variables of the grant, and that its bindings have different names.
 pub(super) fn check(document: &RawDocument<'_>, spec: &GrantSpec, targets: &[Target], sink: &mut Sink) {
     let own: Variables = [ROLE, POLICY_NAME].map(|name| (name.to_owned(), Variable::text())).into();
-    for (key, value) in document.spec.entries() {
+    for (key, value) in document.spec.entries().filter(|(key, _)| key.as_str() != Some(COMMON_METADATA)) {
         let accounts = (key.as_str() == Some(FIELD)).then_some(&own);
         check_patterns(value, VariableScope { accounts, targets, open: false }, sink);
     }
