@@ -105,6 +105,7 @@ impl Workspace {
         is_whole: bool,
     ) -> Merged<'w> {
         let (mut sink, mut refused) = (Sink::new(), Sink::new());
+        self.project.check_terms(&mut sink);
         std::mem::take(&mut whole.beside_targets).into_iter().for_each(|diagnostic| sink.push(diagnostic));
         let mut changes = if is_whole { whole.take_gone() } else { TargetChanges::default() };
         let mut all = Vec::new();
