@@ -51,7 +51,7 @@ impl Case {
     fn has_parts(&self) -> bool {
         let arguments = self.arguments();
         let command = arguments.iter().find(|argument| matches!(argument.as_str(), "render" | "check"));
-        let single = ["--stdout", "--help", "--diagnostics", "-C", "--no-such-option"];
+        let single = ["--workspaces", "--stdout", "--help", "--diagnostics", "-C", "--no-such-option"];
         command.is_some() && !arguments.iter().any(|argument| single.iter().any(|one| argument.starts_with(one)))
     }
 

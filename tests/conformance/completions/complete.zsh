@@ -8,9 +8,10 @@ zpty editor zsh -f -i
   print -r -- "PS1= PS2= RPS1=; autoload -Uz compinit && compinit -u -D"
   print -r -- "source ${(q)1}/_bailiwick"
   print -r -- "compadd() { builtin compadd \"\$@\"; local -a found; builtin compadd -O found \"\$@\"; print -rl -- \$found >>${(q)1}/candidates }"
-  print -r -- "print READY"
+  # The prompt comes when the editor reads keys.
+  print -r -- "PS1=BE''GIN"
 } | while read -r line; do zpty -w editor "$line"; done
-zpty -r -m editor answer '*READY'$'\r'
+zpty -r -m editor answer '*BEGIN*'
 rm -f "$1/candidates"
 zpty -w -n editor "$2"$'\t'
 # The candidates are there before the editor reads the next line.
