@@ -4,6 +4,7 @@ mod accepted;
 mod cases;
 mod classes;
 mod closing;
+mod members;
 mod pods;
 mod proof;
 mod silence;

@@ -3,6 +3,7 @@
 mod cache;
 mod ci;
 mod codeowners;
+mod completions;
 mod determinism;
 mod diagnostic_forms;
 mod expiry;

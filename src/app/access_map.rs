@@ -22,7 +22,7 @@ use self::subjects::SubjectMap;
 use super::account_names::{AccountNames, common_forms};
 use super::classes::Spread;
 use super::lint::{LintOptions, LintReport, Selection, lint_manifests};
-use super::loaded_world::{LoadedWorld, WorldOptions, load_target_seen};
+use super::loaded_world::{LoadedWorld, WorldOptions, WorldParts, load_target_seen};
 use super::subject_classes::{Member, SubjectClass};
 use super::workspace::Workspace;
 use super::{Error, FindingRecord, Options};
@@ -107,7 +107,9 @@ impl Workspace {
                 )
             }));
         };
-        match load_target_seen(self, target, world, &mut see, &mut sink)?.filter(|_| !sink.has_errors()) {
+        match load_target_seen(self, target, world, WorldParts { see: &mut see, members: None }, &mut sink)?
+            .filter(|_| !sink.has_errors())
+        {
             Some(loaded) => Ok((loaded, owners)),
             None => Err(Error::Invalid(self.diagnostics(sink))),
         }

@@ -9,7 +9,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::memberships::Memberships;
+use super::memberships::{MembersByGroup, Memberships};
 use super::pod_inputs::PodInputs;
 use super::workspace::Workspace;
 use super::{Diagnostics, Error, Options};
@@ -65,6 +65,8 @@ pub struct LoadedWorld {
     pub(crate) sample: Arc<NamespaceSample>,
     /// The groups of users.
     pub(crate) memberships: Memberships,
+    /// Whether the bindings have too many groups for their members to be subjects of the world, see [`WorldParts::members`].
+    pub(crate) lacks_members: bool,
     /// The authorizers of the API server, as a policy states them; empty where none does: Node and RBAC.
     pub authorization_modes: Vec<String>,
 }
@@ -216,17 +218,29 @@ pub(crate) fn load_target(
     options: &WorldOptions,
     sink: &mut Sink,
 ) -> Result<Option<LoadedWorld>, RunError> {
-    load_target_seen(workspace, target, options, &mut |_, _| {}, sink)
+    load_target_seen(workspace, target, options, WorldParts { see: &mut |_, _| {}, members: None }, sink)
 }
 
-/// Loads a target as [`load_target`] does, and shows each compiled object with the place of its policy.
+/// The most subjects that members of groups add to the bindings of a world.
+const MOST_MEMBERS: usize = 200_000;
+
+/// The parts of a load beside the world of a target.
+pub(crate) struct WorldParts<'p> {
+    /// Sees each compiled object with the place of its policy.
+    pub(crate) see: &'p mut dyn FnMut(NodeRef<'_>, Origin),
+    /// Users that are subjects of the bindings of their groups.
+    pub(crate) members: Option<&'p MembersByGroup>,
+}
+
+/// Loads a target as [`load_target`] does, with further parts.
 pub(crate) fn load_target_seen(
     workspace: &Workspace,
     target: &Target,
     options: &WorldOptions,
-    see: &mut dyn FnMut(NodeRef<'_>, Origin),
+    parts: WorldParts<'_>,
     sink: &mut Sink,
 ) -> Result<Option<LoadedWorld>, RunError> {
+    let WorldParts { see, members } = parts;
     let api_server = workspace.project.facts.on::<ApiServerSettings>(&target.name).next();
     let mut surroundings = surroundings_of(options, target.version.minor(), target.platform == Platform::Openshift);
     if let Some(known) = &mut surroundings {
@@ -253,6 +267,7 @@ pub(crate) fn load_target_seen(
         pods.finish(labels.as_ref(), unheard);
         known.hold_to(pods);
     }
+    let lacks_members = members.is_some_and(|members| !builder.bind_members(members, MOST_MEMBERS));
     let world = builder.build();
     report_doubts(&world, sink);
     let files = Arc::clone(&workspace.project.files);
@@ -265,6 +280,7 @@ pub(crate) fn load_target_seen(
         surroundings,
         sample: Arc::clone(workspace.sampled.sample()),
         memberships: Memberships::on(&workspace.project.facts, &target.name),
+        lacks_members,
         authorization_modes,
     }))
 }
@@ -340,6 +356,7 @@ pub(crate) fn load_manifests(
         surroundings,
         sample: Arc::default(),
         memberships: Memberships::default(),
+        lacks_members: false,
         authorization_modes: Vec::new(),
     }))
 }
@@ -412,6 +429,7 @@ fn load_saved(
                 surroundings: None,
                 sample: Arc::default(),
                 memberships: Memberships::default(),
+                lacks_members: false,
                 authorization_modes: Vec::new(),
             })
         }

@@ -1,6 +1,6 @@
 //! The groups of users, as GroupSets and Group objects list them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::loaded_world::LoadedWorld;
 use crate::access::Identity;
@@ -32,6 +32,37 @@ impl Memberships {
             }
         }
         found
+    }
+}
+
+/// Users by the names of their groups.
+pub(crate) type MembersByGroup = BTreeMap<String, BTreeSet<String>>;
+
+impl Memberships {
+    /// Returns the users whose groups differ, with all their groups of both sides.
+    pub(crate) fn differing(&self, other: &Self) -> [MembersByGroup; 2] {
+        let users: BTreeSet<&String> = self.0.keys().chain(other.0.keys()).collect();
+        let differ = |user: &&String| {
+            let [own, others] =
+                [self, other].map(|side| side.0.get(*user).map(|groups| groups.keys().collect::<Vec<_>>()));
+            own != others
+        };
+        let differing: Vec<&String> = users.into_iter().filter(differ).collect();
+        [self, other].map(|side| {
+            let mut members = MembersByGroup::new();
+            for user in &differing {
+                for group in side.0.get(*user).into_iter().flat_map(BTreeMap::keys) {
+                    members.entry(group.clone()).or_default().insert((*user).clone());
+                }
+            }
+            members
+        })
+    }
+
+    /// Returns all users of a group.
+    pub(crate) fn members_of(&self, group: &str) -> BTreeSet<&str> {
+        let users = self.0.iter().filter(|(_, groups)| groups.contains_key(group));
+        users.map(|(user, _)| user.as_str()).collect()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::loaded_world::{LoadedWorld, WorldOptions, each_object, load_target_seen};
+use super::loaded_world::{LoadedWorld, WorldOptions, WorldParts, each_object, load_target_seen};
 use super::workspace::Workspace;
 use super::{Diagnostics, Error};
 use crate::access::Identity;
@@ -127,7 +127,13 @@ impl Workspace {
             objects.add_policy(object);
         };
         let loaded = if has_policies {
-            load_target_seen(self, target, &WorldOptions::default(), &mut see, &mut sink)?
+            load_target_seen(
+                self,
+                target,
+                &WorldOptions::default(),
+                WorldParts { see: &mut see, members: None },
+                &mut sink,
+            )?
         } else {
             each_object(self, target, &mut sink, &mut see)?;
             None

@@ -16,6 +16,7 @@ mod findings;
 mod ground;
 mod hazards;
 mod lifetimes;
+mod members;
 mod nodes;
 mod other_policies;
 mod paths;
@@ -55,6 +56,7 @@ use super::account_names::AccountNames;
 use super::classes::{self, OutputCheck, Spread};
 use super::compare::{Base, CompareOptions, default_world};
 use super::lint::{Selection, applier_problems};
+use super::memberships::Memberships;
 use super::workspace::Workspace;
 use super::{Diagnostics, Error};
 use crate::diag::{Severity, Sink};
@@ -163,13 +165,18 @@ impl Workspace {
             let target = before.project.workspace.targets.iter().find(|earlier| earlier.name == target.name)?;
             Some((before, target))
         });
+        let memberships = Memberships::on(&self.project.facts, &target.name);
+        let [old_members, new_members] = earlier.map_or_else(Default::default, |(before, target)| {
+            Memberships::on(&before.project.facts, &target.name).differing(&memberships)
+        });
         let load_base = || {
             let mut found = Sink::new();
-            let state = earlier.map(|(workspace, target)| TargetState::load(workspace, target, &mut found)).transpose();
+            let load = |(workspace, target)| TargetState::load(workspace, target, &old_members, &mut found);
+            let state = earlier.map(load).transpose();
             (state, found)
         };
         let mut sink = Sink::new();
-        let load_head = || TargetState::load(self, target, &mut sink);
+        let load_head = || TargetState::load(self, target, &new_members, &mut sink);
         let ((before, found), head) = both(self.options.threads(), load_base, load_head);
         let Some(head) = head? else { return Ok(Err(self.diagnostics(sink))) };
         let before = before?.flatten();

@@ -147,6 +147,64 @@ fn constraints_that_come_and_go_are_compared() {
     assert_eq!(between(&used, &other), []);
 }
 
+/// The priority of constraints decides only between two constraints of one user.
+#[test]
+fn the_order_of_constraints_is_compared_for_their_users() {
+    let target = "{name: okd, platform: openshift, version: \"4.20\", features: {podSecurityLabelSync: none}}";
+    let constraints = |name: &str, more: &str| {
+        format!(
+            "apiVersion: security.openshift.io/v1\nkind: SecurityContextConstraints\nmetadata: {{name: {name}}}\nallowPrivilegedContainer: false\n\
+             allowHostDirVolumePlugin: false\nallowHostIPC: false\nallowHostNetwork: false\nallowHostPID: false\nallowHostPorts: false\n\
+             readOnlyRootFilesystem: false\nvolumes: [secret]\nseLinuxContext: {{type: MustRunAs}}\n{more}\n"
+        )
+    };
+    let pair = |first: i32, users: [&str; 2]| {
+        let [one, other] = users.map(|user| format!("users: [{user}]\ngroups: []"));
+        let first = format!("priority: {first}\nrunAsUser: {{type: MustRunAs, uid: 7000}}\n{one}");
+        let second = format!("priority: 30\nrunAsUser: {{type: MustRunAsRange}}\n{other}");
+        format!("{}---\n{}", constraints("first", &first), constraints("second", &second))
+    };
+    let between = |old: i32, new: i32, users: [&str; 2]| {
+        let review = reviewed([target; 2], [&pair(old, users), &pair(new, users)]);
+        review.pods.iter().map(|change| (change.direction, change.certainty)).collect::<Vec<_>>()
+    };
+    let proven = vec![(Direction::Order, ChangeCertainty::Proven)];
+    // The first constraints pass the second constraints, which the same user may use.
+    assert_eq!(between(20, 40, ["ann", "ann"]), proven);
+    // Administrators may use all constraints.
+    assert_eq!(between(20, 40, ["ann", "bob"]), proven);
+    // Nothing changes places.
+    assert_eq!(between(31, 40, ["ann", "ann"]), []);
+    // Constraints of the platform that come before both admit each pod of both.
+    let behind = |priority: i32| pair(priority, ["ann", "bob"]).replace("priority: 30", "priority: 5");
+    assert_eq!(changes(&reviewed([target; 2], [&behind(4), &behind(6)])), []);
+    // One user may use both, and not the constraints of the platform.
+    let behind = |priority: i32| pair(priority, ["ann", "ann"]).replace("priority: 30", "priority: 5");
+    assert_eq!(changes(&reviewed([target; 2], [&behind(4), &behind(6)])), [(PodChangeKind::Scc, Direction::Order)]);
+}
+
+/// Many constraints of an attacker, with as many users, take a limited time. A search that ends early proves nothing.
+#[test]
+fn the_search_for_pods_of_other_constraints_ends() {
+    let target = "{name: okd, platform: openshift, version: \"4.20\", features: {podSecurityLabelSync: none}}";
+    let all = |factor: usize| {
+        let one = |number: usize| {
+            format!(
+                "apiVersion: security.openshift.io/v1\nkind: SecurityContextConstraints\nmetadata: {{name: x{number}}}\nallowPrivilegedContainer: false\n\
+                 allowHostDirVolumePlugin: false\nallowHostIPC: false\nallowHostNetwork: false\nallowHostPID: false\nallowHostPorts: false\n\
+                 readOnlyRootFilesystem: false\nvolumes: [secret]\npriority: {}\nusers: [u{number}]\ngroups: [g{number}]\n\
+                 runAsUser: {{type: MustRunAs, uid: {}}}\nseLinuxContext: {{type: MustRunAs, seLinuxOptions: {{type: t{number}}}}}\n",
+                number * factor % 60,
+                5_000 + number
+            )
+        };
+        (0..60).map(one).collect::<Vec<_>>().join("---\n")
+    };
+    let review = reviewed([target; 2], [&all(1), &all(37)]);
+    assert!(review.pods.iter().any(|change| change.certainty == ChangeCertainty::Possible), "{}", review.line);
+    assert_ne!(review.verdict, Some(Verdict::NoChange), "{}", review.line);
+}
+
 const TARGET: &str = "{name: t, version: \"1.34\"}";
 
 /// Returns a policy about pods with its binding.

@@ -400,6 +400,38 @@ impl Builder {
         roles.chain(bindings).map(|namespace| self.symbols.text(namespace).to_owned()).collect()
     }
 
+    /// Adds the members of groups, by the name of the group, as subjects of each binding of their groups. Returns false and adds none
+    /// if the bindings would get more than `most` subjects.
+    #[must_use]
+    pub fn bind_members(&mut self, members: &BTreeMap<String, BTreeSet<String>>, most: usize) -> bool {
+        let mut by_group: HashMap<Symbol, Vec<Subject>> = HashMap::new();
+        let namespace = self.symbols.add("");
+        for (group, users) in members {
+            let user = |user: &String| Subject { kind: SubjectKind::User, name: self.symbols.add(user), namespace };
+            let users: Vec<Subject> = users.iter().map(user).collect();
+            by_group.insert(self.symbols.add(group), users);
+        }
+        let members_of = |subject: &Subject| {
+            let users = by_group.get(&subject.name).filter(|_| subject.kind == SubjectKind::Group);
+            users.into_iter().flatten().copied()
+        };
+        let all = self.bindings.iter().flat_map(|binding| binding.subjects_in(&self.subjects));
+        if all.flat_map(members_of).take(most + 1).count() > most {
+            return false;
+        }
+        let mut subjects = Vec::with_capacity(self.subjects.len());
+        for binding in &mut self.bindings {
+            let first = subjects.len();
+            let own = binding.subjects_in(&self.subjects);
+            subjects.extend_from_slice(own);
+            subjects.extend(own.iter().flat_map(members_of));
+            binding.first_subject = internal::number(first);
+            binding.subjects = internal::number(subjects.len() - first);
+        }
+        self.subjects = subjects;
+        true
+    }
+
     /// Settles aggregation, resolves the bindings and makes the index.
     pub fn build(mut self) -> World {
         let doubts = aggregate::settle(&mut self.roles, &mut self.lists, &self.symbols, self.stated);

@@ -28,6 +28,9 @@ pub struct PodVariant {
 /// The most pods for the fields and constants of expressions.
 const MOST_OF_READS: usize = 120;
 
+/// The most SELinux options that constraints require.
+const MOST_OF_CONSTRAINTS: usize = 20;
+
 /// The most constants of a field.
 const MOST_CONSTANTS: usize = 12;
 
@@ -49,10 +52,11 @@ impl PodVariant {
         all
     }
 
-    /// Returns the common pods, pods with the SELinux options that constraints require, and pods with two of all these settings.
+    /// Returns the common pods, pods with the SELinux options that constraints require, and then pods with two of all these settings.
     pub fn pairs<'s>(constraints: impl IntoIterator<Item = &'s Scc>) -> Vec<Self> {
         let mut settings = settings();
-        for options in constraints.into_iter().filter_map(|scc| scc.se_linux_context.se_linux_options.as_ref()) {
+        let required = constraints.into_iter().filter_map(|scc| scc.se_linux_context.se_linux_options.as_ref());
+        for options in required.take(MOST_OF_CONSTRAINTS) {
             let level = if options.level.is_empty() { SOME_SELINUX_LEVEL } else { &options.level };
             let options = json!({"user": options.user, "role": options.role, "type": options.r#type, "level": level});
             let setting =
@@ -61,16 +65,16 @@ impl PodVariant {
                 settings.push(setting);
             }
         }
-        let mut all = Vec::new();
-        for pod in [Self::plain(), Self::plain().hardened()] {
-            for (place, (first, part)) in settings.iter().enumerate() {
-                let one = pod.with(first, part);
-                all.extend(settings.iter().skip(place + 1).map(|(second, other)| one.with(second, other)));
-                all.push(one);
-            }
-            all.push(pod);
-        }
-        all
+        let none = [Self::plain(), Self::plain().hardened()];
+        let with_one = |pod: &Self| settings.iter().map(|(setting, part)| pod.with(setting, part)).collect::<Vec<_>>();
+        let one = none.each_ref().map(with_one);
+        let two = one.iter().flat_map(|pods| {
+            let later = |place: usize| settings.iter().skip(place + 1);
+            let pods = pods.iter().enumerate();
+            pods.flat_map(move |(place, pod)| later(place).map(|(setting, part)| pod.with(setting, part)))
+        });
+        let two: Vec<Self> = two.collect();
+        none.into_iter().chain(one.into_iter().flatten()).chain(two).collect()
     }
 
     /// Returns pods with other values of the fields that expressions read. `pod` is the schema of pods.

@@ -20,7 +20,7 @@ use super::state::TargetState;
 use super::suggestion::Suggestions;
 use super::tests::TestComparison;
 use super::verdict::{self, Judged};
-use super::{ReviewOptions, approvable, errors, ground, hazards};
+use super::{ReviewOptions, approvable, errors, ground, hazards, members};
 use crate::access::cover;
 use crate::app::account_names::{AccountNames, common_forms};
 use crate::app::classes::Spread;
@@ -43,9 +43,10 @@ const SECTIONS: [&str; 6] = ["access", "pods", "admission", "nodes", "applier", 
 pub(super) const OTHER_OBJECTS: &str = "other objects";
 
 /// The kinds of objects that a section compares.
-const COMPARED_KINDS: [&str; 13] = [
+const COMPARED_KINDS: [&str; 14] = [
     "ClusterRole",
     "ClusterRoleBinding",
+    "Group",
     "MutatingAdmissionPolicy",
     "MutatingAdmissionPolicyBinding",
     "MutatingWebhookConfiguration",
@@ -195,8 +196,13 @@ impl<'r> Sections<'r> {
         let differing = before.keys().filter(|name| !after.contains_key(*name));
         let new = after.keys().filter(|name| !before.contains_key(*name));
         let names: BTreeSet<String> = differing.chain(new).cloned().collect();
+        let names: BTreeSet<String> = names.into_iter().chain(members::unknown(base, head)).collect();
         if !names.is_empty() {
             self.unknown.entry("access").or_default().extend(names);
+        }
+        let readers = members::readers(base, head);
+        if !readers.is_empty() {
+            self.unknown.entry("admission").or_default().extend(readers);
         }
     }
 

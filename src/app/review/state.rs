@@ -1,13 +1,14 @@
 //! One state of a target: everything that decides about access and pods, gathered in one compilation.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::Value as Json;
 
 use crate::admission::psp::PodSecurityPolicy;
 use crate::admission::scc::Scc;
 use crate::app::account_names::AccountNames;
-use crate::app::loaded_world::{LoadedWorld, WorldOptions, load_target_seen};
+use crate::app::loaded_world::{LoadedWorld, WorldOptions, WorldParts, load_target_seen};
+use crate::app::memberships::MembersByGroup;
 use crate::app::pod_inputs::PodInputs;
 use crate::app::workspace::Workspace;
 use crate::compile;
@@ -34,6 +35,10 @@ pub(super) struct TargetState<'s> {
     pub(super) admission_policies: BTreeMap<String, Json>,
     /// The namespaces of the accounts of Tenancies, each with the name of its Tenancy.
     pub(super) accounts: BTreeMap<String, String>,
+    /// The users with other groups in the other state, by the names of their groups.
+    pub(super) members: &'s MembersByGroup,
+    /// The users of each Group object by its name.
+    pub(super) groups: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl<'s> TargetState<'s> {
@@ -41,6 +46,7 @@ impl<'s> TargetState<'s> {
     pub(super) fn load(
         workspace: &'s Workspace,
         target: &'s Target,
+        members: &'s MembersByGroup,
         sink: &mut Sink,
     ) -> Result<Option<Self>, RunError> {
         let options = WorldOptions { with_surroundings: true, ..WorldOptions::default() };
@@ -61,11 +67,12 @@ impl<'s> TargetState<'s> {
             objects.add(object);
             accounts.add(object, place);
         };
-        let loaded = load_target_seen(workspace, target, &options, &mut see, sink)?;
+        let parts = WorldParts { see: &mut see, members: Some(members) };
+        let loaded = load_target_seen(workspace, target, &options, parts, sink)?;
         let labels = compile::labels(&workspace.project, target, workspace.compiler(), &mut Sink::new())?;
         pods.finish(labels.as_ref(), &mut found);
         sink.absorb(found);
-        let PolicyObjects { pod_security_policies, constraints, admission_policies } = objects;
+        let PolicyObjects { pod_security_policies, constraints, admission_policies, groups } = objects;
         let loaded = loaded.filter(|_| !sink.has_errors());
         Ok(loaded.map(|loaded| Self {
             workspace,
@@ -76,6 +83,8 @@ impl<'s> TargetState<'s> {
             constraints,
             admission_policies,
             accounts: accounts.names,
+            members,
+            groups,
         }))
     }
 }
@@ -110,12 +119,13 @@ impl Accounts<'_> {
     }
 }
 
-/// The objects of a target that restrict pods.
+/// The objects of a target that restrict pods, and its groups.
 #[derive(Default)]
 struct PolicyObjects {
     pod_security_policies: BTreeMap<String, PodSecurityPolicy>,
     constraints: BTreeMap<String, Scc>,
     admission_policies: BTreeMap<String, Json>,
+    groups: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl PolicyObjects {
@@ -130,6 +140,11 @@ impl PolicyObjects {
             }
             ("security.openshift.io", "SecurityContextConstraints") => {
                 self.constraints.extend(Scc::read(object).ok().map(|scc| (name.to_owned(), scc)));
+            }
+            ("user.openshift.io", "Group") => {
+                let users = object.get("users").into_iter().flat_map(NodeRef::items);
+                let users = users.filter_map(|user| Some(user.as_str()?.to_owned()));
+                self.groups.entry(name.to_owned()).or_default().extend(users);
             }
             ("admissionregistration.k8s.io", _) => {
                 self.admission_policies.insert(format!("{kind}/{name}"), without_form(object));

@@ -83,8 +83,8 @@ impl<'c> ConstraintsComparison<'c> {
 
     /// Returns the direction of a change of the users and groups of constraints; none if the same subjects may use them.
     fn direction_of_users(&self, before: &Scc, after: &Scc) -> Option<Direction> {
-        let is_wider = has_new_users(self.base, before, after);
-        let is_narrower = has_new_users(self.head, after, before);
+        let is_wider = has_new_users([self.base, self.head], before, after);
+        let is_narrower = has_new_users([self.head, self.base], after, before);
         match (is_wider, is_narrower) {
             (false, false) => None,
             (true, false) => Some(Direction::Wider),
@@ -109,10 +109,13 @@ impl<'c> ConstraintsComparison<'c> {
     }
 }
 
-/// Whether constraints name a user or a group that may not use other constraints in a state.
-fn has_new_users(state: &TargetState<'_>, known: &Scc, named: &Scc) -> bool {
-    let gate = Gate::new(&state.loaded.world, &state.pods.objects);
+/// Whether constraints in the second state name a user or a group that may not use the constraints in the first state. Users with other
+/// groups count by their groups.
+fn has_new_users([other, own]: [&TargetState<'_>; 2], known: &Scc, named: &Scc) -> bool {
+    let gate = Gate::new(&other.loaded.world, &other.pods.objects);
     let users = named.users.iter().map(|user| Identity::from_user(user));
     let groups = named.groups.iter().map(|group| Identity::member_of(group));
-    users.chain(groups).any(|who| !gate.may_use_constraints(&who, "", known))
+    let members = named.groups.iter().filter_map(|group| own.members.get(group)).flatten();
+    let members = members.map(|user| other.loaded.identity(user));
+    users.chain(groups).chain(members).any(|who| !gate.may_use_constraints(&who, "", known))
 }
