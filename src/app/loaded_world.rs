@@ -226,7 +226,7 @@ const MOST_MEMBERS: usize = 200_000;
 
 /// The parts of a load beside the world of a target.
 pub(crate) struct WorldParts<'p> {
-    /// Sees each compiled object with the place of its policy.
+    /// Takes each compiled object with the place of its policy.
     pub(crate) see: &'p mut dyn FnMut(NodeRef<'_>, Origin),
     /// Users that are subjects of the bindings of their groups.
     pub(crate) members: Option<&'p MembersByGroup>,

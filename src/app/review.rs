@@ -56,7 +56,6 @@ use super::account_names::AccountNames;
 use super::classes::{self, OutputCheck, Spread};
 use super::compare::{Base, CompareOptions, default_world};
 use super::lint::{Selection, applier_problems};
-use super::memberships::Memberships;
 use super::workspace::Workspace;
 use super::{Diagnostics, Error};
 use crate::diag::{Severity, Sink};
@@ -165,15 +164,11 @@ impl Workspace {
             let target = before.project.workspace.targets.iter().find(|earlier| earlier.name == target.name)?;
             Some((before, target))
         });
-        let memberships = Memberships::on(&self.project.facts, &target.name);
-        let [old_members, new_members] = earlier.map_or_else(Default::default, |(before, target)| {
-            Memberships::on(&before.project.facts, &target.name).differing(&memberships)
-        });
+        let [old_members, new_members] = members::changed(earlier.map(|(before, _)| before), self, target);
         let load_base = || {
             let mut found = Sink::new();
             let load = |(workspace, target)| TargetState::load(workspace, target, &old_members, &mut found);
-            let state = earlier.map(load).transpose();
-            (state, found)
+            (earlier.map(load).transpose(), found)
         };
         let mut sink = Sink::new();
         let load_head = || TargetState::load(self, target, &new_members, &mut sink);

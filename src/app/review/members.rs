@@ -4,6 +4,15 @@
 use std::collections::BTreeSet;
 
 use super::state::TargetState;
+use crate::app::memberships::{MembersByGroup, Memberships};
+use crate::app::workspace::Workspace;
+use crate::model::Target;
+
+/// Returns the users whose groups differ, in both states; none for a target without an earlier state.
+pub(super) fn changed(base: Option<&Workspace>, head: &Workspace, target: &Target) -> [MembersByGroup; 2] {
+    let of = |workspace: &Workspace| Memberships::on(&workspace.project.facts, &target.name);
+    base.map_or_else(Default::default, |base| of(base).differing(&of(head)))
+}
 
 /// Returns what is unknown about the members of groups: groups of objects beside GroupSets and Manifests, and members of too many
 /// groups.

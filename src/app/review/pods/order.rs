@@ -51,8 +51,8 @@ impl<'c> OrderComparison<'c> {
         Self { states: [base, head], orders, usable, pods, steps: Cell::new(STEPS) }
     }
 
-    /// Returns whether the change of a priority gives a user other constraints for a pod: proven by a pod, or possible if no such
-    /// pod was found or the steps are over; none if no user may use two constraints that change places.
+    /// Returns whether the change of a priority gives a user other constraints for a pod: proven by a pod, or possible without such a
+    /// pod. None means that no user may use two constraints that change places.
     pub(super) fn certainty(&self, name: &str) -> Option<ChangeCertainty> {
         let names = self.orders[0].iter().map(|scc| scc.name());
         let passed: Vec<&str> = names.filter(|other| self.change_places(name, other)).collect();
