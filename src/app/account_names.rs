@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::subject_classes::Member;
 use super::workspace::Workspace;
-use crate::model::{Account, AccountValue, OutputFileKey, Target};
+use crate::model::{Account, AccountValue, OutputFileKey, Target, TenantPart};
 
 /// How many forms of the names of a class are named.
 const MAXIMUM_FORMS: usize = 3;
@@ -42,9 +42,11 @@ impl<'p> AccountNames<'p> {
             let Some(tenancy) = policy.as_tenancy() else { continue };
             // An account can have objects in the namespaces of others, too.
             let mut own: HashSet<Arc<str>> = HashSet::new();
-            policy.namespaces(target, &mut |name, _| {
-                if sample.has(name) {
-                    own.insert(Arc::clone(name));
+            tenancy.tenants(target, &mut |part| {
+                if let TenantPart::Namespace { namespace, .. } = part
+                    && sample.has(namespace)
+                {
+                    own.insert(namespace.into());
                 }
             });
             policy.contributions(target, &mut |file, part| {

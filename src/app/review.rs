@@ -180,8 +180,8 @@ impl Workspace {
         }
         sections.tests.add(before.as_ref(), &head);
         sections.lifetimes.iter_mut().for_each(|lifetime| lifetime.rate(&head));
-        let old_names = before.as_ref().map_or_else(AccountNames::default, TargetState::account_names);
-        let new_names = head.account_names();
+        let of_base = || before.as_ref().map_or_else(AccountNames::default, TargetState::account_names);
+        let (old_names, new_names) = both(self.options.threads(), of_base, || head.account_names());
         let names = [&old_names, &new_names];
         let Some(before) = before else {
             review_new_target(&head, inputs, names, sections);
