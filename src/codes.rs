@@ -31,10 +31,11 @@ bailiwick_yaml::declare_codes! {
     OPTIONAL_IN_REQUIRED: "optional-in-required", [Error], "a required text with `?`";
     LIST_IN_TEXT: "list-in-text", [Error], "a list in a single text";
     INVALID_CONDITION: "invalid-condition", [Error], "a condition that cannot be evaluated";
-    FAILED_CONDITION: "failed-condition", [Error], "a condition fails for an account";
+    FAILED_CONDITION: "failed-condition", [Error], "a condition fails for an account or a target";
     SHADOWED_VARIABLE: "shadowed-variable", [Error], "the variable of a loop has the name of another variable";
     UNKNOWN_SCOPE: "unknown-scope", [Error], "an object of a kind that may be in a namespace or not";
     OPTIONAL_MAY_BE_EMPTY: "optional-may-be-empty", [Warning], "a missing value changes a name";
+    MISSING_VALUE: "missing-value", [Error], "a namespace lacks a label or an annotation";
     UNKNOWN_SUBJECT: "unknown-subject", [Error, Warning], "a user or group that is not declared";
     UNKNOWN_NAMESPACE: "unknown-namespace", [Error, Warning], "a namespace that is neither declared nor created";
     UNUSED_POLICY: "unused-policy", [Warning], "a policy produces no object";

@@ -12,6 +12,7 @@ mod linked_workspace;
 mod load;
 mod order;
 mod part;
+mod policy_variables;
 
 use crate::codes;
 use std::sync::Arc;

@@ -24,6 +24,7 @@ mod shared;
 pub mod stack;
 pub mod stack_manager;
 mod stance;
+mod target_condition;
 pub mod tenancy;
 
 pub(crate) use findings::Findings;

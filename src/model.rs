@@ -50,8 +50,9 @@ pub use facts::{
     TermLimit, UnreadAccounts, WrittenManifests, grant_words,
 };
 pub use kind::{
-    Contribution, DependentPolicy, Kind, LabelMap, Namespaces, Patterns, Policy, PolicyMeta, PolicyNamespace,
-    RawDocument, Surroundings, TenancyPolicy, TenantPart, account_variables, check_pattern, check_patterns,
+    Contribution, DependentPolicy, Kind, KnownNamespace, LabelMap, Namespaces, Patterns, Policy, PolicyMeta,
+    PolicyNamespace, RawDocument, Surroundings, TenancyPolicy, TenantPart, account_variables, check_pattern,
+    check_patterns,
 };
 pub use known::{
     Category, DeclaredNames, KnownEntry, KnownFile, KnownSpec, Mention, MentionedBy, Mentions, NameSet,
@@ -64,7 +65,7 @@ pub use linker::{Linker, Offer, Offers, Shared};
 pub use made::MadeForAccounts;
 pub use node_access::{ApiServerSettings, Isolation, NodePool, PlacedAgent};
 pub use part::Part;
-pub use pattern::{BoundValue, Fill, OWN_NAMESPACE, Pattern, PatternError, Piece};
+pub use pattern::{BoundValue, Fill, NAMESPACE_MAPS, NAMESPACE_NAME, OWN_NAMESPACE, Pattern, PatternError, Piece};
 pub use power::{PowerError, PowerPattern};
 pub use profile_accounts::ProfileAccounts;
 pub use repetition::{Loop, Repetition};
@@ -74,6 +75,7 @@ pub use severities::{DiagnosticSetting, DiagnosticSettings};
 pub use target::{AppliedBy, Enforcement, Features, LabelSync, Platform, Target, TargetVariables, Version};
 pub use unit::{ObjectBlueprint, ObjectId, OutputFileKey, TypeMeta, Unit};
 pub use variables::{
-    Account, AccountTargets, AccountValue, Accounts, Variable, VariableScope, VariableType, Variables, declared,
+    Account, AccountTargets, AccountValue, Accounts, NamespaceVariables, POLICY_VARIABLES, Variable, VariableScope,
+    VariableType, Variables, declared,
 };
 pub use workspace::{OutputForm, RawTarget, RawWorkspace, WorkspaceSettings, WorkspaceSpec};

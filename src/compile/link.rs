@@ -5,15 +5,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::allow::{self, Accepted, AllowEntry};
+use super::policy_variables::{self, DeclaredNames};
 use super::{WORKSPACE_FILE, order};
 use crate::diag::{Diagnostic, Origin, RunError, Sink, nearest};
 use crate::kinds::{self, KindEntry};
 use crate::model::{
-    COMMON_METADATA, CommonMetadata, ForeignDocuments, Linker, Namespaces, Patterns, Policy, PolicyMeta, RawDocument,
-    Surroundings, Target, VariableScope, Variables, check_patterns,
+    COMMON_METADATA, CommonMetadata, ForeignDocuments, Linker, NamespaceVariables, Namespaces, Patterns, Policy,
+    PolicyMeta, RawDocument, Surroundings, Target, VariableScope, Variables, check_patterns,
 };
 use crate::yaml::de::from_node;
 use crate::yaml::{NodeRef, Tree};
+
+/// The field of an item with its condition.
+const WHEN: &str = "when";
 
 /// The linked policies of a workspace.
 pub(super) struct Linked {
@@ -33,7 +37,7 @@ pub(super) fn policies(
     for document in &documents {
         linker.offers.announce(document.kind.name, document.name().unwrap_or_default());
     }
-    let mut linking = Linking::default();
+    let mut linking = Linking { declared: DeclaredNames::of_all(&documents), ..Linking::default() };
     let mut previous = None;
     for document in &order::by_inclusion(documents, sink) {
         if previous.replace(document.kind.name) != Some(document.kind.name) {
@@ -183,6 +187,8 @@ struct Linking {
     /// The entries of `metadata.allow` of a policy, by the location of its name.
     accepted_by: BTreeMap<Origin, Vec<Arc<AllowEntry>>>,
     names: BTreeMap<(&'static str, Arc<str>), Origin>,
+    /// The policy variables that a Tenancy declares for its accounts.
+    declared: DeclaredNames,
 }
 
 impl Linking {
@@ -213,18 +219,18 @@ impl Linking {
             targets: Arc::new(targets),
             common_metadata: Arc::default(),
         };
-        let mut raw = RawDocument { meta, root, spec: head.spec, path: &document.path };
+        let filled = policy_variables::filled(document, head.spec, &meta, &self.declared);
+        let spec = filled.as_ref().map_or(head.spec, |tree| tree.at(head.spec.id()));
+        let mut raw = RawDocument { meta, root, spec, path: &document.path };
         let targets = linker.targets_of(&raw.meta);
-        if document.kind.patterns != Patterns::Own {
-            let open = document.kind.patterns == Patterns::Open;
-            let scope = VariableScope { accounts: None, targets: &targets, open };
+        if let Some(scope) = scope_of(document.kind.patterns, &targets) {
             for (key, value) in raw.spec.entries().filter(|(key, _)| key.as_str() != Some(COMMON_METADATA)) {
                 check_patterns(key, scope, sink);
-                check_patterns(value, scope, sink);
+                check_field(value, scope, sink);
             }
         }
         let variables = declared_variables(raw.spec);
-        let scope = VariableScope { accounts: variables.as_ref(), targets: &targets, open: false };
+        let scope = VariableScope { accounts: variables.as_ref(), ..VariableScope::of_targets(&targets) };
         raw.meta.common_metadata = Arc::new(CommonMetadata::link(&[raw.spec], scope, codes::INVALID_VALUE, sink));
         match document.kind.link(&raw, linker, sink) {
             Ok(policy) => self.policies.extend(policy),
@@ -250,14 +256,19 @@ impl Linking {
     }
 
     /// Resolves the parts of policies that depend on all policies.
-    fn settle(&mut self, linker: &Linker<'_>, sink: &mut Sink) {
-        let mut surroundings = Surroundings { namespaces: Namespaces::default(), facts: &linker.facts };
-        let mut dependent = self.policies.iter_mut().filter_map(|policy| policy.as_dependent());
-        if dependent.any(|policy| policy.needs_namespaces()) {
-            surroundings.namespaces = Namespaces::collect(&self.policies, linker.targets);
+    fn settle(&mut self, linker: &mut Linker<'_>, sink: &mut Sink) {
+        let (mut needs_namespaces, mut needs_annotations) = (false, false);
+        for policy in self.policies.iter_mut().filter_map(|policy| policy.as_dependent()) {
+            needs_namespaces |= policy.needs_namespaces();
+            needs_annotations |= policy.needs_annotations();
+        }
+        let mut surroundings = Surroundings { namespaces: Namespaces::default(), linker };
+        if needs_namespaces {
+            let targets = surroundings.linker.targets;
+            surroundings.namespaces = Namespaces::collect(&self.policies, targets, needs_annotations);
         }
         for policy in self.policies.iter_mut().filter_map(|policy| policy.as_dependent()) {
-            policy.settle(&surroundings, sink);
+            policy.settle(&mut surroundings, sink);
         }
     }
 
@@ -321,6 +332,35 @@ fn matching_targets(spec: NodeRef<'_>, targets: &[Target], sink: &mut Sink) -> B
         }
     }
     found
+}
+
+/// Returns the variables allowed in every text of a kind; none if the kind checks its texts itself.
+fn scope_of(patterns: Patterns, targets: &[Target]) -> Option<VariableScope<'_>> {
+    let of_targets = VariableScope::of_targets(targets);
+    match patterns {
+        Patterns::Targets => Some(of_targets),
+        Patterns::Namespaces => Some(VariableScope { namespace: NamespaceVariables::Name, ..of_targets }),
+        Patterns::Open => Some(VariableScope { open: true, ..of_targets }),
+        Patterns::Scoped | Patterns::Own => None,
+    }
+}
+
+/// Checks the patterns of a field. The condition `when` of an item of a list is no pattern.
+fn check_field(field: NodeRef<'_>, scope: VariableScope<'_>, sink: &mut Sink) {
+    if !field.is_seq() {
+        return check_patterns(field, scope, sink);
+    }
+    for item in field.items() {
+        if !item.is_map() {
+            check_patterns(item, scope, sink);
+        }
+        for (key, value) in item.entries() {
+            check_patterns(key, scope, sink);
+            if key.as_str() != Some(WHEN) {
+                check_patterns(value, scope, sink);
+            }
+        }
+    }
 }
 
 /// Returns the declared variables of a Tenancy; none for another kind, and for declarations that the schema rejects.

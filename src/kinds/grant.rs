@@ -1,7 +1,9 @@
 //! `Grant`: permissions of subjects in namespaces or in the cluster.
 
 mod binding_name;
+mod namespace_values;
 mod shape;
+mod variables;
 
 use crate::codes;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,16 +12,18 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use self::namespace_values::{NamespaceUses, NamespaceValues, ValueReader};
 use super::expiry;
 use super::findings::Findings;
+use super::requirements::{Judgement, RequiredGrant};
 use super::selector::LabelSelectorSpec;
 use super::shared::{NewBinding, RoleRef, StringMap, Subjects, check_targets, mention, warn_of_empty};
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::selector;
 use crate::model::{
-    Blueprint, Category, CommonMetadataSpec, Contribution, DependentPolicy, Expiry, Fill, Kind, Linker, MentionedBy,
-    Mentions, ObjectBlueprint, OutputFileKey, Pattern, Patterns, PermissionSet, Policy, PolicyMeta, RawDocument,
-    RoleObjectKind, Surroundings, Target, Unit, UnreadAccounts,
+    Blueprint, Category, CommonMetadataSpec, Contribution, DependentPolicy, Expiry, Fill, Kind, Linker, Mention,
+    MentionedBy, Mentions, ObjectBlueprint, OutputFileKey, Pattern, Patterns, PermissionSet, Policy, PolicyMeta,
+    RawDocument, RoleObjectKind, Surroundings, Target, Unit, UnreadAccounts,
 };
 use crate::yaml::Spanned;
 
@@ -38,6 +42,13 @@ pub struct GrantKind;
 /// Namespaces are listed by name or selected by label, as with `namespaceSelector` in Kubernetes, among the namespaces
 /// of NamespaceSet, Tenancy and Manifests policies. A selector is evaluated at compile time: a new namespace gets its
 /// bindings with the next run.
+///
+/// Subjects, roles, `bindingName`, `labels`, `annotations` and the terms can take values from the namespace of the
+/// binding: `{namespace.name}`, `{namespace.labels.KEY}` and `{namespace.annotations.KEY}`. The group
+/// `oidc:team-{namespace.labels.team}` is `oidc:team-pay` in a namespace with the label `team: pay`. A namespace without
+/// the value is the error [missing-value](../diagnostics/missing-value.md); `{namespace.labels.team?}` leaves the
+/// subject or the entry out instead, and a binding without a subject is left out as a whole. The authors of these labels
+/// and annotations, such as the tenants in a dump of a cluster, then decide who has access.
 ///
 /// `owner`, `reason`, `expires` and `approvedBy` become annotations of the bindings. A grant stays in effect after its
 /// expiry date; every command that compiles then prints a warning. If the workspace sets `spec.expiry.asOf`, a grant
@@ -89,8 +100,7 @@ pub struct GrantSpec {
     /// True when they hold in the whole cluster.
     #[serde(default)]
     pub cluster_wide: Option<Spanned<bool>>,
-    /// The name of the bindings. `{role}` is the name of the role, and `{policy.name}` is the name of the grant. Default:
-    /// `{policy.name}-{role}`.
+    /// The name of the bindings. `{role}` is the name of the role. Default: `{policy.name}-{role}`.
     #[serde(default)]
     #[schemars(length(min = 1))]
     pub binding_name: Option<Spanned<String>>,
@@ -124,7 +134,7 @@ impl Kind for GrantKind {
         "grant/rolebinding.yaml.j2",
         "grant/serviceaccount.yaml.j2",
     ];
-    const PATTERNS: Patterns = Patterns::Own;
+    const PATTERNS: Patterns = Patterns::Scoped;
 
     fn link(
         document: &RawDocument<'_>,
@@ -136,7 +146,8 @@ impl Kind for GrantKind {
         let cluster_wide = spec.cluster_wide.is_some_and(|wide| wide.value);
         shape::check(document, &spec, cluster_wide, &mut found);
         let targets = linker.targets_of(&document.meta);
-        binding_name::check(document, &spec, &targets, &mut found);
+        binding_name::check(&spec, &mut found);
+        let uses = variables::check(document, &spec, &targets, &mut found);
         let mut grant = Linked {
             cluster_wide,
             binding_name: spec.binding_name.as_ref().map(|name| Pattern::parse_checked(name)),
@@ -145,6 +156,7 @@ impl Kind for GrantKind {
                 let each = targets.iter().map(|target| (target.clone(), selector.at(target)));
                 Selector { each: each.collect(), origin: selector.origin }
             }),
+            uses,
             ..Linked::empty(&document.meta)
         };
         let terms = BindingTerms {
@@ -170,8 +182,11 @@ impl Kind for GrantKind {
         if expiry.is_some_and(|expiry| expiry::register(expiry, linker)) {
             grant = Linked::empty(&document.meta);
         } else {
-            shape::check_requirements(document, &spec, &targets, linker, &mut found);
-            record_names(document, &spec, linker, &mut found);
+            grant.names = names(&spec, &targets, &mut found);
+            grant.required = shape::required(document, &spec, linker);
+            if grant.uses.is_empty() {
+                grant.record(&targets, linker, &mut found);
+            }
         }
         let can_be_used = !found.has_errors();
         sink.absorb(found);
@@ -179,15 +194,14 @@ impl Kind for GrantKind {
     }
 }
 
-/// Registers the names of a grant, and warns of names that can be empty.
-fn record_names(document: &RawDocument<'_>, spec: &GrantSpec, linker: &mut Linker<'_>, sink: &mut Sink) {
-    let mut names = spec.to.mentions(Pattern::parse_checked);
-    names.extend(spec.namespaces.iter().map(|name| mention(Category::Namespaces, name, Pattern::parse_checked)));
-    linker.facts.push(Mentions::new(document.meta.clone(), MentionedBy::Grant, names));
+/// Returns the names that a grant mentions, and warns of names that can be empty.
+fn names(spec: &GrantSpec, targets: &[Target], sink: &mut Sink) -> Vec<Mention> {
+    let mut mentioned = spec.to.mentions(Pattern::parse_checked);
+    mentioned.extend(spec.namespaces.iter().map(|name| mention(Category::Namespaces, name, Pattern::parse_checked)));
     let roles = spec.cluster_roles.iter().chain(&spec.roles);
-    let targets = linker.targets_of(&document.meta);
     let names = spec.to.names().chain(&spec.namespaces).chain(roles).chain(&spec.binding_name);
-    warn_of_empty(names, &targets, None, sink);
+    warn_of_empty(names, targets, None, sink);
+    mentioned
 }
 
 /// Returns the listed namespaces on a target.
@@ -223,6 +237,13 @@ struct Linked {
     local: Vec<ObjectBlueprint>,
     /// Service accounts to create, in their own namespace or in each of the grant's.
     accounts: Vec<(Option<Pattern>, ObjectBlueprint)>,
+    /// The variables of the namespaces, and once settled their values.
+    uses: NamespaceUses,
+    values: NamespaceValues,
+    /// The mentioned names, until they are registered.
+    names: Vec<Mention>,
+    /// The parts that decide about requirements, until they are judged.
+    required: Option<RequiredGrant>,
 }
 
 impl Linked {
@@ -277,8 +298,8 @@ impl Linked {
             let name = if index == 0 { name.clone() } else { format!("{name}-{}", index + 1) };
             let binding =
                 NewBinding { kind, template, name: &name, role, subjects: subjects.clone(), origin: written.origin };
-            let object =
-                binding.blueprint().with("labels", terms.labels.clone()).with("annotations", terms.annotations.clone());
+            let object = binding.blueprint().with("labels", terms.labels.clone());
+            let object = object.with("annotations", terms.annotations.clone()).needing("subjects");
             if self.cluster_wide { self.cluster.push(object) } else { self.local.push(object) }
         }
     }
@@ -294,7 +315,58 @@ impl Linked {
             cluster: Vec::new(),
             local: Vec::new(),
             accounts: Vec::new(),
+            uses: NamespaceUses::default(),
+            values: NamespaceValues::default(),
+            names: Vec::new(),
+            required: None,
         }
+    }
+
+    /// Registers the mentioned names, and reports fields that the workspace requires: for the values of every namespace, or once if
+    /// no text has such a value.
+    fn record(&mut self, targets: &[Target], linker: &mut Linker<'_>, sink: &mut Sink) {
+        let names = std::mem::take(&mut self.names);
+        let accounts = Arc::clone(&self.values.rows);
+        linker.facts.push(Mentions { accounts, ..Mentions::new(self.meta.clone(), MentionedBy::Grant, names) });
+        let Some(grant) = self.required.take() else { return };
+        let mut judgement = Judgement::default();
+        for target in targets {
+            for (_, row) in self.values.rows.on(&target.name) {
+                judgement.judge(&grant, Fill::from_account(target, row), None, linker);
+            }
+            if self.uses.is_empty() {
+                judgement.judge(&grant, Fill::from_target(target), None, linker);
+            }
+        }
+        judgement.finish(&self.meta, linker, sink);
+    }
+
+    /// Adds the namespaces that the selector selects on each target.
+    fn select(&mut self, surroundings: &Surroundings<'_, '_>, sink: &mut Sink) {
+        let Some(selector) = &self.selector else { return };
+        let mut findings = Findings::new(self.meta.targets.len());
+        for (target, labels) in &selector.each {
+            let fitting = || {
+                let known = surroundings.namespaces.on(&target.name).iter();
+                known.filter(|namespace| labels.matches(|key| namespace.labels.get(key).map(|value| &**value)))
+            };
+            // The selector may fit the namespaces of accounts that could not be read.
+            if fitting().next().is_none() && !surroundings.linker.facts.has::<UnreadAccounts>() {
+                let message = "this selector selects no namespace";
+                let help = "set the labels in a NamespaceSet, Tenancy or Manifests policy, or list `namespaces`";
+                let warning = Diagnostic::warning(codes::SELECTS_NO_NAMESPACE, message).at(selector.origin).help(help);
+                findings.add(target, warning);
+            }
+            let names = self.namespaces.entry(target.name.clone()).or_default();
+            names.extend(fitting().map(|namespace| Arc::clone(&namespace.name)));
+        }
+        findings.tell(sink);
+    }
+
+    /// Returns the values for the objects in a namespace.
+    fn values_in<'v>(&'v self, target: &'v Target, namespace: &'v Arc<str>) -> Fill<'v> {
+        let row = self.values.of(target, namespace);
+        Fill { account: row, ..Fill::from_target(target) }.in_namespace(namespace)
     }
 
     /// Whether the grant has bindings in a namespace.
@@ -323,18 +395,21 @@ impl Policy for Linked {
 
     fn expand(&self, target: &Target, output_file: &OutputFileKey, _: Contribution, units: &mut Vec<Unit>) {
         let OutputFileKey::Namespace(namespace) = output_file else {
-            units.extend(self.cluster.iter().map(|object| object.fill(target, None, None)));
+            units.extend(self.cluster.iter().filter_map(|object| object.fill_existing(Fill::from_target(target))));
             return;
         };
         let granted = self.holds_in(target, namespace);
+        let from = self.values_in(target, namespace);
+        // The values are of the namespace: the objects have no account.
+        let fill = |object: &ObjectBlueprint| Some(Unit { account: None, ..object.fill_existing(from)? });
         for (own, account) in &self.accounts {
             let here = own.as_ref().map_or(granted, |own| own.fill(Fill::from_target(target)) == *namespace);
             if here {
-                units.push(account.fill(target, None, Some(namespace)));
+                units.extend(fill(account));
             }
         }
         if granted {
-            units.extend(self.local.iter().map(|object| object.fill(target, None, Some(namespace))));
+            units.extend(self.local.iter().filter_map(fill));
         }
     }
     fn as_dependent(&mut self) -> Option<&mut dyn DependentPolicy> {
@@ -344,30 +419,23 @@ impl Policy for Linked {
 
 impl DependentPolicy for Linked {
     fn needs_namespaces(&self) -> bool {
-        self.selector.is_some()
+        self.selector.is_some() || !self.uses.is_empty()
     }
 
-    fn settle(&mut self, surroundings: &Surroundings<'_>, sink: &mut Sink) {
-        let known = &surroundings.namespaces;
-        let Some(selector) = &self.selector else { return };
-        let mut findings = Findings::new(self.meta.targets.len());
-        for (target, labels) in &selector.each {
-            let fitting = || {
-                known
-                    .on(&target.name)
-                    .iter()
-                    .filter(|(_, own)| labels.matches(|key| own.get(key).map(|value| &**value)))
-            };
-            // The selector may fit the namespaces of accounts that could not be read.
-            if fitting().next().is_none() && !surroundings.facts.has::<UnreadAccounts>() {
-                let message = "this selector selects no namespace";
-                let help = "set the labels in a NamespaceSet, Tenancy or Manifests policy, or list `namespaces`";
-                let warning = Diagnostic::warning(codes::SELECTS_NO_NAMESPACE, message).at(selector.origin).help(help);
-                findings.add(target, warning);
-            }
-            let names = self.namespaces.entry(target.name.clone()).or_default();
-            names.extend(fitting().map(|(name, _)| Arc::clone(name)));
+    fn needs_annotations(&self) -> bool {
+        self.uses.has_annotations()
+    }
+
+    fn settle(&mut self, surroundings: &mut Surroundings<'_, '_>, sink: &mut Sink) {
+        self.select(surroundings, sink);
+        if self.uses.is_empty() {
+            return;
         }
-        findings.tell(sink);
+        let Surroundings { namespaces: known, linker } = surroundings;
+        let targets = linker.targets_of(&self.meta);
+        let lacks_namespaces = linker.facts.has::<UnreadAccounts>();
+        let reader = ValueReader { uses: &self.uses, known, lacks_namespaces };
+        self.values = reader.read(&self.namespaces, &targets, sink);
+        self.record(&targets, linker, sink);
     }
 }

@@ -228,11 +228,12 @@ impl Object {
         &*self.identity.object_type.kind == "Namespace" && &*self.identity.object_type.api_version == "v1"
     }
 
-    /// Returns name and labels of a Namespace object.
-    fn namespace(&self) -> Option<(Arc<str>, Data)> {
+    /// Returns a Namespace object with its labels and annotations.
+    fn namespace(&self) -> Option<DeclaredNamespace> {
         let metadata = self.data.get("object").and_then(|object| object.get("metadata"));
-        let labels = metadata.and_then(|metadata| metadata.get("labels")).cloned();
-        self.is_namespace().then(|| (Arc::clone(&self.identity.name), labels.unwrap_or(Data::Null)))
+        let map = |field| metadata.and_then(|metadata| metadata.get(field)).map_or(Data::Null, Data::clone);
+        let name = Arc::clone(&self.identity.name);
+        self.is_namespace().then(|| DeclaredNamespace { name, labels: map("labels"), annotations: map("annotations") })
     }
 
     fn output_file(&self) -> OutputFileKey {
@@ -246,11 +247,18 @@ impl Object {
     }
 }
 
+/// A Namespace object of a manifest.
+struct DeclaredNamespace {
+    name: Arc<str>,
+    labels: Data,
+    annotations: Data,
+}
+
 struct Linked {
     meta: PolicyMeta,
     objects: Vec<Object>,
-    /// Namespaces with their labels, even if no object is written.
-    namespaces: Vec<(Arc<str>, Data)>,
+    /// Namespaces, even if no object is written.
+    namespaces: Vec<DeclaredNamespace>,
 }
 
 impl Policy for Linked {
@@ -259,8 +267,8 @@ impl Policy for Linked {
     }
 
     fn namespaces(&self, _: &Target, visit: &mut dyn FnMut(&Arc<str>, PolicyNamespace<'_>)) {
-        for (name, labels) in &self.namespaces {
-            visit(name, PolicyNamespace { labels, account: None });
+        for DeclaredNamespace { name, labels, annotations } in &self.namespaces {
+            visit(name, PolicyNamespace { labels, annotations: &|| annotations.clone(), account: None });
         }
     }
 

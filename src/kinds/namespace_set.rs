@@ -3,7 +3,7 @@
 mod bodies;
 
 use crate::codes;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -12,14 +12,16 @@ use serde::Deserialize;
 use super::account_profiles::{AccountProfile, ProfiledNamespace};
 use super::objects::ObjectSpec;
 use super::shared::{
-    LimitItem, LimitRangeSpec, QuantityValue, QuotaSpec, ServiceAccountSpec, StringMap, check_targets, warn_of_empty,
+    LimitItem, LimitRangeSpec, QuantityValue, QuotaSpec, ServiceAccountSpec, StringMap, check_targets, refuse_own_name,
+    warn_of_empty,
 };
 use super::stance::{NamespacePodSecurity, PodSecuritySettings, grants_of, refuse_our_keys};
+use super::target_condition::targets_of_item;
 use crate::diag::{Diagnostic, Sink};
 use crate::model::{
-    CommonMetadataSpec, Contribution, Enforcement, Fill, Kind, Linker, NamespaceProfile, ObjectBlueprint,
-    OutputFileKey, Pattern, Patterns, PodSecurityProfile, Policy, PolicyMeta, PolicyNamespace, ProfileAccounts,
-    RawDocument, Target, Unit,
+    BoundValue, CommonMetadataSpec, Contribution, Data, Enforcement, Fill, Kind, Linker, NAMESPACE_NAME,
+    NamespaceProfile, ObjectBlueprint, OutputFileKey, Pattern, Patterns, PodSecurityProfile, Policy, PolicyMeta,
+    PolicyNamespace, ProfileAccounts, RawDocument, Target, Unit,
 };
 use crate::yaml::{NodeRef, Spanned};
 
@@ -29,6 +31,9 @@ pub struct NamespaceSetKind;
 /// Namespaces with common labels, annotations, ResourceQuota, LimitRange and Pod Security settings.
 ///
 /// A namespace can change the ResourceQuota and the LimitRange of the set, and have further quotas, limits and service accounts.
+///
+/// `when` limits a namespace to some targets. Texts of a namespace, and texts of the set for its namespaces, can contain
+/// the name of the namespace: `{namespace.name}`.
 ///
 /// On OpenShift a namespace also gets the Pod Security labels that the label synchronization of the cluster would set.
 ///
@@ -92,6 +97,9 @@ pub struct NamespaceSetSpec {
 pub struct NamespaceItem {
     /// The name of the Namespace object.
     pub name: Spanned<String>,
+    /// A CEL condition for the targets of the namespace, such as `target.minor >= 30`. Default: all targets of the set.
+    #[serde(default)]
+    pub when: Option<Spanned<String>>,
     /// Further labels; they override the labels of the set.
     #[serde(default)]
     pub labels: StringMap,
@@ -172,7 +180,7 @@ impl Kind for NamespaceSetKind {
         "namespace-set/rolebinding.yaml.j2",
         "namespace-set/serviceaccount.yaml.j2",
     ];
-    const PATTERNS: Patterns = Patterns::Targets;
+    const PATTERNS: Patterns = Patterns::Namespaces;
 
     fn link(
         document: &RawDocument<'_>,
@@ -181,11 +189,18 @@ impl Kind for NamespaceSetKind {
         sink: &mut Sink,
     ) -> Option<Box<dyn Policy>> {
         bodies::check(&spec, sink);
+        spec.namespaces.iter().for_each(|item| refuse_own_name(&item.name, "write the name", sink));
         let targets = linker.targets_of(&document.meta);
         let mut namespaces = Vec::with_capacity(spec.namespaces.len());
         let of_set = bodies::linked_objects(&spec.objects, document.spec, &targets, linker, sink);
         let nodes = document.spec.get("namespaces").into_iter().flat_map(NodeRef::items);
         for (item, node) in spec.namespaces.iter().zip(nodes) {
+            let on = Arc::new(targets_of_item(item.when.as_ref(), &targets, sink));
+            // A namespace of no target is checked for all targets.
+            let checked = if on.is_empty() { Arc::clone(&document.meta.targets) } else { Arc::clone(&on) };
+            let meta = PolicyMeta { targets: checked, ..document.meta.clone() };
+            let document = &RawDocument { meta, ..document.clone() };
+            let targets = linker.targets_of(&document.meta);
             let own = bodies::linked_objects(&item.objects, node, &targets, linker, sink);
             let written = NamespacePodSecurity::over(item.pod_security.as_ref(), spec.pod_security.as_ref());
             let accounts = link_accounts(written.as_ref(), item, document, linker, sink);
@@ -208,11 +223,10 @@ impl Kind for NamespaceSetKind {
             let profile = stance.profile.map(|profile| profile.name().to_owned());
             let mut inside = bodies::objects(&spec, item, sink);
             inside.extend(of_set.iter().cloned().chain(own));
-            namespaces.push(Namespace { object, grants, inside });
+            namespaces.push(Namespace { object, grants, inside, targets: Arc::clone(&on) });
             if let Some(profile) = profile {
-                let targets = Arc::clone(&document.meta.targets);
                 let accounts = if accounts.is_empty() { ProfileAccounts::All } else { ProfileAccounts::Others };
-                linker.facts.push(NamespaceProfile { namespace: item.name.origin, profile, targets, accounts });
+                linker.facts.push(NamespaceProfile { namespace: item.name.origin, profile, targets: on, accounts });
             }
         }
         let names = spec.namespaces.iter().map(|item| &item.name).chain(bodies::names(&spec));
@@ -298,6 +312,8 @@ struct Namespace {
     grants: Vec<(Enforcement, ObjectBlueprint)>,
     /// The other objects of the namespace.
     inside: Vec<ObjectBlueprint>,
+    /// The names of the targets with the namespace.
+    targets: Arc<BTreeSet<String>>,
 }
 
 impl Policy for Linked {
@@ -306,15 +322,22 @@ impl Policy for Linked {
     }
 
     fn namespaces(&self, target: &Target, visit: &mut dyn FnMut(&Arc<str>, PolicyNamespace<'_>)) {
-        for namespace in &self.namespaces {
-            let from = Fill::from_target(target);
+        for namespace in self.namespaces.iter().filter(|namespace| namespace.targets.contains(&target.name)) {
+            let name = namespace.object.name.fill(Fill::from_target(target));
+            let value = Data::Str(Arc::clone(&name));
+            let bound = BoundValue { name: NAMESPACE_NAME, value: &value, outer: None };
+            let from = Fill::from_target(target).within(Some(&bound));
             let labels = &namespace.object.fill_field("labels", from);
-            visit(&namespace.object.name.fill(from), PolicyNamespace { labels, account: None });
+            let annotations = || namespace.object.fill_field("annotations", from);
+            visit(&name, PolicyNamespace { labels, annotations: &annotations, account: None });
         }
     }
 
     fn contributions(&self, target: &Target, visit: &mut dyn FnMut(OutputFileKey, Contribution)) {
         for (index, namespace) in self.namespaces.iter().enumerate() {
+            if !namespace.targets.contains(&target.name) {
+                continue;
+            }
             visit(
                 OutputFileKey::Namespace(namespace.object.name.fill(Fill::from_target(target))),
                 Contribution::try_from(index).unwrap_or_default(),
@@ -327,9 +350,12 @@ impl Policy for Linked {
         else {
             return;
         };
-        units.push(namespace.object.fill(target, None, None));
+        let value = Data::Str(Arc::clone(name));
+        let bound = BoundValue { name: NAMESPACE_NAME, value: &value, outer: None };
+        let from = Fill::from_target(target).within(Some(&bound));
+        units.push(namespace.object.fill_from(from));
         let grants = namespace.grants.iter().filter(|(enforcement, _)| *enforcement == target.enforcement());
-        units.extend(grants.map(|(_, object)| object.fill(target, None, Some(name))));
-        units.extend(namespace.inside.iter().map(|object| object.fill(target, None, Some(name))));
+        let inside = grants.map(|(_, object)| object).chain(&namespace.inside);
+        units.extend(inside.map(|object| object.fill_from(from.in_namespace(name))));
     }
 }

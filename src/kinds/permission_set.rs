@@ -9,7 +9,7 @@ mod shape;
 pub(crate) use except::covers;
 
 use crate::codes;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -21,6 +21,7 @@ use self::resolve::TargetApi;
 use super::findings::Findings;
 use super::selector::LabelSelectorSpec;
 use super::shared::{StringMap, check_targets};
+use super::target_condition::targets_of_item;
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::rbac::PolicyRule;
 use crate::k8s::rules::RuleSet;
@@ -97,6 +98,8 @@ pub struct PermissionSetKind;
 /// as the APIs of OpenShift itself. A later custom resource or version needs another `render`; `lint` reports this with
 /// [expanded-wildcard](../diagnostics/expanded-wildcard.md). A Role has no cluster-scoped resources other than
 /// `namespaces`, because they have no effect in it. A wildcard in a path or URL is not expanded.
+///
+/// `when` limits a rule to some targets, such as `target.platform == 'openshift'` for a resource of OpenShift.
 ///
 /// The output has one normal form, independent of the order of the rules: one group per rule, and resources with the
 /// same verbs together. The role never has more permissions than the rules.
@@ -186,6 +189,10 @@ pub struct PermissionRule {
     /// Whether to list the names that the target serves in place of `*` in `apiGroups`, `resources` and `verbs`.
     #[serde(default)]
     pub expand: Option<Spanned<bool>>,
+    /// A CEL condition for the targets of the rule, such as `target.platform == 'openshift'`. Default: all targets of the
+    /// set.
+    #[serde(default)]
+    pub when: Option<Spanned<String>>,
 }
 
 /// A named list of verbs.
@@ -339,7 +346,10 @@ fn granted(
     let mut findings = Findings::new(meta.targets.len());
     let mut unused: Vec<bool> = vec![true; spec.except.len()];
     let mut words = expanded(spec).map(|_| Words::default());
-    for target in linker.targets_of(meta) {
+    let targets = linker.targets_of(meta);
+    let on_targets = spec.rules.iter().map(|rule| targets_of_item(rule.when.as_ref(), &targets, sink));
+    let on_targets: Vec<BTreeSet<String>> = on_targets.collect();
+    for target in targets {
         let Some(api) = linker.apis.get(&target.name).filter(|_| spec.aggregation_rule.is_none()) else { continue };
         let expansion = words.is_some().then(|| Expansion::new(api, spec.role_kind()));
         let on = TargetApi { target: &target, api, expansion };
@@ -348,7 +358,8 @@ fn granted(
             let own = set.granted(&target.name).map(RuleSet::rules).unwrap_or_default();
             rules.extend(own.into_iter().map(|rule| (rule, *origin)));
         }
-        for rule in &spec.rules {
+        let rules_here = spec.rules.iter().zip(&on_targets).filter(|(_, on)| on.contains(&target.name));
+        for (rule, _) in rules_here {
             let mut report = |diagnostic| findings.add(&target, diagnostic);
             rules.extend(resolve::rule(rule, &on, &mut report).into_iter().map(|own| (own, rule.origin)));
         }

@@ -593,8 +593,8 @@ impl DependentPolicy for Linked {
     }
 
     /// Finds the targets where the profile applies to some service accounts of a namespace.
-    fn settle(&mut self, surroundings: &Surroundings<'_>, _: &mut Sink) {
-        for used in surroundings.facts.all().filter(|used: &&NamespaceProfile| used.profile == *self.meta.name) {
+    fn settle(&mut self, surroundings: &mut Surroundings<'_, '_>, _: &mut Sink) {
+        for used in surroundings.linker.facts.all().filter(|used: &&NamespaceProfile| used.profile == *self.meta.name) {
             let by_account = &mut self.by_account;
             match used.accounts {
                 ProfileAccounts::All => continue,

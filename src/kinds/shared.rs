@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::size::{self, MAXIMUM_APPLIED};
 use crate::model::{
-    Blueprint, Category, Data, Date, DateError, Fill, Mention, OWN_NAMESPACE, ObjectBlueprint, Pattern, PolicyMeta,
-    Target, Tested, Variables,
+    Blueprint, Category, Data, Date, DateError, Fill, Mention, NAMESPACE_NAME, OWN_NAMESPACE, ObjectBlueprint, Pattern,
+    PolicyMeta, Target, Tested, Variables,
 };
 use crate::yaml::Spanned;
 
@@ -255,6 +255,14 @@ impl Subject {
         let filled = Self { name: fill(&self.name), namespace: self.namespace.as_ref().map(fill), ..self.clone() };
         // One byte for the following comma.
         1 + size::applied(&filled)
+    }
+}
+
+/// Reports a name of a namespace that names itself.
+pub(crate) fn refuse_own_name(name: &Spanned<String>, help: &str, sink: &mut Sink) {
+    if Pattern::parse_checked(name).variables().any(|variable| variable == NAMESPACE_NAME) {
+        let message = format!("the name of a namespace cannot contain `{{{NAMESPACE_NAME}}}`");
+        sink.push(Diagnostic::error(codes::UNKNOWN_VARIABLE, message).at(name.origin).help(help));
     }
 }
 

@@ -19,9 +19,9 @@ use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::rbac::PolicyRule;
 use crate::k8s::rules::RuleSet;
 use crate::model::{
-    CommonMetadataSpec, Contribution, Data, DependentPolicy, Fill, InstalledManager, InstalledStack, Kind, Linker,
-    ObjectId, OutputFileKey, Pattern, Patterns, PermissionSet, Policy, PolicyMeta, RawDocument, Surroundings, Target,
-    TypeMeta, Unit,
+    CommonMetadataSpec, Contribution, Data, DependentPolicy, Fill, InstalledManager, InstalledStack, Kind,
+    KnownNamespace, Linker, ObjectId, OutputFileKey, Pattern, Patterns, PermissionSet, Policy, PolicyMeta, RawDocument,
+    Surroundings, Target, TypeMeta, Unit,
 };
 use crate::yaml::{NodeRef, Spanned, Tree};
 
@@ -342,12 +342,12 @@ impl DependentPolicy for Linked {
         self.personas
     }
 
-    fn settle(&mut self, surroundings: &Surroundings<'_>, _: &mut Sink) {
+    fn settle(&mut self, surroundings: &mut Surroundings<'_, '_>, _: &mut Sink) {
         if !self.personas {
             return;
         }
         for (target, parts) in &mut self.made {
-            for (namespace, labels) in surroundings.namespaces.on(target) {
+            for KnownNamespace { name: namespace, labels, .. } in surroundings.namespaces.on(target) {
                 let is_true = |key: &str| labels.get(key).is_some_and(|value| &**value == "true");
                 // Cluster-scoped, but made for one namespace alone.
                 let output_file = || OutputFileKey::Namespace(Arc::clone(namespace));

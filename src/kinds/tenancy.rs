@@ -289,7 +289,7 @@ impl Kind for TenancyKind {
         "tenancy/securitycontextconstraints.yaml.j2",
         "tenancy/serviceaccount.yaml.j2",
     ];
-    const PATTERNS: Patterns = Patterns::Own;
+    const PATTERNS: Patterns = Patterns::Scoped;
 
     fn link(
         document: &RawDocument<'_>,

@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    Account, Blueprint, BoundValue, Data, Fill, LabelMap, PolicyMeta, Target, Unit, Variable, VariableScope, Variables,
-    check_pattern,
+    Account, Blueprint, BoundValue, Data, Fill, LabelMap, POLICY_VARIABLES, PolicyMeta, Target, Unit, VariableScope,
+    Variables, check_pattern,
 };
 use crate::diag::{Code, Diagnostic, Sink};
 use crate::yaml::NodeRef;
@@ -50,10 +50,6 @@ pub struct MadeFor<'m> {
 /// The field with the labels and annotations.
 pub const COMMON_METADATA: &str = "commonMetadata";
 
-/// The variables beside the variables of the target and of the account.
-const POLICY_KIND: &str = "policy.kind";
-const POLICY_NAME: &str = "policy.name";
-
 /// The prefixes of keys that decide access: only the fields of the policies write them.
 const DECIDING: [&str; 4] =
     ["bailiwick.dev/", "pod-security.kubernetes.io/", "rbac.authorization.k8s.io/", "security.openshift.io/"];
@@ -62,9 +58,8 @@ impl CommonMetadata {
     /// Reads the entries of some nodes with the field; the entries of later nodes win. Reports unknown variables as the scope has
     /// them, and with the code keys that decide access.
     pub fn link(nodes: &[NodeRef<'_>], scope: VariableScope<'_>, code: Code, sink: &mut Sink) -> Self {
-        let mut known: Variables = [POLICY_KIND, POLICY_NAME].map(|name| (name.to_owned(), Variable::text())).into();
-        known.extend(scope.accounts.into_iter().flatten().map(|(name, variable)| (name.clone(), variable.clone())));
-        let scope = VariableScope { accounts: Some(&known), ..scope };
+        let none = Variables::new();
+        let scope = VariableScope { accounts: scope.accounts.or(Some(&none)), ..scope };
         let mut read = |field: &str| {
             let mut found = BTreeMap::new();
             for (key, value) in
@@ -104,12 +99,16 @@ impl CommonMetadata {
         self.labels.is_empty() && self.annotations.is_empty()
     }
 
-    /// Adds the labels of the target and of the policy that a Namespace does not have itself.
-    pub(super) fn add_labels(labels: &mut LabelMap, of: MadeFor<'_>) {
-        let Some(Data::Map(entries)) = filled(|common| &common.labels, of) else { return };
-        for (key, value) in entries.iter() {
-            if let Data::Str(text) = value {
-                labels.entry(Arc::clone(key)).or_insert_with(|| Arc::clone(text));
+    /// Adds the labels and annotations of the target and of the policy that a Namespace does not have itself.
+    pub(super) fn add_to_maps(labels: &mut LabelMap, annotations: &mut LabelMap, of: MadeFor<'_>) {
+        let both =
+            [(labels, filled(|common| &common.labels, of)), (annotations, filled(|common| &common.annotations, of))];
+        for (own, common) in both {
+            let Some(Data::Map(entries)) = common else { continue };
+            for (key, value) in entries.iter() {
+                if let Data::Str(text) = value {
+                    own.entry(Arc::clone(key)).or_insert_with(|| Arc::clone(text));
+                }
             }
         }
     }
@@ -121,13 +120,17 @@ fn filled(entries: impl Fn(&CommonMetadata) -> &Entries, of: MadeFor<'_>) -> Opt
     if of_target.is_empty() && of_policy.is_empty() {
         return None;
     }
-    let (kind, name) = (Data::text(of.policy.kind), Data::Str(Arc::clone(&of.policy.name)));
-    let kind = BoundValue { name: POLICY_KIND, value: &kind, outer: None };
-    let both = BoundValue { name: POLICY_NAME, value: &name, outer: Some(&kind) };
-    let from = Fill { account: of.account, ..Fill::from_target(of.target) }.within(Some(&both));
+    let [kind, name] = POLICY_VARIABLES;
+    let (kind_value, name_value) = (Data::text(of.policy.kind), Data::Str(Arc::clone(&of.policy.name)));
+    let kind = BoundValue { name: kind, value: &kind_value, outer: None };
+    let both = BoundValue { name, value: &name_value, outer: Some(&kind) };
+    // The texts of the policy have these values already, or name variables of its accounts.
+    let from_policy = Fill { account: of.account, ..Fill::from_target(of.target) };
+    let from_target = from_policy.within(Some(&both));
     let inherited = of_target.iter().filter(|(key, _)| !of_policy.contains_key(*key));
-    let present = inherited.chain(of_policy).filter(|(_, value)| value.exists(from));
-    Some(Data::map(present.map(|(key, value)| (key.as_str(), value.fill(from)))))
+    let all = inherited.map(|entry| (entry, from_target)).chain(of_policy.iter().map(|entry| (entry, from_policy)));
+    let present = all.filter(|((_, value), from)| value.exists(*from));
+    Some(Data::map(present.map(|((key, value), from)| (key.as_str(), value.fill(from)))))
 }
 
 /// Returns a map with further entries in a map within it. Present entries win.

@@ -201,15 +201,13 @@ impl ConditionScope<'_> {
             },
         };
         let (name, near) = found?;
-        let help = near.map_or_else(
-            || {
-                format!(
-                    "there are: {}",
-                    own().chain([TARGET]).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
-                )
-            },
-            |near| format!("did you mean `{near}`?"),
-        );
+        let all = || {
+            let of_target = self.targets.first().into_iter().flat_map(Target::variable_names);
+            let of_target: Vec<String> = of_target.map(|key| format!("{TARGET}.{key}")).collect();
+            let names = own().map(str::to_owned).chain(of_target);
+            format!("there are: {}", names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "))
+        };
+        let help = near.map_or_else(all, |near| format!("did you mean `{near}`?"));
         Some(UnknownName { name, help })
     }
 
@@ -217,8 +215,9 @@ impl ConditionScope<'_> {
     fn help(&self, why: &str) -> String {
         let own = self.variables.into_iter().flat_map(Variables::keys).map(String::as_str);
         let near = why.split('`').nth(1).and_then(|name| nearest(name, own.chain([TARGET])));
+        let example = if self.variables.is_some() { "tier == 'gold'" } else { "target.minor >= 30" };
         near.map_or_else(
-            || "write a CEL expression of type bool, such as `tier == 'gold'`".to_owned(),
+            || format!("write a CEL expression of type bool, such as `{example}`"),
             |near| format!("did you mean `{near}`?"),
         )
     }

@@ -7,9 +7,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
-use super::{
-    Account, CommonMetadata, Data, Linker, MadeFor, OutputFileKey, Pattern, PolicyFacts, Target, Unit, VariableScope,
-};
+use super::{Account, CommonMetadata, Data, Linker, MadeFor, OutputFileKey, Pattern, Target, Unit, VariableScope};
 use crate::diag::{Diagnostic, Origin, Sink, Span, nearest};
 use crate::yaml::NodeRef;
 
@@ -48,9 +46,13 @@ pub trait Kind {
 pub enum Patterns {
     /// Target variables.
     Targets,
+    /// Target variables, and the name of the namespace of the object.
+    Namespaces,
     /// Target variables, and account variables declared by the users of the policy.
     Open,
-    /// The kind checks its texts itself.
+    /// Variables that depend on the field. The kind checks its texts itself.
+    Scoped,
+    /// Most texts have no variables. The kind checks the others itself.
     Own,
 }
 
@@ -109,10 +111,12 @@ pub trait Policy: Send + Sync {
 }
 
 /// A namespace that a policy makes or declares.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct PolicyNamespace<'n> {
     /// The labels in the policy, without common labels.
     pub labels: &'n Data,
+    /// Returns the annotations in the policy, without common annotations.
+    pub annotations: &'n dyn Fn() -> Data,
     /// The account of the namespace in a Tenancy.
     pub account: Option<Account<'n>>,
 }
@@ -122,8 +126,13 @@ pub trait DependentPolicy {
     /// Whether the policy needs the namespaces of all policies.
     fn needs_namespaces(&self) -> bool;
 
+    /// Whether the policy needs the annotations of the namespaces.
+    fn needs_annotations(&self) -> bool {
+        false
+    }
+
     /// Resolves everything that depends on all policies.
-    fn settle(&mut self, surroundings: &Surroundings<'_>, sink: &mut Sink);
+    fn settle(&mut self, surroundings: &mut Surroundings<'_, '_>, sink: &mut Sink);
 }
 
 /// A linked policy with a tenant for each account of a list.
@@ -159,40 +168,62 @@ pub enum TenantPart<'t> {
 }
 
 /// Data about all policies of a workspace.
-pub struct Surroundings<'l> {
+pub struct Surroundings<'l, 'w> {
     /// The namespaces of all policies; none if no policy needs them.
     pub namespaces: Namespaces,
-    /// The facts registered by policies.
-    pub facts: &'l PolicyFacts,
+    /// The data of the workspace, with the facts registered by all policies.
+    pub linker: &'l mut Linker<'w>,
 }
 
 /// The labels of an object.
 pub type LabelMap = BTreeMap<Arc<str>, Arc<str>>;
 
-/// The namespaces of each target by the target's name, with their labels as the server will have them.
+/// The namespaces of each target by the target's name.
 #[derive(Debug, Default)]
 pub struct Namespaces {
-    by_target: BTreeMap<String, Vec<(Arc<str>, LabelMap)>>,
+    by_target: BTreeMap<String, Vec<KnownNamespace>>,
+}
+
+/// A namespace that a policy makes or declares, with its values.
+#[derive(Debug)]
+pub struct KnownNamespace {
+    /// `metadata.name`.
+    pub name: Arc<str>,
+    /// The labels as the server will have them.
+    pub labels: LabelMap,
+    /// The annotations in the policies; none if no policy needs them.
+    pub annotations: LabelMap,
+    /// The kind of the policy.
+    pub kind: &'static str,
+    /// The name of the policy.
+    pub policy: Arc<str>,
+    /// The location of the account of the namespace, or of the policy.
+    pub origin: Origin,
 }
 
 impl Namespaces {
     /// Collects the namespaces that some policies make or declare.
-    pub fn collect(policies: &[Box<dyn Policy>], targets: &[Target]) -> Self {
-        let mut by_target: BTreeMap<String, Vec<(Arc<str>, LabelMap)>> = BTreeMap::new();
+    pub fn collect(policies: &[Box<dyn Policy>], targets: &[Target], with_annotations: bool) -> Self {
+        let mut by_target: BTreeMap<String, Vec<KnownNamespace>> = BTreeMap::new();
         for target in targets {
             let found = by_target.entry(target.name.clone()).or_default();
             for policy in policies.iter().filter(|policy| policy.meta().targets.contains(&target.name)) {
                 let meta = policy.meta();
                 let has_common = !(target.common_metadata.is_empty() && meta.common_metadata.is_empty());
                 let is_written = has_common && writes_objects(&**policy, target);
-                policy.namespaces(target, &mut |name, PolicyNamespace { labels, account }| {
-                    let mut own = labels.string_map();
+                policy.namespaces(target, &mut |name, PolicyNamespace { labels, annotations, account }| {
+                    let mut labels = labels.string_map();
+                    let mut annotations =
+                        if with_annotations { annotations().string_map() } else { LabelMap::default() };
                     if is_written {
-                        CommonMetadata::add_labels(&mut own, MadeFor { policy: meta, target, account });
+                        let of = MadeFor { policy: meta, target, account };
+                        CommonMetadata::add_to_maps(&mut labels, &mut annotations, of);
                     }
                     // The server adds this one to every namespace.
-                    own.insert("kubernetes.io/metadata.name".into(), Arc::clone(name));
-                    found.push((Arc::clone(name), own));
+                    labels.insert("kubernetes.io/metadata.name".into(), Arc::clone(name));
+                    let (name, kind, policy) = (Arc::clone(name), meta.kind, Arc::clone(&meta.name));
+                    let origin = account.map_or(meta.origin, Account::origin);
+                    found.push(KnownNamespace { name, labels, annotations, kind, policy, origin });
                 });
             }
         }
@@ -200,7 +231,7 @@ impl Namespaces {
     }
 
     /// Returns the namespaces of a target.
-    pub fn on(&self, target: &str) -> &[(Arc<str>, LabelMap)] {
+    pub fn on(&self, target: &str) -> &[KnownNamespace] {
         self.by_target.get(target).map(Vec::as_slice).unwrap_or_default()
     }
 }

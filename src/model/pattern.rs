@@ -127,6 +127,12 @@ fn write_text(value: Option<Data>, out: &mut String) {
 /// An internal variable of kinds: the namespace of the object. It is never declared, so no policy can use it.
 pub const OWN_NAMESPACE: &str = "own.namespace";
 
+/// The variable with the name of the namespace of the object.
+pub const NAMESPACE_NAME: &str = "namespace.name";
+
+/// The beginnings of the variables with the labels and annotations of the namespace of the object. The key follows.
+pub const NAMESPACE_MAPS: [&str; 2] = ["namespace.labels.", "namespace.annotations."];
+
 /// A part of a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece {
@@ -286,16 +292,30 @@ impl Pattern {
 
     /// Fills in the values of a target; the result is a pattern with account variables.
     pub fn at_target(text: &str, target: &Target) -> String {
-        let escaped = |text: &str| text.replace('{', "{{").replace('}', "}}");
         let from = Fill::from_target(target);
         let Ok(pattern) = Self::parse(text) else { return text.to_owned() };
-        let pieces = pattern.pieces.iter().map(|piece| match piece {
-            Piece::Text(text) => escaped(text),
-            Piece::Variable(name) | Piece::Optional(name) if name.starts_with("target.") => {
-                escaped(&Self { pieces: vec![piece.clone()] }.fill(from))
-            }
-            Piece::Variable(name) => format!("{{{name}}}"),
-            Piece::Optional(name) => format!("{{{name}?}}"),
+        pattern.written(|piece| {
+            let is_known = piece.variable().is_some_and(|name| name.starts_with("target."));
+            is_known.then(|| Self { pieces: vec![piece.clone()] }.fill(from).to_string())
+        })
+    }
+
+    /// Fills in some variables by their names; the result is a pattern with the other variables.
+    pub fn with_values(&self, values: &[(&str, &str)]) -> String {
+        self.written(|piece| {
+            let name = piece.variable()?;
+            values.iter().find(|(known, _)| **known == **name).map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    /// Writes the pattern, with the values that are known for its variables.
+    fn written(&self, value: impl Fn(&Piece) -> Option<String>) -> String {
+        let escaped = |text: &str| text.replace('{', "{{").replace('}', "}}");
+        let pieces = self.pieces.iter().map(|piece| match (value(piece), piece) {
+            (Some(value), _) => escaped(&value),
+            (None, Piece::Text(text)) => escaped(text),
+            (None, Piece::Variable(name)) => format!("{{{name}}}"),
+            (None, Piece::Optional(name)) => format!("{{{name}?}}"),
         });
         pieces.collect()
     }
@@ -332,9 +352,13 @@ thread_local! {
     static FILLED: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
+/// Whether the text between braces is a name. Only the key of a label or an annotation may contain a slash.
 fn is_name(name: &str) -> bool {
-    name.starts_with(|first: char| first.is_ascii_alphabetic())
-        && name.chars().all(|character| character.is_ascii_alphanumeric() || matches!(character, '_' | '-' | '.'))
+    let has_key = NAMESPACE_MAPS.iter().any(|map| name.starts_with(map));
+    let fits = |character: char| {
+        character.is_ascii_alphanumeric() || matches!(character, '_' | '-' | '.') || (character == '/' && has_key)
+    };
+    name.starts_with(|first: char| first.is_ascii_alphabetic()) && name.chars().all(fits)
 }
 
 #[cfg(test)]

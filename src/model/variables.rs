@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::{Data, Target};
+use super::{Data, NAMESPACE_MAPS, NAMESPACE_NAME, Target};
 use crate::diag::Origin;
 use crate::yaml::{self, Spanned};
 
@@ -522,13 +522,58 @@ pub struct VariableScope<'s> {
     pub targets: &'s [Target],
     /// Whether undeclared account variables are allowed, for declaration by a user of the policy.
     pub open: bool,
+    /// The variables of the namespace of the objects.
+    pub namespace: NamespaceVariables,
 }
 
-impl VariableScope<'_> {
+/// The variables of the namespace of an object that a text may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NamespaceVariables {
+    /// None: the object has no namespace, or the namespace is not known.
+    None,
+    /// `{namespace.name}` alone.
+    Name,
+    /// The name, the labels and the annotations.
+    All,
+}
+
+impl NamespaceVariables {
+    fn has(self, name: &str) -> bool {
+        match self {
+            Self::None => false,
+            Self::Name => name == NAMESPACE_NAME,
+            Self::All => {
+                name == NAMESPACE_NAME
+                    || NAMESPACE_MAPS.iter().any(|map| name.len() > map.len() && name.starts_with(map))
+            }
+        }
+    }
+
+    /// Returns the names for help texts.
+    fn names(self) -> &'static [&'static str] {
+        match self {
+            Self::None => &[],
+            Self::Name => &[NAMESPACE_NAME],
+            Self::All => &[NAMESPACE_NAME, "namespace.labels.KEY", "namespace.annotations.KEY"],
+        }
+    }
+}
+
+/// The variables that every text may use: the kind and the name of the policy. They are filled in before the policy is
+/// linked, unless the policy declares a variable of the name.
+pub const POLICY_VARIABLES: [&str; 2] = ["policy.kind", "policy.name"];
+
+impl<'s> VariableScope<'s> {
+    /// Allows the variables of some targets.
+    pub fn of_targets(targets: &'s [Target]) -> Self {
+        Self { accounts: None, targets, open: false, namespace: NamespaceVariables::None }
+    }
+
     /// Whether a variable is declared wherever it is used.
     pub fn knows(&self, name: &str) -> bool {
         match name.strip_prefix("target.") {
             Some(own) => self.targets.iter().all(|target| target.variable(own).is_some()),
+            None if self.namespace.has(name) || POLICY_VARIABLES.contains(&name) => true,
             None => self.open || self.accounts.is_some_and(|variables| declared(variables, name).is_some()),
         }
     }
@@ -537,6 +582,7 @@ impl VariableScope<'_> {
     pub fn names(&self) -> Vec<String> {
         let mut names: Vec<String> =
             self.accounts.into_iter().flat_map(|variables| variables.keys().cloned()).collect();
+        names.extend(self.namespace.names().iter().chain(&POLICY_VARIABLES).map(|&name| name.to_owned()));
         names.extend(["name", "version", "platform", "minor"].map(|own| format!("target.{own}")));
         if let Some(target) = self.targets.first() {
             names.extend(target.variables.keys().map(|name| format!("target.{name}")));

@@ -24,6 +24,16 @@ use crate::yaml::{NodeRef, Spanned};
 /// manifests are always known, and so are the built-in names of every cluster. A service account is known if its
 /// namespace is.
 ///
+/// Texts of policies can contain variables of the target, of the policy and, in a Tenancy, of the account:
+///
+/// - `{target.name}`, `{target.version}`, `{target.platform}`, `{target.minor}`, and the `variables` of the target, such
+///   as `{target.zone}`
+/// - `{policy.kind}` and `{policy.name}`
+/// - `{namespace.name}` in a NamespaceSet, in a Tenancy and in a Grant
+///
+/// `{name?}` leaves out the text without a value. `{{` and `}}` stand for braces. A variable of a Tenancy with one of these
+/// names wins over it.
+///
 /// ```yaml
 /// apiVersion: bailiwick.dev/v1alpha1
 /// kind: Workspace
@@ -282,7 +292,7 @@ fn link_common_metadata(root: NodeRef<'_>, targets: &mut [Target], sink: &mut Si
         let is_own = |item: &NodeRef<'_>| item.get("name").and_then(NodeRef::as_str) == Some(target.name.as_str());
         if let Some(own) = items.find(is_own) {
             let own_target = std::slice::from_ref(&*target);
-            let scope = VariableScope { accounts: None, targets: own_target, open: false };
+            let scope = VariableScope::of_targets(own_target);
             target.common_metadata = CommonMetadata::link(&[spec, own], scope, codes::INVALID_WORKSPACE, sink);
         }
     }

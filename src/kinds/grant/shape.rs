@@ -3,9 +3,9 @@
 use super::GrantSpec;
 use crate::codes;
 use crate::diag::{Diagnostic, Origin, Sink};
-use crate::kinds::requirements::{Judgement, RequiredGrant, names_of_set};
+use crate::kinds::requirements::{RequiredGrant, names_of_set};
 use crate::kinds::shared::{Terms, refuse_content};
-use crate::model::{Fill, Linker, Pattern, RawDocument, SelectingKey, Target};
+use crate::model::{Linker, Pattern, RawDocument, SelectingKey};
 
 /// Checks everything that does not depend on a target.
 pub(super) fn check(document: &RawDocument<'_>, spec: &GrantSpec, cluster_wide: bool, sink: &mut Sink) {
@@ -68,16 +68,10 @@ fn check_scope(spec: &GrantSpec, cluster_wide: bool, origin: Origin, sink: &mut 
     }
 }
 
-/// Reports fields that the workspace requires.
-pub(super) fn check_requirements(
-    document: &RawDocument<'_>,
-    spec: &GrantSpec,
-    targets: &[Target],
-    linker: &mut Linker<'_>,
-    sink: &mut Sink,
-) {
+/// Returns the parts of the grant that decide about requirements; none without requirements.
+pub(super) fn required(document: &RawDocument<'_>, spec: &GrantSpec, linker: &mut Linker<'_>) -> Option<RequiredGrant> {
     if linker.requirements.is_empty() {
-        return;
+        return None;
     }
     let mut grant_terms = terms(spec).of_grant(&spec.to, spec.cluster_wide.is_some_and(|wide| wide.value));
     for (key, names) in [(SelectingKey::ClusterRoles, &spec.cluster_roles), (SelectingKey::Roles, &spec.roles)] {
@@ -86,12 +80,7 @@ pub(super) fn check_requirements(
     for name in &spec.permission_sets {
         grant_terms.names.extend(names_of_set(name, linker));
     }
-    let grant = RequiredGrant { grant: None, origin: document.meta.origin, terms: grant_terms };
-    let mut judgement = Judgement::default();
-    for target in targets {
-        judgement.judge(&grant, Fill::from_target(target), None, linker);
-    }
-    judgement.finish(&document.meta, linker, sink);
+    Some(RequiredGrant { grant: None, origin: document.meta.origin, terms: grant_terms })
 }
 
 /// Returns the terms of a grant.

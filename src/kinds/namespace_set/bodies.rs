@@ -7,7 +7,7 @@ use crate::codes;
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::kinds::objects::{self, LinkedObject, ObjectPlace, ObjectSpec};
 use crate::kinds::shared::{LimitItem, LimitRangeSpec, QuotaSpec, ServiceAccountSpec, StringMap};
-use crate::model::{Linker, ObjectBlueprint, Target};
+use crate::model::{Linker, NAMESPACE_NAME, ObjectBlueprint, Pattern, Target};
 use crate::yaml::{NodeRef, Spanned};
 
 const QUOTA: &str = "namespace-set/resourcequota.yaml.j2";
@@ -81,12 +81,17 @@ pub(super) fn linked_objects(
 ) -> Vec<ObjectBlueprint> {
     let nodes = parent.get("objects").into_iter().flat_map(NodeRef::items);
     let mut found = Vec::new();
+    let own_namespace = Pattern::parse_checked(&format!("{{{NAMESPACE_NAME}}}"));
     for (spec, node) in specs.iter().zip(nodes) {
         refuse_repetition(spec.each.as_ref().map(|each| each.origin), spec.when.as_ref(), sink);
         let scope = spec.scope.map(|scope| scope.value);
         let Some(LinkedObject { object, place }) = objects::link(node, scope, targets, linker, sink) else { continue };
         let origin = match place {
             ObjectPlace::Own => {
+                found.push(object);
+                continue;
+            }
+            ObjectPlace::In(namespace, _) if namespace == own_namespace => {
                 found.push(object);
                 continue;
             }

@@ -362,11 +362,11 @@ impl DependentPolicy for Linked {
         false
     }
 
-    fn settle(&mut self, surroundings: &Surroundings<'_>, sink: &mut Sink) {
+    fn settle(&mut self, surroundings: &mut Surroundings<'_, '_>, sink: &mut Sink) {
         for member in &mut self.providers {
             let own = &member.installed;
             let Some(family) = &own.family else { continue };
-            let others = surroundings.facts.all().filter(|other: &&InstalledProvider| {
+            let others = surroundings.linker.facts.all().filter(|other: &&InstalledProvider| {
                 let claims = other.family.as_ref().is_some_and(|claimed| claimed.value == family.value);
                 claims && other.provider.revision_name != own.provider.revision_name
             });

@@ -14,17 +14,14 @@ use crate::kinds::objects::{self, LinkedObject, ObjectPlace, ObjectSpec};
 use crate::kinds::requirements::{RequiredGrant, names_of_set};
 use crate::kinds::shared::{
     LimitRangeSpec, NewBinding, QuotaSpec, RoleRef, ServiceAccountSpec, Terms, check_targets, mention, refuse_content,
-    with_metadata,
+    refuse_own_name, with_metadata,
 };
 use crate::kinds::stance::{NamespacePodSecurity, PodSecuritySettings, refuse_our_keys};
 use crate::model::{
-    Category, Linker, Mention, ObjectBlueprint, Pattern, PermissionSet, PodSecurityProfile, PolicyMeta, Repetition,
-    RoleObjectKind, SelectingKey, Target, TenancyGrant, VariableType, declared,
+    Category, Linker, Mention, NAMESPACE_NAME, ObjectBlueprint, Pattern, PermissionSet, PodSecurityProfile, PolicyMeta,
+    Repetition, RoleObjectKind, SelectingKey, Target, TenancyGrant, VariableType, declared,
 };
 use crate::yaml::{NodeRef, Spanned};
-
-/// The variable with the name of the account's namespace.
-pub(super) const NAMESPACE_NAME: &str = "namespace.name";
 
 /// A class of some targets, while its names are resolved.
 pub(super) struct ClassLinker<'c, 'l> {
@@ -181,11 +178,7 @@ impl ClassLinker<'_, '_> {
     fn namespace_name(&mut self, spec: &NamespaceSpec, scope: &ItemScope) -> Pattern {
         let NamespaceSpec { name, labels, annotations, .. } = spec;
         let pattern = Pattern::parse_checked(name);
-        if pattern.variables().any(|variable| variable == NAMESPACE_NAME) {
-            let message = format!("the name of a namespace cannot contain `{{{NAMESPACE_NAME}}}`");
-            let diagnostic = Diagnostic::error(codes::UNKNOWN_VARIABLE, message).at(name.origin);
-            self.sink.push(diagnostic.help("use a column of the accounts, such as `{name}`"));
-        }
+        refuse_own_name(name, "use a column of the accounts, such as `{name}`", self.sink);
         let names_account = pattern.account_variables().any(|variable| !scope.is_loop(&variable));
         if !names_account {
             self.sink.push(

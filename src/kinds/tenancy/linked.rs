@@ -11,12 +11,10 @@ use crate::kinds::expiry;
 use crate::kinds::requirements::{Judgement, RequiredGrant};
 use crate::model::{
     Account, Accounts, BoundValue, Condition, ConditionFailure, Contribution, Data, Enforcement, Expiry,
-    ExpirySettings, Fill, Linker, Mention, ObjectBlueprint, OutputFileKey, Pattern, Policy, PolicyMeta,
+    ExpirySettings, Fill, Linker, Mention, NAMESPACE_NAME, ObjectBlueprint, OutputFileKey, Pattern, Policy, PolicyMeta,
     PolicyNamespace, Repetition, Target, TenancyGrant, TenancyPolicy, TenantPart, Unit,
 };
 use crate::yaml::Spanned;
-
-use super::class::NAMESPACE_NAME;
 
 /// A class with resolved names.
 pub(super) struct LinkedClass {
@@ -382,7 +380,8 @@ impl Policy for Linked {
         for (_, account) in self.accounts.on(&target.name) {
             class.each_namespace(Fill::from_account(target, account), &mut |namespace, from, name| {
                 let labels = &namespace.object.fill_field("labels", from);
-                visit(&name, PolicyNamespace { labels, account: Some(account) });
+                let annotations = || namespace.object.fill_field("annotations", from);
+                visit(&name, PolicyNamespace { labels, annotations: &annotations, account: Some(account) });
             });
         }
     }

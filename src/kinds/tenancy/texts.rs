@@ -1,11 +1,10 @@
 //! The checks of the texts of a class: declared variables, and lists only in lists of texts.
 
-use super::class::NAMESPACE_NAME;
 use crate::codes;
 use crate::diag::{Diagnostic, Sink};
 use crate::model::{
-    COMMON_METADATA, Pattern, RawDocument, Target, Variable, VariableScope, VariableType, Variables, check_pattern,
-    declared,
+    COMMON_METADATA, NAMESPACE_NAME, Pattern, RawDocument, Target, Variable, VariableScope, VariableType, Variables,
+    check_pattern, declared,
 };
 use crate::yaml::NodeRef;
 
@@ -23,7 +22,7 @@ const APPROVERS: &str = "approvedBy";
 pub(super) fn check(document: &RawDocument<'_>, variables: &Variables, targets: &[Target], sink: &mut Sink) {
     let scope = TextScope { variables: variables.clone(), targets };
     if let Some(file) = document.spec.path(&["accounts", "file"]).filter(|file| is_of_target(file.as_str())) {
-        _ = check_pattern(file, VariableScope { accounts: None, targets, open: false }, sink);
+        _ = check_pattern(file, VariableScope::of_targets(targets), sink);
     }
     if let Some(class) = document.spec.get("class") {
         scope.check_class(class, sink);
@@ -100,7 +99,7 @@ impl TextScope<'_> {
             self.check_node(key, None, sink);
             self.check_node(value, None, sink);
         }
-        let scope = VariableScope { accounts: Some(&self.variables), targets: self.targets, open: false };
+        let scope = VariableScope { accounts: Some(&self.variables), ..VariableScope::of_targets(self.targets) };
         let Some(pattern) = check_pattern(node, scope, sink) else { return };
         self.check_lists(&pattern, node, list.is_some(), sink);
     }
@@ -117,7 +116,7 @@ impl TextScope<'_> {
                 _ => self.check_object(value, None, sink),
             }
         }
-        let scope = VariableScope { accounts: Some(&self.variables), targets: self.targets, open: false };
+        let scope = VariableScope { accounts: Some(&self.variables), ..VariableScope::of_targets(self.targets) };
         let Some(pattern) = check_pattern(node, scope, sink) else { return };
         if pattern.pieces().len() > 1 {
             self.check_lists(&pattern, node, list.is_some(), sink);
@@ -133,7 +132,7 @@ impl TextScope<'_> {
             self.check_selector(key, sink);
             self.check_selector(value, sink);
         }
-        let scope = VariableScope { accounts: Some(&self.variables), targets: self.targets, open: false };
+        let scope = VariableScope { accounts: Some(&self.variables), ..VariableScope::of_targets(self.targets) };
         let Some(pattern) = check_pattern(node, scope, sink) else { return };
         self.check_lists(&pattern, node, false, sink);
         if let Some(name) = pattern.deciding_variables().next() {
