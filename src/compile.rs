@@ -27,7 +27,7 @@ use crate::parallel;
 use crate::render::Renderer;
 use crate::stats::{Lap, Stage, Stats};
 use crate::validate::set::{TargetFacts, duplicate};
-use crate::validate::{OutputFileFacts, RenderedText, Validator};
+use crate::validate::{OutputFileFacts, RenderedText, Validator, check_stated_metadata};
 use crate::yaml::{self, NodeId, NodeRef, ReadBack, Tree};
 
 pub use crate::expand::SampledFiles;
@@ -423,13 +423,19 @@ impl<'p> Worker<'p> {
                 );
                 false
             }
-            _ => true,
+            _ => self.has_stated_metadata(unit, sink),
         }
+    }
+
+    /// Whether the object has the labels and annotations of its policy.
+    fn has_stated_metadata(&self, unit: &Unit, sink: &mut Sink) -> bool {
+        let templates = &self.project.templates;
+        self.validator.object().is_none_or(|root| check_stated_metadata(unit, root, templates, sink))
     }
 
     /// Returns the text that the policy states for a unit: the text of the built-in template, if another one was rendered.
     fn stated(&mut self, unit: &Unit) -> Result<Option<String>, Box<Diagnostic>> {
-        let replaced = self.built_in.as_mut().filter(|_| self.project.templates.is_replaced(unit.template));
+        let replaced = self.built_in.as_mut().filter(|_| self.project.templates.is_replaced(&unit.template));
         let Some(renderer) = replaced else { return Ok(None) };
         let mut stated = String::with_capacity(self.rendered.len());
         renderer.render(unit, &mut stated)?;

@@ -21,7 +21,7 @@ use minijinja::syntax::SyntaxConfig;
 use self::budget::{Budget, Cause, MAXIMUM_OBJECT, MAXIMUM_STEPS, MAXIMUM_TEXT};
 use self::evaluate::{Fault, Parsed, Run};
 use crate::diag::{Code, Diagnostic, Origin, Span, nearest};
-use crate::model::{Data, Unit};
+use crate::model::{Data, TemplateName, Unit};
 pub use builtin::BUILTIN;
 pub use templates::TemplateSet;
 
@@ -29,7 +29,7 @@ pub use templates::TemplateSet;
 pub struct Renderer<'t> {
     parsed: Parsed<'t>,
     /// How often a template used up its bounds, with the last fault.
-    exhausted: HashMap<&'static str, (usize, Box<Fault<'t>>)>,
+    exhausted: HashMap<TemplateName, (usize, Box<Fault<'t>>)>,
 }
 
 /// How many objects may use up the bounds of one template. Nothing is written after the first; the others of the template
@@ -51,18 +51,19 @@ impl<'t> Renderer<'t> {
         let Data::Map(entries) = &unit.data else {
             return Ok(());
         };
-        if let Some((count, fault)) = self.exhausted.get(unit.template)
+        if let Some((count, fault)) = self.exhausted.get(&unit.template)
             && *count >= MOST_EXHAUSTED
         {
             return Err(explain(self.parsed.templates, unit, fault));
         }
-        let (text, outcome) = Run::render(&mut self.parsed, unit.template, entries, std::mem::take(out), Budget::new());
+        let (text, outcome) =
+            Run::render(&mut self.parsed, &unit.template, entries, std::mem::take(out), Budget::new());
         *out = text;
         outcome.map_err(|fault| {
             let diagnostic = explain(self.parsed.templates, unit, &fault);
             if matches!(fault.cause, Cause::Steps | Cause::LongText | Cause::LongObject) {
-                let count = self.exhausted.get(unit.template).map_or(0, |(count, _)| *count);
-                self.exhausted.insert(unit.template, (count + 1, fault));
+                let count = self.exhausted.get(&unit.template).map_or(0, |(count, _)| *count);
+                self.exhausted.insert(unit.template.clone(), (count + 1, fault));
             }
             diagnostic
         })

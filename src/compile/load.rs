@@ -97,7 +97,9 @@ pub fn load(
     let trees = read_policies(&workspace, &mut sources, sink)?;
     let templates = TemplateSet::load(&workspace.templates, &mut sources, sink)?;
     let mut linker = Linker::new(&workspace, &mut sources);
+    linker.templates = templates.for_policies(&workspace.templates);
     let Linked { policies, accepted } = link::policies(&trees, &mut linker, sink)?;
+    templates.report_unknown(&linker.templates, sink);
     let baselines = read_baselines(&workspace, linker.sources, sink)?;
     linker.sources.report_refused(sink);
     refuse_sources_in_output(&workspace, linker.sources, sink)?;

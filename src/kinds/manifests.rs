@@ -281,7 +281,7 @@ impl Policy for Linked {
     fn expand(&self, _: &Target, _: &OutputFileKey, part: Contribution, units: &mut Vec<Unit>) {
         units.extend(self.objects.get(part as usize).map(|object| Unit {
             identity: object.identity.clone(),
-            template: "manifests/object.yaml.j2",
+            template: "manifests/object.yaml.j2".into(),
             data: object.data.clone(),
             origin: object.origin,
             content: object.origin,

@@ -56,7 +56,7 @@ impl Templates {
                 namespace,
                 name: object.name.as_str().into(),
             },
-            template,
+            template: template.into(),
             data: Data::map(data),
             origin,
             content,

@@ -323,7 +323,7 @@ impl Policy for Linked {
                     namespace: None,
                     name: Arc::clone(name),
                 },
-                template: DEFINITION,
+                template: DEFINITION.into(),
                 data: data.clone(),
                 origin: self.origin,
                 content: *content,

@@ -134,12 +134,13 @@ impl<'r, 't> Run<'r, 't> {
     /// Renders a template with these names into a text.
     pub(super) fn render(
         parsed: &'r mut Parsed<'t>,
-        name: &'t str,
+        name: &str,
         root: &'r [(Arc<str>, Data)],
         out: String,
         budget: Budget,
     ) -> (String, Outcome<'t, ()>) {
-        let mut run = Self { parsed, root, scope: Vec::new(), budget, out, template: name, loops: 0 };
+        let template = parsed.templates.named(name).map_or("", |(name, _)| name);
+        let mut run = Self { parsed, root, scope: Vec::new(), budget, out, template, loops: 0 };
         let outcome = run.included(name, None).and_then(|is_there| {
             let missing = || run.fault(Cause::NoTemplate(name.to_owned()), Span::default());
             if is_there { Ok(()) } else { Err(missing()) }

@@ -103,7 +103,7 @@ fn part(object: &Value, origin: Origin) -> Option<Part> {
         output_file: namespace.clone().map_or(OutputFileKey::Cluster, OutputFileKey::Namespace),
         unit: Unit {
             identity: ObjectId { object_type: TypeMeta::new(text("/apiVersion")?, kind), namespace, name },
-            template,
+            template: (*template).into(),
             data: Data::map(data),
             origin,
             content: origin,
