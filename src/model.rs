@@ -30,6 +30,7 @@ mod requirements;
 mod sample;
 mod severities;
 mod target;
+mod template_inputs;
 mod template_name;
 mod unit;
 mod variables;
@@ -74,6 +75,7 @@ pub use requirements::{GrantRequirement, GrantTerms, RequiredField, RequirementS
 pub use sample::NamespaceSample;
 pub use severities::{DiagnosticSetting, DiagnosticSettings};
 pub use target::{AppliedBy, Enforcement, Features, LabelSync, Platform, Target, TargetVariables, Version};
+pub use template_inputs::{TEMPLATE_INPUTS, UnitSource};
 pub use template_name::{TemplateName, WorkspaceTemplates};
 pub use unit::{ObjectBlueprint, ObjectId, OutputFileKey, TypeMeta, Unit};
 pub use variables::{

@@ -16,7 +16,7 @@ use crate::k8s::list;
 use crate::model::{
     AnalyzedManifest, Category, CommonMetadataSpec, Contribution, Data, ExistingObjects, ForeignDocuments,
     GroupMembers, Kind, Linker, Mention, MentionedBy, Mentions, ObjectId, OutputFileKey, Pattern, Patterns, Policy,
-    PolicyMeta, PolicyNamespace, RawDocument, Target, TypeMeta, Unit, WrittenManifests, subjects,
+    PolicyMeta, PolicyNamespace, RawDocument, Target, TypeMeta, Unit, UnitSource, WrittenManifests, subjects,
 };
 use crate::yaml::{NodeRef, Spanned};
 
@@ -287,6 +287,7 @@ impl Policy for Linked {
             content: object.origin,
             account: None,
             without_levels: false,
+            source: UnitSource::default(),
         }));
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::crossplane::object::{ObjectContent, PackageObject, aggregation_rule, role_ref, subjects};
 use crate::diag::Origin;
-use crate::model::{Data, ObjectId, TypeMeta, Unit};
+use crate::model::{Data, ObjectId, TypeMeta, Unit, UnitSource};
 
 /// The templates of a kind of policy, one for each kind of object.
 pub(super) struct Templates {
@@ -62,6 +62,7 @@ impl Templates {
             content,
             account: None,
             without_levels: false,
+            source: UnitSource::default(),
         }
     }
 }

@@ -21,7 +21,7 @@ use crate::k8s::rules::RuleSet;
 use crate::model::{
     CommonMetadataSpec, Contribution, Data, DependentPolicy, Fill, InstalledManager, InstalledStack, Kind,
     KnownNamespace, Linker, ObjectId, OutputFileKey, Pattern, Patterns, PermissionSet, Policy, PolicyMeta, RawDocument,
-    Surroundings, Target, TypeMeta, Unit,
+    Surroundings, Target, TypeMeta, Unit, UnitSource,
 };
 use crate::yaml::{NodeRef, Spanned, Tree};
 
@@ -329,6 +329,7 @@ impl Policy for Linked {
                 content: *content,
                 account: None,
                 without_levels: false,
+                source: UnitSource::default(),
             },
         }));
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::{Account, Blueprint, Data, Fill, Pattern, Target, TemplateName};
+use super::{Account, Blueprint, Data, Fill, Pattern, Target, TemplateName, UnitSource};
 use crate::diag::Origin;
 
 /// apiVersion and kind of an object, and whether it lives in a namespace.
@@ -73,6 +73,8 @@ pub struct Unit {
     pub account: Option<Origin>,
     /// Whether a Namespace gets no computed Pod Security label.
     pub without_levels: bool,
+    /// The origin of the values of its template.
+    pub source: UnitSource,
 }
 
 impl Unit {
@@ -223,6 +225,7 @@ impl ObjectBlueprint {
             content: self.content,
             account: account.map(Account::origin),
             without_levels: self.without_levels,
+            source: UnitSource { loops: from.loops(true), ..UnitSource::default() },
         }
     }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{Agent, NodeAccessSpec, OwnNode, Part, Reads, SystemNode};
 use crate::diag::Origin;
 use crate::k8s::rbac::PolicyRule;
-use crate::model::{Data, ObjectId, OutputFileKey, Target, TypeMeta, Unit};
+use crate::model::{Data, ObjectId, OutputFileKey, Target, TypeMeta, Unit, UnitSource};
 use crate::node::agent;
 use crate::node::system_node::{self, SystemNodeBinding};
 use crate::node::version::ServerVersion;
@@ -109,6 +109,7 @@ fn part(object: &Value, origin: Origin) -> Option<Part> {
             content: origin,
             account: None,
             without_levels: false,
+            source: UnitSource::default(),
         },
     })
 }
