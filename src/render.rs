@@ -11,6 +11,7 @@ mod composite;
 mod evaluate;
 mod expression;
 mod filters;
+mod page;
 mod templates;
 mod value;
 
@@ -25,6 +26,7 @@ use self::evaluate::{Fault, Parsed, RootNames, Run};
 use crate::diag::{Code, Diagnostic, Origin, Span, nearest};
 use crate::model::{Data, TEMPLATE_INPUTS, TemplateName, Unit};
 pub use builtin::BUILTIN;
+pub use page::page;
 pub use templates::TemplateSet;
 
 /// How many names a help lists.
