@@ -10,6 +10,7 @@ mod expiry;
 mod fingerprints;
 mod folder;
 mod grouping;
+mod init;
 mod interruption;
 mod lint_change;
 mod merges;

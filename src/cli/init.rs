@@ -44,6 +44,10 @@ const FILES: &[(&str, &str)] = &[
     (".gitattributes", include_str!("init/gitattributes")),
 ];
 
+/// The settings of Visual Studio Code. The language server for YAML reads only the first line of a file for the schema of the
+/// first document; with these settings it checks every document.
+const EDITOR_SETTINGS: (&str, &str) = (".vscode/settings.json", include_str!("init/editor.json"));
+
 /// The folder of the schemas that the first lines of the example name.
 const SCHEMAS: &str = "schema";
 
@@ -59,6 +63,11 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
     let schemas = schema::policy_files().into_iter().map(|(name, text)| (format!("{SCHEMAS}/{name}"), text));
     let workspace = FILES.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).chain(schemas);
     let mut files: Vec<(String, String)> = if only_ci { Vec::new() } else { workspace.collect() };
+    let (settings, text) = EDITOR_SETTINGS;
+    let keeps_settings = !only_ci && is_there(settings);
+    if !only_ci && !keeps_settings {
+        files.push((settings.to_owned(), text.to_owned()));
+    }
     let program = ci::Program {
         url: arguments.program.clone().unwrap_or_else(|| option_env!("BAILIWICK_URL").unwrap_or_default().to_owned()),
         sha256: arguments.sha256.clone().unwrap_or_default(),
@@ -86,6 +95,9 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
     if !only_ci {
         terminal
             .note("a workspace with one policy, `policies/team.yaml`; `bailiwick render` compiles it into `out/`\n");
+    }
+    if keeps_settings {
+        terminal.note(&format!("`{settings}` is unchanged; for checks in the editor, add these settings:\n{text}"));
     }
     if arguments.ci {
         let parts = human::number(arguments.parts.into(), "part");

@@ -203,6 +203,19 @@ pub struct ProfileUse {
     pub name: Spanned<String>,
     /// The PodSecurityProfile.
     pub profile: Spanned<String>,
+    /// Labels of the object.
+    #[serde(default)]
+    pub labels: StringMap,
+    /// Annotations of the object, beside the annotations of the profile.
+    #[serde(default)]
+    pub annotations: StringMap,
+    /// A loop over the elements of a list variable: `{stage: stages}`. Targets with admission policies have no such loop.
+    #[serde(default, rename = "for")]
+    pub each: Option<Spanned<BTreeMap<String, String>>>,
+    /// The condition of the profile, in CEL, over the variables: `tier == 'gold'`. On a target with admission policies, one profile at
+    /// most may apply to an account.
+    #[serde(default)]
+    pub when: Option<Spanned<String>>,
 }
 
 /// A role in the account's namespace.
