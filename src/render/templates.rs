@@ -81,9 +81,10 @@ impl TemplateSet {
     }
 
     /// Reports the templates of the workspace without a use: they replace no built-in template, and no policy names them.
-    pub fn report_unknown(&self, templates: &WorkspaceTemplates, sink: &mut Sink) {
+    /// `is_in_use` returns whether a template has a use all the same.
+    pub fn report_unknown(&self, templates: &WorkspaceTemplates, is_in_use: &dyn Fn(&str) -> bool, sink: &mut Sink) {
         let unknown = templates.own.iter().filter(|name| !is_part(name) && !templates.named.contains(*name));
-        for name in unknown {
+        for name in unknown.filter(|name| !is_in_use(name)) {
             let place = self.file(name).map(|file| Origin { file, span: Span::new(0, 1) });
             let message = format!("`{name}` replaces no built-in template, and no policy names it");
             let diagnostic = Diagnostic::warning(codes::UNKNOWN_TEMPLATE, message).at_maybe(place);
