@@ -29,6 +29,7 @@ pub struct NamespaceSetKind;
 /// Namespaces with common labels, annotations, ResourceQuota, LimitRange and Pod Security settings.
 ///
 /// A namespace can change the ResourceQuota and the LimitRange of the set, and have further quotas, limits and service accounts.
+/// `objects` has Kubernetes objects of any kind, as they are written (`object`) or by a `template` of the workspace.
 ///
 /// `when` limits a namespace to some targets. Texts of a namespace, and texts of the set for its namespaces, can contain
 /// the name of the namespace: `{namespace.name}`.

@@ -48,7 +48,9 @@ pub struct TenancyKind;
 /// that the account lacks is `null`, and `account` is the row as a map.
 ///
 /// `objects` has Kubernetes objects of any kind. A text of an object that is a variable and nothing else has the type of the variable:
-/// `port: "{port}"` is a number, and `groups: "{groups}"` is a list. An object of another namespace is in the file of that namespace.
+/// `port: "{port}"` is a number, and `groups: "{groups}"` is a list. An object of another namespace is in the file of that namespace. In place of `object`, an item has the
+/// identity of the object and a `template` of the workspace, which prints the rest from the `values` of the item; see
+/// `bailiwick explain templates`.
 ///
 /// `namespaces` gives an account several namespaces. The lists of the class hold in each of them. `accounts.targets`
 /// names a column with the targets of an account.

@@ -161,7 +161,7 @@ impl ClassLinker<'_, '_> {
         let nodes = parent.get("objects").into_iter().flat_map(NodeRef::items);
         let mut items = Vec::new();
         for (spec, node) in specs.iter().zip(nodes) {
-            let linked = objects::link(node, spec.scope.map(|scope| scope.value), &on, self.linker, self.sink);
+            let linked = objects::link(spec, node, &on, self.linker, self.sink);
             let Some(LinkedObject { object, place }) = linked else { continue };
             let item = self.item(object, Repeated::of(spec), scope);
             items.push(match place {

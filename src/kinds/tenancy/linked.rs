@@ -120,17 +120,24 @@ impl ClassItem {
         }
     }
 
+    /// Builds an object outside the account's namespaces.
+    fn fill_outside(&self, from: Fill<'_>) -> Option<Unit> {
+        let mut unit = self.object.fill_existing(from)?;
+        unit.source.loops = from.loops(self.is_of_namespace);
+        Some(unit)
+    }
+
     /// Visits the objects of an item outside the account's namespaces: the output file, and a way to make the object.
     fn each_outside(&self, from: Fill<'_>, visit: &mut VisitOutside<'_>) {
         self.each(from, &mut |from| match &self.place {
             ItemPlace::Own => {}
             ItemPlace::In(name) => {
                 for namespace in name.fill_each(from) {
-                    let make = || self.object.fill_existing(from.in_namespace(&namespace));
+                    let make = || self.fill_outside(from.in_namespace(&namespace));
                     visit(OutputFileKey::Namespace(Arc::clone(&namespace)), &make);
                 }
             }
-            ItemPlace::Cluster => visit(OutputFileKey::Cluster, &|| self.object.fill_existing(from)),
+            ItemPlace::Cluster => visit(OutputFileKey::Cluster, &|| self.fill_outside(from)),
         });
     }
 

@@ -28,8 +28,8 @@ pub(super) fn left_out(
             let is_alike = |made: &&mut MadeForAccounts| {
                 let (other, on) = (&made.object, &made.target);
                 on == name
-                    && (&other.object_type, other.template, other.content)
-                        == (&object.object_type, object.template, object.content)
+                    && (&other.object_type, &other.template, other.content)
+                        == (&object.object_type, &object.template, object.content)
             };
             let known = linker.facts.all_mut().find(is_alike);
             let is_first = known.is_none();

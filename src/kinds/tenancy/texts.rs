@@ -80,7 +80,7 @@ impl TextScope<'_> {
             }
             if name == APPROVERS {
                 value.items().for_each(|item| own.check_node(item, None, sink));
-            } else if name == "object" && value.is_map() {
+            } else if matches!(name, "object" | "values") && value.is_map() {
                 own.check_object(value, None, sink);
             } else if LISTS.contains(&name) && value.items().any(|item| item.is_map()) {
                 value.items().for_each(|item| own.check_item(item, sink));
