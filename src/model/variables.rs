@@ -660,6 +660,16 @@ mod tests {
     }
 
     #[test]
+    fn items_of_lists_are_texts_with_names() {
+        let mut accounts = Accounts::new(["name".into(), "groups".into()].into());
+        let groups = Data::List((0..40).map(|item| Data::text(&format!("g{item}"))).collect());
+        accounts.push([AccountValue::Text("pay"), AccountValue::Data(&groups)], Origin::default());
+        let texts = accounts.get(0).expect("an account").texts();
+        assert_eq!(texts.get(..3), Some([("name", "pay"), ("groups[0]", "g0"), ("groups[1]", "g1")].as_slice()));
+        assert_eq!(texts.len(), 1 + MAXIMUM_NAMED_ITEMS);
+    }
+
+    #[test]
     fn what_is_there_twice_is_noticed_in_every_type() {
         let two = accounts(&["a", "b"]);
         assert!(!two.may_repeat("name") && two.may_repeat("number") && !two.may_repeat("quota"));

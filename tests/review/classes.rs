@@ -23,6 +23,8 @@ struct Row {
     owner: String,
     org: String,
     uid: usize,
+    /// The items of a list, joined by `;`.
+    crews: String,
 }
 
 /// A state of a workspace with tenants.
@@ -64,6 +66,13 @@ impl State {
             owner: if shared_owner { format!("kim-{}", dice.below(90)) } else { format!("kim-{number}") },
             org: ["sales", "labs", "ops"][dice.below(3)].to_owned(),
             uid: if number % 50 == 3 { 900 + number } else { 50_000 + number },
+            crews: match dice.below(20) {
+                0 => format!("team-{};crew-{number}", dice.below(teams)),
+                1 => format!("crew-{number};crew-{number}"),
+                2 => format!("{0}-{number};view", ["amber", "brown", "coral", "view", "green"][number % 5]),
+                3 => String::new(),
+                _ => format!("crew-{number}-a;crew-{number}-b"),
+            },
         };
         let rows = (0..tenants).map(|number| row(number, dice)).collect();
         Self {
@@ -87,7 +96,7 @@ impl State {
         let mut new = self.clone();
         for _ in 0..=dice.below(3) {
             let position = dice.below(new.rows.len());
-            match dice.below(13) {
+            match dice.below(14) {
                 0 => new.verbs.push("create"),
                 1 => new.verbs = vec!["get"],
                 2 => new.level = if dice.chance(50) { "restricted" } else { "privileged" },
@@ -105,6 +114,7 @@ impl State {
                 }
                 10 => new.impersonated = Some("{name}"),
                 11 => new.has_tests = !new.has_tests,
+                12 => new.rows[position].crews = "crew-1-a".to_owned(),
                 _ => new.label = "{team}",
             }
         }
@@ -137,9 +147,9 @@ impl State {
 
     fn write(&self, root: &Path) {
         fs::create_dir_all(root.join("policies")).expect("a folder");
-        let mut list = "name,team,owner,org,uid\n".to_owned();
-        for Row { name, team, owner, org, uid } in &self.rows {
-            writeln!(list, "{name},{team},{owner},{org},{uid}").expect("a text");
+        let mut list = "name,team,owner,org,uid,crews\n".to_owned();
+        for Row { name, team, owner, org, uid, crews } in &self.rows {
+            writeln!(list, "{name},{team},{owner},{org},{uid},{crews}").expect("a text");
         }
         let Self { level, label, .. } = self;
         let verbs = self.verbs.join(", ");
@@ -186,7 +196,7 @@ impl State {
         }
         let above = self.grants_above_accounts();
         let policies = format!(
-            "{HEAD} PermissionSet\nmetadata: {{name: worker}}\nspec:\n  rules:\n{rules}---\n{HEAD} PermissionSet\nmetadata: {{name: maker}}\nspec:\n  rules:\n  - {{resources: [pods], verbs: [create]}}\n---\n{HEAD} Tenancy\nmetadata: {{name: tenants}}\nspec:\n  accounts: {{file: tenants.csv}}\n  variables:\n    name: {{type: string}}\n    team: {{type: string}}\n    owner: {{type: string}}\n    org: {{type: string}}\n    uid: {{type: integer}}\n  class:\n    namespace:\n      name: \"t-{{name}}\"\n      labels: {{org: \"{label}\", pod-security.kubernetes.io/enforce: {level}}}\n      annotations: {{example.org/uid: \"{{uid}}\"}}\n    roles:\n    - {{name: worker, permissionSet: worker}}\n    - {{name: maker, permissionSet: maker}}\n    grants:\n    - name: workers\n      role: worker\n      to:\n        groups: [\"{{team}}\"]\n        users: [{owner}\"{{name}}\"]\n        serviceAccounts: [{{name: \"{{name}}-bot\", create: true}}]\n{above}{grants}"
+            "{HEAD} PermissionSet\nmetadata: {{name: worker}}\nspec:\n  rules:\n{rules}---\n{HEAD} PermissionSet\nmetadata: {{name: maker}}\nspec:\n  rules:\n  - {{resources: [pods], verbs: [create]}}\n---\n{HEAD} Tenancy\nmetadata: {{name: tenants}}\nspec:\n  accounts: {{file: tenants.csv}}\n  variables:\n    name: {{type: string}}\n    team: {{type: string}}\n    owner: {{type: string}}\n    org: {{type: string}}\n    uid: {{type: integer}}\n    crews: {{type: list, of: {{type: string}}}}\n  class:\n    namespace:\n      name: \"t-{{name}}\"\n      labels: {{org: \"{label}\", pod-security.kubernetes.io/enforce: {level}}}\n      annotations: {{example.org/uid: \"{{uid}}\"}}\n    roles:\n    - {{name: worker, permissionSet: worker}}\n    - {{name: maker, permissionSet: maker}}\n    grants:\n    - name: workers\n      role: worker\n      to:\n        groups: [\"{{team}}\"]\n        users: [{owner}\"{{name}}\"]\n        serviceAccounts: [{{name: \"{{name}}-bot\", create: true}}]\n    - {{name: watchers, clusterRole: view, to: {{groups: [\"{{crews}}\"]}}}}\n{above}{grants}"
         );
         fs::write(root.join("policies/tenants.csv"), list).expect("written");
         fs::write(root.join("policies/tenants.yaml"), policies).expect("written");
@@ -372,6 +382,7 @@ fn a_tenant_unlike_the_majority_of_its_class_is_found_in_a_sample() {
         owner: format!("kim-{number}"),
         org: "labs".to_owned(),
         uid: 50_000 + number,
+        crews: String::new(),
     };
     let random = State::random(&mut dice, 1);
     let rows = (0..260).map(row).collect();
