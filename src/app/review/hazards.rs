@@ -75,7 +75,8 @@ pub(super) fn of_bindings(base: &TargetState<'_>, head: &TargetState<'_>, spread
     let target = &head.target.name;
     let mut hazards = Vec::new();
     if !changed.is_empty() {
-        let names: Vec<String> = changed.iter().flat_map(|name| shown(name, spread)).collect();
+        let mut names: Vec<String> = changed.iter().flat_map(|name| shown(name, spread)).collect();
+        names.sort_unstable();
         let message = format!("{} deleted and created: the role changes", number(names.len(), "binding"));
         let hazard = hazard(HazardKind::RolerefChanged, EffectSeverity::High, target, message);
         hazards.push(Hazard { bindings: names.len(), names, namespaces: namespaces(&changed, spread), ..hazard });
