@@ -12,15 +12,14 @@ use serde::Deserialize;
 use super::account_profiles::{AccountProfile, ProfiledNamespace};
 use super::objects::ObjectSpec;
 use super::shared::{
-    LimitItem, LimitRangeSpec, QuantityValue, QuotaSpec, ServiceAccountSpec, StringMap, check_targets, refuse_own_name,
-    warn_of_empty,
+    LimitItem, LimitRangeSpec, QuantityValue, QuotaSpec, ServiceAccountSpec, StringMap, refuse_own_name, warn_of_empty,
 };
 use super::stance::{NamespacePodSecurity, PodSecuritySettings, grants_of, refuse_our_keys};
 use super::target_condition::targets_of_item;
 use crate::diag::{Diagnostic, Sink};
 use crate::model::{
     BoundValue, CommonMetadataSpec, Contribution, Data, Enforcement, Fill, Kind, Linker, NAMESPACE_NAME,
-    NamespaceProfile, ObjectBlueprint, OutputFileKey, Pattern, Patterns, PodSecurityProfile, Policy, PolicyMeta,
+    NamespaceProfile, ObjectBlueprint, Offer, OutputFileKey, Pattern, Patterns, PodSecurityProfile, Policy, PolicyMeta,
     PolicyNamespace, ProfileAccounts, RawDocument, Target, Unit,
 };
 use crate::yaml::{NodeRef, Spanned};
@@ -194,10 +193,11 @@ impl Kind for NamespaceSetKind {
         let mut namespaces = Vec::with_capacity(spec.namespaces.len());
         let of_set = bodies::linked_objects(&spec.objects, document.spec, &targets, linker, sink);
         let nodes = document.spec.get("namespaces").into_iter().flat_map(NodeRef::items);
-        for (item, node) in spec.namespaces.iter().zip(nodes) {
-            let on = Arc::new(targets_of_item(item.when.as_ref(), &targets, sink));
-            // A namespace of no target is checked for all targets.
-            let checked = if on.is_empty() { Arc::clone(&document.meta.targets) } else { Arc::clone(&on) };
+        let members = spec.namespaces.iter().zip(nodes).flat_map(|(item, node)| {
+            let on = targets_of_item(item.when.as_ref(), &targets, sink);
+            parts(item, &spec, &document.meta, on, linker).into_iter().map(move |part| (item, node, part))
+        });
+        for (item, node, MemberPart { on, checked }) in members.collect::<Vec<_>>() {
             let meta = PolicyMeta { targets: checked, ..document.meta.clone() };
             let document = &RawDocument { meta, ..document.clone() };
             let targets = linker.targets_of(&document.meta);
@@ -235,6 +235,35 @@ impl Kind for NamespaceSetKind {
     }
 }
 
+/// A namespace on targets with the same profiles.
+struct MemberPart {
+    /// The names of the targets.
+    on: Arc<BTreeSet<String>>,
+    /// The names of the targets to check it for.
+    checked: Arc<BTreeSet<String>>,
+}
+
+/// Divides the targets of a namespace, so that its profiles are the same policies on all targets of a part.
+fn parts(
+    item: &NamespaceItem,
+    spec: &NamespaceSetSpec,
+    meta: &PolicyMeta,
+    on: BTreeSet<String>,
+    linker: &Linker<'_>,
+) -> Vec<MemberPart> {
+    let settings = [&item.pod_security, &spec.pod_security].into_iter().flatten();
+    let profiles =
+        settings.flat_map(|one| one.profile.iter().chain(one.service_accounts.iter().map(|own| &own.profile)));
+    let names = profiles.map(|name| (PodSecurityProfile::KIND, name.as_str()));
+    if on.is_empty() {
+        // A namespace of no target is checked for all targets.
+        let groups = linker.offers.groups(names, &meta.targets).into_iter();
+        return groups.map(|checked| MemberPart { on: Arc::default(), checked: Arc::new(checked) }).collect();
+    }
+    let groups = linker.offers.groups(names, &on).into_iter().map(Arc::new);
+    groups.map(|on| MemberPart { on: Arc::clone(&on), checked: on }).collect()
+}
+
 const NAMESPACE: &str = "namespace-set/namespace.yaml.j2";
 
 /// Resolves the profiles of single service accounts of a namespace.
@@ -265,12 +294,11 @@ fn link_stance<'p>(
     let Some(written) = written else { return (PodSecuritySettings::default(), Vec::new()) };
     written.check(sink);
     let asked = written.profile.as_ref();
-    let found =
-        asked.and_then(|name| linker.offers.find::<PodSecurityProfile>(name, sink).map(|profile| (name, profile)));
+    let found = asked
+        .and_then(|name| Some((name, linker.offers.find::<PodSecurityProfile>(name, &document.meta.targets, sink)?)));
     let mut profile: Option<&PodSecurityProfile> = None;
     let mut grants = Vec::new();
     if let Some((name, found)) = found {
-        check_targets(&found.meta, &document.meta.targets, name.origin, sink);
         if let Some(variable) = found.variables.first() {
             sink.push(
                 Diagnostic::error(

@@ -46,6 +46,8 @@ pub struct PodSecurityProfileKind;
 /// `podSecurity.serviceAccounts` of a namespace sets another profile for single service accounts. The lists of accounts are
 /// annotations of the namespace, and the policies of such a profile apply to pods of these accounts alone.
 ///
+/// Several profiles can have the same name, each with its own `targets`: a namespace has the profile of its target.
+///
 /// A profile with account variables in its texts, such as `"{uid}"`, becomes a PodSecurityPolicy, or constraints, for
 /// each tenant of the Tenancy that uses it. Its admission policy stays a single object and reads the variables from
 /// annotations of the namespaces. Everything without permission in the profile is forbidden.

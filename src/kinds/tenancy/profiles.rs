@@ -6,7 +6,6 @@ use super::class::{ClassLinker, check_shared, namespaces_of};
 use super::{NamespaceSpec, TenancySpec};
 use crate::codes;
 use crate::diag::{Diagnostic, Origin, Sink};
-use crate::kinds::shared::check_targets;
 use crate::kinds::stance::tenant_grants;
 use crate::model::{
     Enforcement, NamespaceProfile, ObjectBlueprint, Pattern, PodSecurityProfile, ProfileAccounts, Shared, Target,
@@ -66,10 +65,9 @@ impl ClassLinker<'_, '_> {
         let judging = on.iter().find(|target| target.enforcement() == Enforcement::AdmissionPolicy);
         for used in &self.class.pod_security {
             let reference = used.profile.origin;
-            let found = self.linker.offers.find::<PodSecurityProfile>(&used.profile, self.sink);
+            let found = self.linker.offers.find::<PodSecurityProfile>(&used.profile, self.targets, self.sink);
             let Some(profile) = found else { continue };
             check_shared(&profile.meta, &profile.variables, self.spec, reference, self.sink);
-            check_targets(&profile.meta, self.targets, reference, self.sink);
             linked.add(&used.name, profile);
             for namespace in namespaces_of(self.class) {
                 self.linker.facts.push(NamespaceProfile {
