@@ -48,6 +48,15 @@ fn accounts_of(namespace: &NamespaceSpec) -> ProfileAccounts {
     own.map_or(ProfileAccounts::All, |_| ProfileAccounts::Others)
 }
 
+/// Returns the diagnostic for constraints with another name than their profile: the admission policy beside the constraints of the
+/// profile does not apply to their pods.
+fn other_name(profile: &PodSecurityProfile, name: &Spanned<String>) -> Diagnostic {
+    let message = format!("the constraints `{}` have no admission policy with the limits of the profile", name.value);
+    Diagnostic::error(codes::INEXPRESSIBLE_LIMIT, message)
+        .at(name.origin)
+        .help(format!("use the name of the profile: `name: {}`", profile.name()))
+}
+
 /// Returns the diagnostic for a second profile on a target that cannot choose between profiles.
 fn second_profile(first: &PodSecurityProfile, target: &Target, asked: Origin) -> Diagnostic {
     let message = format!("a namespace has one profile, and `{}` is already set", first.name());
@@ -68,6 +77,10 @@ impl ClassLinker<'_, '_> {
             let found = self.linker.offers.find::<PodSecurityProfile>(&used.profile, self.targets, self.sink);
             let Some(profile) = found else { continue };
             check_shared(&profile.meta, &profile.variables, self.spec, reference, self.sink);
+            let is_limited = profile.content.is_limited_beside() && used.name.value != *profile.meta.name;
+            if is_limited && on.iter().any(Target::has_policies_beside_constraints) {
+                self.sink.push(other_name(&profile.content, &used.name));
+            }
             linked.add(&used.name, profile);
             for namespace in namespaces_of(self.class) {
                 self.linker.facts.push(NamespaceProfile {
