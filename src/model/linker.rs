@@ -177,8 +177,7 @@ impl Offers {
             return None;
         };
         let is_on = |own: &BTreeSet<String>| targets.iter().any(|target| own.contains(target));
-        let applying = announced.iter().position(|one| is_on(&one.targets)).map_or(0, |position| position);
-        let applying = announced.get(applying)?;
+        let applying = announced.iter().find(|one| is_on(&one.targets)).or(announced.first())?;
         let missing: Vec<&str> = targets.difference(&applying.targets).map(String::as_str).collect();
         if !missing.is_empty() {
             sink.push(not_applying(T::KIND, name, &missing, announced));
