@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use crate::diag::{Diagnostic, Origin, RunError, Sink};
 use crate::emit::file;
-use crate::expand::OutputFileIndex;
+use crate::expand::{self, OutputFileIndex};
 use crate::k8s::{list, names};
 use crate::label::{self, Collector, NamespaceLabels};
 use crate::model::{Contribution, ObjectId, OutputFileKey, Part, Policy, Target, Unit};
@@ -27,7 +27,7 @@ use crate::parallel;
 use crate::render::Renderer;
 use crate::stats::{Lap, Stage, Stats};
 use crate::validate::set::{TargetFacts, duplicate};
-use crate::validate::{OutputFileFacts, RenderedText, Validator};
+use crate::validate::{OutputFileFacts, RenderedText, Validator, check_stated_metadata};
 use crate::yaml::{self, NodeId, NodeRef, ReadBack, Tree};
 
 pub use crate::expand::SampledFiles;
@@ -347,7 +347,8 @@ impl<'p> Worker<'p> {
     ) -> Result<Vec<Draft>, RunError> {
         let stats = self.options.stats;
         let made = || {
-            index.units(position, |index| self.policy(index), |place| self.project.policy_named_at(place), self.target)
+            let policy = |index| policy_of(&self.detached, self.project, index);
+            index.units(position, policy, |place| self.project.policy_named_at(place), self.target)
         };
         let units = stats.time(Stage::Expand, made, |units| (units.len(), 0));
         let mut drafts: Vec<Draft> = Vec::new();
@@ -362,11 +363,6 @@ impl<'p> Worker<'p> {
         Ok(drafts)
     }
 
-    fn policy(&self, index: usize) -> Option<&dyn Policy> {
-        let detached = self.detached.get(index).and_then(Option::as_deref);
-        detached.or_else(|| self.project.policies.get(index).map(|shared| &**shared))
-    }
-
     /// Renders and validates an object, which the validator then holds; false when it cannot be used.
     fn check(
         &mut self,
@@ -376,14 +372,7 @@ impl<'p> Worker<'p> {
         sink: &mut Sink,
     ) -> bool {
         let stats = self.options.stats;
-        let rendered = &mut self.rendered;
-        let render = || self.renderer.render(unit, rendered).map(|()| rendered.len());
-        let size = |length: &Result<usize, _>| (1, *length.as_ref().unwrap_or(&0));
-        if let Err(problem) = stats.time(Stage::Render, render, size) {
-            sink.push(*problem);
-            return false;
-        }
-        let stated = match self.stated(unit) {
+        let stated = match self.render(unit) {
             Ok(stated) => stated,
             Err(problem) => {
                 sink.push(*problem);
@@ -423,16 +412,30 @@ impl<'p> Worker<'p> {
                 );
                 false
             }
-            _ => true,
+            _ => self.has_stated_metadata(unit, sink),
         }
     }
 
-    /// Returns the text that the policy states for a unit: the text of the built-in template, if another one was rendered.
-    fn stated(&mut self, unit: &Unit) -> Result<Option<String>, Box<Diagnostic>> {
-        let replaced = self.built_in.as_mut().filter(|_| self.project.templates.is_replaced(unit.template));
+    /// Whether the object has the labels and annotations of its policy.
+    fn has_stated_metadata(&self, unit: &Unit, sink: &mut Sink) -> bool {
+        let templates = &self.project.templates;
+        self.validator.object().is_none_or(|root| check_stated_metadata(unit, root, templates, sink))
+    }
+
+    /// Renders a unit. Returns the text that its policy states, if another one was rendered: the text of the built-in template.
+    fn render(&mut self, unit: &Unit) -> Result<Option<String>, Box<Diagnostic>> {
+        let (project, target) = (self.project, self.target);
+        let policy = policy_of(&self.detached, project, unit.source.policy as usize);
+        let of_unit = |policy| expand::made_for(unit, policy, |place| project.policy_named_at(place), target);
+        let input = |name: &str| of_unit(policy?).template_input(name, &unit.source);
+        let rendered = &mut self.rendered;
+        let render = || self.renderer.render(unit, &input, rendered).map(|()| rendered.len());
+        let size = |length: &Result<usize, _>| (1, *length.as_ref().unwrap_or(&0));
+        self.options.stats.time(Stage::Render, render, size)?;
+        let replaced = self.built_in.as_mut().filter(|_| project.templates.is_replaced(&unit.template));
         let Some(renderer) = replaced else { return Ok(None) };
         let mut stated = String::with_capacity(self.rendered.len());
-        renderer.render(unit, &mut stated)?;
+        renderer.render(unit, &input, &mut stated)?;
         Ok(Some(stated).filter(|stated| *stated != self.rendered))
     }
 
@@ -500,6 +503,16 @@ impl<'p> Worker<'p> {
         }
         Ok(())
     }
+}
+
+/// Returns a policy by its index: the copy of a thread, if there is one.
+fn policy_of<'w>(
+    detached: &'w [Option<Box<dyn Policy>>],
+    project: &'w LinkedWorkspace,
+    index: usize,
+) -> Option<&'w dyn Policy> {
+    let own = detached.get(index).and_then(Option::as_deref);
+    own.or_else(|| project.policies.get(index).map(|shared| &**shared))
 }
 
 /// Whether two objects of one file would overwrite each other. [`TargetFacts`] compares cluster-scoped

@@ -138,7 +138,7 @@ impl OutputFileIndex {
         position: usize,
         policy: impl Fn(usize) -> Option<&'p dyn Policy>,
         policy_named_at: impl Fn(Origin) -> Option<&'p PolicyMeta>,
-        target: &Target,
+        target: &'p Target,
     ) -> Vec<Unit> {
         let range = self.ranges.get(position).cloned().unwrap_or_default();
         let mut units = Vec::new();
@@ -146,15 +146,9 @@ impl OutputFileIndex {
             if let Some(policy) = policy(*index as usize) {
                 let before = units.len();
                 policy.expand(target, output_file, *part, &mut units);
-                let tenancy = policy.as_tenancy();
-                let account = tenancy.and_then(|tenancy| tenancy.account(*part));
                 for unit in units.iter_mut().skip(before) {
-                    // The role of a permission set is an object of the permission set, so that all its grants make one role.
-                    let owner = match policy_named_at(unit.content) {
-                        Some(content) if tenancy.is_none() => content,
-                        _ => policy.meta(),
-                    };
-                    CommonMetadata::add(unit, MadeFor { policy: owner, target, account });
+                    (unit.source.policy, unit.source.part) = (*index, *part);
+                    CommonMetadata::add(unit, made_for(unit, policy, &policy_named_at, target));
                 }
             }
         }
@@ -167,6 +161,23 @@ impl OutputFileIndex {
         });
         units
     }
+}
+
+/// Returns the policy, the target and the account of an object of a policy.
+pub fn made_for<'p>(
+    unit: &Unit,
+    policy: &'p dyn Policy,
+    policy_named_at: impl Fn(Origin) -> Option<&'p PolicyMeta>,
+    target: &'p Target,
+) -> MadeFor<'p> {
+    let tenancy = policy.as_tenancy();
+    // The role of a permission set is an object of the permission set, so that all its grants make one role.
+    let policy = match policy_named_at(unit.content) {
+        Some(content) if tenancy.is_none() => content,
+        _ => policy.meta(),
+    };
+    let account = tenancy.and_then(|tenancy| tenancy.account(unit.source.part));
+    MadeFor { policy, target, account }
 }
 
 /// Returns the apply order: by kind, then by name.

@@ -30,6 +30,8 @@ mod requirements;
 mod sample;
 mod severities;
 mod target;
+mod template_inputs;
+mod template_name;
 mod unit;
 mod variables;
 mod workspace;
@@ -73,6 +75,8 @@ pub use requirements::{GrantRequirement, GrantTerms, RequiredField, RequirementS
 pub use sample::NamespaceSample;
 pub use severities::{DiagnosticSetting, DiagnosticSettings};
 pub use target::{AppliedBy, Enforcement, Features, LabelSync, Platform, Target, TargetVariables, Version};
+pub use template_inputs::{TEMPLATE_INPUTS, UnitSource};
+pub use template_name::{TemplateName, WorkspaceTemplates};
 pub use unit::{ObjectBlueprint, ObjectId, OutputFileKey, TypeMeta, Unit};
 pub use variables::{
     Account, AccountTargets, AccountValue, Accounts, NamespaceVariables, POLICY_VARIABLES, Variable, VariableScope,

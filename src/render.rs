@@ -11,25 +11,35 @@ mod composite;
 mod evaluate;
 mod expression;
 mod filters;
+mod page;
 mod templates;
 mod value;
 
 use crate::codes;
+use std::sync::Arc;
+
 use hashbrown::HashMap;
 use minijinja::syntax::SyntaxConfig;
 
 use self::budget::{Budget, Cause, MAXIMUM_OBJECT, MAXIMUM_STEPS, MAXIMUM_TEXT};
-use self::evaluate::{Fault, Parsed, Run};
+use self::evaluate::{Fault, Parsed, RootNames, Run};
 use crate::diag::{Code, Diagnostic, Origin, Span, nearest};
-use crate::model::{Data, Unit};
+use crate::model::{Data, TEMPLATE_INPUTS, TemplateName, Unit};
 pub use builtin::BUILTIN;
+pub use page::page;
 pub use templates::TemplateSet;
+
+/// How many names a help lists.
+const MOST_LISTED: usize = 20;
+
+/// Returns a value of [`TEMPLATE_INPUTS`] by its name.
+pub type TemplateInput<'i> = dyn Fn(&str) -> Option<Data> + 'i;
 
 /// A template engine for one thread.
 pub struct Renderer<'t> {
     parsed: Parsed<'t>,
     /// How often a template used up its bounds, with the last fault.
-    exhausted: HashMap<&'static str, (usize, Box<Fault<'t>>)>,
+    exhausted: HashMap<TemplateName, (usize, Box<Fault<'t>>)>,
 }
 
 /// How many objects may use up the bounds of one template. Nothing is written after the first; the others of the template
@@ -42,27 +52,33 @@ impl<'t> Renderer<'t> {
         Self { parsed: Parsed::new(templates), exhausted: HashMap::new() }
     }
 
-    /// Renders a unit into `out`, which is cleared first.
+    /// Renders a unit into `out`, which is cleared first. `input` returns the values of [`TEMPLATE_INPUTS`].
     ///
     /// # Errors
     /// The problem of the template, with the policy that requested the object.
-    pub fn render(&mut self, unit: &Unit, out: &mut String) -> Result<(), Box<Diagnostic>> {
+    pub fn render(&mut self, unit: &Unit, input: &TemplateInput<'_>, out: &mut String) -> Result<(), Box<Diagnostic>> {
         out.clear();
         let Data::Map(entries) = &unit.data else {
             return Ok(());
         };
-        if let Some((count, fault)) = self.exhausted.get(unit.template)
+        if let Some((count, fault)) = self.exhausted.get(&unit.template)
             && *count >= MOST_EXHAUSTED
         {
-            return Err(explain(self.parsed.templates, unit, fault));
+            return Err(explain(self.parsed.templates, unit, input, fault));
         }
-        let (text, outcome) = Run::render(&mut self.parsed, unit.template, entries, std::mem::take(out), Budget::new());
+        let (text, outcome) = Run::render(
+            &mut self.parsed,
+            &unit.template,
+            RootNames { fields: entries, input },
+            std::mem::take(out),
+            Budget::new(),
+        );
         *out = text;
         outcome.map_err(|fault| {
-            let diagnostic = explain(self.parsed.templates, unit, &fault);
+            let diagnostic = explain(self.parsed.templates, unit, input, &fault);
             if matches!(fault.cause, Cause::Steps | Cause::LongText | Cause::LongObject) {
-                let count = self.exhausted.get(unit.template).map_or(0, |(count, _)| *count);
-                self.exhausted.insert(unit.template, (count + 1, fault));
+                let count = self.exhausted.get(&unit.template).map_or(0, |(count, _)| *count);
+                self.exhausted.insert(unit.template.clone(), (count + 1, fault));
             }
             diagnostic
         })
@@ -70,7 +86,7 @@ impl<'t> Renderer<'t> {
 }
 
 /// Returns the problem of a template as a diagnostic: the template's line, and the policy's.
-fn explain(templates: &TemplateSet, unit: &Unit, fault: &Fault<'_>) -> Box<Diagnostic> {
+fn explain(templates: &TemplateSet, unit: &Unit, input: &TemplateInput<'_>, fault: &Fault<'_>) -> Box<Diagnostic> {
     let mut diagnostic = Diagnostic::error(code(&fault.cause), message(&fault.cause))
         .at_maybe(place(templates, fault))
         .and(unit.origin, "requested here")
@@ -79,7 +95,7 @@ fn explain(templates: &TemplateSet, unit: &Unit, fault: &Fault<'_>) -> Box<Diagn
     if let Some(account) = unit.account {
         diagnostic = diagnostic.and(account, "for this account");
     }
-    Box::new(diagnostic.help(help(templates, unit, &fault.cause)))
+    Box::new(diagnostic.help(help(templates, unit, input, &fault.cause)))
 }
 
 fn code(cause: &Cause) -> Code {
@@ -103,12 +119,16 @@ fn message(cause: &Cause) -> String {
 }
 
 /// Returns the remedy of a problem.
-fn help(templates: &TemplateSet, unit: &Unit, cause: &Cause) -> String {
+fn help(templates: &TemplateSet, unit: &Unit, input: &TemplateInput<'_>, cause: &Cause) -> String {
     match cause {
         Cause::Undefined(written) => {
-            let names = fields(&unit.data);
-            nearest(written, names.iter().copied())
-                .map_or_else(|| format!("the object has: {}", listed(&names)), |near| format!("did you mean `{near}`?"))
+            let (within, name, names) = known_names(written, &unit.data, input);
+            let whole = if within.is_empty() { "the object".to_owned() } else { format!("`{within}`") };
+            let path = |near: &str| if within.is_empty() { near.to_owned() } else { format!("{within}.{near}") };
+            nearest(name, names.iter().map(|name| &**name)).map_or_else(
+                || format!("{whole} has: {}", listed(&names)),
+                |near| format!("did you mean `{}`?", path(near)),
+            )
         }
         Cause::Steps => {
             format!("loop over fewer items, or write shorter values: an object can take {MAXIMUM_STEPS} steps")
@@ -151,14 +171,33 @@ fn syntax() -> SyntaxConfig {
         .unwrap_or_default()
 }
 
-/// Returns the names that a template may use at its top level.
-fn fields(data: &Data) -> Vec<&str> {
-    match data {
-        Data::Map(entries) => entries.iter().map(|(name, _)| &**name).collect(),
+/// Returns the last name of a path, the path before it, and the names beside the last one. A path into no map of the template counts as
+/// a name at the top level.
+fn known_names<'w>(written: &'w str, data: &Data, input: &TemplateInput<'_>) -> (&'w str, &'w str, Vec<Arc<str>>) {
+    let keys = |map: &Data| match map {
+        Data::Map(entries) => entries.iter().map(|(name, _)| Arc::clone(name)).collect(),
         _ => Vec::new(),
+    };
+    if let Some((within, name)) = written.rsplit_once('.') {
+        let mut steps = within.split('.');
+        let first = steps.next().and_then(|first| data.get(first).cloned().or_else(|| input(first)));
+        let found = steps.try_fold(first, |whole, step| Some(whole?.get(step).cloned()));
+        let names = found.flatten().map_or_else(Vec::new, |map| keys(&map));
+        if !names.is_empty() {
+            return (within, name, names);
+        }
     }
+    let mut names = keys(data);
+    let further: Vec<Arc<str>> =
+        TEMPLATE_INPUTS.into_iter().map(Arc::from).filter(|name| !names.contains(name)).collect();
+    names.extend(further);
+    ("", written, names)
 }
 
-fn listed(names: &[&str]) -> String {
-    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+/// Returns the first names of a list as a text.
+fn listed(names: &[Arc<str>]) -> String {
+    let more = names.len().saturating_sub(MOST_LISTED);
+    let more = (more > 0).then(|| format!("{more} more"));
+    let first = names.iter().take(MOST_LISTED).map(|name| format!("`{name}`"));
+    first.chain(more).collect::<Vec<_>>().join(", ")
 }

@@ -9,6 +9,7 @@ mod lints;
 mod meaning;
 mod server_fields;
 pub mod set;
+mod stated_metadata;
 mod trace;
 
 use crate::codes;
@@ -32,6 +33,7 @@ use crate::render::TemplateSet;
 use crate::yaml::schema::{Problem, ProblemKind};
 use crate::yaml::{self, NodeId, NodeRef, Tree};
 pub use set::OutputFileFacts;
+pub use stated_metadata::check as check_stated_metadata;
 pub use trace::Trees;
 
 /// Checks the objects of one target; one for each thread.
@@ -152,7 +154,7 @@ impl<'p> Validator<'p> {
         // Differences at one line of a template are one problem.
         let mut problems: Vec<Diagnostic> = Vec::new();
         for change in changes.iter().take(MOST_CHANGES) {
-            let place = templates.place_of(unit.template, change.path.iter().map(String::as_str).rev());
+            let place = templates.place_of(&unit.template, change.path.iter().map(String::as_str).rev());
             match problems.iter_mut().find(|problem| problem.origin == place) {
                 Some(problem) => *problem = problem.clone().note(change.message()),
                 None => problems.push(self.changed_meaning(unit, change).at_maybe(place)),

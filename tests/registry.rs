@@ -3,16 +3,23 @@
 //! `UPDATE=1` writes the generated pages and schemas anew.
 
 use bailiwick::codes;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::Arc;
 
 use bailiwick::ManualPage;
+use bailiwick::compile;
+use bailiwick::diag::Sink;
+use bailiwick::expand::OutputFileIndex;
 use bailiwick::k8s::schemas;
 use bailiwick::kinds;
+use bailiwick::model::{Data, Unit};
 use bailiwick::render::BUILTIN;
+use bailiwick::source::DiskSource;
 use bailiwick::yaml::schema::LATER_KEYWORDS;
 use serde_json::Value;
 
+use crate::case;
 use crate::support::repository;
 
 fn files_below(folder: &Path, prefix: &str, found: &mut BTreeSet<String>) {
@@ -114,6 +121,94 @@ fn codes_have_names_titles_and_pages() {
         );
         assert!(!code.title().ends_with('.') && code.title().starts_with(char::is_lowercase), "{}", code.title());
         assert!(code.page().len() > 40 && code.page().ends_with(['.', ')', '`']), "{}", code.page());
+    }
+}
+
+/// The table of the fields of the built-in templates has the fields of the objects of all cases.
+#[test]
+fn the_fields_of_templates_are_in_step() {
+    let mut found = FieldsOfTemplates::default();
+    let cases = case::all().into_iter().filter(|case| case.name.contains("/ok-"));
+    for case in cases {
+        let scratch = tempfile::tempdir().expect("a temporary folder");
+        case.set_up(scratch.path());
+        found.add_workspace(scratch.path());
+    }
+    let table = found.table();
+    let path = repository().join("src/render/fields.md");
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(&path, &table).expect("the table");
+    }
+    let names = BUILTIN.iter().map(|(name, _)| *name).filter(|name| !name.starts_with('_'));
+    let is_included = |name: &str| BUILTIN.iter().any(|(_, text)| text.contains(&format!("include \"{name}\"")));
+    let missing: Vec<&str> = names.filter(|name| !found.objects.contains_key(*name) && !is_included(name)).collect();
+    assert_eq!(missing, [""; 0], "no case has an object of these templates");
+    let there = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(there == table, "src/render/fields.md is not in step; run the tests with UPDATE=1");
+}
+
+/// The fields of the built-in templates, with their types.
+#[derive(Default)]
+struct FieldsOfTemplates {
+    /// How many objects each template has.
+    objects: BTreeMap<String, usize>,
+    /// The types of each field of a template, and the number of objects with it.
+    fields: BTreeMap<(String, String), (BTreeSet<&'static str>, usize)>,
+}
+
+impl FieldsOfTemplates {
+    fn add_workspace(&mut self, root: &Path) {
+        let source = DiskSource::new(root);
+        let project = compile::load(Box::new(source), Arc::default(), &mut Sink::new()).expect("a workspace");
+        let Some(project) = project else { return };
+        for target in &project.workspace.targets {
+            let index = OutputFileIndex::new(&project.policies, target);
+            for position in 0..index.len() {
+                let policy = |index: usize| project.policies.get(index).map(|policy| &**policy);
+                let units = index.units(position, policy, |place| project.policy_named_at(place), target);
+                units.iter().filter(|unit| !unit.template.is_own()).for_each(|unit| self.add(unit));
+            }
+        }
+    }
+
+    fn add(&mut self, unit: &Unit) {
+        *self.objects.entry(unit.template.to_string()).or_default() += 1;
+        let Data::Map(entries) = &unit.data else { return };
+        for (field, value) in entries.iter().filter(|(field, _)| !OF_ALL.contains(&&**field)) {
+            let (types, count) = self.fields.entry((unit.template.to_string(), field.to_string())).or_default();
+            types.insert(type_of(value));
+            *count += 1;
+        }
+    }
+
+    fn table(&self) -> String {
+        let mut table = "| template | fields |\n|---|---|\n".to_owned();
+        for (template, objects) in &self.objects {
+            let is_known = |types: &BTreeSet<&str>| types.iter().any(|name| *name != "null");
+            let own = self.fields.iter().filter(|((of, _), (types, _))| of == template && is_known(types));
+            let fields = own.map(|((_, field), (types, count))| {
+                let optional = if count < objects { ", optional" } else { "" };
+                let types: Vec<&str> = types.iter().copied().collect();
+                format!("`{field}` ({}{optional})", types.join(" or "))
+            });
+            let fields = fields.collect::<Vec<_>>().join(", ");
+            table += &format!("| `{template}` | {fields} |\n");
+        }
+        table
+    }
+}
+
+/// The fields of every object.
+const OF_ALL: [&str; 4] = ["annotations", "labels", "name", "namespace"];
+
+fn type_of(value: &Data) -> &'static str {
+    match value {
+        Data::Null => "null",
+        Data::Bool(_) => "boolean",
+        Data::Int(_) | Data::Float(_) => "number",
+        Data::Str(_) => "string",
+        Data::List(_) => "list",
+        Data::Map(_) => "map",
     }
 }
 

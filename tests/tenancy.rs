@@ -233,3 +233,98 @@ fn a_condition_on_the_target_is_a_preset() {
     };
     assert_eq!(texts(&presets), texts(&conditions));
 }
+
+/// A policy with a NetworkPolicy and a template in the namespace of each account, and objects of each account in two other namespaces.
+const WITH_TEMPLATES: &str = r#"
+apiVersion: bailiwick.dev/v1alpha1
+kind: Tenancy
+metadata: {name: tenants}
+spec:
+  accounts: {file: tenants.json}
+  variables:
+    name: {type: string}
+    uid: {type: integer}
+    note: {type: string, optional: true}
+    teams: {type: list, of: {type: string}}
+  class:
+    namespace: {name: "tenant-{name}"}
+    objects:
+    - object:
+        apiVersion: networking.k8s.io/v1
+        kind: NetworkPolicy
+        metadata: {name: default-deny, labels: {uid: "{uid}"}}
+        spec: {podSelector: {}, policyTypes: [Ingress]}
+    - object:
+        apiVersion: rbac.authorization.k8s.io/v1
+        kind: RoleBinding
+        metadata: {name: "{name}", namespace: shared}
+        roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}
+        subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: "team-{name}"}]
+    - template: argocd/appproject.yaml.j2
+      apiVersion: argoproj.io/v1alpha1
+      kind: AppProject
+      namespace: argocd
+      name: "{name}"
+      annotations: {example.com/note: "{note?}"}
+      values: {groups: ["oidc:{teams}"], note: "{note?}"}
+    - {template: info.yaml.j2, apiVersion: v1, kind: ConfigMap, name: info}
+"#;
+
+const PROJECT: &str = r#"apiVersion: argoproj.io/v1alpha1
+kind: AppProject
+{% include "_metadata.yaml.j2" %}
+spec:
+  description: {{ values.note|default("no note") }}
+  destinations: {{ [{"namespace": "tenant-" ~ account.name, "server": target.name}] }}
+  roles: {{ [{"name": "developer", "groups": values.groups}] }}
+"#;
+
+const INFO: &str = r#"apiVersion: v1
+kind: ConfigMap
+{% include "_metadata.yaml.j2" %}
+data:
+  uid: {{ account.uid|string }}
+{% if account.uid % 3 == 0 %}
+  third: {{ account.note|default("", true) }}
+{% endif %}
+"#;
+
+#[test]
+fn objects_of_templates_are_the_same_for_every_form_of_run() {
+    let notes =
+        ["\"}\n---\nkind: Secret", "{{ account.uid }}", "{% if", "plain", "'", "", "- x: &a *a", "# none", "yes"];
+    let count = 1_000;
+    let rows: Vec<Value> = (0..count)
+        .map(|number| {
+            let note = notes.get(number % (notes.len() + 1)).filter(|note| !note.is_empty());
+            let teams: Vec<String> = (0..number % 3).map(|team| format!("team-{}", (number + team) % 70)).collect();
+            serde_json::json!({"name": format!("n{number}"), "uid": 50_000 + number, "note": note, "teams": teams})
+        })
+        .collect();
+    let world = World::with_targets(&["eu", "us"], "1.34")
+        .file("policies/t.yaml", WITH_TEMPLATES)
+        .file("policies/tenants.json", &serde_json::to_string(&rows).expect("JSON"))
+        .file("templates/argocd/appproject.yaml.j2", PROJECT)
+        .file("templates/info.yaml.j2", INFO);
+    same_in_parts(&world);
+    let compiled = world.compile_on(8).fine();
+    for target in ["eu", "us"] {
+        let objects = compiled.objects(&format!("{target}/"));
+        assert_eq!(objects.len(), 5 * count);
+        let of_kind = |kind: &str| objects.iter().filter(|object| object["kind"] == kind).collect::<Vec<_>>();
+        let projects = of_kind("AppProject");
+        for row in &rows {
+            let name = row["name"].as_str().expect("a name");
+            let named = |object: &&&Value| object["metadata"]["name"] == name;
+            let project = projects.iter().find(named).expect("a project");
+            let note = row["note"].as_str();
+            assert_eq!(project["spec"]["description"], note.map_or("no note", |note| note), "{name}");
+            assert_eq!(project.pointer("/metadata/annotations/example.com~1note").and_then(Value::as_str), note);
+            assert_eq!(project["spec"]["destinations"][0]["server"], target);
+            let groups = project["spec"]["roles"][0]["groups"].as_array().expect("a list").len();
+            assert_eq!(groups, row["teams"].as_array().expect("a list").len());
+        }
+        let thirds = of_kind("ConfigMap").into_iter().filter(|object| object["data"]["third"].is_string()).count();
+        assert_eq!(thirds, (50_000..50_000 + count).filter(|uid| uid % 3 == 0).count());
+    }
+}

@@ -11,11 +11,15 @@ use crate::access::risk;
 use crate::codes;
 use crate::diag::{Code, DefaultSeverity, Diagnostic, nearest};
 use crate::kinds;
+use crate::render;
 
-/// The documentation of a policy kind or of a diagnostic, or the list of all pages.
+/// The name of the page about templates.
+pub(crate) const TEMPLATES: &str = "templates";
+
+/// The documentation of a policy kind, of a diagnostic or of templates, or the list of all pages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ManualPage {
-    /// The policy kind or the diagnostic; none for the list of all pages.
+    /// The policy kind, the diagnostic, or `templates`; none for the list of all pages.
     pub name: Option<String>,
     /// The page, in Markdown.
     pub page: String,
@@ -27,7 +31,7 @@ impl ManualPage {
         Self { name: None, page: index() }
     }
 
-    /// Finds the page of a policy kind (in any case), of a diagnostic, or of a risk rule.
+    /// Finds the page of a policy kind (in any case), of a diagnostic, of a risk rule, or of `templates`.
     ///
     /// # Errors
     /// When there is no such page; the error names the nearest one.
@@ -44,7 +48,8 @@ impl ManualPage {
         let found = kinds::names()
             .find(|name| name.eq_ignore_ascii_case(word))
             .and_then(|name| Some((name, kind(name)?)))
-            .or_else(|| find_code(word).map(|found| (found.id(), code(found))));
+            .or_else(|| find_code(word).map(|found| (found.id(), code(found))))
+            .or_else(|| (word == TEMPLATES).then(|| (TEMPLATES, render::page())));
         match found {
             Some((name, page)) => Ok(Self { name: Some(name.to_owned()), page }),
             None => Err(Error::invalid(unknown_page(word))),
@@ -59,7 +64,7 @@ fn find_code(word: &str) -> Option<Code> {
 
 fn unknown_page(word: &str) -> Diagnostic {
     let rules = risk::all().map(|rule| rule.id);
-    let names = kinds::names().chain(codes::all().iter().map(|code| code.id())).chain(rules);
+    let names = kinds::names().chain(codes::all().iter().map(|code| code.id())).chain(rules).chain([TEMPLATES]);
     let help = nearest(word, names)
         .map_or_else(|| "`bailiwick explain` lists what there is".to_owned(), |near| format!("did you mean `{near}`?"));
     let message = format!("there is no policy kind, no diagnostic and no rule `{word}`");
@@ -71,7 +76,7 @@ fn index() -> String {
     for name in kinds::names() {
         let _ = writeln!(text, "- `{name}`: {}", first_sentence(&description(&schema(name))));
     }
-    text.push_str("\n# Diagnostics\n\n");
+    let _ = write!(text, "\n# Topics\n\n- `{TEMPLATES}`: the form of the output\n\n# Diagnostics\n\n");
     for code in codes::all() {
         let _ = writeln!(text, "- `{}`: {}", code.id(), code.title());
     }
@@ -82,7 +87,7 @@ fn index() -> String {
 pub(crate) fn pages() -> Vec<(String, String)> {
     let kinds = kinds::names().filter_map(|name| Some((format!("kinds/{}.md", name.to_lowercase()), kind(name)?)));
     let codes = codes::all().iter().map(|one| (format!("diagnostics/{}.md", one.id()), code(*one)));
-    kinds.chain(codes).collect()
+    kinds.chain(codes).chain([(format!("{TEMPLATES}.md"), render::page())]).collect()
 }
 
 /// Returns the first sentence of the description of a kind.

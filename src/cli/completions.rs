@@ -12,6 +12,7 @@ use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use clap_complete::env::{CompleteEnv, Shells};
 
 use super::{Cli, Global, Outcome};
+use crate::app::manual::TEMPLATES;
 use crate::app::{Error, Options, target_names};
 use crate::codes;
 use crate::diag::RunError;
@@ -101,10 +102,10 @@ fn findings() -> Vec<CompletionCandidate> {
     codes::all().iter().map(|code| CompletionCandidate::new(code.id())).collect()
 }
 
-/// Returns the policy kinds and the diagnostics.
+/// Returns the policy kinds, the diagnostics and the other pages of the manual.
 fn topics() -> Vec<CompletionCandidate> {
     let kinds = kinds::ALL.iter().map(|kind| CompletionCandidate::new(kind.name));
-    kinds.chain(findings()).collect()
+    kinds.chain([CompletionCandidate::new(TEMPLATES)]).chain(findings()).collect()
 }
 
 /// Returns the names that `schema` takes.

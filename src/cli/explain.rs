@@ -23,7 +23,7 @@ use crate::report::worlds;
 pub(super) struct Arguments {
     /// Topic to explain; without a topic, the list of kinds and diagnostics
     ///
-    /// Topics: a policy kind (`Tenancy`), a diagnostic (`duplicate-yaml-key`), an object (`ClusterRole/view`,
+    /// Topics: a policy kind (`Tenancy`), a diagnostic (`duplicate-yaml-key`), `templates`, an object (`ClusterRole/view`,
     /// `RoleBinding/NAMESPACE/NAME`), a subject (`User/alice`, `ServiceAccount/NAMESPACE/NAME`), an output file
     /// (`out/production/namespaces/team-a.yaml`), and the stacks of a workspace (`stacks`). `namespace NAME` explains the
     /// admission rules for pods of a namespace, and `get pods --as alice` explains a decision in the form of `can-i`.

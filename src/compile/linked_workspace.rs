@@ -10,8 +10,8 @@ use crate::diag::{Code, Diagnostic, FileId, Files, Origin, Severity, Sink};
 use crate::k8s::catalogue::Api;
 use crate::k8s::custom_fields::CustomFields;
 use crate::model::{
-    AccountValue, AnalyzedManifest, Date, Expiry, ObjectId, Policy, PolicyFacts, PolicyMeta, Target, TermLimit,
-    Validity, WorkspaceSettings,
+    Account, AnalyzedManifest, Date, Expiry, ObjectId, Policy, PolicyFacts, PolicyMeta, Target, TermLimit, Validity,
+    WorkspaceSettings,
 };
 use crate::render::TemplateSet;
 use crate::validate::Trees;
@@ -115,12 +115,7 @@ impl LinkedWorkspace {
     pub fn texts_of(&self, account: TenantAccount) -> Vec<(&str, &str)> {
         let TenantAccount { policy, part } = account;
         let account = self.policies.get(policy).and_then(|policy| policy.as_tenancy()?.account(part));
-        let columns = account.into_iter().flat_map(|account| account.columns().iter().zip(account.values()));
-        let texts = columns.filter_map(|(column, value)| match value {
-            AccountValue::Text(text) => Some((&**column, text)),
-            _ => None,
-        });
-        texts.collect()
+        account.map_or_else(Vec::new, Account::texts)
     }
 
     /// Returns the places of the accounts of each Tenancy.

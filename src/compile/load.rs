@@ -97,7 +97,12 @@ pub fn load(
     let trees = read_policies(&workspace, &mut sources, sink)?;
     let templates = TemplateSet::load(&workspace.templates, &mut sources, sink)?;
     let mut linker = Linker::new(&workspace, &mut sources);
+    linker.templates = templates.for_policies(&workspace.templates);
     let Linked { policies, accepted } = link::policies(&trees, &mut linker, sink)?;
+    // A policy with an error names its templates, too.
+    let has_errors = sink.has_errors();
+    let is_written = |name: &str| trees.values().any(|tree| files.get(tree.file()).text().contains(name));
+    templates.report_unknown(&linker.templates, &|name| has_errors && is_written(name), sink);
     let baselines = read_baselines(&workspace, linker.sources, sink)?;
     linker.sources.report_refused(sink);
     refuse_sources_in_output(&workspace, linker.sources, sink)?;

@@ -16,7 +16,7 @@ use crate::k8s::list;
 use crate::model::{
     AnalyzedManifest, Category, CommonMetadataSpec, Contribution, Data, ExistingObjects, ForeignDocuments,
     GroupMembers, Kind, Linker, Mention, MentionedBy, Mentions, ObjectId, OutputFileKey, Pattern, Patterns, Policy,
-    PolicyMeta, PolicyNamespace, RawDocument, Target, TypeMeta, Unit, WrittenManifests, subjects,
+    PolicyMeta, PolicyNamespace, RawDocument, Target, TypeMeta, Unit, UnitSource, WrittenManifests, subjects,
 };
 use crate::yaml::{NodeRef, Spanned};
 
@@ -281,12 +281,13 @@ impl Policy for Linked {
     fn expand(&self, _: &Target, _: &OutputFileKey, part: Contribution, units: &mut Vec<Unit>) {
         units.extend(self.objects.get(part as usize).map(|object| Unit {
             identity: object.identity.clone(),
-            template: "manifests/object.yaml.j2",
+            template: "manifests/object.yaml.j2".into(),
             data: object.data.clone(),
             origin: object.origin,
             content: object.origin,
             account: None,
             without_levels: false,
+            source: UnitSource::default(),
         }));
     }
 }

@@ -2,7 +2,6 @@
 
 mod bodies;
 
-use crate::codes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -14,9 +13,9 @@ use super::objects::ObjectSpec;
 use super::shared::{
     LimitItem, LimitRangeSpec, QuantityValue, QuotaSpec, ServiceAccountSpec, StringMap, refuse_own_name, warn_of_empty,
 };
-use super::stance::{NamespacePodSecurity, PodSecuritySettings, grants_of, refuse_our_keys};
+use super::stance::{NamedProfile, NamespacePodSecurity, PodSecuritySettings, refuse_our_keys};
 use super::target_condition::targets_of_item;
-use crate::diag::{Diagnostic, Sink};
+use crate::diag::Sink;
 use crate::model::{
     BoundValue, CommonMetadataSpec, Contribution, Data, Enforcement, Fill, Kind, Linker, NAMESPACE_NAME,
     NamespaceProfile, ObjectBlueprint, Offer, OutputFileKey, Pattern, Patterns, PodSecurityProfile, Policy, PolicyMeta,
@@ -30,6 +29,7 @@ pub struct NamespaceSetKind;
 /// Namespaces with common labels, annotations, ResourceQuota, LimitRange and Pod Security settings.
 ///
 /// A namespace can change the ResourceQuota and the LimitRange of the set, and have further quotas, limits and service accounts.
+/// `objects` has Kubernetes objects of any kind, as they are written (`object`) or by a `template` of the workspace.
 ///
 /// `when` limits a namespace to some targets. Texts of a namespace, and texts of the set for its namespaces, can contain
 /// the name of the namespace: `{namespace.name}`.
@@ -204,8 +204,10 @@ impl Kind for NamespaceSetKind {
             let own = bodies::linked_objects(&item.objects, node, &targets, linker, sink);
             let written = NamespacePodSecurity::over(item.pod_security.as_ref(), spec.pod_security.as_ref());
             let accounts = link_accounts(written.as_ref(), item, document, linker, sink);
-            let (stance, mut grants) = link_stance(written.as_ref(), document, linker, sink);
-            let stance = PodSecuritySettings { accounts: &accounts, ..stance };
+            let named = link_profile(written.as_ref(), document, linker, sink);
+            let mut grants = named.as_ref().map_or_else(Vec::new, |named| named.grants.clone());
+            let profile = named.as_ref().map(|named| &*named.profile);
+            let stance = PodSecuritySettings::of(written.as_ref(), profile, &accounts);
             grants.extend(accounts.iter().flat_map(AccountProfile::grants));
             let merged = |common: &StringMap, own: &StringMap| {
                 let mut all = common.clone();
@@ -283,50 +285,17 @@ fn link_accounts(
     AccountProfile::link(&written.service_accounts, namespace, linker, sink)
 }
 
-/// Resolves the Pod Security settings of a namespace and its profile, and returns the bindings for the use of the
-/// profile.
-fn link_stance<'p>(
-    written: Option<&'p NamespacePodSecurity>,
+/// Resolves the profile of a namespace.
+fn link_profile(
+    written: Option<&NamespacePodSecurity>,
     document: &RawDocument<'_>,
-    linker: &'p mut Linker<'_>,
+    linker: &mut Linker<'_>,
     sink: &mut Sink,
-) -> (PodSecuritySettings<'p>, Vec<(Enforcement, ObjectBlueprint)>) {
-    let Some(written) = written else { return (PodSecuritySettings::default(), Vec::new()) };
+) -> Option<NamedProfile> {
+    let written = written?;
     written.check(sink);
-    let asked = written.profile.as_ref();
-    let found = asked
-        .and_then(|name| Some((name, linker.offers.find::<PodSecurityProfile>(name, &document.meta.targets, sink)?)));
-    let mut profile: Option<&PodSecurityProfile> = None;
-    let mut grants = Vec::new();
-    if let Some((name, found)) = found {
-        if let Some(variable) = found.variables.first() {
-            sink.push(
-                Diagnostic::error(
-                    codes::INVALID_VALUE,
-                    format!(
-                        "the profile `{}` uses the variable `{variable}`, but this policy has no accounts",
-                        name.value
-                    ),
-                )
-                .at(name.origin)
-                .and(found.meta.origin, "the profile")
-                .help("use it in a Tenancy: its accounts have variables"),
-            );
-        } else {
-            grants = grants_of(name, name.origin, found.meta.origin);
-            profile = Some(&found.content);
-        }
-    }
-    let version = written.version.as_ref().map(|version| version.value.as_str());
-    let settings = PodSecuritySettings {
-        profile,
-        level: written.level,
-        version,
-        label_sync: written.label_sync,
-        without_levels: written.labels.is_some(),
-        accounts: &[],
-    };
-    (settings, grants)
+    let help = "use it in a Tenancy: its accounts have variables";
+    NamedProfile::find(written.profile.as_ref()?, &document.meta.targets, help, linker, sink)
 }
 
 struct Linked {

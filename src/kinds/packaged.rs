@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::crossplane::object::{ObjectContent, PackageObject, aggregation_rule, role_ref, subjects};
 use crate::diag::Origin;
-use crate::model::{Data, ObjectId, TypeMeta, Unit};
+use crate::model::{Data, ObjectId, TypeMeta, Unit, UnitSource};
 
 /// The templates of a kind of policy, one for each kind of object.
 pub(super) struct Templates {
@@ -56,12 +56,13 @@ impl Templates {
                 namespace,
                 name: object.name.as_str().into(),
             },
-            template,
+            template: template.into(),
             data: Data::map(data),
             origin,
             content,
             account: None,
             without_levels: false,
+            source: UnitSource::default(),
         }
     }
 }

@@ -440,6 +440,7 @@ impl Kind for PodSecurityProfileKind {
             name: meta.name.to_string(),
             variables: variables.clone(),
             numbers: cel::numbers(checks::ranges(&spec)),
+            labels: Blueprint::from_value(&spec.labels),
             annotations: Blueprint::from_value(&profile_annotations(&spec)),
             profile: Blueprint::from_value(&spec),
             constraints,

@@ -20,7 +20,7 @@ use crate::k8s::rules::RuleSet;
 use crate::model::{
     CommonMetadataSpec, Contribution, Data, DependentPolicy, Fill, InstalledManager, InstalledStack, Kind,
     KnownNamespace, Linker, ObjectId, Offer, OutputFileKey, Pattern, Patterns, PermissionSet, Policy, PolicyMeta,
-    RawDocument, Surroundings, Target, TypeMeta, Unit,
+    RawDocument, Surroundings, Target, TypeMeta, Unit, UnitSource,
 };
 use crate::yaml::{NodeRef, Spanned, Tree};
 
@@ -324,12 +324,13 @@ impl Policy for Linked {
                     namespace: None,
                     name: Arc::clone(name),
                 },
-                template: DEFINITION,
+                template: DEFINITION.into(),
                 data: data.clone(),
                 origin: self.origin,
                 content: *content,
                 account: None,
                 without_levels: false,
+                source: UnitSource::default(),
             },
         }));
     }

@@ -1,7 +1,8 @@
 //! Enforcement of a level or a profile in a namespace: labels, annotations, and permission to use the profile.
 
 use crate::codes;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -15,7 +16,7 @@ use crate::admission::scc::defaults::role_name;
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::rbac::PolicyRule;
 use crate::model::{
-    Blueprint, Enforcement, OWN_NAMESPACE, ObjectBlueprint, Pattern, Platform, PodSecurityProfile, Target,
+    Blueprint, Enforcement, Linker, OWN_NAMESPACE, ObjectBlueprint, Pattern, Platform, PodSecurityProfile, Target,
 };
 use crate::yaml::Spanned;
 
@@ -59,7 +60,7 @@ pub enum LevelLabels {
 }
 
 /// Pod Security settings with a resolved profile.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct PodSecuritySettings<'p> {
     pub(crate) profile: Option<&'p PodSecurityProfile>,
     pub(crate) level: Option<Level>,
@@ -69,6 +70,25 @@ pub(crate) struct PodSecuritySettings<'p> {
     pub(crate) without_levels: bool,
     /// The profiles of single service accounts.
     pub(crate) accounts: &'p [AccountProfile],
+}
+
+impl<'p> PodSecuritySettings<'p> {
+    /// Returns the settings of a namespace, with its resolved profile and the profiles of single service accounts.
+    pub(crate) fn of(
+        written: Option<&'p NamespacePodSecurity>,
+        profile: Option<&'p PodSecurityProfile>,
+        accounts: &'p [AccountProfile],
+    ) -> Self {
+        let Some(written) = written else { return Self { profile, accounts, ..Self::default() } };
+        Self {
+            profile,
+            level: written.level,
+            version: written.version.as_ref().map(|version| version.value.as_str()),
+            label_sync: written.label_sync,
+            without_levels: written.labels.is_some(),
+            accounts,
+        }
+    }
 }
 
 impl NamespacePodSecurity {
@@ -185,8 +205,35 @@ fn by_target(own: &StringMap, targets: &[Target], more: &dyn Fn(&Target) -> Stri
 
 /// Builds the permission of a namespace's service accounts to use a profile: a Role and its binding for a
 /// PodSecurityPolicy, a binding to the ClusterRole of the constraints on OpenShift.
-pub(crate) fn grants_of(profile: &str, asked: Origin, content: Origin) -> Vec<(Enforcement, ObjectBlueprint)> {
+fn grants_of(profile: &str, asked: Origin, content: Origin) -> Vec<(Enforcement, ObjectBlueprint)> {
     uses_of(profile, &accounts_of_the_namespace(), asked, content)
+}
+
+/// The profile that a namespace names, with the objects that allow its service accounts to use the profile.
+pub(crate) struct NamedProfile {
+    pub(crate) profile: Arc<PodSecurityProfile>,
+    pub(crate) grants: Vec<(Enforcement, ObjectBlueprint)>,
+}
+
+impl NamedProfile {
+    /// Finds the profile on some targets. Reports a profile with variables of accounts; `help` is the remedy.
+    pub(crate) fn find(
+        name: &Spanned<String>,
+        targets: &BTreeSet<String>,
+        help: &str,
+        linker: &mut Linker<'_>,
+        sink: &mut Sink,
+    ) -> Option<Self> {
+        let found = linker.offers.find::<PodSecurityProfile>(name, targets, sink)?;
+        if let Some(variable) = found.variables.first() {
+            let message = format!("the profile `{}` uses the variable `{variable}` of an account", name.value);
+            let diagnostic = Diagnostic::error(codes::INVALID_VALUE, message).at(name.origin);
+            sink.push(diagnostic.and(found.meta.origin, "the profile").help(help));
+            return None;
+        }
+        let grants = grants_of(name, name.origin, found.meta.origin);
+        Some(Self { profile: Arc::clone(&found.content), grants })
+    }
 }
 
 /// Builds the permission of some service accounts of a namespace to use a profile.

@@ -48,7 +48,9 @@ pub struct TenancyKind;
 /// that the account lacks is `null`, and `account` is the row as a map.
 ///
 /// `objects` has Kubernetes objects of any kind. A text of an object that is a variable and nothing else has the type of the variable:
-/// `port: "{port}"` is a number, and `groups: "{groups}"` is a list. An object of another namespace is in the file of that namespace.
+/// `port: "{port}"` is a number, and `groups: "{groups}"` is a list. An object of another namespace is in the file of that namespace. In place of `object`, an item has the
+/// identity of the object and a `template` of the workspace, which prints the rest from the `values` of the item; see
+/// `bailiwick explain templates`.
 ///
 /// `namespaces` gives an account several namespaces. The lists of the class hold in each of them. `accounts.targets`
 /// names a column with the targets of an account.
@@ -201,6 +203,19 @@ pub struct ProfileUse {
     pub name: Spanned<String>,
     /// The PodSecurityProfile.
     pub profile: Spanned<String>,
+    /// Labels of the object.
+    #[serde(default)]
+    pub labels: StringMap,
+    /// Annotations of the object, beside the annotations of the profile.
+    #[serde(default)]
+    pub annotations: StringMap,
+    /// A loop over the elements of a list variable: `{stage: stages}`. Targets with admission policies have no such loop.
+    #[serde(default, rename = "for")]
+    pub each: Option<Spanned<BTreeMap<String, String>>>,
+    /// The condition of the profile, in CEL, over the variables: `tier == 'gold'`. On a target with admission policies, one profile at
+    /// most may apply to an account.
+    #[serde(default)]
+    pub when: Option<Spanned<String>>,
 }
 
 /// A role in the account's namespace.

@@ -93,6 +93,30 @@ impl Blueprint {
         Blueprint::Map(entries)
     }
 
+    /// Adds the entries of another map whose keys this map lacks.
+    #[must_use]
+    pub fn with_missing(self, other: &Blueprint) -> Self {
+        let own = |entries: &[(Arc<str>, Data)]| -> Vec<(Pattern, Blueprint)> {
+            entries.iter().map(|(key, data)| (Pattern::constant(key), Blueprint::Constant(data.clone()))).collect()
+        };
+        let further = match other {
+            Blueprint::Map(entries) => entries.clone(),
+            Blueprint::Constant(Data::Map(entries)) => own(entries),
+            _ => return self,
+        };
+        let mut entries = match self {
+            Blueprint::Map(entries) => entries,
+            Blueprint::Constant(Data::Map(entries)) => own(&entries),
+            other => return other,
+        };
+        for (key, value) in further {
+            if !entries.iter().any(|(known, _)| *known == key) {
+                entries.push((key, value));
+            }
+        }
+        Blueprint::Map(entries)
+    }
+
     /// Builds the value from one value per target; equal values become one blueprint.
     pub fn by_target(mut each: Vec<(String, Blueprint)>) -> Self {
         match each.split_first() {

@@ -142,6 +142,8 @@ pub struct PodSecurityProfileParts {
     pub variables: Vec<String>,
     /// The account variables with number values.
     pub numbers: BTreeSet<String>,
+    /// The labels of a PodSecurityPolicy.
+    pub labels: Blueprint,
     /// Annotations of a PodSecurityPolicy.
     pub annotations: Blueprint,
     /// The spec of a PodSecurityPolicy, as its template takes it.
@@ -274,6 +276,7 @@ impl PodSecurityProfile {
         content: Origin,
     ) -> ObjectBlueprint {
         ObjectBlueprint::new("policy/v1beta1", "PodSecurityPolicy", template, Pattern::parse_checked(name), asked)
+            .with("labels", self.parts.labels.clone())
             .with("annotations", self.parts.annotations.clone())
             .with("profile", self.parts.profile.clone())
             .content_at(content)

@@ -5,7 +5,7 @@ use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::{ExpirySettings, GrantRequirement, PolicyFacts, PolicyMeta, Target, WorkspaceSettings};
+use super::{ExpirySettings, GrantRequirement, PolicyFacts, PolicyMeta, Target, WorkspaceSettings, WorkspaceTemplates};
 use crate::diag::{Diagnostic, Files, Origin, Sink, nearest};
 use crate::k8s::catalogue::{Api, Resource};
 use crate::k8s::custom_fields::CustomFields;
@@ -22,6 +22,8 @@ pub struct Linker<'w> {
     pub requirements: &'w [GrantRequirement],
     /// The texts read so far, and the way to further ones.
     pub sources: &'w mut Sources,
+    /// The templates for items of `objects`.
+    pub templates: WorkspaceTemplates,
     /// The policies that others refer to by name.
     pub offers: Offers,
     /// The facts registered by policies.
@@ -45,6 +47,7 @@ impl<'w> Linker<'w> {
             expiry: workspace.expiry,
             requirements: &workspace.requirements,
             sources,
+            templates: WorkspaceTemplates::default(),
             offers: Offers::default(),
             facts: PolicyFacts::default(),
             claimed: BTreeSet::new(),

@@ -71,6 +71,23 @@ impl<'f> Fill<'f> {
         self.own_value(record)?.get(field).filter(|value| **value != Data::Null).cloned()
     }
 
+    /// Returns the values of the loops around an object, the outermost first. An object of the account alone is in no loop over its
+    /// namespaces.
+    pub(crate) fn loops(self, is_of_namespace: bool) -> Vec<(Arc<str>, Data)> {
+        let mut loops = Vec::new();
+        let mut bound = self.bound;
+        while let Some(BoundValue { name, value, outer }) = bound {
+            match *name {
+                NAMESPACE_NAME if !is_of_namespace => break,
+                NAMESPACE_NAME => {}
+                name => loops.push((Arc::from(name), (*value).clone())),
+            }
+            bound = *outer;
+        }
+        loops.reverse();
+        loops
+    }
+
     /// Returns the value of a loop.
     fn bound_value(self, name: &str) -> Option<&'f Data> {
         let mut bound = self.bound;

@@ -29,6 +29,15 @@ impl Repetition {
         self.each.is_none() && self.when.is_none()
     }
 
+    /// Whether there is an item for some values.
+    pub fn is_made(&self, from: Fill<'_>) -> bool {
+        let mut is_made = self.is_once();
+        if !is_made {
+            self.each(from, &mut |_| is_made = true);
+        }
+        is_made
+    }
+
     /// Visits the values of each item. A failed condition does not hold; [`Repetition::failures`] finds it.
     pub fn each(&self, from: Fill<'_>, visit: &mut dyn FnMut(Fill<'_>)) {
         self.each_element(from, &mut |from| {

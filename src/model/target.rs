@@ -228,6 +228,12 @@ impl Target {
         ["name", "version", "platform", "minor"].into_iter().chain(self.variables.keys().map(String::as_str))
     }
 
+    /// Returns the values that every target has, whatever variables it declares.
+    pub(super) fn facts(&self) -> Vec<(&'static str, Data)> {
+        let fact = |name| Some((name, self.known_variable(name).or_else(|| self.variable(name))?));
+        ["name", "platform", "version", "minor"].into_iter().filter_map(fact).collect()
+    }
+
     fn known_variable(&self, name: &str) -> Option<Data> {
         match name {
             "platform" => Some(Data::text(match self.platform {

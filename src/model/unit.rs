@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::{Account, Blueprint, Data, Fill, Pattern, Target};
+use super::{Account, Blueprint, Data, Fill, Pattern, Target, TemplateName, UnitSource};
 use crate::diag::Origin;
 
 /// apiVersion and kind of an object, and whether it lives in a namespace.
@@ -62,7 +62,7 @@ pub struct Unit {
     /// The identity of the object.
     pub identity: ObjectId,
     /// The template, such as `grant/rolebinding.yaml.j2`.
-    pub template: &'static str,
+    pub template: TemplateName,
     /// The data for the template.
     pub data: Data,
     /// The policy value that requests the object.
@@ -73,12 +73,14 @@ pub struct Unit {
     pub account: Option<Origin>,
     /// Whether a Namespace gets no computed Pod Security label.
     pub without_levels: bool,
+    /// The origin of the values of its template.
+    pub source: UnitSource,
 }
 
 impl Unit {
     /// Whether the object comes unchanged from a manifest.
     pub fn is_brought_in(&self) -> bool {
-        self.template.starts_with("manifests/")
+        !self.template.is_own() && self.template.starts_with("manifests/")
     }
 }
 
@@ -88,7 +90,7 @@ pub struct ObjectBlueprint {
     /// apiVersion and kind.
     pub object_type: TypeMeta,
     /// The template, such as `grant/rolebinding.yaml.j2`.
-    pub template: &'static str,
+    pub template: TemplateName,
     /// `metadata.name`.
     pub name: Pattern,
     /// The data for the template beside name, namespace, labels and annotations.
@@ -109,10 +111,16 @@ pub struct ObjectBlueprint {
 
 impl ObjectBlueprint {
     /// Creates a blueprint without fields.
-    pub fn new(api_version: &str, kind: &str, template: &'static str, name: Pattern, origin: Origin) -> Self {
+    pub fn new(
+        api_version: &str,
+        kind: &str,
+        template: impl Into<TemplateName>,
+        name: Pattern,
+        origin: Origin,
+    ) -> Self {
         Self {
             object_type: TypeMeta::new(api_version, kind),
-            template,
+            template: template.into(),
             name,
             fields: Vec::new(),
             overridden: None,
@@ -164,7 +172,8 @@ impl ObjectBlueprint {
     pub fn detached(&self) -> Self {
         let object_type = TypeMeta::new(&self.object_type.api_version, &self.object_type.kind);
         let fields = self.fields.iter().map(|(name, value)| (Arc::from(&**name), value.detached())).collect();
-        Self { object_type, name: self.name.detached(), fields, ..self.clone() }
+        let (name, template) = (self.name.detached(), self.template.detached());
+        Self { object_type, name, fields, template, ..self.clone() }
     }
 
     /// Whether a text needs an account.
@@ -222,12 +231,13 @@ impl ObjectBlueprint {
         }
         Unit {
             identity: ObjectId { object_type: self.object_type.clone(), namespace: namespace.cloned(), name },
-            template: self.template,
+            template: self.template.clone(),
             data: Data::Map(entries.into()),
             origin: self.origin,
             content: self.content,
             account: account.map(Account::origin),
             without_levels: self.without_levels,
+            source: UnitSource { loops: from.loops(true), ..UnitSource::default() },
         }
     }
 }

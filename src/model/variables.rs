@@ -1,7 +1,7 @@
 //! Accounts: rows of values, and the schema their columns are declared with.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -287,6 +287,24 @@ impl<'a> Account<'a> {
         (0..self.list.columns.len()).map(move |column| self.value(column))
     }
 
+    /// Returns the texts of the account, each with the name of its column: single texts, and the items of lists as `groups[0]`.
+    /// Items after the 32nd are left out.
+    pub fn texts(self) -> Vec<(&'a str, &'a str)> {
+        let mut texts = Vec::with_capacity(self.list.columns.len());
+        for (column, (name, value)) in self.list.columns.iter().zip(self.values()).enumerate() {
+            match value {
+                AccountValue::Text(text) => texts.push((&**name, text)),
+                AccountValue::Data(Data::List(items)) => {
+                    let names = self.list.item_names().get(column).into_iter().flatten();
+                    let found = names.zip(items.iter()).filter_map(|(name, item)| Some((&**name, item.as_str()?)));
+                    texts.extend(found);
+                }
+                _ => {}
+            }
+        }
+        texts
+    }
+
     /// Returns the value of a column by its name.
     pub fn get(self, name: &str) -> Option<AccountValue<'a>> {
         let column = self.list.columns.iter().position(|column| **column == *name)?;
@@ -311,7 +329,12 @@ pub struct Accounts {
     /// The location of each row.
     origins: Vec<Origin>,
     targets: AccountTargets,
+    /// The names of the items of each column, if it has lists: `groups[0]`. Made on first use.
+    item_names: OnceLock<Vec<Vec<Box<str>>>>,
 }
+
+/// The most items of a list with a name.
+const MAXIMUM_NAMED_ITEMS: usize = 32;
 
 /// The targets of each account: all targets of the policy, unless the account is in a file of some targets or has a
 /// column with targets.
@@ -366,6 +389,13 @@ impl Accounts {
         _ = self.cells.try_reserve_exact(rows * self.columns.len());
         _ = self.texts.try_reserve_exact(bytes);
         _ = self.origins.try_reserve_exact(rows);
+    }
+
+    fn item_names(&self) -> &[Vec<Box<str>>] {
+        self.item_names.get_or_init(|| {
+            let names = |column| (0..MAXIMUM_NAMED_ITEMS).map(move |item| format!("{column}[{item}]").into()).collect();
+            self.columns.iter().map(names).collect()
+        })
     }
 
     /// Adds an account by its values, one for each column. Texts beyond 4 GiB are left out; lists of that size are

@@ -12,7 +12,7 @@ use minijinja::machinery::{Span, parse};
 
 use super::budget::{Budget, Cause};
 use super::value::{self, Value, is_true, type_of};
-use super::{TemplateSet, filters, syntax};
+use super::{TemplateInput, TemplateSet, filters, syntax};
 use crate::model::Data;
 
 /// A problem and its place.
@@ -119,10 +119,21 @@ impl Loop {
 /// How the body of a loop calls the loop.
 pub(super) const LOOP: &str = "loop";
 
+/// The names outside of all statements of a template.
+#[derive(Clone, Copy)]
+pub(super) struct RootNames<'r> {
+    /// The fields of the object.
+    pub(super) fields: &'r [(Arc<str>, Data)],
+    /// The other names.
+    pub(super) input: &'r TemplateInput<'r>,
+}
+
 /// The rendering of one object.
 pub(super) struct Run<'r, 't> {
     parsed: &'r mut Parsed<'t>,
-    root: &'r [(Arc<str>, Data)],
+    root: RootNames<'r>,
+    /// The values of `root.input`, each from its first use.
+    inputs: Vec<(String, Data)>,
     scope: Vec<(&'t str, Binding)>,
     pub(super) budget: Budget,
     out: String,
@@ -134,12 +145,13 @@ impl<'r, 't> Run<'r, 't> {
     /// Renders a template with these names into a text.
     pub(super) fn render(
         parsed: &'r mut Parsed<'t>,
-        name: &'t str,
-        root: &'r [(Arc<str>, Data)],
+        name: &str,
+        root: RootNames<'r>,
         out: String,
         budget: Budget,
     ) -> (String, Outcome<'t, ()>) {
-        let mut run = Self { parsed, root, scope: Vec::new(), budget, out, template: name, loops: 0 };
+        let template = parsed.templates.named(name).map_or("", |(name, _)| name);
+        let mut run = Self { parsed, root, inputs: Vec::new(), scope: Vec::new(), budget, out, template, loops: 0 };
         let outcome = run.included(name, None).and_then(|is_there| {
             let missing = || run.fault(Cause::NoTemplate(name.to_owned()), Span::default());
             if is_there { Ok(()) } else { Err(missing()) }
@@ -161,11 +173,22 @@ impl<'r, 't> Run<'r, 't> {
     pub(super) fn lookup(&mut self, name: &str) -> Result<Option<Cow<'_, Binding>>, Cause> {
         let position = self.scope.iter().rposition(|(known, _)| *known == name);
         self.budget.search(self.scope.len() - position.unwrap_or_default())?;
-        if let Some((_, binding)) = position.and_then(|position| self.scope.get(position)) {
-            return Ok(Some(Cow::Borrowed(binding)));
+        if let Some(position) = position {
+            return Ok(self.scope.get(position).map(|(_, binding)| Cow::Borrowed(binding)));
         }
-        let of_object = self.root.iter().find(|(known, _)| **known == *name);
-        Ok(of_object.map(|(_, data)| Cow::Owned(Binding::Value(data.clone()))))
+        let of_object = self.root.fields.iter().find(|(known, _)| **known == *name);
+        let data = of_object.map(|(_, data)| data.clone()).or_else(|| self.input(name));
+        Ok(data.map(|data| Cow::Owned(Binding::Value(data))))
+    }
+
+    /// Returns a value beside the fields of the object.
+    fn input(&mut self, name: &str) -> Option<Data> {
+        if let Some((_, data)) = self.inputs.iter().find(|(known, _)| known == name) {
+            return Some(data.clone());
+        }
+        let data = (self.root.input)(name)?;
+        self.inputs.push((name.to_owned(), data.clone()));
+        Some(data)
     }
 
     /// Runs a template in a scope of its own; false where there is none of the name.

@@ -10,9 +10,20 @@ use super::budget::Cause;
 use super::evaluate::{Binding, Fault, LOOP, Loop, Run};
 use super::filters::{self, Arguments};
 use super::value::{self, Value, is_true, number, type_of};
+use crate::diag::nearest;
 use crate::model::Data;
 
 type Outcome<'t, R> = Result<R, Box<Fault<'t>>>;
+
+/// The names that a template can call.
+pub(super) const FUNCTIONS: [&str; 2] = ["range", "loop.cycle"];
+
+/// The functions of other engines that templates lack, each with the remedy and the reason.
+pub(super) const REMOVED: [(&str, &str); 3] = [
+    ("debug", "print single values: the text of all values would be a part of the object"),
+    ("dict", "write a map as `{\"key\": value}`"),
+    ("namespace", "use filters or `set`: `namespace` is the namespace of the object"),
+];
 
 impl<'t> Run<'_, 't> {
     /// Returns the value of an expression that has to be defined.
@@ -202,7 +213,7 @@ impl<'t> Run<'_, 't> {
                     Expr::GetAttr(method) => method.name,
                     other => other.description(),
                 };
-                Err(self.fault(filters::unknown("function", name, &["range", "loop.cycle"]), span))
+                Err(self.fault(unknown_function(name), span))
             }
         }
     }
@@ -424,6 +435,20 @@ fn written(expression: &Expr<'_>) -> String {
         Expr::GetItem(item) => format!("{}[...]", written(&item.expr)),
         other => format!("this {}", other.description()),
     }
+}
+
+/// Returns the problem of an unknown function.
+fn unknown_function(name: &str) -> Cause {
+    let near = || nearest(name, FUNCTIONS.iter().copied()).map(|near| format!("did you mean `{near}`?"));
+    let of_removed = REMOVED.iter().find(|(removed, _)| *removed == name).map(|(_, remedy)| (*remedy).to_owned());
+    let help = match of_removed.or_else(near) {
+        Some(help) => help,
+        None => {
+            let removed: Vec<&str> = REMOVED.iter().map(|(removed, _)| *removed).collect();
+            format!("the functions are: {}; templates lack: {}", FUNCTIONS.join(", "), removed.join(", "))
+        }
+    };
+    Cause::Wrong(format!("there is no function `{name}`"), help)
 }
 
 /// Returns the bytes of a path with what it begins with, which the parser leaves out.

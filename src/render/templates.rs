@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::builtin::BUILTIN;
 use super::composite;
 use crate::diag::{Diagnostic, FileId, Origin, RunError, Sink, Span, nearest};
+use crate::model::WorkspaceTemplates;
 use crate::source::{MAXIMUM_TREE_SIZE, Sources};
 
 /// How many bytes a template may have: ten times what the largest has. The engine reads its branches and operators one
@@ -58,17 +59,6 @@ impl TemplateSet {
                 );
                 continue;
             }
-            if !is_part(&name) && !BUILTIN.iter().any(|(known, _)| *known == name) {
-                let near = nearest(&name, BUILTIN.iter().map(|(known, _)| *known));
-                sink.push(
-                    Diagnostic::warning(codes::UNKNOWN_TEMPLATE, format!("`{name}` replaces no built-in template"))
-                        .at(Origin { file, span: Span::new(0, 1) })
-                        .help(near.map_or_else(
-                            || "begin the name of a template for `{% include %}` with `_`".to_owned(),
-                            |near| format!("did you mean `{near}`?"),
-                        )),
-                );
-            }
             own.insert(name.clone());
             set.templates.insert(name, (file, text));
         }
@@ -81,6 +71,31 @@ impl TemplateSet {
             set.refuse_composites(sink);
         }
         Ok(set)
+    }
+
+    /// Returns the templates for the link of policies; `folder` is the template folder.
+    pub fn for_policies(&self, folder: &str) -> WorkspaceTemplates {
+        let built_in: BTreeSet<&'static str> = BUILTIN.iter().map(|(name, _)| *name).collect();
+        let own = self.names().filter(|name| !built_in.contains(name)).map(str::to_owned).collect();
+        WorkspaceTemplates { folder: folder.to_owned(), own, built_in, named: BTreeSet::new() }
+    }
+
+    /// Reports the templates of the workspace without a use: they replace no built-in template, and no policy names them.
+    /// `is_in_use` returns whether a template has a use all the same.
+    pub fn report_unknown(&self, templates: &WorkspaceTemplates, is_in_use: &dyn Fn(&str) -> bool, sink: &mut Sink) {
+        let unknown = templates.own.iter().filter(|name| !is_part(name) && !templates.named.contains(*name));
+        for name in unknown.filter(|name| !is_in_use(name)) {
+            let place = self.file(name).map(|file| Origin { file, span: Span::new(0, 1) });
+            let message = format!("`{name}` replaces no built-in template, and no policy names it");
+            let diagnostic = Diagnostic::warning(codes::UNKNOWN_TEMPLATE, message).at_maybe(place);
+            sink.push(diagnostic.help(nearest(name, templates.built_in.iter().copied()).map_or_else(
+                || {
+                    "name it under `objects` of a policy, or begin the name of a template for `{% include %}` with `_`"
+                        .to_owned()
+                },
+                |near| format!("did you mean `{near}`?"),
+            )));
+        }
     }
 
     fn find_aliases(&mut self) {

@@ -14,7 +14,7 @@ use hashbrown::HashMap;
 use crate::alike::Shape;
 use crate::diag::{FileId, Origin, Sink};
 use crate::k8s::validation::open::{self, Accepts, OpenValue};
-use crate::model::{TypeMeta, Unit};
+use crate::model::{TemplateName, TypeMeta, Unit};
 use crate::yaml::scalar::{Quoting, quoting};
 use crate::yaml::{self, Blank, NodeId, NodeRef, NodeValue, Tree};
 
@@ -29,7 +29,7 @@ const MOST_HOLES: usize = 24;
 
 /// The origin of an object: the template, the two places in policies, and whether it is for an account. Beside the origin,
 /// checks use the identity of an object and nothing else of a unit.
-type Asker = (&'static str, Origin, Origin, bool);
+type Asker = (TemplateName, Origin, Origin, bool);
 
 /// The texts that were found valid.
 #[derive(Default)]
@@ -159,7 +159,7 @@ impl Alike {
 }
 
 fn asker(unit: &Unit) -> Asker {
-    (unit.template, unit.origin, unit.content, unit.account.is_some())
+    (unit.template.clone(), unit.origin, unit.content, unit.account.is_some())
 }
 
 impl Known {

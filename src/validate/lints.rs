@@ -41,7 +41,9 @@ pub(super) fn check(object: ValidObject<'_>, api: &Api, definitions: &[Arc<Custo
         "ValidatingAdmissionPolicy" => admission_policy(object, api, definitions, sink),
         "NetworkPolicy" if api.minor() < network::STRICT_SINCE => addresses(unit, root, trees, sink),
         // The rules of policies were judged as they were written.
-        "Role" | "ClusterRole" if unit.is_brought_in() && root.get("aggregationRule").is_none() => {
+        "Role" | "ClusterRole"
+            if (unit.is_brought_in() || unit.template.is_own()) && root.get("aggregationRule").is_none() =>
+        {
             role(unit, root, api, trees, sink);
         }
         _ => {}

@@ -229,6 +229,49 @@ fn the_review_of_classes_is_the_review_of_all_namespaces() {
     }
 }
 
+/// Writes a state with a binding by a template in the namespace of each tenant.
+fn write_with_template(root: &Path, template: &str) {
+    let mut list = "name,team,org\n".to_owned();
+    for number in 0..260 {
+        writeln!(list, "amber-{number},crew-{},{}", number % 90, ["sales", "labs"][number % 2]).expect("a text");
+    }
+    let workspace =
+        format!("{HEAD} Workspace\nmetadata: {{name: w}}\nspec: {{targets: [{{name: t, version: \"1.34\"}}]}}\n");
+    let policy = format!(
+        "{HEAD} Tenancy\nmetadata: {{name: tenants}}\nspec:\n  accounts: {{file: tenants.csv}}\n  variables:\n    name: {{type: string}}\n    team: {{type: string}}\n    org: {{type: string}}\n  class:\n    namespace: {{name: \"t-{{name}}\"}}\n    objects:\n    - {{template: binding.yaml.j2, apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, name: team}}\n"
+    );
+    for folder in ["policies", "templates"] {
+        fs::create_dir_all(root.join(folder)).expect("a folder");
+    }
+    let files = [
+        ("bailiwick.yaml", workspace.as_str()),
+        ("policies/tenants.csv", &list),
+        ("policies/tenants.yaml", &policy),
+        ("templates/binding.yaml.j2", template),
+    ];
+    files.iter().for_each(|(path, text)| fs::write(root.join(path), text).expect("written"));
+}
+
+#[test]
+fn the_review_of_a_changed_template_is_the_review_of_all_namespaces() {
+    let template = |more: &str| {
+        format!(
+            "apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\n{{% include \"_metadata.yaml.j2\" %}}\nroleRef: {{apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: edit}}\nsubjects:\n- {{apiGroup: rbac.authorization.k8s.io, kind: Group, name: {{{{ account.team }}}}}}\n{more}"
+        )
+    };
+    let more = "{% if account.org == \"sales\" %}\n- {apiGroup: rbac.authorization.k8s.io, kind: User, name: {{ account.name ~ \"-lead\" }}}\n{% endif %}\n";
+    let folder = tempfile::tempdir().expect("a folder");
+    write_with_template(&folder.path().join("base"), &template(""));
+    write_with_template(&folder.path().join("head"), &template(more));
+    let json = |without_classes| serde_json::to_value(reviewed(folder.path(), without_classes)).expect("a value");
+    let (of_classes, of_all) = (json(false), json(true));
+    assert!(of_all["diagnostics"].as_array().is_some_and(Vec::is_empty), "{}", of_all["diagnostics"]);
+    assert!(of_all["effects"].as_array().is_some_and(|effects| !effects.is_empty()), "{of_all}");
+    for (section, expected) in of_all.as_object().expect("an object") {
+        assert!(of_classes[section] == *expected, "{section}:\n{}\n{expected}", of_classes[section]);
+    }
+}
+
 /// Returns the findings of a state.
 fn findings(folder: &Path, without_classes: bool) -> Vec<Value> {
     let opened = Workspace::open(&Options::in_folder(folder.to_path_buf())).expect("a workspace");

@@ -68,7 +68,8 @@ pub(super) fn names(spec: &NamespaceSetSpec) -> impl Iterator<Item = &Spanned<St
     let accounts = accounts(spec).map(|account| &account.name);
     let changed = items().filter_map(|item| item.resource_quota.as_ref()?.name.as_ref());
     let changed = changed.chain(items().filter_map(|item| item.limit_range.as_ref()?.name.as_ref()));
-    quotas.chain(limits).chain(accounts).chain(changed)
+    let objects = spec.objects.iter().chain(items().flat_map(|item| &item.objects));
+    quotas.chain(limits).chain(accounts).chain(changed).chain(objects.filter_map(|object| object.name.as_ref()))
 }
 
 /// Links the objects of any kind of a list. They are in the namespaces of the set.
@@ -76,7 +77,7 @@ pub(super) fn linked_objects(
     specs: &[ObjectSpec],
     parent: NodeRef<'_>,
     targets: &[Target],
-    linker: &Linker<'_>,
+    linker: &mut Linker<'_>,
     sink: &mut Sink,
 ) -> Vec<ObjectBlueprint> {
     let nodes = parent.get("objects").into_iter().flat_map(NodeRef::items);
@@ -84,8 +85,7 @@ pub(super) fn linked_objects(
     let own_namespace = Pattern::parse_checked(&format!("{{{NAMESPACE_NAME}}}"));
     for (spec, node) in specs.iter().zip(nodes) {
         refuse_repetition(spec.each.as_ref().map(|each| each.origin), spec.when.as_ref(), sink);
-        let scope = spec.scope.map(|scope| scope.value);
-        let Some(LinkedObject { object, place }) = objects::link(node, scope, targets, linker, sink) else { continue };
+        let Some(LinkedObject { object, place }) = objects::link(spec, node, targets, linker, sink) else { continue };
         let origin = match place {
             ObjectPlace::Own => {
                 found.push(object);

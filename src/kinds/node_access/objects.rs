@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{Agent, NodeAccessSpec, OwnNode, Part, Reads, SystemNode};
 use crate::diag::Origin;
 use crate::k8s::rbac::PolicyRule;
-use crate::model::{Data, ObjectId, OutputFileKey, Target, TypeMeta, Unit};
+use crate::model::{Data, ObjectId, OutputFileKey, Target, TypeMeta, Unit, UnitSource};
 use crate::node::agent;
 use crate::node::system_node::{self, SystemNodeBinding};
 use crate::node::version::ServerVersion;
@@ -103,12 +103,13 @@ fn part(object: &Value, origin: Origin) -> Option<Part> {
         output_file: namespace.clone().map_or(OutputFileKey::Cluster, OutputFileKey::Namespace),
         unit: Unit {
             identity: ObjectId { object_type: TypeMeta::new(text("/apiVersion")?, kind), namespace, name },
-            template,
+            template: (*template).into(),
             data: Data::map(data),
             origin,
             content: origin,
             account: None,
             without_levels: false,
+            source: UnitSource::default(),
         },
     })
 }

@@ -16,7 +16,7 @@ use crate::kinds::shared::{
     LimitRangeSpec, NewBinding, QuotaSpec, RoleRef, ServiceAccountSpec, Terms, mention, refuse_content,
     refuse_own_name, with_metadata,
 };
-use crate::kinds::stance::{NamespacePodSecurity, PodSecuritySettings, refuse_our_keys};
+use crate::kinds::stance::{PodSecuritySettings, refuse_our_keys};
 use crate::model::{
     Category, Linker, Mention, NAMESPACE_NAME, ObjectBlueprint, Offer, Pattern, PermissionSet, PodSecurityProfile,
     PolicyMeta, Repetition, RoleObjectKind, SelectingKey, Target, TenancyGrant, VariableType, declared,
@@ -36,9 +36,10 @@ pub(super) struct ClassLinker<'c, 'l> {
 
 /// Returns the policies that a class uses, by kind and name.
 pub(super) fn references(class: &Class) -> impl Iterator<Item = (&'static str, &str)> {
-    let accounts = namespaces_of(class).filter_map(|namespace| namespace.pod_security.as_ref());
-    let accounts = accounts.flat_map(|settings| &settings.service_accounts).map(|one| &one.profile);
-    let profiles = class.pod_security.iter().map(|used| &used.profile).chain(accounts);
+    let settings = namespaces_of(class).filter_map(|namespace| namespace.pod_security.as_ref());
+    let of_namespaces = settings
+        .flat_map(|settings| settings.profile.iter().chain(settings.service_accounts.iter().map(|one| &one.profile)));
+    let profiles = class.pod_security.iter().map(|used| &used.profile).chain(of_namespaces);
     let sets = class.roles.iter().map(|role| &role.permission_set);
     let sets = sets.chain(class.grants.iter().filter_map(|grant| grant.permission_set.as_ref()));
     let profiles = profiles.map(|name| (PodSecurityProfile::KIND, name.as_str()));
@@ -54,7 +55,7 @@ impl ClassLinker<'_, '_> {
     pub(super) fn link(mut self, origin: Origin) -> LinkedClass {
         let class = self.class;
         self.check_form(origin);
-        let LinkedProfiles { profile, granted, cluster, shared } = self.profiles();
+        let profiles = self.profiles();
         let own = ItemScope::new(&self.spec.variables);
         let scopes: Vec<ItemScope> = namespaces_of(class)
             .map(|namespace| own.of_item(Repeated::of(namespace), &self.on_targets(), self.sink))
@@ -65,7 +66,7 @@ impl ClassLinker<'_, '_> {
         let list = node.and_then(|node| node.get("namespaces")).into_iter().flat_map(NodeRef::items);
         let nodes = node.and_then(|node| node.get("namespace")).into_iter().chain(list);
         for ((namespace, scope), node) in namespaces_of(class).zip(&scopes).zip(nodes) {
-            let mut linked = self.namespace(namespace, scope, profile.as_deref());
+            let mut linked = self.namespace(namespace, scope, &profiles);
             for item in self.objects(&namespace.objects, node, scope) {
                 if matches!(item.place, ItemPlace::Own) { linked.inside.push(item) } else { linked.outside.push(item) }
             }
@@ -87,10 +88,9 @@ impl ClassLinker<'_, '_> {
             has_one_file: class.namespace.is_some(),
             inside,
             outside,
-            granted,
-            cluster,
+            choice: profiles.conditional.into_iter().map(|(repetition, _)| repetition).collect(),
+            profiles: profiles.objects,
             alike: alike(class),
-            shared,
             mentions,
             expiries: class.grants.iter().filter_map(expiring).collect(),
         }
@@ -125,38 +125,38 @@ impl ClassLinker<'_, '_> {
     }
 
     /// Links a namespace, with the objects of its own.
-    fn namespace(
-        &mut self,
-        spec: &NamespaceSpec,
-        scope: &ItemScope,
-        profile: Option<&PodSecurityProfile>,
-    ) -> LinkedNamespace {
+    fn namespace(&mut self, spec: &NamespaceSpec, scope: &ItemScope, profiles: &LinkedProfiles) -> LinkedNamespace {
+        let named = self.named_profile(spec);
+        let profile = named.as_ref().map(|named| &*named.profile).or(profiles.profile.as_deref());
         let name = self.namespace_name(spec, scope);
         let (origin, on) = (spec.name.origin, self.on_targets());
         let written = spec.pod_security.as_ref();
         written.into_iter().for_each(|written| written.check(self.sink));
-        if let Some(other) = written.and_then(|written| written.profile.as_ref()) {
-            let message = "a Tenancy sets the profile of its namespaces in the list `podSecurity` of the class";
-            let diagnostic = Diagnostic::error(codes::INVALID_VALUE, message).at(other.origin);
-            self.sink.push(diagnostic.help("add it to `class.podSecurity` with a `name`"));
-        }
         let accounts = self.account_profiles(spec, profile);
-        let stance = PodSecuritySettings {
-            profile,
-            level: written.and_then(|written| written.level),
-            version: written.and_then(|written| written.version.as_ref()).map(|version| version.value.as_str()),
-            label_sync: written.and_then(|written| written.label_sync),
-            without_levels: written.is_some_and(|written: &NamespacePodSecurity| written.labels.is_some()),
-            accounts: &accounts,
+        let stance = PodSecuritySettings::of(written, profile, &accounts);
+        let make = |stance: PodSecuritySettings<'_>| {
+            let mut object = ObjectBlueprint::new("v1", "Namespace", "tenancy/namespace.yaml.j2", name.clone(), origin)
+                .with("labels", stance.labels(&spec.labels, &on))
+                .with("annotations", stance.annotations(&spec.annotations, &on));
+            object.without_levels = stance.without_levels;
+            object.spreading(&scope.lists())
         };
-        let mut object = ObjectBlueprint::new("v1", "Namespace", "tenancy/namespace.yaml.j2", name, origin)
-            .with("labels", stance.labels(&spec.labels, &on))
-            .with("annotations", stance.annotations(&spec.annotations, &on));
-        object.without_levels = stance.without_levels;
+        let conditional = profiles.conditional.iter();
+        let with_profile = |profile| make(PodSecuritySettings { profile: Some(profile), ..stance });
+        let by_profile = conditional.map(|(when, profile)| (when.clone(), with_profile(profile))).collect();
+        let own_profiles = written.and_then(|written| written.service_accounts.first());
+        if let (Some(first), false) = (own_profiles, profiles.conditional.is_empty()) {
+            let message = "these profiles of service accounts need one profile of the namespace, and `class.podSecurity` has conditions";
+            let diagnostic = Diagnostic::error(codes::INVALID_VALUE, message).at(first.profile.origin);
+            self.sink
+                .push(diagnostic.help("write a preset for the targets with these accounts, or remove the conditions"));
+        }
+        let object = make(stance);
         let inside = self.bodies(&spec.service_accounts, &spec.resource_quotas, &spec.limit_ranges, scope);
-        let (object, repetition) = (object.spreading(&scope.lists()), scope.repetition.clone());
-        let granted = accounts.iter().flat_map(AccountProfile::grants).collect();
-        LinkedNamespace { object, repetition, inside, outside: Vec::new(), granted }
+        let repetition = scope.repetition.clone();
+        let own_grants = named.as_ref().map_or_else(Vec::new, |named| named.grants.clone());
+        let granted = own_grants.into_iter().chain(accounts.iter().flat_map(AccountProfile::grants)).collect();
+        LinkedNamespace { object, by_profile, repetition, inside, outside: Vec::new(), granted }
     }
 
     /// Resolves the profiles of single service accounts of a namespace.
@@ -173,7 +173,7 @@ impl ClassLinker<'_, '_> {
         let nodes = parent.get("objects").into_iter().flat_map(NodeRef::items);
         let mut items = Vec::new();
         for (spec, node) in specs.iter().zip(nodes) {
-            let linked = objects::link(node, spec.scope.map(|scope| scope.value), &on, self.linker, self.sink);
+            let linked = objects::link(spec, node, &on, self.linker, self.sink);
             let Some(LinkedObject { object, place }) = linked else { continue };
             let item = self.item(object, Repeated::of(spec), scope);
             items.push(match place {

@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::profiles::{ProfileObject, ProfileObjects};
 use super::sharing::LeftOut;
 use crate::codes;
 use crate::diag::{Diagnostic, Origin, Sink};
@@ -25,14 +26,12 @@ pub(super) struct LinkedClass {
     pub(super) inside: Vec<ClassItem>,
     /// The objects in other namespaces, and in the whole cluster.
     pub(super) outside: Vec<ClassItem>,
-    /// The objects that allow the service accounts of the namespace to use its constraints.
-    pub(super) granted: Vec<ObjectBlueprint>,
-    /// Cluster-scoped objects, one per account, with their enforcement.
-    pub(super) cluster: Vec<(Enforcement, ObjectBlueprint)>,
+    /// The conditions of pod security profiles. On a target with admission policies, one at most may hold for an account.
+    pub(super) choice: Vec<Repetition>,
+    /// The objects for the pod security profiles.
+    pub(super) profiles: ProfileObjects,
     /// The groups and users with names independent of the account, and whether they are groups.
     pub(super) alike: Vec<(bool, Pattern)>,
-    /// Cluster-scoped objects shared by all accounts.
-    pub(super) shared: Vec<(Enforcement, ObjectBlueprint)>,
     /// The names in grants.
     pub(super) mentions: Vec<Mention>,
     /// The grants with a last day.
@@ -42,6 +41,8 @@ pub(super) struct LinkedClass {
 /// A namespace of each account.
 pub(super) struct LinkedNamespace {
     pub(super) object: ObjectBlueprint,
+    /// The Namespace with the profiles of some accounts.
+    pub(super) by_profile: Vec<(Repetition, ObjectBlueprint)>,
     pub(super) repetition: Repetition,
     /// The objects in this namespace alone.
     pub(super) inside: Vec<ClassItem>,
@@ -119,17 +120,24 @@ impl ClassItem {
         }
     }
 
+    /// Builds an object outside the account's namespaces.
+    fn fill_outside(&self, from: Fill<'_>) -> Option<Unit> {
+        let mut unit = self.object.fill_existing(from)?;
+        unit.source.loops = from.loops(self.is_of_namespace);
+        Some(unit)
+    }
+
     /// Visits the objects of an item outside the account's namespaces: the output file, and a way to make the object.
     fn each_outside(&self, from: Fill<'_>, visit: &mut VisitOutside<'_>) {
         self.each(from, &mut |from| match &self.place {
             ItemPlace::Own => {}
             ItemPlace::In(name) => {
                 for namespace in name.fill_each(from) {
-                    let make = || self.object.fill_existing(from.in_namespace(&namespace));
+                    let make = || self.fill_outside(from.in_namespace(&namespace));
                     visit(OutputFileKey::Namespace(Arc::clone(&namespace)), &make);
                 }
             }
-            ItemPlace::Cluster => visit(OutputFileKey::Cluster, &|| self.object.fill_existing(from)),
+            ItemPlace::Cluster => visit(OutputFileKey::Cluster, &|| self.fill_outside(from)),
         });
     }
 
@@ -139,6 +147,14 @@ impl ClassItem {
             other => other.clone(),
         };
         Self { object: self.object.detached(), place, ..self.clone() }
+    }
+}
+
+impl LinkedNamespace {
+    /// Returns the Namespace with the profile of an account.
+    fn with_profile(&self, from: Fill<'_>) -> &ObjectBlueprint {
+        let applying = self.by_profile.iter().rev().find(|(when, _)| when.is_made(from));
+        applying.map_or(&self.object, |(_, object)| object)
     }
 }
 
@@ -200,6 +216,7 @@ impl LinkedClass {
                 self.failures(&steps, Fill::from_account(target, account), &mut add);
             }
         }
+        self.check_choice(accounts, targets, sink);
         for (condition, failure) in failed {
             let Failure { target, row, reason, rows } = failure;
             let message = format!("this condition fails for an account on the target `{target}`");
@@ -212,9 +229,9 @@ impl LinkedClass {
     }
 
     fn failures(&self, steps: &Cell<u64>, from: Fill<'_>, add: &mut dyn FnMut(&Condition, &ConditionFailure)) {
-        for namespace in &self.namespaces {
-            namespace.repetition.failures(steps, from, add);
-        }
+        let profiles = self.profiles.granted.iter().map(|object| &object.repetition);
+        let namespaces = self.namespaces.iter().map(|namespace| &namespace.repetition);
+        profiles.chain(namespaces).for_each(|repetition| repetition.failures(steps, from, add));
         self.each_namespace(from, &mut |namespace, from, _| {
             for item in self.inside.iter().chain(&self.outside).chain(&namespace.inside).chain(&namespace.outside) {
                 item.repetition.failures(steps, from, add);
@@ -273,13 +290,13 @@ impl LinkedClass {
     }
 
     fn detached(&self) -> Self {
-        let detach = |objects: &[ObjectBlueprint]| objects.iter().map(ObjectBlueprint::detached).collect();
         let detach_each = |objects: &[(Enforcement, ObjectBlueprint)]| {
             objects.iter().map(|(enforcement, object)| (*enforcement, object.detached())).collect()
         };
         let detach_items = |items: &[ClassItem]| items.iter().map(ClassItem::detached).collect();
         let namespaces = self.namespaces.iter().map(|namespace| LinkedNamespace {
             object: namespace.object.detached(),
+            by_profile: namespace.by_profile.iter().map(|(when, object)| (when.clone(), object.detached())).collect(),
             repetition: namespace.repetition.clone(),
             inside: detach_items(&namespace.inside),
             outside: detach_items(&namespace.outside),
@@ -290,10 +307,9 @@ impl LinkedClass {
             has_one_file: self.has_one_file,
             inside: detach_items(&self.inside),
             outside: detach_items(&self.outside),
-            granted: detach(&self.granted),
-            cluster: detach_each(&self.cluster),
+            choice: self.choice.clone(),
+            profiles: self.profiles.detached(),
             alike: self.alike.iter().map(|(is_group, name)| (*is_group, name.detached())).collect(),
-            shared: detach_each(&self.shared),
             mentions: Vec::new(),
             expiries: Vec::new(),
         }
@@ -338,9 +354,22 @@ impl Linked {
         class: &'c LinkedClass,
         target: &'c Target,
         part: usize,
-    ) -> impl Iterator<Item = &'c ObjectBlueprint> {
+    ) -> impl Iterator<Item = &'c ProfileObject> {
         let objects = class.of_each(target.enforcement());
         objects.filter(move |(number, _)| !self.is_left_out(target, part, *number)).map(|(_, object)| object)
+    }
+
+    /// Returns the objects that the accounts share, if the profile applies to an account.
+    fn shared_objects<'c>(
+        &'c self,
+        class: &'c LinkedClass,
+        target: &'c Target,
+    ) -> impl Iterator<Item = &'c ProfileObject> {
+        let own = class.profiles.shared.iter().filter(|shared| shared.enforcement == target.enforcement());
+        own.filter(|shared| {
+            let mut accounts = self.accounts.on(&target.name);
+            accounts.any(|(_, account)| shared.repetition.is_made(Fill::from_account(target, account)))
+        })
     }
 
     fn class(&self, target: &Target) -> Option<&LinkedClass> {
@@ -355,16 +384,13 @@ impl Linked {
             if name != *wanted {
                 return;
             }
-            units.push(namespace.object.fill_from(from));
+            units.push(namespace.with_profile(from).fill_from(from));
             class.inside.iter().chain(&namespace.inside).for_each(|item| item.add(from, &name, units));
-            if from.target.enforcement() == Enforcement::SecurityContextConstraints {
-                units.extend(class.granted.iter().map(|object| object.fill_from(from.in_namespace(&name))));
-            }
+            class.profiles.granted.iter().for_each(|object| object.add(from.in_namespace(&name), units));
             let own = namespace.granted.iter().filter(|(enforcement, _)| *enforcement == from.target.enforcement());
             units.extend(own.map(|(_, object)| object.fill_from(from.in_namespace(&name))));
             if class.has_one_file {
-                let objects = self.cluster_objects(class, from.target, part);
-                units.extend(objects.map(|object| object.fill_from(from)));
+                self.cluster_objects(class, from.target, part).for_each(|object| object.add(from, units));
             }
         });
     }
@@ -379,8 +405,9 @@ impl Policy for Linked {
         let Some(class) = self.class(target) else { return };
         for (_, account) in self.accounts.on(&target.name) {
             class.each_namespace(Fill::from_account(target, account), &mut |namespace, from, name| {
-                let labels = &namespace.object.fill_field("labels", from);
-                let annotations = || namespace.object.fill_field("annotations", from);
+                let object = namespace.with_profile(from);
+                let labels = &object.fill_field("labels", from);
+                let annotations = || object.fill_field("annotations", from);
                 visit(&name, PolicyNamespace { labels, annotations: &annotations, account: Some(account) });
             });
         }
@@ -388,8 +415,7 @@ impl Policy for Linked {
 
     fn contributions(&self, target: &Target, visit: &mut dyn FnMut(OutputFileKey, Contribution)) {
         let Some(class) = self.class(target) else { return };
-        let has_shared = class.shared.iter().any(|(enforcement, _)| *enforcement == target.enforcement());
-        if has_shared && self.accounts.on(&target.name).next().is_some() {
+        if self.shared_objects(class, target).next().is_some() {
             visit(OutputFileKey::Cluster, SHARED);
         }
         for (position, account) in self.accounts.on(&target.name) {
@@ -407,8 +433,8 @@ impl Policy for Linked {
                     files.insert(file);
                 }
             });
-            let is_made = !files.is_empty() && !class.has_one_file;
-            if is_made && self.cluster_objects(class, target, position).next().is_some() {
+            let is_made = |object: &ProfileObject| object.repetition.is_made(from);
+            if !files.is_empty() && !class.has_one_file && self.cluster_objects(class, target, position).any(is_made) {
                 files.insert(OutputFileKey::Cluster);
             }
             files.into_iter().for_each(|file| visit(file, part));
@@ -418,8 +444,7 @@ impl Policy for Linked {
     fn expand(&self, target: &Target, output_file: &OutputFileKey, part: Contribution, units: &mut Vec<Unit>) {
         let Some(class) = self.class(target) else { return };
         if part == SHARED {
-            let shared = class.shared.iter().filter(|(enforcement, _)| *enforcement == target.enforcement());
-            units.extend(shared.map(|(_, object)| object.fill(target, None, None)));
+            units.extend(self.shared_objects(class, target).map(|shared| shared.object.fill(target, None, None)));
             return;
         }
         let Some(account) = self.accounts.get(part as usize) else { return };
@@ -431,7 +456,7 @@ impl Policy for Linked {
             }
         });
         if *output_file == OutputFileKey::Cluster && !class.has_one_file {
-            units.extend(self.cluster_objects(class, target, part as usize).map(|object| object.fill_from(from)));
+            self.cluster_objects(class, target, part as usize).for_each(|object| object.add(from, units));
         }
     }
 

@@ -77,6 +77,7 @@ fn required_names(class: &Class) -> impl Iterator<Item = &Spanned<String>> {
         .iter()
         .flat_map(|grant| std::iter::once(&grant.name).chain(&grant.role).chain(&grant.cluster_role));
     let namespaces = namespaces_of(class).map(|namespace| &namespace.name);
+    let objects = class.objects.iter().chain(namespaces_of(class).flat_map(|own| &own.objects));
     let of_namespaces = namespaces_of(class)
         .flat_map(|own| names_of_bodies(&own.service_accounts, &own.resource_quotas, &own.limit_ranges));
     namespaces
@@ -85,6 +86,7 @@ fn required_names(class: &Class) -> impl Iterator<Item = &Spanned<String>> {
         .chain(class.pod_security.iter().map(|profile| &profile.name))
         .chain(roles)
         .chain(grants)
+        .chain(objects.flat_map(|object| object.name.iter().chain(&object.namespace)))
         .chain(class.grants.iter().flat_map(|grant| grant.to.account_names()))
 }
 

@@ -1,45 +1,111 @@
 //! The pod security profiles of a class.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::class::{ClassLinker, check_shared, namespaces_of};
-use super::{NamespaceSpec, TenancySpec};
+use super::linked::LinkedClass;
+use super::scope::{ItemScope, Repeated};
+use super::{NamespaceSpec, ProfileUse, TenancySpec};
 use crate::codes;
 use crate::diag::{Diagnostic, Origin, Sink};
-use crate::kinds::stance::tenant_grants;
+use crate::kinds::shared::StringMap;
+use crate::kinds::stance::{NamedProfile, tenant_grants};
 use crate::model::{
-    Enforcement, NamespaceProfile, ObjectBlueprint, Pattern, PodSecurityProfile, ProfileAccounts, Shared, Target,
-    VariableType,
+    Accounts, Blueprint, Enforcement, Fill, NamespaceProfile, ObjectBlueprint, Pattern, PodSecurityProfile,
+    ProfileAccounts, Repetition, Shared, Target, Unit, VariableType,
 };
 use crate::yaml::Spanned;
 
 /// The pod security profiles of a class.
 #[derive(Default)]
 pub(super) struct LinkedProfiles {
-    /// The last profile; a class for admission policies has one at most.
+    /// The last profile of every account; a class for admission policies has one at most.
     pub(super) profile: Option<Arc<PodSecurityProfile>>,
-    pub(super) granted: Vec<ObjectBlueprint>,
-    pub(super) cluster: Vec<(Enforcement, ObjectBlueprint)>,
-    pub(super) shared: Vec<(Enforcement, ObjectBlueprint)>,
+    /// The profiles of some accounts. The last one that applies to an account is the profile of its namespaces.
+    pub(super) conditional: Vec<(Repetition, Arc<PodSecurityProfile>)>,
+    pub(super) objects: ProfileObjects,
 }
 
-impl LinkedProfiles {
-    /// Adds the objects of a profile.
-    fn add(&mut self, name: &Spanned<String>, profile: &Shared<PodSecurityProfile>) {
-        let (asked, content) = (name.origin, profile.meta.origin);
+/// The objects for the profiles of a class.
+#[derive(Default)]
+pub(super) struct ProfileObjects {
+    /// The objects that allow the service accounts of the namespace to use its constraints.
+    pub(super) granted: Vec<ProfileObject>,
+    /// Cluster-scoped objects, one per account.
+    pub(super) cluster: Vec<ProfileObject>,
+    /// Cluster-scoped objects shared by all accounts.
+    pub(super) shared: Vec<ProfileObject>,
+}
+
+/// An object for a profile, on the targets with one enforcement.
+#[derive(Clone)]
+pub(super) struct ProfileObject {
+    pub(super) enforcement: Enforcement,
+    pub(super) object: ObjectBlueprint,
+    pub(super) repetition: Repetition,
+}
+
+impl ProfileObject {
+    /// Adds the objects for some values.
+    pub(super) fn add(&self, from: Fill<'_>, units: &mut Vec<Unit>) {
+        if self.enforcement == from.target.enforcement() {
+            self.repetition.each(from, &mut |from| units.push(self.object.fill_from(from)));
+        }
+    }
+
+    fn detached(&self) -> Self {
+        Self { object: self.object.detached(), ..self.clone() }
+    }
+}
+
+impl ProfileObjects {
+    /// Adds what an account needs for a profile: the object itself, and the permission to use it.
+    fn add(&mut self, used: &ProfileUse, repetition: &Repetition, profile: &Shared<PodSecurityProfile>) {
+        let (name, asked, content) = (&used.name, used.name.origin, profile.meta.origin);
+        let made = |enforcement, object: ObjectBlueprint| {
+            let object = with_own_metadata(object, &used.labels, &used.annotations);
+            ProfileObject { enforcement, object, repetition: repetition.clone() }
+        };
         let template = "tenancy/podsecuritypolicy.yaml.j2";
         let policy = profile.content.pod_security_policy(template, name, asked, content);
         let template = "tenancy/securitycontextconstraints.yaml.j2";
         let constraints = profile.content.security_context_constraints(template, name, asked, content);
-        let made = [(Enforcement::PodSecurityPolicy, policy), (Enforcement::SecurityContextConstraints, constraints)];
+        let both =
+            [made(Enforcement::PodSecurityPolicy, policy), made(Enforcement::SecurityContextConstraints, constraints)];
         match Pattern::parse_checked(name).needs_account() || profile.content.needs_account() {
-            true => self.cluster.extend(made),
+            true => self.cluster.extend(both),
             // The profile makes the object of its own name.
             false if name.value == *profile.meta.name => {}
-            false => self.shared.extend(made),
+            false => self.shared.extend(both),
         }
-        self.granted.extend(tenant_grants(name, asked, content));
+        let grants = tenant_grants(name, asked, content).into_iter();
+        self.granted.extend(grants.map(|object| ProfileObject {
+            enforcement: Enforcement::SecurityContextConstraints,
+            object,
+            repetition: repetition.clone(),
+        }));
     }
+
+    /// Copies the objects without shared parts, see [`crate::model::TenancyPolicy::detached`].
+    pub(super) fn detached(&self) -> Self {
+        let detach = |objects: &[ProfileObject]| objects.iter().map(ProfileObject::detached).collect();
+        Self { granted: detach(&self.granted), cluster: detach(&self.cluster), shared: detach(&self.shared) }
+    }
+}
+
+/// Lays labels and annotations over the metadata of an object.
+fn with_own_metadata(mut object: ObjectBlueprint, labels: &StringMap, annotations: &StringMap) -> ObjectBlueprint {
+    for (field, own) in
+        [("labels", labels), ("annotations", annotations)].into_iter().filter(|(_, own)| !own.is_empty())
+    {
+        let own = Blueprint::from_value(own);
+        match object.fields.iter_mut().find(|(name, _)| **name == *field) {
+            Some((_, value)) => *value = own.with_missing(value),
+            None => object = object.with(field, own),
+        }
+    }
+    object
 }
 
 /// Returns the service accounts of a namespace that the profile of its class applies to.
@@ -67,12 +133,34 @@ fn second_profile(first: &PodSecurityProfile, target: &Target, asked: Origin) ->
 }
 
 impl ClassLinker<'_, '_> {
+    /// Returns the profile that a namespace names itself, in a class without `podSecurity`.
+    pub(super) fn named_profile(&mut self, namespace: &NamespaceSpec) -> Option<NamedProfile> {
+        let name = namespace.pod_security.as_ref()?.profile.as_ref()?;
+        if !self.class.pod_security.is_empty() {
+            let message = "this namespace has a profile beside the profiles in `podSecurity` of the class";
+            let diagnostic = Diagnostic::error(codes::INVALID_VALUE, message).at(name.origin);
+            self.sink.push(diagnostic.help("keep one of the two"));
+            return None;
+        }
+        let help = "list it in `class.podSecurity` with a `name` for the objects of each account";
+        let found = NamedProfile::find(name, self.targets, help, self.linker, self.sink)?;
+        self.linker.facts.push(NamespaceProfile {
+            namespace: namespace.name.origin,
+            profile: found.profile.name().to_owned(),
+            targets: Arc::new(self.targets.clone()),
+            accounts: accounts_of(namespace),
+        });
+        Some(found)
+    }
+
     /// Resolves the pod security profiles.
     pub(super) fn profiles(&mut self) -> LinkedProfiles {
         let mut linked = LinkedProfiles::default();
         let on = self.on_targets();
         let judging = on.iter().find(|target| target.enforcement() == Enforcement::AdmissionPolicy);
+        let own = ItemScope::new(&self.spec.variables);
         for used in &self.class.pod_security {
+            let repetition = own.of_item(Repeated::of(used), &on, self.sink).repetition;
             let reference = used.profile.origin;
             let found = self.linker.offers.find::<PodSecurityProfile>(&used.profile, self.targets, self.sink);
             let Some(profile) = found else { continue };
@@ -81,7 +169,7 @@ impl ClassLinker<'_, '_> {
             if is_limited && on.iter().any(Target::has_policies_beside_constraints) {
                 self.sink.push(other_name(&profile.content, &used.name));
             }
-            linked.add(&used.name, profile);
+            linked.objects.add(used, &repetition, profile);
             for namespace in namespaces_of(self.class) {
                 self.linker.facts.push(NamespaceProfile {
                     namespace: namespace.name.origin,
@@ -93,13 +181,46 @@ impl ClassLinker<'_, '_> {
             if judging.is_some() {
                 check_values(&profile.content, self.spec, reference, self.sink);
             }
-            if let Some(first) = linked.profile.replace(Arc::clone(&profile.content))
-                && let Some(target) = judging
-            {
+            let content = Arc::clone(&profile.content);
+            let earlier = linked.profile.clone();
+            if repetition.is_once() {
+                linked.profile = Some(content);
+            } else {
+                linked.conditional.push((repetition, content));
+            }
+            if let Some((first, target)) = earlier.zip(judging) {
                 self.sink.push(second_profile(&first, target, reference));
+            }
+            if let Some((each, target)) = used.each.as_ref().zip(judging) {
+                let message = "a namespace has one profile, and a loop can make several";
+                let diagnostic = Diagnostic::error(codes::INVALID_VALUE, message).at(each.origin);
+                let diagnostic =
+                    diagnostic.note(format!("the target `{}` runs Kubernetes {}", target.name, target.version));
+                self.sink.push(diagnostic.help("remove `for`, or write a preset for these targets"));
             }
         }
         linked
+    }
+}
+
+impl LinkedClass {
+    /// Reports accounts with two profiles on a target that cannot choose between profiles.
+    pub(super) fn check_choice(&self, accounts: &Accounts, targets: &[Target], sink: &mut Sink) {
+        let mut found: BTreeMap<Origin, Origin> = BTreeMap::new();
+        for target in targets.iter().filter(|target| target.enforcement() == Enforcement::AdmissionPolicy) {
+            for (_, account) in accounts.on(&target.name) {
+                let from = Fill::from_account(target, account);
+                let second = self.choice.iter().filter(|repetition| repetition.is_made(from)).nth(1);
+                if let Some(when) = second.and_then(|repetition| repetition.when.as_ref()) {
+                    found.entry(when.origin).or_insert(account.origin());
+                }
+            }
+        }
+        for (when, row) in found {
+            let message = "a namespace has one profile, and another profile applies to the account, too";
+            let diagnostic = Diagnostic::error(codes::INVALID_VALUE, message).at(when).and(row, "the account");
+            sink.push(diagnostic.help("write conditions of which one at most holds for an account"));
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::{NamespaceSpec, RoleUse, TenantGrant};
+use super::{NamespaceSpec, ProfileUse, RoleUse, TenantGrant};
 use crate::codes;
 use crate::diag::{Diagnostic, Sink, nearest};
 use crate::kinds::objects::ObjectSpec;
@@ -34,7 +34,16 @@ macro_rules! have_repetitions {
     };
 }
 
-have_repetitions!(NamespaceSpec, ObjectSpec, ServiceAccountSpec, QuotaSpec, LimitRangeSpec, RoleUse, TenantGrant);
+have_repetitions!(
+    NamespaceSpec,
+    ObjectSpec,
+    ServiceAccountSpec,
+    QuotaSpec,
+    LimitRangeSpec,
+    ProfileUse,
+    RoleUse,
+    TenantGrant
+);
 
 impl<'s> Repeated<'s> {
     pub(super) fn of(item: &'s impl HasRepetition) -> Self {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::linked::LinkedClass;
+use super::profiles::ProfileObject;
 use crate::model::{Accounts, Enforcement, Linker, MadeForAccounts, ObjectBlueprint};
 
 /// By target, the objects already made by an earlier account: the account and the object of the class, by number.
@@ -21,12 +22,14 @@ pub(super) fn left_out(
     for (name, class) in classes {
         let Some(target) = targets.iter().find(|target| target.name == *name) else { continue };
         let mut found = BTreeSet::new();
-        for (number, object) in class.of_each(target.enforcement()) {
+        // An object with a condition is not shared: another account may have the object under another condition.
+        let objects = class.of_each(target.enforcement()).filter(|(_, own)| own.repetition.is_once());
+        for (number, ProfileObject { object, .. }) in objects {
             let is_alike = |made: &&mut MadeForAccounts| {
                 let (other, on) = (&made.object, &made.target);
                 on == name
-                    && (&other.object_type, other.template, other.content)
-                        == (&object.object_type, object.template, object.content)
+                    && (&other.object_type, &other.template, other.content)
+                        == (&object.object_type, &object.template, object.content)
             };
             let known = linker.facts.all_mut().find(is_alike);
             let is_first = known.is_none();
@@ -58,8 +61,7 @@ fn has_own_names(object: &ObjectBlueprint, class: &LinkedClass) -> bool {
 
 impl LinkedClass {
     /// Iterates over the cluster-scoped objects with one copy per account, with their numbers.
-    pub(super) fn of_each(&self, enforcement: Enforcement) -> impl Iterator<Item = (usize, &ObjectBlueprint)> {
-        let objects = self.cluster.iter().enumerate().filter(move |(_, (own, _))| *own == enforcement);
-        objects.map(|(number, (_, object))| (number, object))
+    pub(super) fn of_each(&self, enforcement: Enforcement) -> impl Iterator<Item = (usize, &ProfileObject)> {
+        self.profiles.cluster.iter().enumerate().filter(move |(_, own)| own.enforcement == enforcement)
     }
 }

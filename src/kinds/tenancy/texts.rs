@@ -9,8 +9,8 @@ use crate::model::{
 use crate::yaml::NodeRef;
 
 /// The lists of a class with items that can have `for` and `when`.
-const LISTS: [&str; 7] =
-    ["grants", "limitRanges", "namespaces", "objects", "resourceQuotas", "roles", "serviceAccounts"];
+const LISTS: [&str; 8] =
+    ["grants", "limitRanges", "namespaces", "objects", "podSecurity", "resourceQuotas", "roles", "serviceAccounts"];
 
 /// The fields of an item without a pattern.
 const NO_PATTERNS: [&str; 2] = ["for", "when"];
@@ -63,6 +63,7 @@ impl TextScope<'_> {
             match key.as_str() {
                 Some("namespaces") => value.items().for_each(|item| self.check_item(item, sink)),
                 Some("namespace") => self.check_item(value, sink),
+                Some("podSecurity") => value.items().for_each(|item| self.check_item(item, sink)),
                 Some(name) if LISTS.contains(&name) => value.items().for_each(|item| common.check_item(item, sink)),
                 _ => common.check_node(value, None, sink),
             }
@@ -79,7 +80,7 @@ impl TextScope<'_> {
             }
             if name == APPROVERS {
                 value.items().for_each(|item| own.check_node(item, None, sink));
-            } else if name == "object" && value.is_map() {
+            } else if matches!(name, "object" | "values") && value.is_map() {
                 own.check_object(value, None, sink);
             } else if LISTS.contains(&name) && value.items().any(|item| item.is_map()) {
                 value.items().for_each(|item| own.check_item(item, sink));
