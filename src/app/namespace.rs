@@ -112,6 +112,13 @@ impl Workspace {
         Ok(NamespaceSearch { diagnostics, found, known })
     }
 
+    /// Returns the constraints of a target with an admission policy for further limits.
+    pub fn limited_constraints(&self, target: &Target) -> Vec<String> {
+        let declared = self.project.facts.on(&target.name).filter(|_| target.has_policies_beside_constraints());
+        let limited = declared.filter(|declared: &&DeclaredProfile| declared.profile.is_limited_beside());
+        limited.map(|declared| declared.profile.name().to_owned()).collect()
+    }
+
     /// Explains a namespace whose labels no cluster computes.
     fn explain_plain_namespace(&self, target: &Target, name: &str) -> Result<NamespaceSearch, Error> {
         let mut objects = NamespaceObjects::new(name);

@@ -13,10 +13,11 @@ use crate::admission::workload::Workload;
 use crate::codes;
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::list;
+use crate::kinds::pod_security_profile::PodSecurityProfileKind;
 use crate::label::NamespaceLabels;
 use crate::model::{
-    DeclaredProfile, Enforcement, InstalledStack, NamespaceProfile, Platform, PodSecurityProfile, ProfileAccounts,
-    Target,
+    DeclaredProfile, Enforcement, InstalledStack, Kind, NamespaceProfile, Platform, PodSecurityProfile,
+    ProfileAccounts, Target,
 };
 use crate::yaml::schema::to_json;
 use crate::yaml::{self, NodeRef};
@@ -62,9 +63,11 @@ impl<'i> PodInputs<'i> {
             // The output has nothing that cannot be read.
             _ = self.objects.add_admission_policy(object);
         }
-        // Policies that are compiled from profiles and agents are judged with them.
+        // Policies that are compiled from profiles and agents are judged with them; a policy beside constraints applies to the
+        // pods of any namespace.
         let serves_policies = self.serves_admission_policies();
-        if serves_policies && !is_compiled_policy(self.workspace, object, place) {
+        if serves_policies && (!is_compiled_policy(self.workspace, object, place) || self.is_beside_constraints(place))
+        {
             self.admission_policies.add(object);
         }
         match self.objects.add(object).and_then(|()| Workload::read(object)) {
@@ -80,6 +83,13 @@ impl<'i> PodInputs<'i> {
                     .help("correct the object: the API server rejects it"),
             ),
         }
+    }
+
+    /// Whether the policy at a place is of a profile whose pods constraints admit.
+    fn is_beside_constraints(&self, place: Option<Origin>) -> bool {
+        let policy = place.and_then(|place| self.workspace.project.policy_at(place));
+        self.target.has_policies_beside_constraints()
+            && policy.is_some_and(|policy| policy.kind == PodSecurityProfileKind::NAME)
     }
 
     fn serves_admission_policies(&self) -> bool {

@@ -33,9 +33,10 @@ pub(super) fn policies(
     linker: &mut Linker<'_>,
     sink: &mut Sink,
 ) -> Result<Linked, RunError> {
-    let (documents, strays) = documents(trees, sink);
+    let (documents, strays) = documents(trees, linker.targets, sink);
     for document in &documents {
-        linker.offers.announce(document.kind.name, document.name().unwrap_or_default());
+        let (name, origin) = document.name().map_or(("", None), |(name, origin)| (name, Some(origin)));
+        linker.offers.announce(document.kind.name, name, origin, Arc::clone(&document.targets));
     }
     let mut linking = Linking { declared: DeclaredNames::of_all(&documents), ..Linking::default() };
     let mut previous = None;
@@ -58,14 +59,21 @@ pub(super) fn policies(
 }
 
 /// Sorts the policy documents by their kinds. Returns the other documents too, each with the path of its file.
-fn documents(trees: &BTreeMap<String, Arc<Tree>>, sink: &mut Sink) -> (Vec<Document>, Vec<(String, Origin)>) {
+fn documents(
+    trees: &BTreeMap<String, Arc<Tree>>,
+    targets: &[Target],
+    sink: &mut Sink,
+) -> (Vec<Document>, Vec<(String, Origin)>) {
     let mut documents: Vec<Document> = Vec::new();
     let mut strays: Vec<(String, Origin)> = Vec::new();
     for (path, tree) in trees {
         for (index, root) in tree.documents().enumerate() {
             match policy_kind(root, sink) {
                 DocumentKind::Policy(kind) => {
-                    documents.push(Document { path: path.clone(), tree: Arc::clone(tree), index, kind })
+                    let mut problems = Sink::new();
+                    let targets = Arc::new(matching_targets(root.get("spec"), targets, &mut problems));
+                    let (path, tree) = (path.clone(), Arc::clone(tree));
+                    documents.push(Document { path, tree, index, kind, targets, problems });
                 }
                 DocumentKind::Stray => strays.push((path.clone(), root.origin())),
                 DocumentKind::Unknown => {}
@@ -83,12 +91,17 @@ pub(super) struct Document {
     /// The index of the document in its file.
     pub(super) index: usize,
     pub(super) kind: &'static KindEntry,
+    /// The names of its targets.
+    pub(super) targets: Arc<BTreeSet<String>>,
+    /// The problems of `targets`.
+    problems: Sink,
 }
 
 impl Document {
-    /// Returns the policy's name, where it has one.
-    pub(super) fn name(&self) -> Option<&str> {
-        self.tree.document(self.index)?.path(&["metadata", "name"])?.as_str()
+    /// Returns the policy's name and its location, where it has one.
+    pub(super) fn name(&self) -> Option<(&str, Origin)> {
+        let name = self.tree.document(self.index)?.path(&["metadata", "name"])?;
+        Some((name.as_str()?, name.origin()))
     }
 }
 
@@ -186,9 +199,17 @@ struct Linking {
     accepted: Vec<Accepted>,
     /// The entries of `metadata.allow` of a policy, by the location of its name.
     accepted_by: BTreeMap<Origin, Vec<Arc<AllowEntry>>>,
-    names: BTreeMap<(&'static str, Arc<str>), Origin>,
+    /// The names of the policies by kind, each with the policies of the name.
+    names: BTreeMap<(&'static str, Arc<str>), Vec<NamedPolicy>>,
     /// The policy variables that a Tenancy declares for its accounts.
     declared: DeclaredNames,
+}
+
+/// A policy with a name.
+struct NamedPolicy {
+    /// The location of its name.
+    origin: Origin,
+    targets: Arc<BTreeSet<String>>,
 }
 
 impl Linking {
@@ -200,7 +221,7 @@ impl Linking {
             schema.report(root, None, sink);
             return Ok(());
         };
-        if !self.take_name(document.kind.name, &head, sink) {
+        if !self.take_name(document, &head, sink) {
             return Ok(());
         }
         let accepted = head.allow.map_or_else(Vec::new, |allow| allow::entries(allow, sink));
@@ -211,12 +232,12 @@ impl Linking {
         };
         self.accepted.extend(accepted.iter().map(in_document));
         self.accepted_by.insert(head.name_origin, accepted);
-        let targets = matching_targets(head.spec, linker.targets, sink);
+        document.problems.diagnostics().iter().for_each(|problem| sink.push(problem.clone()));
         let meta = PolicyMeta {
             kind: document.kind.name,
             name: head.name.into(),
             origin: head.name_origin,
-            targets: Arc::new(targets),
+            targets: Arc::clone(&document.targets),
             common_metadata: Arc::default(),
         };
         let filled = policy_variables::filled(document, head.spec, &meta, &self.declared);
@@ -239,18 +260,23 @@ impl Linking {
         Ok(())
     }
 
-    /// Whether the name of a policy is new; reports a second policy of the name.
-    fn take_name(&mut self, kind: &'static str, head: &Head<'_>, sink: &mut Sink) -> bool {
-        let key = (kind, Arc::from(head.name));
-        let Some(first) = self.names.get(&key) else {
-            self.names.insert(key, head.name_origin);
+    /// Whether the name of a policy is new on its targets; reports a second policy of the name.
+    fn take_name(&mut self, document: &Document, head: &Head<'_>, sink: &mut Sink) -> bool {
+        let kind = document.kind.name;
+        let policies = self.names.entry((kind, Arc::from(head.name))).or_default();
+        let Some(first) = policies.iter().find(|other| !other.targets.is_disjoint(&document.targets)) else {
+            policies.push(NamedPolicy { origin: head.name_origin, targets: Arc::clone(&document.targets) });
             return true;
         };
+        let both = first.targets.intersection(&document.targets).map(|target| format!("`{target}`"));
+        let both: Vec<String> = both.collect();
+        let plural = if both.len() > 1 { "s" } else { "" };
         sink.push(
             Diagnostic::error(codes::DUPLICATE_POLICY, format!("two policies have the name {kind} `{}`", head.name))
                 .at(head.name_origin)
-                .and(*first, "the first one")
-                .help("rename one of them"),
+                .and(first.origin, "the first one")
+                .help("rename one of them, or narrow `targets` of one of them")
+                .note(format!("both apply to the target{plural} {}", both.join(", "))),
         );
         false
     }
@@ -295,8 +321,8 @@ impl Linking {
 }
 
 /// Returns the names of the targets that `spec.targets` matches; all of them without it.
-fn matching_targets(spec: NodeRef<'_>, targets: &[Target], sink: &mut Sink) -> BTreeSet<String> {
-    let Some(globs) = spec.get("targets").filter(|globs| !globs.is_empty()) else {
+fn matching_targets(spec: Option<NodeRef<'_>>, targets: &[Target], sink: &mut Sink) -> BTreeSet<String> {
+    let Some(globs) = spec.and_then(|spec| spec.get("targets")).filter(|globs| !globs.is_empty()) else {
         return targets.iter().map(|target| target.name.clone()).collect();
     };
     let mut found = BTreeSet::new();

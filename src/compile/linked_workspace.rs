@@ -88,6 +88,13 @@ impl LinkedWorkspace {
         self.policies.iter().filter(|policy| policy.meta().targets.contains(&target.name)).map(|policy| &**policy)
     }
 
+    /// Returns the kinds and names that several policies have, each on its own targets.
+    pub fn shared_names(&self) -> BTreeSet<(&'static str, &str)> {
+        let mut known = BTreeSet::new();
+        let metas = self.policies.iter().map(|policy| policy.meta());
+        metas.map(|meta| (meta.kind, &*meta.name)).filter(|name| !known.insert(*name)).collect()
+    }
+
     /// Returns the policy with a name at a location; none if no object has common labels or annotations.
     pub fn policy_named_at(&self, place: Origin) -> Option<&PolicyMeta> {
         self.policies.get(*self.named.places.get(&place)?).map(|policy| policy.meta())

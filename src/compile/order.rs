@@ -9,11 +9,10 @@ use crate::yaml::NodeRef;
 
 /// Puts each document behind the documents that it includes. Documents that include each other are reported and left out.
 pub(super) fn by_inclusion(documents: Vec<Document>, sink: &mut Sink) -> Vec<Document> {
-    let mut places: BTreeMap<(&'static str, &str), usize> = BTreeMap::new();
+    let mut places: BTreeMap<(&'static str, &str), Vec<usize>> = BTreeMap::new();
     for (index, document) in documents.iter().enumerate() {
-        if let (Some(_), Some(name)) = (document.kind.includes, document.name()) {
-            // The second of two policies with one name is refused when it is linked.
-            places.entry((document.kind.name, name)).or_insert(index);
+        if let (Some(_), Some((name, _))) = (document.kind.includes, document.name()) {
+            places.entry((document.kind.name, name)).or_default().push(index);
         }
     }
     let mut walk = Walk {
@@ -38,7 +37,7 @@ const MAXIMUM_DEPTH: usize = 100;
 /// A walk along the inclusions, from each document to those it needs first.
 struct Walk<'d> {
     documents: &'d [Document],
-    places: &'d BTreeMap<(&'static str, &'d str), usize>,
+    places: &'d BTreeMap<(&'static str, &'d str), Vec<usize>>,
     order: Vec<usize>,
     seen: BTreeSet<usize>,
     /// Documents that include each other.
@@ -63,17 +62,26 @@ impl<'d> Walk<'d> {
             return sink.push(Diagnostic::error(codes::TOO_DEEP, message).at_maybe(place).help(help));
         }
         for (name, origin) in self.inclusions(index) {
-            if let Some(next) =
-                self.documents.get(index).and_then(|own| self.places.get(&(own.kind.name, name.as_str())))
-            {
+            for next in self.included(index, &name) {
                 way.push((index, origin));
-                self.visit(*next, way, sink);
+                self.visit(next, way, sink);
                 way.pop();
             }
         }
         if self.seen.insert(index) {
             self.order.push(index);
         }
+    }
+
+    /// Returns the documents of a name that a document includes: of several, those with a common target.
+    fn included(&self, index: usize, name: &str) -> Vec<usize> {
+        let Some(own) = self.documents.get(index) else { return Vec::new() };
+        let named = self.places.get(&(own.kind.name, name)).map_or(&[][..], Vec::as_slice);
+        let is_included = |next: &usize| {
+            let next = self.documents.get(*next);
+            named.len() == 1 || next.is_some_and(|next| !next.targets.is_disjoint(&own.targets))
+        };
+        named.iter().copied().filter(is_included).collect()
     }
 
     fn inclusions(&self, index: usize) -> Vec<(String, Origin)> {
@@ -88,7 +96,7 @@ impl<'d> Walk<'d> {
         let names: Vec<String> = ring
             .iter()
             .filter_map(|(index, _)| self.documents.get(*index).and_then(Document::name))
-            .map(|name| format!("`{name}`"))
+            .map(|(name, _)| format!("`{name}`"))
             .collect();
         let message = match names.as_slice() {
             [only] => format!("{only} includes itself"),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::shared::{StringMap, check_targets};
+use super::shared::StringMap;
 use super::stance::account_grants_of;
 use crate::codes;
 use crate::diag::{Diagnostic, Origin, Sink};
@@ -66,8 +66,9 @@ impl AccountProfile {
         }
         let mut linked: Vec<Self> = Vec::new();
         for one in written {
-            let Some(found) = linker.offers.find::<PodSecurityProfile>(&one.profile, sink) else { continue };
-            check_targets(&found.meta, namespace.targets, one.profile.origin, sink);
+            let Some(found) = linker.offers.find::<PodSecurityProfile>(&one.profile, namespace.targets, sink) else {
+                continue;
+            };
             check_profile(&one.profile, found, sink);
             let profile = Arc::clone(&found.content);
             let names = one.names.iter().map(|name| name.value.clone());

@@ -17,12 +17,12 @@ use super::expiry;
 use super::findings::Findings;
 use super::requirements::{Judgement, RequiredGrant};
 use super::selector::LabelSelectorSpec;
-use super::shared::{NewBinding, RoleRef, StringMap, Subjects, check_targets, mention, warn_of_empty};
+use super::shared::{NewBinding, RoleRef, StringMap, Subjects, mention, warn_of_empty};
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::selector;
 use crate::model::{
     Blueprint, Category, CommonMetadataSpec, Contribution, DependentPolicy, Expiry, Fill, Kind, Linker, Mention,
-    MentionedBy, Mentions, ObjectBlueprint, OutputFileKey, Pattern, Patterns, PermissionSet, Policy, PolicyMeta,
+    MentionedBy, Mentions, ObjectBlueprint, Offer, OutputFileKey, Pattern, Patterns, PermissionSet, Policy, PolicyMeta,
     RawDocument, RoleObjectKind, Surroundings, Target, Unit, UnreadAccounts,
 };
 use crate::yaml::Spanned;
@@ -165,10 +165,12 @@ impl Kind for GrantKind {
             annotations: Blueprint::from_value(&shape::terms(&spec).all_annotations()),
         };
         for name in &spec.permission_sets {
-            grant.bind_set(&terms, name, linker, &mut found);
+            for on in linker.offers.groups([(PermissionSet::KIND, name.as_str())], &document.meta.targets) {
+                grant.bind_set(&terms, name, Arc::new(on), linker, &mut found);
+            }
         }
         for (kind, names) in [("ClusterRole", &spec.cluster_roles), ("Role", &spec.roles)] {
-            names.iter().for_each(|name| grant.bind(&terms, &RoleRef::new(kind, name), name));
+            names.iter().for_each(|name| grant.bind(&terms, &RoleRef::new(kind, name), name, None));
         }
         for account in spec.to.service_accounts.iter().filter(|account| account.create) {
             let object = account.created().blueprint("grant/serviceaccount.yaml.j2", account.name.origin);
@@ -247,11 +249,17 @@ struct Linked {
 }
 
 impl Linked {
-    fn bind_set(&mut self, terms: &BindingTerms, name: &Spanned<String>, linker: &mut Linker<'_>, sink: &mut Sink) {
-        let Some(set) = linker.offers.find::<PermissionSet>(name, sink) else { return };
-        if !check_targets(&set.meta, &self.meta.targets, name.origin, sink) {
-            return;
-        }
+    /// Binds a permission set on some of the targets.
+    fn bind_set(
+        &mut self,
+        terms: &BindingTerms,
+        name: &Spanned<String>,
+        on: Arc<BTreeSet<String>>,
+        linker: &mut Linker<'_>,
+        sink: &mut Sink,
+    ) {
+        let Some(set) = linker.offers.find::<PermissionSet>(name, &on, sink) else { return };
+        let on = (*on != *self.meta.targets).then_some(on);
         if set.content.needs_account() {
             sink.push(
                 Diagnostic::error(
@@ -266,7 +274,7 @@ impl Linked {
         }
         let role_name = set.content.role_name().to_owned();
         if set.content.role_kind == RoleObjectKind::ClusterRole {
-            self.bind(terms, &RoleRef::new("ClusterRole", &role_name), name);
+            self.bind(terms, &RoleRef::new("ClusterRole", &role_name), name, on);
             return;
         }
         if self.cluster_wide {
@@ -283,11 +291,18 @@ impl Linked {
         }
         let role =
             set.content.role(RoleObjectKind::Role, "grant/role.yaml.j2", &role_name, name.origin, set.meta.origin);
-        self.local.push(role);
-        self.bind(terms, &RoleRef::new("Role", &role_name), name);
+        self.local.push(role.only_on(on.clone()));
+        self.bind(terms, &RoleRef::new("Role", &role_name), name, on);
     }
 
-    fn bind(&mut self, terms: &BindingTerms, role: &RoleRef, written: &Spanned<String>) {
+    /// Adds the bindings of a role, on all targets or on some of them.
+    fn bind(
+        &mut self,
+        terms: &BindingTerms,
+        role: &RoleRef,
+        written: &Spanned<String>,
+        on: Option<Arc<BTreeSet<String>>>,
+    ) {
         let name = binding_name::of(self.binding_name.as_ref(), &self.meta, &role.name);
         let (kind, template) = if self.cluster_wide {
             ("ClusterRoleBinding", "grant/clusterrolebinding.yaml.j2")
@@ -300,6 +315,7 @@ impl Linked {
                 NewBinding { kind, template, name: &name, role, subjects: subjects.clone(), origin: written.origin };
             let object = binding.blueprint().with("labels", terms.labels.clone());
             let object = object.with("annotations", terms.annotations.clone()).needing("subjects");
+            let object = object.only_on(on.clone());
             if self.cluster_wide { self.cluster.push(object) } else { self.local.push(object) }
         }
     }

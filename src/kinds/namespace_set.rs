@@ -18,8 +18,8 @@ use super::target_condition::targets_of_item;
 use crate::diag::Sink;
 use crate::model::{
     BoundValue, CommonMetadataSpec, Contribution, Data, Enforcement, Fill, Kind, Linker, NAMESPACE_NAME,
-    NamespaceProfile, ObjectBlueprint, OutputFileKey, Pattern, Patterns, Policy, PolicyMeta, PolicyNamespace,
-    ProfileAccounts, RawDocument, Target, Unit,
+    NamespaceProfile, ObjectBlueprint, Offer, OutputFileKey, Pattern, Patterns, PodSecurityProfile, Policy, PolicyMeta,
+    PolicyNamespace, ProfileAccounts, RawDocument, Target, Unit,
 };
 use crate::yaml::{NodeRef, Spanned};
 
@@ -193,10 +193,11 @@ impl Kind for NamespaceSetKind {
         let mut namespaces = Vec::with_capacity(spec.namespaces.len());
         let of_set = bodies::linked_objects(&spec.objects, document.spec, &targets, linker, sink);
         let nodes = document.spec.get("namespaces").into_iter().flat_map(NodeRef::items);
-        for (item, node) in spec.namespaces.iter().zip(nodes) {
-            let on = Arc::new(targets_of_item(item.when.as_ref(), &targets, sink));
-            // A namespace of no target is checked for all targets.
-            let checked = if on.is_empty() { Arc::clone(&document.meta.targets) } else { Arc::clone(&on) };
+        let members = spec.namespaces.iter().zip(nodes).flat_map(|(item, node)| {
+            let on = targets_of_item(item.when.as_ref(), &targets, sink);
+            parts(item, &spec, &document.meta, on, linker).into_iter().map(move |part| (item, node, part))
+        });
+        for (item, node, MemberPart { on, checked }) in members.collect::<Vec<_>>() {
             let meta = PolicyMeta { targets: checked, ..document.meta.clone() };
             let document = &RawDocument { meta, ..document.clone() };
             let targets = linker.targets_of(&document.meta);
@@ -234,6 +235,35 @@ impl Kind for NamespaceSetKind {
         warn_of_empty(names, &targets, None, sink);
         Some(Box::new(Linked { meta: document.meta.clone(), namespaces }))
     }
+}
+
+/// A namespace on targets with the same profiles.
+struct MemberPart {
+    /// The names of the targets.
+    on: Arc<BTreeSet<String>>,
+    /// The names of the targets to check it for.
+    checked: Arc<BTreeSet<String>>,
+}
+
+/// Divides the targets of a namespace, so that its profiles are the same policies on all targets of a part.
+fn parts(
+    item: &NamespaceItem,
+    spec: &NamespaceSetSpec,
+    meta: &PolicyMeta,
+    on: BTreeSet<String>,
+    linker: &Linker<'_>,
+) -> Vec<MemberPart> {
+    let settings = [&item.pod_security, &spec.pod_security].into_iter().flatten();
+    let profiles =
+        settings.flat_map(|one| one.profile.iter().chain(one.service_accounts.iter().map(|own| &own.profile)));
+    let names = profiles.map(|name| (PodSecurityProfile::KIND, name.as_str()));
+    if on.is_empty() {
+        // A namespace of no target is checked for all targets.
+        let groups = linker.offers.groups(names, &meta.targets).into_iter();
+        return groups.map(|checked| MemberPart { on: Arc::default(), checked: Arc::new(checked) }).collect();
+    }
+    let groups = linker.offers.groups(names, &on).into_iter().map(Arc::new);
+    groups.map(|on| MemberPart { on: Arc::clone(&on), checked: on }).collect()
 }
 
 const NAMESPACE: &str = "namespace-set/namespace.yaml.j2";

@@ -20,7 +20,7 @@ use self::expand::Expansion;
 use self::resolve::TargetApi;
 use super::findings::Findings;
 use super::selector::LabelSelectorSpec;
-use super::shared::{StringMap, check_targets};
+use super::shared::StringMap;
 use super::target_condition::targets_of_item;
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::rbac::PolicyRule;
@@ -307,7 +307,7 @@ impl PermissionSetSpec {
     }
 }
 
-/// Returns the included sets, each with the location of the reference.
+/// Returns the included sets, each with the location of the reference. Each has rules on its own targets alone.
 fn included(
     meta: &PolicyMeta,
     spec: &PermissionSetSpec,
@@ -315,8 +315,12 @@ fn included(
     sink: &mut Sink,
 ) -> Vec<(Arc<PermissionSet>, Origin)> {
     let mut found = Vec::new();
-    for name in &spec.include {
-        let Some(set) = linker.offers.find::<PermissionSet>(name, sink) else { continue };
+    let groups = spec.include.iter().flat_map(|name| {
+        let on = linker.offers.groups([(PermissionSet::KIND, name.as_str())], &meta.targets);
+        on.into_iter().map(move |on| (name, on))
+    });
+    for (name, on) in groups.collect::<Vec<_>>() {
+        let Some(set) = linker.offers.find::<PermissionSet>(name, &on, sink) else { continue };
         if set.content.is_aggregated() {
             sink.push(
                 Diagnostic::error(
@@ -327,7 +331,7 @@ fn included(
                 .and(set.meta.origin, "its `aggregationRule` selects them")
                 .help("include the selected sets"),
             );
-        } else if check_targets(&set.meta, &meta.targets, name.origin, sink) {
+        } else {
             found.push((Arc::clone(&set.content), name.origin));
         }
     }

@@ -1,6 +1,7 @@
 //! `PodSecurityProfile`: permissions of pods, for every platform.
 
 mod admission;
+mod beside;
 mod cel;
 mod checks;
 mod constraints;
@@ -17,6 +18,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::admission::WrittenProfile;
+use self::beside::Limit;
 use self::held::Holding;
 use super::shared::{RBAC, StringMap};
 use crate::admission::scc::defaults::role_name;
@@ -38,13 +40,23 @@ pub struct PodSecurityProfileKind;
 ///
 /// - up to Kubernetes 1.24, a PodSecurityPolicy with the name of the profile;
 /// - on OpenShift, SecurityContextConstraints with the name of the profile, and the ClusterRole
-///   `system:openshift:scc:<name>` for their use;
+///   `system:openshift:scc:<name>` for their use; since 4.17 also a ValidatingAdmissionPolicy with the limits for which
+///   constraints have no field;
 /// - since Kubernetes 1.30, a ValidatingAdmissionPolicy that rejects everything outside the profile, and since 1.36 a
 ///   MutatingAdmissionPolicy that sets its defaults. They apply to the namespaces of each NamespaceSet or Tenancy that
 ///   uses the profile. These namespaces also get the matching Pod Security level.
 ///
+/// On OpenShift, constraints have no field for host paths, ranges of ports, several ranges of user ids, primary groups,
+/// groups without a default, CSI drivers, RuntimeClasses and AppArmor. The policy beside them has these limits alone, and
+/// applies to the pods of these constraints. OpenShift chooses constraints first: other constraints do not admit a rejected
+/// pod, and constraints earlier in the order admit pods without these limits.
+/// OpenShift 4.16, and a profile with account variables, report
+/// [inexpressible-limit](../diagnostics/inexpressible-limit.md).
+///
 /// `podSecurity.serviceAccounts` of a namespace sets another profile for single service accounts. The lists of accounts are
 /// annotations of the namespace, and the policies of such a profile apply to pods of these accounts alone.
+///
+/// Several profiles can have the same name, each with its own `targets`: a namespace has the profile of its target.
 ///
 /// A profile with account variables in its texts, such as `"{uid}"`, becomes a PodSecurityPolicy, or constraints, for
 /// each tenant of the Tenancy that uses it. Its admission policy stays a single object and reads the variables from
@@ -421,6 +433,8 @@ impl Kind for PodSecurityProfileKind {
             }
             refuse_variables_in_metadata(&spec, document, sink);
         }
+        let limits = if is_on(Enforcement::SecurityContextConstraints) { Limit::of(&spec) } else { Vec::new() };
+        beside::check(&limits, &spec, document, &targets, sink);
         let defaults = admission::filled_in(&spec, &variables, &targets);
         let profile = Arc::new(PodSecurityProfile::new(PodSecurityProfileParts {
             name: meta.name.to_string(),
@@ -430,6 +444,7 @@ impl Kind for PodSecurityProfileKind {
             annotations: Blueprint::from_value(&profile_annotations(&spec)),
             profile: Blueprint::from_value(&spec),
             constraints,
+            is_limited_beside: !limits.is_empty(),
             defaults_by_account: Holding::ByAccount.defaults(&meta.name, &defaults),
             defaults,
             level: is_on(Enforcement::AdmissionPolicy).then(|| level::level(&spec)),
@@ -438,19 +453,25 @@ impl Kind for PodSecurityProfileKind {
         let mut by_account = ByAccount::default();
         let mut objects =
             if profile.needs_account() { Vec::new() } else { own_objects(&profile, &spec, &meta, content) };
+        let written = WrittenProfile { spec: &spec, meta: &meta, variables: &variables, targets: &targets, content };
+        let limiting = beside::objects(&limits, written).into_iter();
+        objects.extend(limiting.map(|object| (Enforcement::SecurityContextConstraints, object)));
         if is_on(Enforcement::AdmissionPolicy) {
-            let written =
-                WrittenProfile { spec: &spec, meta: &meta, variables: &variables, targets: &targets, content };
             let own = admission::objects(Holding::Every, written).into_iter();
             objects.extend(own.map(|object| (Enforcement::AdmissionPolicy, object)));
             by_account.objects = admission::objects(Holding::ByAccount, written);
             by_account.bindings = admission::account_bindings(&by_account.objects, &meta);
         }
-        linker.facts.push(DeclaredProfile { profile: Arc::clone(&profile), policy: meta.clone() });
-        let stands_alone = variables.is_empty();
-        linker.offers.add(Shared { meta: meta.clone(), content: profile, variables, stands_alone });
+        share(profile, variables, &meta, linker);
         Some(Box::new(Linked { meta, objects, by_account }))
     }
+}
+
+/// Offers a profile to other policies.
+fn share(profile: Arc<PodSecurityProfile>, variables: Vec<String>, meta: &PolicyMeta, linker: &mut Linker<'_>) {
+    linker.facts.push(DeclaredProfile { profile: Arc::clone(&profile), policy: meta.clone() });
+    let stands_alone = variables.is_empty();
+    linker.offers.add(Shared { meta: meta.clone(), content: profile, variables, stands_alone });
 }
 
 /// Builds the PodSecurityPolicy and the constraints with the name of a profile.

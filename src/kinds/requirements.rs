@@ -43,11 +43,10 @@ impl Terms<'_> {
     }
 }
 
-/// Returns the names of a permission set that select a grant: its own name, and the name of its role.
-pub(super) fn names_of_set(name: &Spanned<String>, linker: &mut Linker<'_>) -> Vec<(SelectingKey, Pattern)> {
+/// Returns the names of a permission set that select a grant: its own name, and the names of its role on all targets.
+pub(super) fn names_of_set(name: &str, linker: &Linker<'_>) -> Vec<(SelectingKey, Pattern)> {
     let mut names = vec![(SelectingKey::PermissionSets, Pattern::constant(name))];
-    // The link of the grant reports an unknown name.
-    if let Some(set) = linker.offers.find::<PermissionSet>(name, &mut Sink::new()) {
+    for set in linker.offers.named::<PermissionSet>(name) {
         let key = match set.content.role_kind {
             RoleObjectKind::ClusterRole => SelectingKey::ClusterRoles,
             RoleObjectKind::Role => SelectingKey::Roles,

@@ -11,7 +11,7 @@ use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::size::{self, MAXIMUM_APPLIED};
 use crate::model::{
     Blueprint, Category, Data, Date, DateError, Fill, Mention, NAMESPACE_NAME, OWN_NAMESPACE, ObjectBlueprint, Pattern,
-    PolicyMeta, Target, Tested, Variables,
+    Target, Tested, Variables,
 };
 use crate::yaml::Spanned;
 
@@ -398,25 +398,6 @@ impl RoleRef {
     pub(crate) fn new(kind: &'static str, name: &str) -> Self {
         Self { api_group: "rbac.authorization.k8s.io", kind, name: name.to_owned() }
     }
-}
-
-/// Whether a used policy applies to every target of its user; reports missing targets.
-pub(crate) fn check_targets(used: &PolicyMeta, wanted: &BTreeSet<String>, asked: Origin, sink: &mut Sink) -> bool {
-    let missing: Vec<String> = wanted.difference(&used.targets).map(|target| format!("`{target}`")).collect();
-    if missing.is_empty() {
-        return true;
-    }
-    let plural = if missing.len() > 1 { "s" } else { "" };
-    sink.push(
-        Diagnostic::error(
-            codes::UNKNOWN_REFERENCE,
-            format!("{} `{}` does not apply to the target{plural} {}", used.kind, used.name, missing.join(", ")),
-        )
-        .at(asked)
-        .and(used.origin, "its `targets` exclude that target")
-        .help("widen `targets` there, or narrow `targets` of the policy that uses it"),
-    );
-    false
 }
 
 /// The `hard` limits of a ResourceQuota.

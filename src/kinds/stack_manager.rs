@@ -8,7 +8,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::packaged::Templates;
-use super::shared::check_targets;
 use crate::crossplane::conflicts::{Owner, Owners};
 use crate::crossplane::definition::Definition;
 use crate::crossplane::manager::{self, Rights};
@@ -20,8 +19,8 @@ use crate::k8s::rbac::PolicyRule;
 use crate::k8s::rules::RuleSet;
 use crate::model::{
     CommonMetadataSpec, Contribution, Data, DependentPolicy, Fill, InstalledManager, InstalledStack, Kind,
-    KnownNamespace, Linker, ObjectId, OutputFileKey, Pattern, Patterns, PermissionSet, Policy, PolicyMeta, RawDocument,
-    Surroundings, Target, TypeMeta, Unit, UnitSource,
+    KnownNamespace, Linker, ObjectId, Offer, OutputFileKey, Pattern, Patterns, PermissionSet, Policy, PolicyMeta,
+    RawDocument, Surroundings, Target, TypeMeta, Unit, UnitSource,
 };
 use crate::yaml::{NodeRef, Spanned, Tree};
 
@@ -162,7 +161,9 @@ fn further_rules(
 ) -> Vec<PolicyRule> {
     let mut rules = Vec::new();
     for name in &spec.include {
-        let Some(set) = linker.offers.find::<PermissionSet>(name, sink) else { continue };
+        let groups = linker.offers.groups([(PermissionSet::KIND, name.as_str())], &meta.targets);
+        let Some(on) = groups.iter().find(|on| on.contains(&target.name)) else { continue };
+        let Some(set) = linker.offers.find::<PermissionSet>(name, on, sink) else { continue };
         if let Some(variable) = set.variables.first() {
             sink.push(
                 Diagnostic::error(
@@ -173,7 +174,7 @@ fn further_rules(
                 .and(set.meta.origin, "the set")
                 .help("use it in a Tenancy: its accounts have variables"),
             );
-        } else if check_targets(&set.meta, &meta.targets, name.origin, sink) {
+        } else {
             let granted = set.content.granted(&target.name).map(RuleSet::rules).unwrap_or_default();
             rules.extend(granted.into_iter().map(|rule| at_target(rule, target)));
         }

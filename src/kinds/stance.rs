@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::account_profiles::{AccountProfile, AccountProfileSpec};
-use super::shared::{NewBinding, RoleRef, StringMap, check_targets};
+use super::shared::{NewBinding, RoleRef, StringMap};
 use crate::admission::gate::FIRST_MINOR_WITH_LEVELS;
 use crate::admission::level::{Level, PolicyVersion};
 use crate::admission::scc;
@@ -224,8 +224,7 @@ impl NamedProfile {
         linker: &mut Linker<'_>,
         sink: &mut Sink,
     ) -> Option<Self> {
-        let found = linker.offers.find::<PodSecurityProfile>(name, sink)?;
-        check_targets(&found.meta, targets, name.origin, sink);
+        let found = linker.offers.find::<PodSecurityProfile>(name, targets, sink)?;
         if let Some(variable) = found.variables.first() {
             let message = format!("the profile `{}` uses the variable `{variable}` of an account", name.value);
             let diagnostic = Diagnostic::error(codes::INVALID_VALUE, message).at(name.origin);

@@ -368,12 +368,12 @@ fn link_classes<'s>(
     match (&spec.class, spec.presets.is_empty()) {
         (Some(class), true) => {
             let names: BTreeSet<String> = targets.iter().map(|target| target.name.clone()).collect();
-            let linked = Arc::new(
-                ClassLinker { class, node: document.spec.get("class"), spec, targets: &names, linker, sink }
-                    .link(class_origin(document)),
-            );
-            classes.by_target.extend(targets.iter().map(|target| (target.name.clone(), Arc::clone(&linked))));
-            classes.used.push(UsedClass { targets: names, class, linked });
+            for on in linker.offers.groups(class::references(class), &names) {
+                let own = ClassLinker { class, node: document.spec.get("class"), spec, targets: &on, linker, sink };
+                let linked = Arc::new(own.link(class_origin(document)));
+                classes.by_target.extend(on.iter().map(|target| (target.clone(), Arc::clone(&linked))));
+                classes.used.push(UsedClass { targets: on, class, linked });
+            }
         }
         (None, false) => {
             let nodes = document.spec.get("presets").into_iter().flat_map(NodeRef::items);
@@ -381,10 +381,14 @@ fn link_classes<'s>(
                 let names = matching_targets(preset, targets, sink);
                 let class = &preset.class;
                 let node = node.get("class");
-                let linker = ClassLinker { class, node, spec, targets: &names, linker, sink };
-                let linked = Arc::new(linker.link(preset.name.origin));
-                classes.used.push(UsedClass { targets: names.clone(), class, linked: Arc::clone(&linked) });
-                for target in names {
+                let mut parts = BTreeMap::new();
+                for on in linker.offers.groups(class::references(class), &names) {
+                    let own = ClassLinker { class, node, spec, targets: &on, linker, sink };
+                    let linked = Arc::new(own.link(preset.name.origin));
+                    parts.extend(on.iter().map(|target| (target.clone(), Arc::clone(&linked))));
+                    classes.used.push(UsedClass { targets: on, class, linked });
+                }
+                for (target, linked) in parts {
                     if classes.by_target.iter().any(|(name, _)| *name == target) {
                         sink.push(
                             Diagnostic::error(codes::INVALID_VALUE, format!("the target `{target}` has two presets"))
@@ -393,7 +397,7 @@ fn link_classes<'s>(
                         );
                         continue;
                     }
-                    classes.by_target.push((target, Arc::clone(&linked)));
+                    classes.by_target.push((target, linked));
                 }
             }
         }

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::{Blueprint, Fill, ObjectBlueprint, Pattern, Piece, Target};
 use crate::admission::level::Level;
+use crate::admission::scc;
 use crate::diag::Origin;
 use crate::k8s::rules::RuleSet;
 
@@ -149,6 +150,8 @@ pub struct PodSecurityProfileParts {
     pub profile: Blueprint,
     /// The fields of SecurityContextConstraints; empty if no target has them.
     pub constraints: Blueprint,
+    /// Whether an admission policy beside the constraints has a part of the limits.
+    pub is_limited_beside: bool,
     /// The defaults set by an admission policy.
     pub defaults: ProfileDefaults,
     /// The defaults set by an admission policy that applies to some service accounts of a namespace.
@@ -169,6 +172,9 @@ pub struct ProfileDefaults {
 impl PodSecurityProfile {
     /// The label of namespaces selected by the admission policies of a profile; its value is the name of the profile.
     pub const LABEL: &'static str = "bailiwick.dev/pod-security-profile";
+
+    /// The annotation of a pod with the name of the constraints that admitted it.
+    pub const CONSTRAINTS: &'static str = scc::admit::CONSTRAINTS;
 
     /// Builds a profile from its parts.
     pub fn new(parts: PodSecurityProfileParts) -> Self {
@@ -193,6 +199,12 @@ impl PodSecurityProfile {
     /// Returns the Pod Security level beside an admission policy, by the mapping in the Kubernetes documentation.
     pub fn level(&self) -> Option<Level> {
         self.parts.level
+    }
+
+    /// Whether an admission policy beside its constraints, for the constraints with the name of the profile, has a part of the
+    /// limits.
+    pub fn is_limited_beside(&self) -> bool {
+        self.parts.is_limited_beside
     }
 
     /// Returns the defaults set by an admission policy.

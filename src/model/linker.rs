@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::{ExpirySettings, GrantRequirement, PolicyFacts, PolicyMeta, Target, WorkspaceSettings, WorkspaceTemplates};
-use crate::diag::{Diagnostic, Files, Sink, nearest};
+use crate::diag::{Diagnostic, Files, Origin, Sink, nearest};
 use crate::k8s::catalogue::{Api, Resource};
 use crate::k8s::custom_fields::CustomFields;
 use crate::source::Sources;
@@ -108,16 +108,22 @@ pub struct Shared<T> {
     pub stands_alone: bool,
 }
 
-/// The shared policies of all kinds, and their uses.
+/// The shared policies of all kinds, and their uses. Policies of one kind may have the same name on different targets.
 #[derive(Default)]
 pub struct Offers {
-    offered: BTreeMap<PolicyKey, Offered>,
-    /// The names of all policies, linked or not. An unlinked policy cannot be used, and has a diagnostic already.
-    announced: BTreeSet<PolicyKey>,
+    offered: BTreeMap<PolicyKey, Vec<Offered>>,
+    /// All policies, linked or not. An unlinked policy cannot be used, and has a diagnostic already.
+    announced: BTreeMap<PolicyKey, Vec<Announced>>,
 }
 
 /// The kind and the name of a policy.
 type PolicyKey = (&'static str, String);
+
+/// A policy before it is linked.
+struct Announced {
+    targets: Arc<BTreeSet<String>>,
+    origin: Option<Origin>,
+}
 
 /// A shared policy of any type.
 struct Offered {
@@ -133,41 +139,94 @@ impl Offers {
     pub fn add<T: Offer>(&mut self, policy: Shared<T>) {
         let key = (T::KIND, policy.meta.name.to_string());
         let (meta, is_needed) = (policy.meta.clone(), policy.stands_alone);
-        self.offered.insert(key, Offered { meta, shared: Box::new(policy), is_needed });
+        self.offered.entry(key).or_default().push(Offered { meta, shared: Box::new(policy), is_needed });
     }
 
-    /// Records a policy name, whether the policy can be linked or not.
-    pub fn announce(&mut self, kind: &'static str, name: &str) {
-        self.announced.insert((kind, name.to_owned()));
+    /// Records a policy by its kind and name, whether it can be linked or not.
+    pub fn announce(&mut self, kind: &'static str, name: &str, origin: Option<Origin>, targets: Arc<BTreeSet<String>>) {
+        self.announced.entry((kind, name.to_owned())).or_default().push(Announced { targets, origin });
     }
 
-    /// Returns a policy by its name and marks it as used. Reports an unknown name.
-    pub fn find<T: Offer>(&mut self, name: &Spanned<String>, sink: &mut Sink) -> Option<&Shared<T>> {
+    /// Divides targets into groups, so that each of the names refers to one policy on all targets of a group.
+    pub fn groups<'n>(
+        &self,
+        names: impl IntoIterator<Item = (&'static str, &'n str)>,
+        targets: &BTreeSet<String>,
+    ) -> Vec<BTreeSet<String>> {
+        let announced = names.into_iter().filter_map(|(kind, name)| self.announced.get(&(kind, name.to_owned())));
+        let shared: Vec<&Vec<Announced>> = announced.filter(|policies| policies.len() > 1).collect();
+        if shared.is_empty() {
+            return vec![targets.clone()];
+        }
+        let mut groups: BTreeMap<Vec<Option<usize>>, BTreeSet<String>> = BTreeMap::new();
+        for target in targets {
+            let applying = |policies: &&Vec<Announced>| policies.iter().position(|one| one.targets.contains(target));
+            groups.entry(shared.iter().map(applying).collect()).or_default().insert(target.clone());
+        }
+        groups.into_values().collect()
+    }
+
+    /// Returns the policy of a name on the targets of a group, and marks it as used. Reports an unknown name, and targets
+    /// without the policy.
+    pub fn find<T: Offer>(
+        &mut self,
+        name: &Spanned<String>,
+        targets: &BTreeSet<String>,
+        sink: &mut Sink,
+    ) -> Option<&Shared<T>> {
         let key = (T::KIND, name.value.clone());
-        if !self.announced.contains(&key) {
+        let Some(announced) = self.announced.get(&key) else {
             sink.push(unknown_reference(T::KIND, name, &self.names(T::KIND)));
             return None;
+        };
+        let is_on = |own: &BTreeSet<String>| targets.iter().any(|target| own.contains(target));
+        let applying = announced.iter().find(|one| is_on(&one.targets)).or(announced.first())?;
+        let missing: Vec<&str> = targets.difference(&applying.targets).map(String::as_str).collect();
+        if !missing.is_empty() {
+            sink.push(not_applying(T::KIND, name, &missing, announced));
+            return None;
         }
-        let found = self.offered.get_mut(&key)?;
+        let place = applying.origin;
+        let found = self.offered.get_mut(&key)?.iter_mut().find(|offered| Some(offered.meta.origin) == place)?;
         found.is_needed = true;
         found.shared.downcast_ref()
     }
 
-    /// Returns a policy by its name, used or not.
-    pub fn get<T: Offer>(&self, name: &str) -> Option<&Shared<T>> {
-        self.offered.get(&(T::KIND, name.to_owned()))?.shared.downcast_ref()
+    /// Iterates over the policies of a name, used or not.
+    pub fn named<T: Offer>(&self, name: &str) -> impl Iterator<Item = &Shared<T>> {
+        let offered = self.offered.get(&(T::KIND, name.to_owned())).into_iter().flatten();
+        offered.filter_map(|offered| offered.shared.downcast_ref())
     }
 
     /// Iterates over the policies without a user that need one.
     pub fn unused(&self) -> impl Iterator<Item = &PolicyMeta> {
-        self.offered.values().filter(|offered| !offered.is_needed).map(|offered| &offered.meta)
+        self.offered.values().flatten().filter(|offered| !offered.is_needed).map(|offered| &offered.meta)
     }
 
     fn names(&self, kind: &str) -> Vec<&str> {
-        let of_kind = self.announced.iter().filter(|(own, _)| *own == kind);
+        let of_kind = self.announced.keys().filter(|(own, _)| *own == kind);
         of_kind.map(|(_, name)| name.as_str()).collect()
     }
 }
+
+/// Returns the diagnostic for a name without a policy on some targets of its user.
+fn not_applying(kind: &str, name: &Spanned<String>, missing: &[&str], policies: &[Announced]) -> Diagnostic {
+    let plural = if missing.len() > 1 { "s" } else { "" };
+    let missing: Vec<String> = missing.iter().map(|target| format!("`{target}`")).collect();
+    let message = format!("{kind} `{}` does not apply to the target{plural} {}", name.value, missing.join(", "));
+    let help = match policies {
+        [_] => "widen `targets` there, or narrow `targets` of the policy that uses it",
+        _ => {
+            "widen `targets` of one of them, add a policy of this name, or narrow `targets` of the policy that uses it"
+        }
+    };
+    let places = policies.iter().filter_map(|policy| policy.origin).take(MAXIMUM_PLACES);
+    let diagnostic = Diagnostic::error(codes::UNKNOWN_REFERENCE, message).at(name.origin).help(help);
+    places.fold(diagnostic, |diagnostic, place| diagnostic.and(place, "its `targets` exclude that target"))
+}
+
+/// The greatest number of policies in a diagnostic.
+const MAXIMUM_PLACES: usize = 5;
 
 fn unknown_reference(kind: &str, name: &Spanned<String>, names: &[&str]) -> Diagnostic {
     let help = match nearest(name, names.iter().copied()) {

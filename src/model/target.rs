@@ -270,6 +270,12 @@ impl Target {
         }
     }
 
+    /// Whether a profile has an admission policy beside its constraints for limits without a field: OpenShift since 4.17.
+    pub fn has_policies_beside_constraints(&self) -> bool {
+        self.enforcement() == Enforcement::SecurityContextConstraints
+            && self.version.minor() >= FIRST_WITH_ADMISSION_POLICIES
+    }
+
     /// Returns the served version of MutatingAdmissionPolicy: `v1` since 1.36, `v1beta1` since 1.34 if enabled.
     pub fn mutating_admission_policy(&self) -> Option<&'static str> {
         match (self.version.minor(), self.features.mutating_admission_policy) {

@@ -99,6 +99,8 @@ pub struct ObjectBlueprint {
     pub overridden: Option<(&'static str, String)>,
     /// A field with a list; without an item in the list, there is no object.
     pub needed: Option<&'static str>,
+    /// The names of the targets with the object; none for all targets of its policy.
+    pub targets: Option<Arc<BTreeSet<String>>>,
     /// Whether a Namespace gets no computed Pod Security label.
     pub without_levels: bool,
     /// The policy value that requests the object.
@@ -123,6 +125,7 @@ impl ObjectBlueprint {
             fields: Vec::new(),
             overridden: None,
             needed: None,
+            targets: None,
             without_levels: false,
             origin,
             content: origin,
@@ -133,6 +136,12 @@ impl ObjectBlueprint {
     #[must_use]
     pub fn needing(self, field: &'static str) -> Self {
         Self { needed: Some(field), ..self }
+    }
+
+    /// Limits the object to some targets; none for all targets of its policy.
+    #[must_use]
+    pub fn only_on(self, targets: Option<Arc<BTreeSet<String>>>) -> Self {
+        Self { targets, ..self }
     }
 
     /// Makes items of lists that name a list variable items for each of its elements.
@@ -188,8 +197,11 @@ impl ObjectBlueprint {
         self.fill_from(Fill { account, namespace, ..Fill::from_target(target) })
     }
 
-    /// Builds the unit, unless a list that it needs is empty.
+    /// Builds the unit, unless it is for other targets or a list that it needs is empty.
     pub fn fill_existing(&self, from: Fill<'_>) -> Option<Unit> {
+        if self.targets.as_ref().is_some_and(|targets| !targets.contains(&from.target.name)) {
+            return None;
+        }
         let unit = self.fill_from(from);
         let is_lost = self.needed.is_some_and(|field| unit.data.get(field).is_none_or(Data::is_empty));
         (!is_lost).then_some(unit)

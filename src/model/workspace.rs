@@ -24,6 +24,10 @@ use crate::yaml::{NodeRef, Spanned};
 /// manifests are always known, and so are the built-in names of every cluster. A service account is known if its
 /// namespace is.
 ///
+/// Policies of one kind can have the same name if no target has both, such as a PodSecurityProfile for Kubernetes and one
+/// for OpenShift. A reference to the name is a reference to the policy of the target. A policy that uses the name needs it
+/// on each of its own targets.
+///
 /// Texts of policies can contain variables of the target, of the policy and, in a Tenancy, of the account:
 ///
 /// - `{target.name}`, `{target.version}`, `{target.platform}`, `{target.minor}`, and the `variables` of the target, such

@@ -14,7 +14,7 @@ use crate::admission::level::Level;
 use crate::admission::standards::labels::{PodSecurityLevels, PodSecurityMode};
 use crate::app::{AppliedProfile, NamespaceRules, SyncedRules, UsablePolicy};
 use crate::diag::Files;
-use crate::model::Target;
+use crate::model::{PodSecurityProfile, Target};
 
 /// The admission rules for the pods of a namespace.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -52,6 +52,9 @@ pub struct SyncedNamespace {
     pub findings: Vec<String>,
     /// The constraints that raise the level.
     pub lifts: Vec<LiftRecord>,
+    /// The constraints of the target with an admission policy for further limits.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub limited_constraints: Vec<String>,
     /// The cluster configuration of the workspace.
     pub target: String,
 }
@@ -171,6 +174,9 @@ pub struct NamespaceLevels {
     /// Whether the target exempts the namespace from Pod Security admission.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub exempt: bool,
+    /// The constraints of the target with an admission policy for further limits.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub limited_constraints: Vec<String>,
     /// The cluster configuration of the workspace.
     pub target: String,
 }
@@ -196,6 +202,8 @@ pub struct NamespaceReport<'r> {
     pub target: &'r Target,
     /// The admission rules.
     pub rules: &'r NamespaceRules,
+    /// The constraints of the target with an admission policy for further limits.
+    pub limited_constraints: &'r [String],
     /// The files of the places.
     pub files: &'r Files,
 }
@@ -225,7 +233,20 @@ impl NamespaceReport<'_> {
                 text + &self.profiles_text(levels, profile.as_ref(), by_account) + exemption
             }
         };
-        format!("# {}\n{rules}", self.target.name)
+        format!("# {}\n{rules}{}", self.target.name, self.limits_text())
+    }
+
+    fn limits_text(self) -> String {
+        let mut page = Page::new();
+        for name in self.limited_constraints {
+            let policy = PodSecurityProfile::admission_policy(name);
+            writeln!(
+                page,
+                "  the admission policy `{policy}` limits the pods of the constraints `{name}`; other constraints do not admit a \
+                 rejected pod"
+            );
+        }
+        page.finish()
     }
 
     fn levels_text(self, place: &str, levels: &PodSecurityLevels) -> String {
@@ -305,6 +326,7 @@ impl NamespaceReport<'_> {
                     accounts: by_account.iter().map(of_accounts).collect(),
                     levels: levels.collect(),
                     exempt: *is_exempt,
+                    limited_constraints: self.limited_constraints.to_vec(),
                     target,
                 })
             }
@@ -329,6 +351,7 @@ impl NamespaceReport<'_> {
             fights: settled.fights.iter().map(|label| label.key()).collect(),
             findings: settled.lints.iter().map(|lint| lint.code().to_string()).collect(),
             lifts: lifts.iter().map(|lift| LiftRecord::new(lift, self.files)).collect(),
+            limited_constraints: self.limited_constraints.to_vec(),
             target: self.target.name.clone(),
         }
     }

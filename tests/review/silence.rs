@@ -169,3 +169,51 @@ fn a_grant_of_a_tenancy_that_lasts_longer_is_reported() {
     assert_eq!(lifetimes([early, late], ["", late]), (vec!["teams/guests Removed".to_owned()], false));
     assert_eq!(lifetimes([of_account, late], ["", late]), (vec!["teams/guests/a Removed".to_owned()], false));
 }
+
+/// Two grants of one name, each on its own target: one of them lasts longer.
+#[test]
+fn a_grant_that_shares_its_name_and_lasts_longer_is_reported() {
+    let settings = workspace("{name: a, version: \"1.34\"}, {name: b, version: \"1.34\"}");
+    let policy = |days: [&str; 2]| {
+        let grant = |target: &str, day: &str| {
+            format!(
+                "{HEAD} Grant\nmetadata: {{name: guests}}\nspec: {{targets: [{target}], to: {{users: [ann]}}, \
+                 clusterRoles: [admin], namespaces: [shop], expires: \"{day}\"}}\n"
+            )
+        };
+        format!("{}---\n{}", grant("a", days[0]), grant("b", days[1]))
+    };
+    let other = ("policies/objects/a.yaml", NAMESPACE);
+    let lifetimes = |old: [&str; 2], new: [&str; 2]| {
+        let (old, new) = (policy(old), policy(new));
+        let files = |text| vec![("bailiwick.yaml", settings.as_str()), ("policies/guests.yaml", text), other];
+        let review = review(&files(old.as_str()), &files(new.as_str()));
+        review.lifetimes.iter().map(|change| format!("{} {:?}", change.grant, change.direction)).collect::<Vec<_>>()
+    };
+    let (early, late) = ("2030-01-01", "2031-01-01");
+    assert_eq!(lifetimes([early, late], [early, late]), Vec::<String>::new());
+    assert_eq!(lifetimes([early, early], [late, early]), ["guests Longer"]);
+    assert_eq!(lifetimes([early, late], [early, early]), ["guests Shorter"]);
+    assert_eq!(lifetimes([early, late], [late, early]), ["guests Longer", "guests Shorter"]);
+}
+
+/// Two tests of one name, each on its own target: the reviewed change removes an expectation of one.
+#[test]
+fn an_expectation_removed_from_one_of_two_tests_of_a_name_is_reported() {
+    let settings = workspace("{name: a, version: \"1.34\"}, {name: b, version: \"1.34\"}");
+    let policy = |of_a: &str| {
+        let test = |target: &str, what: &str| {
+            format!(
+                "{HEAD} AccessTest\nmetadata: {{name: limits}}\nspec:\n  targets: [{target}]\n  who: {{groups: [devs]}}\n  \
+                 mustNot: [{{verbs: [get], resources: [{what}], namespaces: [shop]}}]\n"
+            )
+        };
+        format!("{}---\n{}", test("a", of_a), test("b", "secrets"))
+    };
+    let (before, after) = (policy("secrets"), policy("pods"));
+    let other = ("policies/objects/a.yaml", NAMESPACE);
+    let files = |text| vec![("bailiwick.yaml", settings.as_str()), ("policies/limits.yaml", text), other];
+    let (before, after) = (files(before.as_str()), files(after.as_str()));
+    assert_eq!(review(&before, &before).tests.removed.len(), 0);
+    assert_eq!(review(&before, &after).tests.removed.len(), 1);
+}

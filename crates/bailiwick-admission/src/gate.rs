@@ -15,7 +15,7 @@ use super::pod::Pod;
 use super::policy::{AdmissionRequest, Binding, PatchError, Patches, ValidatingAdmissionPolicy};
 use super::psp::select::{PodOperation, choose_among, usable_names};
 use super::psp::{PodSecurityPolicy, PspViolation};
-use super::scc::admit::{Allocated, SccAdmission, admit};
+use super::scc::admit::{Allocated, CONSTRAINTS, SccAdmission, admit};
 use super::scc::{GROUP, RESOURCE, Scc, range};
 use super::standards::admit::{PodSecurityRequest, exemption};
 use super::standards::configuration::Configuration;
@@ -139,6 +139,15 @@ pub struct Refused {
     pub by: By,
     /// Short texts, one for each violation.
     pub reasons: Vec<String>,
+}
+
+/// The constraints that admit a pod.
+#[derive(Debug)]
+pub struct AdmittingConstraints {
+    /// Their name.
+    pub name: String,
+    /// The pod with their defaults.
+    pub pod: Pod,
 }
 
 /// The first minor with Pod Security levels on by default.
@@ -398,19 +407,48 @@ impl<'w> Gate<'w> {
     }
 
     fn by_constraints(&self, pod: &Pod, namespace: &str, surroundings: &Surroundings<'_>) -> Result<Pod, Vec<String>> {
-        let place = surroundings.place;
+        let admitting = self.usable_constraints(pod, namespace, surroundings)?;
+        Ok(admitting.map_or_else(|| pod.clone(), |admitting| admitting.pod))
+    }
+
+    /// Returns the constraints that admit a pod that a user creates; none for a pod without admission by constraints. The user or
+    /// the service account of the pod may use them.
+    ///
+    /// # Errors
+    /// Why no constraints admit the pod.
+    pub fn constraints_for(
+        &self,
+        creator: &Identity,
+        namespace: &str,
+        pod: &Pod,
+    ) -> Result<Option<AdmittingConstraints>, Vec<String>> {
+        let nowhere = NamespaceContext::default();
+        let place = self.objects.places.get(namespace).map_or(&nowhere, |place| place);
+        let account = match pod.spec.service_account_name.as_str() {
+            "" => "default",
+            name => name,
+        };
+        let account = Identity::from_user(&account_user(namespace, account));
+        let may_use =
+            |scc: &Scc| [&account, creator].into_iter().any(|who| self.may_use_constraints(who, namespace, scc));
+        if self.objects.is_openshift { self.admitting_constraints(pod, namespace, place, may_use) } else { Ok(None) }
+    }
+
+    fn admitting_constraints(
+        &self,
+        pod: &Pod,
+        namespace: &str,
+        place: &NamespaceContext,
+        may_use: impl Fn(&Scc) -> bool,
+    ) -> Result<Option<AdmittingConstraints>, Vec<String>> {
         let run_level = place.labels.get(RUN_LEVEL_LABEL).map(String::as_str);
         if skips_constraints(namespace, run_level) || self.objects.constraints.is_empty() {
-            return Ok(pod.clone());
+            return Ok(None);
         }
         let constraints: Vec<&Scc> = self.objects.constraints.iter().collect();
-        let may_use = |scc: &Scc| match surroundings.usable {
-            UsablePolicies::Account(account) => self.may_use_constraints(account, namespace, scc),
-            UsablePolicies::Named(names) => names.contains(scc.name()),
-        };
         match admit(pod, &constraints, may_use, allocated(place)) {
-            SccAdmission::Skipped => Ok(pod.clone()),
-            SccAdmission::Admitted { pod, .. } => Ok(*pod),
+            SccAdmission::Skipped => Ok(None),
+            SccAdmission::Admitted { scc, pod, .. } => Ok(Some(AdmittingConstraints { name: scc, pod: *pod })),
             SccAdmission::Refused { refusals } if refusals.is_empty() => {
                 Err(vec!["its service account may use no constraints".to_owned()])
             }
@@ -421,6 +459,19 @@ impl<'w> Gate<'w> {
             SccAdmission::Broken { scc, why } if scc.is_empty() => Err(vec![why.to_string()]),
             SccAdmission::Broken { scc, why } => Err(vec![format!("`{scc}` keeps every pod out: {why}")]),
         }
+    }
+
+    fn usable_constraints(
+        &self,
+        pod: &Pod,
+        namespace: &str,
+        surroundings: &Surroundings<'_>,
+    ) -> Result<Option<AdmittingConstraints>, Vec<String>> {
+        let may_use = |scc: &Scc| match surroundings.usable {
+            UsablePolicies::Account(account) => self.may_use_constraints(account, namespace, scc),
+            UsablePolicies::Named(names) => names.contains(scc.name()),
+        };
+        self.admitting_constraints(pod, namespace, surroundings.place, may_use)
     }
 
     /// Whether a user may use constraints in a namespace; an empty namespace asks for every namespace.
@@ -442,9 +493,24 @@ impl<'w> Gate<'w> {
         self.objects.places.get(namespace).map(|place| place.object(namespace))
     }
 
-    /// Returns the pod for a template after the mutating policy of a profile; none if the defaults of the profile
-    /// cannot be filled in.
+    /// Returns the pod for a template after the mutating policy of a profile, with the name of the constraints that admit it; none
+    /// if the defaults of the profile cannot be filled in.
     pub fn created_pod(&self, workload: &Workload, template: &Json) -> Option<Json> {
+        let namespace = workload.namespace();
+        let nowhere = NamespaceContext::default();
+        let place = self.objects.places.get(namespace).map_or(&nowhere, |place| place);
+        let account = Identity::from_user(&account_user(namespace, workload.service_account()));
+        let surroundings = Surroundings { place, usable: UsablePolicies::Account(&account) };
+        self.created_pod_in(workload, template, &surroundings)
+    }
+
+    /// Returns the pod for a template in given surroundings, as [`Gate::created_pod`] does.
+    pub(super) fn created_pod_in(
+        &self,
+        workload: &Workload,
+        template: &Json,
+        surroundings: &Surroundings<'_>,
+    ) -> Option<Json> {
         let namespace = workload.namespace();
         let account = (namespace.to_owned(), workload.service_account().to_owned());
         let mut pod = created(template, namespace, !self.objects.without_token.contains(&account));
@@ -452,6 +518,11 @@ impl<'w> Gate<'w> {
             place.fill_in(&mut pod, namespace).ok()?;
         }
         take_annotations(&mut pod);
+        if self.objects.is_openshift
+            && let Ok(Some(admitting)) = self.usable_constraints(&workload.pod(), namespace, surroundings)
+        {
+            admitting.fill_in(&mut pod);
+        }
         Some(pod)
     }
 
@@ -493,6 +564,42 @@ impl<'w> Gate<'w> {
             }
         }
         (judged, denials)
+    }
+}
+
+impl AdmittingConstraints {
+    /// Writes the name into the annotation of the pod, in place of a value of its author, and the users that the constraints set.
+    pub fn fill_in(&self, pod: &mut Json) {
+        self.fill_in_users(pod);
+        let Some(metadata) = pod.get_mut("metadata").and_then(Json::as_object_mut) else { return };
+        let annotations = metadata.entry("annotations").or_insert_with(|| json!({}));
+        if !annotations.is_object() {
+            *annotations = json!({});
+        }
+        if let Some(annotations) = annotations.as_object_mut() {
+            annotations.insert(CONSTRAINTS.to_owned(), self.name.as_str().into());
+        }
+    }
+
+    fn fill_in_users(&self, pod: &mut Json) {
+        let spec = &self.pod.spec;
+        for (list, filled) in [("initContainers", &spec.init_containers), ("containers", &spec.containers)] {
+            let written = pod.pointer_mut(&format!("/spec/{list}")).and_then(Json::as_array_mut);
+            for (container, filled) in written.into_iter().flatten().zip(filled) {
+                let (Some(container), Some(context)) = (container.as_object_mut(), &filled.security_context) else {
+                    continue;
+                };
+                let fields = [
+                    ("runAsUser", context.run_as_user.map(Json::from)),
+                    ("runAsNonRoot", context.run_as_non_root.map(Json::from)),
+                ];
+                for (field, value) in fields {
+                    let Some(value) = value else { continue };
+                    let own = container.entry("securityContext").or_insert_with(|| json!({}));
+                    own.as_object_mut().into_iter().for_each(|own| _ = own.insert(field.to_owned(), value.clone()));
+                }
+            }
+        }
     }
 }
 

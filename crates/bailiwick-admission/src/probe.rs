@@ -217,7 +217,7 @@ impl<'w> ProbeGate<'w> {
             return ProbeAnswer::Rejected;
         }
         let Some(installed) = self.installed else { return ProbeAnswer::Admitted };
-        let pod = self.gate.created_pod(&workload, &probe.object);
+        let pod = self.gate.created_pod_in(&workload, &probe.object, &surroundings);
         let namespace = self.gate.objects.place(&place.namespace).map(|_| place.context.object(&place.namespace));
         self.steps.set(self.steps.get().saturating_add(STEPS_OF_A_QUESTION));
         let decisions = installed.judge_within(&self.steps, &workload, &probe.object, pod, namespace.as_ref());

@@ -8,6 +8,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::access::{Answer, Identity, Request};
+use crate::admission::gate::{AdmittingConstraints, Gate};
+use crate::admission::pod::Pod;
 use crate::admission::policy::{self, AdmissionRequest};
 use crate::app::loaded_world::{LoadedWorld, Surroundings, each_tree};
 use crate::app::words::rule_text;
@@ -200,10 +202,33 @@ pub(super) fn admission(
     if let Some((_, message)) = problems.into_iter().next() {
         return Ok(Admission::Refuses(format!("the object is invalid: {message}")));
     }
+    let admitting = match by_constraints(loaded, surroundings, user, &write) {
+        Ok(admitting) => admitting,
+        Err(decided) => return Ok(decided),
+    };
     match by_level(surroundings, user, &write) {
-        Admission::Passes => Ok(by_policies(surroundings, user, &write)),
+        Admission::Passes => Ok(by_policies(surroundings, user, &write, admitting.as_ref())),
         decided => Ok(decided),
     }
+}
+
+/// Returns the SecurityContextConstraints that admit a new pod; none without admission by constraints.
+fn by_constraints(
+    loaded: &LoadedWorld,
+    surroundings: &Surroundings,
+    user: &UserInfo<'_>,
+    write: &NodeWrite<'_>,
+) -> Result<Option<AdmittingConstraints>, Admission> {
+    let is_new_pod = write.operation == NodeOperation::Create
+        && (write.group, write.resource, write.subresource) == ("", "pods", "");
+    let Some(pod) = write.object.filter(|_| is_new_pod) else { return Ok(None) };
+    let pod = Pod::read(pod)
+        .map_err(|problem| Admission::Unknown(format!("admission cannot read the pod: {}", problem.message)))?;
+    let gate = Gate::new(&loaded.world, &surroundings.admission);
+    gate.constraints_for(user.identity, write.namespace, &pod).map_err(|reasons| {
+        let reasons = if reasons.is_empty() { String::new() } else { format!(": {}", reasons.join("; ")) };
+        Admission::Refuses(format!("no SecurityContextConstraints admit the pod{reasons}"))
+    })
 }
 
 /// Asks Pod Security about a new pod. Of the changes of a pod it judges new ephemeral containers alone.
@@ -223,7 +248,12 @@ fn by_level(surroundings: &Surroundings, user: &UserInfo<'_>, write: &NodeWrite<
 }
 
 /// Asks the admission policies. A rejection by one policy decides.
-fn by_policies(surroundings: &Surroundings, user: &UserInfo<'_>, write: &NodeWrite<'_>) -> Admission {
+fn by_policies(
+    surroundings: &Surroundings,
+    user: &UserInfo<'_>,
+    write: &NodeWrite<'_>,
+    admitting: Option<&AdmittingConstraints>,
+) -> Admission {
     let of_object = |path: &[&str]| {
         let object = write.object.or(write.old);
         object.and_then(|object| object.path(path)).and_then(NodeRef::as_str).unwrap_or_default()
@@ -242,7 +272,11 @@ fn by_policies(surroundings: &Surroundings, user: &UserInfo<'_>, write: &NodeWri
         kind: kind.to_owned(),
         namespace: write.namespace.to_owned(),
         name: name.to_owned(),
-        object: write.object.map(to_json),
+        object: write.object.map(|object| {
+            let mut object = to_json(object);
+            admitting.into_iter().for_each(|constraints| constraints.fill_in(&mut object));
+            object
+        }),
         old_object: write.old.map(to_json),
         ..AdmissionRequest::default()
     };

@@ -67,21 +67,23 @@ impl<'f> RulePlaces<'f> {
     }
 
     /// Returns the word in a permission set, or in its included sets.
-    fn in_permission_set(&self, set: NodeRef<'f>, right: &PolicyRule, seen: &mut BTreeSet<&'f str>) -> Option<Origin> {
+    fn in_permission_set(&self, set: NodeRef<'f>, right: &PolicyRule, seen: &mut BTreeSet<Origin>) -> Option<Origin> {
         let spec = set.get("spec")?;
         let own = spec.get("rules").into_iter().flat_map(NodeRef::items).find_map(|rule| word_of(rule, right));
         if own.is_some() {
             return own;
         }
-        let policies = &self.workspace?.project.policies;
+        let project = &self.workspace?.project;
+        let own = project.policy_at(set.origin())?;
         for name in spec.get("include").into_iter().flat_map(NodeRef::items).filter_map(NodeRef::as_str) {
-            let mut metas = policies.iter().map(|policy| policy.meta());
-            let included = metas.find(|meta| meta.kind == PERMISSION_SET && &*meta.name == name);
-            let Some(included) = included.filter(|_| seen.insert(name)) else { continue };
-            let found =
-                self.permission_set_at(included.origin).and_then(|set| self.in_permission_set(set, right, seen));
-            if found.is_some() {
-                return found;
+            let metas = project.policies.iter().map(|policy| policy.meta());
+            let named = metas.filter(|meta| meta.kind == PERMISSION_SET && &*meta.name == name);
+            for included in named.filter(|meta| !meta.targets.is_disjoint(&own.targets)) {
+                let set = self.permission_set_at(included.origin).filter(|_| seen.insert(included.origin));
+                let found = set.and_then(|set| self.in_permission_set(set, right, seen));
+                if found.is_some() {
+                    return found;
+                }
             }
         }
         None

@@ -11,7 +11,7 @@ use crate::access::{BindingRef, ObjectSource};
 use crate::app::workspace::Workspace;
 use crate::diag::Origin;
 use crate::k8s::rbac::PolicyRule;
-use crate::model::{Date, Expiry, TenancyGrant, TenancyGrants};
+use crate::model::{Date, Expiry, PolicyMeta, TenancyGrant, TenancyGrants};
 
 /// A change of the last day of a grant.
 #[derive(Debug, Clone)]
@@ -64,13 +64,54 @@ impl LifetimeDelta {
     }
 }
 
-/// Compares the last days of the grants that both states have.
+/// Compares the last days of the grants that both states have. Policies with one name are compared on each target.
 pub(super) fn compare(base: &Workspace, head: &Workspace, inputs: &InputChanges<'_>) -> Vec<LifetimeDelta> {
-    let (before, after) = (expiries(base), expiries(head));
-    let (old, new) = (policies(base), policies(head));
+    let shared: BTreeSet<_> = [base, head].into_iter().flat_map(|state| state.project.shared_names()).collect();
+    let mut deltas = compare_some(base, head, inputs, Compared { shared: &shared, target: None });
+    let targets = head.project.workspace.targets.iter().filter(|_| !shared.is_empty());
+    for target in targets {
+        let compared = Compared { shared: &shared, target: Some(&target.name) };
+        for delta in compare_some(base, head, inputs, compared) {
+            let is_same = |known: &LifetimeDelta| {
+                (known.kind, &known.grant, known.before, known.after, known.place)
+                    == (delta.kind, &delta.grant, delta.before, delta.after, delta.place)
+            };
+            if !deltas.iter().any(is_same) {
+                deltas.push(delta);
+            }
+        }
+    }
+    deltas
+}
+
+/// The compared policies: those with a name of their own, or those with a shared name on a target.
+#[derive(Clone, Copy)]
+struct Compared<'s> {
+    shared: &'s BTreeSet<(&'static str, &'s str)>,
+    target: Option<&'s str>,
+}
+
+impl Compared<'_> {
+    fn has(self, policy: &PolicyMeta) -> bool {
+        let is_shared = self.shared.contains(&(policy.kind, &*policy.name));
+        match self.target {
+            Some(target) => is_shared && policy.targets.contains(target),
+            None => !is_shared,
+        }
+    }
+}
+
+fn compare_some(
+    base: &Workspace,
+    head: &Workspace,
+    inputs: &InputChanges<'_>,
+    compared: Compared<'_>,
+) -> Vec<LifetimeDelta> {
+    let (before, after) = (expiries(base, compared), expiries(head, compared));
+    let (old, new) = (policies(base, compared), policies(head, compared));
     let names: BTreeSet<&GrantKey> = before.keys().chain(after.keys()).collect();
     let mut deltas = Vec::new();
-    let known = [base, head].map(KnownGrants::of);
+    let known = [base, head].map(|workspace| KnownGrants::of(workspace, compared));
     let is_in_both = |key: &&&GrantKey| known.iter().all(|state| state.has(key));
     for name in names.iter().filter(is_in_both) {
         let policy = (name.kind, name.policy.clone());
@@ -126,9 +167,10 @@ struct KnownGrants<'s> {
 }
 
 impl<'s> KnownGrants<'s> {
-    fn of(workspace: &'s Workspace) -> Self {
+    fn of(workspace: &'s Workspace, compared: Compared<'_>) -> Self {
         let mut known = Self { grants: BTreeSet::new(), accounts: HashSet::new() };
-        for tenancy in workspace.project.facts.all::<TenancyGrants>() {
+        let all = workspace.project.facts.all();
+        for tenancy in all.filter(|tenancy: &&TenancyGrants| compared.has(&tenancy.policy)) {
             let policy = &*tenancy.policy.name;
             known.grants.extend(tenancy.names.iter().map(|name| (policy, name.as_str())));
             known.accounts.extend(tenancy.account_names().map(|name| (policy, name)));
@@ -144,8 +186,8 @@ impl<'s> KnownGrants<'s> {
     }
 }
 
-fn expiries(workspace: &Workspace) -> BTreeMap<GrantKey, (Date, Origin)> {
-    let all = workspace.project.facts.all::<Expiry>();
+fn expiries(workspace: &Workspace, compared: Compared<'_>) -> BTreeMap<GrantKey, (Date, Origin)> {
+    let all = workspace.project.facts.all().filter(|expiry: &&Expiry| compared.has(&expiry.policy));
     let key = |expiry: &Expiry| GrantKey {
         kind: expiry.policy.kind,
         policy: expiry.policy.name.to_string(),
@@ -154,7 +196,7 @@ fn expiries(workspace: &Workspace) -> BTreeMap<GrantKey, (Date, Origin)> {
     all.map(|expiry| (key(expiry), (expiry.until, expiry.origin))).collect()
 }
 
-fn policies(workspace: &Workspace) -> BTreeMap<(&'static str, String), Origin> {
-    let all = workspace.project.policies.iter().map(|policy| policy.meta());
+fn policies(workspace: &Workspace, compared: Compared<'_>) -> BTreeMap<(&'static str, String), Origin> {
+    let all = workspace.project.policies.iter().map(|policy| policy.meta()).filter(|meta| compared.has(meta));
     all.map(|meta| ((meta.kind, meta.name.to_string()), meta.origin)).collect()
 }

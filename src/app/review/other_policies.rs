@@ -151,7 +151,9 @@ pub(super) fn policies_of_profiles(base: &TargetState<'_>, head: &TargetState<'_
 
 /// Returns the names of the admission policies of the profiles of a state.
 fn names_of_profiles(state: &TargetState<'_>) -> BTreeSet<String> {
-    let declared = state.workspace.project.facts.on(&state.target.name);
+    // A policy beside constraints applies to the pods of any namespace, as other policies do.
+    let is_compared = !state.target.has_policies_beside_constraints();
+    let declared = state.workspace.project.facts.on(&state.target.name).filter(|_| is_compared);
     let names = declared.flat_map(|declared: &DeclaredProfile| {
         let name = declared.profile.name();
         [PodSecurityProfile::admission_policy(name), PodSecurityProfile::accounts_binding(name)]

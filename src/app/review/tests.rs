@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::paths::graph;
 use super::record::{AcceptedWarning, FailedTest, RemovedExpectation, TestChanges};
 use super::state::TargetState;
+use super::suggestion::KIND;
 use crate::app::lint::Acceptance;
 use crate::app::test::{TestEvent, TestRun};
 use crate::app::words::place_text;
@@ -96,13 +97,13 @@ impl TestComparison {
         let mut removed = Vec::new();
         let mut obsolete = Vec::new();
         if let Some(base) = base {
-            let after: BTreeSet<ExpectationKey> = keys(head).map(|(key, _)| key).collect();
+            let after = KeptExpectations::of(base, head);
             let mut positions: BTreeMap<(String, &'static str), usize> = BTreeMap::new();
-            for (key, origin) in keys(base) {
+            for (key, origin, targets) in keys(base) {
                 let position = positions.entry((key.0.clone(), key.1)).or_default();
                 let index = *position;
                 *position += 1;
-                if after.contains(&key) {
+                if after.has(&key, targets) {
                     continue;
                 }
                 let place = place_text(origin, &base.project.files);
@@ -171,11 +172,40 @@ fn record(event: &TestEvent<'_>, target: &str, files: &Files, tests: &mut BTreeM
     }
 }
 
-/// Returns the expectations of a workspace by their content, with their places.
-fn keys(workspace: &Workspace) -> impl Iterator<Item = (ExpectationKey, Origin)> {
+/// Returns the expectations of a workspace by their content, with their places and targets.
+fn keys(workspace: &Workspace) -> impl Iterator<Item = (ExpectationKey, Origin, &BTreeSet<String>)> {
     let facts = &workspace.project.facts;
-    let access = facts.all::<AccessCheck>().map(|check| (key(check), check.origin));
-    access.chain(facts.all::<PathCheck>().map(|check| (path_key(check), check.origin)))
+    let access = facts.all().map(|check: &AccessCheck| (key(check), check.origin, &*check.meta.targets));
+    access.chain(facts.all().map(|check: &PathCheck| (path_key(check), check.origin, &*check.meta.targets)))
+}
+
+/// The expectations of the reviewed state.
+struct KeptExpectations<'w> {
+    /// The names of the targets of each expectation.
+    targets: BTreeMap<ExpectationKey, BTreeSet<&'w str>>,
+    /// The kinds and names that several policies have.
+    shared: BTreeSet<(&'static str, &'w str)>,
+    /// The names of the targets.
+    known: BTreeSet<&'w str>,
+}
+
+impl<'w> KeptExpectations<'w> {
+    fn of(base: &'w Workspace, head: &'w Workspace) -> Self {
+        let mut targets: BTreeMap<ExpectationKey, BTreeSet<&str>> = BTreeMap::new();
+        for (key, _, own) in keys(head) {
+            targets.entry(key).or_default().extend(own.iter().map(String::as_str));
+        }
+        let known = head.project.workspace.targets.iter().map(|target| target.name.as_str()).collect();
+        let shared = [base, head].into_iter().flat_map(|state| state.project.shared_names()).collect();
+        Self { targets, shared, known }
+    }
+
+    /// Whether an expectation of some targets is there. A test without a namesake may have other targets.
+    fn has(&self, key: &ExpectationKey, wanted: &BTreeSet<String>) -> bool {
+        let Some(own) = self.targets.get(key) else { return false };
+        let mut wanted = wanted.iter().map(String::as_str).filter(|target| self.known.contains(target));
+        !self.shared.contains(&(KIND, key.0.as_str())) || wanted.all(|target| own.contains(target))
+    }
 }
 
 /// Returns the content of an expectation about a power.

@@ -5,7 +5,7 @@
 
 use super::PodSecurityProfileSpec;
 use super::cel::variable_name;
-use super::checks::{CONTAINERS, checks};
+use super::checks::{CONTAINERS, Check, checks};
 use super::defaults::{self, Form};
 use super::held::Holding;
 use crate::diag::Origin;
@@ -30,38 +30,21 @@ pub(super) struct WrittenProfile<'p> {
 /// Builds the objects of a profile, for the targets with admission policies. Objects of one kind with several
 /// apiVersions are for different targets, see [`is_served`].
 pub(super) fn objects(holding: Holding, profile: WrittenProfile<'_>) -> Vec<ObjectBlueprint> {
-    let WrittenProfile { spec, meta, variables, targets, content } = profile;
+    let WrittenProfile { spec, meta, variables, targets, .. } = profile;
     let targets: Vec<&Target> =
         targets.iter().filter(|target| target.enforcement() == Enforcement::AdmissionPolicy).collect();
-    let object = |api_version: &str, kind: &str, template: &'static str| {
-        let name = meta.name.replace('{', "{{").replace('}', "}}");
-        let pattern = Pattern::parse_checked(&PodSecurityProfile::admission_policy(&name));
-        ObjectBlueprint::new(api_version, kind, template, pattern, meta.origin)
-            .with("apiVersion", Blueprint::from_value(&api_version))
-            .with("profile", Blueprint::from_value(&name))
-            .with("policy", Blueprint::from_value(&PodSecurityProfile::admission_policy(&name)))
-            .with("labels", Blueprint::from_value(&spec.labels))
-            .with("annotations", Blueprint::from_value(&spec.annotations))
-            .content_at(content)
-    };
     let by_target = |make: &dyn Fn(&Target) -> Data| {
         let each = targets.iter().map(|target| (target.name.clone(), Blueprint::Constant(make(target))));
         Blueprint::by_target(each.collect())
     };
     let name = &*meta.name;
     let checked = by_target(&|target| {
-        let checks = checks(spec, variables, target).into_iter().map(|check| {
-            let message = format!("pod security profile {}: {}", meta.name, check.message);
-            Data::map([("expression", Data::text(holding.check(check.expression))), ("message", Data::text(message))])
-        });
-        Data::List(checks.collect())
+        let checks = checks(spec, variables, target).into_iter();
+        let held = checks.map(|check| Check { expression: holding.check(check.expression), ..check });
+        Data::List(held.map(|check| check.data(name)).collect())
     });
-    let mut objects = vec![
-        object(V1, "ValidatingAdmissionPolicy", "pod-security-profile/validatingadmissionpolicy.yaml.j2")
-            .with("variables", Blueprint::Constant(validating_variables(holding, name, variables)))
-            .with("checks", checked),
-        object(V1, BINDING, "pod-security-profile/validatingadmissionpolicybinding.yaml.j2"),
-    ];
+    let own = Blueprint::Constant(validating_variables(holding, name, variables));
+    let mut objects = validating(profile, checked, own);
     let patches = by_target(&|target| {
         let patches = defaults::patches(spec, target, Form::Object).into_iter();
         Data::List(patches.map(|patch| Data::text(holding.patches(patch))).collect())
@@ -72,14 +55,36 @@ pub(super) fn objects(holding: Holding, profile: WrittenProfile<'_>) -> Vec<Obje
     versions.dedup();
     for version in versions.into_iter().filter(|_| fills_in) {
         objects.push(
-            object(version, MUTATING, "pod-security-profile/mutatingadmissionpolicy.yaml.j2")
+            object(profile, version, MUTATING, "pod-security-profile/mutatingadmissionpolicy.yaml.j2")
                 .with("variables", Blueprint::Constant(mutating_variables(holding, name, variables)))
                 .with("patches", patches.clone()),
         );
         let template = "pod-security-profile/mutatingadmissionpolicybinding.yaml.j2";
-        objects.push(object(version, MUTATING_BINDING, template));
+        objects.push(object(profile, version, MUTATING_BINDING, template));
     }
     objects
+}
+
+/// Builds the ValidatingAdmissionPolicy of a profile, and its binding.
+pub(super) fn validating(profile: WrittenProfile<'_>, checks: Blueprint, variables: Blueprint) -> Vec<ObjectBlueprint> {
+    let template = "pod-security-profile/validatingadmissionpolicy.yaml.j2";
+    let policy = object(profile, V1, "ValidatingAdmissionPolicy", template);
+    let template = "pod-security-profile/validatingadmissionpolicybinding.yaml.j2";
+    vec![policy.with("variables", variables).with("checks", checks), object(profile, V1, BINDING, template)]
+}
+
+/// Builds an object of a profile without its expressions.
+fn object(profile: WrittenProfile<'_>, api_version: &str, kind: &str, template: &'static str) -> ObjectBlueprint {
+    let WrittenProfile { spec, meta, content, .. } = profile;
+    let name = meta.name.replace('{', "{{").replace('}', "}}");
+    let policy = PodSecurityProfile::admission_policy(&name);
+    ObjectBlueprint::new(api_version, kind, template, Pattern::parse_checked(&policy), meta.origin)
+        .with("apiVersion", Blueprint::from_value(&api_version))
+        .with("profile", Blueprint::from_value(&name))
+        .with("policy", Blueprint::from_value(&policy))
+        .with("labels", Blueprint::from_value(&spec.labels))
+        .with("annotations", Blueprint::from_value(&spec.annotations))
+        .content_at(content)
 }
 
 /// Returns the bindings of a profile for namespaces with a list of service accounts, from its objects.
@@ -145,6 +150,7 @@ pub(super) fn filled_in(spec: &PodSecurityProfileSpec, variables: &[String], tar
     }
 }
 
-fn variable(name: &str, expression: String) -> Data {
+/// Returns a variable of a policy.
+pub(super) fn variable(name: &str, expression: String) -> Data {
     Data::map([("name", Data::text(name)), ("expression", Data::text(expression))])
 }

@@ -3,13 +3,16 @@
 //! Each check accepts exactly the pods that PodSecurityPolicy accepts for the same field
 //! (`pkg/security/podsecuritypolicy` of Kubernetes 1.24). Annotations in that code are replaced by the present fields.
 
+use super::admission;
+use super::beside::Limit;
 use super::cel::{Cel, numbers, quoted, variable_name};
 use super::{
     GroupRule, PodSecurityProfileSpec, ProfileCapabilities, ProfileGroupStrategy, ProfileHostPath,
-    ProfileSeLinuxOptions, Range, SeLinuxRule, SyscallProfiles, Sysctls, UserRule, UserStrategy, annotation_value,
+    ProfileSeLinuxOptions, Range, RuntimeClasses, SeLinuxRule, SyscallProfiles, Sysctls, UserRule, UserStrategy,
+    annotation_value,
 };
 use crate::admission::psp::SAFE_SYSCTLS;
-use crate::model::{PodSecurityProfile, Target};
+use crate::model::{Data, PodSecurityProfile, Target};
 
 /// A condition on pods, and the message for other pods.
 #[derive(Debug, Clone)]
@@ -22,6 +25,22 @@ pub(super) struct Check {
 pub(super) const CONTAINERS: &str = "dyn(object.spec.containers) + \
      dyn(has(object.spec.initContainers) ? object.spec.initContainers : []) + \
      dyn(has(object.spec.ephemeralContainers) ? object.spec.ephemeralContainers : [])";
+
+/// The volumes of a pod.
+const VOLUMES: &str = "object.spec.?volumes.orValue([])";
+
+impl Check {
+    /// Returns the validation of a profile.
+    pub(super) fn data(self, profile: &str) -> Data {
+        let message = format!("pod security profile {profile}: {}", self.message);
+        Data::map([("expression", Data::text(self.expression)), ("message", Data::text(message))])
+    }
+}
+
+/// Returns the variables that checks use.
+pub(super) fn variables() -> Data {
+    Data::List([admission::variable("containers", CONTAINERS.to_owned())].into_iter().collect())
+}
 
 /// Returns the expression for a field of a container's security context, with the pod's field as default.
 pub(super) fn effective(field: &str) -> String {
@@ -47,14 +66,27 @@ pub(super) fn checks(spec: &PodSecurityProfileSpec, variables: &[String], target
         checks.app_armor(profiles);
     }
     checks.sysctls(&spec.sysctls);
-    if let Some(classes) = &spec.runtime_classes
-        && !classes.allowed.iter().any(|name| name == "*")
-    {
-        let allowed = checks.cel.texts(classes.allowed.iter().map(String::as_str));
-        checks.add(
-            format!("!has(object.spec.runtimeClassName) || object.spec.runtimeClassName in {allowed}"),
-            "the RuntimeClass is not allowed",
-        );
+    if let Some(classes) = &spec.runtime_classes {
+        checks.runtime_classes(classes);
+    }
+    checks.found
+}
+
+/// Returns the checks of single limits of a profile without account variables.
+pub(super) fn of_limits(limits: &[Limit], spec: &PodSecurityProfileSpec, target: &Target) -> Vec<Check> {
+    let mut checks = Checks { cel: Cel::new(target), found: Vec::new() };
+    for limit in limits {
+        match limit {
+            Limit::HostPorts => checks.host_ports(&spec.host_ports),
+            Limit::HostPaths => checks.host_paths(&spec.host_paths),
+            Limit::UserRanges => checks.users(&spec.run_as_user),
+            Limit::RunAsGroup => spec.run_as_group.iter().for_each(|strategy| checks.primary_groups(strategy)),
+            Limit::FsGroup => checks.fs_group(&spec.fs_group),
+            Limit::SupplementalGroups => checks.supplemental_groups(&spec.supplemental_groups),
+            Limit::CsiDrivers => checks.csi_drivers(&spec.csi_drivers),
+            Limit::RuntimeClasses => spec.runtime_classes.iter().for_each(|classes| checks.runtime_classes(classes)),
+            Limit::AppArmor => spec.app_armor.iter().for_each(|profiles| checks.app_armor(profiles)),
+        }
     }
     checks.found
 }
@@ -99,8 +131,12 @@ impl Checks<'_> {
         for (_, field, what) in shared.iter().filter(|(allowed, ..)| !allowed) {
             self.add(format!("!object.spec.?{field}.orValue(false)"), format!("{what} may not be used"));
         }
+        self.host_ports(&spec.host_ports);
+    }
+
+    fn host_ports(&mut self, ranges: &[Range]) {
         let ports = "c.?ports.orValue([])";
-        let in_ranges = match spec.host_ports.as_slice() {
+        let in_ranges = match ranges {
             [] => String::new(),
             ranges => format!(" || {}", self.cel.in_ranges("p.hostPort", ranges)),
         };
@@ -144,13 +180,20 @@ impl Checks<'_> {
     }
 
     fn pod_groups(&mut self, spec: &PodSecurityProfileSpec) {
-        if let Some(condition) = self.group_condition(&spec.fs_group) {
+        self.fs_group(&spec.fs_group);
+        self.supplemental_groups(&spec.supplemental_groups);
+    }
+
+    fn fs_group(&mut self, strategy: &ProfileGroupStrategy) {
+        if let Some(condition) = self.group_condition(strategy) {
             self.add(
                 format!("[object.spec.?securityContext.?fsGroup.orValue(-1)].all(id, {condition})"),
                 "fsGroup is not in the ranges",
             );
         }
-        let further = &spec.supplemental_groups;
+    }
+
+    fn supplemental_groups(&mut self, further: &ProfileGroupStrategy) {
         let groups = "object.spec.?securityContext.?supplementalGroups.orValue([])";
         let in_ranges = self.cel.in_ranges("id", &further.ranges);
         let needed = match further.rule {
@@ -248,7 +291,7 @@ impl Checks<'_> {
     }
 
     fn volumes(&mut self, spec: &PodSecurityProfileSpec) {
-        let volumes = "object.spec.?volumes.orValue([])";
+        let volumes = VOLUMES;
         if !spec.volumes.iter().any(|kind| kind == "*") {
             let mut kinds: Vec<String> =
                 spec.volumes.iter().map(|kind| format!("has(v.{})", volume_field(kind))).collect();
@@ -262,8 +305,7 @@ impl Checks<'_> {
             self.add(format!("{volumes}.all(v, {})", kinds.join(" || ")), "a kind of volume is not allowed");
         }
         if !spec.host_paths.is_empty() {
-            let condition = self.host_path_condition(&spec.host_paths);
-            self.add(format!("{volumes}.all(v, !has(v.hostPath) || {condition})"), "a host path is not allowed");
+            self.host_paths(&spec.host_paths);
         }
         if !spec.flex_volume_drivers.is_empty() {
             let drivers = self.cel.texts(spec.flex_volume_drivers.iter().map(String::as_str));
@@ -271,9 +313,28 @@ impl Checks<'_> {
             self.add(condition, "a FlexVolume driver is not allowed");
         }
         if !spec.csi_drivers.is_empty() {
-            let drivers = self.cel.texts(spec.csi_drivers.iter().map(String::as_str));
-            let condition = format!("{volumes}.all(v, !has(v.csi) || v.csi.driver in {drivers})");
-            self.add(condition, "a CSI driver is not allowed");
+            self.csi_drivers(&spec.csi_drivers);
+        }
+    }
+
+    fn host_paths(&mut self, paths: &[ProfileHostPath]) {
+        let condition = self.host_path_condition(paths);
+        self.add(format!("{VOLUMES}.all(v, !has(v.hostPath) || {condition})"), "a host path is not allowed");
+    }
+
+    fn csi_drivers(&mut self, drivers: &[String]) {
+        let drivers = self.cel.texts(drivers.iter().map(String::as_str));
+        let condition = format!("{VOLUMES}.all(v, !has(v.csi) || v.csi.driver in {drivers})");
+        self.add(condition, "a CSI driver is not allowed");
+    }
+
+    fn runtime_classes(&mut self, classes: &RuntimeClasses) {
+        if !classes.allowed.iter().any(|name| name == "*") {
+            let allowed = self.cel.texts(classes.allowed.iter().map(String::as_str));
+            self.add(
+                format!("!has(object.spec.runtimeClassName) || object.spec.runtimeClassName in {allowed}"),
+                "the RuntimeClass is not allowed",
+            );
         }
     }
 

@@ -1,10 +1,11 @@
 //! A profile as SecurityContextConstraints of OpenShift.
 //!
-//! They have fewer fields than a profile. A limit without a field is rejected, never dropped.
+//! They have fewer fields than a profile. A limit without a field is in a policy beside them, or rejected, never dropped.
 
 use crate::codes;
 use serde::Serialize;
 
+use super::beside::whole_range;
 use super::{
     GroupRule, PodSecurityProfileSpec, ProfileGroupStrategy, ProfileSeLinuxOptions, Range, SeLinuxRule, UserNamespace,
     UserRule, annotation_value,
@@ -93,7 +94,7 @@ pub(super) fn constraints(
     sink: &mut Sink,
 ) -> Constraints {
     let oldest = targets.iter().filter_map(|target| target.version.release()).min();
-    refuse_what_is_unlimited(spec, document, oldest, sink);
+    refuse_user_namespaces(spec, document, oldest, sink);
     let volumes: Vec<String> = spec.volumes.iter().map(|kind| volume(kind).to_owned()).collect();
     let listed = |names: &[String]| (!names.is_empty()).then(|| names.to_vec());
     let drivers = spec.flex_volume_drivers.iter().map(|driver| FlexVolume { driver: driver.clone() });
@@ -130,34 +131,20 @@ pub(super) fn constraints(
     }
 }
 
-/// Reports limits of a profile that would be lost.
-fn refuse_what_is_unlimited(
+/// Reports the limit of a profile to user namespaces if it would be lost.
+fn refuse_user_namespaces(
     spec: &PodSecurityProfileSpec,
     document: &RawDocument<'_>,
     oldest: Option<Release>,
     sink: &mut Sink,
 ) {
-    let every_port =
-        |range: &Range| range.min == NumberOrVariable::Literal(0) && range.max == NumberOrVariable::Literal(65535);
-    let any_group = spec.run_as_group.as_ref().is_none_or(|strategy| matches!(strategy.rule, GroupRule::RunAsAny));
     let is_older = oldest.is_some_and(|oldest| oldest < FIRST_WITH_USER_NAMESPACES);
     let requires = matches!(spec.openshift.user_namespace, Some(UserNamespace::Required));
-    let may = |strategy: &ProfileGroupStrategy| matches!(strategy.rule, GroupRule::MayRunAs);
-    let lost = [
-        ("hostPorts", !spec.host_ports.is_empty() && !spec.host_ports.iter().any(every_port), "ports of the node"),
-        ("hostPaths", !spec.host_paths.is_empty(), "host paths"),
-        ("runAsGroup", !any_group, "primary groups"),
-        ("fsGroup", may(&spec.fs_group), "groups without a default"),
-        ("supplementalGroups", may(&spec.supplemental_groups), "groups without a default"),
-        ("csiDrivers", !spec.csi_drivers.is_empty(), "CSI drivers"),
-        ("runtimeClasses", spec.runtime_classes.is_some(), "RuntimeClasses"),
-        ("appArmor", spec.app_armor.is_some(), "AppArmor profiles"),
-        ("openshift", is_older && requires, "pods to user namespaces before 4.20"),
-    ];
-    for (field, _, what) in lost.into_iter().filter(|(_, is_lost, _)| *is_lost) {
-        let place = document.spec.get(field).map_or(document.meta.origin, |node| node.origin());
+    if is_older && requires {
+        let place = document.spec.get("openshift").map_or(document.meta.origin, |node| node.origin());
+        let message = "SecurityContextConstraints cannot limit pods to user namespaces before 4.20";
         sink.push(
-            Diagnostic::error(codes::INEXPRESSIBLE_LIMIT, format!("SecurityContextConstraints cannot limit {what}"))
+            Diagnostic::error(codes::INEXPRESSIBLE_LIMIT, message)
                 .at(place)
                 .help("exclude the OpenShift targets with `targets`, and write a separate profile for them"),
         );
@@ -175,6 +162,11 @@ fn users(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, sink: &mut S
             Users { r#type: "MustRunAs", uid: Some(one.min.clone()), ..Users::default() }
         }
         (UserRule::MustRunAs, [one, more @ ..]) => {
+            // A policy beside the constraints has the single ranges.
+            if let Some((min, max)) = whole_range(&strategy.ranges) {
+                let [min, max] = [min, max].map(|bound| Some(NumberOrVariable::Literal(bound)));
+                return Users { r#type: "MustRunAsRange", uid_range_min: min, uid_range_max: max, ..Users::default() };
+            }
             if !more.is_empty() {
                 let place = document.spec.get("runAsUser").map_or(document.meta.origin, |node| node.origin());
                 let message = "SecurityContextConstraints have one range of user ids";
@@ -192,8 +184,9 @@ fn users(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, sink: &mut S
 
 fn groups(strategy: &ProfileGroupStrategy) -> Groups {
     match strategy.rule {
-        GroupRule::RunAsAny => Groups { r#type: "RunAsAny", ranges: Vec::new() },
-        GroupRule::MustRunAs | GroupRule::MayRunAs => Groups { r#type: "MustRunAs", ranges: strategy.ranges.clone() },
+        // A policy beside the constraints has the ranges of groups without a default.
+        GroupRule::RunAsAny | GroupRule::MayRunAs => Groups { r#type: "RunAsAny", ranges: Vec::new() },
+        GroupRule::MustRunAs => Groups { r#type: "MustRunAs", ranges: strategy.ranges.clone() },
     }
 }
 

@@ -31,6 +31,18 @@ const FIELDS: [(&str, &str); 12] = [
 
 /// Reports values invalid in a PodSecurityPolicy, and settings that reject every pod.
 pub(super) fn check(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, sink: &mut Sink) {
+    check_values(spec, document, sink);
+    if matches!(spec.se_linux.rule, SeLinuxRule::MustRunAs) && spec.se_linux.se_linux_options.is_none() {
+        sink.push(
+            Diagnostic::error(codes::INVALID_VALUE, "`seLinux` requires a context, but has no options")
+                .at(place(document, "spec.seLinux"))
+                .help("add `seLinuxOptions`; only OpenShift uses the options of the namespace as the default"),
+        );
+    }
+}
+
+/// Reports values invalid in a PodSecurityPolicy.
+pub(super) fn check_values(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, sink: &mut Sink) {
     let policy = PodSecurityProfile::filled(level::policy(spec), &|_| Some("1".to_owned()));
     let tree = yaml::from_json(&policy);
     let Some(root) = tree.document(0) else { return };
@@ -43,13 +55,6 @@ pub(super) fn check(spec: &PodSecurityProfileSpec, document: &RawDocument<'_>, s
                 .at(place(document, &error.path))
                 .help(remedy)
                 .note(format!("`{}` of the PodSecurityPolicy of the profile", error.path)),
-        );
-    }
-    if matches!(spec.se_linux.rule, SeLinuxRule::MustRunAs) && spec.se_linux.se_linux_options.is_none() {
-        sink.push(
-            Diagnostic::error(codes::INVALID_VALUE, "`seLinux` requires a context, but has no options")
-                .at(place(document, "spec.seLinux"))
-                .help("add `seLinuxOptions`; only OpenShift uses the options of the namespace as the default"),
         );
     }
 }

@@ -13,13 +13,13 @@ use crate::kinds::account_profiles::{AccountProfile, ProfiledNamespace};
 use crate::kinds::objects::{self, LinkedObject, ObjectPlace, ObjectSpec};
 use crate::kinds::requirements::{RequiredGrant, names_of_set};
 use crate::kinds::shared::{
-    LimitRangeSpec, NewBinding, QuotaSpec, RoleRef, ServiceAccountSpec, Terms, check_targets, mention, refuse_content,
+    LimitRangeSpec, NewBinding, QuotaSpec, RoleRef, ServiceAccountSpec, Terms, mention, refuse_content,
     refuse_own_name, with_metadata,
 };
 use crate::kinds::stance::{PodSecuritySettings, refuse_our_keys};
 use crate::model::{
-    Category, Linker, Mention, NAMESPACE_NAME, ObjectBlueprint, Pattern, PermissionSet, PodSecurityProfile, PolicyMeta,
-    Repetition, RoleObjectKind, SelectingKey, Target, TenancyGrant, VariableType, declared,
+    Category, Linker, Mention, NAMESPACE_NAME, ObjectBlueprint, Offer, Pattern, PermissionSet, PodSecurityProfile,
+    PolicyMeta, Repetition, RoleObjectKind, SelectingKey, Target, TenancyGrant, VariableType, declared,
 };
 use crate::yaml::{NodeRef, Spanned};
 
@@ -32,6 +32,18 @@ pub(super) struct ClassLinker<'c, 'l> {
     pub(super) targets: &'c BTreeSet<String>,
     pub(super) linker: &'c mut Linker<'l>,
     pub(super) sink: &'c mut Sink,
+}
+
+/// Returns the policies that a class uses, by kind and name.
+pub(super) fn references(class: &Class) -> impl Iterator<Item = (&'static str, &str)> {
+    let settings = namespaces_of(class).filter_map(|namespace| namespace.pod_security.as_ref());
+    let of_namespaces = settings
+        .flat_map(|settings| settings.profile.iter().chain(settings.service_accounts.iter().map(|one| &one.profile)));
+    let profiles = class.pod_security.iter().map(|used| &used.profile).chain(of_namespaces);
+    let sets = class.roles.iter().map(|role| &role.permission_set);
+    let sets = sets.chain(class.grants.iter().filter_map(|grant| grant.permission_set.as_ref()));
+    let profiles = profiles.map(|name| (PodSecurityProfile::KIND, name.as_str()));
+    profiles.chain(sets.map(|name| (PermissionSet::KIND, name.as_str())))
 }
 
 /// Returns the namespaces of a class.
@@ -231,10 +243,9 @@ impl ClassLinker<'_, '_> {
         let mut items = Vec::new();
         for role in &self.class.roles {
             let origin = role.permission_set.origin;
-            let found = self.linker.offers.find::<PermissionSet>(&role.permission_set, self.sink);
+            let found = self.linker.offers.find::<PermissionSet>(&role.permission_set, self.targets, self.sink);
             let Some(set) = found else { continue };
             check_shared(&set.meta, &set.variables, self.spec, origin, self.sink);
-            check_targets(&set.meta, self.targets, origin, self.sink);
             if set.content.is_aggregated() {
                 let name = &role.permission_set.value;
                 let message = format!("the permission set `{name}` aggregates rules, but a Role cannot");
@@ -476,8 +487,7 @@ fn granted_role(
         }
         (None, Some(role), None) => Some(RoleRef::new("ClusterRole", role)),
         (None, None, Some(name)) => {
-            let set = linker.offers.find::<PermissionSet>(name, sink)?;
-            check_targets(&set.meta, targets, name.origin, sink);
+            let set = linker.offers.find::<PermissionSet>(name, targets, sink)?;
             if set.content.role_kind != RoleObjectKind::ClusterRole || set.content.needs_account() {
                 sink.push(
                     Diagnostic::error(

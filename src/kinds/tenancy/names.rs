@@ -7,7 +7,7 @@ use super::Class;
 use super::class::namespaces_of;
 use crate::diag::{Diagnostic, Sink};
 use crate::kinds::shared::{LimitRangeSpec, QuotaSpec, ServiceAccountSpec, warn_of_empty};
-use crate::model::{AccountValue, Accounts, Linker, Pattern, PermissionSet, Target, Variables};
+use crate::model::{AccountValue, Accounts, Linker, Pattern, PermissionSet, Shared, Target, Variables};
 use crate::source::cell_place;
 use crate::yaml::Spanned;
 
@@ -23,7 +23,7 @@ pub(super) struct ClassUse<'c> {
 pub(super) fn check(used: &ClassUse<'_>, linker: &Linker<'_>, sink: &mut Sink) {
     let ClassUse { class, targets, variables, accounts } = *used;
     refuse_optional(required_names(class), sink);
-    let in_rules = names_in_rules(class, linker);
+    let in_rules = names_in_rules(used, linker);
     let names: Vec<&Spanned<String>> = names(class).chain(&in_rules).collect();
     warn_of_empty(names.iter().copied(), targets, Some(variables), sink);
     let used: BTreeSet<String> = names
@@ -100,11 +100,13 @@ fn names_of_bodies<'c>(
 }
 
 /// Returns the object names in rules, at the references to their permission sets: an empty name matches every object.
-fn names_in_rules(class: &Class, linker: &Linker<'_>) -> Vec<Spanned<String>> {
+fn names_in_rules(used: &ClassUse<'_>, linker: &Linker<'_>) -> Vec<Spanned<String>> {
     let mut found = Vec::new();
-    for role in &class.roles {
-        let set = linker.offers.get::<PermissionSet>(&role.permission_set);
-        let names = set.into_iter().flat_map(|set| set.content.resource_names());
+    for role in &used.class.roles {
+        let sets = linker.offers.named::<PermissionSet>(&role.permission_set);
+        let is_used =
+            |set: &&Shared<PermissionSet>| used.targets.iter().any(|target| set.meta.targets.contains(&target.name));
+        let names = sets.filter(is_used).flat_map(|set| set.content.resource_names());
         found.extend(names.map(|name| Spanned::new(name, role.permission_set.origin)));
     }
     found

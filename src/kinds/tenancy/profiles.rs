@@ -9,12 +9,13 @@ use super::scope::{ItemScope, Repeated};
 use super::{NamespaceSpec, ProfileUse, TenancySpec};
 use crate::codes;
 use crate::diag::{Diagnostic, Origin, Sink};
-use crate::kinds::shared::{StringMap, check_targets};
+use crate::kinds::shared::StringMap;
 use crate::kinds::stance::{NamedProfile, tenant_grants};
 use crate::model::{
     Accounts, Blueprint, Enforcement, Fill, NamespaceProfile, ObjectBlueprint, Pattern, PodSecurityProfile,
     ProfileAccounts, Repetition, Shared, Target, Unit, VariableType,
 };
+use crate::yaml::Spanned;
 
 /// The pod security profiles of a class.
 #[derive(Default)]
@@ -113,6 +114,15 @@ fn accounts_of(namespace: &NamespaceSpec) -> ProfileAccounts {
     own.map_or(ProfileAccounts::All, |_| ProfileAccounts::Others)
 }
 
+/// Returns the diagnostic for constraints with another name than their profile: the admission policy beside the constraints of the
+/// profile does not apply to their pods.
+fn other_name(profile: &PodSecurityProfile, name: &Spanned<String>) -> Diagnostic {
+    let message = format!("the constraints `{}` have no admission policy with the limits of the profile", name.value);
+    Diagnostic::error(codes::INEXPRESSIBLE_LIMIT, message)
+        .at(name.origin)
+        .help(format!("use the name of the profile: `name: {}`", profile.name()))
+}
+
 /// Returns the diagnostic for a second profile on a target that cannot choose between profiles.
 fn second_profile(first: &PodSecurityProfile, target: &Target, asked: Origin) -> Diagnostic {
     let message = format!("a namespace has one profile, and `{}` is already set", first.name());
@@ -152,10 +162,13 @@ impl ClassLinker<'_, '_> {
         for used in &self.class.pod_security {
             let repetition = own.of_item(Repeated::of(used), &on, self.sink).repetition;
             let reference = used.profile.origin;
-            let found = self.linker.offers.find::<PodSecurityProfile>(&used.profile, self.sink);
+            let found = self.linker.offers.find::<PodSecurityProfile>(&used.profile, self.targets, self.sink);
             let Some(profile) = found else { continue };
             check_shared(&profile.meta, &profile.variables, self.spec, reference, self.sink);
-            check_targets(&profile.meta, self.targets, reference, self.sink);
+            let is_limited = profile.content.is_limited_beside() && used.name.value != *profile.meta.name;
+            if is_limited && on.iter().any(Target::has_policies_beside_constraints) {
+                self.sink.push(other_name(&profile.content, &used.name));
+            }
             linked.objects.add(used, &repetition, profile);
             for namespace in namespaces_of(self.class) {
                 self.linker.facts.push(NamespaceProfile {

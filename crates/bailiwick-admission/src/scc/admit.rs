@@ -18,6 +18,9 @@ use crate::pod::Pod;
 /// The annotation of a pod with the name of the one SCC to use.
 pub const REQUIRED_SCC: &str = "openshift.io/required-scc";
 
+/// The annotation of a pod with the name of the constraints that admitted it.
+pub const CONSTRAINTS: &str = "openshift.io/scc";
+
 /// The annotations of the namespace allocated by the cluster.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Allocated<'a> {
