@@ -6,7 +6,6 @@
 pub mod access_test;
 mod account_profiles;
 pub mod approval_policy;
-mod expiry;
 mod findings;
 pub mod grant;
 pub mod group_set;
@@ -24,7 +23,6 @@ mod shared;
 pub mod stack;
 pub mod stack_manager;
 mod stance;
-mod target_condition;
 pub mod tenancy;
 
 pub(crate) use findings::Findings;

@@ -41,7 +41,7 @@ pub use approval_rule::{ApprovalCondition, ApprovalRule, Approver, GainedPermiss
 pub use blueprint::{Blueprint, NumberOrVariable};
 pub use cluster_pod_security::{ClusterPodSecurity, DefaultLevels, PodSecurityExemptions};
 pub use common_metadata::{COMMON_METADATA, CommonMetadata, CommonMetadataSpec, MadeFor};
-pub use condition::{Condition, ConditionFailure, ConditionScope};
+pub use condition::{Condition, ConditionFailure, ConditionScope, targets_of_item};
 pub use data::Data;
 pub use date::{Date, DateError};
 pub use effect::{EffectSeverity, HazardKind};

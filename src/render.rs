@@ -6,7 +6,6 @@
 //! does that is refused when it is loaded.
 
 mod budget;
-mod builtin;
 mod composite;
 mod evaluate;
 mod expression;
@@ -25,9 +24,12 @@ use self::budget::{Budget, Cause, MAXIMUM_OBJECT, MAXIMUM_STEPS, MAXIMUM_TEXT};
 use self::evaluate::{Fault, Parsed, RootNames, Run};
 use crate::diag::{Code, Diagnostic, Origin, Span, nearest};
 use crate::model::{Data, TEMPLATE_INPUTS, TemplateName, Unit};
-pub use builtin::BUILTIN;
 pub use page::page;
 pub use templates::TemplateSet;
+
+/// The built-in templates, the repository's own `templates/`: path and source of each, in the order of the paths. `build.rs`
+/// finds them.
+pub const BUILTIN: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/templates.rs"));
 
 /// How many names a help lists.
 const MOST_LISTED: usize = 20;

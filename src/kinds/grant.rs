@@ -13,7 +13,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use self::namespace_values::{NamespaceUses, NamespaceValues, ValueReader};
-use super::expiry;
 use super::findings::Findings;
 use super::requirements::{Judgement, RequiredGrant};
 use super::selector::LabelSelectorSpec;
@@ -181,7 +180,7 @@ impl Kind for GrantKind {
             let policy = document.meta.clone();
             Some(Expiry { until: day.parse().ok()?, origin: day.origin, policy, grant: None })
         });
-        if expiry.is_some_and(|expiry| expiry::register(expiry, linker)) {
+        if expiry.is_some_and(|expiry| linker.register_expiry(expiry)) {
             grant = Linked::empty(&document.meta);
         } else {
             grant.names = names(&spec, &targets, &mut found);

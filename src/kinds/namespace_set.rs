@@ -14,12 +14,11 @@ use super::shared::{
     LimitItem, LimitRangeSpec, QuantityValue, QuotaSpec, ServiceAccountSpec, StringMap, refuse_own_name, warn_of_empty,
 };
 use super::stance::{NamedProfile, NamespacePodSecurity, PodSecuritySettings, refuse_our_keys};
-use super::target_condition::targets_of_item;
 use crate::diag::Sink;
 use crate::model::{
     BoundValue, CommonMetadataSpec, Contribution, Data, Enforcement, Fill, Kind, Linker, NAMESPACE_NAME,
     NamespaceProfile, ObjectBlueprint, Offer, OutputFileKey, Pattern, Patterns, PodSecurityProfile, Policy, PolicyMeta,
-    PolicyNamespace, ProfileAccounts, RawDocument, Target, Unit,
+    PolicyNamespace, ProfileAccounts, RawDocument, Target, Unit, targets_of_item,
 };
 use crate::yaml::{NodeRef, Spanned};
 

@@ -21,13 +21,13 @@ use self::resolve::TargetApi;
 use super::findings::Findings;
 use super::selector::LabelSelectorSpec;
 use super::shared::StringMap;
-use super::target_condition::targets_of_item;
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::rbac::PolicyRule;
 use crate::k8s::rules::RuleSet;
 use crate::model::{
     Blueprint, CommonMetadataSpec, Contribution, ExpandedSet, Kind, Linker, ObjectBlueprint, Offer, OutputFileKey,
     Patterns, PermissionSet, PermissionSetParts, Policy, PolicyMeta, RawDocument, RoleObjectKind, Shared, Target, Unit,
+    targets_of_item,
 };
 use crate::yaml::Spanned;
 

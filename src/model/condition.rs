@@ -1,7 +1,7 @@
 //! Conditions of policies: CEL expressions of type bool over the variables of patterns.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Data, Fill, Target, Variable, VariableType, Variables};
 use crate::codes;
@@ -125,6 +125,28 @@ impl Condition {
             Err(Fail::Error(why) | Fail::Unknown(why)) => Err(ConditionFailure(why)),
         }
     }
+}
+
+/// Returns the names of the targets of an item: all targets without a condition, otherwise the targets for which the
+/// condition holds. Reports an invalid condition, and a condition that fails on a target.
+pub fn targets_of_item(when: Option<&Spanned<String>>, targets: &[Target], sink: &mut Sink) -> BTreeSet<String> {
+    let Some(when) = when else { return targets.iter().map(|target| target.name.clone()).collect() };
+    let Some(condition) = Condition::link(when, ConditionScope { variables: None, targets }, sink) else {
+        return BTreeSet::new();
+    };
+    let mut found = BTreeSet::new();
+    for target in targets {
+        match condition.holds(Fill::from_target(target)) {
+            Ok(true) => _ = found.insert(target.name.clone()),
+            Ok(false) => {}
+            Err(failure) => {
+                let message = format!("this condition fails on the target `{}`", target.name);
+                let diagnostic = Diagnostic::error(codes::FAILED_CONDITION, message).at(when.origin);
+                sink.push(diagnostic.note(failure.to_string()).help("compare values of one type"));
+            }
+        }
+    }
+    found
 }
 
 fn value_of(name: &str, from: Fill<'_>) -> Value {

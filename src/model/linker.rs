@@ -5,7 +5,9 @@ use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::{ExpirySettings, GrantRequirement, PolicyFacts, PolicyMeta, Target, WorkspaceSettings, WorkspaceTemplates};
+use super::{
+    Expiry, ExpirySettings, GrantRequirement, PolicyFacts, PolicyMeta, Target, WorkspaceSettings, WorkspaceTemplates,
+};
 use crate::diag::{Diagnostic, Files, Origin, Sink, nearest};
 use crate::k8s::catalogue::{Api, Resource};
 use crate::k8s::custom_fields::CustomFields;
@@ -81,6 +83,13 @@ impl<'w> Linker<'w> {
         for (target, resources) in std::mem::take(&mut self.custom) {
             self.apis.entry(target).and_modify(|api| api.extend(&resources));
         }
+    }
+
+    /// Registers the last day of a grant. Returns whether the workspace leaves the grant out of the output.
+    pub fn register_expiry(&mut self, expiry: Expiry) -> bool {
+        let is_left_out = self.expiry.leaves_out(expiry.until);
+        self.facts.push(expiry);
+        is_left_out
     }
 
     /// Returns the targets of a policy.

@@ -662,7 +662,7 @@ mod tests {
     #[test]
     fn items_of_lists_are_texts_with_names() {
         let mut accounts = Accounts::new(["name".into(), "groups".into()].into());
-        let groups = Data::List((0..40).map(|item| Data::text(&format!("g{item}"))).collect());
+        let groups = Data::List((0..40).map(|item| Data::Str(format!("g{item}").into())).collect());
         accounts.push([AccountValue::Text("pay"), AccountValue::Data(&groups)], Origin::default());
         let texts = accounts.get(0).expect("an account").texts();
         assert_eq!(texts.get(..3), Some([("name", "pay"), ("groups[0]", "g0"), ("groups[1]", "g1")].as_slice()));

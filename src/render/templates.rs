@@ -4,7 +4,7 @@ use crate::codes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::builtin::BUILTIN;
+use super::BUILTIN;
 use super::composite;
 use crate::diag::{Diagnostic, FileId, Origin, RunError, Sink, Span, nearest};
 use crate::model::WorkspaceTemplates;

@@ -8,7 +8,6 @@ use super::profiles::{ProfileObject, ProfileObjects};
 use super::sharing::LeftOut;
 use crate::codes;
 use crate::diag::{Diagnostic, Origin, Sink};
-use crate::kinds::expiry;
 use crate::kinds::requirements::{Judgement, RequiredGrant};
 use crate::model::{
     Account, Accounts, BoundValue, Condition, ConditionFailure, Contribution, Data, Enforcement, Expiry,
@@ -246,7 +245,7 @@ impl LinkedClass {
             let mut record = |text: &str, origin: Origin, account: Option<String>| {
                 let Ok(until) = text.parse() else { return };
                 let grant = Some(TenancyGrant { name: name.clone(), account });
-                _ = expiry::register(Expiry { until, origin, policy: meta.clone(), grant }, linker);
+                _ = linker.register_expiry(Expiry { until, origin, policy: meta.clone(), grant });
             };
             let pattern = Pattern::parse_checked(written);
             if !pattern.needs_account() {
