@@ -15,14 +15,11 @@ impl DeclaredNames {
     /// Returns the names that any of the policies declares.
     pub(super) fn of_all(documents: &[Document]) -> Self {
         let specs = documents.iter().filter_map(|document| document.tree.document(document.index)?.get("spec"));
-        let mut names: Vec<&str> = specs.flat_map(|spec| Self::of(spec).0).collect();
-        names.dedup();
-        Self(names)
+        Self::of(&specs.collect::<Vec<_>>())
     }
 
-    fn of(spec: NodeRef<'_>) -> Self {
-        let declared = spec.get(VARIABLES);
-        let is_declared = |name: &&'static str| declared.is_some_and(|variables| variables.get(name).is_some());
+    fn of(specs: &[NodeRef<'_>]) -> Self {
+        let is_declared = |name: &&'static str| specs.iter().any(|spec| spec.path(&[VARIABLES, name]).is_some());
         Self(POLICY_VARIABLES.into_iter().filter(is_declared).collect())
     }
 }
@@ -36,7 +33,7 @@ pub(super) fn filled(
     meta: &PolicyMeta,
     anywhere: &DeclaredNames,
 ) -> Option<Tree> {
-    let own = DeclaredNames::of(spec);
+    let own = DeclaredNames::of(&[spec]);
     let declared = match document.kind.patterns {
         Patterns::Own => return None,
         Patterns::Open => anywhere,

@@ -258,6 +258,12 @@ impl Subject {
     }
 }
 
+/// Returns the diagnostic for a required name that an absent variable would leave out.
+pub(crate) fn left_out(name: &Spanned<String>, variable: &str, help: String) -> Diagnostic {
+    let message = format!("this text is required, but `{{{variable}?}}` leaves it out");
+    Diagnostic::error(codes::OPTIONAL_IN_REQUIRED, message).at(name.origin).help(help)
+}
+
 /// Reports a name of a namespace that names itself.
 pub(crate) fn refuse_own_name(name: &Spanned<String>, help: &str, sink: &mut Sink) {
     if Pattern::parse_checked(name).variables().any(|variable| variable == NAMESPACE_NAME) {

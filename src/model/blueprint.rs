@@ -77,13 +77,9 @@ impl Blueprint {
     #[must_use]
     pub fn with_entry(self, path: &[&str], value: &Blueprint) -> Self {
         let Some((first, rest)) = path.split_first() else { return value.clone() };
-        let mut entries = match self {
-            Blueprint::Map(entries) => entries,
-            Blueprint::Constant(Data::Map(entries)) => {
-                let entries = entries.iter();
-                entries.map(|(key, data)| (Pattern::constant(key), Blueprint::Constant(data.clone()))).collect()
-            }
-            other => return other,
+        let mut entries = match self.into_entries() {
+            Ok(entries) => entries,
+            Err(other) => return other,
         };
         match entries.iter_mut().find(|(key, _)| *key == Pattern::constant(first)) {
             Some(_) if rest.is_empty() => {}
@@ -93,21 +89,26 @@ impl Blueprint {
         Blueprint::Map(entries)
     }
 
+    /// Returns the entries of a map; the value itself if it is no map.
+    fn into_entries(self) -> Result<Vec<(Pattern, Blueprint)>, Self> {
+        match self {
+            Blueprint::Map(entries) => Ok(entries),
+            Blueprint::Constant(Data::Map(entries)) => {
+                let constant =
+                    |(key, data): &(Arc<str>, Data)| (Pattern::constant(key), Blueprint::Constant(data.clone()));
+                Ok(entries.iter().map(constant).collect())
+            }
+            other => Err(other),
+        }
+    }
+
     /// Adds the entries of another map whose keys this map lacks.
     #[must_use]
     pub fn with_missing(self, other: &Blueprint) -> Self {
-        let own = |entries: &[(Arc<str>, Data)]| -> Vec<(Pattern, Blueprint)> {
-            entries.iter().map(|(key, data)| (Pattern::constant(key), Blueprint::Constant(data.clone()))).collect()
-        };
-        let further = match other {
-            Blueprint::Map(entries) => entries.clone(),
-            Blueprint::Constant(Data::Map(entries)) => own(entries),
-            _ => return self,
-        };
-        let mut entries = match self {
-            Blueprint::Map(entries) => entries,
-            Blueprint::Constant(Data::Map(entries)) => own(&entries),
-            other => return other,
+        let Ok(further) = other.clone().into_entries() else { return self };
+        let mut entries = match self.into_entries() {
+            Ok(entries) => entries,
+            Err(other) => return other,
         };
         for (key, value) in further {
             if !entries.iter().any(|(known, _)| *known == key) {

@@ -226,11 +226,20 @@ impl Namespaces {
                     found.push(KnownNamespace { name, labels, annotations, kind, policy, origin });
                 });
             }
+            found.sort_by(|left, right| left.name.cmp(&right.name));
         }
         Self { by_target }
     }
 
-    /// Returns the namespaces of a target.
+    /// Returns the namespaces of one name on a target, in the order of their policies.
+    pub fn named(&self, target: &str, name: &str) -> &[KnownNamespace] {
+        let all = self.on(target);
+        let start = all.partition_point(|namespace| *namespace.name < *name);
+        let count = all.iter().skip(start).take_while(|namespace| *namespace.name == *name).count();
+        all.get(start..start + count).map_or(&[], |found| found)
+    }
+
+    /// Returns the namespaces of a target, in the order of their names.
     pub fn on(&self, target: &str) -> &[KnownNamespace] {
         self.by_target.get(target).map(Vec::as_slice).unwrap_or_default()
     }

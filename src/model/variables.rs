@@ -288,7 +288,7 @@ impl<'a> Account<'a> {
     }
 
     /// Returns the texts of the account, each with the name of its column: single texts, and the items of lists as `groups[0]`.
-    /// Items after the 32nd are left out.
+    /// Items after the 32nd are left out, and items with the name of another column.
     pub fn texts(self) -> Vec<(&'a str, &'a str)> {
         let mut texts = Vec::with_capacity(self.list.columns.len());
         for (column, (name, value)) in self.list.columns.iter().zip(self.values()).enumerate() {
@@ -296,7 +296,8 @@ impl<'a> Account<'a> {
                 AccountValue::Text(text) => texts.push((&**name, text)),
                 AccountValue::Data(Data::List(items)) => {
                     let names = self.list.item_names().get(column).into_iter().flatten();
-                    let found = names.zip(items.iter()).filter_map(|(name, item)| Some((&**name, item.as_str()?)));
+                    let found =
+                        names.zip(items.iter()).filter_map(|(name, item)| Some((name.as_deref()?, item.as_str()?)));
                     texts.extend(found);
                 }
                 _ => {}
@@ -329,8 +330,8 @@ pub struct Accounts {
     /// The location of each row.
     origins: Vec<Origin>,
     targets: AccountTargets,
-    /// The names of the items of each column, if it has lists: `groups[0]`. Made on first use.
-    item_names: OnceLock<Vec<Vec<Box<str>>>>,
+    /// The names of the items of each column, if it has lists: `groups[0]`; none for the name of another column. Made on first use.
+    item_names: OnceLock<Vec<Vec<Option<Box<str>>>>>,
 }
 
 /// The most items of a list with a name.
@@ -391,9 +392,14 @@ impl Accounts {
         _ = self.origins.try_reserve_exact(rows);
     }
 
-    fn item_names(&self) -> &[Vec<Box<str>>] {
+    fn item_names(&self) -> &[Vec<Option<Box<str>>>] {
         self.item_names.get_or_init(|| {
-            let names = |column| (0..MAXIMUM_NAMED_ITEMS).map(move |item| format!("{column}[{item}]").into()).collect();
+            let is_column = |name: &str| self.columns.iter().any(|column| **column == *name);
+            let name = |column: &str, item: usize| {
+                let name = format!("{column}[{item}]");
+                (!is_column(&name)).then(|| name.into_boxed_str())
+            };
+            let names = |column: &Arc<str>| (0..MAXIMUM_NAMED_ITEMS).map(|item| name(column, item)).collect();
             self.columns.iter().map(names).collect()
         })
     }
@@ -667,6 +673,11 @@ mod tests {
         let texts = accounts.get(0).expect("an account").texts();
         assert_eq!(texts.get(..3), Some([("name", "pay"), ("groups[0]", "g0"), ("groups[1]", "g1")].as_slice()));
         assert_eq!(texts.len(), 1 + MAXIMUM_NAMED_ITEMS);
+        // An author may declare a column with the name of an item.
+        let mut accounts = Accounts::new(["groups[0]".into(), "groups".into()].into());
+        accounts.push([AccountValue::Text("admins"), AccountValue::Data(&groups)], Origin::default());
+        let texts = accounts.get(0).expect("an account").texts();
+        assert_eq!(texts.get(..2), Some([("groups[0]", "admins"), ("groups[1]", "g1")].as_slice()));
     }
 
     #[test]

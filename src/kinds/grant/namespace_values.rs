@@ -105,11 +105,9 @@ impl ValueReader<'_> {
         let mut positions: BTreeMap<String, BTreeMap<Arc<str>, usize>> = BTreeMap::new();
         let mut findings = Findings::new(targets.len());
         for target in targets {
-            let mut by_name: BTreeMap<&str, Vec<&KnownNamespace>> = BTreeMap::new();
-            self.known.on(&target.name).iter().for_each(|of| by_name.entry(&of.name).or_default().push(of));
             let mut lacking = LackingValues::default();
             for name in namespaces.get(&target.name).into_iter().flatten() {
-                let found = by_name.get(&**name).map_or(&[] as &[_], Vec::as_slice);
+                let found = self.known.named(&target.name, name);
                 let values: Vec<Option<Arc<str>>> = self
                     .uses
                     .0
@@ -136,11 +134,11 @@ impl ValueReader<'_> {
         variable: &Arc<str>,
         used: NamespaceUse,
         namespace: &Arc<str>,
-        policies: &[&KnownNamespace],
+        policies: &[KnownNamespace],
         lacking: &mut LackingValues,
     ) -> Option<Arc<str>> {
         let [labels, annotations] = NAMESPACE_MAPS;
-        let value = |of: &&KnownNamespace| {
+        let value = |of: &KnownNamespace| {
             let value = match (variable.strip_prefix(labels), variable.strip_prefix(annotations)) {
                 (Some(key), _) => of.labels.get(key),
                 (_, Some(key)) => of.annotations.get(key),
@@ -157,7 +155,7 @@ impl ValueReader<'_> {
         if found.is_none() && (is_unknown || (used.is_required && !policies.is_empty())) {
             let policy = policies.first().map(|of| format!("{} `{}`", of.kind, of.policy));
             let known = lacking.0.entry((Arc::clone(variable), policy.is_some()));
-            known.or_insert_with(|| LackingNamespace { name: Arc::clone(namespace), policy, further: 0 }).further += 1;
+            known.or_insert_with(|| LackingNamespace { name: Arc::clone(namespace), policy, count: 0 }).count += 1;
         }
         found
     }
@@ -173,13 +171,13 @@ struct LackingNamespace {
     /// Such as NamespaceSet `teams`; none for a namespace of no policy.
     policy: Option<String>,
     /// The number of namespaces without the value.
-    further: usize,
+    count: usize,
 }
 
 impl LackingValues {
     /// Returns a diagnostic for each variable.
     fn diagnostics(self, uses: &NamespaceUses) -> impl Iterator<Item = Diagnostic> {
-        self.0.into_iter().filter_map(|((variable, _), LackingNamespace { name, policy, further })| {
+        self.0.into_iter().filter_map(|((variable, _), LackingNamespace { name, policy, count })| {
             let used = uses.0.get(&variable)?;
             let is_known = policy.is_some();
             let message = match policy {
@@ -192,7 +190,7 @@ impl LackingValues {
                     "bring the namespace in with a Manifests policy; `emit: false` only declares it".to_owned()
                 }
             };
-            let note = (further > 1).then(|| format!("namespaces without the value: {further}"));
+            let note = (count > 1).then(|| format!("namespaces without the value: {count}"));
             let diagnostic = Diagnostic::error(codes::MISSING_VALUE, message).at(used.origin).help(help);
             Some(note.into_iter().fold(diagnostic, Diagnostic::note))
         })

@@ -5,6 +5,7 @@ use super::binding_name::ROLE;
 use super::namespace_values::{NamespaceUses, is_of_namespace};
 use crate::codes;
 use crate::diag::{Diagnostic, Sink};
+use crate::kinds::shared::left_out;
 use crate::model::{
     COMMON_METADATA, NamespaceVariables, Pattern, RawDocument, Target, Variable, VariableScope, Variables,
     check_patterns,
@@ -51,9 +52,7 @@ fn check_required(spec: &GrantSpec, sink: &mut Sink) {
     for name in spec.cluster_roles.iter().chain(&spec.roles).chain(&spec.binding_name) {
         let pattern = Pattern::parse_checked(name);
         if let Some(variable) = pattern.deciding_variables().find(|name| is_of_namespace(name)) {
-            let message = format!("this text is required, but `{{{variable}?}}` leaves it out");
-            let diagnostic = Diagnostic::error(codes::OPTIONAL_IN_REQUIRED, message).at(name.origin);
-            sink.push(diagnostic.help(format!("write `{{{variable}}}`")));
+            sink.push(left_out(name, variable, format!("write `{{{variable}}}`")));
         }
     }
     let created = spec.to.service_accounts.iter().filter(|account| account.create);

@@ -88,7 +88,6 @@ impl ClassLinker<'_, '_> {
             has_one_file: class.namespace.is_some(),
             inside,
             outside,
-            choice: profiles.conditional.into_iter().map(|(repetition, _)| repetition).collect(),
             profiles: profiles.objects,
             alike: alike(class),
             mentions,

@@ -25,8 +25,6 @@ pub(super) struct LinkedClass {
     pub(super) inside: Vec<ClassItem>,
     /// The objects in other namespaces, and in the whole cluster.
     pub(super) outside: Vec<ClassItem>,
-    /// The conditions of pod security profiles. On a target with admission policies, one at most may hold for an account.
-    pub(super) choice: Vec<Repetition>,
     /// The objects for the pod security profiles.
     pub(super) profiles: ProfileObjects,
     /// The groups and users with names independent of the account, and whether they are groups.
@@ -40,7 +38,7 @@ pub(super) struct LinkedClass {
 /// A namespace of each account.
 pub(super) struct LinkedNamespace {
     pub(super) object: ObjectBlueprint,
-    /// The Namespace with the profiles of some accounts.
+    /// The Namespace with the profiles of some accounts. On a target with admission policies, one profile at most may apply to an account.
     pub(super) by_profile: Vec<(Repetition, ObjectBlueprint)>,
     pub(super) repetition: Repetition,
     /// The objects in this namespace alone.
@@ -306,7 +304,6 @@ impl LinkedClass {
             has_one_file: self.has_one_file,
             inside: detach_items(&self.inside),
             outside: detach_items(&self.outside),
-            choice: self.choice.clone(),
             profiles: self.profiles.detached(),
             alike: self.alike.iter().map(|(is_group, name)| (*is_group, name.detached())).collect(),
             mentions: Vec::new(),

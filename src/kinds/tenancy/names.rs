@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::Class;
 use super::class::namespaces_of;
 use crate::diag::{Diagnostic, Sink};
-use crate::kinds::shared::{LimitRangeSpec, QuotaSpec, ServiceAccountSpec, warn_of_empty};
+use crate::kinds::shared::{LimitRangeSpec, QuotaSpec, ServiceAccountSpec, left_out, warn_of_empty};
 use crate::model::{AccountValue, Accounts, Linker, Pattern, PermissionSet, Shared, Target, Variables};
 use crate::source::cell_place;
 use crate::yaml::Spanned;
@@ -53,12 +53,8 @@ fn refuse_optional<'n>(names: impl Iterator<Item = &'n Spanned<String>>, sink: &
     for name in names {
         let pattern = Pattern::parse_checked(name);
         let Some(variable) = pattern.deciding_variables().next() else { continue };
-        let message = format!("this text is required, but `{{{variable}?}}` leaves it out");
-        let diagnostic = Diagnostic::error(codes::OPTIONAL_IN_REQUIRED, message).at(name.origin);
-        sink.push(
-            diagnostic
-                .help(format!("write `{{{variable}}}`, or give the item a condition: `when: {variable} != null`")),
-        );
+        let help = format!("write `{{{variable}}}`, or give the item a condition: `when: {variable} != null`");
+        sink.push(left_out(name, variable, help));
     }
 }
 

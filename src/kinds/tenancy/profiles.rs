@@ -207,11 +207,13 @@ impl LinkedClass {
     /// Reports accounts with two profiles on a target that cannot choose between profiles.
     pub(super) fn check_choice(&self, accounts: &Accounts, targets: &[Target], sink: &mut Sink) {
         let mut found: BTreeMap<Origin, Origin> = BTreeMap::new();
+        // Every namespace of the class has the same profiles.
+        let Some(namespace) = self.namespaces.first() else { return };
         for target in targets.iter().filter(|target| target.enforcement() == Enforcement::AdmissionPolicy) {
             for (_, account) in accounts.on(&target.name) {
                 let from = Fill::from_account(target, account);
-                let second = self.choice.iter().filter(|repetition| repetition.is_made(from)).nth(1);
-                if let Some(when) = second.and_then(|repetition| repetition.when.as_ref()) {
+                let second = namespace.by_profile.iter().filter(|(repetition, _)| repetition.is_made(from)).nth(1);
+                if let Some(when) = second.and_then(|(repetition, _)| repetition.when.as_ref()) {
                     found.entry(when.origin).or_insert(account.origin());
                 }
             }
