@@ -105,6 +105,9 @@ pub struct Global {
     /// Hide counts and progress.
     #[arg(short, long, global = true)]
     quiet: bool,
+    /// Print the paths of the files of a folder that hold no objects.
+    #[arg(long, global = true)]
+    list_skipped: bool,
     /// Number of threads. Default: one for each core.
     #[arg(short, long, global = true, value_name = "N", env = "BAILIWICK_JOBS", value_parser = clap::value_parser!(u16).range(1..=256))]
     jobs: Option<u16>,

@@ -55,6 +55,7 @@ bailiwick_yaml::declare_codes! {
     UNKNOWN_TEMPLATE: "unknown-template", [Warning], "a file in the template folder replaces no template";
     // Objects.
     MALFORMED_OBJECT: "malformed-object", [Error, Warning], "an object does not have the structure of its kind";
+    SKIPPED_FILE: "skipped-file", [Note], "a file of a folder holds no objects";
     SERVER_FIELD: "server-field", [Error], "a field that only the server sets";
     UNRESOLVED_REFERENCE: "unresolved-reference", [Error, Warning], "a binding refers to a role that does not exist";
     POD_SECURITY_POLICY_REMOVED: "podsecuritypolicy-removed", [Error], "a PodSecurityPolicy for a cluster without PodSecurityPolicy";

@@ -219,7 +219,7 @@ pub(crate) struct Told {
 pub(crate) fn diagnostics(stderr: &str) -> Vec<Told> {
     let mut all: Vec<Told> = Vec::new();
     for line in stderr.lines() {
-        let head = ["error", "warning"].into_iter().find_map(|severity| {
+        let head = ["error", "warning", "note"].into_iter().find_map(|severity| {
             let (code, message) = line.strip_prefix(severity)?.strip_prefix('[')?.split_once("]: ")?;
             Some((severity, code, message))
         });

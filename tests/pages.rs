@@ -303,7 +303,7 @@ fn shell(root: &Path, command: &str) -> Run {
 /// Returns the codes of the diagnostics in an output.
 fn reported(output: &str) -> BTreeSet<&str> {
     let codes = output.lines().filter_map(|line| {
-        let rest = line.strip_prefix("error[").or_else(|| line.strip_prefix("warning["))?;
+        let rest = ["error[", "warning[", "note["].iter().find_map(|severity| line.strip_prefix(severity))?;
         rest.split_once("]: ").map(|(code, _)| code)
     });
     codes.collect()

@@ -14,7 +14,7 @@ use super::{DiagnosticForm, Global, Outcome, bases};
 use crate::access::risk::RiskSeverity;
 use crate::app::review::ReviewBase;
 use crate::app::{Diagnostics, Error, FindingChange, LintOptions, LintReport, Selection, lint_manifests};
-use crate::diag::{Diagnostic, FindingState};
+use crate::diag::{Diagnostic, FindingState, Severity};
 use crate::report::checks;
 
 /// Options of `lint`.
@@ -175,12 +175,13 @@ fn set_aside(global: &Global, report: &mut LintReport, change: FindingChange, is
 
 /// Prints the findings. Any finding makes the answer no; an error is of the input, not of a grant.
 fn tell(global: &Global, report: LintReport, is_compared: bool) -> Outcome {
-    let outcome = match (report.is_readable && !report.findings.has_errors(), report.findings.list.is_empty()) {
+    let is_empty = report.findings.list.iter().all(|finding| finding.severity == Severity::Note);
+    let outcome = match (report.is_readable && !report.findings.has_errors(), is_empty) {
         (false, _) => Outcome::Invalid,
         (true, true) => Outcome::Fine,
         (true, false) => Outcome::No,
     };
-    if report.findings.list.is_empty() {
+    if is_empty {
         global.terminal().note(if is_compared { "no new findings\n" } else { "no findings\n" });
     }
     print(global, report.findings.list, &report.findings.files);

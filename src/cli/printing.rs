@@ -98,8 +98,13 @@ pub(super) fn print(global: &Global, mut diagnostics: Vec<Diagnostic>, files: &F
     let terminal = global.terminal();
     match global.diagnostics {
         DiagnosticForm::Human => {
-            terminal.coloured_problem(&human::diagnostics(&diagnostics, files));
-            terminal.problem(&format!("{}\n", human::tally(&diagnostics)));
+            let (notes, diagnostics): (Vec<_>, Vec<_>) =
+                diagnostics.into_iter().partition(|diagnostic| diagnostic.severity == Severity::Note);
+            if !diagnostics.is_empty() {
+                terminal.coloured_problem(&human::diagnostics(&diagnostics, files));
+                terminal.problem(&format!("{}\n", human::tally(&diagnostics)));
+            }
+            terminal.note(&human::notes(&notes, global.list_skipped));
         }
         form => print_for_machines(terminal, form, &diagnostics, files),
     }

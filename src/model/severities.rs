@@ -80,11 +80,15 @@ impl DiagnosticSettings {
             return Some(diagnostic);
         }
         // `warnings` does not apply to findings.
-        let of_all = self.0.get(WARNINGS).filter(|_| !diagnostic.code.is_finding());
+        let is_warning = diagnostic.severity == Severity::Warning;
+        let of_all = self.0.get(WARNINGS).filter(|_| is_warning && !diagnostic.code.is_finding());
         match self.0.get(diagnostic.code.id()).or(of_all).map(|setting| setting.value) {
             Some(DiagnosticSetting::Ignore) => return None,
             Some(DiagnosticSetting::Error) => diagnostic.severity = Severity::Error,
-            Some(_) => diagnostic.fails_check = false,
+            Some(_) => {
+                diagnostic.severity = Severity::Warning;
+                diagnostic.fails_check = false;
+            }
             None => {}
         }
         Some(diagnostic)

@@ -40,7 +40,11 @@ fn commands(findings: &[FindingRecord]) -> String {
 }
 
 fn finding_command(finding: &FindingRecord) -> String {
-    let level = if finding.is_error() { "error" } else { "warning" };
+    let level = match finding.level() {
+        _ if finding.is_error() => "error",
+        "note" => "notice",
+        _ => "warning",
+    };
     let mut message = finding.message.clone();
     for help in &finding.help {
         message.push_str(&format!("\nhelp: {help}"));

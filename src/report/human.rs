@@ -67,6 +67,20 @@ pub fn diagnostics(list: &[Diagnostic], files: &Files) -> String {
     text
 }
 
+/// Returns the notes, one line each. Further lines have the details of each note, if they are wanted.
+pub fn notes(list: &[Diagnostic], with_details: bool) -> String {
+    let mut text = Page::new();
+    for note in list {
+        let help = note.help.iter().map(|help| format!("; {help}"));
+        let help = help.filter(|_| !with_details).collect::<String>();
+        writeln!(text, "note[{}]: {}{help}", note.code.id(), note.message);
+        for detail in note.notes.iter().filter(|_| with_details) {
+            writeln!(text, "  {detail}");
+        }
+    }
+    text.finish()
+}
+
 /// Returns the closing line: how many errors and warnings there are.
 pub fn tally(list: &[Diagnostic]) -> String {
     let count = |severity| list.iter().filter(|diagnostic| diagnostic.severity == severity).count();
@@ -110,6 +124,7 @@ fn one(diagnostic: &Diagnostic, help: &[&str], files: &Files) -> String {
     let level = match diagnostic.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
+        Severity::Note => Level::NOTE,
     };
     let mut group = level
         .primary_title(diagnostic.message.as_str())

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
 
 use super::{MAXIMUM_FILE_SIZE, ReadRefusal, decode, refused};
-use crate::diag::{FileId, Files, Origin, RunError, Sink, Span};
+use crate::codes;
+use crate::diag::{Diagnostic, FileId, Files, Origin, RunError, Sink, Span};
+use crate::yaml::{NodeRef, Tree};
 
 /// The endings of files that hold manifests.
 const ENDINGS: &[&str] = &["json", "yaml", "yml"];
@@ -42,6 +44,77 @@ pub fn find(path: &Path) -> Result<Vec<PathBuf>, RunError> {
     }
     found.sort();
     Ok(found)
+}
+
+/// The reason why a file of a folder holds no object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SkipCause {
+    /// A file of kustomize.
+    Kustomization,
+    /// YAML or JSON that is no object, or an object without a name and without a meaning for access.
+    NotAnObject,
+    /// A template that is no YAML.
+    Template,
+    /// A policy of this program.
+    Policy,
+    /// No document.
+    Empty,
+}
+
+impl SkipCause {
+    /// Returns the word for the cause.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Kustomization => "kustomization",
+            Self::NotAnObject => "not-an-object",
+            Self::Template => "template",
+            Self::Policy => "policy",
+            Self::Empty => "empty",
+        }
+    }
+}
+
+/// Removes the documents of a file of a folder that are no objects. Returns the cause for a file without an object; then the
+/// errors of a template are removed, too.
+pub fn retain_objects(path: &Path, text: &str, tree: &mut Tree, sink: &mut Sink) -> Option<SkipCause> {
+    let is_kustomization = path.file_stem().is_some_and(|stem| stem == "kustomization");
+    let cause = tree.documents().find_map(|root| skip_cause(root, is_kustomization));
+    tree.retain_documents(|root| skip_cause(root, is_kustomization).is_none());
+    if tree.documents().next().is_some() {
+        return None;
+    }
+    // The reader goes on behind such a key: no object behind the key is lost.
+    let is_odd = |found: &Diagnostic| [codes::KEY_NOT_STRING, codes::DUPLICATE_KEY].contains(&found.code);
+    if cause.is_some() && sink.diagnostics().iter().all(is_odd) {
+        *sink = Sink::new();
+        return cause;
+    }
+    if sink.has_errors() {
+        let is_template = text.contains("{{");
+        if is_template {
+            *sink = Sink::new();
+        }
+        return is_template.then_some(SkipCause::Template);
+    }
+    Some(cause.map_or(SkipCause::Empty, |cause| cause))
+}
+
+/// Returns the reason why a document is no object; none for an object. An object about access counts in every form: a controller
+/// may apply it.
+fn skip_cause(root: NodeRef<'_>, is_kustomization: bool) -> Option<SkipCause> {
+    let text = |path: &[&str]| root.path(path).and_then(NodeRef::as_str).filter(|text| !text.is_empty());
+    let (Some(api_version), Some(kind)) = (text(&["apiVersion"]), text(&["kind"])) else {
+        return Some(if is_kustomization { SkipCause::Kustomization } else { SkipCause::NotAnObject });
+    };
+    let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
+    match group {
+        "kustomize.config.k8s.io" => Some(SkipCause::Kustomization),
+        "bailiwick.dev" => Some(SkipCause::Policy),
+        _ if kind.ends_with("List") && root.get("items").is_some() => None,
+        "" | "rbac.authorization.k8s.io" | "authorization.openshift.io" => None,
+        _ if text(&["metadata", "name"]).is_none() => Some(SkipCause::NotAnObject),
+        _ => None,
+    }
 }
 
 /// Returns the error for a folder that cannot be listed.

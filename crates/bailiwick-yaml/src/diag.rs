@@ -63,6 +63,8 @@ pub enum Severity {
     Error,
     /// Printed; the run goes on.
     Warning,
+    /// One line after the others, without effect on an exit code. `--quiet` hides it.
+    Note,
 }
 
 impl fmt::Display for Severity {
@@ -70,6 +72,7 @@ impl fmt::Display for Severity {
         formatter.write_str(match self {
             Severity::Error => "error",
             Severity::Warning => "warning",
+            Severity::Note => "note",
         })
     }
 }
@@ -225,6 +228,12 @@ impl Diagnostic {
     pub fn warning(code: Code, message: impl Into<String>) -> Self {
         debug_assert!(code.is_warning(), "the table of codes has `{}` as no warning", code.id());
         Self::new(code, Severity::Warning, message)
+    }
+
+    /// Returns a note without a place.
+    pub fn remark(code: Code, message: impl Into<String>) -> Self {
+        debug_assert!(code.has(DefaultSeverity::Note), "the table of codes has `{}` as no note", code.id());
+        Self::new(code, Severity::Note, message)
     }
 
     /// Points at the place.

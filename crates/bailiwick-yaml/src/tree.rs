@@ -112,6 +112,12 @@ impl Tree {
         NodeRef { tree: self, id }
     }
 
+    /// Removes the documents for which `keep` is false.
+    pub fn retain_documents(&mut self, keep: impl Fn(NodeRef<'_>) -> bool) {
+        let kept: Vec<NodeId> = self.documents().filter(|root| keep(*root)).map(NodeRef::id).collect();
+        self.documents = kept;
+    }
+
     /// Returns the number of nodes.
     pub fn node_count(&self) -> usize {
         self.nodes.len()

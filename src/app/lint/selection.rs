@@ -92,7 +92,8 @@ impl Selection {
 
     /// Whether the code of a diagnostic is chosen, or the diagnostic is an error.
     pub(super) fn keeps(&self, diagnostic: &Diagnostic) -> bool {
-        diagnostic.severity == diag::Severity::Error || self.chooses(diagnostic.code)
+        // A note is about the inputs.
+        diagnostic.severity != diag::Severity::Warning || self.chooses(diagnostic.code)
     }
 
     /// Whether a code is chosen.

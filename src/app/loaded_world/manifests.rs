@@ -1,16 +1,18 @@
 //! The objects of files, folders and standard input.
 
+use std::collections::BTreeMap;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{Baseline, Surroundings};
 use crate::access::Builder;
 use crate::access::world::Added;
+use crate::app::words::{grouped, number};
 use crate::codes;
 use crate::diag::{Diagnostic, Files, Origin, RunError, Sink};
 use crate::parallel;
-use crate::source::manifests;
+use crate::source::manifests::{self, SkipCause};
 use crate::yaml::{self, NodeRef, Tree};
 
 /// Reads manifests into a world, and into its surroundings where they are wanted.
@@ -126,21 +128,31 @@ pub(crate) fn each_tree(
         return Ok(());
     }
     let paths = manifests::find(path)?;
+    let is_folder = path.is_dir();
     let mut failed = None;
+    let mut skipped = SkippedFiles::default();
     parallel::in_order(
         paths.len(),
         jobs,
         || (),
         |(), position| {
             let mut sink = Sink::new();
-            let read = paths.get(position).map(|path| manifests::read(path, files, &mut sink)).transpose();
-            let tree = read.map(|text| text.flatten().map(|(id, text)| yaml::read(&text, id, &mut sink)));
+            let path = paths.get(position);
+            let read = path.map(|path| manifests::read(path, files, &mut sink)).transpose();
+            let tree = read.map(|text| {
+                let (id, text) = text.flatten()?;
+                let mut tree = yaml::read(&text, id, &mut sink);
+                let path = path.filter(|_| is_folder);
+                let cause = path.and_then(|path| manifests::retain_objects(path, &text, &mut tree, &mut sink));
+                Some((tree, cause))
+            });
             (tree, sink)
         },
-        |_, (tree, found)| {
+        |position, (tree, found)| {
             sink.absorb(found);
             match tree {
-                Ok(tree) => tree.iter().for_each(|tree| visit(tree, sink)),
+                Ok(Some((_, Some(cause)))) => skipped.add(cause, paths.get(position)),
+                Ok(tree) => tree.iter().for_each(|(tree, _)| visit(tree, sink)),
                 Err(error) => {
                     failed.get_or_insert(error);
                 }
@@ -148,7 +160,36 @@ pub(crate) fn each_tree(
             failed.is_none()
         },
     );
+    skipped.tell(paths.len(), sink);
     failed.map_or(Ok(()), Err)
+}
+
+/// The files of a folder without an object, by cause.
+#[derive(Default)]
+struct SkippedFiles(BTreeMap<SkipCause, Vec<String>>);
+
+impl SkippedFiles {
+    fn add(&mut self, cause: SkipCause, path: Option<&PathBuf>) {
+        let path = path.map(|path| path.to_string_lossy().into_owned());
+        self.0.entry(cause).or_default().extend(path);
+    }
+
+    /// Reports the number of files, with their paths as details.
+    fn tell(self, searched: usize, sink: &mut Sink) {
+        let count: usize = self.0.values().map(Vec::len).sum();
+        if count == 0 {
+            return;
+        }
+        let causes: Vec<String> =
+            self.0.iter().map(|(cause, paths)| format!("{} {}", grouped(paths.len()), cause.word())).collect();
+        let message =
+            format!("{} of {} hold no objects: {}", grouped(count), number(searched, "file"), causes.join(", "));
+        let paths = self.0.into_iter().flat_map(|(cause, paths)| paths.into_iter().map(move |path| (cause, path)));
+        let note = paths.fold(Diagnostic::remark(codes::SKIPPED_FILE, message), |note, (cause, path)| {
+            note.note(format!("{path}: {}", cause.word()))
+        });
+        sink.push(note.help("`--list-skipped` names them"));
+    }
 }
 
 pub(super) fn misshapen(place: Origin, why: String) -> Diagnostic {

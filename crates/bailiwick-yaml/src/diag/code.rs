@@ -61,7 +61,7 @@ impl Code {
 
     /// Whether a diagnostic of this code can be a warning.
     pub fn is_warning(self) -> bool {
-        self.severities().iter().any(|severity| *severity != DefaultSeverity::Error)
+        self.severities().iter().any(|severity| !matches!(severity, DefaultSeverity::Error | DefaultSeverity::Note))
     }
 
     /// Whether the code belongs to a risk rule of `lint`.

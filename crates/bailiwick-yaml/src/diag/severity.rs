@@ -11,6 +11,8 @@ pub enum DefaultSeverity {
     Warning,
     /// A warning of a risk rule of `lint`, with a risk severity of its own.
     Finding,
+    /// One line without effect on the exit code.
+    Note,
 }
 
 impl DefaultSeverity {
@@ -20,6 +22,7 @@ impl DefaultSeverity {
             Self::Error => "error",
             Self::FailsCheck => "warning for which `check` ends with 1",
             Self::Warning | Self::Finding => "warning",
+            Self::Note => "note",
         }
     }
 }
