@@ -71,6 +71,7 @@ fn the_table_of_codes_has_the_severities_of_the_cases() {
         let mut severities = BTreeSet::new();
         severities.extend(code.has(DefaultSeverity::Error).then_some("error"));
         severities.extend(code.is_warning().then_some("warning"));
+        severities.extend(code.has(DefaultSeverity::Note).then_some("note"));
         let mut printed = printed.remove(code.id()).unwrap_or_default();
         // `check` prints a warning for which it fails as an error.
         if code.has(DefaultSeverity::FailsCheck) {

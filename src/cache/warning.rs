@@ -1,14 +1,15 @@
-//! The warnings of a run in its cache: a later run without changes prints them again.
+//! The warnings and notes of a run in its cache: a later run without changes prints them again.
 
 use crate::codes;
 use serde::{Deserialize, Serialize};
 
-use crate::diag::{Diagnostic, Files, Label, Origin, Severity, Span};
+use crate::diag::{DefaultSeverity, Diagnostic, Files, Label, Origin, Severity, Span};
 
-/// A warning as the cache stores it: with paths in place of loaded files, and with the id of its code.
+/// A warning or a note as the cache stores it: with paths in place of loaded files, and with the id of its code.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct CachedWarning {
     code: String,
+    is_note: bool,
     message: String,
     place: Option<Place>,
     label: String,
@@ -38,6 +39,7 @@ impl CachedWarning {
         };
         Some(Self {
             code: diagnostic.code.id().to_owned(),
+            is_note: diagnostic.severity == Severity::Note,
             message: diagnostic.message.clone(),
             place: diagnostic.origin.map(place),
             label: diagnostic.label.clone(),
@@ -48,14 +50,24 @@ impl CachedWarning {
         })
     }
 
-    /// Converts it back. `find` loads the file of a path; none if a file is missing or this program has no warning of that
-    /// code.
+    /// Converts it back. `find` loads the file of a path; none if a file is missing or this program has no warning or note
+    /// of that code.
     pub fn to_diagnostic(&self, find: &mut dyn FnMut(&str) -> Option<crate::diag::FileId>) -> Option<Diagnostic> {
         let mut origin = |place: &Place| -> Option<Origin> {
             Some(Origin { file: find(&place.path)?, span: Span { start: place.start, end: place.end } })
         };
-        let code = codes::find(&self.code).filter(|code| code.is_warning())?;
-        let mut diagnostic = Diagnostic::warning(code, self.message.clone());
+        let code = codes::find(&self.code)?;
+        let mut diagnostic = if code.has(DefaultSeverity::Note) {
+            let mut diagnostic = Diagnostic::remark(code, self.message.clone());
+            if !self.is_note {
+                diagnostic.severity = Severity::Warning;
+            }
+            diagnostic
+        } else if code.is_warning() {
+            Diagnostic::warning(code, self.message.clone())
+        } else {
+            return None;
+        };
         diagnostic.label.clone_from(&self.label);
         if let Some(place) = &self.place {
             diagnostic.origin = Some(origin(place)?);

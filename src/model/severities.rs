@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::diag::{Code, Diagnostic, Severity, Sink, nearest};
+use crate::diag::{Code, DefaultSeverity, Diagnostic, Severity, Sink, nearest};
 use crate::yaml::Spanned;
 
 /// The key for all warnings.
@@ -112,7 +112,7 @@ fn refusal(key: &str, setting: DiagnosticSetting) -> Option<Diagnostic> {
         let message = format!("there is no diagnostic `{key}`");
         return Some(Diagnostic::error(codes::INVALID_WORKSPACE, message).help(help));
     };
-    if !code.is_warning() && setting != Error {
+    if !code.is_warning() && !code.has(DefaultSeverity::Note) && setting != Error {
         let message = format!("`{key}` is an error by itself and cannot be `{setting}`");
         return Some(
             Diagnostic::error(codes::INVALID_WORKSPACE, message).help("remove the entry, and correct the error"),
