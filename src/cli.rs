@@ -108,6 +108,9 @@ pub struct Global {
     /// Print the paths of the files of a folder that hold no objects.
     #[arg(long, global = true)]
     list_skipped: bool,
+    /// Print the fields that are left out of objects of manifests because the API server sets them.
+    #[arg(long, global = true)]
+    list_dropped: bool,
     /// Number of threads. Default: one for each core.
     #[arg(short, long, global = true, value_name = "N", env = "BAILIWICK_JOBS", value_parser = clap::value_parser!(u16).range(1..=256))]
     jobs: Option<u16>,

@@ -105,7 +105,9 @@ impl Case {
         if !self.is_good() && status == "0" {
             failures.push("the run ended well".to_owned());
         }
-        let told = diagnostics(&stderr);
+        // A note is one line, with its remedy and without a place.
+        let mut told = diagnostics(&stderr);
+        told.retain(|told| told.severity != "note");
         failures.extend(told.iter().flat_map(Told::faults));
         // Findings of a rule share their help.
         let helped: BTreeSet<&str> =

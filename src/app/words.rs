@@ -3,14 +3,9 @@
 use std::fmt::Write as _;
 
 use crate::access::proof::{Chain, Link};
+pub use crate::diag::words::{grouped, number};
 use crate::diag::{Files, Origin};
 use crate::k8s::rbac::PolicyRule;
-
-/// Returns a count with its noun: `1 error`, `2 errors`, `1,204 objects`.
-pub fn number(count: usize, noun: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{} {noun}{plural}", grouped(count))
-}
 
 /// Returns the number of similar findings, as the end of a message.
 pub fn more_alike(count: usize) -> String {
@@ -19,19 +14,6 @@ pub fn more_alike(count: usize) -> String {
         1 => "; 1 more is like it".to_owned(),
         more => format!("; {} more are like it", grouped(more)),
     }
-}
-
-/// Returns a number with commas.
-pub fn grouped(count: usize) -> String {
-    let digits = count.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// Returns a grant in one line, without its rules.

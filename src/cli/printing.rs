@@ -78,6 +78,11 @@ impl Global {
             Err(poisoned) => poisoned.into_inner(),
         }
     }
+
+    /// Whether the details of the notes of a code are printed.
+    fn lists(&self, code: Code) -> bool {
+        (code == codes::SKIPPED_FILE && self.list_skipped) || (code == codes::SERVER_FIELD && self.list_dropped)
+    }
 }
 
 /// Prints the diagnostics that this run has not printed yet.
@@ -104,7 +109,7 @@ pub(super) fn print(global: &Global, mut diagnostics: Vec<Diagnostic>, files: &F
                 terminal.coloured_problem(&human::diagnostics(&diagnostics, files));
                 terminal.problem(&format!("{}\n", human::tally(&diagnostics)));
             }
-            terminal.note(&human::notes(&notes, global.list_skipped));
+            terminal.note(&human::notes(&notes, &|code| global.lists(code)));
         }
         form => print_for_machines(terminal, form, &diagnostics, files),
     }

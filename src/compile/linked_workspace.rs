@@ -268,9 +268,9 @@ impl LinkedWorkspace {
         left.filter_map(|diagnostic| self.workspace.diagnostics.apply(diagnostic)).collect()
     }
 
-    /// Whether a policy accepts a warning.
+    /// Whether a policy accepts a warning or a note.
     pub fn accepts(&self, diagnostic: &Diagnostic) -> bool {
-        diagnostic.severity == Severity::Warning
+        diagnostic.severity != Severity::Error
             && diagnostic.origin.is_some_and(|origin| self.accepts_at(diagnostic.code, origin))
     }
 

@@ -1,7 +1,9 @@
 //! `Manifests`: plain manifests brought in.
 
 use crate::codes;
-use std::collections::BTreeSet;
+use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use hashbrown::HashMap;
@@ -9,16 +11,20 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::matching_files::matching_files;
+use crate::diag::words::{grouped, number};
 use crate::diag::{Diagnostic, Origin, Sink};
-use crate::k8s::catalogue::{Resource, read_custom};
+use crate::k8s::absent::group_and_version;
+use crate::k8s::catalogue::{Api, FIRST_MINOR, Resource, read_custom};
 use crate::k8s::custom_fields::CustomFields;
 use crate::k8s::list;
+use crate::k8s::server_fields::{self, ServerField};
 use crate::model::{
-    AnalyzedManifest, Category, CommonMetadataSpec, Contribution, Data, ExistingObjects, ForeignDocuments,
-    GroupMembers, Kind, Linker, Mention, MentionedBy, Mentions, ObjectId, OutputFileKey, Pattern, Patterns, Policy,
-    PolicyMeta, PolicyNamespace, RawDocument, Target, TypeMeta, Unit, UnitSource, WrittenManifests, subjects,
+    AnalyzedManifest, Category, CommonMetadataSpec, Contribution, Data, DependentPolicy, ExistingObjects,
+    ForeignDocuments, GroupMembers, Kind, Linker, Mention, MentionedBy, Mentions, ObjectId, OutputFileKey, Pattern,
+    Patterns, Policy, PolicyMeta, PolicyNamespace, RawDocument, Surroundings, Target, TypeMeta, Unit, UnitSource,
+    WrittenManifests, subjects,
 };
-use crate::yaml::{NodeRef, Spanned};
+use crate::yaml::{NodeId, NodeRef, Spanned, Tree};
 
 /// The policy kind `Manifests`.
 pub struct ManifestsKind;
@@ -30,6 +36,9 @@ pub struct ManifestsKind;
 /// unknown fields, types and enum values at the version of each target. RBAC objects, Namespaces, quotas, limits,
 /// NetworkPolicies, PodSecurityPolicies, SecurityContextConstraints and admission policies are checked by all rules of
 /// the server. `render` and `check` print the number of objects with fewer checks.
+///
+/// The objects may come from a cluster: fields that the API server sets, such as `status` and `metadata.uid`, are left out,
+/// and a note counts them (`server-field`).
 ///
 /// A CustomResourceDefinition adds its custom resources to the targets, whether it is written or not. Rules may then
 /// omit the group of these resources, and Bailiwick finds mistakes in rules and objects about them. Custom resources
@@ -85,6 +94,8 @@ impl Kind for ManifestsKind {
         let mut trees = Vec::new();
         let mut custom_fields = Vec::new();
         let mut named = BTreeSet::new();
+        let minors = linker.targets_of(&document.meta).into_iter().map(|target| target.version.minor());
+        let minor = minors.min().map_or(FIRST_MINOR, |minor| minor);
         for (path, named_at) in matching_files(document, &spec.files, linker, sink) {
             linker.claimed.insert(path.clone());
             let tree = match linker.sources.tree(&path, Some(named_at), sink) {
@@ -95,13 +106,15 @@ impl Kind for ManifestsKind {
                     continue;
                 }
             };
+            let manifest = Manifest::new(&tree, minor);
             for root in tree.documents() {
-                read_object(root, &mut objects, &mut custom, sink);
+                manifest.read_object(root, &mut objects, &mut custom, sink);
                 for object in list::objects(root) {
                     note_names(object, &mut named);
                     custom_fields.extend(CustomFields::read(&tree, object).into_iter().map(Arc::new));
                 }
             }
+            drop(manifest);
             trees.push(tree);
         }
         let is_there = |object: &&Object| !spec.emit || &*object.identity.object_type.kind == "ClusterRole";
@@ -129,42 +142,74 @@ impl Kind for ManifestsKind {
     }
 }
 
-/// Reads one document: an object, or a list of objects.
-fn read_object(root: NodeRef<'_>, objects: &mut Vec<Object>, custom: &mut Vec<Resource>, sink: &mut Sink) {
-    let text = |keys: &[&str]| root.path(keys).and_then(NodeRef::as_str);
-    let (Some(api_version), Some(kind)) = (text(&["apiVersion"]), text(&["kind"])) else {
-        sink.push(
-            Diagnostic::error(codes::MALFORMED_OBJECT, "this document is not a Kubernetes object")
-                .at(root.origin())
-                .help("add `apiVersion`, `kind` and `metadata`"),
-        );
-        return;
-    };
-    if kind == "List" && api_version == "v1" {
-        for item in root.get("items").into_iter().flat_map(NodeRef::items) {
-            read_object(item, objects, custom, sink);
-        }
-        return;
-    }
-    let Some(name) = text(&["metadata", "name"]) else {
-        sink.push(
-            Diagnostic::error(codes::MALFORMED_OBJECT, format!("this {kind} has no name"))
-                .at(root.get("metadata").unwrap_or(root).origin())
-                .help("add `metadata.name`: git cannot track a generated name"),
-        );
-        return;
-    };
-    custom.extend(read_custom(root));
-    objects.push(Object {
-        identity: ObjectId {
-            object_type: TypeMeta::new(api_version, kind),
-            namespace: text(&["metadata", "namespace"]).map(Arc::from),
-            name: name.into(),
-        },
-        data: Data::map([("object", Data::from_node(root))]),
-        origin: root.origin(),
-    });
+/// A text with manifests, with the fields of its objects that the server sets.
+struct Manifest<'t> {
+    /// The fields of each object, by its root.
+    server_fields: BTreeMap<NodeId, Vec<ServerField>>,
+    /// The tree without the fields.
+    tree: Cow<'t, Tree>,
 }
+
+impl<'t> Manifest<'t> {
+    /// Finds the fields that the server of a minor sets.
+    fn new(tree: &'t Tree, minor: u32) -> Self {
+        let objects = tree.documents().flat_map(list::objects);
+        let found = objects.map(|object| (object.id(), server_fields::find(object, minor)));
+        let server_fields: BTreeMap<NodeId, Vec<ServerField>> =
+            found.filter(|(_, fields)| !fields.is_empty()).collect();
+        let mut tree = Cow::Borrowed(tree);
+        for (root, fields) in &server_fields {
+            let fields = fields.iter().map(|field| field.node).collect();
+            server_fields::remove(tree.to_mut(), *root, &fields);
+        }
+        Self { server_fields, tree }
+    }
+
+    /// Reads one document: an object, or a list of objects.
+    fn read_object(&self, root: NodeRef<'_>, objects: &mut Vec<Object>, custom: &mut Vec<Resource>, sink: &mut Sink) {
+        let text = |keys: &[&str]| root.path(keys).and_then(NodeRef::as_str);
+        let (Some(api_version), Some(kind)) = (text(&["apiVersion"]), text(&["kind"])) else {
+            sink.push(
+                Diagnostic::error(codes::MALFORMED_OBJECT, "this document is not a Kubernetes object")
+                    .at(root.origin())
+                    .help("add `apiVersion`, `kind` and `metadata`"),
+            );
+            return;
+        };
+        if kind == "List" && api_version == "v1" {
+            for item in root.get("items").into_iter().flat_map(NodeRef::items) {
+                self.read_object(item, objects, custom, sink);
+            }
+            return;
+        }
+        let Some(name) = text(&["metadata", "name"]) else {
+            sink.push(
+                Diagnostic::error(codes::MALFORMED_OBJECT, format!("this {kind} has no name"))
+                    .at(root.get("metadata").unwrap_or(root).origin())
+                    .help("add `metadata.name`: git cannot track a generated name"),
+            );
+            return;
+        };
+        custom.extend(read_custom(root));
+        let dropped = self.server_fields.get(&root.id()).map_or(&[][..], Vec::as_slice);
+        let dropped = dropped.iter().filter(|field| !field.is_empty).map(|field| field.path.clone()).collect();
+        objects.push(Object {
+            identity: ObjectId {
+                object_type: TypeMeta::new(api_version, kind),
+                namespace: text(&["metadata", "namespace"]).map(Arc::from),
+                name: name.into(),
+            },
+            data: Data::map([("object", Data::from_node(self.tree.at(root.id())))]),
+            origin: root.origin(),
+            dropped,
+            status: root.get(STATUS).map(Data::from_node),
+            is_being_deleted: server_fields::is_being_deleted(root),
+        });
+    }
+}
+
+/// The field for the state of an object.
+const STATUS: &str = "status";
 
 /// Counts the objects of each type.
 fn counts(objects: &[Object]) -> HashMap<TypeMeta, usize> {
@@ -221,9 +266,29 @@ struct Object {
     identity: ObjectId,
     data: Data,
     origin: Origin,
+    /// The paths of the fields that are left out because the server sets them.
+    dropped: Vec<String>,
+    /// The status, until the definitions of custom resources are known.
+    status: Option<Data>,
+    is_being_deleted: bool,
 }
 
 impl Object {
+    /// Takes the status back if a create stores it: the custom resource has no subresource for the status.
+    fn settle_status(&mut self, apis: &[&Api]) {
+        let Some(status) = self.status.take() else { return };
+        let (group, version) = group_and_version(&self.identity.object_type.api_version);
+        let kind = &self.identity.object_type.kind;
+        let found = apis.iter().filter_map(|api| api.catalogue().find_kind(group, kind));
+        let Some(object) =
+            self.data.get("object").filter(|_| found.into_iter().any(|found| found.stores_status(version)))
+        else {
+            return;
+        };
+        self.data = Data::map([("object", object.merged_with(&Data::map([(STATUS, status)])))]);
+        self.dropped.retain(|path| path != STATUS);
+    }
+
     fn is_namespace(&self) -> bool {
         &*self.identity.object_type.kind == "Namespace" && &*self.identity.object_type.api_version == "v1"
     }
@@ -261,9 +326,67 @@ struct Linked {
     namespaces: Vec<DeclaredNamespace>,
 }
 
+impl DependentPolicy for Linked {
+    fn needs_namespaces(&self) -> bool {
+        false
+    }
+
+    fn settle(&mut self, surroundings: &mut Surroundings<'_, '_>, sink: &mut Sink) {
+        let apis = &surroundings.linker.apis;
+        let apis: Vec<&Api> = self.meta.targets.iter().filter_map(|target| apis.get(target)).collect();
+        self.objects.iter_mut().for_each(|object| object.settle_status(&apis));
+        self.dropped_fields().into_iter().for_each(|note| sink.push(note));
+    }
+}
+
+impl Linked {
+    /// Counts the fields that are left out of the objects; none if there are none.
+    fn dropped_fields(&self) -> Option<Diagnostic> {
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        let dropping = || self.objects.iter().filter(|object| !object.dropped.is_empty());
+        dropping().flat_map(|object| &object.dropped).for_each(|path| *counts.entry(path).or_default() += 1);
+        let mut by_count: Vec<(&str, usize)> = counts.into_iter().collect();
+        by_count.sort_by_key(|(_, count)| Reverse(*count));
+        let all = by_count.iter().map(|(_, count)| count).sum();
+        let were = if all == 1 { "was" } else { "were" };
+        let listed: Vec<String> = by_count.iter().map(|(path, count)| format!("{} {path}", grouped(*count))).collect();
+        let message = format!(
+            "{} that the server sets {were} left out of {} of {}/{}: {}{}",
+            number(all, "field"),
+            number(dropping().count(), "object"),
+            self.meta.kind,
+            self.meta.name,
+            listed.join(", "),
+            self.being_deleted()
+        );
+        let note = Diagnostic::remark(codes::SERVER_FIELD, message).at(self.meta.origin);
+        let note = dropping()
+            .fold(note, |note, object| note.note(format!("{}: {}", object.identity, object.dropped.join(", "))));
+        (all > 0).then(|| note.help("`--list-dropped` names them"))
+    }
+
+    /// Names the objects that are being deleted, as the end of a message.
+    fn being_deleted(&self) -> String {
+        let mut names = self.objects.iter().filter(|object| object.is_being_deleted).map(|object| &object.identity);
+        let named: Vec<String> = names.by_ref().take(NAMED_DELETED).map(ToString::to_string).collect();
+        match (named.as_slice(), names.count()) {
+            ([], _) => String::new(),
+            (_, 0) => format!("; being deleted: {}", named.join(", ")),
+            (_, more) => format!("; being deleted: {} and {}", named.join(", "), number(more, "more object")),
+        }
+    }
+}
+
+/// How many objects that are being deleted a note names.
+const NAMED_DELETED: usize = 5;
+
 impl Policy for Linked {
     fn meta(&self) -> &PolicyMeta {
         &self.meta
+    }
+
+    fn as_dependent(&mut self) -> Option<&mut dyn DependentPolicy> {
+        Some(self)
     }
 
     fn namespaces(&self, _: &Target, visit: &mut dyn FnMut(&Arc<str>, PolicyNamespace<'_>)) {
@@ -287,7 +410,7 @@ impl Policy for Linked {
             content: object.origin,
             account: None,
             without_levels: false,
-            source: UnitSource::default(),
+            source: UnitSource { is_manifest: true, ..UnitSource::default() },
         }));
     }
 }

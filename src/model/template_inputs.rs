@@ -20,6 +20,8 @@ pub struct UnitSource {
     pub part: Contribution,
     /// The values of loops, the outermost first.
     pub loops: Vec<(Arc<str>, Data)>,
+    /// Whether the object is an object of a manifest, which another program may have written.
+    pub is_manifest: bool,
 }
 
 impl MadeFor<'_> {

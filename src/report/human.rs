@@ -67,10 +67,11 @@ pub fn diagnostics(list: &[Diagnostic], files: &Files) -> String {
     text
 }
 
-/// Returns the notes, one line each. Further lines have the details of each note, if they are wanted.
-pub fn notes(list: &[Diagnostic], with_details: bool) -> String {
+/// Returns the notes, one line each. Further lines have the details of the notes of a code, if they are wanted.
+pub fn notes(list: &[Diagnostic], with_details: &dyn Fn(Code) -> bool) -> String {
     let mut text = Page::new();
     for note in list {
+        let with_details = with_details(note.code);
         let help = note.help.iter().map(|help| format!("; {help}"));
         let help = help.filter(|_| !with_details).collect::<String>();
         writeln!(text, "note[{}]: {}{help}", note.code.id(), note.message);

@@ -5,23 +5,24 @@ use super::trace::Trees;
 use super::with_askers;
 use crate::codes;
 use crate::diag::{Diagnostic, Sink};
+use crate::k8s::server_fields::METADATA;
 use crate::k8s::validation::metadata::{NAME_LABEL, NAME_LABEL_SINCE};
 use crate::model::Unit;
 use crate::yaml::NodeRef;
 
 /// Checks an object for a minor of Kubernetes.
 pub(super) fn check(unit: &Unit, root: NodeRef<'_>, minor: u32, trees: &Trees, sink: &mut Sink) {
-    owned_fields(unit, root, trees, sink);
+    if !unit.source.is_manifest {
+        owned_fields(unit, root, trees, sink);
+    }
     name_label(unit, root, minor, trees, sink);
     port_ranges(unit, root, minor, trees, sink);
 }
 
-/// Fields that only the server may set.
+/// Fields that only the server may set. A manifest has them no more, see [`crate::k8s::server_fields`].
 fn owned_fields(unit: &Unit, root: NodeRef<'_>, trees: &Trees, sink: &mut Sink) {
-    const OWNED: [&str; 7] =
-        ["uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "selfLink", "deletionTimestamp"];
     let metadata = root.get("metadata");
-    let found = OWNED.iter().filter(|name| metadata.is_some_and(|metadata| metadata.entry(name).is_some()));
+    let found = METADATA.iter().filter(|name| metadata.is_some_and(|metadata| metadata.entry(name).is_some()));
     let found = found.map(|name| format!("metadata.{name}"));
     let status = root.entry("status").map(|_| "status".to_owned());
     for path in found.chain(status) {

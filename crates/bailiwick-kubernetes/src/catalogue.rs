@@ -432,6 +432,12 @@ impl Resource {
         presence
     }
 
+    /// Whether a create stores the status of a custom resource: the version has no subresource for the status.
+    pub fn stores_status(&self, version: &str) -> bool {
+        let mut versions = self.versions.iter().filter(|found| self.is_custom && found.version == version);
+        versions.any(|found| found.subresources.iter().all(|subresource| subresource.name != "status"))
+    }
+
     /// Returns the names in rules: the resource, and its subresources of any minor.
     fn names(&self) -> BTreeSet<String> {
         let subresources = self.versions.iter().flat_map(|version| &version.subresources);

@@ -34,6 +34,7 @@ pub mod rbac;
 pub mod rules;
 pub mod schemas;
 pub mod selector;
+pub mod server_fields;
 mod shape;
 pub mod size;
 pub mod stored;

@@ -13,6 +13,7 @@ mod files;
 pub mod foreign;
 mod near;
 mod severity;
+pub mod words;
 
 use crate::internal;
 use std::borrow::Cow;
