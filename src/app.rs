@@ -19,6 +19,7 @@ mod diagnostics;
 mod expire;
 mod explain;
 pub mod fingerprint;
+mod import;
 mod isolation;
 mod left_behind;
 mod lint;
@@ -72,6 +73,7 @@ pub use expire::MovedDay;
 pub use explain::{
     DefaultPolicy, ExplainedFile, ExplainedObject, FileState, ObjectIdentity, ObjectName, PolicyName, RoleSearch,
 };
+pub use import::{AccessComparison, Import, ImportOptions, ImportSource, ImportedTarget, ListedObject, import};
 pub use left_behind::NotJudged;
 pub use lint::{AcceptedFinding, FindingChange, LintOptions, LintReport, Selection, Unanswered, lint_manifests};
 pub use loaded_world::{LoadedWorld, WorldOptions};

@@ -11,6 +11,7 @@ mod every_workspace;
 mod expire;
 mod explain;
 mod form_file;
+mod import;
 mod index;
 mod init;
 mod lint;
@@ -302,6 +303,10 @@ enum Command {
     Index(index::Arguments),
     /// Answer questions on standard input, one JSON object per line.
     Ask(ask::Arguments),
+    /// Take over the objects of clusters as policies, with the proof that they compile to the same objects.
+    ///
+    /// Exit codes: 0 the policies compile to the objects; 1 the checks refuse an object; 2 wrong usage or invalid input; 3 the run failed.
+    Import(import::Arguments),
     /// Convert objects of a cluster into policies, and report the result for each object.
     Migrate(migrate::Arguments),
     /// Explain a policy kind, a diagnostic, an object or a decision.
@@ -334,6 +339,7 @@ impl Command {
             Self::NodeReach(_) => "node-reach",
             Self::Index(_) => "index",
             Self::Ask(_) => "ask",
+            Self::Import(_) => "import",
             Self::Migrate(_) => "migrate",
             Self::Explain(_) => "explain",
             Self::Schema(_) => "schema",
@@ -351,6 +357,7 @@ impl Command {
             Self::Diff(arguments) => Formats::of_run(&arguments.gate.format),
             Self::Lint(arguments) => Formats::of_run(&arguments.format),
             Self::Table(arguments) => arguments.formats(),
+            Self::Import(arguments) => arguments.formats(),
             Self::Migrate(arguments) => arguments.formats(),
             Self::Test(arguments) => Formats::of_results(&arguments.format),
             Self::CanI(arguments) => Formats::of_results(&arguments.format),
@@ -475,6 +482,7 @@ fn run_in_workspace(global: &Global, command: &Command) -> Result<Outcome, Error
         Command::NodeReach(arguments) => node_reach::run(global, arguments),
         Command::Index(arguments) => index::run(global, arguments),
         Command::Ask(arguments) => ask::run(global, arguments),
+        Command::Import(arguments) => import::run(global, arguments),
         Command::Migrate(arguments) => migrate::run(global, arguments),
         Command::Explain(arguments) => explain::run(global, arguments),
         Command::Schema(arguments) => schema::run(global, arguments),

@@ -12,6 +12,7 @@ pub mod github;
 pub mod gitlab;
 mod html_page;
 pub mod human;
+pub mod import;
 pub mod index;
 pub mod json;
 pub mod junit;

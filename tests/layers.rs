@@ -7,7 +7,7 @@ use crate::support::repository;
 
 /// Each module of the root package with the modules and crates it may use. Cargo checks imports between crates.
 const MAY_USE: &[(&str, &[&str])] = &[
-    ("codes", &["access", "crossplane", "diag", "k8s", "node"]),
+    ("codes", &["access", "admission", "crossplane", "diag", "import", "k8s", "node"]),
     ("git", &["codes", "diag"]),
     ("parallel", &[]),
     ("file_format", &[]),

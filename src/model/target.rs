@@ -23,6 +23,19 @@ pub enum Platform {
     Openshift,
 }
 
+impl Platform {
+    /// Returns the newest version with known facts, as a workspace states it.
+    pub fn newest_version(self) -> String {
+        match self {
+            Self::Kubernetes => format!("1.{LAST_MINOR}"),
+            Self::Openshift => {
+                let known = Version::parse(self, "4.1").and_then(Version::release);
+                known.map_or_else(String::new, |release| release.newest_known().to_string())
+            }
+        }
+    }
+}
+
 /// The version of a cluster, with the Kubernetes minor of its facts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Version {

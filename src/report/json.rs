@@ -9,6 +9,7 @@ use super::Report;
 use super::access::{CanIResult, WhoCanResult};
 use super::explain::ExplainResult;
 use super::index::IndexResult;
+use super::import::ImportResult;
 use super::migration::{KubeletMigrationResult, PspMigrationResult};
 use super::nodes::NodeReachResult;
 use super::objects::RenderedObject;
@@ -31,6 +32,7 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         result_schema::<TargetDifferences>("Differences of a target"),
         result_schema::<ExplainResult>("Result of explain"),
         result_schema::<IndexResult>("Result of index"),
+        result_schema::<ImportResult>("Result of import"),
         result_schema::<KubeletMigrationResult>("Result of migrate kubelets"),
         result_schema::<NodeReachResult>("Result of node-reach"),
         result_schema::<PspMigrationResult>("Result of migrate psp"),

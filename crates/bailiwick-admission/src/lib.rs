@@ -17,6 +17,7 @@
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "unit tests read and write files of their own"))]
 
+pub mod codes;
 mod created;
 mod defaulted;
 pub mod gate;

@@ -114,7 +114,7 @@ pub(crate) fn each_tree(
     jobs: usize,
     files: &Arc<Files>,
     sink: &mut Sink,
-    visit: &mut dyn FnMut(&Tree, &mut Sink),
+    visit: &mut dyn FnMut(&mut Tree, &mut Sink),
 ) -> Result<(), RunError> {
     if path.as_os_str() == "-" {
         let mut bytes = Vec::new();
@@ -122,8 +122,8 @@ pub(crate) fn each_tree(
             .read_to_end(&mut bytes)
             .map_err(|error| RunError::new(format!("cannot read standard input: {error}")))?;
         if let Some(id) = manifests::take(bytes, files, sink) {
-            let tree = yaml::read(files.get(id).text(), id, sink);
-            visit(&tree, sink);
+            let mut tree = yaml::read(files.get(id).text(), id, sink);
+            visit(&mut tree, sink);
         }
         return Ok(());
     }
@@ -152,7 +152,7 @@ pub(crate) fn each_tree(
             sink.absorb(found);
             match tree {
                 Ok(Some((_, Some(cause)))) => skipped.add(cause, paths.get(position)),
-                Ok(tree) => tree.iter().for_each(|(tree, _)| visit(tree, sink)),
+                Ok(mut tree) => tree.iter_mut().for_each(|(tree, _)| visit(tree, sink)),
                 Err(error) => {
                     failed.get_or_insert(error);
                 }

@@ -1,0 +1,201 @@
+//! Folds the objects of a cluster into policies. Each step takes objects out of those that are left; the order of the steps
+//! is the order of [`fold`].
+
+mod bindings;
+pub(crate) mod groups;
+mod manifests;
+mod metadata;
+mod namespaces;
+mod roles;
+mod tenancies;
+
+use std::collections::BTreeSet;
+
+use hashbrown::{HashMap, HashSet};
+use serde_json::Value;
+
+use crate::object::{Cluster, Object};
+use crate::values::Values;
+
+pub(crate) use self::roles::normal_rules;
+
+/// A kind of policy that an import writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PolicyKind {
+    /// A role with its rules.
+    PermissionSet,
+    /// Bindings.
+    Grant,
+    /// Namespaces with their quotas, limits and service accounts.
+    NamespaceSet,
+    /// Namespaces of one form, with a table.
+    Tenancy,
+    /// Groups with their members.
+    GroupSet,
+    /// Other objects.
+    Manifests,
+}
+
+impl PolicyKind {
+    /// Returns the name of the kind.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::PermissionSet => "PermissionSet",
+            Self::Grant => "Grant",
+            Self::NamespaceSet => "NamespaceSet",
+            Self::Tenancy => "Tenancy",
+            Self::GroupSet => "GroupSet",
+            Self::Manifests => "Manifests",
+        }
+    }
+}
+
+/// A policy with the objects that it stands for.
+#[derive(Debug, Clone)]
+pub struct Policy {
+    /// Its kind.
+    pub kind: PolicyKind,
+    /// Its name, which no other policy of the kind has on the target.
+    pub name: String,
+    /// Its `spec`, without `targets`.
+    pub spec: Value,
+    /// The positions of its objects in the cluster, in order.
+    pub objects: Vec<usize>,
+    /// Further files of the policy: their paths from the folder of the policies, and their texts.
+    pub files: Vec<(String, String)>,
+    /// The objects of each line of its table, from the second line on.
+    pub rows: Vec<Vec<usize>>,
+}
+
+/// The decisions about objects that an earlier fold of the same cluster led to, by position.
+#[derive(Debug, Clone, Default)]
+pub struct Decisions {
+    /// Objects that a policy does not compile to: they stay in Manifests.
+    pub kept: HashSet<usize>,
+    /// Objects that the checks refuse, with the reason: they stay in Manifests and are not written.
+    pub refused: HashMap<usize, String>,
+    /// Objects that the control plane or a controller makes, with the maker: they are in no policy.
+    pub omitted: HashMap<usize, &'static str>,
+}
+
+/// The policies of a cluster.
+#[derive(Debug, Clone, Default)]
+pub struct Folded {
+    /// The policies, in order of kind and name.
+    pub policies: Vec<Policy>,
+    /// ClusterRoles that bindings name and that are not among the objects, without those of the platform.
+    pub unknown_cluster_roles: BTreeSet<String>,
+    /// Roles that bindings name and that are not among the objects.
+    pub unknown_roles: BTreeSet<String>,
+}
+
+/// Folds the objects of a cluster. `is_platform_role` is true for the ClusterRoles that the cluster has by itself.
+pub fn fold(
+    cluster: &Cluster,
+    values: &mut Values,
+    decisions: &Decisions,
+    is_platform_role: &dyn Fn(&str) -> bool,
+) -> Folded {
+    let mut folding = Folding { cluster, values, decisions, left: BTreeSet::new(), folded: Folded::default() };
+    folding.left = (0..cluster.objects.len()).filter(|index| folding.can_fold(*index)).collect();
+    let mut roles = roles::read(&folding);
+    tenancies::fold(&mut folding, &mut roles);
+    bindings::fold(&mut folding, roles, is_platform_role);
+    namespaces::fold(&mut folding);
+    groups::fold(&mut folding);
+    manifests::fold(&mut folding);
+    let mut folded = folding.folded;
+    folded.policies.sort_by(|left, right| (left.kind, &left.name).cmp(&(right.kind, &right.name)));
+    folded
+}
+
+/// A fold in progress.
+struct Folding<'f> {
+    cluster: &'f Cluster,
+    values: &'f mut Values,
+    decisions: &'f Decisions,
+    /// The positions of the objects that can be folded and are in no policy yet.
+    left: BTreeSet<usize>,
+    folded: Folded,
+}
+
+impl<'f> Folding<'f> {
+    fn object(&self, index: usize) -> Option<&'f Object> {
+        self.cluster.objects.get(index)
+    }
+
+    /// Whether an object may be folded: others stay in Manifests.
+    fn can_fold(&self, index: usize) -> bool {
+        let Decisions { kept, refused, omitted } = self.decisions;
+        let is_decided = kept.contains(&index) || refused.contains_key(&index) || omitted.contains_key(&index);
+        let vendor = self.object(index).is_some_and(|object| manifests::vendor(self.values, object).is_some());
+        !is_decided && !vendor
+    }
+
+    /// Returns the positions of the objects of a kind that are left.
+    fn left_of(&self, group: &str, kind: &str) -> Vec<usize> {
+        let is_wanted = |index: &usize| self.object(*index).is_some_and(|object| object.identity.is(group, kind));
+        self.left.iter().copied().filter(is_wanted).collect()
+    }
+
+    /// Adds a policy and takes its objects.
+    fn add(&mut self, kind: PolicyKind, name: String, spec: Value, mut objects: Vec<usize>) {
+        objects.sort_unstable();
+        for index in &objects {
+            self.left.remove(index);
+        }
+        self.folded.policies.push(Policy { kind, name, spec, objects, files: Vec::new(), rows: Vec::new() });
+    }
+}
+
+/// Names of policies of one kind, each unique.
+#[derive(Debug, Default)]
+struct Names(HashSet<String>);
+
+impl Names {
+    /// Returns the name, or the name with the least number that makes it unique.
+    fn take(&mut self, wanted: &str) -> String {
+        let mut name = wanted.to_owned();
+        let mut number = 1;
+        while !self.0.insert(name.clone()) {
+            number += 1;
+            name = format!("{wanted}-{number}");
+        }
+        name
+    }
+
+    /// Returns the name of a variable, or the name with the least number that makes it unique.
+    fn take_variable(&mut self, wanted: &str) -> String {
+        self.take(wanted).replace('-', "_")
+    }
+
+    /// Takes a name if it is free.
+    fn take_free(&mut self, name: &str) -> bool {
+        self.0.insert(name.to_owned())
+    }
+}
+
+/// Returns a text as a DNS label: lower case, with a dash in place of every other character.
+fn dns_label(text: &str) -> String {
+    let mut label = String::new();
+    for character in text.chars() {
+        match character.to_ascii_lowercase() {
+            letter @ ('a'..='z' | '0'..='9') => label.push(letter),
+            _ if label.is_empty() || label.ends_with('-') => {}
+            _ => label.push('-'),
+        }
+        if label.len() == MAXIMUM_LABEL {
+            break;
+        }
+    }
+    let label = label.trim_end_matches('-');
+    if label.is_empty() { "policy".to_owned() } else { label.to_owned() }
+}
+
+/// The greatest length of a DNS label.
+const MAXIMUM_LABEL: usize = 63;
+
+/// Returns a text in which no brace starts a variable of a policy.
+fn escaped(text: &str) -> String {
+    text.replace('{', "{{").replace('}', "}}")
+}

@@ -1,0 +1,22 @@
+#![doc = include_str!("../README.md")]
+//!
+//! # Tour
+//!
+//! - [`Values`] has the values of all objects, each once, and [`Cluster`] the objects of a cluster in stored form.
+//! - [`fold::fold`] folds a cluster into policies, and [`layout::arrange`] arranges the policies of all clusters as files.
+//! - [`access`] recognises differences of RBAC objects without an effect.
+
+pub mod access;
+pub mod codes;
+pub mod fold;
+pub mod layout;
+mod normal;
+mod object;
+mod omitted;
+mod text;
+mod values;
+
+pub use normal::normalize;
+pub use object::{Cluster, Identity, Object, Place};
+pub use omitted::ControlPlane;
+pub use values::{Value, ValueId, Values};

@@ -1,0 +1,100 @@
+//! Objects that the control plane and its controllers make for themselves: an import has them in no policy.
+
+use hashbrown::HashMap;
+
+use bailiwick_kubernetes::default_policy;
+use bailiwick_kubernetes::rbac::GROUP;
+use bailiwick_yaml::{from_json, schema};
+
+use crate::access::harmless_difference;
+use crate::normal::normalize;
+use crate::object::{Identity, Object};
+use crate::values::{ValueId, Values};
+
+/// The Namespaces of every cluster (`pkg/controlplane/instance.go` of Kubernetes 1.37).
+const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
+
+/// The service accounts that controllers make in every namespace: `default` (`pkg/controller/serviceaccount`), `builder` and
+/// `deployer` (`pkg/serviceaccounts/controllers` of openshift-controller-manager).
+const SERVICE_ACCOUNTS: [&str; 3] = ["builder", "default", "deployer"];
+
+/// Kinds whose objects controllers and kubelets make, with their groups.
+const KINDS: [(&str, &str); 5] = [
+    ("", "Endpoints"),
+    ("", "Event"),
+    ("coordination.k8s.io", "Lease"),
+    ("discovery.k8s.io", "EndpointSlice"),
+    ("events.k8s.io", "Event"),
+];
+
+/// Markers of objects that the API server keeps up to date: a group and a kind, and a label or an annotation with its value.
+const KEPT_BY_SERVER: [(&str, &str, &str, &str, &str); 3] = [
+    ("apiregistration.k8s.io", "APIService", "labels", "kube-aggregator.kubernetes.io/automanaged", ""),
+    ("flowcontrol.apiserver.k8s.io", "FlowSchema", "annotations", "apf.kubernetes.io/autoupdate-spec", "true"),
+    (
+        "flowcontrol.apiserver.k8s.io",
+        "PriorityLevelConfiguration",
+        "annotations",
+        "apf.kubernetes.io/autoupdate-spec",
+        "true",
+    ),
+];
+
+/// The objects that a cluster of a version makes.
+#[derive(Debug)]
+pub struct ControlPlane {
+    default_policy: HashMap<Identity, ValueId>,
+}
+
+impl ControlPlane {
+    /// Returns the objects of a minor of Kubernetes.
+    pub fn new(minor: u32, values: &mut Values) -> Self {
+        let default_policy = default_policy::objects(minor).filter_map(|object| {
+            let mut tree = from_json(&schema::to_json(object));
+            let root = tree.document(0)?.id();
+            normalize(&mut tree, root, minor);
+            let value = values.intern_node(tree.at(root));
+            Some((Identity::of(values, value), value))
+        });
+        Self { default_policy: default_policy.collect() }
+    }
+
+    /// Returns the maker of an object; none for an object that a person or a tool made.
+    pub fn maker(&self, values: &Values, object: &Object) -> Option<&'static str> {
+        let Object { identity, value, .. } = object;
+        let (group, kind, name) = (identity.group(), &*identity.kind, &*identity.name);
+        if let Some(default) = self.default_policy.get(identity).filter(|_| group == GROUP) {
+            let is_same = default == value || harmless_difference(values, *default, *value).is_some();
+            return is_same.then_some("default policy of the version");
+        }
+        let has_own_fields = |allowed: &[&str]| {
+            let metadata = values.at(*value, &["metadata"]);
+            !values.has_only(*value, allowed)
+                || !metadata.is_some_and(|metadata| values.has_only(metadata, &["name", "namespace"]))
+        };
+        match (group, kind) {
+            _ if KINDS.contains(&(group, kind)) => Some("controllers"),
+            ("", "Namespace") if NAMESPACES.contains(&name) && !has_own_fields(&["apiVersion", "kind", "metadata"]) => {
+                Some("the API server")
+            }
+            ("", "ServiceAccount")
+                if SERVICE_ACCOUNTS.contains(&name)
+                    && !has_own_fields(&["apiVersion", "kind", "metadata", "imagePullSecrets"]) =>
+            {
+                Some("controllers")
+            }
+            // A Node of a repository has no status.
+            ("", "Node") if values.at(*value, &["status"]).is_some() => Some("the kubelet"),
+            ("", "ConfigMap") if name == "kube-root-ca.crt" => Some("controllers"),
+            ("", "Service") if name == "kubernetes" && &*identity.namespace == "default" => Some("the API server"),
+            ("scheduling.k8s.io", "PriorityClass") if name.starts_with("system-") => Some("the API server"),
+            _ => KEPT_BY_SERVER
+                .iter()
+                .find(|(of, known, section, key, wanted)| {
+                    let found = values.at(*value, &["metadata", section, key]).and_then(|found| values.as_text(found));
+                    (*of, *known) == (group, kind) && found.is_some_and(|found| wanted.is_empty() || found == *wanted)
+                })
+                .map(|_| "the API server"),
+        }
+    }
+}

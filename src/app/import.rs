@@ -1,0 +1,392 @@
+//! Takes over the objects of clusters as policies, with the proof that the policies compile to the same objects.
+
+mod inputs;
+mod place;
+mod verify;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use globset::{Glob, GlobSet, GlobSetBuilder};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use self::inputs::Input;
+use self::place::ImportPlace;
+use self::verify::{ImportedFiles, Outcome, Verification, changed_subjects};
+use super::{Diagnostics, Error, Options};
+use crate::access::Builder;
+use crate::codes;
+use crate::diag::{Diagnostic, Files, RunError, Sink};
+use crate::import::fold::{Decisions, Folded, PolicyKind, fold};
+use crate::import::layout::{Layout, arrange, workspace_file};
+use crate::import::{Cluster, ControlPlane, Identity, Values};
+use crate::k8s::default_policy;
+use crate::model::Target;
+use crate::source::Sources;
+
+/// How often the policies are folded at most. Each fold but the last moves objects into Manifests, and the second fold has
+/// nothing left to move unless an object that moved refers to others.
+const MOST_FOLDS: usize = 50;
+
+/// Where the objects of a target are read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImportSource {
+    /// The target; none for the only one.
+    pub target: Option<String>,
+    /// The file or folder, or standard input (`-`).
+    pub path: PathBuf,
+}
+
+impl ImportSource {
+    fn is_of(&self, target: &Target, targets: &[Target]) -> bool {
+        self.target.as_ref().map_or(targets.len() == 1, |name| *name == target.name)
+    }
+}
+
+/// The options of an import.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ImportOptions {
+    /// The objects of the targets.
+    pub from: Vec<ImportSource>,
+    /// The folder of the workspace; it may not exist yet.
+    pub into: PathBuf,
+    /// The platform of a new target, `kubernetes` or `openshift`.
+    pub platform: Option<String>,
+    /// The version of a new target.
+    pub version: Option<String>,
+    /// Whether a policy has to compile to the stored form of its objects, with the order of rules and subjects.
+    pub is_exact: bool,
+    /// Globs of objects, as `Kind/namespace/name`, that stay in Manifests.
+    pub keep: Vec<String>,
+    /// Whether nothing is written.
+    pub is_dry_run: bool,
+}
+
+/// The outcome of an import.
+pub struct Import {
+    /// The warnings about the input.
+    pub diagnostics: Diagnostics,
+    /// The outcome for each target.
+    pub targets: Vec<ImportedTarget>,
+    /// The paths of the written files, or of the files of a dry run, with their numbers of lines.
+    pub files: BTreeMap<String, usize>,
+}
+
+/// The outcome of an import for a target.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ImportedTarget {
+    /// The name of the target.
+    pub target: String,
+    /// How many objects were read.
+    pub read: usize,
+    /// How many of them are about access: RBAC, namespaces, service accounts, quotas and limits.
+    pub about_access: usize,
+    /// How many objects the policies compile to as they are stored.
+    pub equal: usize,
+    /// The objects that differ from their stored form and grant the same.
+    pub equal_access: Vec<ListedObject>,
+    /// The objects in Manifests.
+    pub manifests: Vec<ListedObject>,
+    /// The objects that the checks refuse. They are in Manifests and are not written.
+    pub refused: Vec<ListedObject>,
+    /// The objects in no policy, because the control plane or a controller makes them.
+    pub omitted: Vec<ListedObject>,
+    /// How many fields of the server were left out, by path.
+    pub dropped: BTreeMap<String, usize>,
+    /// The bound roles that are neither among the objects nor roles of the platform.
+    pub unknown_roles: BTreeSet<String>,
+    /// The comparison of access.
+    pub access: AccessComparison,
+    /// How many policies there are beside Manifests.
+    pub policies: usize,
+    /// The lines of the policies about access, with their tables. Objects in Manifests are in neither count of lines.
+    pub lines: usize,
+    /// The lines of the objects about access that these policies stand for.
+    pub object_lines: usize,
+    /// The policy of each object.
+    pub homes: BTreeMap<String, String>,
+}
+
+/// An object with a reason.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+pub struct ListedObject {
+    /// The object, as `Kind/namespace/name` or `Kind/name`.
+    pub object: String,
+    /// The reason.
+    pub reason: String,
+}
+
+/// The comparison of the access that the objects grant with the access that the policies grant.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct AccessComparison {
+    /// Whether no access differs.
+    pub none: bool,
+    /// The subjects whose access differs.
+    pub subjects: BTreeSet<String>,
+}
+
+/// Imports the objects of clusters.
+///
+/// # Errors
+/// When the input or the folder cannot be used, or a file cannot be read or written.
+pub fn import(run: &Options, options: &ImportOptions) -> Result<Import, Error> {
+    let files = Arc::new(Files::new());
+    let mut sink = Sink::new();
+    let outcome = import_into(run, options, &files, &mut sink);
+    let diagnostics = Diagnostics { list: sink.into_sorted(&files), files };
+    match outcome? {
+        Some((targets, files)) if !diagnostics.has_errors() => Ok(Import { diagnostics, targets, files }),
+        _ => Err(Error::Invalid(diagnostics)),
+    }
+}
+
+type Written = (Vec<ImportedTarget>, BTreeMap<String, usize>);
+
+fn import_into(
+    run: &Options,
+    options: &ImportOptions,
+    files: &Arc<Files>,
+    sink: &mut Sink,
+) -> Result<Option<Written>, RunError> {
+    let Some(kept) = kept_objects(&options.keep, sink) else { return Ok(None) };
+    let Some(place) = ImportPlace::open(run, options, files, sink)? else { return Ok(None) };
+    let mut values = Values::default();
+    let mut sources = Sources::new(place.disk_source(), Arc::clone(files));
+    let inputs = inputs::read(run, options, &place.targets, &mut values, &mut sources, files, sink)?;
+    if sink.has_errors() {
+        return Ok(None);
+    }
+    let mut worlds = Vec::new();
+    let mut clusters = Vec::new();
+    for Input { cluster, world, dropped } in inputs {
+        worlds.push((world, dropped));
+        clusters.push(cluster);
+    }
+    let mut folds = Folds { run, options, place: &place, clusters: &clusters, values, kept };
+    let Some(finished) = folds.repeat(sink)? else { return Ok(None) };
+    let values = folds.values;
+    let mut targets = Vec::new();
+    let Finished { layout, folded, decisions, outcomes, imported } = finished;
+    for (position, (world, outcome)) in worlds.into_iter().zip(outcomes).enumerate() {
+        let record = Record { clusters: &clusters, position, layout: &layout, values: &values };
+        if let (Some(folded), Some(decisions)) = (folded.get(position), decisions.get(position)) {
+            targets.push(record.finish(folded, decisions, outcome, world));
+        }
+    }
+    let lines = imported.texts.iter().map(|(path, text)| (path.clone(), text.lines().count())).collect();
+    if !options.is_dry_run {
+        place.write(&imported)?;
+    }
+    Ok(Some((targets, lines)))
+}
+
+/// Returns the matcher of the objects that stay in Manifests.
+fn kept_objects(globs: &[String], sink: &mut Sink) -> Option<GlobSet> {
+    let mut builder = GlobSetBuilder::new();
+    for glob in globs {
+        match Glob::new(glob) {
+            Ok(glob) => _ = builder.add(glob),
+            Err(error) => {
+                let message = format!("`{glob}` is not a glob: {}", error.kind());
+                let diagnostic = Diagnostic::error(codes::INVALID_USAGE, message);
+                sink.push(diagnostic.help("write `Kind/namespace/name`, such as `RoleBinding/team-a/*`"));
+            }
+        }
+    }
+    builder.build().ok().filter(|_| !sink.has_errors())
+}
+
+/// The folds of an import until the policies compile to the objects.
+struct Folds<'f> {
+    run: &'f Options,
+    options: &'f ImportOptions,
+    place: &'f ImportPlace,
+    clusters: &'f [Cluster],
+    values: Values,
+    kept: GlobSet,
+}
+
+/// The last fold.
+struct Finished {
+    layout: Layout,
+    folded: Vec<Folded>,
+    decisions: Vec<Decisions>,
+    outcomes: Vec<Outcome>,
+    imported: ImportedFiles,
+}
+
+impl Folds<'_> {
+    /// Folds until nothing moves into Manifests. None after an error that no policy has.
+    fn repeat(&mut self, sink: &mut Sink) -> Result<Option<Finished>, RunError> {
+        let platform_roles: Vec<BTreeSet<String>> = self.place.imported_targets().map(platform_roles).collect();
+        let mut decisions = self.first_decisions();
+        for _ in 0..MOST_FOLDS {
+            let mut folded = Vec::new();
+            for ((cluster, decisions), roles) in self.clusters.iter().zip(&decisions).zip(&platform_roles) {
+                folded.push(fold(cluster, &mut self.values, decisions, &|name| roles.contains(name)));
+            }
+            let layout = arrange(self.clusters, &folded, self.place.targets.len());
+            let imported = self.files(&layout, &folded);
+            let verification = Verification {
+                run: self.run,
+                files: &imported,
+                layout: &layout,
+                clusters: self.clusters,
+                decisions: &decisions,
+                is_exact: self.options.is_exact,
+            };
+            let outcomes = verification.run(&mut self.values, sink)?;
+            if sink.has_errors() {
+                return Ok(None);
+            }
+            if !learn(&mut decisions, &outcomes) {
+                return Ok(Some(Finished { layout, folded, decisions, outcomes, imported }));
+            }
+        }
+        Err(RunError::new("the policies of the import do not settle").help("report this, with the input if possible"))
+    }
+
+    /// Returns the decisions that the objects themselves lead to.
+    fn first_decisions(&mut self) -> Vec<Decisions> {
+        let mut all = Vec::new();
+        for (cluster, target) in self.clusters.iter().zip(self.place.imported_targets()) {
+            let control_plane = ControlPlane::new(target.version.minor(), &mut self.values);
+            let mut decisions = Decisions::default();
+            for (index, object) in cluster.objects.iter().enumerate() {
+                if self.kept.is_match(written(&object.identity)) {
+                    decisions.kept.insert(index);
+                } else if let Some(maker) = control_plane.maker(&self.values, object) {
+                    decisions.omitted.insert(index, maker);
+                }
+            }
+            all.push(decisions);
+        }
+        all
+    }
+
+    /// Returns the files of the workspace.
+    fn files(&self, layout: &Layout, folded: &[Folded]) -> ImportedFiles {
+        let ImportPlace { root, policies, new_workspace, .. } = self.place;
+        let below = layout.files.iter().map(|(path, text)| (format!("{policies}/{path}"), text.clone()));
+        let mut texts: BTreeMap<String, String> = below.collect();
+        if let Some(new) = new_workspace {
+            let known = folded.iter().map(|folded| (&folded.unknown_cluster_roles, &folded.unknown_roles));
+            texts.insert(crate::compile::WORKSPACE_FILE.to_owned(), workspace_file(new, known));
+        }
+        let disk = root.is_dir().then(|| root.clone());
+        ImportedFiles { disk, policies: policies.clone(), texts }
+    }
+}
+
+/// Adds the outcomes to the decisions. Returns false if they have nothing new.
+fn learn(decisions: &mut [Decisions], outcomes: &[Outcome]) -> bool {
+    let mut has_news = false;
+    for (decisions, outcome) in decisions.iter_mut().zip(outcomes) {
+        for index in &outcome.different {
+            has_news |= !decisions.refused.contains_key(index) && decisions.kept.insert(*index);
+        }
+        for (index, reason) in &outcome.refused {
+            has_news |= decisions.refused.insert(*index, reason.clone()).is_none();
+        }
+    }
+    has_news
+}
+
+/// Returns the ClusterRoles that a cluster of a target has by itself.
+fn platform_roles(target: &Target) -> BTreeSet<String> {
+    let mut names: BTreeSet<String> =
+        default_policy::cluster_roles(target.version.minor()).map(str::to_owned).collect();
+    for tree in super::loaded_world::platform_objects(target) {
+        let roles = tree.documents().filter(|object| object.text_at("kind") == "ClusterRole");
+        names.extend(roles.filter_map(|role| role.path(&["metadata", "name"])?.as_str()).map(str::to_owned));
+    }
+    names
+}
+
+/// Returns an identity as `Kind/namespace/name`, or as `Kind/name` for an object without a namespace.
+fn written(identity: &Identity) -> String {
+    let Identity { kind, namespace, name, .. } = identity;
+    if namespace.is_empty() { format!("{kind}/{name}") } else { format!("{kind}/{namespace}/{name}") }
+}
+
+/// The parts of the record of a target.
+struct Record<'r> {
+    clusters: &'r [Cluster],
+    position: usize,
+    layout: &'r Layout,
+    values: &'r Values,
+}
+
+impl Record<'_> {
+    fn finish(
+        &self,
+        folded: &Folded,
+        decisions: &Decisions,
+        outcome: Outcome,
+        (world, dropped): (Builder, BTreeMap<String, usize>),
+    ) -> ImportedTarget {
+        let objects = self.clusters.get(self.position).map_or(&[][..], |cluster| &cluster.objects);
+        let name = |index: &usize| objects.get(*index).map_or_else(String::new, |object| written(&object.identity));
+        let listed = |index: &usize, reason: &str| ListedObject { object: name(index), reason: reason.to_owned() };
+        let about_access: Vec<usize> = (0..objects.len())
+            .filter(|index| objects.get(*index).is_some_and(|object| is_about_access(&object.identity)))
+            .collect();
+        let of_kind = |is_manifests: bool| {
+            folded.policies.iter().filter(move |policy| (policy.kind == PolicyKind::Manifests) == is_manifests)
+        };
+        let in_manifests: BTreeSet<usize> = of_kind(true).flat_map(|policy| policy.objects.iter().copied()).collect();
+        let lines_of = |index: &usize| objects.get(*index).map_or(0, |object| self.values.lines(object.value));
+        let manifests = in_manifests.iter().filter(|index| !decisions.refused.contains_key(*index));
+        let homes = folded.policies.iter().flat_map(|policy| {
+            let home = format!("{}/{}", policy.kind.name(), policy.name);
+            policy.objects.iter().map(move |index| (name(index), home.clone()))
+        });
+        let homes = homes.collect();
+        let subjects = outcome.world.map_or_else(BTreeSet::new, |after| changed_subjects(world, after));
+        ImportedTarget {
+            target: self.clusters.get(self.position).map_or_else(String::new, |cluster| cluster.target.clone()),
+            read: objects.len(),
+            about_access: about_access.len(),
+            equal: outcome.equal,
+            equal_access: outcome.equal_in_access.iter().map(|(index, reason)| listed(index, reason)).collect(),
+            manifests: manifests.map(|index| listed(index, self.reason(objects, decisions, *index))).collect(),
+            refused: decisions.refused.iter().map(|(index, reason)| listed(index, reason)).collect(),
+            omitted: {
+                let omitted: BTreeMap<&usize, &&str> = decisions.omitted.iter().collect();
+                omitted.into_iter().map(|(index, maker)| listed(index, &format!("made by {maker}"))).collect()
+            },
+            dropped,
+            unknown_roles: folded.unknown_cluster_roles.union(&folded.unknown_roles).cloned().collect(),
+            access: AccessComparison { none: subjects.is_empty(), subjects },
+            policies: of_kind(false).count(),
+            lines: self.layout.lines_about_access,
+            object_lines: about_access.iter().filter(|index| !in_manifests.contains(index)).map(lines_of).sum(),
+            homes,
+        }
+    }
+
+    /// Returns the reason why an object is in Manifests.
+    fn reason(&self, objects: &[crate::import::Object], decisions: &Decisions, index: usize) -> &'static str {
+        let Some(object) = objects.get(index) else { return "" };
+        if self.layout.unwritten.contains(&(self.position, index)) {
+            return "a controller makes it";
+        }
+        match () {
+            () if !is_about_access(&object.identity) => "not about access",
+            () if decisions.kept.contains(&index) => "no policy compiles to it",
+            () => "no policy has its fields",
+        }
+    }
+}
+
+/// Whether an object is about access: RBAC, a namespace, a service account, a quota or limits.
+fn is_about_access(identity: &Identity) -> bool {
+    match identity.group() {
+        "rbac.authorization.k8s.io" | "authorization.openshift.io" => true,
+        "" => ["Namespace", "ServiceAccount", "ResourceQuota", "LimitRange"].contains(&&*identity.kind),
+        _ => false,
+    }
+}

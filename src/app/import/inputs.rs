@@ -1,0 +1,187 @@
+//! Reads the objects of clusters.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+
+use super::{ImportOptions, ImportSource};
+use crate::access::{Builder, ObjectSource};
+use crate::app::Options;
+use crate::app::loaded_world::{duplicate, each_tree, platform_objects};
+use crate::codes;
+use crate::emit::file::HEADER;
+use crate::diag::{Diagnostic, Files, Origin, RunError, Sink};
+use crate::import::{Cluster, Identity, Object, Place, Values, normalize};
+use crate::k8s::list;
+use crate::model::{Platform, Target};
+use crate::source::Sources;
+use crate::yaml::{NodeId, NodeRef, Tree};
+
+/// The objects of a cluster, with the world of their access.
+pub(super) struct Input {
+    pub(super) cluster: Cluster,
+    pub(super) world: Builder,
+    /// How many fields of the server were left out, by path.
+    pub(super) dropped: BTreeMap<String, usize>,
+}
+
+/// Reads the objects of each target.
+pub(super) fn read(
+    run: &Options,
+    options: &ImportOptions,
+    targets: &[Target],
+    values: &mut Values,
+    sources: &mut Sources,
+    files: &Arc<Files>,
+    sink: &mut Sink,
+) -> Result<Vec<Input>, RunError> {
+    let mut inputs = Vec::new();
+    for target in targets {
+        let mut reader = Reader {
+            values,
+            objects: HashMap::new(),
+            minor: target.version.minor(),
+            dropped: BTreeMap::new(),
+            world: start_world(target, sources, sink)?,
+            texts: Texts { files, from: PathBuf::new(), lines: None },
+        };
+        for ImportSource { path, .. } in options.from.iter().filter(|from| from.is_of(target, targets)) {
+            let at = run.input_at(path);
+            each_tree(&at, run.threads(), files, sink, &mut |tree, sink| {
+                reader.texts = Texts { files, from: at.clone(), lines: None };
+                reader.add_tree(tree, sink);
+            })?;
+        }
+        if reader.objects.is_empty() && !sink.has_errors() {
+            let message = format!("there are no objects for the target `{}`", target.name);
+            sink.push(Diagnostic::error(codes::NOTHING_TO_JUDGE, message).help(
+                "run `kubectl get -A -o yaml` for the kinds to import, or name a folder with manifests after `--from`",
+            ));
+        }
+        let mut objects: Vec<Object> = reader.objects.into_values().map(|(object, _)| object).collect();
+        objects.sort_by(|left, right| left.identity.cmp(&right.identity));
+        let is_openshift = target.platform == Platform::Openshift;
+        let cluster = Cluster { target: target.name.clone(), is_openshift, minor: target.version.minor(), objects };
+        inputs.push(Input { cluster, world: reader.world, dropped: reader.dropped });
+    }
+    Ok(inputs)
+}
+
+/// Returns the world of a target without the objects of policies.
+pub(super) fn start_world(target: &Target, sources: &mut Sources, sink: &mut Sink) -> Result<Builder, RunError> {
+    let minor = target.version.minor();
+    if target.baseline.is_some() {
+        let mut builder = Builder::new(minor);
+        crate::compile::each_baseline(target, sources, sink, &mut |tree, _| {
+            tree.documents().for_each(|document| builder.add_document(document, |_, _| {}));
+        })?;
+        builder.end_baseline();
+        return Ok(builder);
+    }
+    let mut builder = Builder::new(minor).with_default_policy(minor);
+    for tree in platform_objects(target) {
+        tree.documents().for_each(|object| _ = builder.add(object, ObjectSource::Baseline));
+    }
+    Ok(builder)
+}
+
+struct Reader<'r> {
+    values: &'r mut Values,
+    objects: HashMap<Identity, (Object, Origin)>,
+    world: Builder,
+    minor: u32,
+    dropped: BTreeMap<String, usize>,
+    texts: Texts<'r>,
+}
+
+impl Reader<'_> {
+    fn add_tree(&mut self, tree: &mut Tree, sink: &mut Sink) {
+        let documents: Vec<(NodeId, bool)> = tree
+            .documents()
+            .flat_map(|document| {
+                list::objects(document).into_iter().map(move |object| (object.id(), object.id() == document.id()))
+            })
+            .collect();
+        for (id, is_document) in documents {
+            self.add(tree, id, is_document, sink);
+        }
+    }
+
+    fn add(&mut self, tree: &mut Tree, id: NodeId, is_document: bool, sink: &mut Sink) {
+        let object = tree.at(id);
+        let has = |path: &[&str]| object.path(path).and_then(NodeRef::as_str).is_some_and(|text| !text.is_empty());
+        if !has(&["apiVersion"]) || !has(&["kind"]) || !has(&["metadata", "name"]) {
+            let diagnostic = Diagnostic::error(codes::MALFORMED_OBJECT, "this is not a Kubernetes object");
+            sink.push(diagnostic.at(object.origin()).help("an object has `apiVersion`, `kind` and `metadata.name`"));
+            return;
+        }
+        let origin = object.origin();
+        let (place, comments) = self.texts.place(origin, is_document);
+        for path in normalize(tree, id, self.minor) {
+            *self.dropped.entry(path).or_default() += 1;
+        }
+        self.world.add_document(tree.at(id), |_, _| {});
+        let value = self.values.intern_node(tree.at(id));
+        let identity = Identity::of(self.values, value);
+        let object = Object { identity: identity.clone(), value, place, comments };
+        if let Some((_, first)) = self.objects.insert(identity, (object, origin)) {
+            sink.push(duplicate(origin, first));
+        }
+    }
+}
+
+/// The texts of the files of the input.
+struct Texts<'t> {
+    files: &'t Files,
+    /// The file or folder that the command line names.
+    from: PathBuf,
+    /// The path of the present file for messages, and the starts of its lines.
+    lines: Option<Lines>,
+}
+
+struct Lines {
+    path: Arc<str>,
+    /// The byte at which each line begins.
+    starts: Vec<usize>,
+}
+
+impl Texts<'_> {
+    /// Returns the place of an object, and the lines of the comment above its document.
+    fn place(&mut self, origin: Origin, is_document: bool) -> (Place, Vec<String>) {
+        let file = self.files.get(origin.file);
+        let text = file.text();
+        let lines = self.lines.get_or_insert_with(|| Lines::of(file.path(), text, &self.from));
+        let start = origin.span.start as usize;
+        let line = lines.starts.partition_point(|begins| *begins <= start);
+        let place = Place { path: Arc::clone(&lines.path), line };
+        let above = lines.starts.get(..line.saturating_sub(1)).filter(|_| is_document);
+        let mut comments: Vec<String> = Vec::new();
+        for begins in above.into_iter().flatten().rev() {
+            let line = text.get(*begins..).and_then(|rest| rest.lines().next()).map_or("", str::trim_end);
+            // Output of this program has no comment of a person.
+            if !line.starts_with('#') || line == HEADER.trim_end() {
+                break;
+            }
+            comments.push(line.to_owned());
+        }
+        comments.reverse();
+        (place, comments)
+    }
+}
+
+impl Lines {
+    fn of(path: &str, text: &str, from: &Path) -> Self {
+        let below = Path::new(path).strip_prefix(from).ok().filter(|below| !below.as_os_str().is_empty());
+        let name = || Path::new(path).file_name().map_or_else(|| path.into(), |name| name.to_string_lossy().into());
+        let shown: String = below.map_or_else(name, |below| below.to_string_lossy().replace('\\', "/"));
+        let feeds = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(position, _)| position + 1);
+        Self { path: shown.into(), starts: std::iter::once(0).chain(feeds).collect() }
+    }
+}
+
+/// The positions of the objects of a cluster by identity.
+pub(super) fn positions(cluster: &Cluster) -> BTreeMap<&Identity, usize> {
+    cluster.objects.iter().enumerate().map(|(index, object)| (&object.identity, index)).collect()
+}

@@ -1,0 +1,148 @@
+//! The folder of the workspace of an import.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::{ImportOptions, ImportSource};
+use crate::app::Options;
+use crate::app::import::verify::ImportedFiles;
+use crate::codes;
+use crate::compile::{self, WORKSPACE_FILE};
+use crate::diag::{Diagnostic, Files, RunError, Sink};
+use crate::emit::write;
+use crate::import::layout::{self, NewTarget, NewWorkspace};
+use crate::model::{Platform, Target};
+use crate::source::{DiskSource, FileContent, FileSource, MAXIMUM_FILE_SIZE, MemorySource, Sources};
+
+/// The name of the target of a cluster without a name.
+const DEFAULT_TARGET: &str = "cluster";
+
+/// The folder of the workspace of an import, with its targets.
+pub(super) struct ImportPlace {
+    /// The folder of the workspace.
+    pub(super) root: PathBuf,
+    /// The path of the folder of the policies below it.
+    pub(super) policies: String,
+    /// The targets of the workspace.
+    pub(super) targets: Vec<Target>,
+    /// The workspace file to write; none for an existing workspace.
+    pub(super) new_workspace: Option<NewWorkspace>,
+    /// The files of an earlier import.
+    earlier: BTreeSet<String>,
+}
+
+impl ImportPlace {
+    /// Opens the folder. None if it cannot be used; the reason is then in the sink.
+    pub(super) fn open(
+        run: &Options,
+        options: &ImportOptions,
+        files: &Arc<Files>,
+        sink: &mut Sink,
+    ) -> Result<Option<Self>, RunError> {
+        let root = run.at(&options.into);
+        let is_workspace = root.join(WORKSPACE_FILE).symlink_metadata().is_ok();
+        let new_workspace = (!is_workspace).then(|| new_workspace(options, &root));
+        let source: Box<dyn FileSource> = match &new_workspace {
+            Some(new) => {
+                Box::new(MemorySource::new([(WORKSPACE_FILE, layout::workspace_file(new, std::iter::empty()))]))
+            }
+            None => Box::new(DiskSource::new(&root)),
+        };
+        let mut sources = Sources::new(source, Arc::clone(files));
+        let Some(settings) = compile::load_workspace(&mut sources, sink)? else { return Ok(None) };
+        let known: Vec<&str> = settings.targets.iter().map(|target| target.name.as_str()).collect();
+        for ImportSource { target, path } in &options.from {
+            let message = match target {
+                Some(name) if known.contains(&name.as_str()) => continue,
+                Some(name) => format!("there is no target `{name}`"),
+                None if known.len() == 1 => continue,
+                None => format!("the objects in `{}` have no target", path.display()),
+            };
+            let help = format!("write `--from TARGET={}`; the targets are: {}", path.display(), known.join(", "));
+            sink.push(Diagnostic::error(codes::UNKNOWN_TARGET, message).help(help));
+        }
+        let policies = settings.policies.clone();
+        let mut place = Self { root, policies, targets: settings.targets, new_workspace, earlier: BTreeSet::new() };
+        place.find_earlier(sink)?;
+        let is_named = |target: &Target| options.from.iter().any(|from| from.is_of(target, &place.targets));
+        let unnamed: Vec<&str> =
+            place.targets.iter().filter(|target| !is_named(target)).map(|target| target.name.as_str()).collect();
+        if let (Some(name), false) = (unnamed.first(), sink.has_errors()) {
+            let message = format!("there are no objects for the target `{name}`");
+            let help = format!("add `--from {name}=PATH`: an import replaces the policies of all targets");
+            sink.push(Diagnostic::error(codes::UNKNOWN_TARGET, message).help(help));
+        }
+        Ok((!sink.has_errors()).then_some(place))
+    }
+
+    /// Returns the targets of the clusters, in their order.
+    pub(super) fn imported_targets(&self) -> impl Iterator<Item = &Target> {
+        self.targets.iter()
+    }
+
+    /// Returns the files of the folder without its policies.
+    pub(super) fn disk_source(&self) -> Box<dyn FileSource> {
+        Box::new(DiskSource::new(&self.root))
+    }
+
+    /// Finds the files of an earlier import, and reports every other policy.
+    fn find_earlier(&mut self, sink: &mut Sink) -> Result<(), RunError> {
+        if !self.root.is_dir() {
+            return Ok(());
+        }
+        let disk = DiskSource::new(&self.root);
+        let listing = disk.list(&self.policies)?;
+        let mut texts: BTreeMap<String, String> = BTreeMap::new();
+        for path in &listing.files {
+            if let FileContent::Bytes(bytes) = disk.read(path, MAXIMUM_FILE_SIZE as u64)? {
+                texts.insert(path.clone(), String::from_utf8_lossy(&bytes).into_owned());
+            }
+        }
+        let below = |path: &str| path.strip_prefix(&format!("{}/", self.policies)).unwrap_or(path).to_owned();
+        let by_path: BTreeMap<String, &str> = texts.iter().map(|(path, text)| (below(path), text.as_str())).collect();
+        let unchanged = layout::unchanged(&by_path);
+        let others = listing.files.iter().chain(listing.refused.iter().map(|(path, _)| path));
+        let others: Vec<&String> = others.filter(|path| !unchanged.contains(&below(path))).collect();
+        if let Some(first) = others.first() {
+            let more = others.len().saturating_sub(1);
+            let more = if more > 0 { format!(" and {more} more files") } else { String::new() };
+            let message = format!("`{first}`{more} in `{}` are not unchanged files of an import", self.root.display());
+            let help = "import into an empty folder, and move the policies by hand; nothing was written";
+            sink.push(Diagnostic::error(codes::POLICIES_EXIST, message).help(help));
+        }
+        self.earlier = listing.files.into_iter().collect();
+        Ok(())
+    }
+
+    /// Writes the files, and removes the files of an earlier import without a successor.
+    pub(super) fn write(&self, imported: &ImportedFiles) -> Result<(), RunError> {
+        let mut made = BTreeSet::new();
+        for (path, text) in &imported.texts {
+            let at = self.root.join(path);
+            if let Some(parent) = at.parent().filter(|parent| made.insert(parent.to_path_buf())) {
+                std::fs::create_dir_all(parent).map_err(|error| RunError::io("make the folder", parent, &error))?;
+            }
+            write::replace(&at, text.as_bytes()).map_err(|error| RunError::io("write", &at, &error))?;
+        }
+        for path in self.earlier.iter().filter(|path| !imported.texts.contains_key(*path)) {
+            let at = self.root.join(path);
+            std::fs::remove_file(&at).map_err(|error| RunError::io("remove", &at, &error))?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns the workspace of the targets that the options name.
+fn new_workspace(options: &ImportOptions, root: &std::path::Path) -> NewWorkspace {
+    let names = options.from.iter().map(|from| from.target.clone().unwrap_or_else(|| DEFAULT_TARGET.to_owned()));
+    let names: BTreeSet<String> = names.collect();
+    let platform = options.platform.clone().filter(|platform| platform != "kubernetes");
+    let is_openshift = platform.is_some();
+    let newest = if is_openshift { Platform::Openshift } else { Platform::Kubernetes }.newest_version();
+    let version = options.version.clone().unwrap_or(newest);
+    let targets =
+        names.into_iter().map(|name| NewTarget { name, platform: platform.clone(), version: version.clone() });
+    let name = root.file_name().map_or_else(|| "imported".into(), |name| name.to_string_lossy());
+    NewWorkspace { name: name.into_owned(), targets: targets.collect() }
+}

@@ -1,0 +1,103 @@
+//! `bailiwick import`.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::Args;
+
+use super::printing::{print, refuse_usage};
+use super::reporting::{FormatArguments, Formats, OutputFormat};
+use super::{Global, Outcome};
+use crate::app::{Error, Import, ImportOptions, ImportSource, import};
+use crate::report::import::{ImportResult, ImportText, markdown, text};
+use crate::report::result::Versioned;
+use crate::report::{ReportFormat, json};
+
+/// Options of `import`.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Read the objects in this file or folder, or from standard input (`-`); may be repeated. With several clusters, each
+    /// one is a target: `--from production=PATH`.
+    #[arg(long, value_name = "[TARGET=]PATH", required = true)]
+    from: Vec<FromArgument>,
+    /// Folder of the workspace: a new one, a workspace without policies, or a workspace whose policies are an unchanged import.
+    #[arg(long, value_name = "DIR", required = true)]
+    into: PathBuf,
+    /// Platform of the targets of a new workspace. Default: kubernetes.
+    #[arg(long, value_name = "PLATFORM", value_parser = ["kubernetes", "openshift"])]
+    platform: Option<String>,
+    /// Version of the targets of a new workspace, of Kubernetes or of OpenShift. Default: the newest known version.
+    #[arg(long, value_name = "VERSION")]
+    kubernetes_version: Option<String>,
+    /// Leave objects in Manifests that policies state with another order of rules or subjects.
+    #[arg(long)]
+    exact: bool,
+    /// Leave these objects in Manifests: a glob of `Kind/namespace/name`; may be repeated.
+    #[arg(long, value_name = "GLOB")]
+    keep: Vec<String>,
+    /// Name every object of the lists.
+    #[arg(long)]
+    list_left: bool,
+    /// Print the outcome and write nothing.
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    format: FormatArguments,
+}
+
+/// A value of `--from`.
+#[derive(Debug, Clone)]
+struct FromArgument(ImportSource);
+
+impl FromStr for FromArgument {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let named = text.split_once('=').filter(|(target, _)| !target.is_empty() && !target.contains(['/', '.']));
+        Ok(Self(match named {
+            Some((target, path)) => ImportSource { target: Some(target.to_owned()), path: path.into() },
+            None => ImportSource { target: None, path: text.into() },
+        }))
+    }
+}
+
+impl Arguments {
+    /// Returns the formats of the results, and the reports to write. The report has Markdown of its own.
+    pub(super) fn formats(&self) -> Formats {
+        let markdown = OutputFormat::Report(ReportFormat::Markdown);
+        let formats = Formats::of_results(&self.format);
+        Formats { is_own: formats.is_own || self.format.format == markdown, ..formats }
+    }
+}
+
+/// Runs the command.
+pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Error> {
+    let sources: Vec<ImportSource> = arguments.from.iter().map(|from| from.0.clone()).collect();
+    if sources.iter().filter(|source| source.path.as_os_str() == "-").count() > 1 {
+        let help = "write the objects into files, and name each file";
+        return Ok(refuse_usage(global, "standard input can be read once", help));
+    }
+    let options = ImportOptions {
+        from: sources,
+        into: arguments.into.clone(),
+        platform: arguments.platform.clone(),
+        version: arguments.kubernetes_version.clone(),
+        is_exact: arguments.exact,
+        keep: arguments.keep.clone(),
+        is_dry_run: arguments.dry_run,
+    };
+    let imported = import(&global.options(), &options)?;
+    let Import { diagnostics, targets, .. } = &imported;
+    print(global, diagnostics.list.clone(), &diagnostics.files);
+    let folder = arguments.into.to_string_lossy();
+    let form = ImportText { folder: &folder, lists_all: arguments.list_left, is_dry_run: arguments.dry_run };
+    let result = || ImportResult::new(&imported, arguments.dry_run);
+    match arguments.format.format {
+        OutputFormat::JSON => global.terminal().result(&json::pretty(&Versioned::new(result()))),
+        OutputFormat::Report(ReportFormat::Markdown) => global.terminal().result(&markdown(&imported)),
+        OutputFormat::Text | OutputFormat::Report(_) => global.terminal().result(&text(&imported, form)),
+    }
+    global.record_result(result, || text(&imported, form));
+    let is_refused = targets.iter().any(|target| !target.refused.is_empty() || !target.access.none);
+    Ok(if is_refused { Outcome::No } else { Outcome::Fine })
+}

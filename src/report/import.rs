@@ -1,0 +1,162 @@
+//! The outcome of an import, as text, Markdown or JSON.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::human::number;
+use super::page::Page;
+use super::result::CommandResult;
+use crate::app::words::grouped;
+use crate::app::{Import, ImportedTarget, ListedObject};
+use crate::diag::foreign;
+
+/// How many names of a list are printed.
+const SHOWN: usize = 5;
+
+/// The result of an import.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ImportResult {
+    /// The outcome for each target.
+    targets: Vec<ImportedTarget>,
+    /// The files of the workspace with their numbers of lines.
+    files: BTreeMap<String, usize>,
+    /// Whether nothing was written.
+    is_dry_run: bool,
+}
+
+impl CommandResult for ImportResult {
+    const NAME: &'static str = "import";
+}
+
+impl ImportResult {
+    /// Returns the result of an import.
+    pub fn new(import: &Import, is_dry_run: bool) -> Self {
+        Self { targets: import.targets.clone(), files: import.files.clone(), is_dry_run }
+    }
+}
+
+/// The options of the text.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ImportText<'t> {
+    /// The folder of the workspace, for the next command.
+    pub folder: &'t str,
+    /// Whether every object of a list is named.
+    pub lists_all: bool,
+    /// Whether nothing was written.
+    pub is_dry_run: bool,
+}
+
+/// Returns the outcome as text.
+pub fn text(import: &Import, options: ImportText<'_>) -> String {
+    let mut page = Page::new();
+    for target in &import.targets {
+        writeln!(page, "{}", foreign::line(&heading(target)));
+        for (label, line, list) in lines(import, target) {
+            writeln!(page, "  {label:<10}{}", foreign::line(&line));
+            for object in list.iter().filter(|_| options.lists_all) {
+                writeln!(page, "    {}", foreign::line(&format!("{}: {}", object.object, object.reason)));
+            }
+        }
+    }
+    if options.is_dry_run {
+        writeln!(page, "nothing was written");
+    } else {
+        writeln!(page, "next: bailiwick -C {} render", foreign::line(options.folder));
+    }
+    page.finish()
+}
+
+/// Returns the outcome as Markdown: a table for each target, with its lists.
+pub fn markdown(import: &Import) -> String {
+    let mut page = Page::new();
+    for target in &import.targets {
+        writeln!(page, "## {}\n", foreign::markdown(&heading(target)));
+        writeln!(page, "| | |\n|---|---|");
+        let lines = lines(import, target);
+        for (label, line, _) in &lines {
+            writeln!(page, "| {label} | {} |", foreign::markdown_cell(line));
+        }
+        for (label, _, list) in lines.iter().filter(|(_, _, list)| !list.is_empty()) {
+            writeln!(page, "\n<details><summary>{label}: {}</summary>\n", number(list.len(), "object"));
+            for ListedObject { object, reason } in list.iter() {
+                writeln!(page, "- {}", foreign::markdown(&format!("{object}: {reason}")));
+            }
+            writeln!(page, "\n</details>");
+        }
+    }
+    page.finish()
+}
+
+fn heading(target: &ImportedTarget) -> String {
+    let ImportedTarget { target, read, about_access, .. } = target;
+    format!("{target}: {} read, {} of them about access", number(*read, "object"), grouped(*about_access))
+}
+
+/// Returns the lines about a target: a label, a sentence, and the listed objects.
+fn lines<'t>(import: &Import, target: &'t ImportedTarget) -> Vec<(&'static str, String, &'t [ListedObject])> {
+    let compiled = target.equal + target.equal_access.len();
+    let expected = target.read - target.omitted.len() - target.refused.len();
+    let mut lines = Vec::new();
+    let objects = format!(
+        "{} of {} compiled with their names: {} equal as stored, {} equal in access{}",
+        grouped(compiled),
+        grouped(expected),
+        grouped(target.equal),
+        grouped(target.equal_access.len()),
+        reasons(&target.equal_access)
+    );
+    lines.push(("objects", objects, &*target.equal_access));
+    let access = if target.access.none {
+        "equal for every subject".to_owned()
+    } else {
+        let names: Vec<&str> = target.access.subjects.iter().take(SHOWN).map(String::as_str).collect();
+        format!("differs for {}: {}", number(target.access.subjects.len(), "subject"), names.join(", "))
+    };
+    lines.push(("access", access, &[]));
+    let policies = format!(
+        "{} in {}, {} instead of {}{}",
+        number(target.policies, "policy").replace("policys", "policies"),
+        number(import.files.len(), "file"),
+        number(target.lines, "line"),
+        grouped(target.object_lines),
+        factor(target)
+    );
+    lines.push(("policies", policies, &[]));
+    let counted = |label, list: &'t [ListedObject], words: &str| {
+        (!list.is_empty()).then(|| (label, format!("{} {words}{}", grouped(list.len()), reasons(list)), list))
+    };
+    lines.extend(counted("left", &target.manifests, "in Manifests"));
+    lines.extend(counted("omitted", &target.omitted, "in no policy"));
+    lines.extend(counted("refused", &target.refused, "in Manifests and not written"));
+    if !target.unknown_roles.is_empty() {
+        let names: Vec<&str> = target.unknown_roles.iter().take(SHOWN).map(String::as_str).collect();
+        let more = target.unknown_roles.len().saturating_sub(SHOWN);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let roles = number(target.unknown_roles.len(), "role");
+        lines.push(("unknown", format!("{roles} from elsewhere: {}{more}", names.join(", ")), &[]));
+    }
+    lines
+}
+
+/// Returns the reasons of a list with their numbers, in brackets.
+fn reasons(list: &[ListedObject]) -> String {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    list.iter().for_each(|object| *counts.entry(&object.reason).or_default() += 1);
+    let mut counts: Vec<(&str, usize)> = counts.into_iter().collect();
+    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let shown: Vec<String> =
+        counts.iter().take(SHOWN).map(|(reason, count)| format!("{} {reason}", grouped(*count))).collect();
+    if shown.is_empty() { String::new() } else { format!(" ({})", shown.join(", ")) }
+}
+
+/// Returns how many times shorter the policies are.
+fn factor(target: &ImportedTarget) -> String {
+    if target.lines == 0 || target.object_lines == 0 {
+        return String::new();
+    }
+    let tenths = target.object_lines * 10 / target.lines;
+    format!(" (factor {}.{})", tenths / 10, tenths % 10)
+}
