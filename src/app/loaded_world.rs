@@ -9,11 +9,14 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use globset::{Glob, GlobSet, GlobSetBuilder};
+
 use super::memberships::{MembersByGroup, Memberships};
 use super::pod_inputs::PodInputs;
 use super::workspace::Workspace;
 use super::{Diagnostics, Error, Options};
 use crate::access::snapshot::InconsistentSnapshot;
+use crate::access::world::RoleKind;
 use crate::access::{ObjectSource, World};
 use crate::codes;
 use crate::compile::{self, CompiledObject, ObjectForm};
@@ -21,7 +24,7 @@ use crate::diag::{Diagnostic, Files, Origin, RunError, Sink};
 use crate::emit::committed::Committed;
 use crate::file_format::{Broken, FileFormat};
 use crate::k8s::catalogue::{FIRST_MINOR, LAST_MINOR};
-use crate::model::{ApiServerSettings, NamespaceSample, Platform, Target, Version};
+use crate::model::{ApiServerSettings, Category, DeclaredNames, NameSet, NamespaceSample, Platform, Target, Version};
 use crate::node::{Cluster, ServerVersion as NodeVersion};
 use crate::paths::{EscalationGraph, GraphInputs};
 use crate::source::manifests as files;
@@ -40,6 +43,10 @@ pub struct WorldOptions {
     /// The baseline RBAC below the manifests: the default policy of a version (`1.36`), `none`, or the objects of a file or
     /// folder. Default: the baseline of the target, else the default policy of its version.
     pub baseline: Option<String>,
+    /// Globs of the roles of the manifests that others make, with `from`. For a workspace, `spec.known` has them.
+    pub external: Vec<String>,
+    /// Whether the objects are the whole cluster: a role that is not among them does not exist, even if it is declared.
+    pub is_complete: bool,
     /// The version of the cluster of the manifests. Default: the newest version.
     pub kubernetes_version: Option<String>,
     /// Whether the objects that decide beside RBAC are read too: nodes, pods and volumes, and admission policies.
@@ -268,7 +275,8 @@ pub(crate) fn load_target_seen(
         known.hold_to(pods);
     }
     let lacks_members = members.is_some_and(|members| !builder.bind_members(members, MOST_MEMBERS));
-    let world = builder.build();
+    let mut world = builder.build();
+    declare_roles(&mut world, &target.known, options);
     report_doubts(&world, sink);
     let files = Arc::clone(&workspace.project.files);
     let authorization_modes = api_server.map_or_else(Vec::new, |server| server.authorization_modes.clone());
@@ -283,6 +291,38 @@ pub(crate) fn load_target_seen(
         lacks_members,
         authorization_modes,
     }))
+}
+
+/// Declares the roles that others make, unless the objects are the whole cluster.
+fn declare_roles(world: &mut World, declared: &DeclaredNames, options: &WorldOptions) {
+    let category = |kind| if kind == RoleKind::ClusterRole { Category::ClusterRoles } else { Category::Roles };
+    if !options.is_complete {
+        world.declare_roles(|kind, name| declared.declares(category(kind), name));
+    }
+}
+
+/// Returns the roles that match globs of the command line; reports an invalid glob.
+fn external_roles(globs: &[String], sink: &mut Sink) -> DeclaredNames {
+    let mut set = GlobSetBuilder::new();
+    for glob in globs {
+        match Glob::new(glob) {
+            Ok(glob) => _ = set.add(glob),
+            Err(error) => sink.push(
+                Diagnostic::error(codes::INVALID_USAGE, format!("`{glob}` is not a glob: {}", error.kind()))
+                    .help("`*` matches any text; close every `[` and `{`"),
+            ),
+        }
+    }
+    let set = match set.build() {
+        Ok(set) => set,
+        Err(_) => GlobSet::empty(),
+    };
+    let names = Arc::new(NameSet::new(set, Vec::new(), Vec::new(), Vec::new()));
+    let mut declared = DeclaredNames::default();
+    for category in [Category::ClusterRoles, Category::Roles] {
+        declared.state(category, Arc::clone(&names));
+    }
+    declared
 }
 
 /// Returns the collection for the objects that decide beside RBAC, if they were requested.
@@ -346,7 +386,8 @@ pub(crate) fn load_manifests(
     for path in &options.from {
         reader.add(&mut builder, &run.input_at(path), sink)?;
     }
-    let world = builder.build();
+    let mut world = builder.build();
+    declare_roles(&mut world, &external_roles(&options.external, sink), options);
     report_doubts(&world, sink);
     Ok(Some(LoadedWorld {
         target: None,

@@ -17,7 +17,7 @@ use crate::file_format::{Broken, EncodeError, FileFormat};
 
 /// Marks such a file, with the version of its format and of the program. Templates that are built in are input and not
 /// looked at here.
-const FORMAT: FileFormat = FileFormat::new("bailiwick parts", concat!("\x06", env!("CARGO_PKG_VERSION"), "\n"));
+const FORMAT: FileFormat = FileFormat::new("bailiwick parts", concat!("\x07", env!("CARGO_PKG_VERSION"), "\n"));
 
 /// The results of a part.
 #[derive(Debug, Serialize, Deserialize)]

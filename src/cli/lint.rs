@@ -13,7 +13,7 @@ use super::worlds::WorldArguments;
 use super::{DiagnosticForm, Global, Outcome, bases};
 use crate::access::risk::RiskSeverity;
 use crate::app::review::ReviewBase;
-use crate::app::{Diagnostics, Error, FindingChange, LintOptions, LintReport, Selection, lint_manifests};
+use crate::app::{Diagnostics, Error, FindingChange, LintOptions, LintReport, Selection, WorldOptions, lint_manifests};
 use crate::diag::{Diagnostic, FindingState, Severity};
 use crate::report::checks;
 
@@ -29,6 +29,10 @@ pub(super) struct Arguments {
     /// Also check the manifests in this folder of static pods of a kubelet; may be repeated.
     #[arg(long, value_name = "PATH")]
     static_pods: Vec<PathBuf>,
+    /// Glob of roles that others make, such as operators, with --from: a binding to such a role is no finding. May be
+    /// repeated. For a workspace, `spec.known` has them.
+    #[arg(long, value_name = "GLOB", requires = "from")]
+    external: Vec<String>,
     #[command(flatten)]
     change: ChangeArguments,
     #[command(flatten)]
@@ -127,7 +131,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
     let SelectionArguments { select, ignore, severity } = &arguments.selection;
     let options = LintOptions {
         targets: arguments.world.targets.clone(),
-        world: arguments.world.options(false),
+        world: WorldOptions { external: arguments.external.clone(), ..arguments.world.options(false) },
         selection: Selection::new(select, ignore, severity.map(Least::severity))?,
         static_pods: arguments.static_pods.clone(),
         without_classes: false,

@@ -38,6 +38,8 @@ impl WorldArguments {
             from: self.from.clone(),
             baseline: self.baseline.clone(),
             kubernetes_version: self.kubernetes_version.clone(),
+            external: Vec::new(),
+            is_complete: self.complete,
             with_surroundings,
             with_paths: false,
         }

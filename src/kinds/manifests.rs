@@ -17,6 +17,7 @@ use crate::k8s::absent::group_and_version;
 use crate::k8s::catalogue::{Api, FIRST_MINOR, Resource, read_custom};
 use crate::k8s::custom_fields::CustomFields;
 use crate::k8s::list;
+use crate::k8s::schemas;
 use crate::k8s::server_fields::{self, ServerField};
 use crate::model::{
     AnalyzedManifest, Category, CommonMetadataSpec, Contribution, Data, DependentPolicy, ExistingObjects,
@@ -89,34 +90,11 @@ impl Kind for ManifestsKind {
         linker: &mut Linker<'_>,
         sink: &mut Sink,
     ) -> Option<Box<dyn Policy>> {
-        let mut objects = Vec::new();
-        let mut custom = Vec::new();
-        let mut trees = Vec::new();
-        let mut custom_fields = Vec::new();
-        let mut named = BTreeSet::new();
-        let minors = linker.targets_of(&document.meta).into_iter().map(|target| target.version.minor());
-        let minor = minors.min().map_or(FIRST_MINOR, |minor| minor);
-        for (path, named_at) in matching_files(document, &spec.files, linker, sink) {
-            linker.claimed.insert(path.clone());
-            let tree = match linker.sources.tree(&path, Some(named_at), sink) {
-                Ok(Some(tree)) => tree,
-                Ok(None) => continue,
-                Err(error) => {
-                    sink.push(Diagnostic::error(codes::MISSING_FILE, error.message).at(named_at));
-                    continue;
-                }
-            };
-            let manifest = Manifest::new(&tree, minor);
-            for root in tree.documents() {
-                manifest.read_object(root, &mut objects, &mut custom, sink);
-                for object in list::objects(root) {
-                    note_names(object, &mut named);
-                    custom_fields.extend(CustomFields::read(&tree, object).into_iter().map(Arc::new));
-                }
-            }
-            drop(manifest);
-            trees.push(tree);
-        }
+        let Contents { mut objects, custom, custom_fields, named, trees } =
+            Contents::read(document, &spec, linker, sink);
+        let apis: Vec<&Api> = document.meta.targets.iter().filter_map(|target| linker.apis.get(target)).collect();
+        let warnings = objects.iter_mut().filter_map(|object| object.settle_namespace(&apis));
+        warnings.filter(|_| spec.emit).for_each(|warning| sink.push(warning));
         let is_there = |object: &&Object| !spec.emit || &*object.identity.object_type.kind == "ClusterRole";
         let existing = objects.iter().filter(is_there).map(|object| object.identity.clone());
         let targets = || Arc::clone(&document.meta.targets);
@@ -139,6 +117,54 @@ impl Kind for ManifestsKind {
         linker.facts.push(ForeignDocuments { origins, policy: document.meta.clone() });
         linker.facts.push(WrittenManifests { counts: counts(&objects), targets: targets() });
         Some(Box::new(Linked { meta: document.meta.clone(), objects, namespaces }))
+    }
+}
+
+/// Returns the minor of the oldest target.
+fn oldest_minor(targets: &[Target]) -> u32 {
+    targets.iter().map(|target| target.version.minor()).min().map_or(FIRST_MINOR, |minor| minor)
+}
+
+/// The contents of the files of a policy.
+#[derive(Default)]
+struct Contents {
+    objects: Vec<Object>,
+    /// The custom resources of the definitions among the objects.
+    custom: Vec<Resource>,
+    /// The fields of the custom resources.
+    custom_fields: Vec<Arc<CustomFields>>,
+    /// The subjects and namespaces that the objects name.
+    named: BTreeSet<(Category, String)>,
+    trees: Vec<Arc<Tree>>,
+}
+
+impl Contents {
+    /// Reads the files of a policy.
+    fn read(document: &RawDocument<'_>, spec: &ManifestsSpec, linker: &mut Linker<'_>, sink: &mut Sink) -> Self {
+        let minor = oldest_minor(&linker.targets_of(&document.meta));
+        let mut contents = Self::default();
+        for (path, named_at) in matching_files(document, &spec.files, linker, sink) {
+            linker.claimed.insert(path.clone());
+            match linker.sources.tree(&path, Some(named_at), sink) {
+                Ok(tree) => tree.into_iter().for_each(|tree| contents.add(tree, minor, sink)),
+                Err(error) => sink.push(Diagnostic::error(codes::MISSING_FILE, error.message).at(named_at)),
+            }
+        }
+        contents
+    }
+
+    /// Adds the objects of a file.
+    fn add(&mut self, tree: Arc<Tree>, minor: u32, sink: &mut Sink) {
+        let manifest = Manifest::new(&tree, minor);
+        for root in tree.documents() {
+            manifest.read_object(root, &mut self.objects, &mut self.custom, sink);
+            for object in list::objects(root) {
+                note_names(object, &mut self.named);
+                self.custom_fields.extend(CustomFields::read(&tree, object).into_iter().map(Arc::new));
+            }
+        }
+        drop(manifest);
+        self.trees.push(tree);
     }
 }
 
@@ -204,6 +230,8 @@ impl<'t> Manifest<'t> {
             dropped,
             status: root.get(STATUS).map(Data::from_node),
             is_being_deleted: server_fields::is_being_deleted(root),
+            namespace_origin: root.path(&["metadata", "namespace"]).map(NodeRef::origin),
+            role: root.path(&["roleRef", "name"]).map(NodeRef::origin),
         });
     }
 }
@@ -271,9 +299,33 @@ struct Object {
     /// The status, until the definitions of custom resources are known.
     status: Option<Data>,
     is_being_deleted: bool,
+    /// The place of the namespace.
+    namespace_origin: Option<Origin>,
+    /// The place of the name of the role of a binding.
+    role: Option<Origin>,
 }
 
 impl Object {
+    /// Leaves the namespace of an object of a cluster-scoped kind out, as the API server does. Returns the warning about it.
+    fn settle_namespace(&mut self, apis: &[&Api]) -> Option<Diagnostic> {
+        let TypeMeta { api_version, kind } = &self.identity.object_type;
+        self.identity.namespace.as_ref()?;
+        let (group, _) = group_and_version(api_version);
+        let known = schemas::find(api_version, kind).map(|known| known.namespaced);
+        let in_api =
+            || apis.iter().find_map(|api| api.catalogue().find_kind(group, kind)).map(|found| found.namespaced);
+        if known.or_else(in_api)? {
+            return None;
+        }
+        let message = format!("a {kind} is cluster-scoped: the namespace is left out");
+        self.identity.namespace = None;
+        self.data = self.data.without(&["object", "metadata", "namespace"]);
+        let warning = Diagnostic::warning(codes::NAMESPACE_ON_CLUSTER_SCOPED, message);
+        let warning = warning.at(self.namespace_origin.map_or(self.origin, |place| place));
+        let warning = warning.help("remove `metadata.namespace`: the API server drops it silently");
+        Some(warning.note(format!("in {}", self.identity)).foldable())
+    }
+
     /// Takes the status back if a create stores it: the custom resource has no subresource for the status.
     fn settle_status(&mut self, apis: &[&Api]) {
         let Some(status) = self.status.take() else { return };
@@ -334,7 +386,10 @@ impl DependentPolicy for Linked {
     fn settle(&mut self, surroundings: &mut Surroundings<'_, '_>, sink: &mut Sink) {
         let apis = &surroundings.linker.apis;
         let apis: Vec<&Api> = self.meta.targets.iter().filter_map(|target| apis.get(target)).collect();
-        self.objects.iter_mut().for_each(|object| object.settle_status(&apis));
+        for object in &mut self.objects {
+            object.settle_namespace(&apis).into_iter().for_each(|warning| sink.push(warning));
+            object.settle_status(&apis);
+        }
         self.dropped_fields().into_iter().for_each(|note| sink.push(note));
     }
 }
@@ -410,7 +465,7 @@ impl Policy for Linked {
             content: object.origin,
             account: None,
             without_levels: false,
-            source: UnitSource { is_manifest: true, ..UnitSource::default() },
+            source: UnitSource { is_manifest: true, role: object.role, ..UnitSource::default() },
         }));
     }
 }

@@ -129,6 +129,18 @@ impl Data {
         }
     }
 
+    /// Copies the data without the value at a path of keys.
+    #[must_use]
+    pub fn without(&self, path: &[&str]) -> Data {
+        let (Data::Map(entries), Some((first, rest))) = (self, path.split_first()) else { return self.clone() };
+        let kept = entries.iter().filter(|(key, _)| !rest.is_empty() || **key != **first);
+        let parts = kept.map(|(key, value)| {
+            let is_on_path = **key == **first;
+            (Arc::clone(key), if is_on_path { value.without(rest) } else { value.clone() })
+        });
+        Data::Map(parts.collect())
+    }
+
     /// Merges another map over this one; new keys come last.
     #[must_use]
     pub fn merged_with(&self, over: &Data) -> Data {

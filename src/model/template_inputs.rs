@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{Contribution, Data, MadeFor};
+use crate::diag::Origin;
 
 /// The names of the values. A field of an object with the same name comes first.
 pub const TEMPLATE_INPUTS: [&str; 3] = [ACCOUNT, POLICY, TARGET];
@@ -22,6 +23,8 @@ pub struct UnitSource {
     pub loops: Vec<(Arc<str>, Data)>,
     /// Whether the object is an object of a manifest, which another program may have written.
     pub is_manifest: bool,
+    /// The place of the name of the role in a binding of a manifest.
+    pub role: Option<Origin>,
 }
 
 impl MadeFor<'_> {

@@ -13,9 +13,10 @@ use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 use serde::{Deserialize, Serialize};
 
-use crate::diag::{Diagnostic, Origin, Sink};
+use crate::diag::words::number;
+use crate::diag::{Diagnostic, Origin, Sink, nearest};
 use crate::digest::digest_of_run;
-use crate::k8s::default_policy;
+use crate::k8s::{absent, default_policy};
 use crate::model::{Category, ObjectId, Target, TypeMeta, Unit, is_always_known};
 use crate::yaml::NodeRef;
 
@@ -39,6 +40,25 @@ pub struct OutputFileFacts {
 /// Kind and name of a role; a `Role` is in the namespace of its binding.
 type RoleName = (Arc<str>, Arc<str>);
 
+/// A role of bindings, and whether the bindings are of manifests.
+type WantedRole = (Arc<str>, bool);
+
+/// The bindings of a role: the first one, and their number.
+#[derive(Debug)]
+struct Bindings {
+    identity: ObjectId,
+    origin: Origin,
+    account: Option<Origin>,
+    count: usize,
+}
+
+impl Bindings {
+    /// Starts with no bindings before the first one.
+    fn before(first: &Binding) -> Self {
+        Self { identity: first.identity.clone(), origin: first.role_origin, account: first.account, count: 0 }
+    }
+}
+
 /// The parts of a binding that the checks use.
 #[derive(Debug)]
 struct Binding {
@@ -47,6 +67,8 @@ struct Binding {
     origin: Origin,
     /// The place of the reference to the role.
     role_origin: Origin,
+    /// Whether a manifest has the binding: its role may come from elsewhere.
+    is_manifest: bool,
     account: Option<Origin>,
     service_accounts: Vec<(Arc<str>, Arc<str>)>,
     everyone: Option<String>,
@@ -101,7 +123,8 @@ impl OutputFileFacts {
             identity: unit.identity.clone(),
             role: (text(role_ref.and_then(|role| role.get("kind"))), text(role_ref.and_then(|role| role.get("name")))),
             origin: unit.origin,
-            role_origin: unit.content,
+            role_origin: unit.source.role.map_or(unit.content, |role| role),
+            is_manifest: unit.source.is_manifest,
             account: unit.account,
             service_accounts: subjects()
                 .filter(|subject| kind_of(*subject) == "ServiceAccount")
@@ -146,8 +169,8 @@ pub struct TargetFacts<'p> {
     cluster: HashMap<u128, Origin>,
     /// The names of the ClusterRoles among them.
     cluster_roles: BTreeSet<Arc<str>>,
-    /// ClusterRoles that bindings refer to and that were not seen yet, with the first binding of each.
-    wanted: BTreeMap<Arc<str>, (ObjectId, Origin, Option<Origin>)>,
+    /// The ClusterRoles of bindings.
+    wanted: BTreeMap<WantedRole, Bindings>,
     /// ClusterRoles that are bound to tenants.
     tenant_roles: BTreeSet<Arc<str>>,
     /// ClusterRoles whose rules are remarkable.
@@ -192,8 +215,17 @@ impl<'p> TargetFacts<'p> {
                 }
             }
         }
+        let mut of_manifests: BTreeMap<&Arc<str>, Bindings> = BTreeMap::new();
         for binding in &facts.bindings {
-            self.check_role(binding, &facts.roles, sink);
+            if self.lacks_role(binding, &facts.roles) {
+                if binding.is_manifest {
+                    of_manifests.entry(&binding.role.1).or_insert_with(|| Bindings::before(binding)).count += 1;
+                } else {
+                    let bindings = Bindings::before(binding);
+                    let reference = RoleReference { kind: "Role", name: &binding.role.1, bindings: &bindings };
+                    sink.push(reference.unresolved(self.target, &self.near_roles(&facts.roles)));
+                }
+            }
             self.check_accounts(binding, &facts.accounts, made_here, sink);
             let (kind, name) = &binding.role;
             let of_here = |(role, ..): &&(RoleName, Remarkable, Origin)| **kind == *"Role" && *role == binding.role;
@@ -210,6 +242,10 @@ impl<'p> TargetFacts<'p> {
                 self.tenant_roles.insert(Arc::clone(name));
             }
         }
+        for (name, bindings) in &of_manifests {
+            let reference = RoleReference { kind: "Role", name, bindings };
+            sink.push(reference.unknown(self.target, &self.near_roles(&facts.roles)));
+        }
         for (role, remarkable, origin) in facts.remarkable {
             if *role.0 == *"ClusterRole" {
                 self.remarkable.push((role.1, remarkable, origin));
@@ -224,24 +260,29 @@ impl<'p> TargetFacts<'p> {
     /// Checks what needs the facts of every file.
     pub fn finish(&self, sink: &mut Sink) {
         let cluster_role = TypeMeta::new("rbac.authorization.k8s.io/v1", "ClusterRole");
-        for (name, (binding, origin, account)) in &self.wanted {
+        for ((name, is_manifest), bindings) in &self.wanted {
             let identity = ObjectId { object_type: cluster_role.clone(), namespace: None, name: Arc::clone(name) };
             let known = self.cluster_roles.contains(name)
                 || self.existing.contains(&identity)
                 || default_policy::is_cluster_role(name, self.target.version.minor())
                 || is_always_known(Category::ClusterRoles, name, self.target.platform)
                 || self.target.known.declares(Category::ClusterRoles, name);
-            if !known {
-                let minor = self.target.version.minor();
-                let made = self.cluster_roles.iter().map(|name| -> &str { name });
-                let candidates: Vec<&str> = made
-                    .chain(default_policy::cluster_roles(minor).map(|name| -> &str { name }))
-                    .chain(self.target.known.names(Category::ClusterRoles).take(MAXIMUM_NEAR))
-                    .collect();
-                let reference =
-                    RoleReference { kind: "ClusterRole", name, binding, origin: *origin, account: *account };
-                sink.push(reference.unresolved(self.target, &candidates));
+            // The error about a policy is enough.
+            let is_reported = *is_manifest && self.wanted.contains_key(&(Arc::clone(name), false));
+            if known || is_reported {
+                continue;
             }
+            let minor = self.target.version.minor();
+            let made = self.cluster_roles.iter().map(|name| -> &str { name });
+            let candidates: Vec<&str> = made
+                .chain(default_policy::cluster_roles(minor).map(|name| -> &str { name }))
+                .chain(self.target.known.names(Category::ClusterRoles).take(MAXIMUM_NEAR))
+                .collect();
+            let reference = RoleReference { kind: "ClusterRole", name, bindings };
+            sink.push(match is_manifest {
+                true => reference.unknown(self.target, &candidates),
+                false => reference.unresolved(self.target, &candidates),
+            });
         }
         let role = |name: &Arc<str>| (Arc::clone(&cluster_role.kind), Arc::clone(name));
         for (name, group, binding, origin) in &self.everyone {
@@ -259,36 +300,30 @@ impl<'p> TargetFacts<'p> {
         }
     }
 
-    fn check_role(&mut self, binding: &Binding, roles: &BTreeSet<Arc<str>>, sink: &mut Sink) {
+    /// Whether a binding refers to a Role that is not there; a ClusterRole can be in another file.
+    fn lacks_role(&mut self, binding: &Binding, roles: &BTreeSet<Arc<str>>) -> bool {
         let (kind, name) = &binding.role;
         if **kind == *"ClusterRole" {
-            self.wanted
-                .entry(Arc::clone(name))
-                .or_insert_with(|| (binding.identity.clone(), binding.role_origin, binding.account));
-            return;
+            let key = (Arc::clone(name), binding.is_manifest);
+            self.wanted.entry(key).or_insert_with(|| Bindings::before(binding)).count += 1;
+            return false;
         }
         let identity = ObjectId {
             object_type: TypeMeta::new("rbac.authorization.k8s.io/v1", "Role"),
             namespace: binding.identity.namespace.clone(),
             name: Arc::clone(name),
         };
-        let namespace = binding.identity.namespace.as_deref().unwrap_or_default();
-        let known = roles.contains(name)
+        let namespace = absent::text(binding.identity.namespace.as_deref());
+        !(roles.contains(name)
             || self.existing.contains(&identity)
             || default_policy::is_role(namespace, name, self.target.version.minor())
-            || self.target.known.declares(Category::Roles, name);
-        if !known {
-            let declared = self.target.known.names(Category::Roles).take(MAXIMUM_NEAR);
-            let candidates: Vec<&str> = roles.iter().map(|role| &**role).chain(declared).collect();
-            let reference = RoleReference {
-                kind: "Role",
-                name,
-                binding: &binding.identity,
-                origin: binding.role_origin,
-                account: binding.account,
-            };
-            sink.push(reference.unresolved(self.target, &candidates));
-        }
+            || self.target.known.declares(Category::Roles, name))
+    }
+
+    /// Returns the names of the Roles of a file and the declared ones, for suggestions.
+    fn near_roles<'r>(&'r self, roles: &'r BTreeSet<Arc<str>>) -> Vec<&'r str> {
+        let declared = self.target.known.names(Category::Roles).take(MAXIMUM_NEAR);
+        roles.iter().map(|role| &**role).chain(declared).collect()
     }
 
     /// Reports an account that no policy makes, in a namespace that a policy makes. The account can come from
@@ -367,30 +402,52 @@ pub fn duplicate(identity: &ObjectId, second: Origin, first: Origin) -> Diagnost
         })
 }
 
-/// The reference of a binding to a role.
+/// The reference of bindings to a role.
 struct RoleReference<'r> {
     kind: &'static str,
     name: &'r str,
-    binding: &'r ObjectId,
-    origin: Origin,
-    /// The account that the binding was made for.
-    account: Option<Origin>,
+    bindings: &'r Bindings,
 }
 
 impl RoleReference<'_> {
-    /// Returns the diagnostic for a role that does not exist; `candidates` are the names of others.
+    /// Returns the error for a role that a policy names and that does not exist; `candidates` are the names of others.
     fn unresolved(&self, target: &Target, candidates: &[&str]) -> Diagnostic {
-        let Self { kind, name, binding, origin, account } = *self;
-        let help = match crate::diag::nearest(name, candidates.iter().copied()) {
+        let Self { kind, name, bindings } = *self;
+        let help = match nearest(name, candidates.iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),
             None => "write a PermissionSet of this name, or bring the role in with a Manifests policy".to_owned(),
         };
         let mut diagnostic = Diagnostic::error(codes::UNRESOLVED_REFERENCE, format!("there is no {kind} `{name}`"))
-            .at(origin)
+            .at(bindings.origin)
             .help(help);
-        if let Some(account) = account {
+        if let Some(account) = bindings.account {
             diagnostic = diagnostic.and(account, "for this account");
         }
-        diagnostic.note(format!("in {binding}, on the target `{}`", target.name)).foldable()
+        diagnostic.note(format!("in {}, on the target `{}`", bindings.identity, target.name)).foldable()
+    }
+
+    /// Returns the warning for a role that manifests bind: an operator can make the role.
+    fn unknown(&self, target: &Target, candidates: &[&str]) -> Diagnostic {
+        let Self { kind, name, bindings } = *self;
+        let (category, namespace) = match bindings.identity.namespace.as_deref().filter(|_| kind == "Role") {
+            Some(namespace) => (Category::Roles, format!("{namespace}/")),
+            None => (Category::ClusterRoles, String::new()),
+        };
+        let near = nearest(name, candidates.iter().copied());
+        let near = near.map_or_else(String::new, |near| format!("did you mean `{near}`? Otherwise "));
+        let (grant, whose) = if bindings.count == 1 { ("grants", "its") } else { ("grant", "their") };
+        let known = format!("`spec.known.{}: [{name}]` in bailiwick.yaml", category.field());
+        Diagnostic::warning(
+            codes::UNRESOLVED_REFERENCE,
+            format!("{kind} `{namespace}{name}` is bound and not among the inputs"),
+        )
+        .at(bindings.origin)
+        .note(format!(
+            "{} on the target `{}` {grant} nothing as far as is known; questions about {whose} subjects answer `unknown`",
+            number(bindings.count, "binding"),
+            target.name
+        ))
+        .help(format!("{near}bring the role in with a Manifests policy, or declare it: {known}"))
+        .foldable()
     }
 }

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::aggregate::{self, Doubts, Stated};
 use super::clouds::Clouds;
+use super::decide::MissingRole;
 use super::index::{BoundRules, Index};
 use super::reconcile;
 use super::rules::{InternedRule, RuleListId, RuleLists};
@@ -167,6 +168,8 @@ pub struct World {
     doubts: Doubts,
     /// The aggregated roles by number.
     gathering: HashMap<u32, Gathering>,
+    /// The missing roles that are declared: others make them.
+    declared: BTreeSet<MissingRole>,
 }
 
 /// The sources of an aggregated role.
@@ -532,6 +535,19 @@ impl Binding {
 }
 
 impl World {
+    /// Declares missing roles: others make them, and risk rules report no binding of them. Questions about such a binding
+    /// have the answer `unknown` as before.
+    pub fn declare_roles(&mut self, is_declared: impl Fn(RoleKind, &str) -> bool) {
+        let missing = self.dangling().into_iter().map(|(_, role)| MissingRole { bound_by: String::new(), ..role });
+        self.declared = missing.filter(|role| is_declared(role.kind, &role.name)).collect();
+    }
+
+    /// Whether the missing role of a binding is declared.
+    pub(crate) fn is_declared(&self, binding: &Binding) -> bool {
+        let role = || MissingRole { bound_by: String::new(), ..self.missing_role(binding) };
+        !self.declared.is_empty() && self.declared.contains(&role())
+    }
+
     /// Whether the labels of a Namespace limit its pods to the level `baseline` or `restricted`: they have no access
     /// to the node.
     pub fn restricts_pods(&self, namespace: &str) -> bool {
@@ -587,6 +603,7 @@ impl World {
             running: parts.running,
             doubts: parts.doubts,
             gathering,
+            declared: BTreeSet::new(),
         }
     }
 

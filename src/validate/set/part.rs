@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::{Binding, OutputFileFacts, Remarkable, TargetFacts, duplicate};
+use super::{Binding, Bindings, OutputFileFacts, Remarkable, TargetFacts, WantedRole, duplicate};
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::digest::{Digest, digest};
 use crate::k8s::default_policy;
@@ -49,10 +49,12 @@ struct ClusterObject {
     place: u32,
 }
 
-/// A ClusterRole that a binding refers to and that the part does not make, with the first such binding.
+/// A ClusterRole that bindings refer to and that the part does not make, with the first such binding and their number.
 #[derive(Debug, Serialize, Deserialize)]
 struct Wanted {
     name: String,
+    is_manifest: bool,
+    count: u32,
     place: u32,
     binding: SavedIdentity,
     origin: Origin,
@@ -105,7 +107,7 @@ pub struct PartCollector {
     facts: PartFacts,
     types: HashMap<TypeMeta, u32>,
     origins: HashMap<Origin, u32>,
-    wanted: BTreeMap<Arc<str>, Wanted>,
+    wanted: BTreeMap<WantedRole, Wanted>,
     remarkable: HashMap<(Arc<str>, Remarkable, Origin), usize>,
 }
 
@@ -152,16 +154,17 @@ impl PartCollector {
         if **kind != *"ClusterRole" {
             return;
         }
-        if !self.wanted.contains_key(role) {
-            let wanted = Wanted {
-                name: role.to_string(),
-                place,
-                binding: SavedIdentity::new(&binding.identity),
-                origin: binding.role_origin,
-                account: binding.account,
-            };
-            self.wanted.insert(Arc::clone(role), wanted);
-        }
+        let is_manifest = binding.is_manifest;
+        let wanted = self.wanted.entry((Arc::clone(role), is_manifest)).or_insert_with(|| Wanted {
+            name: role.to_string(),
+            is_manifest,
+            count: 0,
+            place,
+            binding: SavedIdentity::new(&binding.identity),
+            origin: binding.role_origin,
+            account: binding.account,
+        });
+        wanted.count += 1;
         if binding.account.is_some() {
             self.facts.tenant_roles.insert(digest(role.as_bytes()));
         }
@@ -232,8 +235,15 @@ pub fn judge(target: &Target, existing: &BTreeSet<ObjectId>, parts: &[PartFacts]
     let mut wanted: Vec<&Wanted> = parts.iter().flat_map(|part| &part.wanted).collect();
     wanted.sort_by_key(|wanted| wanted.place);
     for wanted in wanted {
-        let first = || (wanted.binding.identity(), wanted.origin, wanted.account);
-        whole.wanted.entry(wanted.name.as_str().into()).or_insert_with(first);
+        let first = || Bindings {
+            identity: wanted.binding.identity(),
+            origin: wanted.origin,
+            account: wanted.account,
+            count: 0,
+        };
+        let key = (wanted.name.as_str().into(), wanted.is_manifest);
+        let bindings = whole.wanted.entry(key).or_insert_with(first);
+        bindings.count = bindings.count.saturating_add(wanted.count as usize);
     }
     let mut everyone: Vec<&BoundToEveryone> = parts.iter().flat_map(|part| &part.everyone).collect();
     everyone.sort_by_key(|bound| bound.place);

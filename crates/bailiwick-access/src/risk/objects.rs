@@ -478,7 +478,7 @@ pub(super) fn needlessly_cluster_wide(bound: &Bound<'_>) -> Vec<String> {
 
 /// Returns the hits of B008, missing roles.
 pub(super) fn dangling(bound: &Bound<'_>) -> Vec<String> {
-    if bound.binding.role.is_some() {
+    if bound.binding.role.is_some() || bound.world().is_declared(bound.binding) {
         return Vec::new();
     }
     vec![format!("`{}`", bound.world().missing_role(bound.binding))]
