@@ -23,6 +23,19 @@ pub enum Platform {
     Openshift,
 }
 
+impl Platform {
+    /// Every platform.
+    pub const ALL: [Self; 2] = [Self::Kubernetes, Self::Openshift];
+
+    /// Returns the value of the platform in `bailiwick.yaml` and on the command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Kubernetes => "kubernetes",
+            Self::Openshift => "openshift",
+        }
+    }
+}
+
 /// The version of a cluster, with the Kubernetes minor of its facts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Version {
@@ -236,10 +249,7 @@ impl Target {
 
     fn known_variable(&self, name: &str) -> Option<Data> {
         match name {
-            "platform" => Some(Data::text(match self.platform {
-                Platform::Kubernetes => "kubernetes",
-                Platform::Openshift => "openshift",
-            })),
+            "platform" => Some(Data::text(self.platform.as_str())),
             "minor" => Some(Data::Int(self.version.minor().into())),
             _ => None,
         }
