@@ -25,6 +25,7 @@ mod facade;
 mod hostile;
 mod layers;
 mod node;
+mod openshift;
 mod oracle;
 mod pages;
 mod parts;

@@ -17,6 +17,7 @@ use self::place::ImportPlace;
 use self::verify::{ImportedFiles, Outcome, Verification, changed_subjects};
 use super::{Diagnostics, Error, Options};
 use crate::access::Builder;
+use crate::admission::scc::bootstrap;
 use crate::codes;
 use crate::diag::{Diagnostic, Files, RunError, Sink};
 use crate::import::fold::{Decisions, Folded, PolicyKind, fold};
@@ -299,10 +300,9 @@ fn learn(decisions: &mut [Decisions], outcomes: &[Outcome]) -> bool {
 fn platform_roles(target: &Target) -> BTreeSet<String> {
     let mut names: BTreeSet<String> =
         default_policy::cluster_roles(target.version.minor()).map(str::to_owned).collect();
-    for tree in super::loaded_world::platform_objects(target) {
-        let roles = tree.documents().filter(|object| object.text_at("kind") == "ClusterRole");
-        names.extend(roles.filter_map(|role| role.path(&["metadata", "name"])?.as_str()).map(str::to_owned));
-    }
+    let objects = target.version.release().into_iter().flat_map(bootstrap::objects);
+    let roles = objects.filter(|object| object.text_at("kind") == "ClusterRole");
+    names.extend(roles.filter_map(|role| role.path(&["metadata", "name"])?.as_str()).map(str::to_owned));
     names
 }
 

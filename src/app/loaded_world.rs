@@ -18,6 +18,9 @@ use super::{Diagnostics, Error, Options};
 use crate::access::snapshot::InconsistentSnapshot;
 use crate::access::world::RoleKind;
 use crate::access::{ObjectSource, World};
+use crate::admission::scc::bootstrap;
+use crate::admission::scc::defaults::{self, Start};
+use crate::admission::scc::release::Release;
 use crate::codes;
 use crate::compile::{self, CompiledObject, ObjectForm};
 use crate::diag::{Diagnostic, Files, Origin, RunError, Sink};
@@ -28,11 +31,11 @@ use crate::model::{ApiServerSettings, Category, DeclaredNames, NameSet, Namespac
 use crate::node::{Cluster, ServerVersion as NodeVersion};
 use crate::paths::{EscalationGraph, GraphInputs};
 use crate::source::manifests as files;
-use crate::yaml::NodeRef;
+use crate::yaml::{NodeRef, Tree};
 
 use self::manifests::ManifestReader;
 pub(crate) use self::manifests::{add_tree, duplicate, each_tree};
-pub(crate) use baseline::{BaselineInputs, add_committed, below_output, platform_objects};
+pub(crate) use baseline::{BaselineInputs, add_committed, below_output};
 pub(crate) use surroundings::Surroundings;
 
 /// The objects that questions are asked about.
@@ -47,12 +50,21 @@ pub struct WorldOptions {
     pub external: Vec<String>,
     /// Whether the objects are the whole cluster: a role that is not among them does not exist, even if it is declared.
     pub is_complete: bool,
-    /// The version of the cluster of the manifests. Default: the newest version.
+    /// The platform of the cluster of the manifests, or of a new cluster without manifests. Default: Kubernetes.
+    pub platform: Option<Platform>,
+    /// The version of the cluster of the manifests: of Kubernetes, or of OpenShift on that platform. Default: the newest version.
     pub kubernetes_version: Option<String>,
     /// Whether the objects that decide beside RBAC are read too: nodes, pods and volumes, and admission policies.
     pub with_surroundings: bool,
     /// Whether the objects of escalation paths are read too: the surroundings, and the admission of pods. An index has none.
     pub with_paths: bool,
+}
+
+impl WorldOptions {
+    /// Whether the options name neither manifests nor a platform: the world is the workspace.
+    pub fn is_workspace(&self) -> bool {
+        self.from.is_empty() && self.platform.is_none()
+    }
 }
 
 /// A world that questions can be asked about.
@@ -371,18 +383,25 @@ pub(crate) fn load_manifests(
     {
         return Ok(load_saved(&bytes, only, options, files, sink));
     }
-    let minor = match &options.kubernetes_version {
-        Some(version) => version_of(version, sink),
-        None => Some(LAST_MINOR),
+    let platform = options.platform.map_or(Platform::Kubernetes, |platform| platform);
+    let version = match &options.kubernetes_version {
+        Some(written) => ClusterVersion::read(platform, written, sink),
+        None => Some(ClusterVersion::newest(platform)),
     };
     let baseline = match &options.baseline {
         Some(written) => read_baseline(written, run, sink),
-        None => minor.map(Baseline::DefaultPolicy),
+        None => version.map(|version| Baseline::DefaultPolicy(version.minor)),
     };
-    let (Some(minor), Some(baseline)) = (minor, baseline) else { return Ok(None) };
-    let mut surroundings = surroundings_of(options, minor, false);
+    let (Some(version), Some(baseline)) = (version, baseline) else { return Ok(None) };
+    let mut surroundings = surroundings_of(options, version.minor, platform == Platform::Openshift);
     let mut reader = ManifestReader { jobs: run.threads(), files, surroundings: &mut surroundings };
-    let mut builder = reader.start(minor, &baseline, sink)?;
+    let mut builder = reader.start(version.minor, &baseline, sink)?;
+    if let (Baseline::DefaultPolicy(_), Some(release)) = (&baseline, version.release) {
+        bootstrap::add_to(&mut builder, release);
+        for (known, tree) in reader.surroundings.iter_mut().zip([defaults::trees(Start::new(release))]) {
+            tree.iter().flat_map(Tree::documents).for_each(|object| known.add_document(object));
+        }
+    }
     for path in &options.from {
         reader.add(&mut builder, &run.input_at(path), sink)?;
     }
@@ -496,26 +515,63 @@ fn read_baseline(written: &str, run: &Options, sink: &mut Sink) -> Option<Baseli
     version_of(written, sink).map(Baseline::DefaultPolicy)
 }
 
-/// Returns the minor of a version. One that is newer than every known minor is judged as the newest, with a warning.
-pub(crate) fn version_of(written: &str, sink: &mut Sink) -> Option<u32> {
-    let version = Version::parse(Platform::Kubernetes, written).filter(|version| version.minor() >= FIRST_MINOR);
-    match version.map(Version::warning) {
-        Some(None) => {}
-        Some(Some(warning)) => {
-            // `--baseline` and `--kubernetes-version` may name the same version.
-            if sink.diagnostics().iter().all(|known| known.message != warning.message) {
-                sink.push(warning);
-            }
+/// The version of the cluster of manifests.
+#[derive(Debug, Clone, Copy)]
+struct ClusterVersion {
+    /// The minor of Kubernetes with facts.
+    minor: u32,
+    /// The release of OpenShift.
+    release: Option<Release>,
+}
+
+impl ClusterVersion {
+    /// Returns the newest known version of a platform.
+    fn newest(platform: Platform) -> Self {
+        match platform {
+            Platform::Kubernetes => Self { minor: LAST_MINOR, release: None },
+            Platform::Openshift => Self { minor: Release::LAST.kubernetes_minor(), release: Some(Release::LAST) },
         }
-        None => sink.push(
-            Diagnostic::error(
-                codes::UNKNOWN_VERSION,
-                format!("`{written}` is no version of Kubernetes with known facts"),
-            )
-            .help(format!("name one from 1.{FIRST_MINOR} to 1.{LAST_MINOR}, `none`, or an existing file")),
-        ),
     }
-    version.map(|version| version.api().requested_minor())
+
+    /// Reads a version of a platform. A version newer than every known one has the facts of the newest, with a warning.
+    fn read(platform: Platform, written: &str, sink: &mut Sink) -> Option<Self> {
+        let is_known = |version: &Version| match version.release() {
+            Some(release) => release >= bootstrap::FIRST,
+            None => version.minor() >= FIRST_MINOR,
+        };
+        let version = Version::parse(platform, written).filter(is_known);
+        match version.map(Version::warning) {
+            Some(None) => {}
+            Some(Some(warning)) => {
+                // `--baseline` and `--kubernetes-version` may name the same version.
+                if sink.diagnostics().iter().all(|known| known.message != warning.message) {
+                    sink.push(warning);
+                }
+            }
+            None => sink.push(unknown_version(platform, written)),
+        }
+        let minor = |version: Version| version.api().requested_minor().max(FIRST_MINOR);
+        version.map(|version| Self { minor: minor(version), release: version.release() })
+    }
+}
+
+fn unknown_version(platform: Platform, written: &str) -> Diagnostic {
+    let (product, help) = match platform {
+        Platform::Kubernetes => (
+            "Kubernetes",
+            format!(
+                "name one from 1.{FIRST_MINOR} to 1.{LAST_MINOR}, `none`, or an existing file; --platform openshift has versions of OpenShift"
+            ),
+        ),
+        Platform::Openshift => ("OpenShift", format!("name one from {} to {}", bootstrap::FIRST, Release::LAST)),
+    };
+    Diagnostic::error(codes::UNKNOWN_VERSION, format!("`{written}` is no version of {product} with known facts"))
+        .help(help)
+}
+
+/// Returns the minor of a version of Kubernetes. One that is newer than every known minor is judged as the newest, with a warning.
+pub(crate) fn version_of(written: &str, sink: &mut Sink) -> Option<u32> {
+    ClusterVersion::read(Platform::Kubernetes, written, sink).map(|version| version.minor)
 }
 
 /// Reports ClusterRoles whose rules do not follow from the manifests.

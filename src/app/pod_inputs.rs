@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::loaded_world::platform_objects;
 use super::workspace::Workspace;
 use crate::admission::gate::{AdmissionObjects, Profile};
 use crate::admission::installed::InstalledPolicies;
 use crate::admission::policy::Patches;
+use crate::admission::scc::defaults::{self, Start};
 use crate::admission::standards::labels::PodSecurityMode;
 use crate::admission::workload::Workload;
 use crate::codes;
@@ -48,7 +48,7 @@ impl<'i> PodInputs<'i> {
     /// Adds the constraints of OpenShift and the objects of the baseline. Their workloads belong to the cluster and are not
     /// judged.
     pub(crate) fn add_cluster_objects(&mut self) {
-        for tree in platform_objects(self.target) {
+        for tree in self.target.version.release().map(Start::new).into_iter().flat_map(defaults::trees) {
             // The payload is well-formed; a test reads it.
             tree.documents().for_each(|object| _ = self.objects.add(object));
         }

@@ -21,6 +21,10 @@ pub struct AllowedSubjects {
     pub subjects: Vec<AllowedSubject>,
     /// Roles that are bound and not among the objects: their subjects may be allowed the request too.
     pub missing: Vec<String>,
+    /// Bindings that the cluster may have: their subjects may be allowed the request too.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(default)]
+    pub possible: Vec<String>,
     /// The reason why no server receives the request, if none does.
     pub dead: Option<String>,
     /// The request.
@@ -77,6 +81,7 @@ impl LoadedWorld {
             request: request.to_string(),
             subjects: subjects.collect(),
             missing: found.missing.iter().map(ToString::to_string).collect(),
+            possible: found.possible.iter().map(ToString::to_string).collect(),
             dead,
             asked: request,
             found,

@@ -9,12 +9,15 @@ use crate::access::aggregate::Stated;
 use crate::access::compare::{ImpliedGroups, compare};
 use crate::access::cover;
 use crate::access::impersonate::{self, ImpersonationTarget};
+use crate::access::possible::PossibleGrant;
 use crate::access::reconcile::reconcile;
 use crate::access::request::{Identity, Request, ResourceRequest, UrlRequest};
 use crate::access::who_can::Where;
 use crate::access::world::{Added, Builder, ObjectSource};
 use crate::access::write::{Escalation, Write, WriteVerb};
 use crate::access::{decide::MissingRole, http};
+use crate::admission::scc::bootstrap;
+use crate::admission::scc::release::Release;
 use crate::diag::{FileId, Origin, Span};
 use crate::k8s::catalogue::{FIRST_MINOR, LAST_MINOR};
 use crate::k8s::default_policy;
@@ -32,7 +35,7 @@ const REQUEST: &[&str] = &["verb", "group", "resource", "subresource", "namespac
 
 /// The keys of each kind of question.
 const KEYS: &[Keys] = &[
-    ("world", &[&["objects", "baseline", "minor", "statedRulesStay"]]),
+    ("world", &[&["objects", "baseline", "minor", "release", "statedRulesStay"]]),
     ("can-i", &[IDENTITY, REQUEST]),
     ("rules", &[IDENTITY, &["namespace"]]),
     ("covers", &[&["owner", "wanted"]]),
@@ -94,6 +97,9 @@ impl Connection {
         if let Some(baseline) = body.get("baseline").filter(|baseline| !baseline.is_null()) {
             builder = builder.with_default_policy(known_minor(baseline)?);
         }
+        if let Some(release) = body.get("release").filter(|release| !release.is_null()) {
+            bootstrap::add_to(&mut builder, known_release(release)?);
+        }
         let objects = body.get("objects").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let taken = objects.iter().map(|object| add(&mut builder, object)).sum::<usize>();
         self.world = builder.build();
@@ -115,6 +121,7 @@ impl Connection {
         answer.insert("allowed".to_owned(), decision.allowed.into());
         answer.insert("by".to_owned(), self.world.bindings_by_name(&decision).into());
         answer.insert("missing".to_owned(), names(&decision.missing));
+        insert_possible(&mut answer, &decision.possible);
         answer.insert("because".to_owned(), self.world.proofs_by_name(&decision).into());
         if body.get("http").is_some() {
             answer.insert("attributes".to_owned(), json!(request));
@@ -129,7 +136,11 @@ impl Connection {
 
     fn who_can(&self, body: &Value) -> Result<Value, AskError> {
         let found = self.world.who_can(&request(body)?, Where::AsRequested);
-        Ok(json!({ "subjects": found.subjects(), "missing": names(&found.missing) }))
+        let mut answer = Map::new();
+        answer.insert("subjects".to_owned(), found.subjects().into());
+        answer.insert("missing".to_owned(), names(&found.missing));
+        insert_possible(&mut answer, &found.possible);
+        Ok(answer.into())
     }
 
     fn escalation(&self, body: &Value) -> Result<Value, AskError> {
@@ -228,6 +239,13 @@ fn reconciliation(body: &Value) -> Result<Value, AskError> {
     }))
 }
 
+/// Adds the bindings that the cluster may have, if there are any.
+fn insert_possible(answer: &mut Map<String, Value>, possible: &[PossibleGrant]) {
+    if !possible.is_empty() {
+        answer.insert("possible".to_owned(), possible.iter().map(ToString::to_string).collect());
+    }
+}
+
 /// Answers `compare`. Both sides have the same default policy, if the question names one.
 fn comparison(body: &Value) -> Result<Value, AskError> {
     let baseline = body.get("baseline").filter(|baseline| !baseline.is_null()).map(known_minor).transpose()?;
@@ -285,6 +303,13 @@ fn known_minor(value: &Value) -> Result<u32, AskError> {
     number
         .filter(|minor| *minor >= FIRST_MINOR)
         .ok_or_else(|| AskError::Value(format!("`{value}` is not a Kubernetes version since 1.{FIRST_MINOR}")))
+}
+
+/// Returns a release of OpenShift such as `4.14`, not older than the known ones.
+fn known_release(value: &Value) -> Result<Release, AskError> {
+    let release = value.as_str().and_then(Release::parse_any).filter(|release| *release >= bootstrap::FIRST);
+    release
+        .ok_or_else(|| AskError::Value(format!("`{value}` is not a release of OpenShift since {}", bootstrap::FIRST)))
 }
 
 fn identity(body: &Value) -> Result<Identity, AskError> {

@@ -165,6 +165,8 @@ fn list(global: &Global, loaded: &LoadedWorld, arguments: &Arguments, who: &Iden
         if arguments.request.all_namespaces { "" } else { arguments.request.namespace.as_deref().unwrap_or("default") };
     let chains = loaded.world.grants_of(who, namespace);
     let missing = loaded.world.rules_for(who, namespace).missing;
+    let mut possible = loaded.world.possible_grants_of(who, namespace);
+    possible.sort();
     let result = || {
         CanIResult::List(GrantList {
             target: loaded.target.clone(),
@@ -172,11 +174,13 @@ fn list(global: &Global, loaded: &LoadedWorld, arguments: &Arguments, who: &Iden
             namespace: namespace.to_owned(),
             grants: ChainRecord::list(&chains, &loaded.files),
             missing: missing.iter().map(ToString::to_string).collect(),
+            possible: possible.iter().map(ToString::to_string).collect(),
         })
     };
     let text = || {
         let grants = access::grants(&chains, &loaded.files);
-        format!("{}{grants}{}", worlds::heading(loaded), access::missing(&missing))
+        let gaps = access::missing(&missing) + &access::possible(&possible);
+        format!("{}{grants}{gaps}", worlds::heading(loaded))
     };
     global.print_result(result, text);
 }

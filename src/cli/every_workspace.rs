@@ -80,7 +80,7 @@ fn mismatch(global: &Global, command: &Command) -> Option<&'static str> {
     match command {
         Command::Check(arguments) => arguments.is_part().then_some("`--shard`"),
         Command::Render(arguments) => arguments.mismatch_with_workspaces(),
-        Command::Lint(arguments) => arguments.reads_manifests().then_some("`--from`"),
+        Command::Lint(arguments) => arguments.reads_manifests().then_some("`--from` or `--platform`"),
         _ => None,
     }
 }

@@ -10,9 +10,10 @@ use super::can_i::{refuse_no_subject, word};
 use super::printing::{print, refuse_usage};
 use super::question::IdentityArguments;
 use super::reporting::FormatArguments;
-use super::worlds::with_worlds;
+use super::worlds::{platform_parser, with_worlds};
 use super::{Global, Outcome};
 use crate::app::{DefaultPolicy, Error, ManualPage, ObjectName, RequestOptions, WorldOptions};
+use crate::model::Platform;
 use crate::report::access::{DecisionReport, ExplainedDecision};
 use crate::report::explain::{self, ExplainResult};
 use crate::report::page::Page;
@@ -40,6 +41,9 @@ pub(super) struct Arguments {
     /// Explain the manifests in this file or folder, or on standard input (`-`), instead of the workspace.
     #[arg(long, value_name = "PATH")]
     from: Vec<std::path::PathBuf>,
+    /// Platform of the cluster of the manifests.
+    #[arg(long, value_name = "PLATFORM", requires = "from", value_parser = platform_parser())]
+    platform: Option<Platform>,
     /// Use only this target of the workspace; may be repeated.
     #[arg(short, long = "target", value_name = "NAME", conflicts_with = "from")]
     targets: Vec<String>,
@@ -89,6 +93,7 @@ impl Arguments {
     fn options(&self) -> WorldOptions {
         WorldOptions {
             from: self.from.clone(),
+            platform: self.platform,
             baseline: self.baseline.clone().filter(|baseline| !baseline.is_empty()),
             ..WorldOptions::default()
         }

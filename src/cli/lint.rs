@@ -44,7 +44,7 @@ pub(super) struct Arguments {
 impl Arguments {
     /// Whether the command reads manifests in place of a workspace.
     pub(super) fn reads_manifests(&self) -> bool {
-        !self.world.from.is_empty()
+        !self.world.options(false).is_workspace()
     }
 
     /// Confines the process, if it is to be.
@@ -69,11 +69,11 @@ struct ChangeArguments {
         value_name = "REF",
         num_args = 0..=1,
         group = "earlier",
-        conflicts_with_all = ["from", "static_pods"]
+        conflicts_with_all = ["cluster", "static_pods"]
     )]
     base: Option<Option<String>>,
     /// Report only findings that are new since an earlier state of the workspace in this folder.
-    #[arg(long, value_name = "DIR", group = "earlier", conflicts_with_all = ["from", "static_pods"])]
+    #[arg(long, value_name = "DIR", group = "earlier", conflicts_with_all = ["cluster", "static_pods"])]
     base_dir: Option<PathBuf>,
     /// Also report known findings, with --base or --base-dir.
     #[arg(long, requires = "earlier")]
@@ -136,7 +136,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
         static_pods: arguments.static_pods.clone(),
         without_classes: false,
     };
-    if !options.world.from.is_empty() {
+    if !options.world.is_workspace() {
         return Ok(tell(global, lint_manifests(&global.options(), &options)?, false));
     }
     with_targets(global, &options.targets, |workspace, _| {

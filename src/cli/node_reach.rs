@@ -32,7 +32,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
     let options = arguments.world.options(true);
     let question = NodeReachOptions { name: arguments.name.clone(), secrets_of: arguments.secrets_of.clone() };
     let mut found = Lookup::default();
-    if options.from.is_empty() {
+    if options.is_workspace() {
         return with_targets(global, &arguments.world.targets, |workspace, targets| {
             for target in targets {
                 let loaded = load_target(global, workspace, target, &options)?;

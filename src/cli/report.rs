@@ -38,7 +38,7 @@ impl Arguments {
 /// Runs the command.
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Error> {
     let options = arguments.world.options(false);
-    let map = if options.from.is_empty() {
+    let map = if options.is_workspace() {
         // The program ends with the command: freeing the memory of a large workspace would take time.
         let workspace = std::mem::ManuallyDrop::new(Workspace::open(&global.options())?);
         let (targets, baseline) = (arguments.world.targets.clone(), arguments.world.baseline.clone());

@@ -2,29 +2,35 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{ArgGroup, Args};
 
 use super::printing::print;
 use super::workspaces::with_targets;
 use super::{Global, Outcome};
 use crate::app::{Error, LoadedWorld, Workspace, WorldOptions};
-use crate::model::Target;
+use crate::model::{Platform, Target};
 
 /// Options of every command that asks.
 #[derive(Debug, Clone, Default, Args)]
+#[command(group = ArgGroup::new("cluster").args(["from", "platform"]).multiple(true))]
 pub(super) struct WorldArguments {
     /// Evaluate the manifests in this file or folder, or on standard input (`-`), instead of the workspace.
     #[arg(long, value_name = "PATH")]
     pub(super) from: Vec<PathBuf>,
     /// Use only this target of the workspace; may be repeated.
-    #[arg(short, long = "target", value_name = "NAME", conflicts_with = "from")]
+    #[arg(short, long = "target", value_name = "NAME", conflicts_with = "cluster")]
     pub(super) targets: Vec<String>,
     /// Baseline RBAC to load before the manifests: the default policy of a version (`1.36`), `none`, or the objects of a
     /// file or folder. Default: the baseline of the target, else the default policy of its version.
     #[arg(long, value_name = "VERSION-or-PATH")]
     pub(super) baseline: Option<String>,
-    /// Version of the cluster, with --from.
-    #[arg(long, value_name = "VERSION", requires = "from")]
+    /// Platform of the cluster of the manifests. Without --from, evaluate a new cluster of the platform instead of the
+    /// workspace.
+    #[arg(long, value_name = "PLATFORM", value_parser = platform_parser())]
+    pub(super) platform: Option<Platform>,
+    /// Version of the cluster, with --from: of Kubernetes, or of OpenShift with --platform openshift.
+    #[arg(long, value_name = "VERSION", requires = "cluster")]
     pub(super) kubernetes_version: Option<String>,
     /// Treat the manifests as the whole cluster: a role that is not among them does not exist.
     #[arg(long)]
@@ -37,6 +43,7 @@ impl WorldArguments {
         WorldOptions {
             from: self.from.clone(),
             baseline: self.baseline.clone(),
+            platform: self.platform,
             kubernetes_version: self.kubernetes_version.clone(),
             external: Vec::new(),
             is_complete: self.complete,
@@ -46,6 +53,14 @@ impl WorldArguments {
     }
 }
 
+/// Returns the parser of `--platform`.
+pub(super) fn platform_parser() -> impl TypedValueParser<Value = Platform> {
+    PossibleValuesParser::new(Platform::ALL.map(Platform::as_str)).try_map(|written| {
+        let platform = Platform::ALL.into_iter().find(|platform| platform.as_str() == written);
+        platform.ok_or("no platform")
+    })
+}
+
 /// Loads the worlds that the options name and hands them to `run`. The warnings about each are printed.
 pub(super) fn with_worlds(
     global: &Global,
@@ -53,7 +68,7 @@ pub(super) fn with_worlds(
     options: &WorldOptions,
     run: impl FnOnce(&[LoadedWorld]) -> Result<Outcome, Error>,
 ) -> Result<Outcome, Error> {
-    if options.from.is_empty() {
+    if options.is_workspace() {
         return with_targets(global, targets, |workspace, targets| {
             let load = |target: &&Target| load_target(global, workspace, target, options);
             run(&targets.iter().map(load).collect::<Result<Vec<_>, Error>>()?)

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use globset::{GlobBuilder, GlobSetBuilder};
 
+use crate::admission::scc::bootstrap;
 use crate::diag::{Diagnostic, Files, Origin, Sink, nearest};
 use crate::k8s::{default_policy, list};
 use crate::kinds::Findings;
@@ -327,7 +328,8 @@ impl<'c> OnTarget<'c> {
             named.add(Category::Users, &applier.user);
             applier.groups.iter().for_each(|group| named.add(Category::Groups, group));
         }
-        for object in default_policy::objects(self.target.version.minor()) {
+        let of_platform = self.target.version.release().into_iter().flat_map(bootstrap::objects);
+        for object in default_policy::objects(self.target.version.minor()).chain(of_platform) {
             subjects(object).for_each(|(category, name)| named.add(category, name));
         }
         let baseline = self.surroundings.baselines.get(&self.target.name);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::link::{self, Head, Linked};
 use super::{LinkedWorkspace, NamedPolicies, known};
-use crate::admission::scc::defaults;
+use crate::admission::scc::{bootstrap, defaults};
 use crate::diag::{Diagnostic, Files, Origin, RunError, Sink, Span};
 use crate::k8s::list;
 use crate::kinds;
@@ -181,27 +181,33 @@ fn existing_objects(
 
 /// Returns the roles that a cluster has beside the output.
 fn roles_of_baseline(tree: &Tree) -> impl Iterator<Item = ObjectId> {
-    tree.documents().flat_map(list::typed_objects).filter_map(|(api_version, kind, object)| {
-        let is_role = api_version == RBAC && matches!(kind.as_str(), "Role" | "ClusterRole");
-        let metadata = object.get("metadata").filter(|_| is_role)?;
-        let text = |field: &str| metadata.get(field).and_then(NodeRef::as_str);
-        Some(ObjectId {
-            object_type: TypeMeta::new(RBAC, &kind),
-            namespace: text("namespace").filter(|_| kind == "Role").map(Arc::from),
-            name: text("name")?.into(),
-        })
+    let objects = tree.documents().flat_map(list::typed_objects);
+    objects.filter_map(|(api_version, kind, object)| role_id(&api_version, &kind, object))
+}
+
+/// Returns the identity of a role; none for another object.
+fn role_id(api_version: &str, kind: &str, object: NodeRef<'_>) -> Option<ObjectId> {
+    let is_role = api_version == RBAC && matches!(kind, "Role" | "ClusterRole");
+    let metadata = object.get("metadata").filter(|_| is_role)?;
+    let text = |field: &str| metadata.get(field).and_then(NodeRef::as_str);
+    Some(ObjectId {
+        object_type: TypeMeta::new(RBAC, kind),
+        namespace: text("namespace").filter(|_| kind == "Role").map(Arc::from),
+        name: text("name")?.into(),
     })
 }
 
-/// Returns the ClusterRoles that grant the constraints which OpenShift itself makes; none on another platform.
-fn roles_of_platform(target: &Target) -> Vec<ObjectId> {
+/// Returns the roles that OpenShift itself makes, and the ClusterRoles that grant its constraints; none on another platform.
+fn roles_of_platform(target: &Target) -> impl Iterator<Item = ObjectId> {
     let names = target.release_with_defaults().into_iter().flat_map(defaults::names);
     let role = |name| ObjectId {
         object_type: TypeMeta::new(RBAC, "ClusterRole"),
         namespace: None,
         name: defaults::role_name(name).into(),
     };
-    names.map(role).collect()
+    let made = target.version.release().into_iter().flat_map(bootstrap::objects);
+    made.filter_map(|object| role_id(object.text_at("apiVersion"), object.text_at("kind"), object))
+        .chain(names.map(role))
 }
 
 /// The version of RBAC objects.

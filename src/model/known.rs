@@ -236,48 +236,8 @@ const GROUPS: [&str; 5] =
 const OPENSHIFT_GROUPS: [&str; 4] =
     ["system:authenticated:oauth", "system:cluster-admins", "system:cluster-readers", "system:node-admins"];
 
-/// The ClusterRoles of OpenShift from the same file, beside names that begin with `openshift-`.
-const OPENSHIFT_ROLES: [&str; 36] = [
-    "basic-user",
-    "cluster-debugger",
-    "cluster-reader",
-    "cluster-status",
-    "registry-admin",
-    "registry-editor",
-    "registry-viewer",
-    "self-access-reviewer",
-    "self-provisioner",
-    "storage-admin",
-    "sudoer",
-    "system:build-strategy-custom",
-    "system:build-strategy-docker",
-    "system:build-strategy-jenkinspipeline",
-    "system:build-strategy-source",
-    "system:deployer",
-    "system:image-auditor",
-    "system:image-builder",
-    "system:image-pruner",
-    "system:image-puller",
-    "system:image-pusher",
-    "system:image-signer",
-    "system:master",
-    "system:node-admin",
-    "system:node-reader",
-    "system:oauth-token-deleter",
-    "system:openshift:aggregate-to-admin",
-    "system:openshift:aggregate-to-cluster-reader",
-    "system:openshift:aggregate-to-edit",
-    "system:openshift:aggregate-to-view",
-    "system:openshift:discovery",
-    "system:openshift:templateservicebroker-client",
-    "system:registry",
-    "system:router",
-    "system:scope-impersonation",
-    "system:webhook",
-];
-
 /// Whether every cluster of a platform has a name of the category. The roles of the default policy are elsewhere
-/// ([`crate::k8s::default_policy`]).
+/// ([`crate::k8s::default_policy`], [`crate::admission::scc::bootstrap`]).
 pub fn is_always_known(category: Category, name: &str, platform: Platform) -> bool {
     let openshift = platform == Platform::Openshift;
     match category {
@@ -287,7 +247,8 @@ pub fn is_always_known(category: Category, name: &str, platform: Platform) -> bo
             let of_platform = || name == "openshift" || name.starts_with("openshift-");
             NAMESPACES.contains(&name) || openshift && of_platform()
         }
-        Category::ClusterRoles => openshift && (OPENSHIFT_ROLES.contains(&name) || name.starts_with("openshift-")),
+        // Operators of OpenShift make roles with this prefix.
+        Category::ClusterRoles => openshift && name.starts_with("openshift-"),
         Category::Roles => false,
     }
 }

@@ -28,10 +28,18 @@ impl Platform {
     pub fn newest_version(self) -> String {
         match self {
             Self::Kubernetes => format!("1.{LAST_MINOR}"),
-            Self::Openshift => {
-                let known = Version::parse(self, "4.1").and_then(Version::release);
-                known.map_or_else(String::new, |release| release.newest_known().to_string())
-            }
+            Self::Openshift => Release::LAST.to_string(),
+        }
+    }
+
+    /// Every platform.
+    pub const ALL: [Self; 2] = [Self::Kubernetes, Self::Openshift];
+
+    /// Returns the value of the platform in `bailiwick.yaml` and on the command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Kubernetes => "kubernetes",
+            Self::Openshift => "openshift",
         }
     }
 }
@@ -249,10 +257,7 @@ impl Target {
 
     fn known_variable(&self, name: &str) -> Option<Data> {
         match name {
-            "platform" => Some(Data::text(match self.platform {
-                Platform::Kubernetes => "kubernetes",
-                Platform::Openshift => "openshift",
-            })),
+            "platform" => Some(Data::text(self.platform.as_str())),
             "minor" => Some(Data::Int(self.version.minor().into())),
             _ => None,
         }

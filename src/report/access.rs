@@ -7,6 +7,7 @@ use super::page::Page;
 use crate::access::compare::{Affected, Change};
 use crate::access::cover;
 use crate::access::decide::MissingRole;
+use crate::access::possible::PossibleGrant;
 use crate::access::proof::{Chain, NearMiss};
 use crate::access::who_can::{PermissionScope, WhoCan};
 use crate::access::{Answer, Decision, Identity, Liveness, Request, World};
@@ -62,6 +63,9 @@ impl DecisionReport<'_> {
         if !self.decision.allowed && !matches!(self.decision.liveness, Liveness::Dead(_)) {
             for missing in &self.decision.missing {
                 writeln!(text, "  {missing}, bound by {}, is not among the inputs", missing.bound_by);
+            }
+            for grant in &self.decision.possible {
+                writeln!(text, "  {grant}");
             }
             for role in &self.decision.doubtful {
                 writeln!(
@@ -141,6 +145,31 @@ pub fn who_can(found: &WhoCan, world: &World, files: &Files, with_bindings: bool
         writeln!(text, "in {shown}{more}: {}", subjects.join(", "));
     }
     text.append(&self::missing(&found.missing));
+    text.append(&self::possible(&found.possible));
+    text.finish()
+}
+
+/// Returns the bindings that a cluster may have, one line for each binding with its subjects.
+pub fn possible(grants: &[PossibleGrant]) -> String {
+    let mut text = Page::new();
+    let alike = |left: &PossibleGrant, right: &PossibleGrant| {
+        (&left.capability, &left.binding, &left.cluster_role)
+            == (&right.capability, &right.binding, &right.cluster_role)
+    };
+    for alike in grants.chunk_by(alike) {
+        let [first, ..] = alike else { continue };
+        let subjects: Vec<&str> = alike.iter().take(MAXIMUM_NAMES).map(|grant| grant.subject.as_str()).collect();
+        let more = alike.len().saturating_sub(MAXIMUM_NAMES);
+        let more = if more > 0 { format!(" and {} more", grouped(more)) } else { String::new() };
+        writeln!(
+            text,
+            "unknown: {}{more}, if the cluster has the capability {}: RoleBinding {} of the namespace binds ClusterRole/{}",
+            subjects.join(", "),
+            first.capability,
+            first.binding,
+            first.cluster_role
+        );
+    }
     text.finish()
 }
 

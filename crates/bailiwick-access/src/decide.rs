@@ -6,6 +6,7 @@
 
 use super::index::BoundRules;
 use super::index::{hash_of, of_hash};
+use super::possible::PossibleGrant;
 use super::request::{Identity, Request, ResourceRequest, ResourceVerb};
 use super::rules::{InternedRule, RuleListId};
 use super::served::Liveness;
@@ -24,8 +25,8 @@ pub enum Answer {
     Yes,
     /// Not allowed.
     No,
-    /// A binding refers to a role outside of the inputs, or to rules that depend on the earlier state of the cluster,
-    /// and no other binding allows the request.
+    /// A binding refers to a role outside of the inputs, or to rules that depend on the earlier state of the cluster, or the
+    /// cluster may have a binding of its platform, and no other binding allows the request.
     Unknown,
     /// No server ever receives such a request.
     Dead,
@@ -45,6 +46,8 @@ pub struct Decision {
     /// Aggregated roles of this identity with own rules that would allow the request, kept or overwritten by the
     /// cluster (see [`Stated`](super::aggregate::Stated)).
     pub doubtful: Vec<String>,
+    /// Bindings of this identity that the cluster may have, and whose roles allow the request.
+    pub possible: Vec<PossibleGrant>,
     /// A further request of the server that the identity may not make: since 1.35 a web socket into a pod needs
     /// `create`, whatever its HTTP method is.
     pub also_needed: Option<Request>,
@@ -79,9 +82,15 @@ impl Decision {
         match (&self.liveness, self.allowed) {
             (Liveness::Dead(_), _) => Answer::Dead,
             (_, true) if self.also_needed.is_none() => Answer::Yes,
-            _ if self.doubtful.is_empty() && (self.missing.is_empty() || is_complete) => Answer::No,
+            _ if self.doubtful.is_empty() && (self.is_without_gaps() || is_complete) => Answer::No,
             _ => Answer::Unknown,
         }
+    }
+}
+
+impl Decision {
+    fn is_without_gaps(&self) -> bool {
+        self.missing.is_empty() && self.possible.is_empty()
     }
 }
 
@@ -183,8 +192,13 @@ impl World {
         self.lists.get(rules).iter().any(|rule| query.is_allowed_by(rule, &self.symbols))
     }
 
-    /// Whether every binding here has its role, and the role no doubtful rules: a no is then a no.
+    /// Whether every binding here has its role, the role no doubtful rules, and no possible binding allows the request: a no
+    /// is then a no.
     pub fn is_free_of_gaps(&self, who: &Identity, request: &Request) -> bool {
+        let query = Query::new(request, &self.symbols);
+        if !self.possible_grants(who, request, &query).is_empty() {
+            return false;
+        }
         let namespace = self.namespace_symbol(request.namespace());
         self.holders(who).all(|holder| {
             self.held_in(holder, namespace).all(|id| {
@@ -202,10 +216,12 @@ impl World {
             proofs: Vec::new(),
             missing: Vec::new(),
             doubtful: Vec::new(),
+            possible: Vec::new(),
             also_needed: self.also_asked(request).filter(|also| !self.allows(who, also)),
             liveness: self.liveness(request),
         };
         let query = Query::new(request, &self.symbols);
+        decision.possible = self.possible_grants(who, request, &query);
         let namespace = self.namespace_symbol(request.namespace());
         for id in self.bindings_of(who, namespace) {
             let Some(binding) = self.binding(id) else { continue };

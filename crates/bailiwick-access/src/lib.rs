@@ -85,6 +85,7 @@ pub mod impersonate;
 mod index;
 pub mod lookup;
 mod objects;
+pub mod possible;
 pub mod proof;
 pub mod reconcile;
 pub mod request;

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::aggregate::Doubts;
 use super::clouds::Clouds;
+use super::possible::PossibleBinding;
 use super::rules::{InternedRule, RuleListId, RuleLists};
 use super::symbols::{Symbol, Symbols};
 use super::workloads::Running;
@@ -35,6 +36,7 @@ pub struct Snapshot {
     clouds: Clouds,
     running: Vec<SnapshotRunning>,
     doubts: Doubts,
+    possible: Vec<PossibleBinding>,
 }
 
 /// The source of an object: the number of its text (0: the default policy), whether it is of a dump, and the bytes.
@@ -105,6 +107,7 @@ impl Snapshot {
                     && role.doubtful.as_ref().is_none_or(is_list)
                     && role.labels.iter().all(|(key, value)| is_symbol(key) && is_symbol(value))
             })
+            && self.possible.iter().all(|possible| is_list(&possible.rules))
             && self.bindings.iter().all(|binding| {
                 is_place(&binding.namespace) && is_symbol(&binding.name) && is_symbol(&binding.role_name)
             })
@@ -155,6 +158,7 @@ impl World {
             clouds: world.clouds.clone(),
             running,
             doubts: world.doubts().clone(),
+            possible: world.possible.clone(),
         }
     }
 
@@ -201,12 +205,8 @@ impl World {
                 layer: layer(binding.layer),
             }
         });
-        let running = saved.running.into_iter().map(|(workload, account, place)| Running {
-            workload,
-            account,
-            layer: layer(place),
-        });
-        let running = running.collect();
+        let running = saved.running.into_iter();
+        let running = running.map(|(workload, account, place)| Running { workload, account, layer: layer(place) });
         Ok(World::from_parts(Parts {
             minor: saved.minor,
             baseline: saved.baseline,
@@ -218,8 +218,9 @@ impl World {
             namespaces: saved.namespaces,
             custom: saved.custom,
             clouds: saved.clouds,
-            running,
+            running: running.collect(),
             doubts: saved.doubts,
+            possible: saved.possible,
         }))
     }
 }

@@ -7,6 +7,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 
 use super::decide::{MissingRole, Query};
+use super::possible::PossibleGrant;
 use super::request::{MASTERS, Request};
 use super::symbols::Symbol;
 use super::world::{Subject, SubjectKind, World};
@@ -70,6 +71,8 @@ pub struct WhoCan {
     pub capable: Vec<Capable>,
     /// Missing roles of bindings in this scope: their subjects may have the permission too.
     pub missing: Vec<MissingRole>,
+    /// Bindings that the cluster may have, with roles that allow the request, sorted by capability and namespace.
+    pub possible: Vec<PossibleGrant>,
 }
 
 impl WhoCan {
@@ -99,7 +102,7 @@ impl World {
             .map(|id| self.lists.get(id).iter().any(|rule| query.is_allowed_by(rule, &self.symbols)))
             .collect();
         let masters = Capable { scope: PermissionScope::Cluster, subject: format!("Group/{MASTERS}"), binding: None };
-        let mut found = WhoCan { capable: vec![masters], missing: Vec::new() };
+        let mut found = WhoCan { capable: vec![masters], ..WhoCan::default() };
         let namespace = self.namespace_symbol(request.namespace());
         // A URL belongs to no namespace, so no RoleBinding applies to it.
         let everywhere = place == Where::Everywhere && matches!(request, Request::Resource(_));
@@ -121,6 +124,11 @@ impl World {
             let subjects =
                 self.subjects(binding).iter().filter_map(|subject| self.subject_name(*subject, binding.namespace));
             found.capable.extend(subjects.map(|subject| Capable { scope: scope(), subject, binding: Some(id) }));
+        }
+        if !self.possible.is_empty() {
+            let every = if everywhere { self.given_namespaces() } else { [request.namespace()].into() };
+            found.possible = self.possible_in_each(every, &query);
+            found.possible.sort();
         }
         found.capable.sort();
         found.capable.dedup();

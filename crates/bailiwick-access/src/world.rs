@@ -13,6 +13,7 @@ use super::aggregate::{self, Doubts, Stated};
 use super::clouds::Clouds;
 use super::decide::MissingRole;
 use super::index::{BoundRules, Index};
+use super::possible::PossibleBinding;
 use super::reconcile;
 use super::rules::{InternedRule, RuleListId, RuleLists};
 use super::shape;
@@ -145,6 +146,7 @@ pub struct Builder {
     clouds: Clouds,
     workloads: Workloads,
     stated: Stated,
+    possible: Vec<PossibleBinding>,
 }
 
 /// A settled set of objects, ready for questions.
@@ -166,6 +168,7 @@ pub struct World {
     /// The workloads with tokens.
     pub(crate) running: Vec<Running>,
     doubts: Doubts,
+    pub(crate) possible: Vec<PossibleBinding>,
     /// The aggregated roles by number.
     gathering: HashMap<u32, Gathering>,
     /// The missing roles that are declared: others make them.
@@ -199,6 +202,7 @@ impl Builder {
             clouds: Clouds::default(),
             workloads: Workloads::default(),
             stated: Stated::default(),
+            possible: Vec::new(),
         }
     }
 
@@ -222,6 +226,13 @@ impl Builder {
     /// Adds a served custom resource without its definition. Of two with one name in one group the last counts.
     pub fn know(&mut self, custom: Resource) {
         self.custom.insert((custom.group.clone(), custom.resource.clone()), custom);
+    }
+
+    /// Adds a RoleBinding with a `capability`, and its ClusterRole: a controller makes the binding in every namespace of a
+    /// cluster that has the capability. `{namespace}` stands for the namespace. The inputs may replace the role.
+    pub fn add_possible(&mut self, binding: NodeRef<'_>, role: NodeRef<'_>) {
+        let rules = self.read_rules(role);
+        self.possible.push(PossibleBinding::from_node(binding, rules));
     }
 
     /// Ends the baseline: later objects replace the objects so far silently.
@@ -454,6 +465,7 @@ impl Builder {
             clouds: self.clouds,
             running: self.workloads.finish(),
             doubts,
+            possible: self.possible,
         })
     }
 }
@@ -472,6 +484,7 @@ pub(super) struct Parts {
     pub(super) clouds: Clouds,
     pub(super) running: Vec<Running>,
     pub(super) doubts: Doubts,
+    pub(super) possible: Vec<PossibleBinding>,
 }
 
 fn replaced(layer: ObjectSource) -> Added {
@@ -602,6 +615,7 @@ impl World {
             clouds: parts.clouds,
             running: parts.running,
             doubts: parts.doubts,
+            possible: parts.possible,
             gathering,
             declared: BTreeSet::new(),
         }

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! release    what differs between releases of OpenShift   defaults   the constraints a cluster starts with
+//! bootstrap  the roles and bindings a cluster starts with
 //! range      the uid range of a namespace                 order      points, and the order of admission
 //! convert    the level, as the label syncer computes it   admit      which of them admits a pod
 //! semantic   the level that is really guaranteed          lints      what is worth a word
@@ -10,6 +11,7 @@
 //! An [`Scc`] is read in its stored form, because every reader in OpenShift gets the stored form.
 
 pub mod admit;
+pub mod bootstrap;
 pub mod convert;
 mod cover;
 pub mod defaults;

@@ -3,7 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::app::loaded_world::platform_objects;
+use crate::admission::scc::bootstrap;
+use crate::admission::scc::defaults::{self, Start};
 use crate::app::unclaimed;
 use crate::app::words::number;
 use crate::app::workspace::Workspace;
@@ -411,20 +412,27 @@ fn changed_objects<'o>(before: &'o JsonByName, after: &'o JsonByName) -> Vec<(&'
 fn default_policy_change(old: &Target, new: &Target) -> Option<String> {
     let objects = |target: &Target| {
         let mut objects = JsonByName::new();
-        // `minors` is a field of the table and not of an object.
+        // The tables have fields that are no fields of an object.
         let mut add = |root: NodeRef<'_>| {
             let mut json = yaml::schema::to_json(root);
-            json.as_object_mut().map(|fields| fields.remove("minors"));
+            json.as_object_mut().into_iter().for_each(|fields| fields.retain(|field, _| !is_table_field(field)));
             objects.insert(name_of(root), json.to_string());
         };
         default_policy::objects(target.version.minor()).for_each(&mut add);
-        platform_objects(target).iter().flat_map(Tree::documents).for_each(&mut add);
+        if let Some(release) = target.version.release() {
+            bootstrap::objects(release).for_each(&mut add);
+            defaults::trees(Start::new(release)).iter().flat_map(Tree::documents).for_each(&mut add);
+        }
         objects
     };
     let (before, after) = (objects(old), objects(new));
     let changes = changed_objects(&before, &after);
     let names: Vec<&str> = changes.iter().map(|(key, _)| *key).collect();
     (!names.is_empty()).then(|| format!("its default policy has another {}", few("", &names)))
+}
+
+fn is_table_field(field: &str) -> bool {
+    field == "minors" || bootstrap::TABLE_FIELDS.contains(&field)
 }
 
 /// Objects that `spec.keep` keeps in the output folder and that no policy names. `check` refuses them.

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::AccessEffect;
 use crate::access::compare::{Affected, Change, ImpliedGroups, compare};
-use crate::access::{Builder, ObjectSource, World};
-use crate::app::loaded_world::platform_objects;
+use crate::access::{Builder, World};
+use crate::admission::scc::bootstrap;
 use crate::k8s::rbac::PolicyRule;
 use crate::model::Target;
 
@@ -60,8 +60,8 @@ fn is_component(subject: &str) -> bool {
 pub(in crate::app) fn default_world(target: &Target) -> World {
     let minor = target.version.minor();
     let mut builder = Builder::new(minor).with_default_policy(minor);
-    for tree in platform_objects(target) {
-        tree.documents().for_each(|object| _ = builder.add(object, ObjectSource::Baseline));
+    if let Some(release) = target.version.release() {
+        bootstrap::add_to(&mut builder, release);
     }
     builder.build()
 }

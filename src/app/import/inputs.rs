@@ -7,12 +7,13 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 
 use super::{ImportOptions, ImportSource};
-use crate::access::{Builder, ObjectSource};
+use crate::access::Builder;
+use crate::admission::scc::bootstrap;
 use crate::app::Options;
-use crate::app::loaded_world::{duplicate, each_tree, platform_objects};
+use crate::app::loaded_world::{duplicate, each_tree};
 use crate::codes;
-use crate::emit::file::HEADER;
 use crate::diag::{Diagnostic, Files, Origin, RunError, Sink};
+use crate::emit::file::HEADER;
 use crate::import::{Cluster, Identity, Object, Place, Values, normalize};
 use crate::k8s::list;
 use crate::model::{Platform, Target};
@@ -81,8 +82,8 @@ pub(super) fn start_world(target: &Target, sources: &mut Sources, sink: &mut Sin
         return Ok(builder);
     }
     let mut builder = Builder::new(minor).with_default_policy(minor);
-    for tree in platform_objects(target) {
-        tree.documents().for_each(|object| _ = builder.add(object, ObjectSource::Baseline));
+    if let Some(release) = target.version.release() {
+        bootstrap::add_to(&mut builder, release);
     }
     Ok(builder)
 }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use super::manifests::{ManifestReader, add_with_surroundings, misshapen, refuse_nothing};
 use super::{Baseline, Surroundings, WorldOptions, read_baseline};
+use crate::access::Builder;
 use crate::access::world::Added;
-use crate::access::{Builder, ObjectSource};
-use crate::admission::scc::defaults::{self, Start};
+use crate::admission::scc::bootstrap;
 use crate::app::workspace::{Workspace, keeps};
 use crate::app::{Options, unclaimed};
 use crate::compile::{self, LinkedWorkspace};
@@ -70,10 +70,8 @@ impl BaselineInputs<'_> {
             let mut sources = Sources::new(files, Arc::clone(&project.files));
             add_baseline(&mut builder, target, &mut sources, surroundings, sink)?;
         }
-        if matches!(baseline, Baseline::DefaultPolicy(_)) {
-            for tree in platform_objects(target) {
-                tree.documents().for_each(|object| _ = builder.add(object, ObjectSource::Baseline));
-            }
+        if let (Baseline::DefaultPolicy(_), Some(release)) = (&baseline, target.version.release()) {
+            bootstrap::add_to(&mut builder, release);
         }
         // The objects of packages are there, independent of the installer.
         project.api(target).custom().for_each(|resource| builder.know(resource.clone()));
@@ -91,13 +89,6 @@ impl BaselineInputs<'_> {
         }
         Ok(Some(builder))
     }
-}
-
-/// Returns the objects that a platform makes beside the default policy of its Kubernetes.
-pub(crate) fn platform_objects(target: &Target) -> Vec<Tree> {
-    target
-        .release_with_defaults()
-        .map_or_else(Vec::new, |release| defaults::trees(Start { release, upgraded_from_4_10: false }))
 }
 
 /// Adds the objects of the earlier output of a target.

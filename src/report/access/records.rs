@@ -39,6 +39,10 @@ pub struct DecisionRecord {
     pub also_needed: Option<Request>,
     /// Roles that are bound and not among the inputs.
     pub missing: Vec<MissingRoleRecord>,
+    /// Bindings that the cluster may have: a controller of the platform makes them if the cluster has a capability.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(default)]
+    pub possible: Vec<String>,
     /// The grants that nearly allow it.
     pub near_misses: Vec<NearMissRecord>,
 }
@@ -143,6 +147,10 @@ pub struct GrantList {
     pub grants: Vec<ChainRecord>,
     /// Roles that are bound and not among the inputs.
     pub missing: Vec<String>,
+    /// Bindings that the cluster may have: a controller of the platform makes them if the cluster has a capability.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(default)]
+    pub possible: Vec<String>,
 }
 
 /// The answer of `who-can`.
@@ -152,6 +160,10 @@ pub struct WhoCanResult {
     pub capable: Vec<CapableSubject>,
     /// Roles that are bound and not among the inputs.
     pub missing: Vec<MissingRoleRecord>,
+    /// Bindings that the cluster may have: a controller of the platform makes them if the cluster has a capability.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(default)]
+    pub possible: Vec<String>,
     /// The target; none for manifests.
     pub target: Option<String>,
 }
@@ -272,6 +284,7 @@ impl DecisionReport<'_> {
             doubtful: self.decision.doubtful.clone(),
             also_needed: self.decision.also_needed.clone(),
             missing: MissingRoleRecord::list(&self.decision.missing),
+            possible: self.decision.possible.iter().map(ToString::to_string).collect(),
             near_misses: misses.iter().map(|miss| NearMissRecord::new(miss, self.files)).collect(),
         }
     }
@@ -340,6 +353,7 @@ impl WhoCanResult {
         Self {
             capable: capable.collect(),
             missing: MissingRoleRecord::list(&found.missing),
+            possible: found.possible.iter().map(ToString::to_string).collect(),
             target: loaded.target.clone(),
         }
     }

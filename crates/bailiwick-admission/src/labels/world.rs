@@ -13,6 +13,7 @@ use super::namespace::{LabelOwnership, LabelSet, NamespaceFacts, Source};
 use super::neighbours::opts_in_operators;
 use super::sync::{self, Skip, SyncAction, SyncFailure};
 use crate::level::Level;
+use crate::scc::bootstrap;
 use crate::scc::convert::{ConversionError, Converted};
 use crate::scc::defaults::{self, Start};
 use crate::scc::lints::{SccLint, lints};
@@ -128,6 +129,9 @@ impl SyncBuilder {
     pub fn with_defaults(mut self, upgraded_from_4_10: bool) -> Self {
         let minor = self.settings.release.kubernetes_minor().clamp(FIRST_MINOR, LAST_MINOR);
         self.access = self.access.with_default_policy(minor);
+        for object in bootstrap::objects(self.settings.release) {
+            _ = self.access.add(object, ObjectSource::Baseline);
+        }
         for tree in defaults::trees(Start { release: self.settings.release, upgraded_from_4_10 }) {
             for object in tree.documents() {
                 // The payload is well-formed; a test reads it.

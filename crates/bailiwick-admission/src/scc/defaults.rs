@@ -46,13 +46,24 @@ pub struct Start {
     pub upgraded_from_4_10: bool,
 }
 
+impl Start {
+    /// Returns the state of a cluster that was installed with a release.
+    pub fn new(release: Release) -> Self {
+        Self { release, upgraded_from_4_10: false }
+    }
+}
+
 /// Returns the names of the initial constraints of a release, in the order of the table.
 pub fn names(release: Release) -> impl Iterator<Item = &'static str> {
     entries(release).map(|entry| entry.name.as_str())
 }
 
-/// Returns the initial objects of a cluster: constraints, then ClusterRoles, then ClusterRoleBindings.
+/// Returns the initial objects of a cluster: constraints, then ClusterRoles, then ClusterRoleBindings. A release before the
+/// first one of the table has none.
 pub fn objects(start: Start) -> Vec<Value> {
+    if start.release < Release::FIRST {
+        return Vec::new();
+    }
     let mut objects: Vec<Value> = entries(start.release).map(|entry| constraints(entry, start)).collect();
     let names = names(start.release).chain(facts().dangling.iter().map(String::as_str));
     objects.extend(names.map(|name| {
@@ -137,7 +148,7 @@ mod tests {
     fn releases_have_as_many_as_their_payload() {
         let count = |text| names(Release::parse(text).expect("a release")).count();
         assert_eq!(["4.11", "4.16", "4.17", "4.19", "4.20", "5.1"].map(count), [10, 10, 11, 11, 13, 13]);
-        let start = Start { release: Release::LAST, upgraded_from_4_10: false };
+        let start = Start::new(Release::LAST);
         assert_eq!(objects(start).len(), 13 + 14 + 2);
     }
 }

@@ -38,15 +38,19 @@ impl Release {
         Self { major: 4, minor }
     }
 
-    /// Reads `4.18`.
+    /// Reads `4.18`, a release with a label syncer.
     pub fn parse(text: &str) -> Option<Self> {
+        Self::parse_any(text).filter(|release| *release >= Self::FIRST)
+    }
+
+    /// Reads a release, as old as it may be.
+    pub fn parse_any(text: &str) -> Option<Self> {
         let (major, minor) = text.split_once('.')?;
         let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         if !is_number(major) || !is_number(minor) {
             return None;
         }
-        let release = Self { major: major.parse().ok()?, minor: minor.parse().ok()? };
-        (release >= Self::FIRST).then_some(release)
+        Some(Self { major: major.parse().ok()?, minor: minor.parse().ok()? })
     }
 
     /// Returns the newest release based on a Kubernetes minor; none before the first release.
