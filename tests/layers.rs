@@ -58,6 +58,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "node",
             "paths",
             "migrate",
+            "import",
         ],
     ),
     (
@@ -107,6 +108,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "paths",
             "validate",
             "migrate",
+            "import",
             "file_format",
             "digest",
             "git",

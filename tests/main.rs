@@ -23,6 +23,7 @@ mod diagnostics;
 mod expansion;
 mod facade;
 mod hostile;
+mod import;
 mod layers;
 mod node;
 mod openshift;

@@ -21,7 +21,9 @@ use serde_json::{Value, json};
 use crate::access::Evaluator;
 pub(crate) use worlds::Dice;
 
-pub(crate) use decide::implicit_groups;
+pub(crate) use aggregate::settle;
+pub(crate) use cover::atoms;
+pub(crate) use decide::{Actor, implicit_groups, rules_for};
 pub(crate) use duel::duel;
 pub(crate) use evaluate::{HeldRules, Naive};
 pub(crate) use mutate::{changed, random_world, respelled};

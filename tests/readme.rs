@@ -93,6 +93,11 @@ fn the_migration_prints_what_its_page_says() {
 }
 
 #[test]
+fn the_import_prints_what_its_page_says() {
+    run_all("docs/import.md", 4);
+}
+
+#[test]
 fn stacks_print_what_their_page_says() {
     run_all("docs/crossplane.md", 7);
 }

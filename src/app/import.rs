@@ -17,13 +17,11 @@ use self::place::ImportPlace;
 use self::verify::{ImportedFiles, Outcome, Verification, changed_subjects};
 use super::{Diagnostics, Error, Options};
 use crate::access::Builder;
-use crate::admission::scc::bootstrap;
 use crate::codes;
 use crate::diag::{Diagnostic, Files, RunError, Sink};
 use crate::import::fold::{Decisions, Folded, PolicyKind, fold};
 use crate::import::layout::{Layout, arrange, workspace_file};
 use crate::import::{Cluster, ControlPlane, Identity, Values};
-use crate::k8s::default_policy;
 use crate::model::Target;
 use crate::source::Sources;
 
@@ -167,7 +165,7 @@ fn import_into(
         clusters.push(cluster);
     }
     let mut folds = Folds { run, options, place: &place, clusters: &clusters, values, kept };
-    let Some(finished) = folds.repeat(sink)? else { return Ok(None) };
+    let Some(finished) = folds.repeat(&mut sources, sink)? else { return Ok(None) };
     let values = folds.values;
     let mut targets = Vec::new();
     let Finished { layout, folded, decisions, outcomes, imported } = finished;
@@ -221,13 +219,17 @@ struct Finished {
 
 impl Folds<'_> {
     /// Folds until nothing moves into Manifests. None after an error that no policy has.
-    fn repeat(&mut self, sink: &mut Sink) -> Result<Option<Finished>, RunError> {
-        let platform_roles: Vec<BTreeSet<String>> = self.place.imported_targets().map(platform_roles).collect();
+    fn repeat(&mut self, sources: &mut Sources, sink: &mut Sink) -> Result<Option<Finished>, RunError> {
+        let mut platforms = Vec::new();
+        for target in self.place.imported_targets() {
+            platforms.push(inputs::start_world(target, sources, sink)?.build());
+        }
         let mut decisions = self.first_decisions();
         for _ in 0..MOST_FOLDS {
             let mut folded = Vec::new();
-            for ((cluster, decisions), roles) in self.clusters.iter().zip(&decisions).zip(&platform_roles) {
-                folded.push(fold(cluster, &mut self.values, decisions, &|name| roles.contains(name)));
+            for ((cluster, decisions), platform) in self.clusters.iter().zip(&decisions).zip(&platforms) {
+                let has_role = |name: &str| platform.policy_rules(None, name).is_some();
+                folded.push(fold(cluster, &mut self.values, decisions, &has_role));
             }
             let layout = arrange(self.clusters, &folded, self.place.targets.len());
             let imported = self.files(&layout, &folded);
@@ -294,16 +296,6 @@ fn learn(decisions: &mut [Decisions], outcomes: &[Outcome]) -> bool {
         }
     }
     has_news
-}
-
-/// Returns the ClusterRoles that a cluster of a target has by itself.
-fn platform_roles(target: &Target) -> BTreeSet<String> {
-    let mut names: BTreeSet<String> =
-        default_policy::cluster_roles(target.version.minor()).map(str::to_owned).collect();
-    let objects = target.version.release().into_iter().flat_map(bootstrap::objects);
-    let roles = objects.filter(|object| object.text_at("kind") == "ClusterRole");
-    names.extend(roles.filter_map(|role| role.path(&["metadata", "name"])?.as_str()).map(str::to_owned));
-    names
 }
 
 /// Returns an identity as `Kind/namespace/name`, or as `Kind/name` for an object without a namespace.

@@ -33,6 +33,7 @@ const PARTS: &[Part] = &[
         "Guides",
         &[
             ("questions.md", "Questions about access", "`can-i`, `who-can`, `lint` and AccessTests"),
+            ("import.md", "Importing a cluster", "the objects of clusters as policies, with proof"),
             ("review.md", "Reviewing a change", "verdicts, approvals, and findings that are new"),
             ("report.md", "Reporting access", "the access of one state, for an audit"),
             ("ci.md", "Continuous integration", "the gate, its formats, and delivery with Argo CD or Flux"),
@@ -67,6 +68,8 @@ const PARTS: &[Part] = &[
 const AREAS: &[(&str, &[Code])] = &[
     ("Policies, output and commands", codes::CODES),
     ("Grants", crate::access::codes::CODES),
+    ("Pods and their limits", crate::admission::codes::CODES),
+    ("Import of clusters", crate::import::codes::CODES),
     ("Packages of Crossplane", crate::crossplane::codes::CODES),
     ("Nodes", crate::node::codes::CODES),
     ("Objects", crate::k8s::codes::CODES),

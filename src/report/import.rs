@@ -72,19 +72,27 @@ pub fn text(import: &Import, options: ImportText<'_>) -> String {
 /// Returns the outcome as Markdown: a table for each target, with its lists.
 pub fn markdown(import: &Import) -> String {
     let mut page = Page::new();
-    for target in &import.targets {
-        writeln!(page, "## {}\n", foreign::markdown(&heading(target)));
-        writeln!(page, "| | |\n|---|---|");
+    for (index, target) in import.targets.iter().enumerate() {
+        if index > 0 {
+            writeln!(page);
+        }
+        writeln!(page, "## {}", foreign::markdown(&heading(target)));
+        writeln!(page);
+        writeln!(page, "| | |");
+        writeln!(page, "|---|---|");
         let lines = lines(import, target);
         for (label, line, _) in &lines {
             writeln!(page, "| {label} | {} |", foreign::markdown_cell(line));
         }
         for (label, _, list) in lines.iter().filter(|(_, _, list)| !list.is_empty()) {
-            writeln!(page, "\n<details><summary>{label}: {}</summary>\n", number(list.len(), "object"));
+            writeln!(page);
+            writeln!(page, "<details><summary>{label}: {}</summary>", number(list.len(), "object"));
+            writeln!(page);
             for ListedObject { object, reason } in list.iter() {
                 writeln!(page, "- {}", foreign::markdown(&format!("{object}: {reason}")));
             }
-            writeln!(page, "\n</details>");
+            writeln!(page);
+            writeln!(page, "</details>");
         }
     }
     page.finish()
@@ -148,7 +156,7 @@ fn reasons(list: &[ListedObject]) -> String {
     let mut counts: Vec<(&str, usize)> = counts.into_iter().collect();
     counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let shown: Vec<String> =
-        counts.iter().take(SHOWN).map(|(reason, count)| format!("{} {reason}", grouped(*count))).collect();
+        counts.iter().take(SHOWN).map(|(reason, count)| format!("{reason}: {}", grouped(*count))).collect();
     if shown.is_empty() { String::new() } else { format!(" ({})", shown.join(", ")) }
 }
 

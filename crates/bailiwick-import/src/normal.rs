@@ -1,13 +1,16 @@
 //! The normal form of an object: the stored form without the fields of the server.
 
+use std::collections::BTreeSet;
+
 use bailiwick_kubernetes::stored::{StoredForm, to_stored};
-use bailiwick_kubernetes::{rbac, server_fields};
+use bailiwick_kubernetes::{rbac, schemas, server_fields};
 use bailiwick_yaml::{NodeId, NodeRef, Tree};
 
 /// The version of the RBAC kinds; earlier versions have the same fields.
 const RBAC_VERSION: &str = "rbac.authorization.k8s.io/v1";
 
-/// Brings an object of a server of a minor into its normal form. Returns the paths of the fields of the server that had content.
+/// Brings an object of a server of a minor into its normal form. Returns the paths of the fields with content that
+/// the server sets or drops.
 pub fn normalize(tree: &mut Tree, root: NodeId, minor: u32) -> Vec<String> {
     let api_version = tree.at(root).entry("apiVersion").map(|(_, version)| version);
     let is_earlier = api_version.is_some_and(|version| {
@@ -20,8 +23,17 @@ pub fn normalize(tree: &mut Tree, root: NodeId, minor: u32) -> Vec<String> {
     let fields = server_fields::find(tree.at(root), minor);
     server_fields::remove(tree, root, &fields.iter().map(|field| field.node).collect());
     without_fields_of_controllers(tree, root);
+    let mut dropped: Vec<String> = fields.into_iter().filter(|field| !field.is_empty).map(|field| field.path).collect();
+    let object = tree.at(root);
+    let entry = schemas::find(object.text_at("apiVersion"), object.text_at("kind"));
+    let namespace = object.path(&["metadata", "namespace"]).filter(|_| entry.is_some_and(|entry| !entry.namespaced));
+    // The server drops the namespace of a cluster-scoped object.
+    if let Some(namespace) = namespace.map(|namespace| namespace.id()) {
+        server_fields::remove(tree, root, &BTreeSet::from([namespace]));
+        dropped.push("metadata.namespace".to_owned());
+    }
     to_stored(tree, root, StoredForm::Stored);
-    fields.into_iter().filter(|field| !field.is_empty).map(|field| field.path).collect()
+    dropped
 }
 
 /// Removes the fields that controllers and the server fill: the finalizer of a Namespace, and the rules of an aggregated

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use super::{ImportOptions, ImportSource};
 use crate::app::Options;
 use crate::app::import::verify::ImportedFiles;
+use crate::app::words::number;
 use crate::codes;
 use crate::compile::{self, WORKSPACE_FILE};
-use crate::diag::{Diagnostic, Files, RunError, Sink};
+use crate::diag::{Diagnostic, Files, Origin, RunError, Sink, Span};
 use crate::emit::write;
 use crate::import::layout::{self, NewTarget, NewWorkspace};
 use crate::model::{Platform, Target};
@@ -64,7 +65,7 @@ impl ImportPlace {
         }
         let policies = settings.policies.clone();
         let mut place = Self { root, policies, targets: settings.targets, new_workspace, earlier: BTreeSet::new() };
-        place.find_earlier(sink)?;
+        place.find_earlier(files, sink)?;
         let is_named = |target: &Target| options.from.iter().any(|from| from.is_of(target, &place.targets));
         let unnamed: Vec<&str> =
             place.targets.iter().filter(|target| !is_named(target)).map(|target| target.name.as_str()).collect();
@@ -87,7 +88,7 @@ impl ImportPlace {
     }
 
     /// Finds the files of an earlier import, and reports every other policy.
-    fn find_earlier(&mut self, sink: &mut Sink) -> Result<(), RunError> {
+    fn find_earlier(&mut self, files: &Files, sink: &mut Sink) -> Result<(), RunError> {
         if !self.root.is_dir() {
             return Ok(());
         }
@@ -105,11 +106,16 @@ impl ImportPlace {
         let others = listing.files.iter().chain(listing.refused.iter().map(|(path, _)| path));
         let others: Vec<&String> = others.filter(|path| !unchanged.contains(&below(path))).collect();
         if let Some(first) = others.first() {
-            let more = others.len().saturating_sub(1);
-            let more = if more > 0 { format!(" and {more} more files") } else { String::new() };
-            let message = format!("`{first}`{more} in `{}` are not unchanged files of an import", self.root.display());
+            let message = match others.len() {
+                1 => format!("`{first}` is not an unchanged file of an import"),
+                count => {
+                    format!("`{first}` and {} are not unchanged files of an import", number(count - 1, "more file"))
+                }
+            };
             let help = "import into an empty folder, and move the policies by hand; nothing was written";
-            sink.push(Diagnostic::error(codes::POLICIES_EXIST, message).help(help));
+            let text = texts.get(*first).map_or("", String::as_str);
+            let place = Origin { file: files.add(first.as_str(), text), span: Span::default() };
+            sink.push(Diagnostic::error(codes::POLICIES_EXIST, message).at(place).help(help));
         }
         self.earlier = listing.files.into_iter().collect();
         Ok(())
