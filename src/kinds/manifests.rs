@@ -13,6 +13,7 @@ use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::catalogue::{Resource, read_custom};
 use crate::k8s::custom_fields::CustomFields;
 use crate::k8s::list;
+use crate::k8s::rbac::{self, RbacForm};
 use crate::model::{
     AnalyzedManifest, Category, CommonMetadataSpec, Contribution, Data, ExistingObjects, ForeignDocuments,
     GroupMembers, Kind, Linker, Mention, MentionedBy, Mentions, ObjectId, OutputFileKey, Pattern, Patterns, Policy,
@@ -104,6 +105,10 @@ impl Kind for ManifestsKind {
             }
             trees.push(tree);
         }
+        objects
+            .iter()
+            .filter(|object| spec.emit && object.is_legacy_rbac())
+            .for_each(|object| sink.push(object.legacy_rbac()));
         let is_there = |object: &&Object| !spec.emit || &*object.identity.object_type.kind == "ClusterRole";
         let existing = objects.iter().filter(is_there).map(|object| object.identity.clone());
         let targets = || Arc::clone(&document.meta.targets);
@@ -164,6 +169,24 @@ fn read_object(root: NodeRef<'_>, objects: &mut Vec<Object>, custom: &mut Vec<Re
         data: Data::map([("object", Data::from_node(root))]),
         origin: root.origin(),
     });
+}
+
+impl Object {
+    /// Whether this is a role or binding of OpenShift 3.
+    fn is_legacy_rbac(&self) -> bool {
+        let ObjectId { object_type, .. } = &self.identity;
+        RbacForm::of_api_version(&object_type.api_version) == Some(RbacForm::Openshift)
+            && matches!(&*object_type.kind, "ClusterRole" | "ClusterRoleBinding" | "Role" | "RoleBinding")
+    }
+
+    fn legacy_rbac(&self) -> Diagnostic {
+        let TypeMeta { api_version, kind } = &self.identity.object_type;
+        let message = format!("{} has the API version `{api_version}` of OpenShift 3", self.identity);
+        Diagnostic::warning(codes::LEGACY_RBAC_KIND, message)
+            .at(self.origin)
+            .note(format!("OpenShift stores it as a {kind} of `{}/v1`", rbac::GROUP))
+            .help(format!("write the {kind} of `{}/v1`", rbac::GROUP))
+    }
 }
 
 /// Counts the objects of each type.
