@@ -14,6 +14,7 @@ use crate::k8s::catalogue::{Resource, read_custom};
 use crate::k8s::custom_fields::CustomFields;
 use crate::k8s::list;
 use crate::k8s::rbac::{self, RbacForm};
+use crate::k8s::user_group;
 use crate::model::{
     AnalyzedManifest, Category, CommonMetadataSpec, Contribution, Data, ExistingObjects, ForeignDocuments,
     GroupMembers, Kind, Linker, Mention, MentionedBy, Mentions, ObjectId, OutputFileKey, Pattern, Patterns, Policy,
@@ -214,13 +215,9 @@ fn made(objects: &[Object]) -> Vec<Mention> {
 
 /// Returns the members of a group of OpenShift; none for another object.
 fn group_members(object: NodeRef<'_>, policy: &PolicyMeta) -> Option<GroupMembers> {
-    let text = |path: &[&str]| object.path(path).and_then(NodeRef::as_str);
-    if text(&["apiVersion"]) != Some("user.openshift.io/v1") || text(&["kind"]) != Some("Group") {
-        return None;
-    }
-    let users = object.get("users").into_iter().flat_map(NodeRef::items);
+    let users = user_group::members(object.text_at("apiVersion"), object.text_at("kind"), object)?;
     let users = users.filter_map(|user| Some(Spanned::new(user.as_str()?.to_owned(), user.origin()))).collect();
-    let group = text(&["metadata", "name"])?.to_owned();
+    let group = object.path(&["metadata", "name"]).and_then(NodeRef::as_str)?.to_owned();
     Some(GroupMembers { group, origin: object.origin(), users, policy: policy.clone() })
 }
 

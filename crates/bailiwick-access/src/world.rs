@@ -301,6 +301,8 @@ impl Builder {
                 self.workloads.add_account(object, or_default(namespace), name);
                 Added::Taken
             }
+            // The caller has the members: a decision is about the groups of its question.
+            ("user.openshift.io", "Group") => Added::Taken,
             ("", "ConfigMap") => {
                 self.clouds.add_config_map(or_default(namespace), name);
                 Added::Ignored

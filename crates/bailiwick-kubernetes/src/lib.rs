@@ -38,5 +38,6 @@ mod shape;
 pub mod size;
 pub mod stored;
 pub mod templates;
+pub mod user_group;
 pub mod validation;
 pub mod volumes;

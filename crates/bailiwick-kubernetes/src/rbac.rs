@@ -26,7 +26,7 @@ pub enum RbacForm {
 pub struct SubjectFields<'t> {
     /// `User`, `Group` or `ServiceAccount`; another word as it is written.
     pub kind: &'t str,
-    /// The name of the subject.
+    /// The user, group or service account.
     pub name: &'t str,
     /// The namespace as it is written; empty without one.
     pub namespace: &'t str,
@@ -37,7 +37,7 @@ pub struct SubjectFields<'t> {
 pub struct RoleRefFields<'t> {
     /// `Role` or `ClusterRole`; another word as it is written.
     pub kind: &'t str,
-    /// The bound role, by its name.
+    /// The bound role.
     pub name: &'t str,
 }
 
