@@ -394,7 +394,8 @@ pub(crate) fn load_manifests(
     };
     let (Some(version), Some(baseline)) = (version, baseline) else { return Ok(None) };
     let mut surroundings = surroundings_of(options, version.minor, platform == Platform::Openshift);
-    let mut reader = ManifestReader { jobs: run.threads(), files, surroundings: &mut surroundings };
+    let memberships = Memberships::default();
+    let mut reader = ManifestReader { jobs: run.threads(), files, surroundings: &mut surroundings, memberships };
     let mut builder = reader.start(version.minor, &baseline, sink)?;
     if let (Baseline::DefaultPolicy(_), Some(release)) = (&baseline, version.release) {
         bootstrap::add_to(&mut builder, release);
@@ -405,6 +406,7 @@ pub(crate) fn load_manifests(
     for path in &options.from {
         reader.add(&mut builder, &run.input_at(path), sink)?;
     }
+    let memberships = reader.memberships;
     let mut world = builder.build();
     declare_roles(&mut world, &external_roles(&options.external, sink), options);
     report_doubts(&world, sink);
@@ -415,7 +417,7 @@ pub(crate) fn load_manifests(
         diagnostics: Vec::new(),
         surroundings,
         sample: Arc::default(),
-        memberships: Memberships::default(),
+        memberships,
         lacks_members: false,
         authorization_modes: Vec::new(),
     }))

@@ -6,7 +6,9 @@ use super::loaded_world::LoadedWorld;
 use crate::access::Identity;
 use crate::access::risk::subject_of_user;
 use crate::diag::Origin;
+use crate::k8s::{absent, list, user_group};
 use crate::model::{GroupMembers, PolicyFacts};
+use crate::yaml::NodeRef;
 
 /// A group of a user.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,6 +34,18 @@ impl Memberships {
             }
         }
         found
+    }
+
+    /// Adds the members of the Groups in a document.
+    pub(crate) fn add_document(&mut self, document: NodeRef<'_>) {
+        for (api_version, kind, object) in list::typed_objects(document) {
+            let Some(users) = user_group::members(&api_version, &kind, object) else { continue };
+            let name = absent::text_at(object, &["metadata", "name"]);
+            for user in users {
+                let groups = self.0.entry(absent::text(user.as_str()).to_owned()).or_default();
+                groups.entry(name.to_owned()).or_insert(user.origin());
+            }
+        }
     }
 }
 
@@ -67,7 +81,7 @@ impl Memberships {
 }
 
 impl LoadedWorld {
-    /// Returns a user with the groups of its name, and with the groups of the policies.
+    /// Returns a user with the groups of its name, and with the groups of the policies or the manifests.
     pub fn identity(&self, user: &str) -> Identity {
         let Identity { user, groups } = Identity::from_user(user);
         let own = self.memberships_of(&user).into_iter().map(|membership| membership.group);
@@ -80,7 +94,7 @@ impl LoadedWorld {
         std::iter::once(subject_of_user(user)).chain(groups).collect()
     }
 
-    /// Returns the groups that the policies give a user, in the order of their names.
+    /// Returns the groups that the policies or the manifests give a user, in the order of their names.
     pub fn memberships_of(&self, user: &str) -> Vec<Membership> {
         let groups = self.memberships.0.get(user).into_iter().flatten();
         groups.map(|(group, origin)| Membership { group: group.clone(), origin: *origin }).collect()

@@ -59,7 +59,7 @@ impl IdentityArguments {
 }
 
 impl IdentityArguments {
-    /// Returns the identity in a world: without groups on the command line, a user has the groups of the policies.
+    /// Returns the identity in a world: without groups on the command line, a user has the groups of the policies or the manifests.
     pub(super) fn in_world(&self, loaded: &LoadedWorld, who: &Identity) -> Identity {
         match &self.user {
             Some(user) if self.groups.is_empty() => loaded.identity(user),
@@ -67,7 +67,7 @@ impl IdentityArguments {
         }
     }
 
-    /// Describes the groups of the policies that the identity has.
+    /// Describes the groups of the policies or the manifests that the identity has.
     pub(super) fn memberships(&self, loaded: &LoadedWorld) -> String {
         let user = self.user.as_ref().filter(|_| self.groups.is_empty());
         user.map_or_else(String::new, |user| worlds::memberships(loaded, user))

@@ -17,8 +17,10 @@ use crate::k8s::absent::group_and_version;
 use crate::k8s::catalogue::{Api, FIRST_MINOR, Resource, read_custom};
 use crate::k8s::custom_fields::CustomFields;
 use crate::k8s::list;
+use crate::k8s::rbac::{self, RbacForm};
 use crate::k8s::schemas;
 use crate::k8s::server_fields::{self, ServerField};
+use crate::k8s::user_group;
 use crate::model::{
     AnalyzedManifest, Category, CommonMetadataSpec, Contribution, Data, DependentPolicy, ExistingObjects,
     ForeignDocuments, GroupMembers, Kind, Linker, Mention, MentionedBy, Mentions, ObjectId, OutputFileKey, Pattern,
@@ -95,6 +97,10 @@ impl Kind for ManifestsKind {
         let apis: Vec<&Api> = document.meta.targets.iter().filter_map(|target| linker.apis.get(target)).collect();
         let warnings = objects.iter_mut().filter_map(|object| object.settle_namespace(&apis));
         warnings.filter(|_| spec.emit).for_each(|warning| sink.push(warning));
+        objects
+            .iter()
+            .filter(|object| spec.emit && object.is_legacy_rbac())
+            .for_each(|object| sink.push(object.legacy_rbac()));
         let is_there = |object: &&Object| !spec.emit || &*object.identity.object_type.kind == "ClusterRole";
         let existing = objects.iter().filter(is_there).map(|object| object.identity.clone());
         let targets = || Arc::clone(&document.meta.targets);
@@ -239,6 +245,24 @@ impl<'t> Manifest<'t> {
 /// The field for the state of an object.
 const STATUS: &str = "status";
 
+impl Object {
+    /// Whether this is a role or binding of OpenShift 3.
+    fn is_legacy_rbac(&self) -> bool {
+        let ObjectId { object_type, .. } = &self.identity;
+        RbacForm::of_api_version(&object_type.api_version) == Some(RbacForm::Openshift)
+            && matches!(&*object_type.kind, "ClusterRole" | "ClusterRoleBinding" | "Role" | "RoleBinding")
+    }
+
+    fn legacy_rbac(&self) -> Diagnostic {
+        let TypeMeta { api_version, kind } = &self.identity.object_type;
+        let message = format!("{} has the API version `{api_version}` of OpenShift 3", self.identity);
+        Diagnostic::warning(codes::LEGACY_RBAC_KIND, message)
+            .at(self.origin)
+            .note(format!("OpenShift stores it as a {kind} of `{}/v1`", rbac::GROUP))
+            .help(format!("write the {kind} of `{}/v1`", rbac::GROUP))
+    }
+}
+
 /// Counts the objects of each type.
 fn counts(objects: &[Object]) -> HashMap<TypeMeta, usize> {
     let mut counts: HashMap<TypeMeta, usize> = HashMap::new();
@@ -264,13 +288,9 @@ fn made(objects: &[Object]) -> Vec<Mention> {
 
 /// Returns the members of a group of OpenShift; none for another object.
 fn group_members(object: NodeRef<'_>, policy: &PolicyMeta) -> Option<GroupMembers> {
-    let text = |path: &[&str]| object.path(path).and_then(NodeRef::as_str);
-    if text(&["apiVersion"]) != Some("user.openshift.io/v1") || text(&["kind"]) != Some("Group") {
-        return None;
-    }
-    let users = object.get("users").into_iter().flat_map(NodeRef::items);
+    let users = user_group::members(object.text_at("apiVersion"), object.text_at("kind"), object)?;
     let users = users.filter_map(|user| Some(Spanned::new(user.as_str()?.to_owned(), user.origin()))).collect();
-    let group = text(&["metadata", "name"])?.to_owned();
+    let group = object.path(&["metadata", "name"]).and_then(NodeRef::as_str)?.to_owned();
     Some(GroupMembers { group, origin: object.origin(), users, policy: policy.clone() })
 }
 

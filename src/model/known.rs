@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use super::{Accounts, Fill, Pattern, Platform, PolicyMeta, Repetition};
 use crate::diag::Origin;
+use crate::k8s::rbac::{RbacForm, SubjectFields};
 use crate::yaml::{NodeRef, Spanned};
 
 /// Names that exist without a policy, by category. A stated category is closed: any other name is an error. A category
@@ -281,15 +282,19 @@ pub fn deciding_name(category: Category, name: &str) -> (Category, &str) {
 
 /// Returns the subjects of a binding; a service account is represented by its namespace.
 pub fn subjects(binding: NodeRef<'_>) -> impl Iterator<Item = (Category, &str)> {
-    binding.get("subjects").into_iter().flat_map(NodeRef::items).filter_map(|subject| {
-        let text = |field: &str| subject.get(field).and_then(NodeRef::as_str);
-        match text("kind")? {
-            "User" => Some((Category::Users, text("name")?)),
-            "Group" => Some((Category::Groups, text("name")?)),
-            "ServiceAccount" => Some((Category::Namespaces, text("namespace")?)),
-            _ => None,
-        }
-    })
+    let form = match binding.text_at("apiVersion") {
+        // An item of a list.
+        "" => Some(RbacForm::Rbac),
+        api_version => RbacForm::of_api_version(api_version),
+    };
+    let subjects = form.map_or_else(Vec::new, |form| form.subjects(binding)).into_iter();
+    let named = subjects.filter_map(|SubjectFields { kind, name, namespace }| match kind {
+        "User" => Some((Category::Users, name)),
+        "Group" => Some((Category::Groups, name)),
+        "ServiceAccount" => Some((Category::Namespaces, namespace)),
+        _ => None,
+    });
+    named.filter(|(_, name)| !name.is_empty())
 }
 
 /// A name mentioned, but not created, by a policy.

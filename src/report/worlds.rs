@@ -25,7 +25,7 @@ pub fn heading(loaded: &LoadedWorld) -> String {
     loaded.target.as_ref().map_or_else(String::new, |target| format!("# {target}\n"))
 }
 
-/// Returns the groups that the policies give a user, one line each.
+/// Returns the groups that the policies or the manifests give a user, one line each.
 pub fn memberships(loaded: &LoadedWorld, user: &str) -> String {
     let mut page = Page::new();
     for Membership { group, origin } in loaded.memberships_of(user) {

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::diag::words::number;
 use crate::diag::{Diagnostic, Origin, Sink, nearest};
 use crate::digest::digest_of_run;
+use crate::k8s::rbac::RbacForm;
 use crate::k8s::{absent, default_policy};
 use crate::model::{Category, ObjectId, Target, TypeMeta, Unit, is_always_known};
 use crate::yaml::NodeRef;
@@ -109,26 +110,23 @@ impl OutputFileFacts {
     }
 
     fn note_binding(&mut self, unit: &Unit, root: NodeRef<'_>) {
-        let text =
-            |node: Option<NodeRef<'_>>| -> Arc<str> { node.and_then(NodeRef::as_str).unwrap_or_default().into() };
-        let role_ref = root.get("roleRef");
-        let subjects = || root.get("subjects").into_iter().flat_map(NodeRef::items);
-        let kind_of =
-            |subject: NodeRef<'_>| subject.get("kind").and_then(NodeRef::as_str).unwrap_or_default().to_owned();
-        let everyone = subjects()
-            .filter(|subject| kind_of(*subject) == "Group")
-            .filter_map(|subject| subject.get("name").and_then(NodeRef::as_str))
-            .find(|name| matches!(*name, "system:authenticated" | "system:unauthenticated" | "system:serviceaccounts"));
+        let Some(form) = RbacForm::of_api_version(&unit.identity.object_type.api_version) else { return };
+        let (role, subjects) = (form.role_ref(root), form.subjects(root));
+        let everyone =
+            subjects.iter().filter(|subject| subject.kind == "Group").map(|subject| subject.name).find(|name| {
+                matches!(*name, "system:authenticated" | "system:unauthenticated" | "system:serviceaccounts")
+            });
         self.bindings.push(Binding {
             identity: unit.identity.clone(),
-            role: (text(role_ref.and_then(|role| role.get("kind"))), text(role_ref.and_then(|role| role.get("name")))),
+            role: (role.kind.into(), role.name.into()),
             origin: unit.origin,
             role_origin: unit.source.role.map_or(unit.content, |role| role),
             is_manifest: unit.source.is_manifest,
             account: unit.account,
-            service_accounts: subjects()
-                .filter(|subject| kind_of(*subject) == "ServiceAccount")
-                .map(|subject| (text(subject.get("namespace")), text(subject.get("name"))))
+            service_accounts: subjects
+                .iter()
+                .filter(|subject| subject.kind == "ServiceAccount")
+                .map(|subject| (subject.namespace.into(), subject.name.into()))
                 .collect(),
             everyone: everyone.map(str::to_owned),
         });
@@ -363,7 +361,7 @@ impl<'p> TargetFacts<'p> {
 }
 
 fn is_cluster_role(object_type: &TypeMeta) -> bool {
-    *object_type.kind == *"ClusterRole" && *object_type.api_version == *"rbac.authorization.k8s.io/v1"
+    *object_type.kind == *"ClusterRole" && RbacForm::of_api_version(&object_type.api_version).is_some()
 }
 
 /// Returns a hash that only equal objects share.

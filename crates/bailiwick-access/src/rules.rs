@@ -12,7 +12,7 @@ use bailiwick_yaml::NodeRef;
 use bailiwick_yaml::internal;
 
 /// A rule. Its five lists lie one behind the other: verbs, groups, resources, names, URLs.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct InternedRule {
     symbols: Box<[Symbol]>,
     /// The end of each list but the last.

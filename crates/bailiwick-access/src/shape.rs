@@ -1,26 +1,32 @@
 //! The shape of RBAC objects. Parts refused by the server's strict decoding must not be read as absent: a rule with
 //! `verbs: get` would then silently grant nothing, and a subject without a name would be an identity.
 
-use bailiwick_kubernetes::rbac::GROUP;
+use bailiwick_kubernetes::rbac::RbacForm;
 use bailiwick_yaml::NodeRef;
+
+/// The fields of an object reference of OpenShift, and `apiGroup` of RBAC, which its server drops.
+const OBJECT_REFERENCE: [&str; 8] =
+    ["apiGroup", "apiVersion", "fieldPath", "kind", "name", "namespace", "resourceVersion", "uid"];
 
 /// Returns the problem of the shape of a role or binding, with its place; none for a valid one and for other kinds.
 pub(super) fn problem<'t>(api_version: &str, kind: &str, object: NodeRef<'t>) -> Option<(NodeRef<'t>, String)> {
-    if api_version.rsplit_once('/').map_or(api_version, |(group, _)| group) != GROUP {
-        return None;
-    }
-    if api_version == GROUP {
+    let group = api_version.rsplit_once('/').map_or(api_version, |(group, _)| group);
+    let form = RbacForm::of_group(group)?;
+    if api_version == group {
         let place = object.get("apiVersion").unwrap_or(object);
-        return Some((place, format!("`{GROUP}` is a group without a version")));
+        return Some((place, format!("`{group}` is a group without a version")));
     }
     match kind {
-        "Role" | "ClusterRole" => rules_problem(object),
-        "RoleBinding" | "ClusterRoleBinding" => binding_problem(object),
+        "Role" | "ClusterRole" => rules_problem(form, object),
+        "RoleBinding" | "ClusterRoleBinding" => match form {
+            RbacForm::Rbac => binding_problem(object),
+            RbacForm::Openshift => openshift_binding_problem(kind, object),
+        },
         _ => None,
     }
 }
 
-fn rules_problem<'t>(object: NodeRef<'t>) -> Option<(NodeRef<'t>, String)> {
+fn rules_problem<'t>(form: RbacForm, object: NodeRef<'t>) -> Option<(NodeRef<'t>, String)> {
     const LISTS: [&str; 5] = ["apiGroups", "nonResourceURLs", "resourceNames", "resources", "verbs"];
     let rules = object.get("rules").filter(|rules| !rules.is_null())?;
     if !rules.is_seq() {
@@ -32,6 +38,9 @@ fn rules_problem<'t>(object: NodeRef<'t>) -> Option<(NodeRef<'t>, String)> {
         }
         for (key, value) in rule.entries() {
             let name = key.as_key();
+            if form == RbacForm::Openshift && name == "attributeRestrictions" {
+                continue;
+            }
             if !LISTS.contains(&name) {
                 return Some((key, format!("a rule has no field `{name}`")));
             }
@@ -51,16 +60,46 @@ fn binding_problem<'t>(object: NodeRef<'t>) -> Option<(NodeRef<'t>, String)> {
     if let Some(problem) = names_problem(role_ref, &["apiGroup", "kind", "name"]) {
         return Some(problem);
     }
+    subjects_problem(object, &["User", "Group", "ServiceAccount"], &["apiGroup", "kind", "name", "namespace"])
+}
+
+fn openshift_binding_problem<'t>(kind: &str, object: NodeRef<'t>) -> Option<(NodeRef<'t>, String)> {
+    let Some(role_ref) = object.get("roleRef").filter(|role_ref| role_ref.is_map()) else {
+        return Some((object, "this binding has no `roleRef`".to_owned()));
+    };
+    if let Some(problem) = names_problem(role_ref, &OBJECT_REFERENCE) {
+        return Some(problem);
+    }
+    let of_role = role_ref.text_at("namespace");
+    let own = object.path(&["metadata", "namespace"]).and_then(NodeRef::as_str);
+    let is_elsewhere = match kind {
+        "RoleBinding" => own.map_or("default", |own| own) != of_role,
+        _ => true,
+    };
+    if !of_role.is_empty() && is_elsewhere {
+        return Some((role_ref, "a binding refers to a Role of its own namespace, or to a ClusterRole".to_owned()));
+    }
+    for key in ["userNames", "groupNames"] {
+        let Some(names) = object.get(key).filter(|names| !names.is_null()) else { continue };
+        if !names.is_seq() || names.items().any(|name| name.as_str().is_none()) {
+            return Some((names, format!("`{key}` is {}, not a list of strings", names.describe())));
+        }
+    }
+    subjects_problem(object, &["User", "Group", "ServiceAccount", "SystemUser", "SystemGroup"], &OBJECT_REFERENCE)
+}
+
+/// Checks the list of the subjects of a binding.
+fn subjects_problem<'t>(object: NodeRef<'t>, kinds: &[&str], fields: &[&str]) -> Option<(NodeRef<'t>, String)> {
     let subjects = object.get("subjects").filter(|subjects| !subjects.is_null())?;
     if !subjects.is_seq() {
         return Some((subjects, format!("`subjects` is {}, not a list", subjects.describe())));
     }
     subjects.items().find_map(|subject| {
         let kind = subject.text_at("kind");
-        if !matches!(kind, "User" | "Group" | "ServiceAccount") {
+        if !kinds.contains(&kind) {
             return Some((subject, format!("`{kind}` is no kind of subject")));
         }
-        names_problem(subject, &["apiGroup", "kind", "name", "namespace"])
+        names_problem(subject, fields)
     })
 }
 

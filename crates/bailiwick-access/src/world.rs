@@ -21,7 +21,7 @@ use super::symbols::{Symbol, Symbols};
 use super::workloads::{ObjectReference, Running, Workloads};
 use bailiwick_kubernetes::catalogue::{Api, Resource, read_custom};
 use bailiwick_kubernetes::default_policy;
-use bailiwick_kubernetes::rbac::{GROUP, PolicyRule};
+use bailiwick_kubernetes::rbac::{PolicyRule, RbacForm};
 use bailiwick_kubernetes::selector::LabelSelector;
 use bailiwick_yaml::NodeRef;
 use bailiwick_yaml::diag::Origin;
@@ -231,7 +231,7 @@ impl Builder {
     /// Adds a RoleBinding with a `capability`, and its ClusterRole: a controller makes the binding in every namespace of a
     /// cluster that has the capability. `{namespace}` stands for the namespace. The inputs may replace the role.
     pub fn add_possible(&mut self, binding: NodeRef<'_>, role: NodeRef<'_>) {
-        let rules = self.read_rules(role);
+        let rules = self.read_rules(RbacForm::Rbac, role);
         self.possible.push(PossibleBinding::from_node(binding, rules));
     }
 
@@ -283,12 +283,18 @@ impl Builder {
         };
         let namespace = text(&["metadata", "namespace"]).filter(|namespace| !namespace.is_empty());
         let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
+        if let Some(form) = RbacForm::of_group(group) {
+            let local = Some(or_default(namespace));
+            match kind {
+                "ClusterRole" => return self.add_role(form, object, None, name, layer),
+                "Role" => return self.add_role(form, object, local, name, layer),
+                "ClusterRoleBinding" => return self.add_binding(form, object, None, name, layer),
+                "RoleBinding" => return self.add_binding(form, object, local, name, layer),
+                _ => {}
+            }
+        }
         match (group, kind) {
-            (GROUP, "ClusterRole") => self.add_role(object, None, name, layer),
-            (GROUP, "Role") => self.add_role(object, Some(or_default(namespace)), name, layer),
-            (GROUP, "ClusterRoleBinding") => self.add_binding(object, None, name, layer),
-            (GROUP, "RoleBinding") => self.add_binding(object, Some(or_default(namespace)), name, layer),
-            ("", "Namespace") => {
+            ("", "Namespace") | ("project.openshift.io", "Project") => {
                 let labels = labels(object).map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
                 self.namespaces.insert(name.to_owned(), labels);
                 Added::Taken
@@ -298,6 +304,8 @@ impl Builder {
                 self.workloads.add_account(object, or_default(namespace), name);
                 Added::Taken
             }
+            // The caller has the members: a decision is about the groups of its question.
+            ("user.openshift.io", "Group") => Added::Taken,
             ("", "ConfigMap") => {
                 self.clouds.add_config_map(or_default(namespace), name);
                 Added::Ignored
@@ -316,15 +324,26 @@ impl Builder {
         }
     }
 
-    /// Returns the rules of a role.
-    fn read_rules(&mut self, object: NodeRef<'_>) -> RuleListId {
+    /// Returns the rules of a role. A rule that does not count keeps its position.
+    fn read_rules(&mut self, form: RbacForm, object: NodeRef<'_>) -> RuleListId {
         let rules = object.get("rules").into_iter().flat_map(NodeRef::items);
-        let rules = rules.map(|rule| InternedRule::from_node(rule, &mut self.symbols)).collect();
+        let rules = rules.map(|rule| match form.counts(rule) {
+            true => InternedRule::from_node(rule, &mut self.symbols),
+            false => InternedRule::default(),
+        });
+        let rules = rules.collect();
         self.lists.add(rules)
     }
 
-    fn add_role(&mut self, object: NodeRef<'_>, namespace: Option<&str>, name: &str, layer: ObjectSource) -> Added {
-        let rules = self.read_rules(object);
+    fn add_role(
+        &mut self,
+        form: RbacForm,
+        object: NodeRef<'_>,
+        namespace: Option<&str>,
+        name: &str,
+        layer: ObjectSource,
+    ) -> Added {
+        let rules = self.read_rules(form, object);
         let selectors = object.path(&["aggregationRule", "clusterRoleSelectors"]).filter(|list| !list.is_empty());
         let is_cluster_role = namespace.is_none();
         let role = Role {
@@ -354,29 +373,35 @@ impl Builder {
         }
     }
 
-    fn add_binding(&mut self, object: NodeRef<'_>, namespace: Option<&str>, name: &str, layer: ObjectSource) -> Added {
+    fn add_binding(
+        &mut self,
+        form: RbacForm,
+        object: NodeRef<'_>,
+        namespace: Option<&str>,
+        name: &str,
+        layer: ObjectSource,
+    ) -> Added {
         let first_subject = internal::number(self.subjects.len());
-        for subject in object.get("subjects").into_iter().flat_map(NodeRef::items) {
-            let kind = match subject.get("kind").and_then(NodeRef::as_str) {
-                Some("User") => SubjectKind::User,
-                Some("Group") => SubjectKind::Group,
-                Some("ServiceAccount") => SubjectKind::ServiceAccount,
+        for subject in form.subjects(object) {
+            let kind = match subject.kind {
+                "User" => SubjectKind::User,
+                "Group" => SubjectKind::Group,
+                "ServiceAccount" => SubjectKind::ServiceAccount,
                 _ => SubjectKind::Unknown,
             };
-            let name = self.symbols.add(subject.text_at("name"));
-            let namespace = self.symbols.add(subject.text_at("namespace"));
+            let (name, namespace) = (self.symbols.add(subject.name), self.symbols.add(subject.namespace));
             self.subjects.push(Subject { kind, name, namespace });
         }
-        let role_ref = |key| object.get("roleRef").map_or("", |role_ref| role_ref.text_at(key));
+        let role_ref = form.role_ref(object);
         let binding = Binding {
             namespace: namespace.map(|namespace| self.symbols.add(namespace)),
             name: self.symbols.add(name),
-            role_kind: match role_ref("kind") {
+            role_kind: match role_ref.kind {
                 "ClusterRole" => RoleKind::ClusterRole,
                 "Role" => RoleKind::Role,
                 _ => RoleKind::Unknown,
             },
-            role_name: self.symbols.add(role_ref("name")),
+            role_name: self.symbols.add(role_ref.name),
             role: None,
             first_subject,
             subjects: internal::number(self.subjects.len()) - first_subject,

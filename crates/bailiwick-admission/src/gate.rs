@@ -200,7 +200,7 @@ impl AdmissionObjects {
     pub fn add(&mut self, object: NodeRef<'_>) -> Result<(), DeError> {
         let text = |keys: &[&str]| absent::text_at(object, keys);
         match (text(&["apiVersion"]), text(&["kind"])) {
-            ("v1", "Namespace") => {
+            ("v1", "Namespace") | ("project.openshift.io/v1", "Project") => {
                 let texts = |key: &str| -> BTreeMap<String, String> {
                     let entries = object.path(&["metadata", key]).into_iter().flat_map(NodeRef::entries);
                     entries.filter_map(|(key, value)| Some((key.as_str()?.into(), value.as_str()?.into()))).collect()

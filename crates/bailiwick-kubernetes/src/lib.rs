@@ -39,5 +39,6 @@ mod shape;
 pub mod size;
 pub mod stored;
 pub mod templates;
+pub mod user_group;
 pub mod validation;
 pub mod volumes;

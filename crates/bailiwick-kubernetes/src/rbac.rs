@@ -8,6 +8,103 @@ use bailiwick_yaml::NodeRef;
 /// The API group of RBAC.
 pub const GROUP: &str = "rbac.authorization.k8s.io";
 
+/// The API group of the roles and bindings of OpenShift 3. OpenShift 4 serves it, and stores its objects as RBAC objects.
+pub const OPENSHIFT_GROUP: &str = "authorization.openshift.io";
+
+/// The form of roles and bindings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RbacForm {
+    /// The group `rbac.authorization.k8s.io`.
+    Rbac,
+    /// The group `authorization.openshift.io`: references are object references
+    /// (`pkg/authorization/apis/authorization/rbacconversion` of openshift/openshift-apiserver).
+    Openshift,
+}
+
+/// A subject of a binding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SubjectFields<'t> {
+    /// `User`, `Group` or `ServiceAccount`; another word as it is written.
+    pub kind: &'t str,
+    /// The user, group or service account.
+    pub name: &'t str,
+    /// The namespace as it is written; empty without one.
+    pub namespace: &'t str,
+}
+
+/// A reference to a role.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RoleRefFields<'t> {
+    /// `Role` or `ClusterRole`; another word as it is written.
+    pub kind: &'t str,
+    /// The bound role.
+    pub name: &'t str,
+}
+
+impl RbacForm {
+    /// Returns the form of the roles and bindings of an API group; none for a group without them.
+    pub fn of_group(group: &str) -> Option<Self> {
+        match group {
+            GROUP => Some(Self::Rbac),
+            OPENSHIFT_GROUP => Some(Self::Openshift),
+            _ => None,
+        }
+    }
+
+    /// Returns the form of the roles and bindings of an API version; none for a group without them.
+    pub fn of_api_version(api_version: &str) -> Option<Self> {
+        api_version.rsplit_once('/').and_then(|(group, _)| Self::of_group(group))
+    }
+
+    /// Returns the role of a binding.
+    pub fn role_ref(self, binding: NodeRef<'_>) -> RoleRefFields<'_> {
+        let field = |key| binding.get("roleRef").map_or("", |role_ref| role_ref.text_at(key));
+        let kind = match self {
+            Self::Rbac => field("kind"),
+            Self::Openshift if field("namespace").is_empty() => "ClusterRole",
+            Self::Openshift => "Role",
+        };
+        RoleRefFields { kind, name: field("name") }
+    }
+
+    /// Returns the subjects of a binding. On OpenShift, `userNames` and `groupNames` take the place of `subjects`
+    /// (`Convert_v1_RoleBinding_To_authorization_RoleBinding`).
+    pub fn subjects<'t>(self, binding: NodeRef<'t>) -> Vec<SubjectFields<'t>> {
+        let items = |key| binding.get(key).into_iter().flat_map(NodeRef::items);
+        let has_names =
+            || ["userNames", "groupNames"].iter().any(|key| binding.get(key).is_some_and(|names| !names.is_null()));
+        if self == Self::Openshift && has_names() {
+            let users = items("userNames").filter_map(NodeRef::as_str).map(SubjectFields::of_user);
+            let groups = items("groupNames").filter_map(NodeRef::as_str);
+            return users.chain(groups.map(|name| SubjectFields { kind: "Group", name, namespace: "" })).collect();
+        }
+        let subject = |subject: NodeRef<'t>| {
+            let kind = match (self, subject.text_at("kind")) {
+                (Self::Openshift, "SystemUser") => "User",
+                (Self::Openshift, "SystemGroup") => "Group",
+                (_, kind) => kind,
+            };
+            SubjectFields { kind, name: subject.text_at("name"), namespace: subject.text_at("namespace") }
+        };
+        items("subjects").map(subject).collect()
+    }
+
+    /// Whether a rule counts: OpenShift leaves out rules with `attributeRestrictions`.
+    pub fn counts(self, rule: NodeRef<'_>) -> bool {
+        self == Self::Rbac || rule.get("attributeRestrictions").is_none_or(NodeRef::is_null)
+    }
+}
+
+impl<'t> SubjectFields<'t> {
+    /// Returns the subject of a user name: a service account, or another user.
+    fn of_user(user: &'t str) -> Self {
+        match user.strip_prefix("system:serviceaccount:").and_then(|account| account.split_once(':')) {
+            Some((namespace, name)) => Self { kind: "ServiceAccount", name, namespace },
+            None => Self { kind: "User", name: user, namespace: "" },
+        }
+    }
+}
+
 /// A rule of a Role or ClusterRole (`rbac/v1 PolicyRule`).
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

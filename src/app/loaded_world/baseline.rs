@@ -8,6 +8,7 @@ use super::{Baseline, Surroundings, WorldOptions, read_baseline};
 use crate::access::Builder;
 use crate::access::world::Added;
 use crate::admission::scc::bootstrap;
+use crate::app::memberships::Memberships;
 use crate::app::workspace::{Workspace, keeps};
 use crate::app::{Options, unclaimed};
 use crate::compile::{self, LinkedWorkspace};
@@ -64,7 +65,8 @@ impl BaselineInputs<'_> {
             (None, None) => Some(Baseline::DefaultPolicy(minor)),
         };
         let Some(baseline) = baseline else { return Ok(None) };
-        let mut reader = ManifestReader { jobs: run.threads(), files: &project.files, surroundings };
+        let memberships = Memberships::default();
+        let mut reader = ManifestReader { jobs: run.threads(), files: &project.files, surroundings, memberships };
         let mut builder = reader.start(minor, &baseline, sink)?;
         if options.baseline.is_none() && target.baseline.is_some() {
             let mut sources = Sources::new(files, Arc::clone(&project.files));

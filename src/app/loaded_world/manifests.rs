@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::{Baseline, Surroundings};
 use crate::access::Builder;
 use crate::access::world::Added;
+use crate::app::memberships::Memberships;
 use crate::app::words::{grouped, number};
 use crate::codes;
 use crate::diag::{Diagnostic, Files, Origin, RunError, Sink};
@@ -21,6 +22,8 @@ pub(super) struct ManifestReader<'r> {
     pub(super) jobs: usize,
     pub(super) files: &'r Arc<Files>,
     pub(super) surroundings: &'r mut Option<Surroundings>,
+    /// The groups of users.
+    pub(super) memberships: Memberships,
 }
 
 impl ManifestReader<'_> {
@@ -42,6 +45,7 @@ impl ManifestReader<'_> {
     pub(super) fn add(&mut self, builder: &mut Builder, path: &Path, sink: &mut Sink) -> Result<(), RunError> {
         let mut taken = 0;
         each_tree(path, self.jobs, self.files, sink, &mut |tree, sink| {
+            tree.documents().for_each(|document| self.memberships.add_document(document));
             taken += add_with_surroundings(builder, tree, self.surroundings, sink);
         })?;
         refuse_nothing(taken, &path.to_string_lossy(), sink);

@@ -96,7 +96,7 @@ impl Surroundings {
                 self.bindings.retain(|known| known.name != name);
                 self.bindings.extend(Binding::read(object).ok());
             }
-            ("", "Namespace") => {
+            ("", "Namespace") | ("project.openshift.io", "Project") => {
                 self.namespaces.insert(name, to_json(object));
             }
             _ => {}

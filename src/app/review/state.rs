@@ -14,7 +14,7 @@ use crate::app::workspace::Workspace;
 use crate::compile;
 use crate::diag::{Origin, RunError, Sink};
 use crate::k8s::stored::{StoredForm, to_stored};
-use crate::k8s::{absent, list};
+use crate::k8s::{absent, list, user_group};
 use crate::model::Target;
 use crate::yaml::schema::to_json;
 use crate::yaml::{self, NodeRef};
@@ -142,7 +142,7 @@ impl PolicyObjects {
                 self.constraints.extend(Scc::read(object).ok().map(|scc| (name.to_owned(), scc)));
             }
             ("user.openshift.io", "Group") => {
-                let users = object.get("users").into_iter().flat_map(NodeRef::items);
+                let users = user_group::members(text(&["apiVersion"]), kind, object).into_iter().flatten();
                 let users = users.filter_map(|user| Some(user.as_str()?.to_owned()));
                 self.groups.entry(name.to_owned()).or_default().extend(users);
             }

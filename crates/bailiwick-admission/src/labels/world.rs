@@ -179,7 +179,7 @@ impl SyncBuilder {
             return Ok(true);
         }
         match (group, kind) {
-            ("", "Namespace") => {
+            ("", "Namespace") | ("project.openshift.io", "Project") => {
                 self.namespaces.insert(name.to_owned(), NamespaceFacts::read(object, source));
             }
             ("", "ServiceAccount") => {
