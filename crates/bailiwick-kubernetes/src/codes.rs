@@ -4,5 +4,6 @@ bailiwick_yaml::declare_codes! {
     // Objects.
     INVALID_OBJECT: "invalid-object", [Error], "an object that the API server rejects";
     NAMESPACE_ON_CLUSTER_SCOPED: "namespace-on-cluster-scoped", [Warning], "an object of a cluster-scoped kind has a namespace";
+    NO_OBJECTS: "no-objects", [Warning], "a glob of manifests matches files without objects alone";
     DUPLICATE_OBJECT: "duplicate-object", [Error, Warning], "two objects have the same identity";
 }

@@ -14,6 +14,7 @@ use crate::compile::{self, LinkedWorkspace};
 use crate::diag::{FileId, RunError, Sink};
 use crate::emit::committed::Committed;
 use crate::model::Target;
+use crate::source::manifests::FileFilter;
 use crate::source::{self, Sources};
 use crate::yaml::{self, Tree};
 
@@ -64,7 +65,8 @@ impl BaselineInputs<'_> {
             (None, None) => Some(Baseline::DefaultPolicy(minor)),
         };
         let Some(baseline) = baseline else { return Ok(None) };
-        let mut reader = ManifestReader { jobs: run.threads(), files: &project.files, surroundings };
+        let filter = FileFilter::default();
+        let mut reader = ManifestReader { jobs: run.threads(), files: &project.files, filter, surroundings };
         let mut builder = reader.start(minor, &baseline, sink)?;
         if options.baseline.is_none() && target.baseline.is_some() {
             let mut sources = Sources::new(files, Arc::clone(&project.files));
