@@ -13,8 +13,10 @@ mod world;
 
 use crate::codes;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 
+use self::manifests::SkipCause;
 pub use edited::EditedSource;
 pub use recorded::{Answered, RecordedAnswers, RecordedSource};
 pub use resolve::is_of_git;
@@ -30,6 +32,14 @@ pub const MAXIMUM_FILE_SIZE: usize = 512 << 20;
 /// The largest YAML or JSON file of a workspace that is read, in bytes. Its tree takes several times as much.
 pub const MAXIMUM_TREE_SIZE: usize = 64 << 20;
 
+/// A file of a folder of manifests.
+pub struct ManifestFile {
+    /// The documents.
+    pub tree: Arc<Tree>,
+    /// The cause for a file without an object.
+    pub cause: Option<SkipCause>,
+}
+
 /// The texts of a workspace: each is read once.
 pub struct Sources {
     world: Arc<dyn FileSource>,
@@ -40,6 +50,10 @@ pub struct Sources {
     /// Links that were listed and are not followed, each with the place that names its folder.
     refused: BTreeMap<String, (ReadRefusal, Option<Origin>)>,
     trees: BTreeMap<String, Arc<Tree>>,
+    /// The problems of files that may be no manifests, until a policy reads them or [`Sources::report_problems`].
+    problems: BTreeMap<String, Sink>,
+    /// The causes for files of manifests without an object; none for a file with objects, and for a broken one.
+    causes: BTreeMap<String, Option<SkipCause>>,
 }
 
 impl Sources {
@@ -52,6 +66,8 @@ impl Sources {
             asked: BTreeSet::new(),
             refused: BTreeMap::new(),
             trees: BTreeMap::new(),
+            problems: BTreeMap::new(),
+            causes: BTreeMap::new(),
         }
     }
 
@@ -146,6 +162,68 @@ impl Sources {
         let tree = Arc::new(yaml::read(self.files.get(id).text(), id, sink));
         self.trees.insert(path.to_owned(), Arc::clone(&tree));
         Ok(Some(tree))
+    }
+
+    /// Reads a file of the folder of the policies. The problems of a file that a folder of manifests may hold, such as a template
+    /// of a chart, are kept for [`Sources::manifests`] and [`Sources::report_problems`].
+    ///
+    /// # Errors
+    /// When the file is there and the system does not let it be read.
+    pub fn policies(&mut self, path: &str, sink: &mut Sink) -> Result<Option<Arc<Tree>>, RunError> {
+        let mut found = Sink::new();
+        let tree = self.tree(path, None, &mut found)?;
+        let mut left = found.clone();
+        let read = tree.as_ref().filter(|_| !found.is_empty());
+        match read.and_then(|tree| self.cause_to_skip(path, tree, &mut left)) {
+            Some(_) => _ = self.problems.insert(path.to_owned(), found),
+            None => sink.absorb(found),
+        }
+        Ok(tree)
+    }
+
+    /// Reports the problems of the files of the folder of the policies that no policy read as manifests.
+    pub fn report_problems(&mut self, sink: &mut Sink) {
+        std::mem::take(&mut self.problems).into_values().for_each(|problems| sink.absorb(problems));
+    }
+
+    /// Forgets the problems of a file that a policy excludes.
+    pub fn exclude(&mut self, path: &str) {
+        self.problems.remove(path);
+    }
+
+    /// Reads a file of a folder of manifests, as [`Sources::tree`] does. A file without an object has a cause.
+    ///
+    /// # Errors
+    /// When the file is there and the system does not let it be read.
+    pub fn manifests(
+        &mut self,
+        path: &str,
+        named_at: Option<Origin>,
+        sink: &mut Sink,
+    ) -> Result<Option<ManifestFile>, RunError> {
+        let mut found = Sink::new();
+        self.problems.remove(path).into_iter().for_each(|problems| found.absorb(problems));
+        let tree = self.tree(path, named_at, &mut found)?;
+        let read = tree.map(|tree| {
+            let cause = self.cause_to_skip(path, &tree, &mut found);
+            ManifestFile { tree, cause }
+        });
+        sink.absorb(found);
+        Ok(read)
+    }
+
+    /// Decides once about a file, while `sink` has its problems; the problems of a skipped file are removed.
+    fn cause_to_skip(&mut self, path: &str, tree: &Tree, sink: &mut Sink) -> Option<SkipCause> {
+        if let Some(known) = self.causes.get(path) {
+            if known.is_some() {
+                *sink = Sink::new();
+            }
+            return *known;
+        }
+        let file = self.files.get(tree.file());
+        let cause = manifests::cause_to_skip(Path::new(path), file.text(), tree, sink);
+        self.causes.insert(path.to_owned(), cause);
+        cause
     }
 
     /// Reads a text for as long as it takes to go through it: it is not kept, and read again where a diagnostic shows a

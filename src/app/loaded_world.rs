@@ -9,8 +9,6 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use globset::{Glob, GlobSet, GlobSetBuilder};
-
 use super::memberships::{MembersByGroup, Memberships};
 use super::pod_inputs::PodInputs;
 use super::workspace::Workspace;
@@ -30,7 +28,7 @@ use crate::k8s::catalogue::{FIRST_MINOR, LAST_MINOR};
 use crate::model::{ApiServerSettings, Category, DeclaredNames, NameSet, NamespaceSample, Platform, Target, Version};
 use crate::node::{Cluster, ServerVersion as NodeVersion};
 use crate::paths::{EscalationGraph, GraphInputs};
-use crate::source::manifests as files;
+use crate::source::manifests::{self as files, FileFilter};
 use crate::yaml::{NodeRef, Tree};
 
 use self::manifests::ManifestReader;
@@ -46,6 +44,10 @@ pub struct WorldOptions {
     /// The baseline RBAC below the manifests: the default policy of a version (`1.36`), `none`, or the objects of a file or
     /// folder. Default: the baseline of the target, else the default policy of its version.
     pub baseline: Option<String>,
+    /// Globs of the files of the folders in `from` that are read, relative to the folder. Without globs, all files are read.
+    pub include: Vec<String>,
+    /// Globs of the files of the folders in `from` that are not read, in the same form.
+    pub exclude: Vec<String>,
     /// Globs of the roles of the manifests that others make, with `from`. For a workspace, `spec.known` has them.
     pub external: Vec<String>,
     /// Whether the objects are the whole cluster: a role that is not among them does not exist, even if it is declared.
@@ -315,21 +317,8 @@ fn declare_roles(world: &mut World, declared: &DeclaredNames, options: &WorldOpt
 
 /// Returns the roles that match globs of the command line; reports an invalid glob.
 fn external_roles(globs: &[String], sink: &mut Sink) -> DeclaredNames {
-    let mut set = GlobSetBuilder::new();
-    for glob in globs {
-        match Glob::new(glob) {
-            Ok(glob) => _ = set.add(glob),
-            Err(error) => sink.push(
-                Diagnostic::error(codes::INVALID_USAGE, format!("`{glob}` is not a glob: {}", error.kind()))
-                    .help("`*` matches any text; close every `[` and `{`"),
-            ),
-        }
-    }
-    let set = match set.build() {
-        Ok(set) => set,
-        Err(_) => GlobSet::empty(),
-    };
-    let names = Arc::new(NameSet::new(set, Vec::new(), Vec::new(), Vec::new()));
+    let globs = files::glob_set(globs, false, sink);
+    let names = Arc::new(NameSet::new(globs, Vec::new(), Vec::new(), Vec::new()));
     let mut declared = DeclaredNames::default();
     for category in [Category::ClusterRoles, Category::Roles] {
         declared.state(category, Arc::clone(&names));
@@ -395,7 +384,9 @@ pub(crate) fn load_manifests(
     let (Some(version), Some(baseline)) = (version, baseline) else { return Ok(None) };
     let mut surroundings = surroundings_of(options, version.minor, platform == Platform::Openshift);
     let memberships = Memberships::default();
-    let mut reader = ManifestReader { jobs: run.threads(), files, surroundings: &mut surroundings, memberships };
+    let filter = FileFilter::new(&options.include, &options.exclude, sink);
+    let mut reader =
+        ManifestReader { jobs: run.threads(), files, filter, surroundings: &mut surroundings, memberships };
     let mut builder = reader.start(version.minor, &baseline, sink)?;
     if let (Baseline::DefaultPolicy(_), Some(release)) = (&baseline, version.release) {
         bootstrap::add_to(&mut builder, release);

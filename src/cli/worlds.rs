@@ -18,6 +18,12 @@ pub(super) struct WorldArguments {
     /// Evaluate the manifests in this file or folder, or on standard input (`-`), instead of the workspace.
     #[arg(long, value_name = "PATH")]
     pub(super) from: Vec<PathBuf>,
+    /// Read only the files that match this glob, relative to the folder of --from; may be repeated.
+    #[arg(long, value_name = "GLOB", requires = "from")]
+    pub(super) include: Vec<String>,
+    /// Do not read the files that match this glob, relative to the folder of --from; may be repeated.
+    #[arg(long, value_name = "GLOB", requires = "from")]
+    pub(super) exclude: Vec<String>,
     /// Use only this target of the workspace; may be repeated.
     #[arg(short, long = "target", value_name = "NAME", conflicts_with = "cluster")]
     pub(super) targets: Vec<String>,
@@ -45,6 +51,8 @@ impl WorldArguments {
             baseline: self.baseline.clone(),
             platform: self.platform,
             kubernetes_version: self.kubernetes_version.clone(),
+            include: self.include.clone(),
+            exclude: self.exclude.clone(),
             external: Vec::new(),
             is_complete: self.complete,
             with_surroundings,

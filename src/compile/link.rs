@@ -47,6 +47,7 @@ pub(super) fn policies(
         linking.link(document, linker, sink)?;
     }
     linker.learn();
+    linker.sources.report_problems(sink);
     let is_whole = !sink.has_errors();
     report_strays(strays, &linker.claimed, sink);
     if !sink.has_errors() {

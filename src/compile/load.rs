@@ -157,7 +157,7 @@ fn read_policies(
         let relative = path.strip_prefix(&prefix).unwrap_or(&path).to_owned();
         if workspace.include.is_match(&relative)
             && !workspace.exclude.is_match(&relative)
-            && let Some(tree) = sources.tree(&path, None, sink)?
+            && let Some(tree) = sources.policies(&path, sink)?
         {
             trees.insert(path, tree);
         }

@@ -10,7 +10,7 @@ use hashbrown::HashMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::matching_files::matching_files;
+use super::matching_files::{GlobMatches, matchers, matches};
 use crate::diag::words::{grouped, number};
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::absent::group_and_version;
@@ -27,6 +27,8 @@ use crate::model::{
     Patterns, Policy, PolicyMeta, PolicyNamespace, RawDocument, Surroundings, Target, TypeMeta, Unit, UnitSource,
     WrittenManifests, subjects,
 };
+use crate::source::ManifestFile;
+use crate::source::manifests::SkippedFiles;
 use crate::yaml::{NodeId, NodeRef, Spanned, Tree};
 
 /// The policy kind `Manifests`.
@@ -67,9 +69,14 @@ pub struct ManifestsSpec {
     /// Labels and annotations of every object of the policy.
     #[serde(default)]
     pub common_metadata: CommonMetadataSpec,
-    /// Globs of the manifest files, relative to the folder of this policy.
+    /// Globs of the manifest files, relative to the folder of this policy. Files without objects, such as a `kustomization.yaml`,
+    /// values and templates of a chart, are skipped and counted (`skipped-file`). A path without wildcards names a file that
+    /// has to hold objects.
     #[schemars(length(min = 1))]
     pub files: Vec<Spanned<String>>,
+    /// Globs of files that are not read, even if `files` matches them, in the same form.
+    #[serde(default)]
+    pub exclude: Vec<Spanned<String>>,
     /// False when the objects are only evaluated: others may refer to them, and nothing is written. Default: true.
     #[serde(default = "yes")]
     pub emit: bool,
@@ -126,6 +133,36 @@ impl Kind for ManifestsKind {
     }
 }
 
+/// Returns the files of a policy by their paths: the place of the first glob of each, and whether some glob is its path.
+fn files_of<'m>(
+    document: &RawDocument<'_>,
+    spec: &ManifestsSpec,
+    matches: &'m [GlobMatches],
+    linker: &mut Linker<'_>,
+    sink: &mut Sink,
+) -> BTreeMap<&'m str, (Origin, bool)> {
+    let excluded = matchers(document, &spec.exclude, sink);
+    let mut files: BTreeMap<&str, (Origin, bool)> = BTreeMap::new();
+    for found in matches {
+        for path in &found.paths {
+            linker.claimed.insert(path.clone());
+            if excluded.iter().any(|excluded| excluded.is_match(path)) {
+                linker.sources.exclude(path);
+            } else {
+                files.entry(path).or_insert((found.origin, false)).1 |= found.is_path;
+            }
+        }
+    }
+    files
+}
+
+/// Returns the warning for a glob that matches files without objects alone.
+fn without_objects(found: &GlobMatches) -> Diagnostic {
+    Diagnostic::warning(codes::NO_OBJECTS, "no file that this glob matches holds an object")
+        .at(found.origin)
+        .help("remove the glob, or correct it; `--list-skipped` prints why each file is skipped")
+}
+
 /// Returns the minor of the oldest target.
 fn oldest_minor(targets: &[Target]) -> u32 {
     targets.iter().map(|target| target.version.minor()).min().map_or(FIRST_MINOR, |minor| minor)
@@ -145,17 +182,39 @@ struct Contents {
 }
 
 impl Contents {
-    /// Reads the files of a policy.
+    /// Reads the files of a policy, without the files that hold no objects.
     fn read(document: &RawDocument<'_>, spec: &ManifestsSpec, linker: &mut Linker<'_>, sink: &mut Sink) -> Self {
         let minor = oldest_minor(&linker.targets_of(&document.meta));
-        let mut contents = Self::default();
-        for (path, named_at) in matching_files(document, &spec.files, linker, sink) {
-            linker.claimed.insert(path.clone());
-            match linker.sources.tree(&path, Some(named_at), sink) {
-                Ok(tree) => tree.into_iter().for_each(|tree| contents.add(tree, minor, sink)),
-                Err(error) => sink.push(Diagnostic::error(codes::MISSING_FILE, error.message).at(named_at)),
+        let matches = matches(document, &spec.files, linker, sink);
+        let files = files_of(document, spec, &matches, linker, sink);
+        let (mut contents, mut skipped) = (Self::default(), SkippedFiles::default());
+        let mut with_objects: BTreeSet<&str> = BTreeSet::new();
+        for (path, (named_at, is_path)) in &files {
+            // A file that is named on its own has to hold objects.
+            let read = match is_path {
+                true => {
+                    let tree = linker.sources.tree(path, Some(*named_at), sink);
+                    tree.map(|tree| tree.map(|tree| ManifestFile { tree, cause: None }))
+                }
+                false => linker.sources.manifests(path, Some(*named_at), sink),
+            };
+            match read {
+                Ok(Some(ManifestFile { cause: Some(cause), .. })) => skipped.add(cause, (*path).to_owned()),
+                Ok(Some(ManifestFile { tree, .. })) => {
+                    with_objects.insert(path);
+                    contents.add(tree, minor, sink);
+                }
+                Ok(None) => {}
+                Err(error) => sink.push(Diagnostic::error(codes::MISSING_FILE, error.message).at(*named_at)),
             }
         }
+        let has_errors = sink.has_errors();
+        let is_vain = |found: &&GlobMatches| !found.paths.iter().any(|path| with_objects.contains(path.as_str()));
+        let vain = matches.iter().filter(|found| !has_errors && !found.paths.is_empty()).filter(is_vain);
+        vain.for_each(|found| sink.push(without_objects(found)));
+        let of = format!(" of {}/{}", document.meta.kind, document.meta.name);
+        let note = skipped.note(files.len(), &of).map(|note| note.at(document.meta.origin));
+        note.into_iter().for_each(|note| sink.push(note));
         contents
     }
 

@@ -8,6 +8,16 @@ use crate::model::{Linker, RawDocument};
 use crate::source::Sources;
 use crate::yaml::Spanned;
 
+/// The files that a glob matches.
+pub(super) struct GlobMatches {
+    /// The place of the glob.
+    pub(super) origin: Origin,
+    /// Whether the glob is the path of one file.
+    pub(super) is_path: bool,
+    /// The paths of the files from the root of the workspace, without the policy itself.
+    pub(super) paths: Vec<String>,
+}
+
 /// Returns the files matched by the globs, sorted, each with its first glob; reports a glob without a match.
 pub(super) fn matching_files(
     document: &RawDocument<'_>,
@@ -15,6 +25,21 @@ pub(super) fn matching_files(
     linker: &mut Linker<'_>,
     sink: &mut Sink,
 ) -> Vec<(String, Origin)> {
+    let matches = matches(document, globs, linker, sink);
+    let found = matches.into_iter().flat_map(|found| found.paths.into_iter().map(move |path| (path, found.origin)));
+    let mut found: Vec<(String, Origin)> = found.collect();
+    found.sort();
+    found.dedup_by(|(path, _), (earlier, _)| path == earlier);
+    found
+}
+
+/// Returns the files that each glob matches; reports a glob without a match.
+pub(super) fn matches(
+    document: &RawDocument<'_>,
+    globs: &[Spanned<String>],
+    linker: &mut Linker<'_>,
+    sink: &mut Sink,
+) -> Vec<GlobMatches> {
     let folder = document.path.rsplit_once('/').map_or("", |(folder, _)| folder);
     let all = match linker.sources.list(folder, Some(document.meta.origin)) {
         Ok(all) => all,
@@ -27,21 +52,25 @@ pub(super) fn matching_files(
     for glob in globs {
         let Some((resolved, matcher)) = matcher(document, glob, sink) else { continue };
         let Some(elsewhere) = files_above(&resolved, glob, linker, sink) else { continue };
-        let before = found.len();
         let matching = all.iter().chain(&elsewhere).filter(|path| matcher.is_match(path.as_str()));
-        found.extend(matching.map(|path| (path.clone(), glob.origin)));
-        if found.len() == before {
+        let mut paths: Vec<String> = matching.cloned().collect();
+        if paths.is_empty() {
             sink.push(
                 Diagnostic::error(codes::MISSING_FILE, format!("no file matches `{}`", glob.value))
                     .at(glob.origin)
                     .help("write globs relative to the folder of this policy; `**` matches folders"),
             );
         }
+        paths.retain(|path| path != document.path);
+        let is_path = !glob.value.contains(['*', '?', '[', '{']);
+        found.push(GlobMatches { origin: glob.origin, is_path, paths });
     }
-    found.sort();
-    found.dedup_by(|(path, _), (earlier, _)| path == earlier);
-    found.retain(|(path, _)| path != document.path);
     found
+}
+
+/// Returns globs for paths from the root of the workspace; reports an invalid glob.
+pub(super) fn matchers(document: &RawDocument<'_>, globs: &[Spanned<String>], sink: &mut Sink) -> Vec<GlobSet> {
+    globs.iter().filter_map(|glob| matcher(document, glob, sink)).map(|(_, matcher)| matcher).collect()
 }
 
 /// Returns a glob as a path of the workspace, with its matcher; reports a glob that is invalid or leaves the workspace.

@@ -1,26 +1,29 @@
 //! Kubernetes manifests from anywhere: a file, a folder, or what a pipe brings.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use walkdir::WalkDir;
 
 use super::{MAXIMUM_FILE_SIZE, ReadRefusal, decode, refused};
 use crate::codes;
+use crate::diag::words::{grouped, number};
 use crate::diag::{Diagnostic, FileId, Files, Origin, RunError, Sink, Span};
 use crate::yaml::{NodeRef, Tree};
 
 /// The endings of files that hold manifests.
 const ENDINGS: &[&str] = &["json", "yaml", "yml"];
 
-/// Returns the manifest files at a path: the file itself, or every one below the folder, sorted. Links are followed, and hidden
+/// Returns the manifest files at a path: the file itself, or those below the folder that the filter reads, sorted. Links are followed, and hidden
 /// ones are left out.
 ///
 /// # Errors
 /// When there is nothing at the path, a folder cannot be listed, or a link leads nowhere or in a circle: what is not
 /// read would be taken for what is not granted.
-pub fn find(path: &Path) -> Result<Vec<PathBuf>, RunError> {
+pub fn find(path: &Path, filter: &FileFilter) -> Result<Vec<PathBuf>, RunError> {
     let metadata = std::fs::metadata(path).map_err(|error| RunError::io("read", path, &error))?;
     if !metadata.is_dir() {
         return Ok(vec![path.to_owned()]);
@@ -38,7 +41,8 @@ pub fn find(path: &Path) -> Result<Vec<PathBuf>, RunError> {
             Err(error) => return Err(unlisted(path, &error)),
         };
         let ending = entry.path().extension().map(|ending| ending.to_string_lossy().to_lowercase());
-        if !entry.file_type().is_dir() && ending.is_some_and(|ending| ENDINGS.contains(&ending.as_str())) {
+        let is_read = entry.path().strip_prefix(path).is_ok_and(|below| filter.reads(below));
+        if is_read && !entry.file_type().is_dir() && ending.is_some_and(|ending| ENDINGS.contains(&ending.as_str())) {
             found.push(entry.into_path());
         }
     }
@@ -74,15 +78,94 @@ impl SkipCause {
     }
 }
 
-/// Removes the documents of a file of a folder that are no objects. Returns the cause for a file without an object; then the
-/// errors of a template are removed, too.
+/// The files of a folder without an object, by cause.
+#[derive(Debug, Default)]
+pub struct SkippedFiles(BTreeMap<SkipCause, Vec<String>>);
+
+impl SkippedFiles {
+    /// Counts a file under its cause.
+    pub fn add(&mut self, cause: SkipCause, path: String) {
+        self.0.entry(cause).or_default().push(path);
+    }
+
+    /// Returns the number of files among the `searched` ones, with their paths as details; none without such a file. `of` names
+    /// the policy with the files: ` of Manifests/plain`.
+    pub fn note(self, searched: usize, of: &str) -> Option<Diagnostic> {
+        let count: usize = self.0.values().map(Vec::len).sum();
+        let causes: Vec<String> =
+            self.0.iter().map(|(cause, paths)| format!("{} {}", grouped(paths.len()), cause.word())).collect();
+        let message =
+            format!("{} of {}{of} hold no objects: {}", grouped(count), number(searched, "file"), causes.join(", "));
+        let paths = self.0.into_iter().flat_map(|(cause, paths)| paths.into_iter().map(move |path| (cause, path)));
+        let note = paths.fold(Diagnostic::remark(codes::SKIPPED_FILE, message), |note, (cause, path)| {
+            note.note(format!("{path}: {}", cause.word()))
+        });
+        (count > 0).then(|| note.help("`--list-skipped` names them"))
+    }
+}
+
+/// The files of a folder that are read, by globs relative to the folder.
+#[derive(Debug, Clone)]
+pub struct FileFilter {
+    /// None for all files.
+    include: Option<GlobSet>,
+    exclude: GlobSet,
+}
+
+impl Default for FileFilter {
+    fn default() -> Self {
+        Self { include: None, exclude: GlobSet::empty() }
+    }
+}
+
+impl FileFilter {
+    /// Returns the filter of the options `--include` and `--exclude`; reports invalid globs.
+    pub fn new(include: &[String], exclude: &[String], sink: &mut Sink) -> Self {
+        let include = (!include.is_empty()).then(|| glob_set(include, true, sink));
+        Self { include, exclude: glob_set(exclude, true, sink) }
+    }
+
+    /// Whether a file is read. An excluded file is not read, even if it is included.
+    fn reads(&self, path: &Path) -> bool {
+        self.include.as_ref().is_none_or(|include| include.is_match(path)) && !self.exclude.is_match(path)
+    }
+}
+
+/// Returns globs of the command line, of paths or of names; reports invalid globs.
+pub fn glob_set(globs: &[String], is_of_paths: bool, sink: &mut Sink) -> GlobSet {
+    let mut set = GlobSetBuilder::new();
+    let matched = if is_of_paths { "a part of a name, `**` folders" } else { "any text" };
+    for glob in globs {
+        match GlobBuilder::new(glob).literal_separator(is_of_paths).build() {
+            Ok(glob) => _ = set.add(glob),
+            Err(error) => sink.push(
+                Diagnostic::error(codes::INVALID_USAGE, format!("`{glob}` is not a glob: {}", error.kind()))
+                    .help(format!("`*` matches {matched}; close every `[` and `{{`")),
+            ),
+        }
+    }
+    match set.build() {
+        Ok(set) => set,
+        Err(_) => GlobSet::empty(),
+    }
+}
+
+/// Removes the documents of a file of a folder that are no objects. Returns the cause for a file without an object, as
+/// [`cause_to_skip`] does.
 pub fn retain_objects(path: &Path, text: &str, tree: &mut Tree, sink: &mut Sink) -> Option<SkipCause> {
+    let cause = cause_to_skip(path, text, tree, sink);
+    tree.retain_documents(|root| skip_cause(root, false).is_none());
+    cause
+}
+
+/// Returns the cause for a file of a folder without an object; then the errors of a template are removed.
+pub fn cause_to_skip(path: &Path, text: &str, tree: &Tree, sink: &mut Sink) -> Option<SkipCause> {
     let is_kustomization = path.file_stem().is_some_and(|stem| stem == "kustomization");
-    let cause = tree.documents().find_map(|root| skip_cause(root, is_kustomization));
-    tree.retain_documents(|root| skip_cause(root, is_kustomization).is_none());
-    if tree.documents().next().is_some() {
+    let causes: Vec<Option<SkipCause>> = tree.documents().map(|root| skip_cause(root, is_kustomization)).collect();
+    if causes.contains(&None) {
         return None;
     }
+    let cause = causes.into_iter().flatten().next();
     // The reader goes on behind such a key: no object behind the key is lost.
     let is_odd = |found: &Diagnostic| [codes::KEY_NOT_STRING, codes::DUPLICATE_KEY].contains(&found.code);
     if cause.is_some() && sink.diagnostics().iter().all(is_odd) {
@@ -209,7 +292,7 @@ mod tests {
         }
         symlink(target, root.join("dump").join(link)).expect("a link");
         let strip = |path: PathBuf| path.strip_prefix(root).map(Path::to_owned).unwrap_or_default();
-        find(&root.join("dump"))
+        find(&root.join("dump"), &FileFilter::default())
             .map(|paths| paths.into_iter().map(strip).collect())
             .map_err(|error| error.message.replace(&format!("{}/", root.display()), ""))
     }

@@ -347,7 +347,7 @@ fn printable(text: String) -> String {
 }
 
 /// A collection of diagnostics.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Sink {
     list: Vec<Diagnostic>,
     folded: HashMap<(Code, Severity, Origin), usize>,

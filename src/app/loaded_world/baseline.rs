@@ -15,6 +15,7 @@ use crate::compile::{self, LinkedWorkspace};
 use crate::diag::{FileId, RunError, Sink};
 use crate::emit::committed::Committed;
 use crate::model::Target;
+use crate::source::manifests::FileFilter;
 use crate::source::{self, Sources};
 use crate::yaml::{self, Tree};
 
@@ -66,7 +67,9 @@ impl BaselineInputs<'_> {
         };
         let Some(baseline) = baseline else { return Ok(None) };
         let memberships = Memberships::default();
-        let mut reader = ManifestReader { jobs: run.threads(), files: &project.files, surroundings, memberships };
+        let filter = FileFilter::default();
+        let mut reader =
+            ManifestReader { jobs: run.threads(), files: &project.files, filter, surroundings, memberships };
         let mut builder = reader.start(minor, &baseline, sink)?;
         if options.baseline.is_none() && target.baseline.is_some() {
             let mut sources = Sources::new(files, Arc::clone(&project.files));

@@ -1,19 +1,17 @@
 //! The objects of files, folders and standard input.
 
-use std::collections::BTreeMap;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use super::{Baseline, Surroundings};
 use crate::access::Builder;
 use crate::access::world::Added;
 use crate::app::memberships::Memberships;
-use crate::app::words::{grouped, number};
 use crate::codes;
 use crate::diag::{Diagnostic, Files, Origin, RunError, Sink};
 use crate::parallel;
-use crate::source::manifests::{self, SkipCause};
+use crate::source::manifests::{self, FileFilter, SkippedFiles};
 use crate::yaml::{self, NodeRef, Tree};
 
 /// Reads manifests into a world, and into its surroundings where they are wanted.
@@ -21,6 +19,7 @@ pub(super) struct ManifestReader<'r> {
     /// The number of threads.
     pub(super) jobs: usize,
     pub(super) files: &'r Arc<Files>,
+    pub(super) filter: FileFilter,
     pub(super) surroundings: &'r mut Option<Surroundings>,
     /// The groups of users.
     pub(super) memberships: Memberships,
@@ -44,7 +43,8 @@ impl ManifestReader<'_> {
     /// Adds every object of a file, a folder or standard input.
     pub(super) fn add(&mut self, builder: &mut Builder, path: &Path, sink: &mut Sink) -> Result<(), RunError> {
         let mut taken = 0;
-        each_tree(path, self.jobs, self.files, sink, &mut |tree, sink| {
+        let reading = Reading { jobs: self.jobs, files: self.files, filter: &self.filter };
+        each_filtered_tree(path, reading, sink, &mut |tree, sink| {
             tree.documents().for_each(|document| self.memberships.add_document(document));
             taken += add_with_surroundings(builder, tree, self.surroundings, sink);
         })?;
@@ -120,6 +120,26 @@ pub(crate) fn each_tree(
     sink: &mut Sink,
     visit: &mut dyn FnMut(&mut Tree, &mut Sink),
 ) -> Result<(), RunError> {
+    each_filtered_tree(path, Reading { jobs, files, filter: &FileFilter::default() }, sink, visit)
+}
+
+/// How the files at a path are read.
+struct Reading<'r> {
+    /// The number of threads.
+    jobs: usize,
+    files: &'r Arc<Files>,
+    /// The files of a folder that are read.
+    filter: &'r FileFilter,
+}
+
+/// Reads the files at a path as [`each_tree`] does, without the files that the filter leaves out.
+fn each_filtered_tree(
+    path: &Path,
+    reading: Reading<'_>,
+    sink: &mut Sink,
+    visit: &mut dyn FnMut(&mut Tree, &mut Sink),
+) -> Result<(), RunError> {
+    let Reading { jobs, files, filter } = reading;
     if path.as_os_str() == "-" {
         let mut bytes = Vec::new();
         std::io::stdin()
@@ -131,7 +151,7 @@ pub(crate) fn each_tree(
         }
         return Ok(());
     }
-    let paths = manifests::find(path)?;
+    let paths = manifests::find(path, filter)?;
     let is_folder = path.is_dir();
     let mut failed = None;
     let mut skipped = SkippedFiles::default();
@@ -155,7 +175,10 @@ pub(crate) fn each_tree(
         |position, (tree, found)| {
             sink.absorb(found);
             match tree {
-                Ok(Some((_, Some(cause)))) => skipped.add(cause, paths.get(position)),
+                Ok(Some((_, Some(cause)))) => {
+                    let path = paths.get(position).map(|path| path.to_string_lossy().into_owned());
+                    path.into_iter().for_each(|path| skipped.add(cause, path));
+                }
                 Ok(mut tree) => tree.iter_mut().for_each(|(tree, _)| visit(tree, sink)),
                 Err(error) => {
                     failed.get_or_insert(error);
@@ -164,36 +187,8 @@ pub(crate) fn each_tree(
             failed.is_none()
         },
     );
-    skipped.tell(paths.len(), sink);
+    skipped.note(paths.len(), "").into_iter().for_each(|note| sink.push(note));
     failed.map_or(Ok(()), Err)
-}
-
-/// The files of a folder without an object, by cause.
-#[derive(Default)]
-struct SkippedFiles(BTreeMap<SkipCause, Vec<String>>);
-
-impl SkippedFiles {
-    fn add(&mut self, cause: SkipCause, path: Option<&PathBuf>) {
-        let path = path.map(|path| path.to_string_lossy().into_owned());
-        self.0.entry(cause).or_default().extend(path);
-    }
-
-    /// Reports the number of files, with their paths as details.
-    fn tell(self, searched: usize, sink: &mut Sink) {
-        let count: usize = self.0.values().map(Vec::len).sum();
-        if count == 0 {
-            return;
-        }
-        let causes: Vec<String> =
-            self.0.iter().map(|(cause, paths)| format!("{} {}", grouped(paths.len()), cause.word())).collect();
-        let message =
-            format!("{} of {} hold no objects: {}", grouped(count), number(searched, "file"), causes.join(", "));
-        let paths = self.0.into_iter().flat_map(|(cause, paths)| paths.into_iter().map(move |path| (cause, path)));
-        let note = paths.fold(Diagnostic::remark(codes::SKIPPED_FILE, message), |note, (cause, path)| {
-            note.note(format!("{path}: {}", cause.word()))
-        });
-        sink.push(note.help("`--list-skipped` names them"));
-    }
 }
 
 pub(super) fn misshapen(place: Origin, why: String) -> Diagnostic {
