@@ -40,7 +40,7 @@ pub struct ManifestFile {
     pub cause: Option<SkipCause>,
 }
 
-/// The texts of a workspace: each is read once.
+/// The texts of a workspace: each is read once, and each folder is listed once.
 pub struct Sources {
     world: Arc<dyn FileSource>,
     files: Arc<Files>,
@@ -50,6 +50,8 @@ pub struct Sources {
     /// Links that were listed and are not followed, each with the place that names its folder.
     refused: BTreeMap<String, (ReadRefusal, Option<Origin>)>,
     trees: BTreeMap<String, Arc<Tree>>,
+    /// The files below each folder that was listed.
+    listings: BTreeMap<String, Arc<[String]>>,
     /// The problems of files that may be no manifests, until a policy reads them or [`Sources::report_problems`].
     problems: BTreeMap<String, Sink>,
     /// The causes for files of manifests without an object; none for a file with objects, and for a broken one.
@@ -66,6 +68,7 @@ impl Sources {
             asked: BTreeSet::new(),
             refused: BTreeMap::new(),
             trees: BTreeMap::new(),
+            listings: BTreeMap::new(),
             problems: BTreeMap::new(),
             causes: BTreeMap::new(),
         }
@@ -86,11 +89,16 @@ impl Sources {
     ///
     /// # Errors
     /// When the folder cannot be listed.
-    pub fn list(&mut self, folder: &str, named_at: Option<Origin>) -> Result<Vec<String>, RunError> {
+    pub fn list(&mut self, folder: &str, named_at: Option<Origin>) -> Result<Arc<[String]>, RunError> {
+        if let Some(known) = self.listings.get(folder) {
+            return Ok(Arc::clone(known));
+        }
         let Listing { mut files, refused } = self.world.list(folder)?;
         files.extend(refused.iter().map(|(path, _)| path.clone()));
         files.sort();
         self.refused.extend(refused.into_iter().map(|(path, refusal)| (path, (refusal, named_at))));
+        let files: Arc<[String]> = files.into();
+        self.listings.insert(folder.to_owned(), Arc::clone(&files));
         Ok(files)
     }
 

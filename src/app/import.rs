@@ -17,11 +17,13 @@ use self::place::ImportPlace;
 use self::verify::{ImportedFiles, Outcome, Verification, changed_subjects};
 use super::{Diagnostics, Error, Options};
 use crate::access::Builder;
+use crate::admission::scc::bootstrap;
 use crate::codes;
 use crate::diag::{Diagnostic, Files, RunError, Sink};
 use crate::import::fold::{Decisions, Folded, PolicyKind, fold};
 use crate::import::layout::{Layout, arrange, workspace_file};
 use crate::import::{Cluster, ControlPlane, Identity, Values};
+use crate::k8s::default_policy;
 use crate::model::Target;
 use crate::source::Sources;
 
@@ -256,7 +258,10 @@ impl Folds<'_> {
     fn first_decisions(&mut self) -> Vec<Decisions> {
         let mut all = Vec::new();
         for (cluster, target) in self.clusters.iter().zip(self.place.imported_targets()) {
-            let control_plane = ControlPlane::new(target.version.minor(), &mut self.values);
+            let minor = target.version.minor();
+            let platform = target.version.release().into_iter().flat_map(bootstrap::objects);
+            let policy = default_policy::objects(minor).chain(platform);
+            let control_plane = ControlPlane::new(minor, policy, &mut self.values);
             let mut decisions = Decisions::default();
             for (index, object) in cluster.objects.iter().enumerate() {
                 if self.kept.is_match(written(&object.identity)) {

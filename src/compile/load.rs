@@ -153,7 +153,7 @@ fn read_policies(
 ) -> Result<BTreeMap<String, Arc<Tree>>, RunError> {
     let prefix = format!("{}/", workspace.policies);
     let mut trees = BTreeMap::new();
-    for path in sources.list(&workspace.policies, None)? {
+    for path in sources.list(&workspace.policies, None)?.iter().cloned() {
         let relative = path.strip_prefix(&prefix).unwrap_or(&path).to_owned();
         if workspace.include.is_match(&relative)
             && !workspace.exclude.is_match(&relative)
@@ -254,8 +254,8 @@ pub fn each_baseline(
 ) -> Result<(), RunError> {
     let Some(baseline) = &target.baseline else { return Ok(()) };
     let named_at = Some(baseline.origin);
-    let is_manifest = |path: &String| [".yaml", ".yml", ".json"].iter().any(|end| path.ends_with(end));
-    let mut paths: Vec<String> = sources.list(baseline, named_at)?.into_iter().filter(is_manifest).collect();
+    let is_manifest = |path: &&String| [".yaml", ".yml", ".json"].iter().any(|end| path.ends_with(end));
+    let mut paths: Vec<String> = sources.list(baseline, named_at)?.iter().filter(is_manifest).cloned().collect();
     if paths.is_empty() {
         paths.push(baseline.value.clone());
     }

@@ -1,5 +1,7 @@
 //! Globs of policies for files below the folder of the policy.
 
+use std::sync::Arc;
+
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use crate::codes;
@@ -52,8 +54,13 @@ pub(super) fn matches(
     for glob in globs {
         let Some((resolved, matcher)) = matcher(document, glob, sink) else { continue };
         let Some(elsewhere) = files_above(&resolved, glob, linker, sink) else { continue };
-        let matching = all.iter().chain(&elsewhere).filter(|path| matcher.is_match(path.as_str()));
-        let mut paths: Vec<String> = matching.cloned().collect();
+        let is_path = !glob.value.contains(['*', '?', '[', '{', '\\']);
+        let mut paths: Vec<String> = if is_path {
+            let is_there = [&all, &elsewhere].iter().any(|listing| listing.binary_search(&resolved).is_ok());
+            is_there.then_some(resolved).into_iter().collect()
+        } else {
+            all.iter().chain(&*elsewhere).filter(|path| matcher.is_match(path.as_str())).cloned().collect()
+        };
         if paths.is_empty() {
             sink.push(
                 Diagnostic::error(codes::MISSING_FILE, format!("no file matches `{}`", glob.value))
@@ -62,7 +69,6 @@ pub(super) fn matches(
             );
         }
         paths.retain(|path| path != document.path);
-        let is_path = !glob.value.contains(['*', '?', '[', '{']);
         found.push(GlobMatches { origin: glob.origin, is_path, paths });
     }
     found
@@ -103,9 +109,9 @@ fn files_above(
     glob: &Spanned<String>,
     linker: &mut Linker<'_>,
     sink: &mut Sink,
-) -> Option<Vec<String>> {
+) -> Option<Arc<[String]>> {
     if !glob.starts_with("../") {
-        return Some(Vec::new());
+        return Some(Arc::from([]));
     }
     let base: Vec<&str> = resolved.split('/').take_while(|part| !part.contains(['*', '?', '[', '{'])).collect();
     let base = base.join("/");

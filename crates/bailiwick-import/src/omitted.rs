@@ -1,10 +1,12 @@
 //! Objects that the control plane and its controllers make for themselves: an import has them in no policy.
 
+use std::collections::BTreeSet;
+
 use hashbrown::HashMap;
 
-use bailiwick_kubernetes::default_policy;
 use bailiwick_kubernetes::rbac::GROUP;
-use bailiwick_yaml::{from_json, schema};
+use bailiwick_kubernetes::server_fields;
+use bailiwick_yaml::{NodeId, NodeRef, from_json, schema};
 
 use crate::access::harmless_difference;
 use crate::normal::normalize;
@@ -40,6 +42,9 @@ const KEPT_BY_SERVER: [(&str, &str, &str, &str, &str); 3] = [
     ),
 ];
 
+/// The fields of the tables of default policies, which no object has: the versions with the object, and its condition.
+const TABLE_FIELDS: [&str; 3] = ["minors", "releases", "capability"];
+
 /// The objects that a cluster of a version makes.
 #[derive(Debug)]
 pub struct ControlPlane {
@@ -47,11 +52,15 @@ pub struct ControlPlane {
 }
 
 impl ControlPlane {
-    /// Returns the objects of a minor of Kubernetes.
-    pub fn new(minor: u32, values: &mut Values) -> Self {
-        let default_policy = default_policy::objects(minor).filter_map(|object| {
+    /// Returns the objects of a server of a minor. `policy` has the default policy of Kubernetes and of its platform, with the
+    /// fields of its tables.
+    pub fn new<'p>(minor: u32, policy: impl Iterator<Item = NodeRef<'p>>, values: &mut Values) -> Self {
+        let default_policy = policy.filter_map(|object| {
             let mut tree = from_json(&schema::to_json(object));
             let root = tree.document(0)?.id();
+            let of_tables = TABLE_FIELDS.iter().filter_map(|field| tree.at(root).get(field));
+            let of_tables: BTreeSet<NodeId> = of_tables.map(NodeRef::id).collect();
+            server_fields::remove(&mut tree, root, &of_tables);
             normalize(&mut tree, root, minor);
             let value = values.intern_node(tree.at(root));
             Some((Identity::of(values, value), value))

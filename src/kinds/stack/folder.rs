@@ -150,8 +150,8 @@ pub(super) fn files_of(
         );
         return None;
     }
-    let is_yaml = |path: &String| path.ends_with(".yaml") || path.ends_with(".yml");
-    let paths: Vec<String> = all.into_iter().filter(is_yaml).collect();
+    let is_yaml = |path: &&String| path.ends_with(".yaml") || path.ends_with(".yml");
+    let paths: Vec<String> = all.iter().filter(is_yaml).cloned().collect();
     linker.claimed.extend(paths.iter().cloned());
     Some((folder, paths))
 }
