@@ -23,7 +23,6 @@ use self::lints::ValidObject;
 use crate::diag::{Diagnostic, Files, Origin, Sink, nearest};
 use crate::k8s::catalogue::{Api, Served};
 use crate::k8s::custom_fields::CustomFields;
-use crate::k8s::schemas;
 use crate::k8s::stored::{StoredForm, to_stored};
 use crate::k8s::validation;
 use crate::k8s::validation::fields::KnownFields;
@@ -407,8 +406,7 @@ impl<'p> Validator<'p> {
             }
             None => Served::Yes,
         };
-        let namespaced = schemas::find(api_version, kind).map(|known| known.namespaced);
-        let namespaced = namespaced.or_else(|| catalogue.find_kind(group, kind).map(|found| found.namespaced));
+        let namespaced = catalogue.is_namespaced(api_version, kind);
         let minor = self.target.version.minor();
         let fields = KnownFields::find(minor, self.definitions, api_version, kind);
         ServedKind { served, namespaced, fields }

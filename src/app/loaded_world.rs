@@ -25,6 +25,7 @@ use crate::diag::{Diagnostic, Files, Origin, RunError, Sink};
 use crate::emit::committed::Committed;
 use crate::file_format::{Broken, FileFormat};
 use crate::k8s::catalogue::{FIRST_MINOR, LAST_MINOR};
+use crate::k8s::names;
 use crate::model::{ApiServerSettings, Category, DeclaredNames, NameSet, NamespaceSample, Platform, Target, Version};
 use crate::node::{Cluster, ServerVersion as NodeVersion};
 use crate::paths::{EscalationGraph, GraphInputs};
@@ -48,6 +49,8 @@ pub struct WorldOptions {
     pub include: Vec<String>,
     /// Globs of the files of the folders in `from` that are not read, in the same form.
     pub exclude: Vec<String>,
+    /// The namespace of objects in `from` without one. Default: `default`.
+    pub default_namespace: Option<String>,
     /// Globs of the roles of the manifests that others make, with `from`. For a workspace, `spec.known` has them.
     pub external: Vec<String>,
     /// Whether the objects are the whole cluster: a role that is not among them does not exist, even if it is declared.
@@ -383,10 +386,25 @@ pub(crate) fn load_manifests(
     };
     let (Some(version), Some(baseline)) = (version, baseline) else { return Ok(None) };
     let mut surroundings = surroundings_of(options, version.minor, platform == Platform::Openshift);
+    if let Some(namespace) = &options.default_namespace
+        && let Err(reasons) = names::dns_label(namespace)
+    {
+        let message =
+            format!("`{namespace}` is not the name of a namespace: {}", reasons.iter().collect::<Vec<_>>().join(", "));
+        sink.push(
+            Diagnostic::error(codes::INVALID_USAGE, message).help("write a name of lower-case letters, digits and `-`"),
+        );
+    }
     let memberships = Memberships::default();
     let filter = FileFilter::new(&options.include, &options.exclude, sink);
-    let mut reader =
-        ManifestReader { jobs: run.threads(), files, filter, surroundings: &mut surroundings, memberships };
+    let mut reader = ManifestReader {
+        jobs: run.threads(),
+        files,
+        filter,
+        namespace: None,
+        surroundings: &mut surroundings,
+        memberships,
+    };
     let mut builder = reader.start(version.minor, &baseline, sink)?;
     if let (Baseline::DefaultPolicy(_), Some(release)) = (&baseline, version.release) {
         bootstrap::add_to(&mut builder, release);
@@ -394,6 +412,7 @@ pub(crate) fn load_manifests(
             tree.iter().flat_map(Tree::documents).for_each(|object| known.add_document(object));
         }
     }
+    reader.namespace = options.default_namespace.as_deref();
     for path in &options.from {
         reader.add(&mut builder, &run.input_at(path), sink)?;
     }

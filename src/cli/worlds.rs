@@ -24,6 +24,9 @@ pub(super) struct WorldArguments {
     /// Do not read the files that match this glob, relative to the folder of --from; may be repeated.
     #[arg(long, value_name = "GLOB", requires = "from")]
     pub(super) exclude: Vec<String>,
+    /// Namespace of the objects of --from that have none, as with `kubectl -n`. Default: `default`.
+    #[arg(long, value_name = "NAMESPACE", requires = "from")]
+    pub(super) default_namespace: Option<String>,
     /// Use only this target of the workspace; may be repeated.
     #[arg(short, long = "target", value_name = "NAME", conflicts_with = "cluster")]
     pub(super) targets: Vec<String>,
@@ -53,6 +56,7 @@ impl WorldArguments {
             kubernetes_version: self.kubernetes_version.clone(),
             include: self.include.clone(),
             exclude: self.exclude.clone(),
+            default_namespace: self.default_namespace.clone(),
             external: Vec::new(),
             is_complete: self.complete,
             with_surroundings,

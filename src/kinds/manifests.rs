@@ -16,11 +16,10 @@ use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::absent::group_and_version;
 use crate::k8s::catalogue::{Api, FIRST_MINOR, Resource, read_custom};
 use crate::k8s::custom_fields::CustomFields;
-use crate::k8s::list;
 use crate::k8s::rbac::{self, RbacForm};
-use crate::k8s::schemas;
 use crate::k8s::server_fields::{self, ServerField};
 use crate::k8s::user_group;
+use crate::k8s::{list, names};
 use crate::model::{
     AnalyzedManifest, Category, CommonMetadataSpec, Contribution, Data, DependentPolicy, ExistingObjects,
     ForeignDocuments, GroupMembers, Kind, Linker, Mention, MentionedBy, Mentions, ObjectId, OutputFileKey, Pattern,
@@ -77,6 +76,9 @@ pub struct ManifestsSpec {
     /// Globs of files that are not read, even if `files` matches them, in the same form.
     #[serde(default)]
     pub exclude: Vec<Spanned<String>>,
+    /// The namespace of objects of namespaced kinds without a namespace. Subjects of bindings stay as they are.
+    #[serde(default)]
+    pub namespace: Option<Spanned<String>>,
     /// False when the objects are only evaluated: others may refer to them, and nothing is written. Default: true.
     #[serde(default = "yes")]
     pub emit: bool,
@@ -99,10 +101,11 @@ impl Kind for ManifestsKind {
         linker: &mut Linker<'_>,
         sink: &mut Sink,
     ) -> Option<Box<dyn Policy>> {
+        let namespace = spec.namespace.as_ref().map(|name| checked_namespace(name, sink));
         let Contents { mut objects, custom, custom_fields, named, trees } =
             Contents::read(document, &spec, linker, sink);
         let apis: Vec<&Api> = document.meta.targets.iter().filter_map(|target| linker.apis.get(target)).collect();
-        let warnings = objects.iter_mut().filter_map(|object| object.settle_namespace(&apis));
+        let warnings = objects.iter_mut().filter_map(|object| object.settle_namespace(&apis, None));
         warnings.filter(|_| spec.emit).for_each(|warning| sink.push(warning));
         objects
             .iter()
@@ -129,7 +132,8 @@ impl Kind for ManifestsKind {
         }
         linker.facts.push(ForeignDocuments { origins, policy: document.meta.clone() });
         linker.facts.push(WrittenManifests { counts: counts(&objects), targets: targets() });
-        Some(Box::new(Linked { meta: document.meta.clone(), objects, namespaces }))
+        let namespace = namespace.map(str::to_owned);
+        Some(Box::new(Linked { meta: document.meta.clone(), objects, namespace, namespaces }))
     }
 }
 
@@ -163,6 +167,32 @@ fn without_objects(found: &GlobMatches) -> Diagnostic {
         .help("remove the glob, or correct it; `--list-skipped` prints why each file is skipped")
 }
 
+/// Returns a tree in which the items of lists have their types, and objects without a namespace have this one.
+fn filled(tree: Arc<Tree>, namespace: Option<&str>) -> Arc<Tree> {
+    let mut tree = list::with_types(&tree).map_or(tree, Arc::new);
+    if let Some(namespace) = namespace {
+        list::fill_namespace(Arc::make_mut(&mut tree), namespace);
+    }
+    tree
+}
+
+/// Returns the name of a namespace; reports an invalid name.
+fn checked_namespace<'n>(name: &'n Spanned<String>, sink: &mut Sink) -> &'n str {
+    if let Err(reasons) = names::dns_label(&name.value) {
+        let message = format!(
+            "`{}` is not the name of a namespace: {}",
+            name.value,
+            reasons.iter().collect::<Vec<_>>().join(", ")
+        );
+        sink.push(
+            Diagnostic::error(codes::INVALID_VALUE, message)
+                .at(name.origin)
+                .help("write a name of lower-case letters, digits and `-`"),
+        );
+    }
+    &name.value
+}
+
 /// Returns the minor of the oldest target.
 fn oldest_minor(targets: &[Target]) -> u32 {
     targets.iter().map(|target| target.version.minor()).min().map_or(FIRST_MINOR, |minor| minor)
@@ -185,6 +215,7 @@ impl Contents {
     /// Reads the files of a policy, without the files that hold no objects.
     fn read(document: &RawDocument<'_>, spec: &ManifestsSpec, linker: &mut Linker<'_>, sink: &mut Sink) -> Self {
         let minor = oldest_minor(&linker.targets_of(&document.meta));
+        let namespace = spec.namespace.as_ref().map(|name| name.value.as_str());
         let matches = matches(document, &spec.files, linker, sink);
         let files = files_of(document, spec, &matches, linker, sink);
         let (mut contents, mut skipped) = (Self::default(), SkippedFiles::default());
@@ -202,7 +233,7 @@ impl Contents {
                 Ok(Some(ManifestFile { cause: Some(cause), .. })) => skipped.add(cause, (*path).to_owned()),
                 Ok(Some(ManifestFile { tree, .. })) => {
                     with_objects.insert(path);
-                    contents.add(tree, minor, sink);
+                    contents.add(filled(tree, namespace), minor, sink);
                 }
                 Ok(None) => {}
                 Err(error) => sink.push(Diagnostic::error(codes::MISSING_FILE, error.message).at(*named_at)),
@@ -221,12 +252,10 @@ impl Contents {
     /// Adds the objects of a file.
     fn add(&mut self, tree: Arc<Tree>, minor: u32, sink: &mut Sink) {
         let manifest = Manifest::new(&tree, minor);
-        for root in tree.documents() {
-            manifest.read_object(root, &mut self.objects, &mut self.custom, sink);
-            for object in list::objects(root) {
-                note_names(object, &mut self.named);
-                self.custom_fields.extend(CustomFields::read(&tree, object).into_iter().map(Arc::new));
-            }
+        for object in tree.documents().flat_map(list::objects) {
+            manifest.read_object(object, &mut self.objects, &mut self.custom, sink);
+            note_names(object, &mut self.named);
+            self.custom_fields.extend(CustomFields::read(&tree, object).into_iter().map(Arc::new));
         }
         drop(manifest);
         self.trees.push(tree);
@@ -256,7 +285,7 @@ impl<'t> Manifest<'t> {
         Self { server_fields, tree }
     }
 
-    /// Reads one document: an object, or a list of objects.
+    /// Adds an object, without the fields that the server sets; reports a document that is no object.
     fn read_object(&self, root: NodeRef<'_>, objects: &mut Vec<Object>, custom: &mut Vec<Resource>, sink: &mut Sink) {
         let text = |keys: &[&str]| root.path(keys).and_then(NodeRef::as_str);
         let (Some(api_version), Some(kind)) = (text(&["apiVersion"]), text(&["kind"])) else {
@@ -267,12 +296,6 @@ impl<'t> Manifest<'t> {
             );
             return;
         };
-        if kind == "List" && api_version == "v1" {
-            for item in root.get("items").into_iter().flat_map(NodeRef::items) {
-                self.read_object(item, objects, custom, sink);
-            }
-            return;
-        }
         let Some(name) = text(&["metadata", "name"]) else {
             sink.push(
                 Diagnostic::error(codes::MALFORMED_OBJECT, format!("this {kind} has no name"))
@@ -385,15 +408,20 @@ struct Object {
 }
 
 impl Object {
-    /// Leaves the namespace of an object of a cluster-scoped kind out, as the API server does. Returns the warning about it.
-    fn settle_namespace(&mut self, apis: &[&Api]) -> Option<Diagnostic> {
+    /// Leaves the namespace of an object of a cluster-scoped kind out, as the API server does, and gives `default` to an object
+    /// of a namespaced kind without a namespace. Returns the warning about the namespace that is left out.
+    fn settle_namespace(&mut self, apis: &[&Api], default: Option<&str>) -> Option<Diagnostic> {
         let TypeMeta { api_version, kind } = &self.identity.object_type;
-        self.identity.namespace.as_ref()?;
-        let (group, _) = group_and_version(api_version);
-        let known = schemas::find(api_version, kind).map(|known| known.namespaced);
-        let in_api =
-            || apis.iter().find_map(|api| api.catalogue().find_kind(group, kind)).map(|found| found.namespaced);
-        if known.or_else(in_api)? {
+        let is_namespaced = apis.iter().find_map(|api| api.catalogue().is_namespaced(api_version, kind))?;
+        if is_namespaced && self.identity.namespace.is_none() {
+            let object = self.data.get("object");
+            let own = Data::map([("namespace", Data::text(default?))]);
+            let metadata = object?.get("metadata")?.merged_with(&own);
+            let object = object?.merged_with(&Data::map([("metadata", metadata)]));
+            self.data = Data::map([("object", object)]);
+            self.identity.namespace = default.map(Arc::from);
+        }
+        if is_namespaced || self.identity.namespace.is_none() {
             return None;
         }
         let message = format!("a {kind} is cluster-scoped: the namespace is left out");
@@ -453,6 +481,8 @@ struct DeclaredNamespace {
 struct Linked {
     meta: PolicyMeta,
     objects: Vec<Object>,
+    /// The namespace of objects without one.
+    namespace: Option<String>,
     /// Namespaces, even if no object is written.
     namespaces: Vec<DeclaredNamespace>,
 }
@@ -466,7 +496,10 @@ impl DependentPolicy for Linked {
         let apis = &surroundings.linker.apis;
         let apis: Vec<&Api> = self.meta.targets.iter().filter_map(|target| apis.get(target)).collect();
         for object in &mut self.objects {
-            object.settle_namespace(&apis).into_iter().for_each(|warning| sink.push(warning));
+            object
+                .settle_namespace(&apis, self.namespace.as_deref())
+                .into_iter()
+                .for_each(|warning| sink.push(warning));
             object.settle_status(&apis);
         }
         self.dropped_fields().into_iter().for_each(|note| sink.push(note));

@@ -34,6 +34,29 @@ fn a_text_means_what_it_means_to_kubectl_or_is_refused() {
     assert!(same > 400, "{same}");
 }
 
+/// Forms that YAML 1.2 forbids, or that are no YAML, and that other tools write: none of them is refused.
+#[test]
+fn forms_of_other_tools_are_read() {
+    let texts = [
+        "cost-center: ?*\n",
+        "- ?x\n- ? z\n",
+        "?x: 1\n",
+        "{\"a\": 1}{\"b\": 2}",
+        "{\"a\": 1} {\"b\": [1,\n2]}\n\n{\"c\": \"}{\"}\n",
+        "a: \"x\ny\"\n",
+        "a: 'x\ny'\nb: 1\n",
+        "a:\n  b: 'x\n\n  y'\n  c: 1\n",
+        "a:\n  - b: 'x\n  y'\n",
+        "a:\n  b: \"x\\\n  y\"\n",
+    ];
+    for text in texts {
+        let ours = reading(text);
+        assert!(ours.problems.is_empty(), "{text:?}: {:?}", ours.problems);
+        let line = serde_json::to_string(text).expect("a text");
+        assert!(READINGS.contains(&format!("{{\"text\":{line},")), "{text:?}");
+    }
+}
+
 /// Returns whether two values are equal as JSON, where `1000` and `1e3` are one number.
 fn equal(left: &Json, right: &Json) -> bool {
     match (left, right) {

@@ -21,6 +21,7 @@ use super::symbols::{Symbol, Symbols};
 use super::workloads::{ObjectReference, Running, Workloads};
 use bailiwick_kubernetes::catalogue::{Api, Resource, read_custom};
 use bailiwick_kubernetes::default_policy;
+use bailiwick_kubernetes::list;
 use bailiwick_kubernetes::rbac::{PolicyRule, RbacForm};
 use bailiwick_kubernetes::selector::LabelSelector;
 use bailiwick_yaml::NodeRef;
@@ -248,21 +249,13 @@ impl Builder {
     /// Adds a document: an object, or each object of a list as `kubectl get` prints it. Reports the result for each,
     /// and rejects an object of the wrong shape.
     pub fn add_document<'t>(&mut self, root: NodeRef<'t>, mut report: impl FnMut(NodeRef<'t>, Added)) {
-        let text = |node: NodeRef<'_>, key| node.text_at(key).to_owned();
-        let (api_version, kind) = (text(root, "apiVersion"), text(root, "kind"));
-        let mut take =
-            |api_version: &str, kind: &str, object: NodeRef<'t>| match shape::problem(api_version, kind, object) {
+        for (api_version, kind, object) in list::typed_objects(root) {
+            match shape::problem(&api_version, &kind, object) {
                 Some((place, why)) => report(place, Added::Misshapen(why)),
-                None => report(object, self.add_as(api_version, kind, object, ObjectSource::Input(object.origin()))),
-            };
-        let Some(item_kind) = kind.strip_suffix("List").filter(|_| root.get("items").is_some()) else {
-            return take(&api_version, &kind, root);
-        };
-        for item in root.get("items").into_iter().flat_map(NodeRef::items) {
-            // The items of a typed list omit the fields of the list.
-            match (text(item, "apiVersion"), text(item, "kind")) {
-                (own, kind) if !own.is_empty() && !kind.is_empty() => take(&own, &kind, item),
-                _ => take(&api_version, item_kind, item),
+                None => {
+                    let added = self.add_as(&api_version, &kind, object, ObjectSource::Input(object.origin()));
+                    report(object, added);
+                }
             }
         }
     }

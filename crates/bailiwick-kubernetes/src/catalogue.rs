@@ -247,6 +247,13 @@ impl Catalogue {
         self.of_group(group).find(|found| found.kind == kind)
     }
 
+    /// Returns whether the objects of a kind live in namespaces; none for an unknown kind.
+    pub fn is_namespaced(&self, api_version: &str, kind: &str) -> Option<bool> {
+        let (group, _) = crate::absent::group_and_version(api_version);
+        let known = crate::schemas::find(api_version, kind).map(|known| known.namespaced);
+        known.or_else(|| self.find_kind(group, kind).map(|found| found.namespaced))
+    }
+
     /// Whether this is a group of some version of Kubernetes itself, as opposed to a group of custom resources.
     pub fn is_builtin_group(&self, group: &str) -> bool {
         self.of_group(group).any(|found| !found.is_custom)

@@ -1,29 +1,145 @@
 //! Lists of objects, as `kubectl get -o yaml` prints them.
 
-use crate::absent;
-use bailiwick_yaml::NodeRef;
+use crate::catalogue::Catalogue;
+use bailiwick_yaml::{NodeId, NodeRef, Tree};
 
-/// Returns the objects of a document: itself, or the items of a list.
+/// Returns the objects of a document: itself, or the items of a list and of the lists in the list.
 pub fn objects(document: NodeRef<'_>) -> Vec<NodeRef<'_>> {
-    let is_list = document.get("kind").and_then(NodeRef::as_str).is_some_and(|kind| kind.ends_with("List"));
-    match document.get("items").filter(|items| is_list && items.is_seq()) {
-        Some(items) => items.items().collect(),
-        None => vec![document],
-    }
+    let mut found = Vec::new();
+    visit(Typed::of(document), &mut |typed| found.push(typed.object));
+    found
 }
 
 /// Returns the objects of a document, each with its API version and kind. Items of a typed list, as the API server
 /// prints it, take both from the list.
 pub fn typed_objects<'t>(document: NodeRef<'t>) -> Vec<(String, String, NodeRef<'t>)> {
-    let text = |node: NodeRef<'_>, key: &str| absent::text(node.get(key).and_then(NodeRef::as_str)).to_owned();
-    let (version, kind) = (text(document, "apiVersion"), text(document, "kind"));
-    let item_kind = match kind.strip_suffix("List") {
-        Some(item_kind) => item_kind,
-        None => &kind,
-    };
-    let typed = |object: NodeRef<'t>| match (text(object, "apiVersion"), text(object, "kind")) {
-        (own, kind) if !own.is_empty() && !kind.is_empty() => (own, kind, object),
-        _ => (version.clone(), item_kind.to_owned(), object),
-    };
-    objects(document).into_iter().map(typed).collect()
+    let mut found = Vec::new();
+    visit(Typed::of(document), &mut |Typed { api_version, kind, object }| {
+        found.push((api_version.to_owned(), kind.to_owned(), object));
+    });
+    found
+}
+
+/// Returns a copy of a tree in which the items of typed lists have the API version and kind that they take from the list; none if
+/// every item has its own.
+pub fn with_types(tree: &Tree) -> Option<Tree> {
+    let mut untyped: Vec<(NodeId, String, String)> = Vec::new();
+    for document in tree.documents() {
+        visit(Typed::of(document), &mut |Typed { api_version, kind, object }| {
+            if Typed::of(object).is_typed() || !object.is_map() || kind.is_empty() {
+                return;
+            }
+            untyped.push((object.id(), api_version.to_owned(), kind.to_owned()));
+        });
+    }
+    let mut completed = (!untyped.is_empty()).then(|| tree.clone())?;
+    for (object, api_version, kind) in untyped {
+        let node = completed.at(object);
+        let span = node.span();
+        let is_type = |key: &str| matches!(key, "apiVersion" | "kind");
+        let own = node.entries().filter(|(key, _)| !is_type(key.as_key()));
+        let own: Vec<(NodeId, NodeId)> = own.map(|(key, value)| (key.id(), value.id())).collect();
+        let mut entries = Vec::with_capacity(own.len() + 2);
+        for (key, text) in [("apiVersion", api_version), ("kind", kind)] {
+            entries.push((completed.add_string(key, span), completed.add_string(&text, span)));
+        }
+        entries.extend(own);
+        completed.set_entries(object, &entries);
+    }
+    Some(completed)
+}
+
+/// Gives a namespace to each object of a built-in namespaced kind that has none, as `kubectl -n` does.
+pub fn fill_namespace(tree: &mut Tree, namespace: &str) {
+    let mut without: Vec<NodeId> = Vec::new();
+    for document in tree.documents() {
+        visit(Typed::of(document), &mut |Typed { api_version, kind, object }| {
+            let metadata = object.get("metadata").filter(|metadata| metadata.text_at("namespace").is_empty());
+            let is_namespaced = Catalogue::get().is_namespaced(api_version, kind) == Some(true);
+            without.extend(metadata.filter(|metadata| is_namespaced && metadata.is_map()).map(NodeRef::id));
+        });
+    }
+    for metadata in without {
+        let node = tree.at(metadata);
+        let span = node.span();
+        let own = node.entries().filter(|(key, _)| key.as_key() != "namespace");
+        let mut entries: Vec<(NodeId, NodeId)> = own.map(|(key, value)| (key.id(), value.id())).collect();
+        entries.push((tree.add_string("namespace", span), tree.add_string(namespace, span)));
+        tree.set_entries(metadata, &entries);
+    }
+}
+
+/// An object or a list with its type.
+#[derive(Clone, Copy)]
+struct Typed<'t> {
+    api_version: &'t str,
+    kind: &'t str,
+    object: NodeRef<'t>,
+}
+
+impl<'t> Typed<'t> {
+    /// Returns an object with the type that it states.
+    fn of(object: NodeRef<'t>) -> Self {
+        Self { api_version: object.text_at("apiVersion"), kind: object.text_at("kind"), object }
+    }
+
+    fn is_typed(self) -> bool {
+        !self.api_version.is_empty() && !self.kind.is_empty()
+    }
+
+    /// Returns the items of a list; none for another object.
+    fn items(self) -> Option<NodeRef<'t>> {
+        let items = self.object.get("items").filter(|_| self.kind.ends_with("List"));
+        items.filter(|items| items.is_seq() || items.is_null())
+    }
+}
+
+/// Visits an object, or each object of a list. The depth is bounded by the reader.
+fn visit<'t>(typed: Typed<'t>, found: &mut dyn FnMut(Typed<'t>)) {
+    let Some(items) = typed.items() else { return found(typed) };
+    let item_kind = typed.kind.strip_suffix("List").map_or(typed.kind, |kind| kind);
+    for object in items.items() {
+        let own = Typed::of(object);
+        let inferred = Typed { api_version: typed.api_version, kind: item_kind, object };
+        visit(if own.is_typed() { own } else { inferred }, found);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bailiwick_yaml::diag::{FileId, Sink};
+
+    #[test]
+    fn objects_without_a_namespace_get_one() {
+        let text = "{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: Pod, metadata: {name: a}}, {apiVersion: v1, kind: Node, metadata: {name: n}}, {apiVersion: v1, kind: Pod, metadata: {name: b, namespace: own}}, {apiVersion: example.com/v1, kind: Widget, metadata: {name: w}}]}";
+        let mut tree = bailiwick_yaml::read(text, FileId::default(), &mut Sink::new());
+        fill_namespace(&mut tree, "team-a");
+        let namespaces = tree.documents().flat_map(objects).map(|object| object.path(&["metadata", "namespace"]));
+        let namespaces: Vec<Option<&str>> = namespaces.map(|node| node.and_then(NodeRef::as_str)).collect();
+        assert_eq!(namespaces, [Some("team-a"), None, Some("own"), None]);
+    }
+
+    #[test]
+    fn lists_in_lists_are_flat_and_items_take_the_type_of_their_list() {
+        let text = "{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: Pod, a: 1}]}, {apiVersion: v1, kind: NodeList, items: [{b: 2}, {kind: Pod, c: 3}]}, {apiVersion: v1, kind: PodList, items: null}]}";
+        let tree = bailiwick_yaml::read(text, FileId::default(), &mut Sink::new());
+        let types: Vec<(String, String)> =
+            tree.documents().flat_map(typed_objects).map(|(version, kind, _)| (version, kind)).collect();
+        let expected = ["Pod", "Node", "Node"].map(|kind| ("v1".to_owned(), kind.to_owned()));
+        assert_eq!(types, expected);
+        let completed = with_types(&tree).expect("items without a type");
+        let written: Vec<String> = completed
+            .documents()
+            .flat_map(objects)
+            .map(|object| bailiwick_yaml::schema::to_json(object).to_string())
+            .collect();
+        let expected = [
+            r#"{"apiVersion":"v1","kind":"Pod","a":1}"#,
+            r#"{"apiVersion":"v1","kind":"Node","b":2}"#,
+            r#"{"apiVersion":"v1","kind":"Node","c":3}"#,
+        ];
+        assert_eq!(written, expected);
+        assert!(with_types(&completed).is_none());
+    }
 }

@@ -3,12 +3,17 @@
 //! It resolves anchors, aliases and merge keys as kubectl does, within bounds, and reports problems without an error
 //! in kubectl: doubled keys and keys that are not strings.
 
+mod indented;
+mod json_values;
+
 use crate::diag::codes;
 use crate::internal;
 use std::collections::{HashMap, HashSet};
 
 use granit_parser::{ErrorKind, Event, Options, Parser, ScalarStyle, ScanError, StructureStyle, Tag};
 
+use self::indented::Indented;
+use self::json_values::json_values;
 use super::foreign;
 use super::scalar::{self, Plain};
 use super::tree::{Chain, NodeId, NodeValue, Tree};
@@ -32,8 +37,45 @@ const BYTES_PER_NODE: usize = 256;
 pub(super) fn read(text: &str, tree: &mut Tree, sink: &mut Sink) {
     let body = text.strip_prefix('\u{feff}').unwrap_or(text);
     let shift = text.len() - body.len();
+    let values = json_values(body);
+    if values.len() < 2 {
+        return read_indented(body, shift, tree, sink);
+    }
+    let before = sink.len();
+    for value in values {
+        if sink.len() > before + MAXIMUM_REPORTED {
+            return;
+        }
+        let part = internal::slice(body, value.clone());
+        read_yaml(&Indented::new(part), part, shift + value.start, tree, sink);
+    }
+}
+
+/// Reads a text, and again with deeper lines where a quoted scalar has lines that YAML 1.2 forbids. The first reading counts if
+/// that is no use: its problem is the problem of the text.
+fn read_indented(body: &str, shift: usize, tree: &mut Tree, sink: &mut Sink) {
+    let mut found = Sink::new();
+    let mut indented = Indented::new(body);
+    let mut line = read_yaml(&indented, body, shift, tree, &mut found);
+    while let Some(position) = line
+        && indented.deepen(position)
+    {
+        let (mut other, mut left) = (Tree::new(tree.file()), Sink::new());
+        line = read_yaml(&indented, &indented.text(), shift, &mut other, &mut left);
+        if line.is_none() && !left.diagnostics().iter().any(|problem| problem.code == codes::YAML_SYNTAX) {
+            (*tree, found) = (other, left);
+        }
+    }
+    sink.absorb(found);
+}
+
+/// Reads `deeper`, the text of `indented`, which begins behind `shift` bytes. Returns the first line of a quoted scalar that has
+/// to be deeper.
+fn read_yaml(indented: &Indented<'_>, deeper: &str, shift: usize, tree: &mut Tree, sink: &mut Sink) -> Option<usize> {
+    let body = indented.body();
     let mut reader = Reader {
         text: body,
+        indented,
         shift,
         tree,
         sink,
@@ -42,6 +84,7 @@ pub(super) fn read(text: &str, tree: &mut Tree, sink: &mut Sink) {
         aliased: 0,
         end: Span::new(0, shift).end,
         begun: false,
+        brackets: 0,
     };
     foreign::check(body, shift, reader.tree.file(), reader.sink);
     let mut options = Options::default();
@@ -49,15 +92,22 @@ pub(super) fn read(text: &str, tree: &mut Tree, sink: &mut Sink) {
     options.emit_anchor_events = true;
     options.block_nesting_limit = MAXIMUM_DEPTH;
     options.flow_nesting_limit = MAXIMUM_DEPTH;
-    let mut parser = Parser::new_from_str_with_options(body, options);
+    let mut parser = Parser::new_from_str_with_options(deeper, options);
+    let mut line = None;
     loop {
         match reader.documents(&mut parser) {
-            Ok(()) => return,
+            Ok(()) => return line,
             Err(Stop::Reported) => {}
-            Err(Stop::Syntax(error)) => reader.report_syntax(&error),
+            Err(Stop::Syntax(error)) => {
+                if matches!(error.kind(), ErrorKind::InvalidQuotedScalarIndent) {
+                    let position = error.marker().byte_offset();
+                    line = line.or(position.map(|position| indented.written(position)));
+                }
+                reader.report_syntax(&error);
+            }
         }
         if reader.is_full() || !matches!(parser.proceed_next_document(), Ok(true)) {
-            return;
+            return line;
         }
     }
 }
@@ -74,6 +124,8 @@ enum Stop {
 
 struct Reader<'r> {
     text: &'r str,
+    /// The lines of the text that are deeper for the parser.
+    indented: &'r Indented<'r>,
     shift: usize,
     tree: &'r mut Tree,
     sink: &'r mut Sink,
@@ -85,6 +137,8 @@ struct Reader<'r> {
     end: u32,
     /// True once a document has begun.
     begun: bool,
+    /// The number of open collections in brackets.
+    brackets: usize,
 }
 
 impl<'r> Reader<'r> {
@@ -95,6 +149,7 @@ impl<'r> Reader<'r> {
                     self.report_hidden_document(&span);
                 }
                 self.begun = true;
+                self.brackets = 0;
             }
             if event.is_node() {
                 self.anchors.clear();
@@ -116,6 +171,8 @@ impl<'r> Reader<'r> {
     ) -> Result<NodeId, Stop> {
         let span = self.span(&at);
         let opens = matches!(event, Event::SequenceStart(..) | Event::MappingStart(..));
+        let brackets = self.brackets;
+        self.brackets += usize::from(is_flow(&event));
         if opens && depth >= MAXIMUM_DEPTH {
             self.report_depth(span);
             return Err(Stop::Reported);
@@ -154,12 +211,10 @@ impl<'r> Reader<'r> {
                 self.mapping(parser, id, style, depth)?;
                 id
             }
-            Event::Alias(id) => {
-                self.end = span.end;
-                self.alias(id, span, depth)?
-            }
+            Event::Alias(id) => self.alias(id, span, depth)?,
             _ => self.tree.add(NodeValue::Null, span),
         };
+        self.brackets = brackets;
         if let Some(id) = anchor {
             self.anchors.insert(id, Some(node));
         }
@@ -329,6 +384,7 @@ impl<'r> Reader<'r> {
     }
 
     fn alias(&mut self, id: usize, span: Span, depth: usize) -> Result<NodeId, Stop> {
+        self.end = span.end;
         let Some(Some(target)) = self.anchors.get(&id).copied() else {
             let diagnostic = Diagnostic::error(codes::YAML_ALIAS, "this alias stands inside the node it names")
                 .at(self.origin(span))
@@ -362,7 +418,7 @@ impl<'r> Reader<'r> {
     }
 
     fn scalar(&mut self, text: &str, style: ScalarStyle, tag: Option<&Tag>, span: Span) -> NodeId {
-        if style == ScalarStyle::Plain && text.starts_with('?') {
+        if style == ScalarStyle::Plain && text.starts_with('?') && self.brackets > 0 {
             let diagnostic = Diagnostic::error(codes::YAML_SYNTAX, "between brackets kubectl reads this `?` as a mark")
                 .at(self.origin(span))
                 .help("put the text that begins with `?` in quotes");
@@ -443,7 +499,7 @@ impl<'r> Reader<'r> {
     }
 
     fn report_syntax(&mut self, error: &ScanError) {
-        let byte = error.marker().byte_offset().unwrap_or_default().min(self.text.len());
+        let byte = self.indented.written(error.marker().byte_offset().unwrap_or_default()).min(self.text.len());
         let line_start = self.text.get(..byte).and_then(|head| head.rfind('\n')).map_or(0, |position| position + 1);
         let rest = internal::slice(self.text, line_start..);
         let line = rest.split_once('\n').map_or(rest, |(line, _)| line.trim_end_matches('\r'));
@@ -602,7 +658,8 @@ impl<'r> Reader<'r> {
 
     fn span(&self, at: &granit_parser::Span) -> Span {
         let range = internal::value(at.byte_range(), "the parser of a text counts no bytes");
-        Span::new(range.start + self.shift, range.end + self.shift)
+        let written = |position| self.indented.written(position) + self.shift;
+        Span::new(written(range.start), written(range.end))
     }
 
     fn byte_span(&self, start: usize, end: usize) -> Span {
@@ -632,6 +689,11 @@ impl<'r> Reader<'r> {
     fn origin(&self, span: Span) -> Origin {
         Origin { file: self.tree.file(), span }
     }
+}
+
+/// Whether an event opens brackets.
+fn is_flow(event: &Event<'_>) -> bool {
+    matches!(event, Event::SequenceStart(StructureStyle::Flow, ..) | Event::MappingStart(StructureStyle::Flow, ..))
 }
 
 /// Returns the length of a text before the first of some characters.

@@ -10,6 +10,7 @@ use crate::access::world::Added;
 use crate::app::memberships::Memberships;
 use crate::codes;
 use crate::diag::{Diagnostic, Files, Origin, RunError, Sink};
+use crate::k8s::list;
 use crate::parallel;
 use crate::source::manifests::{self, FileFilter, SkippedFiles};
 use crate::yaml::{self, NodeRef, Tree};
@@ -20,6 +21,8 @@ pub(super) struct ManifestReader<'r> {
     pub(super) jobs: usize,
     pub(super) files: &'r Arc<Files>,
     pub(super) filter: FileFilter,
+    /// The namespace of objects without one.
+    pub(super) namespace: Option<&'r str>,
     pub(super) surroundings: &'r mut Option<Surroundings>,
     /// The groups of users.
     pub(super) memberships: Memberships,
@@ -43,7 +46,7 @@ impl ManifestReader<'_> {
     /// Adds every object of a file, a folder or standard input.
     pub(super) fn add(&mut self, builder: &mut Builder, path: &Path, sink: &mut Sink) -> Result<(), RunError> {
         let mut taken = 0;
-        let reading = Reading { jobs: self.jobs, files: self.files, filter: &self.filter };
+        let reading = Reading { jobs: self.jobs, files: self.files, filter: &self.filter, namespace: self.namespace };
         each_filtered_tree(path, reading, sink, &mut |tree, sink| {
             tree.documents().for_each(|document| self.memberships.add_document(document));
             taken += add_with_surroundings(builder, tree, self.surroundings, sink);
@@ -120,7 +123,7 @@ pub(crate) fn each_tree(
     sink: &mut Sink,
     visit: &mut dyn FnMut(&mut Tree, &mut Sink),
 ) -> Result<(), RunError> {
-    each_filtered_tree(path, Reading { jobs, files, filter: &FileFilter::default() }, sink, visit)
+    each_filtered_tree(path, Reading { jobs, files, filter: &FileFilter::default(), namespace: None }, sink, visit)
 }
 
 /// How the files at a path are read.
@@ -130,6 +133,8 @@ struct Reading<'r> {
     files: &'r Arc<Files>,
     /// The files of a folder that are read.
     filter: &'r FileFilter,
+    /// The namespace of objects without one.
+    namespace: Option<&'r str>,
 }
 
 /// Reads the files at a path as [`each_tree`] does, without the files that the filter leaves out.
@@ -139,7 +144,8 @@ fn each_filtered_tree(
     sink: &mut Sink,
     visit: &mut dyn FnMut(&mut Tree, &mut Sink),
 ) -> Result<(), RunError> {
-    let Reading { jobs, files, filter } = reading;
+    let Reading { jobs, files, filter, namespace } = reading;
+    let fill = |tree: &mut Tree| namespace.into_iter().for_each(|namespace| list::fill_namespace(tree, namespace));
     if path.as_os_str() == "-" {
         let mut bytes = Vec::new();
         std::io::stdin()
@@ -147,6 +153,7 @@ fn each_filtered_tree(
             .map_err(|error| RunError::new(format!("cannot read standard input: {error}")))?;
         if let Some(id) = manifests::take(bytes, files, sink) {
             let mut tree = yaml::read(files.get(id).text(), id, sink);
+            fill(&mut tree);
             visit(&mut tree, sink);
         }
         return Ok(());
@@ -168,6 +175,7 @@ fn each_filtered_tree(
                 let mut tree = yaml::read(&text, id, &mut sink);
                 let path = path.filter(|_| is_folder);
                 let cause = path.and_then(|path| manifests::retain_objects(path, &text, &mut tree, &mut sink));
+                fill(&mut tree);
                 Some((tree, cause))
             });
             (tree, sink)

@@ -52,6 +52,10 @@ func rewrite(path string) error {
 
 func read(text string) reading {
 	one := reading{Text: text}
+	if values := kubectl.Values(text); len(values) > 1 {
+		one.Documents = values
+		return one
+	}
 	for _, part := range kubectl.Split(text) {
 		value, err := kubectl.Read(part)
 		if err != nil {

@@ -4,10 +4,33 @@ package kubectl
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"strings"
 
 	"sigs.k8s.io/yaml"
 )
+
+// Values gives the JSON values of a text, one behind the other; nothing for a text that is not JSON. kubectl reads a text that
+// begins with a brace as such values (k8s.io/apimachinery/pkg/util/yaml, YAMLOrJSONDecoder).
+func Values(text string) []any {
+	if !strings.HasPrefix(strings.TrimSpace(text), "{") {
+		return nil
+	}
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
+	var values []any
+	for {
+		var value any
+		switch err := decoder.Decode(&value); err {
+		case nil:
+			values = append(values, value)
+		case io.EOF:
+			return values
+		default:
+			return nil
+		}
+	}
+}
 
 // Split cuts a file at the lines that begin with three dashes, as kubectl does before it parses.
 func Split(text string) []string {
