@@ -33,7 +33,7 @@ use crate::paths::{EscalationGraph, GraphInputs};
 use crate::source::manifests as files;
 use crate::yaml::{NodeRef, Tree};
 
-use self::manifests::ManifestReader;
+use self::manifests::{Input, ManifestReader};
 pub(crate) use self::manifests::{add_tree, duplicate, each_tree};
 pub(crate) use baseline::{BaselineInputs, add_committed, below_output};
 pub(crate) use surroundings::Surroundings;
@@ -50,7 +50,8 @@ pub struct WorldOptions {
     pub external: Vec<String>,
     /// Whether the objects are the whole cluster: a role that is not among them does not exist, even if it is declared.
     pub is_complete: bool,
-    /// The platform of the cluster of the manifests, or of a new cluster without manifests. Default: Kubernetes.
+    /// The platform of the cluster of the manifests, or of a new cluster without manifests. Default: OpenShift if the manifests
+    /// have an object of an API group that OpenShift alone serves, else Kubernetes.
     pub platform: Option<Platform>,
     /// The version of the cluster of the manifests: of Kubernetes, or of OpenShift on that platform. Default: the newest version.
     pub kubernetes_version: Option<String>,
@@ -383,17 +384,17 @@ pub(crate) fn load_manifests(
     {
         return Ok(load_saved(&bytes, only, options, files, sink));
     }
-    let platform = options.platform.map_or(Platform::Kubernetes, |platform| platform);
-    let version = match &options.kubernetes_version {
-        Some(written) => ClusterVersion::read(platform, written, sink),
-        None => Some(ClusterVersion::newest(platform)),
-    };
+    let mut inputs = Vec::new();
+    for path in &options.from {
+        inputs.push(Input::read(&run.input_at(path), run.threads(), files, sink)?);
+    }
+    let version = version_of_inputs(options, &inputs, sink);
     let baseline = match &options.baseline {
         Some(written) => read_baseline(written, run, sink),
         None => version.map(|version| Baseline::DefaultPolicy(version.minor)),
     };
     let (Some(version), Some(baseline)) = (version, baseline) else { return Ok(None) };
-    let mut surroundings = surroundings_of(options, version.minor, platform == Platform::Openshift);
+    let mut surroundings = surroundings_of(options, version.minor, version.release.is_some());
     let memberships = Memberships::default();
     let mut reader = ManifestReader { jobs: run.threads(), files, surroundings: &mut surroundings, memberships };
     let mut builder = reader.start(version.minor, &baseline, sink)?;
@@ -403,9 +404,7 @@ pub(crate) fn load_manifests(
             tree.iter().flat_map(Tree::documents).for_each(|object| known.add_document(object));
         }
     }
-    for path in &options.from {
-        reader.add(&mut builder, &run.input_at(path), sink)?;
-    }
+    inputs.iter().for_each(|input| reader.add_input(&mut builder, input, sink));
     let memberships = reader.memberships;
     let mut world = builder.build();
     declare_roles(&mut world, &external_roles(&options.external, sink), options);
@@ -421,6 +420,30 @@ pub(crate) fn load_manifests(
         lacks_members: false,
         authorization_modes: Vec::new(),
     }))
+}
+
+/// Returns the version of the cluster of the manifests. Without a platform in the options, the first object that OpenShift alone
+/// serves decides, with a note.
+fn version_of_inputs(options: &WorldOptions, inputs: &[Input], sink: &mut Sink) -> Option<ClusterVersion> {
+    let written = options.kubernetes_version.as_ref();
+    if let Some(platform) = options.platform {
+        return ClusterVersion::of(platform, written, sink);
+    }
+    let Some((object, place)) = inputs.iter().find_map(Input::object_of_openshift) else {
+        return ClusterVersion::of(Platform::Kubernetes, written, sink);
+    };
+    let version = match written {
+        // A version of Kubernetes names the release that is built on it.
+        Some(version) if version.trim_start_matches('v').starts_with("1.") => {
+            ClusterVersion::read(Platform::Kubernetes, version, sink).map(ClusterVersion::on_openshift)
+        }
+        _ => ClusterVersion::of(Platform::Openshift, written, sink),
+    }?;
+    let release = version.release.map_or_else(String::new, |release| format!(" {release}"));
+    let message = format!("the cluster is evaluated as OpenShift{release}: the inputs have {object}");
+    let note = Diagnostic::remark(codes::INFERRED_PLATFORM, message).at(place);
+    sink.push(note.help("pass `--platform openshift` or `--platform kubernetes`"));
+    Some(version)
 }
 
 /// Returns the bytes of a file that `index` wrote; none for anything else.
@@ -533,6 +556,18 @@ impl ClusterVersion {
             Platform::Kubernetes => Self { minor: LAST_MINOR, release: None },
             Platform::Openshift => Self { minor: Release::LAST.kubernetes_minor(), release: Some(Release::LAST) },
         }
+    }
+
+    /// Returns the version of a platform that an option names; without one, the newest known version.
+    fn of(platform: Platform, written: Option<&String>, sink: &mut Sink) -> Option<Self> {
+        written.map_or_else(|| Some(Self::newest(platform)), |written| Self::read(platform, written, sink))
+    }
+
+    /// Returns the release of OpenShift on a version of Kubernetes.
+    fn on_openshift(self) -> Self {
+        let mut releases = (bootstrap::FIRST.minor..=Release::LAST_OF_FOUR.minor).map(|minor| Release { major: 4, minor });
+        let release = releases.rfind(|release| release.kubernetes_minor() <= self.minor);
+        Self { release, ..self }
     }
 
     /// Reads a version of a platform. A version newer than every known one has the facts of the newest, with a warning.

@@ -12,6 +12,7 @@ use crate::app::memberships::Memberships;
 use crate::app::words::{grouped, number};
 use crate::codes;
 use crate::diag::{Diagnostic, Files, Origin, RunError, Sink};
+use crate::k8s::{absent, list};
 use crate::parallel;
 use crate::source::manifests::{self, SkipCause};
 use crate::yaml::{self, NodeRef, Tree};
@@ -43,15 +44,55 @@ impl ManifestReader<'_> {
 
     /// Adds every object of a file, a folder or standard input.
     pub(super) fn add(&mut self, builder: &mut Builder, path: &Path, sink: &mut Sink) -> Result<(), RunError> {
-        let mut taken = 0;
-        each_tree(path, self.jobs, self.files, sink, &mut |tree, sink| {
-            tree.documents().for_each(|document| self.memberships.add_document(document));
-            taken += add_with_surroundings(builder, tree, self.surroundings, sink);
-        })?;
-        refuse_nothing(taken, &path.to_string_lossy(), sink);
+        let input = Input::read(path, self.jobs, self.files, sink)?;
+        self.add_input(builder, &input, sink);
         Ok(())
     }
+
+    /// Adds every object of an input.
+    pub(super) fn add_input(&mut self, builder: &mut Builder, input: &Input, sink: &mut Sink) {
+        let mut taken = 0;
+        for tree in &input.trees {
+            tree.documents().for_each(|document| self.memberships.add_document(document));
+            taken += add_with_surroundings(builder, tree, self.surroundings, sink);
+        }
+        refuse_nothing(taken, &input.path.to_string_lossy(), sink);
+    }
 }
+
+/// The objects of a file, a folder or standard input.
+pub(super) struct Input {
+    path: PathBuf,
+    trees: Vec<Tree>,
+}
+
+impl Input {
+    /// Reads the objects at a path.
+    pub(super) fn read(path: &Path, jobs: usize, files: &Arc<Files>, sink: &mut Sink) -> Result<Self, RunError> {
+        let mut trees = Vec::new();
+        each_tree(path, jobs, files, sink, &mut |tree, _| trees.push(tree.clone()))?;
+        Ok(Self { path: path.to_owned(), trees })
+    }
+
+    /// Returns the first object of an API group that OpenShift alone serves, as its kind and its API version, with its place.
+    pub(super) fn object_of_openshift(&self) -> Option<(String, Origin)> {
+        let mut objects = self.trees.iter().flat_map(Tree::documents).flat_map(list::typed_objects);
+        objects.find_map(|(api_version, kind, object)| {
+            let (group, _) = absent::group_and_version(&api_version);
+            OPENSHIFT_GROUPS.contains(&group).then(|| (format!("a `{kind}` of `{api_version}`"), object.origin()))
+        })
+    }
+}
+
+/// The API groups that OpenShift alone serves.
+const OPENSHIFT_GROUPS: [&str; 6] = [
+    "authorization.openshift.io",
+    "config.openshift.io",
+    "project.openshift.io",
+    "route.openshift.io",
+    "security.openshift.io",
+    "user.openshift.io",
+];
 
 /// Adds a tree, and returns the number of its objects that count. For questions about nodes, objects about access can
 /// be absent.
