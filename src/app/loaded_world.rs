@@ -32,7 +32,7 @@ use crate::paths::{EscalationGraph, GraphInputs};
 use crate::source::manifests::{self as files, FileFilter};
 use crate::yaml::{NodeRef, Tree};
 
-use self::manifests::ManifestReader;
+use self::manifests::{Input, ManifestReader, Reading};
 pub(crate) use self::manifests::{add_tree, duplicate, each_tree};
 pub(crate) use baseline::{BaselineInputs, add_committed, below_output};
 pub(crate) use surroundings::Surroundings;
@@ -55,7 +55,8 @@ pub struct WorldOptions {
     pub external: Vec<String>,
     /// Whether the objects are the whole cluster: a role that is not among them does not exist, even if it is declared.
     pub is_complete: bool,
-    /// The platform of the cluster of the manifests, or of a new cluster without manifests. Default: Kubernetes.
+    /// The platform of the cluster of the manifests, or of a new cluster without manifests. Default: OpenShift if the manifests
+    /// have an object of an API group that OpenShift alone serves, else Kubernetes.
     pub platform: Option<Platform>,
     /// The version of the cluster of the manifests: of Kubernetes, or of OpenShift on that platform. Default: the newest version.
     pub kubernetes_version: Option<String>,
@@ -363,6 +364,28 @@ pub(crate) fn load_committed(
     Ok(Some(builder.build()))
 }
 
+/// Reads the manifests that the options name.
+fn read_inputs(
+    run: &Options,
+    options: &WorldOptions,
+    files: &Arc<Files>,
+    sink: &mut Sink,
+) -> Result<Vec<Input>, RunError> {
+    if let Some(namespace) = &options.default_namespace
+        && let Err(reasons) = names::dns_label(namespace)
+    {
+        let message =
+            format!("`{namespace}` is not the name of a namespace: {}", reasons.iter().collect::<Vec<_>>().join(", "));
+        sink.push(
+            Diagnostic::error(codes::INVALID_USAGE, message).help("write a name of lower-case letters, digits and `-`"),
+        );
+    }
+    let filter = FileFilter::new(&options.include, &options.exclude, sink);
+    let namespace = options.default_namespace.as_deref();
+    let reading = Reading { jobs: run.threads(), files, filter: &filter, namespace };
+    options.from.iter().map(|path| Input::read(&run.input_at(path), reading, sink)).collect()
+}
+
 /// Loads the world of manifests, and reports what is wrong with them.
 pub(crate) fn load_manifests(
     run: &Options,
@@ -375,36 +398,16 @@ pub(crate) fn load_manifests(
     {
         return Ok(load_saved(&bytes, only, options, files, sink));
     }
-    let platform = options.platform.map_or(Platform::Kubernetes, |platform| platform);
-    let version = match &options.kubernetes_version {
-        Some(written) => ClusterVersion::read(platform, written, sink),
-        None => Some(ClusterVersion::newest(platform)),
-    };
+    let inputs = read_inputs(run, options, files, sink)?;
+    let version = version_of_inputs(options, &inputs, sink);
     let baseline = match &options.baseline {
         Some(written) => read_baseline(written, run, sink),
         None => version.map(|version| Baseline::DefaultPolicy(version.minor)),
     };
     let (Some(version), Some(baseline)) = (version, baseline) else { return Ok(None) };
-    let mut surroundings = surroundings_of(options, version.minor, platform == Platform::Openshift);
-    if let Some(namespace) = &options.default_namespace
-        && let Err(reasons) = names::dns_label(namespace)
-    {
-        let message =
-            format!("`{namespace}` is not the name of a namespace: {}", reasons.iter().collect::<Vec<_>>().join(", "));
-        sink.push(
-            Diagnostic::error(codes::INVALID_USAGE, message).help("write a name of lower-case letters, digits and `-`"),
-        );
-    }
+    let mut surroundings = surroundings_of(options, version.minor, version.release.is_some());
     let memberships = Memberships::default();
-    let filter = FileFilter::new(&options.include, &options.exclude, sink);
-    let mut reader = ManifestReader {
-        jobs: run.threads(),
-        files,
-        filter,
-        namespace: None,
-        surroundings: &mut surroundings,
-        memberships,
-    };
+    let mut reader = ManifestReader { jobs: run.threads(), files, surroundings: &mut surroundings, memberships };
     let mut builder = reader.start(version.minor, &baseline, sink)?;
     if let (Baseline::DefaultPolicy(_), Some(release)) = (&baseline, version.release) {
         bootstrap::add_to(&mut builder, release);
@@ -412,10 +415,7 @@ pub(crate) fn load_manifests(
             tree.iter().flat_map(Tree::documents).for_each(|object| known.add_document(object));
         }
     }
-    reader.namespace = options.default_namespace.as_deref();
-    for path in &options.from {
-        reader.add(&mut builder, &run.input_at(path), sink)?;
-    }
+    inputs.iter().for_each(|input| reader.add_input(&mut builder, input, sink));
     let memberships = reader.memberships;
     let mut world = builder.build();
     declare_roles(&mut world, &external_roles(&options.external, sink), options);
@@ -431,6 +431,30 @@ pub(crate) fn load_manifests(
         lacks_members: false,
         authorization_modes: Vec::new(),
     }))
+}
+
+/// Returns the version of the cluster of the manifests. Without a platform in the options, the first object that OpenShift alone
+/// serves decides, with a note.
+fn version_of_inputs(options: &WorldOptions, inputs: &[Input], sink: &mut Sink) -> Option<ClusterVersion> {
+    let written = options.kubernetes_version.as_ref();
+    if let Some(platform) = options.platform {
+        return ClusterVersion::of(platform, written, sink);
+    }
+    let Some((object, place)) = inputs.iter().find_map(Input::object_of_openshift) else {
+        return ClusterVersion::of(Platform::Kubernetes, written, sink);
+    };
+    let version = match written {
+        // A version of Kubernetes names the release that is built on it.
+        Some(version) if version.trim_start_matches('v').starts_with("1.") => {
+            ClusterVersion::read(Platform::Kubernetes, version, sink).map(ClusterVersion::on_openshift)
+        }
+        _ => ClusterVersion::of(Platform::Openshift, written, sink),
+    }?;
+    let release = version.release.map_or_else(String::new, |release| format!(" {release}"));
+    let message = format!("the cluster is evaluated as OpenShift{release}: the inputs have {object}");
+    let note = Diagnostic::remark(codes::INFERRED_PLATFORM, message).at(place);
+    sink.push(note.help("pass `--platform openshift` or `--platform kubernetes`"));
+    Some(version)
 }
 
 /// Returns the bytes of a file that `index` wrote; none for anything else.
@@ -543,6 +567,19 @@ impl ClusterVersion {
             Platform::Kubernetes => Self { minor: LAST_MINOR, release: None },
             Platform::Openshift => Self { minor: Release::LAST.kubernetes_minor(), release: Some(Release::LAST) },
         }
+    }
+
+    /// Returns the version of a platform that an option names; without one, the newest known version.
+    fn of(platform: Platform, written: Option<&String>, sink: &mut Sink) -> Option<Self> {
+        written.map_or_else(|| Some(Self::newest(platform)), |written| Self::read(platform, written, sink))
+    }
+
+    /// Returns the release of OpenShift on a version of Kubernetes.
+    fn on_openshift(self) -> Self {
+        let mut releases =
+            (bootstrap::FIRST.minor..=Release::LAST_OF_FOUR.minor).map(|minor| Release { major: 4, minor });
+        let release = releases.rfind(|release| release.kubernetes_minor() <= self.minor);
+        Self { release, ..self }
     }
 
     /// Reads a version of a platform. A version newer than every known one has the facts of the newest, with a warning.

@@ -35,7 +35,7 @@ pub(super) struct WorldArguments {
     #[arg(long, value_name = "VERSION-or-PATH")]
     pub(super) baseline: Option<String>,
     /// Platform of the cluster of the manifests. Without --from, evaluate a new cluster of the platform instead of the
-    /// workspace.
+    /// workspace. Default: openshift if the manifests have an object that OpenShift alone serves, else kubernetes.
     #[arg(long, value_name = "PLATFORM", value_parser = platform_parser())]
     pub(super) platform: Option<Platform>,
     /// Version of the cluster, with --from: of Kubernetes, or of OpenShift with --platform openshift.

@@ -15,7 +15,6 @@ use crate::compile::{self, LinkedWorkspace};
 use crate::diag::{FileId, RunError, Sink};
 use crate::emit::committed::Committed;
 use crate::model::Target;
-use crate::source::manifests::FileFilter;
 use crate::source::{self, Sources};
 use crate::yaml::{self, Tree};
 
@@ -67,15 +66,7 @@ impl BaselineInputs<'_> {
         };
         let Some(baseline) = baseline else { return Ok(None) };
         let memberships = Memberships::default();
-        let filter = FileFilter::default();
-        let mut reader = ManifestReader {
-            jobs: run.threads(),
-            files: &project.files,
-            filter,
-            namespace: None,
-            surroundings,
-            memberships,
-        };
+        let mut reader = ManifestReader { jobs: run.threads(), files: &project.files, surroundings, memberships };
         let mut builder = reader.start(minor, &baseline, sink)?;
         if options.baseline.is_none() && target.baseline.is_some() {
             let mut sources = Sources::new(files, Arc::clone(&project.files));

@@ -1,7 +1,7 @@
 //! The objects of files, folders and standard input.
 
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{Baseline, Surroundings};
@@ -10,7 +10,7 @@ use crate::access::world::Added;
 use crate::app::memberships::Memberships;
 use crate::codes;
 use crate::diag::{Diagnostic, Files, Origin, RunError, Sink};
-use crate::k8s::list;
+use crate::k8s::{absent, list};
 use crate::parallel;
 use crate::source::manifests::{self, FileFilter, SkippedFiles};
 use crate::yaml::{self, NodeRef, Tree};
@@ -20,9 +20,6 @@ pub(super) struct ManifestReader<'r> {
     /// The number of threads.
     pub(super) jobs: usize,
     pub(super) files: &'r Arc<Files>,
-    pub(super) filter: FileFilter,
-    /// The namespace of objects without one.
-    pub(super) namespace: Option<&'r str>,
     pub(super) surroundings: &'r mut Option<Surroundings>,
     /// The groups of users.
     pub(super) memberships: Memberships,
@@ -45,16 +42,60 @@ impl ManifestReader<'_> {
 
     /// Adds every object of a file, a folder or standard input.
     pub(super) fn add(&mut self, builder: &mut Builder, path: &Path, sink: &mut Sink) -> Result<(), RunError> {
-        let mut taken = 0;
-        let reading = Reading { jobs: self.jobs, files: self.files, filter: &self.filter, namespace: self.namespace };
-        each_filtered_tree(path, reading, sink, &mut |tree, sink| {
-            tree.documents().for_each(|document| self.memberships.add_document(document));
-            taken += add_with_surroundings(builder, tree, self.surroundings, sink);
-        })?;
-        refuse_nothing(taken, &path.to_string_lossy(), sink);
+        let filter = FileFilter::default();
+        let reading = Reading { jobs: self.jobs, files: self.files, filter: &filter, namespace: None };
+        let input = Input::read(path, reading, sink)?;
+        self.add_input(builder, &input, sink);
         Ok(())
     }
+
+    /// Adds every object of an input.
+    pub(super) fn add_input(&mut self, builder: &mut Builder, input: &Input, sink: &mut Sink) {
+        let mut taken = 0;
+        for tree in &input.trees {
+            tree.documents().for_each(|document| self.memberships.add_document(document));
+            taken += add_with_surroundings(builder, tree, self.surroundings, sink);
+        }
+        refuse_nothing(taken, &input.path.to_string_lossy(), sink);
+    }
 }
+
+/// The objects of a file, a folder or standard input.
+pub(super) struct Input {
+    path: PathBuf,
+    trees: Vec<Tree>,
+}
+
+impl Input {
+    /// Reads the objects at a path.
+    pub(super) fn read(path: &Path, reading: Reading<'_>, sink: &mut Sink) -> Result<Self, RunError> {
+        let mut trees = Vec::new();
+        each_filtered_tree(path, reading, sink, &mut |tree, _| {
+            let file = tree.file();
+            trees.push(std::mem::replace(tree, Tree::new(file)));
+        })?;
+        Ok(Self { path: path.to_owned(), trees })
+    }
+
+    /// Returns the first object of an API group that OpenShift alone serves, as its kind and its API version, with its place.
+    pub(super) fn object_of_openshift(&self) -> Option<(String, Origin)> {
+        let mut objects = self.trees.iter().flat_map(Tree::documents).flat_map(list::typed_objects);
+        objects.find_map(|(api_version, kind, object)| {
+            let (group, _) = absent::group_and_version(&api_version);
+            OPENSHIFT_GROUPS.contains(&group).then(|| (format!("a `{kind}` of `{api_version}`"), object.origin()))
+        })
+    }
+}
+
+/// The API groups that OpenShift alone serves.
+const OPENSHIFT_GROUPS: [&str; 6] = [
+    "authorization.openshift.io",
+    "config.openshift.io",
+    "project.openshift.io",
+    "route.openshift.io",
+    "security.openshift.io",
+    "user.openshift.io",
+];
 
 /// Adds a tree, and returns the number of its objects that count. For questions about nodes, objects about access can
 /// be absent.
@@ -127,14 +168,15 @@ pub(crate) fn each_tree(
 }
 
 /// How the files at a path are read.
-struct Reading<'r> {
+#[derive(Clone, Copy)]
+pub(super) struct Reading<'r> {
     /// The number of threads.
-    jobs: usize,
-    files: &'r Arc<Files>,
+    pub(super) jobs: usize,
+    pub(super) files: &'r Arc<Files>,
     /// The files of a folder that are read.
-    filter: &'r FileFilter,
+    pub(super) filter: &'r FileFilter,
     /// The namespace of objects without one.
-    namespace: Option<&'r str>,
+    pub(super) namespace: Option<&'r str>,
 }
 
 /// Reads the files at a path as [`each_tree`] does, without the files that the filter leaves out.
