@@ -277,7 +277,7 @@ const PROBLEMS: [(&str, &str); 6] = [
     ("duplicate-yaml-key", "a: 1\n"),
     ("key-not-string", "1: 1\n"),
     ("yaml-alias", "---\n*a\n"),
-    ("yaml-syntax", "- ?a\n"),
+    ("yaml-syntax", "- [?a]\n"),
     ("yaml-syntax", "---a\n"),
 ];
 

@@ -5,7 +5,7 @@
 use crate::internal;
 
 /// How often a text is read again.
-const MOST_ATTEMPTS: usize = 100;
+const MOST_ATTEMPTS: usize = 1000;
 
 /// How many bytes of one text are read again in total.
 const MOST_BYTES: usize = 64 << 20;
