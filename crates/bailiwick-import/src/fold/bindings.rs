@@ -25,19 +25,19 @@ const ROLE_VARIABLE: &str = "{role}";
 
 /// A role of a binding.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Role {
+pub(super) enum BoundRole {
     /// A PermissionSet by its position, with the name of its role.
     Set(usize, String),
     /// A ClusterRole of no policy.
-    ClusterRole(String),
+    OtherClusterRole(String),
     /// A Role of no policy.
-    Role(String),
+    OtherRole(String),
 }
 
-impl Role {
+impl BoundRole {
     fn name(&self) -> &str {
         match self {
-            Self::Set(_, name) | Self::ClusterRole(name) | Self::Role(name) => name,
+            Self::Set(_, name) | Self::OtherClusterRole(name) | Self::OtherRole(name) => name,
         }
     }
 }
@@ -68,7 +68,7 @@ pub(super) struct Shape {
     pub(super) subjects: BTreeSet<Subject>,
     labels: BTreeMap<String, String>,
     annotations: BTreeMap<String, String>,
-    pub(super) role: Role,
+    pub(super) role: BoundRole,
 }
 
 /// A binding with its position.
@@ -96,7 +96,7 @@ pub(super) fn fold(folding: &mut Folding<'_>, mut sets: RoleSets, is_platform_ro
     let mut roles = BTreeSet::new();
     for binding in &bindings {
         match &binding.shape.role {
-            Role::Set(position, _) => _ = used.insert((*position, binding.namespace.clone())),
+            BoundRole::Set(position, _) => _ = used.insert((*position, binding.namespace.clone())),
             other => _ = roles.insert((binding.namespace.clone(), other.clone())),
         }
     }
@@ -115,7 +115,7 @@ pub(super) fn fold(folding: &mut Folding<'_>, mut sets: RoleSets, is_platform_ro
 /// Records the roles that no object and no default policy makes.
 fn note_unknown(
     folding: &mut Folding<'_>,
-    roles: &BTreeSet<(Box<str>, Role)>,
+    roles: &BTreeSet<(Box<str>, BoundRole)>,
     is_platform_role: &dyn Fn(&str) -> bool,
 ) {
     let existing = folding.cluster.objects.iter().map(|object| &object.identity);
@@ -126,12 +126,12 @@ fn note_unknown(
     let mut unknown = (BTreeSet::new(), BTreeSet::new());
     for (namespace, role) in roles {
         match role {
-            Role::ClusterRole(name)
+            BoundRole::OtherClusterRole(name)
                 if !is_platform_role(name) && !existing.contains(&("ClusterRole", "", name.as_str())) =>
             {
                 unknown.0.insert(name.clone());
             }
-            Role::Role(name) if !existing.contains(&("Role", &**namespace, name.as_str())) => {
+            BoundRole::OtherRole(name) if !existing.contains(&("Role", &**namespace, name.as_str())) => {
                 unknown.1.insert(name.clone());
             }
             _ => {}
@@ -155,12 +155,13 @@ pub(super) fn read(values: &Values, object: &Object, sets: &RoleSets) -> Option<
     let role_name = values.text_at(value, &["roleRef", "name"]);
     let role = match values.text_at(value, &["roleRef", "kind"]) {
         "ClusterRole" => sets.find("", role_name).map_or_else(
-            || Role::ClusterRole(role_name.to_owned()),
-            |position| Role::Set(position, role_name.to_owned()),
+            || BoundRole::OtherClusterRole(role_name.to_owned()),
+            |position| BoundRole::Set(position, role_name.to_owned()),
         ),
-        "Role" if !is_cluster_wide => sets
-            .find(namespace, role_name)
-            .map_or_else(|| Role::Role(role_name.to_owned()), |position| Role::Set(position, role_name.to_owned())),
+        "Role" if !is_cluster_wide => sets.find(namespace, role_name).map_or_else(
+            || BoundRole::OtherRole(role_name.to_owned()),
+            |position| BoundRole::Set(position, role_name.to_owned()),
+        ),
         _ => return None,
     };
     Some(Shape {
@@ -272,7 +273,7 @@ fn with_role(text: &str, role: &str) -> String {
 /// A Grant before it is written.
 struct Grant {
     shape: Shape,
-    roles: Vec<Role>,
+    roles: Vec<BoundRole>,
     namespaces: Vec<Box<str>>,
     objects: Vec<usize>,
 }
@@ -284,7 +285,7 @@ fn merged_roles(merged: BTreeMap<Shape, Members>) -> Vec<Grant> {
     for (shape, members) in merged {
         let (namespaces, objects) = members.into_iter().unzip();
         let name = with_role(&shape.name, &escaped(shape.role.name()));
-        let no_role = Role::Role(String::new());
+        let no_role = BoundRole::OtherRole(String::new());
         let pattern = if name == shape.name { shape.clone() } else { Shape { name, role: no_role, ..shape.clone() } };
         by_pattern.entry((pattern, namespaces)).or_default().push((shape, objects));
     }
@@ -316,17 +317,17 @@ impl Grant {
         let mut spec = Map::new();
         spec.insert("to".to_owned(), self.shape.written_subjects());
         let set_names = self.roles.iter().filter_map(|role| match role {
-            Role::Set(position, _) => sets.get(*position).cloned(),
+            BoundRole::Set(position, _) => sets.get(*position).cloned(),
             _ => None,
         });
-        let named = |wanted: fn(&Role) -> bool| {
+        let named = |wanted: fn(&BoundRole) -> bool| {
             let roles = self.roles.iter().filter(move |role| wanted(role));
             roles.map(|role| escaped(role.name())).collect::<BTreeSet<String>>()
         };
         let lists = [
             ("permissionSets", set_names.collect()),
-            ("clusterRoles", named(|role| matches!(role, Role::ClusterRole(_)))),
-            ("roles", named(|role| matches!(role, Role::Role(_)))),
+            ("clusterRoles", named(|role| matches!(role, BoundRole::OtherClusterRole(_)))),
+            ("roles", named(|role| matches!(role, BoundRole::OtherRole(_)))),
         ];
         for (key, texts) in lists {
             if !texts.is_empty() {

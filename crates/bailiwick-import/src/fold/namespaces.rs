@@ -238,7 +238,10 @@ impl Set<'_> {
             item.get("name").and_then(Value::as_str).map(dns_label)
         };
         let name = first(Part::Quota).or_else(|| first(Part::Limits).map(|name| format!("limits-{name}")));
-        name.map_or_else(|| "namespaces".to_owned(), |name| name)
+        match name {
+            Some(name) => name,
+            None => "namespaces".to_owned(),
+        }
     }
 
     fn spec(&self, values: &Values) -> Value {

@@ -46,7 +46,7 @@ impl RoleSets {
     /// names the sets of the others.
     pub(super) fn settle(&mut self, left: &BTreeSet<usize>, used: &BTreeSet<(usize, Box<str>)>) {
         for (position, set) in self.sets.iter_mut().enumerate().filter(|(_, set)| !set.is_cluster_role) {
-            let is_used = |namespace: &Box<str>| used.contains(&(position, namespace.clone()));
+            let is_used = |namespace: &str| used.contains(&(position, namespace.into()));
             set.objects.retain(|namespace, index| left.contains(index) && is_used(namespace));
             if !set.objects.is_empty() {
                 set.name = self.names.take(&policy_name(&set.role_name));
@@ -128,7 +128,7 @@ pub(super) fn written_rule(rule: &PolicyRule, minor: u32, text: &dyn Fn(&str) ->
         ("nonResourceURLs", non_resource_urls),
         ("verbs", verbs),
     ];
-    let fields = fields.into_iter().filter(|(key, texts)| !texts.is_empty() && !(access.is_some() && *key == "verbs"));
+    let fields = fields.into_iter().filter(|(key, texts)| !(texts.is_empty() || access.is_some() && *key == "verbs"));
     let fields = fields.map(|(key, texts)| (key.to_owned(), texts.iter().map(|found| text(found)).collect()));
     let access = access.map(|access| ("access".to_owned(), access.into()));
     fields.chain(access).collect::<Map<String, Value>>().into()

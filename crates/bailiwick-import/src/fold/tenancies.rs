@@ -9,7 +9,7 @@ use bailiwick_kubernetes::rbac::{GROUP, PolicyRule};
 use hashbrown::HashMap;
 use serde_json::{Map, Value, json};
 
-use super::bindings::{self, Role, Shape, with_variable};
+use super::bindings::{self, BoundRole, Shape, with_variable};
 use super::namespaces::{self, Part};
 use super::roles::{RoleSets, escaped_rule, written_rule};
 use super::{Folding, Names, PolicyKind, dns_label, escaped, groups};
@@ -207,12 +207,12 @@ impl Builder {
         let mut item = Map::new();
         item.insert("name".to_owned(), shape.name.clone().into());
         let (field, role) = match &shape.role {
-            Role::Set(position, name) => match sets.sets.get(*position) {
+            BoundRole::Set(position, name) => match sets.sets.get(*position) {
                 Some(set) if set.is_cluster_role => ("permissionSet", set.name.clone()),
                 _ => ("role", self.filled(&escaped(name))),
             },
-            Role::ClusterRole(name) => ("clusterRole", escaped(name)),
-            Role::Role(_) => {
+            BoundRole::OtherClusterRole(name) => ("clusterRole", escaped(name)),
+            BoundRole::OtherRole(_) => {
                 self.is_whole = false;
                 return;
             }
