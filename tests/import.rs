@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::oracle::{Actor, Dice, atoms, random_world, rules_for, settle};
 use crate::support::{rounds, shared};
 
-/// The options of an import of a file into the folder `into` beside it.
+/// Returns the options of an import of a file into the folder `into` beside it.
 fn options(from: &Path) -> ImportOptions {
     ImportOptions {
         from: vec![ImportSource { target: None, path: from.to_owned() }],
@@ -36,7 +36,7 @@ fn text_of(objects: &[Value]) -> String {
     objects.iter().map(|object| format!("{object}\n---\n")).collect()
 }
 
-/// The policies of an imported workspace: each file without the places of objects and the digests.
+/// Returns the policies of an imported workspace: each file without the places of objects and the digests.
 fn policies(folder: &Path) -> BTreeMap<PathBuf, String> {
     let mut files = BTreeMap::new();
     for entry in walkdir::WalkDir::new(folder.join("policies")).into_iter().filter_map(Result::ok) {
@@ -72,7 +72,7 @@ fn rendered(folder: &Path) -> Vec<Value> {
     objects
 }
 
-/// The atoms that each subject of the bindings holds, by subject and place: an expansion of its own, beside the comparison of
+/// Returns the atoms that each subject of the bindings holds, by subject and place: an expansion of its own, beside the comparison of
 /// the program.
 fn expansion(objects: &[Value]) -> BTreeMap<(String, String), BTreeSet<String>> {
     let mut objects = objects.to_vec();
@@ -143,7 +143,7 @@ fn random_clusters_come_back_and_settle() {
     }
 }
 
-/// The objects of a tenant with values of its own.
+/// Returns the objects of a tenant with values of its own.
 fn tenant(number: usize) -> Vec<Value> {
     let namespace = format!("team-{number:03}");
     let metadata = |name: &str| json!({ "name": name, "namespace": namespace });
@@ -179,6 +179,18 @@ fn namespaces_of_one_form_become_a_tenancy() {
     let table = rows(scratch.path());
     assert_eq!(table.lines().count(), 40, "{table}");
     assert!(!table.contains("team-007"), "{table}");
+}
+
+#[test]
+fn a_refused_object_leaves_the_others_in_their_policies() {
+    let mut objects: Vec<Value> = (0..6).flat_map(tenant).collect();
+    objects[0]["metadata"]["labels"]["team"] = "not a label".into();
+    let (_scratch, outcome) = imported(&objects, 1);
+    let [target] = outcome.targets.as_slice() else { panic!("one target") };
+    assert_equal(target);
+    let refused: Vec<&str> = target.refused.iter().map(|refused| &*refused.object).collect();
+    assert_eq!(refused, ["Namespace/team-000"]);
+    assert_eq!(target.homes["Namespace/team-001"], "Tenancy/team");
 }
 
 #[test]

@@ -140,6 +140,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "paths",
             "validate",
             "migrate",
+            "import",
             "report",
             "file_format",
             "ask",

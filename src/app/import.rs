@@ -12,17 +12,17 @@ use globset::{Glob, GlobSet, GlobSetBuilder};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use self::inputs::Input;
+use self::inputs::{Input, Inputs};
 use self::place::ImportPlace;
 use self::verify::{ImportedFiles, Outcome, Verification, changed_subjects};
 use super::{Diagnostics, Error, Options};
-use crate::access::Builder;
+use crate::access::{Builder, World};
 use crate::admission::scc::bootstrap;
 use crate::codes;
 use crate::diag::{Diagnostic, Files, RunError, Sink};
-use crate::import::fold::{Decisions, Folded, PolicyKind, fold};
-use crate::import::layout::{Layout, arrange, workspace_file};
-use crate::import::{Cluster, ControlPlane, Identity, Values};
+use crate::import::fold::{FoldDecisions, FoldedCluster, PolicyKind, fold};
+use crate::import::layout::{PolicyFiles, arrange, workspace_file};
+use crate::import::{ClusterObjects, ControlPlane, InternedValues, ObjectKey};
 use crate::k8s::default_policy;
 use crate::model::Target;
 use crate::source::Sources;
@@ -31,7 +31,7 @@ use crate::source::Sources;
 /// nothing left to move unless an object that moved refers to others.
 const MOST_FOLDS: usize = 50;
 
-/// Where the objects of a target are read.
+/// A source of objects for a target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportSource {
     /// The target; none for the only one.
@@ -46,7 +46,7 @@ impl ImportSource {
     }
 }
 
-/// The options of an import.
+/// The inputs, the folder and the form of an import.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ImportOptions {
     /// The objects of the targets.
@@ -59,7 +59,7 @@ pub struct ImportOptions {
     pub version: Option<String>,
     /// Whether a policy has to compile to the stored form of its objects, with the order of rules and subjects.
     pub is_exact: bool,
-    /// Globs of objects, as `Kind/namespace/name`, that stay in Manifests.
+    /// Globs of objects, as `Kind/namespace/name`, for Manifests.
     pub keep: Vec<String>,
     /// Whether nothing is written.
     pub is_dry_run: bool,
@@ -87,7 +87,7 @@ pub struct ImportedTarget {
     pub about_access: usize,
     /// How many objects the policies compile to as they are stored.
     pub equal: usize,
-    /// The objects that differ from their stored form and grant the same.
+    /// The objects with another form and the same access.
     pub equal_access: Vec<ListedObject>,
     /// The objects in Manifests.
     pub manifests: Vec<ListedObject>,
@@ -97,7 +97,7 @@ pub struct ImportedTarget {
     pub omitted: Vec<ListedObject>,
     /// How many fields of the server were left out, by path.
     pub dropped: BTreeMap<String, usize>,
-    /// The bound roles that are neither among the objects nor roles of the platform.
+    /// The bound roles from elsewhere: neither among the objects nor on the platform.
     pub unknown_roles: BTreeSet<String>,
     /// The comparison of access.
     pub access: AccessComparison,
@@ -105,7 +105,7 @@ pub struct ImportedTarget {
     pub policies: usize,
     /// The lines of the policies about access, with their tables. Objects in Manifests are in neither count of lines.
     pub lines: usize,
-    /// The lines of the objects about access that these policies stand for.
+    /// The lines of the objects of these policies.
     pub object_lines: usize,
     /// The policy of each object.
     pub homes: BTreeMap<String, String>,
@@ -116,11 +116,11 @@ pub struct ImportedTarget {
 pub struct ListedObject {
     /// The object, as `Kind/namespace/name` or `Kind/name`.
     pub object: String,
-    /// The reason.
+    /// Why it is in the list.
     pub reason: String,
 }
 
-/// The comparison of the access that the objects grant with the access that the policies grant.
+/// The comparison of the access of the objects with the access of the policies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct AccessComparison {
     /// Whether no access differs.
@@ -154,9 +154,10 @@ fn import_into(
 ) -> Result<Option<Written>, RunError> {
     let Some(kept) = kept_objects(&options.keep, sink) else { return Ok(None) };
     let Some(place) = ImportPlace::open(run, options, files, sink)? else { return Ok(None) };
-    let mut values = Values::default();
+    let mut values = InternedValues::default();
     let mut sources = Sources::new(place.disk_source(), Arc::clone(files));
-    let inputs = inputs::read(run, options, &place.targets, &mut values, &mut sources, files, sink)?;
+    let inputs = Inputs { run, options, targets: &place.targets, sources: &mut sources, files };
+    let inputs = inputs::read(inputs, &mut values, sink)?;
     if sink.has_errors() {
         return Ok(None);
     }
@@ -171,10 +172,10 @@ fn import_into(
     let values = folds.values;
     let mut targets = Vec::new();
     let Finished { layout, folded, decisions, outcomes, imported } = finished;
-    for (position, (world, outcome)) in worlds.into_iter().zip(outcomes).enumerate() {
+    for (position, ((world, dropped), outcome)) in worlds.into_iter().zip(outcomes).enumerate() {
         let record = Record { clusters: &clusters, position, layout: &layout, values: &values };
         if let (Some(folded), Some(decisions)) = (folded.get(position), decisions.get(position)) {
-            targets.push(record.finish(folded, decisions, outcome, world));
+            targets.push(record.finish(folded, decisions, outcome, world, dropped));
         }
     }
     let lines = imported.texts.iter().map(|(path, text)| (path.clone(), text.lines().count())).collect();
@@ -184,7 +185,7 @@ fn import_into(
     Ok(Some((targets, lines)))
 }
 
-/// Returns the matcher of the objects that stay in Manifests.
+/// Returns the matcher of the objects for Manifests.
 fn kept_objects(globs: &[String], sink: &mut Sink) -> Option<GlobSet> {
     let mut builder = GlobSetBuilder::new();
     for glob in globs {
@@ -205,16 +206,16 @@ struct Folds<'f> {
     run: &'f Options,
     options: &'f ImportOptions,
     place: &'f ImportPlace,
-    clusters: &'f [Cluster],
-    values: Values,
+    clusters: &'f [ClusterObjects],
+    values: InternedValues,
     kept: GlobSet,
 }
 
 /// The last fold.
 struct Finished {
-    layout: Layout,
-    folded: Vec<Folded>,
-    decisions: Vec<Decisions>,
+    layout: PolicyFiles,
+    folded: Vec<FoldedCluster>,
+    decisions: Vec<FoldDecisions>,
     outcomes: Vec<Outcome>,
     imported: ImportedFiles,
 }
@@ -227,42 +228,81 @@ impl Folds<'_> {
             platforms.push(inputs::start_world(target, sources, sink)?.build());
         }
         let mut decisions = self.first_decisions();
+        let mut is_screened = false;
         for _ in 0..MOST_FOLDS {
-            let mut folded = Vec::new();
-            for ((cluster, decisions), platform) in self.clusters.iter().zip(&decisions).zip(&platforms) {
-                let has_role = |name: &str| platform.policy_rules(None, name).is_some();
-                folded.push(fold(cluster, &mut self.values, decisions, &has_role));
-            }
-            let layout = arrange(self.clusters, &folded, self.place.targets.len());
-            let imported = self.files(&layout, &folded);
-            let verification = Verification {
-                run: self.run,
-                files: &imported,
-                layout: &layout,
-                clusters: self.clusters,
-                decisions: &decisions,
-                is_exact: self.options.is_exact,
-            };
-            let outcomes = verification.run(&mut self.values, sink)?;
+            let finished = self.fold_once(&decisions, &platforms, sink)?;
             if sink.has_errors() {
                 return Ok(None);
             }
-            if !learn(&mut decisions, &outcomes) {
-                return Ok(Some(Finished { layout, folded, decisions, outcomes, imported }));
+            let has_errors = finished.outcomes.iter().any(|outcome| outcome.has_errors);
+            if has_errors && !std::mem::replace(&mut is_screened, true) {
+                self.screen(&mut decisions, &platforms, sink)?;
+            } else if !learn(&mut decisions, &finished.outcomes) {
+                return Ok(Some(Finished { decisions, ..finished }));
             }
         }
         Err(RunError::new("the policies of the import do not settle").help("report this, with the input if possible"))
     }
 
+    /// Folds, compiles and compares.
+    fn fold_once(
+        &mut self,
+        decisions: &[FoldDecisions],
+        platforms: &[World],
+        sink: &mut Sink,
+    ) -> Result<Finished, RunError> {
+        let mut folded = Vec::new();
+        for ((cluster, decisions), platform) in self.clusters.iter().zip(decisions).zip(platforms) {
+            let has_role = |name: &str| platform.policy_rules(None, name).is_some();
+            folded.push(fold(cluster, &mut self.values, decisions, &has_role));
+        }
+        let layout = arrange(self.clusters, &folded, self.place.targets.len());
+        let imported = self.files(&layout, &folded);
+        let verification = Verification {
+            run: self.run,
+            files: &imported,
+            layout: &layout,
+            clusters: self.clusters,
+            decisions,
+            is_exact: self.options.is_exact,
+        };
+        let outcomes = verification.run(&mut self.values, sink)?;
+        Ok(Finished { layout, folded, decisions: Vec::new(), outcomes, imported })
+    }
+
+    /// Finds the refused objects with all objects in Manifests: there, an error has one object. The error of a policy can be the
+    /// error of one of many objects.
+    fn screen(
+        &mut self,
+        decisions: &mut [FoldDecisions],
+        platforms: &[World],
+        sink: &mut Sink,
+    ) -> Result<(), RunError> {
+        let mut all: Vec<FoldDecisions> = decisions.to_vec();
+        for (decisions, cluster) in all.iter_mut().zip(self.clusters) {
+            decisions.kept.extend(0..cluster.objects.len());
+        }
+        loop {
+            let finished = self.fold_once(&all, platforms, sink)?;
+            if sink.has_errors() || !learn(&mut all, &finished.outcomes) {
+                break;
+            }
+        }
+        for (decisions, screened) in decisions.iter_mut().zip(all) {
+            decisions.refused = screened.refused;
+        }
+        Ok(())
+    }
+
     /// Returns the decisions that the objects themselves lead to.
-    fn first_decisions(&mut self) -> Vec<Decisions> {
+    fn first_decisions(&mut self) -> Vec<FoldDecisions> {
         let mut all = Vec::new();
         for (cluster, target) in self.clusters.iter().zip(self.place.imported_targets()) {
             let minor = target.version.minor();
             let platform = target.version.release().into_iter().flat_map(bootstrap::objects);
             let policy = default_policy::objects(minor).chain(platform);
             let control_plane = ControlPlane::new(minor, policy, &mut self.values);
-            let mut decisions = Decisions::default();
+            let mut decisions = FoldDecisions::default();
             for (index, object) in cluster.objects.iter().enumerate() {
                 if self.kept.is_match(written(&object.identity)) {
                     decisions.kept.insert(index);
@@ -276,7 +316,7 @@ impl Folds<'_> {
     }
 
     /// Returns the files of the workspace.
-    fn files(&self, layout: &Layout, folded: &[Folded]) -> ImportedFiles {
+    fn files(&self, layout: &PolicyFiles, folded: &[FoldedCluster]) -> ImportedFiles {
         let ImportPlace { root, policies, new_workspace, .. } = self.place;
         let below = layout.files.iter().map(|(path, text)| (format!("{policies}/{path}"), text.clone()));
         let mut texts: BTreeMap<String, String> = below.collect();
@@ -290,7 +330,7 @@ impl Folds<'_> {
 }
 
 /// Adds the outcomes to the decisions. Returns false if they have nothing new.
-fn learn(decisions: &mut [Decisions], outcomes: &[Outcome]) -> bool {
+fn learn(decisions: &mut [FoldDecisions], outcomes: &[Outcome]) -> bool {
     let mut has_news = false;
     for (decisions, outcome) in decisions.iter_mut().zip(outcomes) {
         for index in &outcome.different {
@@ -304,26 +344,27 @@ fn learn(decisions: &mut [Decisions], outcomes: &[Outcome]) -> bool {
 }
 
 /// Returns an identity as `Kind/namespace/name`, or as `Kind/name` for an object without a namespace.
-fn written(identity: &Identity) -> String {
-    let Identity { kind, namespace, name, .. } = identity;
+fn written(identity: &ObjectKey) -> String {
+    let ObjectKey { kind, namespace, name, .. } = identity;
     if namespace.is_empty() { format!("{kind}/{name}") } else { format!("{kind}/{namespace}/{name}") }
 }
 
 /// The parts of the record of a target.
 struct Record<'r> {
-    clusters: &'r [Cluster],
+    clusters: &'r [ClusterObjects],
     position: usize,
-    layout: &'r Layout,
-    values: &'r Values,
+    layout: &'r PolicyFiles,
+    values: &'r InternedValues,
 }
 
 impl Record<'_> {
     fn finish(
         &self,
-        folded: &Folded,
-        decisions: &Decisions,
+        folded: &FoldedCluster,
+        decisions: &FoldDecisions,
         outcome: Outcome,
-        (world, dropped): (Builder, BTreeMap<String, usize>),
+        world: Builder,
+        dropped: BTreeMap<String, usize>,
     ) -> ImportedTarget {
         let objects = self.clusters.get(self.position).map_or(&[][..], |cluster| &cluster.objects);
         let name = |index: &usize| objects.get(*index).map_or_else(String::new, |object| written(&object.identity));
@@ -360,13 +401,17 @@ impl Record<'_> {
             access: AccessComparison { none: subjects.is_empty(), subjects },
             policies: of_kind(false).count(),
             lines: self.layout.lines_about_access,
-            object_lines: about_access.iter().filter(|index| !in_manifests.contains(index)).map(lines_of).sum(),
+            object_lines: about_access
+                .iter()
+                .filter(|index| !in_manifests.contains(index) && !decisions.omitted.contains_key(*index))
+                .map(lines_of)
+                .sum(),
             homes,
         }
     }
 
     /// Returns the reason why an object is in Manifests.
-    fn reason(&self, objects: &[crate::import::Object], decisions: &Decisions, index: usize) -> &'static str {
+    fn reason(&self, objects: &[crate::import::Object], decisions: &FoldDecisions, index: usize) -> &'static str {
         let Some(object) = objects.get(index) else { return "" };
         if self.layout.unwritten.contains(&(self.position, index)) {
             return "a controller makes it";
@@ -380,7 +425,7 @@ impl Record<'_> {
 }
 
 /// Whether an object is about access: RBAC, a namespace, a service account, a quota or limits.
-fn is_about_access(identity: &Identity) -> bool {
+fn is_about_access(identity: &ObjectKey) -> bool {
     match identity.group() {
         "rbac.authorization.k8s.io" | "authorization.openshift.io" => true,
         "" => ["Namespace", "ServiceAccount", "ResourceQuota", "LimitRange"].contains(&&*identity.kind),

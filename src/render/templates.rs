@@ -44,9 +44,9 @@ impl TemplateSet {
         let built_in = set.clone();
         let prefix = format!("{folder}/");
         let mut own = BTreeSet::new();
-        for path in sources.list(folder, None)?.iter().cloned() {
+        for path in sources.list(folder, None)?.iter() {
             let Some(name) = path.strip_prefix(&prefix).map(str::to_owned) else { continue };
-            let Some(file) = sources.text(&path, MAXIMUM_TREE_SIZE, None, sink)? else { continue };
+            let Some(file) = sources.text(path, MAXIMUM_TREE_SIZE, None, sink)? else { continue };
             let text: Arc<str> = sources.files().get(file).text().into();
             if text.len() > MAXIMUM_TEMPLATE {
                 sink.push(

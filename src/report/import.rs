@@ -15,7 +15,7 @@ use crate::diag::foreign;
 /// How many names of a list are printed.
 const SHOWN: usize = 5;
 
-/// The result of an import.
+/// The outcome of an import for programs.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ImportResult {

@@ -4,13 +4,13 @@ use bailiwick_kubernetes::rbac;
 use hashbrown::HashSet;
 
 use crate::fold::{groups, normal_rules};
-use crate::object::Identity;
-use crate::values::{ValueId, Values};
+use crate::object::ObjectKey;
+use crate::values::{InternedValues, ValueId};
 
-/// Returns the difference of two objects in stored form that grant the same: RBAC objects, or Groups of OpenShift. None for
-/// objects that differ in another way.
-pub fn harmless_difference(values: &Values, one: ValueId, other: ValueId) -> Option<&'static str> {
-    let identity = Identity::of(values, one);
+/// Returns the difference of two objects in stored form with the same access: RBAC objects, or Groups of OpenShift. None for
+/// another difference.
+pub fn harmless_difference(values: &InternedValues, one: ValueId, other: ValueId) -> Option<&'static str> {
+    let identity = ObjectKey::of(values, one);
     (identity.group() == rbac::GROUP || identity.is(groups::GROUP, "Group")).then_some(())?;
     let keys: HashSet<&str> = values.entries(one).chain(values.entries(other)).map(|(key, _)| key).collect();
     let mut difference = None;

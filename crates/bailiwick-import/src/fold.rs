@@ -1,5 +1,4 @@
-//! Folds the objects of a cluster into policies. Each step takes objects out of those that are left; the order of the steps
-//! is the order of [`fold`].
+//! Folds the objects of a cluster into policies. Each step takes some of the remaining objects, in the order of [`fold`].
 
 mod bindings;
 pub(crate) mod groups;
@@ -14,12 +13,12 @@ use std::collections::BTreeSet;
 use hashbrown::{HashMap, HashSet};
 use serde_json::Value;
 
-use crate::object::{Cluster, Object};
-use crate::values::Values;
+use crate::object::{ClusterObjects, Object};
+use crate::values::InternedValues;
 
 pub(crate) use self::roles::normal_rules;
 
-/// A kind of policy that an import writes.
+/// A kind of policy of an import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PolicyKind {
     /// A role with its rules.
@@ -50,12 +49,12 @@ impl PolicyKind {
     }
 }
 
-/// A policy with the objects that it stands for.
+/// A policy with its objects.
 #[derive(Debug, Clone)]
-pub struct Policy {
-    /// Its kind.
+pub struct FoldedPolicy {
+    /// PermissionSet, Grant, or another one.
     pub kind: PolicyKind,
-    /// Its name, which no other policy of the kind has on the target.
+    /// Its name, unique for the kind on the target.
     pub name: String,
     /// Its `spec`, without `targets`.
     pub spec: Value,
@@ -67,36 +66,36 @@ pub struct Policy {
     pub rows: Vec<Vec<usize>>,
 }
 
-/// The decisions about objects that an earlier fold of the same cluster led to, by position.
+/// The decisions after an earlier fold of the same cluster, by the positions of the objects.
 #[derive(Debug, Clone, Default)]
-pub struct Decisions {
-    /// Objects that a policy does not compile to: they stay in Manifests.
+pub struct FoldDecisions {
+    /// Objects in Manifests, because no policy compiles to them.
     pub kept: HashSet<usize>,
-    /// Objects that the checks refuse, with the reason: they stay in Manifests and are not written.
+    /// Objects with an error, and the error: they stay in Manifests and are not written.
     pub refused: HashMap<usize, String>,
-    /// Objects that the control plane or a controller makes, with the maker: they are in no policy.
+    /// Objects of the control plane and its controllers, with the maker: they are in no policy.
     pub omitted: HashMap<usize, &'static str>,
 }
 
 /// The policies of a cluster.
 #[derive(Debug, Clone, Default)]
-pub struct Folded {
+pub struct FoldedCluster {
     /// The policies, in order of kind and name.
-    pub policies: Vec<Policy>,
-    /// ClusterRoles that bindings name and that are not among the objects, without those of the platform.
+    pub policies: Vec<FoldedPolicy>,
+    /// The ClusterRoles of bindings that are neither among the objects nor on the platform.
     pub unknown_cluster_roles: BTreeSet<String>,
-    /// Roles that bindings name and that are not among the objects.
+    /// The Roles of bindings that are not among the objects.
     pub unknown_roles: BTreeSet<String>,
 }
 
-/// Folds the objects of a cluster. `is_platform_role` is true for the ClusterRoles that the cluster has by itself.
+/// Folds the objects of a cluster. `is_platform_role` is true for the ClusterRoles of the platform.
 pub fn fold(
-    cluster: &Cluster,
-    values: &mut Values,
-    decisions: &Decisions,
+    cluster: &ClusterObjects,
+    values: &mut InternedValues,
+    decisions: &FoldDecisions,
     is_platform_role: &dyn Fn(&str) -> bool,
-) -> Folded {
-    let mut folding = Folding { cluster, values, decisions, left: BTreeSet::new(), folded: Folded::default() };
+) -> FoldedCluster {
+    let mut folding = Folding { cluster, values, decisions, left: BTreeSet::new(), folded: FoldedCluster::default() };
     folding.left = (0..cluster.objects.len()).filter(|index| folding.can_fold(*index)).collect();
     let mut roles = roles::read(&folding);
     tenancies::fold(&mut folding, &mut roles);
@@ -111,12 +110,12 @@ pub fn fold(
 
 /// A fold in progress.
 struct Folding<'f> {
-    cluster: &'f Cluster,
-    values: &'f mut Values,
-    decisions: &'f Decisions,
-    /// The positions of the objects that can be folded and are in no policy yet.
+    cluster: &'f ClusterObjects,
+    values: &'f mut InternedValues,
+    decisions: &'f FoldDecisions,
+    /// The positions of the objects without a policy so far.
     left: BTreeSet<usize>,
-    folded: Folded,
+    folded: FoldedCluster,
 }
 
 impl<'f> Folding<'f> {
@@ -126,13 +125,13 @@ impl<'f> Folding<'f> {
 
     /// Whether an object may be folded: others stay in Manifests.
     fn can_fold(&self, index: usize) -> bool {
-        let Decisions { kept, refused, omitted } = self.decisions;
+        let FoldDecisions { kept, refused, omitted } = self.decisions;
         let is_decided = kept.contains(&index) || refused.contains_key(&index) || omitted.contains_key(&index);
         let vendor = self.object(index).is_some_and(|object| manifests::vendor(self.values, object).is_some());
         !is_decided && !vendor
     }
 
-    /// Returns the positions of the objects of a kind that are left.
+    /// Returns the positions of the remaining objects of a kind.
     fn left_of(&self, group: &str, kind: &str) -> Vec<usize> {
         let is_wanted = |index: &usize| self.object(*index).is_some_and(|object| object.identity.is(group, kind));
         self.left.iter().copied().filter(is_wanted).collect()
@@ -144,34 +143,42 @@ impl<'f> Folding<'f> {
         for index in &objects {
             self.left.remove(index);
         }
-        self.folded.policies.push(Policy { kind, name, spec, objects, files: Vec::new(), rows: Vec::new() });
+        self.folded.policies.push(FoldedPolicy { kind, name, spec, objects, files: Vec::new(), rows: Vec::new() });
     }
 }
 
 /// Names of policies of one kind, each unique.
 #[derive(Debug, Default)]
-struct Names(HashSet<String>);
+struct Names {
+    taken: HashSet<String>,
+    /// The last number behind a wanted name.
+    numbers: HashMap<String, usize>,
+}
 
 impl Names {
-    /// Returns the name, or the name with the least number that makes it unique.
+    /// Returns the name, or the name with the least free number.
     fn take(&mut self, wanted: &str) -> String {
-        let mut name = wanted.to_owned();
-        let mut number = 1;
-        while !self.0.insert(name.clone()) {
-            number += 1;
-            name = format!("{wanted}-{number}");
+        if self.taken.insert(wanted.to_owned()) {
+            return wanted.to_owned();
         }
-        name
+        let number = self.numbers.entry_ref(wanted).or_insert(1);
+        loop {
+            *number += 1;
+            let name = format!("{wanted}-{number}");
+            if self.taken.insert(name.clone()) {
+                return name;
+            }
+        }
     }
 
-    /// Returns the name of a variable, or the name with the least number that makes it unique.
+    /// Returns the name of a variable, or the name with the least free number.
     fn take_variable(&mut self, wanted: &str) -> String {
         self.take(wanted).replace('-', "_")
     }
 
     /// Takes a name if it is free.
     fn take_free(&mut self, name: &str) -> bool {
-        self.0.insert(name.to_owned())
+        self.taken.insert(name.to_owned())
     }
 }
 
@@ -195,7 +202,7 @@ fn dns_label(text: &str) -> String {
 /// The greatest length of a DNS label.
 const MAXIMUM_LABEL: usize = 63;
 
-/// Returns a text in which no brace starts a variable of a policy.
+/// Escapes the braces of a text: they start no variable of a policy.
 fn escaped(text: &str) -> String {
     text.replace('{', "{{").replace('}', "}}")
 }

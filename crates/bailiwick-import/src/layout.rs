@@ -7,8 +7,8 @@ use bailiwick_yaml::digest::digest;
 use bailiwick_yaml::write::SEPARATOR;
 use serde_json::{Map, Value};
 
-use crate::fold::{Folded, Policy, PolicyKind};
-use crate::object::{Cluster, Object};
+use crate::fold::{FoldedCluster, FoldedPolicy, PolicyKind};
+use crate::object::{ClusterObjects, Object};
 use crate::text;
 
 /// The first line of every policy file of an import.
@@ -25,7 +25,7 @@ const LONGEST_FILE: usize = 2000;
 
 /// The files of an import, below the folder of the policies.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Layout {
+pub struct PolicyFiles {
     /// The texts by path.
     pub files: BTreeMap<String, String>,
     /// The policies by path and line of their start, with the objects of each.
@@ -40,7 +40,7 @@ pub struct Layout {
     pub dropped_comments: usize,
 }
 
-impl Layout {
+impl PolicyFiles {
     /// Returns the objects of the policy at a line of a file.
     pub fn home(&self, path: &str, line: usize) -> Option<&Home> {
         let start = (path.to_owned(), 0);
@@ -62,19 +62,19 @@ pub struct Home {
 /// A policy of one or more clusters.
 struct Merged<'f> {
     /// The policy of each cluster, by the position of the cluster. They are equal but for their objects.
-    policies: BTreeMap<usize, &'f Policy>,
+    policies: BTreeMap<usize, &'f FoldedPolicy>,
 }
 
 impl Merged<'_> {
     /// Returns the objects that `of` selects from the policy of each cluster.
-    fn objects(&self, of: impl Fn(&Policy) -> &[usize]) -> Vec<(usize, usize)> {
+    fn objects(&self, of: impl Fn(&FoldedPolicy) -> &[usize]) -> Vec<(usize, usize)> {
         let all = self.policies.iter();
         all.flat_map(|(cluster, policy)| of(policy).iter().map(|index| (*cluster, *index))).collect()
     }
 }
 
 /// Arranges the policies of all clusters as files. `targets` is the number of targets of the workspace.
-pub fn arrange(clusters: &[Cluster], folded: &[Folded], targets: usize) -> Layout {
+pub fn arrange(clusters: &[ClusterObjects], folded: &[FoldedCluster], targets: usize) -> PolicyFiles {
     let mut merged: BTreeMap<(PolicyKind, &str), Vec<Merged<'_>>> = BTreeMap::new();
     for (position, folded) in folded.iter().enumerate() {
         for policy in &folded.policies {
@@ -89,7 +89,7 @@ pub fn arrange(clusters: &[Cluster], folded: &[Folded], targets: usize) -> Layou
             }
         }
     }
-    let mut layout = Layout::default();
+    let mut layout = PolicyFiles::default();
     let mut writer = Writer { clusters, targets, layout: &mut layout, documents: BTreeMap::new() };
     merged.into_values().flatten().for_each(|policy| writer.add(policy));
     writer.finish();
@@ -106,9 +106,9 @@ struct Document {
 }
 
 struct Writer<'w> {
-    clusters: &'w [Cluster],
+    clusters: &'w [ClusterObjects],
     targets: usize,
-    layout: &'w mut Layout,
+    layout: &'w mut PolicyFiles,
     /// The documents by the names of their files, without ending.
     documents: BTreeMap<&'static str, Vec<Document>>,
 }
@@ -142,7 +142,7 @@ impl Writer<'_> {
     }
 
     /// Adds the files of a policy, and returns the paths of its tables. A path that another policy has for another text gets the name of the target in front.
-    fn add_files(&mut self, policy: &Policy, merged: &Merged<'_>, spec: &mut Map<String, Value>) -> Vec<String> {
+    fn add_files(&mut self, policy: &FoldedPolicy, merged: &Merged<'_>, spec: &mut Map<String, Value>) -> Vec<String> {
         let objects = merged.objects(|policy| &policy.objects);
         let mut tables = Vec::new();
         for (path, text) in &policy.files {
@@ -168,7 +168,7 @@ impl Writer<'_> {
     }
 
     /// Records the objects of each line of a table.
-    fn add_row_homes(&mut self, policy: &Policy, path: &str, merged: &Merged<'_>) {
+    fn add_row_homes(&mut self, policy: &FoldedPolicy, path: &str, merged: &Merged<'_>) {
         for row in 0..policy.rows.len() {
             let objects = merged.objects(|policy| policy.rows.get(row).map_or(&[], Vec::as_slice));
             let home = Home { kind: policy.kind.name(), name: policy.name.clone(), objects };
@@ -177,7 +177,7 @@ impl Writer<'_> {
     }
 
     /// Records the start of each object of a Manifests file.
-    fn add_manifest_homes(&mut self, policy: &Policy, path: &str, text: &str, objects: &[(usize, usize)]) {
+    fn add_manifest_homes(&mut self, policy: &FoldedPolicy, path: &str, text: &str, objects: &[(usize, usize)]) {
         let starts = text.lines().enumerate().filter(|(_, line)| *line == SEPARATOR.trim_end());
         // The header has two lines.
         let starts = std::iter::once(3).chain(starts.map(|(index, _)| index + 4));
@@ -313,20 +313,20 @@ pub fn unchanged(files: &BTreeMap<String, &str>) -> BTreeSet<String> {
 /// A target of a new workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewTarget {
-    /// Its name.
+    /// The name of the folder of its output.
     pub name: String,
     /// Its platform; none for Kubernetes.
     pub platform: Option<String>,
-    /// Its version.
+    /// The version of Kubernetes or of OpenShift.
     pub version: String,
 }
 
 /// A workspace that an import makes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewWorkspace {
-    /// Its name.
+    /// The name in its metadata.
     pub name: String,
-    /// Its targets.
+    /// The clusters that it compiles for.
     pub targets: Vec<NewTarget>,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! # Tour
 //!
-//! - [`Values`] has the values of all objects, each once, and [`Cluster`] the objects of a cluster in stored form.
+//! - [`InternedValues`] has the values of all objects, each once, and [`ClusterObjects`] the objects of a cluster in stored form.
 //! - [`fold::fold`] folds a cluster into policies, and [`layout::arrange`] arranges the policies of all clusters as files.
 //! - [`access`] recognises differences of RBAC objects without an effect.
 
@@ -17,6 +17,6 @@ mod text;
 mod values;
 
 pub use normal::normalize;
-pub use object::{Cluster, Identity, Object, Place};
+pub use object::{ClusterObjects, Object, ObjectKey, SourcePlace};
 pub use omitted::ControlPlane;
-pub use values::{Value, ValueId, Values};
+pub use values::{InternedValue, InternedValues, ValueId};

@@ -4,24 +4,24 @@ use std::sync::Arc;
 
 use bailiwick_kubernetes::absent::group_and_version;
 
-use crate::values::{ValueId, Values};
+use crate::values::{InternedValues, ValueId};
 
 /// The identity of an object in a cluster. The order is the order of all results.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Identity {
+pub struct ObjectKey {
     /// The kind, such as `RoleBinding`.
     pub kind: Box<str>,
     /// The group and version, such as `rbac.authorization.k8s.io/v1`.
     pub api_version: Box<str>,
     /// The namespace; empty for a cluster-scoped object.
     pub namespace: Box<str>,
-    /// The name.
+    /// The name, unique for the kind in the namespace.
     pub name: Box<str>,
 }
 
-impl Identity {
+impl ObjectKey {
     /// Returns the identity of an object in stored form.
-    pub fn of(values: &Values, value: ValueId) -> Self {
+    pub fn of(values: &InternedValues, value: ValueId) -> Self {
         let text = |path: &[&str]| values.text_at(value, path).into();
         Self {
             kind: text(&["kind"]),
@@ -44,7 +44,7 @@ impl Identity {
 
 /// The place of an object in the input.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct SourcePlace {
     /// The path of the file, relative to the folder of the input.
     pub path: Arc<str>,
     /// The line, from 1.
@@ -54,19 +54,19 @@ pub struct Place {
 /// An object of a cluster.
 #[derive(Debug, Clone)]
 pub struct Object {
-    /// Its identity.
-    pub identity: Identity,
+    /// The kind, the namespace and the name.
+    pub identity: ObjectKey,
     /// Its stored form, without the fields of the server.
     pub value: ValueId,
-    /// Its place.
-    pub place: Place,
+    /// The file and the line.
+    pub place: SourcePlace,
     /// The lines of the comment directly above it, without line feeds.
     pub comments: Vec<String>,
 }
 
-/// The objects of a cluster.
+/// The input of a fold: everything that one target has.
 #[derive(Debug)]
-pub struct Cluster {
+pub struct ClusterObjects {
     /// The name of the target of the policies.
     pub target: String,
     /// Whether the platform of the target is OpenShift.

@@ -1,4 +1,4 @@
-//! Objects that the control plane and its controllers make for themselves: an import has them in no policy.
+//! Objects of the control plane and its controllers: an import has them in no policy.
 
 use std::collections::BTreeSet;
 
@@ -10,17 +10,17 @@ use bailiwick_yaml::{NodeId, NodeRef, from_json, schema};
 
 use crate::access::harmless_difference;
 use crate::normal::normalize;
-use crate::object::{Identity, Object};
-use crate::values::{ValueId, Values};
+use crate::object::{Object, ObjectKey};
+use crate::values::{InternedValues, ValueId};
 
 /// The Namespaces of every cluster (`pkg/controlplane/instance.go` of Kubernetes 1.37).
 const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
 
-/// The service accounts that controllers make in every namespace: `default` (`pkg/controller/serviceaccount`), `builder` and
+/// The service accounts of controllers in every namespace: `default` (`pkg/controller/serviceaccount`), `builder` and
 /// `deployer` (`pkg/serviceaccounts/controllers` of openshift-controller-manager).
 const SERVICE_ACCOUNTS: [&str; 3] = ["builder", "default", "deployer"];
 
-/// Kinds whose objects controllers and kubelets make, with their groups.
+/// Kinds of objects of controllers and kubelets, with their groups.
 const KINDS: [(&str, &str); 5] = [
     ("", "Endpoints"),
     ("", "Event"),
@@ -29,7 +29,7 @@ const KINDS: [(&str, &str); 5] = [
     ("events.k8s.io", "Event"),
 ];
 
-/// Markers of objects that the API server keeps up to date: a group and a kind, and a label or an annotation with its value.
+/// Markers of objects of the API server itself: a group and a kind, and a label or an annotation with its value.
 const KEPT_BY_SERVER: [(&str, &str, &str, &str, &str); 3] = [
     ("apiregistration.k8s.io", "APIService", "labels", "kube-aggregator.kubernetes.io/automanaged", ""),
     ("flowcontrol.apiserver.k8s.io", "FlowSchema", "annotations", "apf.kubernetes.io/autoupdate-spec", "true"),
@@ -42,19 +42,19 @@ const KEPT_BY_SERVER: [(&str, &str, &str, &str, &str); 3] = [
     ),
 ];
 
-/// The fields of the tables of default policies, which no object has: the versions with the object, and its condition.
+/// The fields of the tables of default policies beside the objects: the versions, and the condition.
 const TABLE_FIELDS: [&str; 3] = ["minors", "releases", "capability"];
 
-/// The objects that a cluster of a version makes.
+/// The objects of the control plane of a version.
 #[derive(Debug)]
 pub struct ControlPlane {
-    default_policy: HashMap<Identity, ValueId>,
+    default_policy: HashMap<ObjectKey, ValueId>,
 }
 
 impl ControlPlane {
     /// Returns the objects of a server of a minor. `policy` has the default policy of Kubernetes and of its platform, with the
     /// fields of its tables.
-    pub fn new<'p>(minor: u32, policy: impl Iterator<Item = NodeRef<'p>>, values: &mut Values) -> Self {
+    pub fn new<'p>(minor: u32, policy: impl Iterator<Item = NodeRef<'p>>, values: &mut InternedValues) -> Self {
         let default_policy = policy.filter_map(|object| {
             let mut tree = from_json(&schema::to_json(object));
             let root = tree.document(0)?.id();
@@ -63,13 +63,13 @@ impl ControlPlane {
             server_fields::remove(&mut tree, root, &of_tables);
             normalize(&mut tree, root, minor);
             let value = values.intern_node(tree.at(root));
-            Some((Identity::of(values, value), value))
+            Some((ObjectKey::of(values, value), value))
         });
         Self { default_policy: default_policy.collect() }
     }
 
-    /// Returns the maker of an object; none for an object that a person or a tool made.
-    pub fn maker(&self, values: &Values, object: &Object) -> Option<&'static str> {
+    /// Returns the maker of an object; none for an object of a person or a tool.
+    pub fn maker(&self, values: &InternedValues, object: &Object) -> Option<&'static str> {
         let Object { identity, value, .. } = object;
         let (group, kind, name) = (identity.group(), &*identity.kind, &*identity.name);
         if let Some(default) = self.default_policy.get(identity).filter(|_| group == GROUP) {

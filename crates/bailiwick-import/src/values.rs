@@ -1,18 +1,18 @@
-//! Values of objects, each stored once: equal values have equal ids.
+//! InternedValues of objects, each stored once: equal values have equal ids.
 
-use std::hash::{BuildHasher as _, RandomState};
+use std::hash::BuildHasher as _;
 
 use bailiwick_kubernetes::absent;
 use bailiwick_yaml::{NodeRef, NodeValue, internal};
-use hashbrown::HashTable;
+use hashbrown::{DefaultHashBuilder, HashTable};
 
-/// The id of a value.
+/// A reference to a value that is stored once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ValueId(u32);
 
 /// A value with the ids of its parts.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Value {
+pub enum InternedValue {
     /// Nothing.
     Null,
     /// A boolean.
@@ -21,9 +21,9 @@ pub enum Value {
     Int(i64),
     /// The bits of another number.
     Float(u64),
-    /// A text.
+    /// A string.
     Text(Box<str>),
-    /// Values in order.
+    /// InternedValues in order.
     List(Box<[ValueId]>),
     /// Keys, which are texts, with their values, in order.
     Map(Box<[(ValueId, ValueId)]>),
@@ -31,15 +31,15 @@ pub enum Value {
 
 /// The values of all objects of an import.
 #[derive(Debug, Default)]
-pub struct Values {
-    nodes: Vec<Value>,
+pub struct InternedValues {
+    nodes: Vec<InternedValue>,
     ids: HashTable<ValueId>,
-    hasher: RandomState,
+    hasher: DefaultHashBuilder,
 }
 
-impl Values {
+impl InternedValues {
     /// Returns the id of a value.
-    pub fn intern(&mut self, value: Value) -> ValueId {
+    pub fn intern(&mut self, value: InternedValue) -> ValueId {
         let Self { nodes, ids, hasher } = self;
         let hash = hasher.hash_one(&value);
         let same = |id: &ValueId| nodes.get(id.0 as usize) == Some(&value);
@@ -54,21 +54,21 @@ impl Values {
 
     /// Returns the id of a text.
     pub fn intern_text(&mut self, text: &str) -> ValueId {
-        self.intern(Value::Text(text.into()))
+        self.intern(InternedValue::Text(text.into()))
     }
 
     /// Returns the id of the value of a node.
     pub fn intern_node(&mut self, node: NodeRef<'_>) -> ValueId {
         let value = match node.value() {
-            NodeValue::Null => Value::Null,
-            NodeValue::Bool(truth) => Value::Bool(truth),
-            NodeValue::Int(number) => Value::Int(number),
-            NodeValue::Float(number) => Value::Float(number.to_bits()),
-            NodeValue::Str(_) => Value::Text(absent::text(node.as_str()).into()),
-            NodeValue::Seq(_) => Value::List(node.items().map(|item| self.intern_node(item)).collect()),
+            NodeValue::Null => InternedValue::Null,
+            NodeValue::Bool(truth) => InternedValue::Bool(truth),
+            NodeValue::Int(number) => InternedValue::Int(number),
+            NodeValue::Float(number) => InternedValue::Float(number.to_bits()),
+            NodeValue::Str(_) => InternedValue::Text(absent::text(node.as_str()).into()),
+            NodeValue::Seq(_) => InternedValue::List(node.items().map(|item| self.intern_node(item)).collect()),
             NodeValue::Map(_) => {
                 let entries = node.entries();
-                Value::Map(
+                InternedValue::Map(
                     entries.map(|(key, value)| (self.intern_text(key.as_key()), self.intern_node(value))).collect(),
                 )
             }
@@ -77,12 +77,12 @@ impl Values {
     }
 
     /// Returns a value.
-    pub fn get(&self, id: ValueId) -> &Value {
+    pub fn get(&self, id: ValueId) -> &InternedValue {
         match self.nodes.get(id.0 as usize) {
             Some(value) => value,
             None => {
                 internal::record("an id is of other values");
-                &Value::Null
+                &InternedValue::Null
             }
         }
     }
@@ -90,7 +90,7 @@ impl Values {
     /// Returns a text; none for another value.
     pub fn as_text(&self, id: ValueId) -> Option<&str> {
         match self.get(id) {
-            Value::Text(text) => Some(text),
+            InternedValue::Text(text) => Some(text),
             _ => None,
         }
     }
@@ -98,7 +98,7 @@ impl Values {
     /// Returns the items of a list; none for another value.
     pub fn items(&self, id: ValueId) -> &[ValueId] {
         match self.get(id) {
-            Value::List(items) => items,
+            InternedValue::List(items) => items,
             _ => &[],
         }
     }
@@ -106,7 +106,7 @@ impl Values {
     /// Returns the entries of a map with their keys; none for another value.
     pub fn entries(&self, id: ValueId) -> impl Iterator<Item = (&str, ValueId)> {
         let entries: &[(ValueId, ValueId)] = match self.get(id) {
-            Value::Map(entries) => entries,
+            InternedValue::Map(entries) => entries,
             _ => &[],
         };
         entries.iter().map(|(key, value)| (absent::text(self.as_text(*key)), *value))
@@ -127,7 +127,7 @@ impl Values {
 
     /// Whether a map has no other keys than these.
     pub fn has_only(&self, id: ValueId, keys: &[&str]) -> bool {
-        matches!(self.get(id), Value::Map(_)) && self.entries(id).all(|(key, _)| keys.contains(&key))
+        matches!(self.get(id), InternedValue::Map(_)) && self.entries(id).all(|(key, _)| keys.contains(&key))
     }
 
     /// Returns the number of lines of an object in YAML, with the line between two objects.
@@ -137,13 +137,13 @@ impl Values {
 
     fn lines_of(&self, id: ValueId) -> usize {
         let below = |value: ValueId| match self.get(value) {
-            Value::List(items) if !items.is_empty() => 1 + self.lines_of(value),
-            Value::Map(entries) if !entries.is_empty() => 1 + self.lines_of(value),
+            InternedValue::List(items) if !items.is_empty() => 1 + self.lines_of(value),
+            InternedValue::Map(entries) if !entries.is_empty() => 1 + self.lines_of(value),
             _ => 1,
         };
         match self.get(id) {
-            Value::List(items) => items.iter().map(|item| self.lines_of(*item).max(1)).sum(),
-            Value::Map(entries) => entries.iter().map(|(_, value)| below(*value)).sum(),
+            InternedValue::List(items) => items.iter().map(|item| self.lines_of(*item).max(1)).sum(),
+            InternedValue::Map(entries) => entries.iter().map(|(_, value)| below(*value)).sum(),
             _ => 1,
         }
     }
@@ -151,13 +151,13 @@ impl Values {
     /// Converts a value to JSON, with `text` applied to every text that is no key.
     pub fn to_json(&self, id: ValueId, text: &dyn Fn(&str) -> String) -> serde_json::Value {
         match self.get(id) {
-            Value::Null => serde_json::Value::Null,
-            Value::Bool(truth) => (*truth).into(),
-            Value::Int(number) => (*number).into(),
-            Value::Float(bits) => f64::from_bits(*bits).into(),
-            Value::Text(found) => text(found).into(),
-            Value::List(items) => items.iter().map(|item| self.to_json(*item, text)).collect(),
-            Value::Map(_) => {
+            InternedValue::Null => serde_json::Value::Null,
+            InternedValue::Bool(truth) => (*truth).into(),
+            InternedValue::Int(number) => (*number).into(),
+            InternedValue::Float(bits) => f64::from_bits(*bits).into(),
+            InternedValue::Text(found) => text(found).into(),
+            InternedValue::List(items) => items.iter().map(|item| self.to_json(*item, text)).collect(),
+            InternedValue::Map(_) => {
                 let entries = self.entries(id).map(|(key, value)| (key.to_owned(), self.to_json(value, text)));
                 entries.collect::<serde_json::Map<_, _>>().into()
             }

@@ -14,7 +14,7 @@ use crate::app::loaded_world::{duplicate, each_tree};
 use crate::codes;
 use crate::diag::{Diagnostic, Files, Origin, RunError, Sink};
 use crate::emit::file::HEADER;
-use crate::import::{Cluster, Identity, Object, Place, Values, normalize};
+use crate::import::{ClusterObjects, InternedValues, Object, ObjectKey, SourcePlace, normalize};
 use crate::k8s::list;
 use crate::model::{Platform, Target};
 use crate::source::Sources;
@@ -22,22 +22,24 @@ use crate::yaml::{NodeId, NodeRef, Tree};
 
 /// The objects of a cluster, with the world of their access.
 pub(super) struct Input {
-    pub(super) cluster: Cluster,
+    pub(super) cluster: ClusterObjects,
     pub(super) world: Builder,
     /// How many fields of the server were left out, by path.
     pub(super) dropped: BTreeMap<String, usize>,
 }
 
+/// The objects to read, and the files of the workspace.
+pub(super) struct Inputs<'i> {
+    pub(super) run: &'i Options,
+    pub(super) options: &'i ImportOptions,
+    pub(super) targets: &'i [Target],
+    pub(super) sources: &'i mut Sources,
+    pub(super) files: &'i Arc<Files>,
+}
+
 /// Reads the objects of each target.
-pub(super) fn read(
-    run: &Options,
-    options: &ImportOptions,
-    targets: &[Target],
-    values: &mut Values,
-    sources: &mut Sources,
-    files: &Arc<Files>,
-    sink: &mut Sink,
-) -> Result<Vec<Input>, RunError> {
+pub(super) fn read(inputs: Inputs<'_>, values: &mut InternedValues, sink: &mut Sink) -> Result<Vec<Input>, RunError> {
+    let Inputs { run, options, targets, sources, files } = inputs;
     let mut inputs = Vec::new();
     for target in targets {
         let mut reader = Reader {
@@ -64,7 +66,8 @@ pub(super) fn read(
         let mut objects: Vec<Object> = reader.objects.into_values().map(|(object, _)| object).collect();
         objects.sort_by(|left, right| left.identity.cmp(&right.identity));
         let is_openshift = target.platform == Platform::Openshift;
-        let cluster = Cluster { target: target.name.clone(), is_openshift, minor: target.version.minor(), objects };
+        let cluster =
+            ClusterObjects { target: target.name.clone(), is_openshift, minor: target.version.minor(), objects };
         inputs.push(Input { cluster, world: reader.world, dropped: reader.dropped });
     }
     Ok(inputs)
@@ -89,8 +92,8 @@ pub(super) fn start_world(target: &Target, sources: &mut Sources, sink: &mut Sin
 }
 
 struct Reader<'r> {
-    values: &'r mut Values,
-    objects: HashMap<Identity, (Object, Origin)>,
+    values: &'r mut InternedValues,
+    objects: HashMap<ObjectKey, (Object, Origin)>,
     world: Builder,
     minor: u32,
     dropped: BTreeMap<String, usize>,
@@ -125,7 +128,7 @@ impl Reader<'_> {
         }
         self.world.add_document(tree.at(id), |_, _| {});
         let value = self.values.intern_node(tree.at(id));
-        let identity = Identity::of(self.values, value);
+        let identity = ObjectKey::of(self.values, value);
         let object = Object { identity: identity.clone(), value, place, comments };
         if let Some((_, first)) = self.objects.insert(identity, (object, origin)) {
             sink.push(duplicate(origin, first));
@@ -150,13 +153,13 @@ struct Lines {
 
 impl Texts<'_> {
     /// Returns the place of an object, and the lines of the comment above its document.
-    fn place(&mut self, origin: Origin, is_document: bool) -> (Place, Vec<String>) {
+    fn place(&mut self, origin: Origin, is_document: bool) -> (SourcePlace, Vec<String>) {
         let file = self.files.get(origin.file);
         let text = file.text();
         let lines = self.lines.get_or_insert_with(|| Lines::of(file.path(), text, &self.from));
         let start = origin.span.start as usize;
         let line = lines.starts.partition_point(|begins| *begins <= start);
-        let place = Place { path: Arc::clone(&lines.path), line };
+        let place = SourcePlace { path: Arc::clone(&lines.path), line };
         let above = lines.starts.get(..line.saturating_sub(1)).filter(|_| is_document);
         let mut comments: Vec<String> = Vec::new();
         for begins in above.into_iter().flatten().rev() {
@@ -182,7 +185,7 @@ impl Lines {
     }
 }
 
-/// The positions of the objects of a cluster by identity.
-pub(super) fn positions(cluster: &Cluster) -> BTreeMap<&Identity, usize> {
+/// Returns the positions of the objects of a cluster by identity.
+pub(super) fn positions(cluster: &ClusterObjects) -> BTreeMap<&ObjectKey, usize> {
     cluster.objects.iter().enumerate().map(|(index, object)| (&object.identity, index)).collect()
 }

@@ -100,7 +100,8 @@ impl ImportPlace {
                 texts.insert(path.clone(), String::from_utf8_lossy(&bytes).into_owned());
             }
         }
-        let below = |path: &str| path.strip_prefix(&format!("{}/", self.policies)).unwrap_or(path).to_owned();
+        let below =
+            |path: &str| path.strip_prefix(&format!("{}/", self.policies)).map_or(path, |below| below).to_owned();
         let by_path: BTreeMap<String, &str> = texts.iter().map(|(path, text)| (below(path), text.as_str())).collect();
         let unchanged = layout::unchanged(&by_path);
         let others = listing.files.iter().chain(listing.refused.iter().map(|(path, _)| path));
@@ -141,12 +142,12 @@ impl ImportPlace {
 
 /// Returns the workspace of the targets that the options name.
 fn new_workspace(options: &ImportOptions, root: &std::path::Path) -> NewWorkspace {
-    let names = options.from.iter().map(|from| from.target.clone().unwrap_or_else(|| DEFAULT_TARGET.to_owned()));
+    let names = options.from.iter().map(|from| from.target.as_deref().map_or(DEFAULT_TARGET, |name| name).to_owned());
     let names: BTreeSet<String> = names.collect();
     let platform = options.platform.clone().filter(|platform| platform != "kubernetes");
     let is_openshift = platform.is_some();
     let newest = if is_openshift { Platform::Openshift } else { Platform::Kubernetes }.newest_version();
-    let version = options.version.clone().unwrap_or(newest);
+    let version = options.version.clone().map_or(newest, |version| version);
     let targets =
         names.into_iter().map(|name| NewTarget { name, platform: platform.clone(), version: version.clone() });
     let name = root.file_name().map_or_else(|| "imported".into(), |name| name.to_string_lossy());

@@ -11,9 +11,9 @@ use crate::access::{Builder, ObjectSource};
 use crate::app::Options;
 use crate::compile::{self, CompiledObject, FileConsumer, LinkedWorkspace, ObjectForm, WORKSPACE_FILE};
 use crate::diag::{Diagnostic, Files, Origin, RunError, Severity, Sink};
-use crate::import::fold::Decisions;
-use crate::import::layout::{Home, Layout};
-use crate::import::{Cluster, Identity, ValueId, Values, access};
+use crate::import::fold::FoldDecisions;
+use crate::import::layout::{Home, PolicyFiles};
+use crate::import::{ClusterObjects, InternedValues, ObjectKey, ValueId, access};
 use crate::source::{DiskSource, FileContent, FileSource, Listing, MemorySource, Sources};
 
 /// The files of a workspace with the policies of an import: nothing else counts as a policy.
@@ -30,7 +30,7 @@ impl ImportedFiles {
     /// Returns the files for the compiler.
     pub(super) fn source(&self) -> Box<dyn FileSource> {
         let memory = MemorySource::new(self.texts.iter().map(|(path, text)| (path.clone(), text.clone())));
-        let disk = self.disk.as_ref().map(|root| DiskSource::new(root));
+        let disk = self.disk.as_ref().map(DiskSource::new);
         Box::new(Overlay { memory, disk, policies: self.policies.clone() })
     }
 }
@@ -68,6 +68,8 @@ impl FileSource for Overlay {
 pub(super) struct Outcome {
     /// Objects whose policies do not compile to them.
     pub(super) different: HashSet<usize>,
+    /// Whether a policy beside Manifests has an error: one of its objects may be the reason.
+    pub(super) has_errors: bool,
     /// Objects that the checks refuse, with the first reason.
     pub(super) refused: BTreeMap<usize, String>,
     /// Objects that differ from their stored form and grant the same, with the difference.
@@ -82,9 +84,9 @@ pub(super) struct Outcome {
 pub(super) struct Verification<'v> {
     pub(super) run: &'v Options,
     pub(super) files: &'v ImportedFiles,
-    pub(super) layout: &'v Layout,
-    pub(super) clusters: &'v [Cluster],
-    pub(super) decisions: &'v [Decisions],
+    pub(super) layout: &'v PolicyFiles,
+    pub(super) clusters: &'v [ClusterObjects],
+    pub(super) decisions: &'v [FoldDecisions],
     /// Whether objects have to be equal in stored form.
     pub(super) is_exact: bool,
 }
@@ -92,7 +94,7 @@ pub(super) struct Verification<'v> {
 impl Verification<'_> {
     /// Returns the outcome for each cluster; the policies with an error first, if there are any. Errors without a policy are in
     /// the sink.
-    pub(super) fn run(&self, values: &mut Values, sink: &mut Sink) -> Result<Vec<Outcome>, RunError> {
+    pub(super) fn run(&self, values: &mut InternedValues, sink: &mut Sink) -> Result<Vec<Outcome>, RunError> {
         let sources = Arc::new(Files::new());
         let mut found = Sink::new();
         let project = compile::load(self.files.source(), Arc::clone(&sources), &mut found)?;
@@ -114,7 +116,7 @@ impl Verification<'_> {
         project: &LinkedWorkspace,
         position: usize,
         outcome: &mut Outcome,
-        values: &mut Values,
+        values: &mut InternedValues,
         sink: &mut Sink,
     ) -> Result<(), RunError> {
         let Some(cluster) = self.clusters.get(position) else { return Ok(()) };
@@ -188,6 +190,7 @@ impl Verification<'_> {
                     outcome.refused.entry(*index).or_insert_with(|| diagnostic.message.clone());
                 } else {
                     outcome.different.insert(*index);
+                    outcome.has_errors = true;
                 }
             }
         }
@@ -211,11 +214,11 @@ fn without_place(diagnostic: Diagnostic) -> Diagnostic {
 
 /// The comparison of compiled objects with a cluster.
 struct Comparison<'c> {
-    cluster: &'c Cluster,
-    positions: BTreeMap<&'c Identity, usize>,
+    cluster: &'c ClusterObjects,
+    positions: BTreeMap<&'c ObjectKey, usize>,
     seen: HashSet<usize>,
     outcome: &'c mut Outcome,
-    values: &'c mut Values,
+    values: &'c mut InternedValues,
     is_exact: bool,
     /// The places of the policies of compiled objects that the cluster does not have.
     extra: Vec<Origin>,
@@ -224,7 +227,7 @@ struct Comparison<'c> {
 impl Comparison<'_> {
     fn add(&mut self, compiled: &CompiledObject) {
         let value = self.values.intern_node(compiled.object());
-        let identity = Identity::of(self.values, value);
+        let identity = ObjectKey::of(self.values, value);
         let Some(index) = self.positions.get(&identity).copied() else {
             self.extra.push(compiled.place());
             return;

@@ -1,7 +1,7 @@
 //! Bindings as Grants.
 //!
-//! Bindings that are equal but for their namespace are one Grant with its namespaces. Where the name of the namespace stands in
-//! the texts of a binding, `{namespace.name}` takes its place. Grants with the same subjects and namespaces are one if one
+//! Bindings that are equal but for their namespace are one Grant with its namespaces. `{namespace.name}` takes the place of the
+//! name of the namespace in the texts of a binding. Grants with the same subjects and namespaces are one if one
 //! pattern gives the names of all their bindings.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +15,7 @@ use super::metadata::Metadata;
 use super::roles::RoleSets;
 use super::{Folding, Names, PolicyKind, dns_label, escaped};
 use crate::object::Object;
-use crate::values::{ValueId, Values};
+use crate::values::{InternedValues, ValueId};
 
 /// The variable with the name of the namespace of a binding.
 const NAMESPACE_VARIABLE: &str = "{namespace.name}";
@@ -141,7 +141,7 @@ fn note_unknown(
 }
 
 /// Reads a binding; none for a binding that a Grant cannot state.
-pub(super) fn read(values: &Values, object: &Object, sets: &RoleSets) -> Option<Shape> {
+pub(super) fn read(values: &InternedValues, object: &Object, sets: &RoleSets) -> Option<Shape> {
     let value = object.value;
     let metadata = Metadata::read(values, value)?;
     values.has_only(value, &["apiVersion", "kind", "metadata", "roleRef", "subjects"]).then_some(())?;
@@ -174,7 +174,7 @@ pub(super) fn read(values: &Values, object: &Object, sets: &RoleSets) -> Option<
     })
 }
 
-fn read_subject(values: &Values, subject: ValueId, namespace: &str) -> Option<Subject> {
+fn read_subject(values: &InternedValues, subject: ValueId, namespace: &str) -> Option<Subject> {
     values.has_only(subject, &["apiGroup", "kind", "name", "namespace"]).then_some(())?;
     let text = |field| values.text_at(subject, &[field]);
     let name = escaped(text("name"));
@@ -188,7 +188,7 @@ fn read_subject(values: &Values, subject: ValueId, namespace: &str) -> Option<Su
 }
 
 /// Returns the texts of a map; none for a map with other values.
-fn texts(values: &Values, map: Option<ValueId>) -> Option<BTreeMap<String, String>> {
+fn texts(values: &InternedValues, map: Option<ValueId>) -> Option<BTreeMap<String, String>> {
     let entries = map.into_iter().flat_map(|map| values.entries(map));
     entries.map(|(key, value)| Some((key.to_owned(), escaped(values.as_text(value)?)))).collect()
 }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::metadata::Metadata;
-use super::{Folding, Policy, PolicyKind, escaped};
+use super::{FoldedPolicy, Folding, PolicyKind, escaped};
 use crate::values::ValueId;
 
 /// The API group of users and groups of OpenShift.
@@ -53,7 +53,7 @@ pub(super) fn fold(folding: &mut Folding<'_>) {
         spec.insert("file".to_owned(), file.clone().into());
     }
     folding.add(PolicyKind::GroupSet, NAME.to_owned(), spec, objects);
-    if let Some(Policy { files, .. }) = folding.folded.policies.last_mut().filter(|_| in_table) {
+    if let Some(FoldedPolicy { files, .. }) = folding.folded.policies.last_mut().filter(|_| in_table) {
         files.push((file, table));
     }
 }

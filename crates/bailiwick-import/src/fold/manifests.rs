@@ -1,31 +1,31 @@
-//! The other objects as Manifests: objects of other kinds, of vendors and controllers, and objects that no policy of Bailiwick's
-//! own kinds states.
+//! The other objects as Manifests: objects of other kinds, of vendors and controllers, and objects
+//! without a policy of Bailiwick's own kinds.
 
 use std::collections::BTreeMap;
 
 use bailiwick_yaml::{from_json, write};
 use serde_json::{Map, Value};
 
-use super::{Folding, Names, Policy, PolicyKind, dns_label};
+use super::{FoldedPolicy, Folding, Names, PolicyKind, dns_label};
 use crate::object::Object;
-use crate::values::Values;
+use crate::values::InternedValues;
 
 /// The folder of the objects, below the folder of the policies.
 const FOLDER: &str = "manifests";
 
-/// The maker of an object that no person writes.
+/// The maker of a generated object.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Vendor {
     /// A release of Helm.
     Release(String),
     /// An operator of the Operator Lifecycle Manager.
     Operator(String),
-    /// Another object, whose controller makes this one.
+    /// The controller of another object.
     Owner(String),
 }
 
 /// Returns the vendor of an object.
-pub(super) fn vendor(values: &Values, object: &Object) -> Option<Vendor> {
+pub(super) fn vendor(values: &InternedValues, object: &Object) -> Option<Vendor> {
     let text = |path: &[&str]| values.text_at(object.value, path);
     let owners = values.at(object.value, &["metadata", "ownerReferences"]);
     let owner = owners.and_then(|owners| values.items(owners).first().copied());
@@ -43,7 +43,7 @@ pub(super) fn vendor(values: &Values, object: &Object) -> Option<Vendor> {
 /// The common part of the objects of a policy. The order is the order in which policies get their names.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Group {
-    /// False for objects that only other objects refer to.
+    /// False for objects of controllers and for refused objects.
     is_written: bool,
     /// The name of the policy, before it is unique.
     name: String,
@@ -73,7 +73,7 @@ pub(super) fn fold(folding: &mut Folding<'_>) {
             spec.insert("emit".to_owned(), false.into());
         }
         let files = vec![(file, text(folding, &objects))];
-        folding.folded.policies.push(Policy {
+        folding.folded.policies.push(FoldedPolicy {
             kind: PolicyKind::Manifests,
             name,
             spec: spec.into(),

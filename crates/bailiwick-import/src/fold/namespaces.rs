@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::metadata::Metadata;
 use super::{Folding, Names, PolicyKind, dns_label, escaped};
 use crate::object::Object;
-use crate::values::{ValueId, Values};
+use crate::values::{InternedValues, ValueId};
 
 /// The least number of namespaces of a set of its own.
 const SMALLEST_SET: usize = 3;
@@ -23,7 +23,7 @@ pub(super) enum Part {
 }
 
 impl Part {
-    /// The field of a NamespaceSet with objects of the kind.
+    /// Returns the field of a NamespaceSet with objects of the kind.
     pub(super) fn field(self) -> &'static str {
         match self {
             Self::Quota => "resourceQuotas",
@@ -32,7 +32,7 @@ impl Part {
         }
     }
 
-    /// The kind in Kubernetes.
+    /// Returns the kind in Kubernetes.
     pub(super) fn kind(self) -> &'static str {
         match self {
             Self::Quota => "ResourceQuota",
@@ -42,7 +42,7 @@ impl Part {
     }
 
     /// Returns the fields of an object beside its name and its metadata, as a policy states them; none for an object with others.
-    fn fields(self, values: &Values, object: ValueId) -> Option<Map<String, Value>> {
+    fn fields(self, values: &InternedValues, object: ValueId) -> Option<Map<String, Value>> {
         let mut fields = Map::new();
         let mut put = |key: &str, value: Option<ValueId>| {
             if let Some(value) = value {
@@ -197,20 +197,20 @@ fn read(folding: &Folding<'_>, items: &mut Items) -> Vec<Namespace> {
 }
 
 /// Returns the metadata of a Namespace; none for a Namespace that a policy cannot state.
-fn metadata(values: &Values, namespace: &Object) -> Option<Metadata> {
+fn metadata(values: &InternedValues, namespace: &Object) -> Option<Metadata> {
     let fits = values.has_only(namespace.value, &["apiVersion", "kind", "metadata"]);
     Metadata::read(values, namespace.value).filter(|_| fits)
 }
 
 /// Returns a Namespace as an item of a policy; none for a Namespace that a policy cannot state.
-pub(super) fn namespace_item(values: &Values, namespace: &Object) -> Option<Map<String, Value>> {
+pub(super) fn namespace_item(values: &InternedValues, namespace: &Object) -> Option<Map<String, Value>> {
     let mut item = Map::new();
     metadata(values, namespace)?.write(values, &mut item);
     Some(item)
 }
 
 /// Returns an object as an item of a policy; none for an object that a policy cannot state.
-pub(super) fn item(values: &Values, object: &Object, part: Part) -> Option<Value> {
+pub(super) fn item(values: &InternedValues, object: &Object, part: Part) -> Option<Value> {
     let metadata = Metadata::read(values, object.value)?;
     let fields = part.fields(values, object.value)?;
     let mut item = Map::new();
@@ -244,7 +244,7 @@ impl Set<'_> {
         }
     }
 
-    fn spec(&self, values: &Values) -> Value {
+    fn spec(&self, values: &InternedValues) -> Value {
         let mut spec = Map::new();
         let common = [
             ("labels", self.common(values, |metadata| metadata.labels)),
@@ -286,7 +286,7 @@ impl Set<'_> {
 
     /// Returns an entry for each key that every namespace has, with the value of the most namespaces: the others override it.
     /// A value of a single namespace is not common.
-    fn common(&self, values: &Values, of: fn(&Metadata) -> Option<ValueId>) -> BTreeMap<String, String> {
+    fn common(&self, values: &InternedValues, of: fn(&Metadata) -> Option<ValueId>) -> BTreeMap<String, String> {
         let mut counts: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
         for map in self.namespaces.iter().filter_map(|namespace| of(&namespace.metadata)) {
             for (key, value) in values.entries(map) {

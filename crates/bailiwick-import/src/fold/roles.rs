@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::metadata::Metadata;
 use super::{Folding, Names, PolicyKind, dns_label, escaped};
-use crate::values::{ValueId, Values};
+use crate::values::{InternedValues, ValueId};
 
 /// A PermissionSet before it is written.
 #[derive(Debug)]
@@ -42,8 +42,8 @@ impl RoleSets {
         self.by_role.get(&(Box::from(namespace), Box::from(name))).copied()
     }
 
-    /// Leaves the Roles out that are in another policy and those that no binding in `used` names by set and namespace, and
-    /// names the sets of the others.
+    /// Leaves out the Roles of other policies, and the Roles without a binding in `used`, by set and namespace. Names the sets
+    /// of the other Roles.
     pub(super) fn settle(&mut self, left: &BTreeSet<usize>, used: &BTreeSet<(usize, Box<str>)>) {
         for (position, set) in self.sets.iter_mut().enumerate().filter(|(_, set)| !set.is_cluster_role) {
             let is_used = |namespace: &str| used.contains(&(position, namespace.into()));
@@ -74,7 +74,7 @@ fn policy_name(role_name: &str) -> String {
 }
 
 impl RoleSet {
-    fn spec(&self, values: &Values, include: Option<String>, minor: u32) -> Value {
+    fn spec(&self, values: &InternedValues, include: Option<String>, minor: u32) -> Value {
         let mut spec = Map::new();
         if self.is_cluster_role && self.aggregation.is_none() {
             spec.insert("as".to_owned(), "ClusterRole".into());
@@ -192,14 +192,14 @@ pub(super) fn read(folding: &Folding<'_>) -> RoleSets {
 }
 
 /// Returns the normal form of a list of rules; none for a list that a PermissionSet cannot state.
-pub(crate) fn normal_rules(values: &Values, list: Option<ValueId>) -> Option<Vec<PolicyRule>> {
+pub(crate) fn normal_rules(values: &InternedValues, list: Option<ValueId>) -> Option<Vec<PolicyRule>> {
     let items = list.map_or(&[][..], |list| values.items(list));
     let rules: Option<Vec<PolicyRule>> = items.iter().map(|item| read_rule(values, *item)).collect();
     Some(RuleSet::from_rules(&rules?).rules())
 }
 
 /// Reads a rule; none for a rule of another shape.
-fn read_rule(values: &Values, rule: ValueId) -> Option<PolicyRule> {
+fn read_rule(values: &InternedValues, rule: ValueId) -> Option<PolicyRule> {
     let fields = ["apiGroups", "resources", "resourceNames", "nonResourceURLs", "verbs"];
     if !values.has_only(rule, &fields) {
         return None;

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use bailiwick_kubernetes::absent;
 use bailiwick_kubernetes::rbac::{GROUP, PolicyRule};
 use hashbrown::HashMap;
 use serde_json::{Map, Value, json};
@@ -183,7 +184,7 @@ impl Builder {
 
     /// Adds an object under its name.
     fn add(&mut self, field: &'static str, index: usize, mut item: Value) -> String {
-        let name = self.filled(item.get("name").and_then(Value::as_str).unwrap_or_default());
+        let name = self.filled(absent::text(item.get("name").and_then(Value::as_str)));
         if let Some(own) = item.get_mut("name") {
             *own = name.clone().into();
         }
@@ -418,7 +419,7 @@ fn permission_sets(folding: &Folding<'_>, sets: &mut RoleSets, tenants: &[Tenant
 /// Returns the beginning that the names of all tenants have, as the name of the policy.
 fn common_name(tenants: &[Tenant]) -> String {
     let mut names = tenants.iter().map(|tenant| &*tenant.name);
-    let first = names.next().unwrap_or_default().to_owned();
+    let first = absent::text(names.next()).to_owned();
     let common = names.fold(first, |common, name| {
         let same = common.chars().zip(name.chars()).take_while(|(left, right)| left == right);
         same.map(|(character, _)| character).collect()
