@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use bailiwick::app::{Import, ImportOptions, ImportSource, ImportedTarget, import};
 use bailiwick::diag::{FileId, Sink};
+use bailiwick::model::Platform;
 use bailiwick::{Options, yaml};
 use serde_json::{Value, json};
 
@@ -194,6 +195,23 @@ fn a_refused_object_leaves_the_others_in_their_policies() {
 }
 
 #[test]
+fn secrets_of_a_running_cluster_stay_out_of_the_policies() {
+    let secret = |name: &str| {
+        json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": name, "namespace": "x" },
+            "data": { "password": "c2VjcmV0" } })
+    };
+    let (mut live, committed) = (secret("live"), secret("committed"));
+    live["metadata"]["uid"] = "0b1c".into();
+    let (scratch, outcome) = imported(&[live, committed], 1);
+    let [target] = outcome.targets.as_slice() else { panic!("one target") };
+    assert_equal(target);
+    let omitted: Vec<&str> = target.omitted.iter().map(|omitted| &*omitted.object).collect();
+    assert_eq!(omitted, ["Secret/x/live"]);
+    let texts: String = policies(&scratch.path().join("into")).into_values().collect();
+    assert!(texts.contains("name: committed") && !texts.contains("live"), "{texts}");
+}
+
+#[test]
 fn hostile_names_stay_texts() {
     let role = json!({ "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
         "metadata": { "name": "{namespace.name}", "annotations": { "a": "{{b}}", "c": "\u{202e}# from: x\n---\n" } },
@@ -265,7 +283,7 @@ fn two_real_clusters_come_back() {
             let options = ImportOptions {
                 from: vec![ImportSource { target: None, path: from.to_owned() }],
                 into: scratch.path().join(into),
-                platform: Some("openshift".to_owned()),
+                platform: Some(Platform::Openshift),
                 version: Some("4.14".to_owned()),
                 ..ImportOptions::default()
             };

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use globset::{Glob, GlobSet, GlobSetBuilder};
+use globset::GlobSet;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -18,14 +18,14 @@ use self::verify::{ImportedFiles, Outcome, Verification, changed_subjects};
 use super::{Diagnostics, Error, Options};
 use crate::access::{Builder, World};
 use crate::admission::scc::bootstrap;
-use crate::codes;
-use crate::diag::{Diagnostic, Files, RunError, Sink};
+use crate::diag::{Files, RunError, Sink};
 use crate::import::fold::{FoldDecisions, FoldedCluster, PolicyKind, fold};
 use crate::import::layout::{PolicyFiles, arrange, workspace_file};
 use crate::import::{ClusterObjects, ControlPlane, InternedValues, ObjectKey};
 use crate::k8s::default_policy;
-use crate::model::Target;
+use crate::model::{Platform, Target};
 use crate::source::Sources;
+use crate::source::manifests::glob_set;
 
 /// How often the policies are folded at most. Each fold but the last moves objects into Manifests, and the second fold has
 /// nothing left to move unless an object that moved refers to others.
@@ -53,8 +53,14 @@ pub struct ImportOptions {
     pub from: Vec<ImportSource>,
     /// The folder of the workspace; it may not exist yet.
     pub into: PathBuf,
-    /// The platform of a new target, `kubernetes` or `openshift`.
-    pub platform: Option<String>,
+    /// Globs of the files of a folder to read, relative to the folder. Default: all manifests.
+    pub include: Vec<String>,
+    /// Globs of the files of a folder to leave out.
+    pub exclude: Vec<String>,
+    /// The namespace of namespaced objects without one.
+    pub default_namespace: Option<String>,
+    /// The platform of a new target. Default: Kubernetes.
+    pub platform: Option<Platform>,
     /// The version of a new target.
     pub version: Option<String>,
     /// Whether a policy has to compile to the stored form of its objects, with the order of rules and subjects.
@@ -93,17 +99,19 @@ pub struct ImportedTarget {
     pub manifests: Vec<ListedObject>,
     /// The objects that the checks refuse. They are in Manifests and are not written.
     pub refused: Vec<ListedObject>,
-    /// The objects in no policy, because the control plane or a controller makes them.
+    /// The objects in no policy: objects of the control plane and its controllers, and Secrets of a running cluster.
     pub omitted: Vec<ListedObject>,
     /// How many fields of the server were left out, by path.
     pub dropped: BTreeMap<String, usize>,
+    /// How many comments are in no policy, because the objects of the policy have different ones.
+    pub dropped_comments: usize,
     /// The bound roles from elsewhere: neither among the objects nor on the platform.
     pub unknown_roles: BTreeSet<String>,
     /// The comparison of access.
     pub access: AccessComparison,
     /// How many policies there are beside Manifests.
     pub policies: usize,
-    /// The lines of the policies about access, with their tables. Objects in Manifests are in neither count of lines.
+    /// The lines of the policies of the target about access, with their tables. Objects in Manifests are in neither count of lines.
     pub lines: usize,
     /// The lines of the objects of these policies.
     pub object_lines: usize,
@@ -152,12 +160,16 @@ fn import_into(
     files: &Arc<Files>,
     sink: &mut Sink,
 ) -> Result<Option<Written>, RunError> {
-    let Some(kept) = kept_objects(&options.keep, sink) else { return Ok(None) };
+    let kept = glob_set(&options.keep, false, sink);
     let Some(place) = ImportPlace::open(run, options, files, sink)? else { return Ok(None) };
     let mut values = InternedValues::default();
     let mut sources = Sources::new(place.disk_source(), Arc::clone(files));
     let inputs = Inputs { run, options, targets: &place.targets, sources: &mut sources, files };
     let inputs = inputs::read(inputs, &mut values, sink)?;
+    inputs
+        .iter()
+        .filter_map(|input| place.unstated_platform(options, &input.cluster))
+        .for_each(|found| sink.push(found));
     if sink.has_errors() {
         return Ok(None);
     }
@@ -183,22 +195,6 @@ fn import_into(
         place.write(&imported)?;
     }
     Ok(Some((targets, lines)))
-}
-
-/// Returns the matcher of the objects for Manifests.
-fn kept_objects(globs: &[String], sink: &mut Sink) -> Option<GlobSet> {
-    let mut builder = GlobSetBuilder::new();
-    for glob in globs {
-        match Glob::new(glob) {
-            Ok(glob) => _ = builder.add(glob),
-            Err(error) => {
-                let message = format!("`{glob}` is not a glob: {}", error.kind());
-                let diagnostic = Diagnostic::error(codes::INVALID_USAGE, message);
-                sink.push(diagnostic.help("write `Kind/namespace/name`, such as `RoleBinding/team-a/*`"));
-            }
-        }
-    }
-    builder.build().ok().filter(|_| !sink.has_errors())
 }
 
 /// The folds of an import until the policies compile to the objects.
@@ -306,8 +302,8 @@ impl Folds<'_> {
             for (index, object) in cluster.objects.iter().enumerate() {
                 if self.kept.is_match(written(&object.identity)) {
                     decisions.kept.insert(index);
-                } else if let Some(maker) = control_plane.maker(&self.values, object) {
-                    decisions.omitted.insert(index, maker);
+                } else if let Some(reason) = control_plane.reason_to_omit(&self.values, object) {
+                    decisions.omitted.insert(index, reason);
                 }
             }
             all.push(decisions);
@@ -394,13 +390,14 @@ impl Record<'_> {
             refused: decisions.refused.iter().map(|(index, reason)| listed(index, reason)).collect(),
             omitted: {
                 let omitted: BTreeMap<&usize, &&str> = decisions.omitted.iter().collect();
-                omitted.into_iter().map(|(index, maker)| listed(index, &format!("made by {maker}"))).collect()
+                omitted.into_iter().map(|(index, reason)| listed(index, reason)).collect()
             },
             dropped,
+            dropped_comments: self.layout.dropped_comments,
             unknown_roles: folded.unknown_cluster_roles.union(&folded.unknown_roles).cloned().collect(),
             access: AccessComparison { none: subjects.is_empty(), subjects },
             policies: of_kind(false).count(),
-            lines: self.layout.lines_about_access,
+            lines: self.layout.lines_about_access.get(self.position).map_or(0, |lines| *lines),
             object_lines: about_access
                 .iter()
                 .filter(|index| !in_manifests.contains(index) && !decisions.omitted.contains_key(*index))

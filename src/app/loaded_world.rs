@@ -32,8 +32,8 @@ use crate::paths::{EscalationGraph, GraphInputs};
 use crate::source::manifests::{self as files, FileFilter};
 use crate::yaml::{NodeRef, Tree};
 
-use self::manifests::{Input, ManifestReader, Reading};
-pub(crate) use self::manifests::{add_tree, duplicate, each_tree};
+use self::manifests::{Input, ManifestReader};
+pub(crate) use self::manifests::{OPENSHIFT_GROUPS, Reading, add_tree, duplicate, each_filtered_tree, each_tree};
 pub(crate) use baseline::{BaselineInputs, add_committed, below_output};
 pub(crate) use surroundings::Surroundings;
 
@@ -364,6 +364,17 @@ pub(crate) fn load_committed(
     Ok(Some(builder.build()))
 }
 
+/// Returns the namespace of `--default-namespace`; reports an invalid name.
+pub(crate) fn default_namespace<'n>(name: Option<&'n str>, sink: &mut Sink) -> Option<&'n str> {
+    let name = name?;
+    let Err(reasons) = names::dns_label(name) else { return Some(name) };
+    let reasons: Vec<&str> = reasons.iter().collect();
+    let message = format!("`{name}` is not the name of a namespace: {}", reasons.join(", "));
+    let diagnostic = Diagnostic::error(codes::INVALID_USAGE, message);
+    sink.push(diagnostic.help("write a name of lower-case letters, digits and `-`"));
+    None
+}
+
 /// Reads the manifests that the options name.
 fn read_inputs(
     run: &Options,
@@ -371,17 +382,8 @@ fn read_inputs(
     files: &Arc<Files>,
     sink: &mut Sink,
 ) -> Result<Vec<Input>, RunError> {
-    if let Some(namespace) = &options.default_namespace
-        && let Err(reasons) = names::dns_label(namespace)
-    {
-        let message =
-            format!("`{namespace}` is not the name of a namespace: {}", reasons.iter().collect::<Vec<_>>().join(", "));
-        sink.push(
-            Diagnostic::error(codes::INVALID_USAGE, message).help("write a name of lower-case letters, digits and `-`"),
-        );
-    }
     let filter = FileFilter::new(&options.include, &options.exclude, sink);
-    let namespace = options.default_namespace.as_deref();
+    let namespace = default_namespace(options.default_namespace.as_deref(), sink);
     let reading = Reading { jobs: run.threads(), files, filter: &filter, namespace };
     options.from.iter().map(|path| Input::read(&run.input_at(path), reading, sink)).collect()
 }

@@ -7,8 +7,10 @@ use clap::Args;
 
 use super::printing::{print, refuse_usage};
 use super::reporting::{FormatArguments, Formats, OutputFormat};
+use super::worlds::platform_parser;
 use super::{Global, Outcome};
 use crate::app::{Error, Import, ImportOptions, ImportSource, import};
+use crate::model::Platform;
 use crate::report::import::{ImportResult, ImportText, markdown, text};
 use crate::report::result::Versioned;
 use crate::report::{ReportFormat, json};
@@ -23,9 +25,18 @@ pub(super) struct Arguments {
     /// Folder of the workspace: a new one, a workspace without policies, or a workspace whose policies are an unchanged import.
     #[arg(long, value_name = "DIR", required = true)]
     into: PathBuf,
-    /// Platform of the targets of a new workspace. Default: kubernetes.
-    #[arg(long, value_name = "PLATFORM", value_parser = ["kubernetes", "openshift"])]
-    platform: Option<String>,
+    /// Read only the files that match this glob, relative to the folder of --from; may be repeated.
+    #[arg(long, value_name = "GLOB")]
+    include: Vec<String>,
+    /// Do not read the files that match this glob, relative to the folder of --from; may be repeated.
+    #[arg(long, value_name = "GLOB")]
+    exclude: Vec<String>,
+    /// Namespace of the objects of --from that have none, as with `kubectl -n`.
+    #[arg(long, value_name = "NAMESPACE")]
+    default_namespace: Option<String>,
+    /// Platform of the targets of a new workspace. Default: kubernetes. Objects of OpenShift require the option.
+    #[arg(long, value_name = "PLATFORM", value_parser = platform_parser())]
+    platform: Option<Platform>,
     /// Version of the targets of a new workspace, of Kubernetes or of OpenShift. Default: the newest known version.
     #[arg(long, value_name = "VERSION")]
     kubernetes_version: Option<String>,
@@ -80,7 +91,10 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
     let options = ImportOptions {
         from: sources,
         into: arguments.into.clone(),
-        platform: arguments.platform.clone(),
+        include: arguments.include.clone(),
+        exclude: arguments.exclude.clone(),
+        default_namespace: arguments.default_namespace.clone(),
+        platform: arguments.platform,
         version: arguments.kubernetes_version.clone(),
         is_exact: arguments.exact,
         keep: arguments.keep.clone(),

@@ -126,7 +126,7 @@ fn lines<'t>(import: &Import, target: &'t ImportedTarget) -> Vec<(&'static str, 
     lines.push(("access", access, &[]));
     let policies = format!(
         "{} in {}, {} instead of {}{}",
-        number(target.policies, "policy").replace("policys", "policies"),
+        if target.policies == 1 { "1 policy".to_owned() } else { format!("{} policies", grouped(target.policies)) },
         number(import.files.len(), "file"),
         number(target.lines, "line"),
         grouped(target.object_lines),
@@ -139,6 +139,18 @@ fn lines<'t>(import: &Import, target: &'t ImportedTarget) -> Vec<(&'static str, 
     lines.extend(counted("left", &target.manifests, "in Manifests"));
     lines.extend(counted("omitted", &target.omitted, "in no policy"));
     lines.extend(counted("refused", &target.refused, "in Manifests and not written"));
+    if !target.dropped.is_empty() {
+        let mut fields: Vec<(&String, &usize)> = target.dropped.iter().collect();
+        fields.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+        let all = fields.iter().map(|(_, count)| **count).sum();
+        let fields: Vec<String> = fields.iter().map(|(path, count)| format!("{} {path}", grouped(**count))).collect();
+        let line = format!("{} that the server sets or drops: {}", number(all, "field"), fields.join(", "));
+        lines.push(("dropped", line, &[]));
+    }
+    if target.dropped_comments > 0 {
+        let count = number(target.dropped_comments, "comment");
+        lines.push(("comments", format!("{count} in no policy, as objects of one policy have different ones"), &[]));
+    }
     if !target.unknown_roles.is_empty() {
         let names: Vec<&str> = target.unknown_roles.iter().take(SHOWN).map(String::as_str).collect();
         let more = target.unknown_roles.len().saturating_sub(SHOWN);

@@ -153,9 +153,33 @@ pub fn glob_set(globs: &[String], is_of_paths: bool, sink: &mut Sink) -> GlobSet
 /// Removes the documents of a file of a folder that are no objects. Returns the cause for a file without an object, as
 /// [`cause_to_skip`] does.
 pub fn retain_objects(path: &Path, text: &str, tree: &mut Tree, sink: &mut Sink) -> Option<SkipCause> {
+    let had_templates = text.contains("{{") && remove_templates(tree, sink);
+    if had_templates && tree.documents().next().is_none() && !sink.has_errors() {
+        return Some(SkipCause::Template);
+    }
     let cause = cause_to_skip(path, text, tree, sink);
     tree.retain_documents(|root| skip_cause(root, false).is_none());
     cause
+}
+
+/// Removes the documents with an action of a template in the place of a value, with their errors: YAML reads `{{ .Values.name }}`
+/// as a map with a map as its key. No client converts such a document to JSON, so none of them applies it.
+fn remove_templates(tree: &mut Tree, sink: &mut Sink) -> bool {
+    let is_action = |found: &Diagnostic| found.code == codes::KEY_NOT_STRING && found.message.ends_with(" a map");
+    let actions = sink.diagnostics().iter().filter(|found| is_action(found)).filter_map(|found| found.origin);
+    let actions: Vec<Span> = actions.map(|origin| origin.span).collect();
+    let is_template = |document: Span| actions.iter().any(|action| document.contains(*action));
+    let removed: Vec<Span> = tree.documents().map(NodeRef::span).filter(|document| is_template(*document)).collect();
+    if removed.is_empty() {
+        return false;
+    }
+    tree.retain_documents(|root| !removed.contains(&root.span()));
+    let is_of_template =
+        |found: &Diagnostic| found.origin.is_some_and(|at| removed.iter().any(|document| document.contains(at.span)));
+    for found in std::mem::take(sink).into_list().into_iter().filter(|found| !is_of_template(found)) {
+        sink.push(found);
+    }
+    true
 }
 
 /// Returns the cause for a file of a folder without an object; then the errors of a template are removed.
@@ -166,8 +190,9 @@ pub fn cause_to_skip(path: &Path, text: &str, tree: &Tree, sink: &mut Sink) -> O
         return None;
     }
     let cause = causes.into_iter().flatten().next();
-    // The reader goes on behind such a key: no object behind the key is lost.
-    let is_odd = |found: &Diagnostic| [codes::KEY_NOT_STRING, codes::DUPLICATE_KEY].contains(&found.code);
+    // The reader goes on behind such a key or tag: no object behind it is lost.
+    let is_odd =
+        |found: &Diagnostic| [codes::KEY_NOT_STRING, codes::DUPLICATE_KEY, codes::YAML_TAG].contains(&found.code);
     if cause.is_some() && sink.diagnostics().iter().all(is_odd) {
         *sink = Sink::new();
         return cause;
@@ -194,9 +219,10 @@ fn skip_cause(root: NodeRef<'_>, is_kustomization: bool) -> Option<SkipCause> {
         "kustomize.config.k8s.io" => Some(SkipCause::Kustomization),
         "bailiwick.dev" => Some(SkipCause::Policy),
         _ if kind.ends_with("List") && root.get("items").is_some() => None,
-        "" | "rbac.authorization.k8s.io" | "authorization.openshift.io" => None,
-        _ if text(&["metadata", "name"]).is_none() => Some(SkipCause::NotAnObject),
-        _ => None,
+        "rbac.authorization.k8s.io" | "authorization.openshift.io" => None,
+        _ if text(&["metadata", "name"]).or_else(|| text(&["metadata", "generateName"])).is_some() => None,
+        // A patch of kustomize has the name of its object in another file.
+        _ => Some(SkipCause::NotAnObject),
     }
 }
 

@@ -148,6 +148,8 @@ pub struct Builder {
     workloads: Workloads,
     stated: Stated,
     possible: Vec<PossibleBinding>,
+    /// How many objects have a generated name.
+    generated: usize,
 }
 
 /// A settled set of objects, ready for questions.
@@ -200,6 +202,7 @@ impl Builder {
             namespaces: BTreeMap::new(),
             custom: BTreeMap::new(),
             baseline: None,
+            generated: 0,
             clouds: Clouds::default(),
             workloads: Workloads::default(),
             stated: Stated::default(),
@@ -271,7 +274,13 @@ impl Builder {
 
     fn add_as(&mut self, api_version: &str, kind: &str, object: NodeRef<'_>, layer: ObjectSource) -> Added {
         let text = |keys: &[&str]| object.path(keys).and_then(NodeRef::as_str);
-        let Some(name) = text(&["metadata", "name"]).filter(|_| !api_version.is_empty() && !kind.is_empty()) else {
+        let name = text(&["metadata", "name"]).map(str::to_owned).or_else(|| {
+            // `kubectl create` makes an object with a random end of its name.
+            let beginning = text(&["metadata", "generateName"]).filter(|beginning| !beginning.is_empty())?;
+            self.generated += 1;
+            Some(format!("{beginning}<{}>", self.generated))
+        });
+        let Some(name) = name.as_deref().filter(|_| !api_version.is_empty() && !kind.is_empty()) else {
             return Added::Malformed;
         };
         let namespace = text(&["metadata", "namespace"]).filter(|namespace| !namespace.is_empty());
@@ -304,7 +313,8 @@ impl Builder {
                 Added::Ignored
             }
             ("apiextensions.k8s.io", "CustomResourceDefinition") => {
-                let Some(custom) = read_custom(object) else { return Added::Malformed };
+                // A patch of kustomize has a part of a definition.
+                let Some(custom) = read_custom(object) else { return Added::Ignored };
                 // Like every other object, a later definition takes the place of an earlier one.
                 self.know(custom);
                 Added::Taken

@@ -73,7 +73,7 @@ pub struct FoldDecisions {
     pub kept: HashSet<usize>,
     /// Objects with an error, and the error: they stay in Manifests and are not written.
     pub refused: HashMap<usize, String>,
-    /// Objects of the control plane and its controllers, with the maker: they are in no policy.
+    /// Objects of the control plane and of running clusters, with the reason: they are in no policy.
     pub omitted: HashMap<usize, &'static str>,
 }
 

@@ -34,8 +34,8 @@ pub struct PolicyFiles {
     pub unwritten: BTreeSet<(usize, usize)>,
     /// The number of policies.
     pub policies: usize,
-    /// How many lines the policies about access have, with their tables.
-    pub lines_about_access: usize,
+    /// How many lines the policies of each cluster about access have, with their tables.
+    pub lines_about_access: Vec<usize>,
     /// How many comments are in no policy, because the objects of the policy have different ones.
     pub dropped_comments: usize,
 }
@@ -89,7 +89,7 @@ pub fn arrange(clusters: &[ClusterObjects], folded: &[FoldedCluster], targets: u
             }
         }
     }
-    let mut layout = PolicyFiles::default();
+    let mut layout = PolicyFiles { lines_about_access: vec![0; clusters.len()], ..PolicyFiles::default() };
     let mut writer = Writer { clusters, targets, layout: &mut layout, documents: BTreeMap::new() };
     merged.into_values().flatten().for_each(|policy| writer.add(policy));
     writer.finish();
@@ -133,7 +133,10 @@ impl Writer<'_> {
         text::document(policy.kind.name(), &policy.name, &Value::Object(spec), &mut text);
         if !matches!(policy.kind, PolicyKind::Manifests | PolicyKind::GroupSet) {
             let tables = policy.files.iter().map(|(_, text)| text.lines().count());
-            self.layout.lines_about_access += text.lines().count() + 1 + tables.sum::<usize>();
+            let lines = text.lines().count() + 1 + tables.sum::<usize>();
+            for cluster in merged.policies.keys() {
+                self.layout.lines_about_access.get_mut(*cluster).into_iter().for_each(|count| *count += lines);
+            }
         }
         let letter = policy.name.chars().next().map_or('0', |letter| letter);
         let letter = if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '0' };

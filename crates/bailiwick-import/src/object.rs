@@ -60,6 +60,8 @@ pub struct Object {
     pub value: ValueId,
     /// The file and the line.
     pub place: SourcePlace,
+    /// Whether a running cluster has it: the API server has set fields of its metadata.
+    pub is_live: bool,
     /// The lines of the comment directly above it, without line feeds.
     pub comments: Vec<String>,
 }

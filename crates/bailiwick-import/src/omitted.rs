@@ -45,6 +45,12 @@ const KEPT_BY_SERVER: [(&str, &str, &str, &str, &str); 3] = [
 /// The fields of the tables of default policies beside the objects: the versions, and the condition.
 const TABLE_FIELDS: [&str; 3] = ["minors", "releases", "capability"];
 
+/// The reason for objects of controllers.
+const CONTROLLERS: &str = "made by controllers";
+
+/// The reason for objects of the API server itself.
+const API_SERVER: &str = "made by the API server";
+
 /// The objects of the control plane of a version.
 #[derive(Debug)]
 pub struct ControlPlane {
@@ -68,8 +74,8 @@ impl ControlPlane {
         Self { default_policy: default_policy.collect() }
     }
 
-    /// Returns the maker of an object; none for an object of a person or a tool.
-    pub fn maker(&self, values: &InternedValues, object: &Object) -> Option<&'static str> {
+    /// Returns the reason to leave an object out of the policies; none for an object of a person or a tool.
+    pub fn reason_to_omit(&self, values: &InternedValues, object: &Object) -> Option<&'static str> {
         let Object { identity, value, .. } = object;
         let (group, kind, name) = (identity.group(), &*identity.kind, &*identity.name);
         if let Some(default) = self.default_policy.get(identity).filter(|_| group == GROUP) {
@@ -82,28 +88,30 @@ impl ControlPlane {
                 || !metadata.is_some_and(|metadata| values.has_only(metadata, &["name", "namespace"]))
         };
         match (group, kind) {
-            _ if KINDS.contains(&(group, kind)) => Some("controllers"),
+            _ if KINDS.contains(&(group, kind)) => Some(CONTROLLERS),
             ("", "Namespace") if NAMESPACES.contains(&name) && !has_own_fields(&["apiVersion", "kind", "metadata"]) => {
-                Some("the API server")
+                Some(API_SERVER)
             }
             ("", "ServiceAccount")
                 if SERVICE_ACCOUNTS.contains(&name)
                     && !has_own_fields(&["apiVersion", "kind", "metadata", "imagePullSecrets"]) =>
             {
-                Some("controllers")
+                Some(CONTROLLERS)
             }
             // A Node of a repository has no status.
-            ("", "Node") if values.at(*value, &["status"]).is_some() => Some("the kubelet"),
-            ("", "ConfigMap") if name == "kube-root-ca.crt" => Some("controllers"),
-            ("", "Service") if name == "kubernetes" && &*identity.namespace == "default" => Some("the API server"),
-            ("scheduling.k8s.io", "PriorityClass") if name.starts_with("system-") => Some("the API server"),
+            ("", "Node") if values.at(*value, &["status"]).is_some() => Some("made by a kubelet"),
+            // Its data would be in the repository of the policies.
+            ("", "Secret") if object.is_live => Some("a Secret of a running cluster"),
+            ("", "ConfigMap") if name == "kube-root-ca.crt" => Some(CONTROLLERS),
+            ("", "Service") if name == "kubernetes" && &*identity.namespace == "default" => Some(API_SERVER),
+            ("scheduling.k8s.io", "PriorityClass") if name.starts_with("system-") => Some(API_SERVER),
             _ => KEPT_BY_SERVER
                 .iter()
                 .find(|(of, known, section, key, wanted)| {
                     let found = values.at(*value, &["metadata", section, key]).and_then(|found| values.as_text(found));
                     (*of, *known) == (group, kind) && found.is_some_and(|found| wanted.is_empty() || found == *wanted)
                 })
-                .map(|_| "the API server"),
+                .map(|_| API_SERVER),
         }
     }
 }

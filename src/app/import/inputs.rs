@@ -10,7 +10,7 @@ use super::{ImportOptions, ImportSource};
 use crate::access::Builder;
 use crate::admission::scc::bootstrap;
 use crate::app::Options;
-use crate::app::loaded_world::{duplicate, each_tree};
+use crate::app::loaded_world::{Reading, default_namespace, duplicate, each_filtered_tree};
 use crate::codes;
 use crate::diag::{Diagnostic, Files, Origin, RunError, Sink};
 use crate::emit::file::HEADER;
@@ -18,6 +18,7 @@ use crate::import::{ClusterObjects, InternedValues, Object, ObjectKey, SourcePla
 use crate::k8s::list;
 use crate::model::{Platform, Target};
 use crate::source::Sources;
+use crate::source::manifests::FileFilter;
 use crate::yaml::{NodeId, NodeRef, Tree};
 
 /// The objects of a cluster, with the world of their access.
@@ -40,6 +41,9 @@ pub(super) struct Inputs<'i> {
 /// Reads the objects of each target.
 pub(super) fn read(inputs: Inputs<'_>, values: &mut InternedValues, sink: &mut Sink) -> Result<Vec<Input>, RunError> {
     let Inputs { run, options, targets, sources, files } = inputs;
+    let filter = FileFilter::new(&options.include, &options.exclude, sink);
+    let namespace = default_namespace(options.default_namespace.as_deref(), sink);
+    let reading = Reading { jobs: run.threads(), files, filter: &filter, namespace };
     let mut inputs = Vec::new();
     for target in targets {
         let mut reader = Reader {
@@ -52,7 +56,7 @@ pub(super) fn read(inputs: Inputs<'_>, values: &mut InternedValues, sink: &mut S
         };
         for ImportSource { path, .. } in options.from.iter().filter(|from| from.is_of(target, targets)) {
             let at = run.input_at(path);
-            each_tree(&at, run.threads(), files, sink, &mut |tree, sink| {
+            each_filtered_tree(&at, reading, sink, &mut |tree, sink| {
                 reader.texts = Texts { files, from: at.clone(), lines: None };
                 reader.add_tree(tree, sink);
             })?;
@@ -117,19 +121,22 @@ impl Reader<'_> {
         let object = tree.at(id);
         let has = |path: &[&str]| object.path(path).and_then(NodeRef::as_str).is_some_and(|text| !text.is_empty());
         if !has(&["apiVersion"]) || !has(&["kind"]) || !has(&["metadata", "name"]) {
-            let diagnostic = Diagnostic::error(codes::MALFORMED_OBJECT, "this is not a Kubernetes object");
-            sink.push(diagnostic.at(object.origin()).help("an object has `apiVersion`, `kind` and `metadata.name`"));
+            let diagnostic = Diagnostic::error(codes::MALFORMED_OBJECT, "this object has no name, kind or version");
+            let help = "an object has `apiVersion`, `kind` and `metadata.name`: git cannot track a generated name";
+            sink.push(diagnostic.at(object.origin()).help(help));
             return;
         }
         let origin = object.origin();
         let (place, comments) = self.texts.place(origin, is_document);
-        for path in normalize(tree, id, self.minor) {
+        let dropped = normalize(tree, id, self.minor);
+        let is_live = dropped.iter().any(|path| path == "metadata.uid");
+        for path in dropped {
             *self.dropped.entry(path).or_default() += 1;
         }
         self.world.add_document(tree.at(id), |_, _| {});
         let value = self.values.intern_node(tree.at(id));
         let identity = ObjectKey::of(self.values, value);
-        let object = Object { identity: identity.clone(), value, place, comments };
+        let object = Object { identity: identity.clone(), value, place, is_live, comments };
         if let Some((_, first)) = self.objects.insert(identity, (object, origin)) {
             sink.push(duplicate(origin, first));
         }

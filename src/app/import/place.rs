@@ -4,14 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::{ImportOptions, ImportSource};
+use super::{ImportOptions, ImportSource, written};
 use crate::app::Options;
 use crate::app::import::verify::ImportedFiles;
+use crate::app::loaded_world::OPENSHIFT_GROUPS;
 use crate::app::words::number;
 use crate::codes;
 use crate::compile::{self, WORKSPACE_FILE};
 use crate::diag::{Diagnostic, Files, Origin, RunError, Sink, Span};
 use crate::emit::write;
+use crate::import::ClusterObjects;
 use crate::import::layout::{self, NewTarget, NewWorkspace};
 use crate::model::{Platform, Target};
 use crate::source::{DiskSource, FileContent, FileSource, MAXIMUM_FILE_SIZE, MemorySource, Sources};
@@ -82,6 +84,15 @@ impl ImportPlace {
         self.targets.iter()
     }
 
+    /// Returns the error for objects of OpenShift and a new target without a stated platform.
+    pub(super) fn unstated_platform(&self, options: &ImportOptions, cluster: &ClusterObjects) -> Option<Diagnostic> {
+        self.new_workspace.as_ref().filter(|_| options.platform.is_none())?;
+        let found = cluster.objects.iter().find(|object| OPENSHIFT_GROUPS.contains(&object.identity.group()))?;
+        let message = format!("the objects are of OpenShift: `{}`", written(&found.identity));
+        let help = "add `--platform openshift` with the version of OpenShift, or `--platform kubernetes`";
+        Some(Diagnostic::error(codes::INVALID_USAGE, message).help(help))
+    }
+
     /// Returns the files of the folder without its policies.
     pub(super) fn disk_source(&self) -> Box<dyn FileSource> {
         Box::new(DiskSource::new(&self.root))
@@ -140,14 +151,13 @@ impl ImportPlace {
     }
 }
 
-/// Returns the workspace of the targets that the options name.
+/// Returns the workspace of the targets in the options.
 fn new_workspace(options: &ImportOptions, root: &std::path::Path) -> NewWorkspace {
     let names = options.from.iter().map(|from| from.target.as_deref().map_or(DEFAULT_TARGET, |name| name).to_owned());
     let names: BTreeSet<String> = names.collect();
-    let platform = options.platform.clone().filter(|platform| platform != "kubernetes");
-    let is_openshift = platform.is_some();
-    let newest = if is_openshift { Platform::Openshift } else { Platform::Kubernetes }.newest_version();
-    let version = options.version.clone().map_or(newest, |version| version);
+    let platform = options.platform.map_or(Platform::Kubernetes, |platform| platform);
+    let version = options.version.clone().map_or_else(|| platform.newest_version(), |version| version);
+    let platform = (platform != Platform::Kubernetes).then(|| platform.as_str().to_owned());
     let targets =
         names.into_iter().map(|name| NewTarget { name, platform: platform.clone(), version: version.clone() });
     let name = root.file_name().map_or_else(|| "imported".into(), |name| name.to_string_lossy());

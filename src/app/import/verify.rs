@@ -8,7 +8,7 @@ use hashbrown::HashSet;
 
 use super::inputs::{positions, start_world};
 use crate::access::{Builder, ObjectSource};
-use crate::app::Options;
+use crate::app::{Event, Options};
 use crate::compile::{self, CompiledObject, FileConsumer, LinkedWorkspace, ObjectForm, WORKSPACE_FILE};
 use crate::diag::{Diagnostic, Files, Origin, RunError, Severity, Sink};
 use crate::import::fold::FoldDecisions;
@@ -142,7 +142,8 @@ impl Verification<'_> {
             compile::CompileOptions { wanted: ObjectForm::Trees, ..self.run.compiler() },
             FileConsumer {
                 work: &|file| Ok(file.objects),
-                each: &mut |objects: Vec<CompiledObject>, _, _| {
+                each: &mut |objects: Vec<CompiledObject>, done, total| {
+                    self.run.tell(Event::Compiling { target: &target.name, done, total });
                     for compiled in &objects {
                         world.add(compiled.object(), ObjectSource::Input(compiled.place()));
                         comparison.add(compiled);
@@ -151,6 +152,7 @@ impl Verification<'_> {
             },
             sink,
         )?;
+        self.run.tell(Event::Compiled);
         let Comparison { seen, extra, .. } = comparison;
         let omitted = self.decisions.get(position).map(|decisions| &decisions.omitted);
         let is_omitted = |index: &usize| omitted.is_some_and(|omitted| omitted.contains_key(index));

@@ -88,7 +88,7 @@ impl Input {
 }
 
 /// The API groups that OpenShift alone serves.
-const OPENSHIFT_GROUPS: [&str; 6] = [
+pub(crate) const OPENSHIFT_GROUPS: [&str; 6] = [
     "authorization.openshift.io",
     "config.openshift.io",
     "project.openshift.io",
@@ -169,18 +169,18 @@ pub(crate) fn each_tree(
 
 /// How the files at a path are read.
 #[derive(Clone, Copy)]
-pub(super) struct Reading<'r> {
+pub(crate) struct Reading<'r> {
     /// The number of threads.
-    pub(super) jobs: usize,
-    pub(super) files: &'r Arc<Files>,
+    pub(crate) jobs: usize,
+    pub(crate) files: &'r Arc<Files>,
     /// The files of a folder that are read.
-    pub(super) filter: &'r FileFilter,
+    pub(crate) filter: &'r FileFilter,
     /// The namespace of objects without one.
-    pub(super) namespace: Option<&'r str>,
+    pub(crate) namespace: Option<&'r str>,
 }
 
 /// Reads the files at a path as [`each_tree`] does, without the files that the filter leaves out.
-fn each_filtered_tree(
+pub(crate) fn each_filtered_tree(
     path: &Path,
     reading: Reading<'_>,
     sink: &mut Sink,

@@ -11,7 +11,7 @@ use bailiwick_kubernetes::rbac::GROUP;
 use hashbrown::HashSet;
 use serde_json::{Map, Value, json};
 
-use super::metadata::Metadata;
+use super::metadata::{Metadata, TERMS};
 use super::roles::RoleSets;
 use super::{Folding, Names, PolicyKind, dns_label, escaped};
 use crate::object::Object;
@@ -394,13 +394,10 @@ impl Shape {
     /// Adds the terms, the labels and the annotations, as a Grant states them.
     pub(super) fn write_terms(&self, spec: &mut Map<String, Value>) {
         let mut annotations = self.annotations.clone();
-        for field in ["owner", "reason", "expires"] {
-            if let Some(text) = annotations.remove(&format!("bailiwick.dev/{field}")) {
-                spec.insert(field.to_owned(), text.into());
-            }
-        }
-        if let Some(names) = annotations.remove("bailiwick.dev/approved-by") {
-            spec.insert("approvedBy".to_owned(), names.split(',').collect());
+        for (key, field) in TERMS {
+            let Some(text) = annotations.remove(key) else { continue };
+            let value: Value = if field == "approvedBy" { text.split(',').collect() } else { text.into() };
+            spec.insert(field.to_owned(), value);
         }
         for (key, texts) in [("labels", &self.labels), ("annotations", &annotations)] {
             if !texts.is_empty() {
