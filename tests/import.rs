@@ -115,6 +115,7 @@ fn expansion(objects: &[Value]) -> BTreeMap<(String, String), BTreeSet<String>> 
 fn assert_equal(target: &ImportedTarget) {
     let expected = target.read - target.omitted.len() - target.refused.len();
     assert_eq!(target.equal + target.equal_access.len(), expected, "{target:#?}");
+    assert!(target.different.is_empty(), "{:?}", target.different);
     assert!(target.access.none, "{:?}", target.access);
 }
 

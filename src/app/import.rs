@@ -95,6 +95,8 @@ pub struct ImportedTarget {
     pub equal: usize,
     /// The objects with another form and the same access.
     pub equal_access: Vec<ListedObject>,
+    /// The objects that compile to another object, or to none.
+    pub different: Vec<ListedObject>,
     /// The objects in Manifests.
     pub manifests: Vec<ListedObject>,
     /// The objects that the checks refuse. They are in Manifests and are not written.
@@ -379,6 +381,7 @@ impl Record<'_> {
             policy.objects.iter().map(move |index| (name(index), home.clone()))
         });
         let homes = homes.collect();
+        let different: BTreeSet<&usize> = outcome.different.iter().collect();
         let subjects = outcome.world.map_or_else(BTreeSet::new, |after| changed_subjects(world, after));
         ImportedTarget {
             target: self.clusters.get(self.position).map_or_else(String::new, |cluster| cluster.target.clone()),
@@ -386,6 +389,10 @@ impl Record<'_> {
             about_access: about_access.len(),
             equal: outcome.equal,
             equal_access: outcome.equal_in_access.iter().map(|(index, reason)| listed(index, reason)).collect(),
+            different: different
+                .into_iter()
+                .map(|index| listed(index, "compiles to another object, or to none"))
+                .collect(),
             manifests: manifests.map(|index| listed(index, self.reason(objects, decisions, *index))).collect(),
             refused: decisions.refused.iter().map(|(index, reason)| listed(index, reason)).collect(),
             omitted: {

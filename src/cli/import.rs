@@ -9,7 +9,7 @@ use super::printing::{print, refuse_usage};
 use super::reporting::{FormatArguments, Formats, OutputFormat};
 use super::worlds::platform_parser;
 use super::{Global, Outcome};
-use crate::app::{Error, Import, ImportOptions, ImportSource, import};
+use crate::app::{Error, Import, ImportOptions, ImportSource, ImportedTarget, import};
 use crate::model::Platform;
 use crate::report::import::{ImportResult, ImportText, markdown, text};
 use crate::report::result::Versioned;
@@ -112,6 +112,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
         OutputFormat::Text | OutputFormat::Report(_) => global.terminal().result(&text(&imported, form)),
     }
     global.record_result(result, || text(&imported, form));
-    let is_refused = targets.iter().any(|target| !target.refused.is_empty() || !target.access.none);
-    Ok(if is_refused { Outcome::No } else { Outcome::Fine })
+    let is_equal =
+        |target: &ImportedTarget| target.refused.is_empty() && target.different.is_empty() && target.access.none;
+    Ok(if !targets.iter().all(is_equal) { Outcome::No } else { Outcome::Fine })
 }

@@ -138,6 +138,7 @@ fn lines<'t>(import: &Import, target: &'t ImportedTarget) -> Vec<(&'static str, 
     };
     lines.extend(counted("left", &target.manifests, "in Manifests"));
     lines.extend(counted("omitted", &target.omitted, "in no policy"));
+    lines.extend(counted("different", &target.different, "not as they were"));
     lines.extend(counted("refused", &target.refused, "in Manifests and not written"));
     if !target.dropped.is_empty() {
         let mut fields: Vec<(&String, &usize)> = target.dropped.iter().collect();

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use bailiwick_kubernetes::absent::group_and_version;
+use bailiwick_kubernetes::catalogue::Catalogue;
 use bailiwick_kubernetes::stored::{StoredForm, to_stored};
 use bailiwick_kubernetes::{rbac, schemas, server_fields};
 use bailiwick_yaml::{NodeId, NodeRef, Tree};
@@ -25,8 +27,11 @@ pub fn normalize(tree: &mut Tree, root: NodeId, minor: u32) -> Vec<String> {
     without_fields_of_controllers(tree, root);
     let mut dropped: Vec<String> = fields.into_iter().filter(|field| !field.is_empty).map(|field| field.path).collect();
     let object = tree.at(root);
-    let entry = schemas::find(object.text_at("apiVersion"), object.text_at("kind"));
-    let namespace = object.path(&["metadata", "namespace"]).filter(|_| entry.is_some_and(|entry| !entry.namespaced));
+    let (api_version, kind) = (object.text_at("apiVersion"), object.text_at("kind"));
+    let in_catalogue =
+        || Catalogue::get().find_kind(group_and_version(api_version).0, kind).map(|found| found.namespaced);
+    let is_namespaced = schemas::find(api_version, kind).map(|entry| entry.namespaced).or_else(in_catalogue);
+    let namespace = object.path(&["metadata", "namespace"]).filter(|_| is_namespaced == Some(false));
     // The server drops the namespace of a cluster-scoped object.
     if let Some(namespace) = namespace.map(|namespace| namespace.id()) {
         server_fields::remove(tree, root, &BTreeSet::from([namespace]));

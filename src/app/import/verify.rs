@@ -106,6 +106,10 @@ impl Verification<'_> {
         for (position, outcome) in outcomes.iter_mut().enumerate() {
             self.compare(&project, position, outcome, values, &mut found)?;
         }
+        if found.has_errors() {
+            // Nothing is compiled beside an error, so that every object seems to be missing.
+            outcomes.iter_mut().for_each(|outcome| outcome.different.clear());
+        }
         self.take_errors(found, &sources, &mut outcomes, sink);
         Ok(outcomes)
     }
