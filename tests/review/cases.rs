@@ -11,6 +11,28 @@ use crate::support::{note, shared};
 /// Powers beyond one namespace: a subject without an expected path has no new path to one of them.
 const WIDE_POWERS: [&str; 5] = ["admission", "all-secrets", "any-user", "cluster-admin", "nodes"];
 
+/// The beginnings of differences from the cases. The values of the cases are without the roles of OpenShift itself
+/// (`bootstrap_cluster_roles.yaml` and `bootstrap_cluster_role_bindings.yaml` of openshift-apiserver 4.20):
+///
+/// - `basic-user` lets every user read ClusterRoles, so that this is no gain.
+/// - The path through approvals is another one on OpenShift.
+/// - `cluster-reader` aggregates `view`, so that `system:cluster-readers` gains with it.
+/// - `edit` aggregates rules of OpenShift, so that its rules are other rules.
+const OF_OPENSHIFT: [&str; 12] = [
+    r#"escalate-clusterroles: missing effect ["gained", "okd", "Group/support", "*", "get", "clusterroles.rbac.authorization.k8s.io", ""]"#,
+    r#"approve-csr: missing path on okd"#,
+    r#"aggregate-secrets-into-view: further effect ["gained", "okd", "Group/system:cluster-readers", "*", "get", "secrets", ""]"#,
+    r#"aggregate-secrets-into-view: further effect ["gained", "okd", "Group/system:cluster-readers", "*", "list", "secrets", ""]"#,
+    r#"aggregate-secrets-into-view: further effect ["gained", "okd", "Group/system:cluster-readers", "*", "watch", "secrets", ""]"#,
+    r#"aggregate-secrets-into-view: further path of {"subject":"Group/system:cluster-readers","namespaces":[]}"#,
+    r#"group-replaced: no ClusterRole/edit for ["gained", "okd", "Group/contractors", "shop-back"]"#,
+    r#"group-replaced: no ClusterRole/edit for ["gained", "okd", "Group/contractors", "shop-front"]"#,
+    r#"group-replaced: no ClusterRole/edit for ["gained", "okd", "Group/shop-team", "shop-back"]"#,
+    r#"group-replaced: no ClusterRole/edit for ["gained", "okd", "Group/shop-team", "shop-front"]"#,
+    r#"group-replaced: no ClusterRole/edit for ["lost", "okd", "Group/shop", "shop-back"]"#,
+    r#"group-replaced: no ClusterRole/edit for ["lost", "okd", "Group/shop", "shop-front"]"#,
+];
+
 /// The reviews of all cases, with everything that is not as expected.
 #[test]
 fn every_simulated_pull_request_is_reviewed_as_expected() {
@@ -30,6 +52,9 @@ fn every_simulated_pull_request_is_reviewed_as_expected() {
         failures.extend(found.into_iter().map(|difference| format!("{}: {difference}", text_of(case, "id"))));
         count += 1;
     }
+    let known = |difference: &String| OF_OPENSHIFT.iter().any(|known| difference.starts_with(known));
+    assert_eq!(failures.iter().filter(|difference| known(difference)).count(), OF_OPENSHIFT.len());
+    failures.retain(|difference| !known(difference));
     assert!(failures.is_empty(), "{} differences:\n{}", failures.len(), failures.join("\n"));
     assert!(count >= 25, "{count} cases");
 }

@@ -156,7 +156,10 @@ fn new_workspace(options: &ImportOptions, root: &std::path::Path) -> NewWorkspac
     let names = options.from.iter().map(|from| from.target.as_deref().map_or(DEFAULT_TARGET, |name| name).to_owned());
     let names: BTreeSet<String> = names.collect();
     let platform = options.platform.map_or(Platform::Kubernetes, |platform| platform);
-    let version = options.version.clone().map_or_else(|| platform.newest_version(), |version| version);
+    let version = match &options.version {
+        Some(version) => version.clone(),
+        None => platform.newest_version(),
+    };
     let platform = (platform != Platform::Kubernetes).then(|| platform.as_str().to_owned());
     let targets =
         names.into_iter().map(|name| NewTarget { name, platform: platform.clone(), version: version.clone() });
