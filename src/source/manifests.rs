@@ -220,6 +220,7 @@ fn skip_cause(root: NodeRef<'_>, is_kustomization: bool) -> Option<SkipCause> {
         "bailiwick.dev" => Some(SkipCause::Policy),
         _ if kind.ends_with("List") && root.get("items").is_some() => None,
         "rbac.authorization.k8s.io" | "authorization.openshift.io" => None,
+        "" if ["Namespace", "ServiceAccount"].contains(&kind) => None,
         _ if text(&["metadata", "name"]).or_else(|| text(&["metadata", "generateName"])).is_some() => None,
         // A patch of kustomize has the name of its object in another file.
         _ => Some(SkipCause::NotAnObject),
