@@ -21,7 +21,7 @@ pub use edited::EditedSource;
 pub use recorded::{Answered, RecordedAnswers, RecordedSource};
 pub use resolve::is_of_git;
 pub use table::{Cell, TableRow, cell_place, read_account, read_csv, read_list, read_names};
-pub use world::{DiskSource, FileContent, FileSource, Listing, MemorySource, ReadRefusal};
+pub use world::{DiskSource, FileContent, FileSource, Listing, MemorySource, ReadRefusal, listing_below};
 
 use crate::diag::{Diagnostic, FileId, Files, Origin, RunError, Sink, Span};
 use crate::yaml::{self, Tree};

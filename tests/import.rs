@@ -195,6 +195,42 @@ fn a_refused_object_leaves_the_others_in_their_policies() {
     assert_eq!(target.homes["Namespace/team-001"], "Tenancy/team");
 }
 
+/// A dump of `kubectl get`: a typed list, fields of the server, and rules that the controller of aggregated roles wrote.
+#[test]
+fn fields_of_the_server_are_left_out_and_counted() {
+    let rule = json!({ "apiGroups": [""], "resources": ["pods"], "verbs": ["get"] });
+    let role = json!({ "metadata": { "name": "readers", "uid": "1", "creationTimestamp": null }, "rules": [rule],
+        "aggregationRule": { "clusterRoleSelectors": [{ "matchLabels": { "a": "b" } }] } });
+    let list = json!({ "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleList", "items": [role] });
+    let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "x", "uid": "2" },
+        "spec": { "finalizers": ["kubernetes"] }, "status": { "phase": "Active" } });
+    let (scratch, outcome) = imported(&[list, namespace], 1);
+    let [target] = outcome.targets.as_slice() else { panic!("one target") };
+    assert_equal(target);
+    let dropped: Vec<(&str, usize)> = target.dropped.iter().map(|(path, count)| (&**path, *count)).collect();
+    assert_eq!(dropped, [("metadata.uid", 2), ("rules", 1), ("spec.finalizers", 1), ("status", 1)]);
+    assert_eq!(target.homes["ClusterRole/readers"], "PermissionSet/readers");
+    assert_eq!(rendered(&scratch.path().join("into")).len(), 2);
+}
+
+/// Columns whose names would be one, `team-2` and the second `team`.
+#[test]
+fn columns_have_different_names() {
+    let namespace = |number: usize| {
+        let labels =
+            json!({ "a/team": format!("a{number}"), "b/team": format!("b{number}"), "team-2": format!("c{number}") });
+        json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": format!("n-{number:02}"), "labels": labels } })
+    };
+    let objects: Vec<Value> = (0..12).map(namespace).collect();
+    let (scratch, outcome) = imported(&objects, 1);
+    assert_equal(&outcome.targets[0]);
+    assert_eq!(outcome.targets[0].manifests, []);
+    let table = fs::read_dir(scratch.path().join("into/policies")).expect("a folder").filter_map(Result::ok);
+    let table = table.map(|entry| entry.path()).find(|path| path.extension().is_some_and(|end| end == "csv"));
+    let table = fs::read_to_string(table.expect("a table")).expect("text");
+    assert_eq!(table.lines().next(), Some("name,team,team_2,team_2_2"), "{table}");
+}
+
 #[test]
 fn secrets_of_a_running_cluster_stay_out_of_the_policies() {
     let secret = |name: &str| {

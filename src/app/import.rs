@@ -192,7 +192,7 @@ fn import_into(
             targets.push(record.finish(folded, decisions, outcome, world, dropped));
         }
     }
-    let lines = imported.texts.iter().map(|(path, text)| (path.clone(), text.lines().count())).collect();
+    let lines = imported.texts().map(|(path, text)| (path.to_owned(), text.lines().count())).collect();
     if !options.is_dry_run {
         place.write(&imported)?;
     }
@@ -222,7 +222,7 @@ impl Folds<'_> {
     /// Folds until nothing moves into Manifests. None after an error that no policy has.
     fn repeat(&mut self, sources: &mut Sources, sink: &mut Sink) -> Result<Option<Finished>, RunError> {
         let mut platforms = Vec::new();
-        for target in self.place.imported_targets() {
+        for target in &self.place.targets {
             platforms.push(inputs::start_world(target, sources, sink)?.build());
         }
         let mut decisions = self.first_decisions();
@@ -254,8 +254,8 @@ impl Folds<'_> {
             let has_role = |name: &str| platform.policy_rules(None, name).is_some();
             folded.push(fold(cluster, &mut self.values, decisions, &has_role));
         }
-        let layout = arrange(self.clusters, &folded, self.place.targets.len());
-        let imported = self.files(&layout, &folded);
+        let mut layout = arrange(self.clusters, &folded, self.place.targets.len());
+        let imported = self.files(std::mem::take(&mut layout.files), &folded);
         let verification = Verification {
             run: self.run,
             files: &imported,
@@ -295,7 +295,7 @@ impl Folds<'_> {
     /// Returns the decisions that the objects themselves lead to.
     fn first_decisions(&mut self) -> Vec<FoldDecisions> {
         let mut all = Vec::new();
-        for (cluster, target) in self.clusters.iter().zip(self.place.imported_targets()) {
+        for (cluster, target) in self.clusters.iter().zip(&self.place.targets) {
             let minor = target.version.minor();
             let platform = target.version.release().into_iter().flat_map(bootstrap::objects);
             let policy = default_policy::objects(minor).chain(platform);
@@ -313,17 +313,16 @@ impl Folds<'_> {
         all
     }
 
-    /// Returns the files of the workspace.
-    fn files(&self, layout: &PolicyFiles, folded: &[FoldedCluster]) -> ImportedFiles {
+    /// Returns the files of the workspace, with the policies by their paths from the folder of the policies.
+    fn files(&self, below: BTreeMap<String, String>, folded: &[FoldedCluster]) -> ImportedFiles {
         let ImportPlace { root, policies, new_workspace, .. } = self.place;
-        let below = layout.files.iter().map(|(path, text)| (format!("{policies}/{path}"), text.clone()));
-        let mut texts: BTreeMap<String, String> = below.collect();
+        let mut texts: BTreeMap<String, String> =
+            below.into_iter().map(|(path, text)| (format!("{policies}/{path}"), text)).collect();
         if let Some(new) = new_workspace {
             let known = folded.iter().map(|folded| (&folded.unknown_cluster_roles, &folded.unknown_roles));
             texts.insert(crate::compile::WORKSPACE_FILE.to_owned(), workspace_file(new, known));
         }
-        let disk = root.is_dir().then(|| root.clone());
-        ImportedFiles { disk, policies: policies.clone(), texts }
+        ImportedFiles::new(root, policies, texts)
     }
 }
 

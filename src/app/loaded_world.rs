@@ -34,7 +34,7 @@ use crate::yaml::{NodeRef, Tree};
 
 use self::manifests::{Input, ManifestReader};
 pub(crate) use self::manifests::{OPENSHIFT_GROUPS, Reading, add_tree, duplicate, each_filtered_tree, each_tree};
-pub(crate) use baseline::{BaselineInputs, add_committed, below_output};
+pub(crate) use baseline::{BaselineInputs, add_committed, below_output, platform_world};
 pub(crate) use surroundings::Surroundings;
 
 /// The objects that questions are asked about.
@@ -367,9 +367,7 @@ pub(crate) fn load_committed(
 /// Returns the namespace of `--default-namespace`; reports an invalid name.
 pub(crate) fn default_namespace<'n>(name: Option<&'n str>, sink: &mut Sink) -> Option<&'n str> {
     let name = name?;
-    let Err(reasons) = names::dns_label(name) else { return Some(name) };
-    let reasons: Vec<&str> = reasons.iter().collect();
-    let message = format!("`{name}` is not the name of a namespace: {}", reasons.join(", "));
+    let Some(message) = names::namespace_problem(name) else { return Some(name) };
     let diagnostic = Diagnostic::error(codes::INVALID_USAGE, message);
     sink.push(diagnostic.help("write a name of lower-case letters, digits and `-`"));
     None

@@ -33,6 +33,39 @@ pub fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     replaced
 }
 
+/// Writes files outside the output, with their folders. Every file is written beside its place first, so that a full disk changes
+/// nothing.
+///
+/// # Errors
+/// If a folder cannot be made or a file cannot be written.
+pub fn replace_all<'f>(files: impl Iterator<Item = (&'f Path, &'f str)>) -> Result<(), RunError> {
+    let mut staged: Vec<(PathBuf, &Path)> = Vec::new();
+    let mut made: HashSet<&Path> = HashSet::new();
+    let written = files.into_iter().try_for_each(|(path, text)| {
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        if let Some(parent) = parent.filter(|parent| made.insert(parent)) {
+            fs::create_dir_all(parent).map_err(|error| RunError::io("make the folder", parent, &error))?;
+        }
+        let mut beside = path.to_path_buf().into_os_string();
+        beside.push(format!(".{}.tmp", std::process::id()));
+        let beside = PathBuf::from(beside);
+        staged.push((beside.clone(), path));
+        fs::write(&beside, text).map_err(|error| RunError::io("write", path, &error))
+    });
+    let moved = written.and_then(|()| {
+        staged.iter().try_for_each(|(beside, path)| {
+            fs::rename(beside, path).map_err(|error| RunError::io("write", path, &error))
+        })
+    });
+    if moved.is_err() {
+        for (beside, _) in &staged {
+            // A file that was moved is no longer there.
+            _ = fs::remove_file(beside);
+        }
+    }
+    moved
+}
+
 /// Whether a run that writes holds the lock of an output folder.
 #[expect(clippy::disallowed_methods, reason = "a folder is opened for its lock, and nothing is read from it")]
 pub fn is_at_work(root: &Path) -> bool {

@@ -178,12 +178,7 @@ fn filled(tree: Arc<Tree>, namespace: Option<&str>) -> Arc<Tree> {
 
 /// Returns the name of a namespace; reports an invalid name.
 fn checked_namespace<'n>(name: &'n Spanned<String>, sink: &mut Sink) -> &'n str {
-    if let Err(reasons) = names::dns_label(&name.value) {
-        let message = format!(
-            "`{}` is not the name of a namespace: {}",
-            name.value,
-            reasons.iter().collect::<Vec<_>>().join(", ")
-        );
+    if let Some(message) = names::namespace_problem(&name.value) {
         sink.push(
             Diagnostic::error(codes::INVALID_VALUE, message)
                 .at(name.origin)

@@ -22,7 +22,7 @@ use super::findings::Findings;
 use super::selector::LabelSelectorSpec;
 use super::shared::StringMap;
 use crate::diag::{Diagnostic, Origin, Sink};
-use crate::k8s::rbac::PolicyRule;
+use crate::k8s::rbac::{self, PolicyRule};
 use crate::k8s::rules::RuleSet;
 use crate::model::{
     Blueprint, CommonMetadataSpec, Contribution, ExpandedSet, Kind, Linker, ObjectBlueprint, Offer, OutputFileKey,
@@ -210,8 +210,8 @@ impl AccessLevel {
     /// Returns the verbs of resources.
     pub(crate) fn verbs(self) -> &'static [&'static str] {
         match self {
-            AccessLevel::Read => &["get", "list", "watch"],
-            AccessLevel::Write => &["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"],
+            AccessLevel::Read => rbac::READ_VERBS,
+            AccessLevel::Write => rbac::WRITE_VERBS,
         }
     }
 }

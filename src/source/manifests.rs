@@ -78,29 +78,48 @@ impl SkipCause {
     }
 }
 
-/// The files of a folder without an object, by cause.
+/// The files of a folder that are skipped, whole or in part.
 #[derive(Debug, Default)]
-pub struct SkippedFiles(BTreeMap<SkipCause, Vec<String>>);
+pub struct SkippedFiles {
+    /// The files without an object, by cause.
+    whole: BTreeMap<SkipCause, Vec<String>>,
+    /// The files with objects and with other documents.
+    in_part: Vec<String>,
+}
 
 impl SkippedFiles {
     /// Counts a file under its cause.
     pub fn add(&mut self, cause: SkipCause, path: String) {
-        self.0.entry(cause).or_default().push(path);
+        self.whole.entry(cause).or_default().push(path);
+    }
+
+    /// Counts a file with objects whose other documents are skipped.
+    pub fn add_in_part(&mut self, path: String) {
+        self.in_part.push(path);
     }
 
     /// Returns the number of files among the `searched` ones, with their paths as details; none without such a file. `of` names
     /// the policy with the files: ` of Manifests/plain`.
     pub fn note(self, searched: usize, of: &str) -> Option<Diagnostic> {
-        let count: usize = self.0.values().map(Vec::len).sum();
-        let causes: Vec<String> =
-            self.0.iter().map(|(cause, paths)| format!("{} {}", grouped(paths.len()), cause.word())).collect();
-        let message =
-            format!("{} of {}{of} hold no objects: {}", grouped(count), number(searched, "file"), causes.join(", "));
-        let paths = self.0.into_iter().flat_map(|(cause, paths)| paths.into_iter().map(move |path| (cause, path)));
-        let note = paths.fold(Diagnostic::remark(codes::SKIPPED_FILE, message), |note, (cause, path)| {
-            note.note(format!("{path}: {}", cause.word()))
+        let Self { whole, in_part } = self;
+        let mut parts = Vec::new();
+        if !whole.is_empty() {
+            let count: usize = whole.values().map(Vec::len).sum();
+            let causes: Vec<String> =
+                whole.iter().map(|(cause, paths)| format!("{} {}", grouped(paths.len()), cause.word())).collect();
+            let (count, searched) = (grouped(count), number(searched, "file"));
+            parts.push(format!("{count} of {searched}{of} hold no objects: {}", causes.join(", ")));
+        }
+        if !in_part.is_empty() {
+            parts.push(format!("{} of objects with documents that are none", number(in_part.len(), "file")));
+        }
+        let whole =
+            whole.into_iter().flat_map(|(cause, paths)| paths.into_iter().map(move |path| (path, cause.word())));
+        let skipped = whole.chain(in_part.into_iter().map(|path| (path, "in part")));
+        let note = skipped.fold(Diagnostic::remark(codes::SKIPPED_FILE, parts.join("; ")), |note, (path, word)| {
+            note.note(format!("{path}: {word}"))
         });
-        (count > 0).then(|| note.help("`--list-skipped` names them"))
+        (!parts.is_empty()).then(|| note.help("`--list-skipped` names them"))
     }
 }
 
@@ -150,16 +169,29 @@ pub fn glob_set(globs: &[String], is_of_paths: bool, sink: &mut Sink) -> GlobSet
     }
 }
 
-/// Removes the documents of a file of a folder that are no objects. Returns the cause for a file without an object, as
-/// [`cause_to_skip`] does.
-pub fn retain_objects(path: &Path, text: &str, tree: &mut Tree, sink: &mut Sink) -> Option<SkipCause> {
+/// The part of a file of a folder that holds objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Held {
+    /// All of it.
+    Whole,
+    /// Some documents.
+    InPart,
+    /// No document, for this cause.
+    Nothing(SkipCause),
+}
+
+/// Removes the documents of a file of a folder that are no objects.
+pub fn retain_objects(path: &Path, text: &str, tree: &mut Tree, sink: &mut Sink) -> Held {
     let had_templates = text.contains("{{") && remove_templates(tree, sink);
     if had_templates && tree.documents().next().is_none() && !sink.has_errors() {
-        return Some(SkipCause::Template);
+        return Held::Nothing(SkipCause::Template);
     }
-    let cause = cause_to_skip(path, text, tree, sink);
+    if let Some(cause) = cause_to_skip(path, text, tree, sink) {
+        return Held::Nothing(cause);
+    }
+    let all = tree.documents().count();
     tree.retain_documents(|root| skip_cause(root, false).is_none());
-    cause
+    if had_templates || tree.documents().count() < all { Held::InPart } else { Held::Whole }
 }
 
 /// Removes the documents with an action of a template in the place of a value, with their errors: YAML reads `{{ .Values.name }}`

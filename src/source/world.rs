@@ -239,9 +239,14 @@ impl FileSource for MemorySource {
     }
 
     fn list(&self, folder: &str) -> Result<Listing, RunError> {
-        let prefix = format!("{folder}/");
-        let from_there = self.files.range(prefix.clone()..).map(|(path, _)| path);
-        let files = from_there.take_while(|path| path.starts_with(&prefix)).cloned().collect();
-        Ok(Listing { files, refused: Vec::new() })
+        Ok(listing_below(&self.files, folder))
     }
+}
+
+/// Returns the listing of a folder among files by their paths.
+pub fn listing_below<C>(files: &BTreeMap<String, C>, folder: &str) -> Listing {
+    let prefix = format!("{folder}/");
+    let from_there = files.range(prefix.clone()..).map(|(path, _)| path);
+    let files = from_there.take_while(|path| path.starts_with(&prefix)).cloned().collect();
+    Listing { files, refused: Vec::new() }
 }

@@ -156,24 +156,24 @@ struct Names {
 }
 
 impl Names {
-    /// Returns the name, or the name with the least free number.
+    /// Returns the name, or the name with the least free number behind a dash.
     fn take(&mut self, wanted: &str) -> String {
+        self.take_with(wanted, '-')
+    }
+
+    /// Returns the name, or the name with the least free number behind a separator.
+    fn take_with(&mut self, wanted: &str, separator: char) -> String {
         if self.taken.insert(wanted.to_owned()) {
             return wanted.to_owned();
         }
         let number = self.numbers.entry_ref(wanted).or_insert(1);
         loop {
             *number += 1;
-            let name = format!("{wanted}-{number}");
+            let name = format!("{wanted}{separator}{number}");
             if self.taken.insert(name.clone()) {
                 return name;
             }
         }
-    }
-
-    /// Returns the name of a variable, or the name with the least free number.
-    fn take_variable(&mut self, wanted: &str) -> String {
-        self.take(wanted).replace('-', "_")
     }
 
     /// Takes a name if it is free.

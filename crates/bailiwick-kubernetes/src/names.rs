@@ -131,6 +131,13 @@ pub fn path_segment(text: &str) -> Result<(), Reasons> {
     }
 }
 
+/// Returns the problem of the name of a namespace, as a sentence; none for a valid name.
+pub fn namespace_problem(name: &str) -> Option<String> {
+    let reasons = dns_label(name).err()?;
+    let reasons: Vec<&str> = reasons.iter().collect();
+    Some(format!("`{name}` is not the name of a namespace: {}", reasons.join(", ")))
+}
+
 /// Checks the name of a Group of OpenShift (`pkg/apivalidation/uservalidation.go` of openshift/apiserver-library-go).
 ///
 /// # Errors

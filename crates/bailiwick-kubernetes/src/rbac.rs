@@ -105,6 +105,12 @@ impl<'t> SubjectFields<'t> {
     }
 }
 
+/// The verbs for reading resources (`access: read` of a policy).
+pub const READ_VERBS: &[&str] = &["get", "list", "watch"];
+
+/// The verbs for reading and writing resources (`access: write` of a policy).
+pub const WRITE_VERBS: &[&str] = &["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"];
+
 /// A rule of a Role or ClusterRole (`rbac/v1 PolicyRule`).
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

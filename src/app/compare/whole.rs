@@ -7,9 +7,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::AccessEffect;
+use crate::access::World;
 use crate::access::compare::{Affected, Change, ImpliedGroups, compare};
-use crate::access::{Builder, World};
-use crate::admission::scc::bootstrap;
+use crate::app::loaded_world::platform_world;
 use crate::k8s::rbac::PolicyRule;
 use crate::model::Target;
 
@@ -58,10 +58,5 @@ fn is_component(subject: &str) -> bool {
 
 /// Returns the world of a cluster without any policy.
 pub(in crate::app) fn default_world(target: &Target) -> World {
-    let minor = target.version.minor();
-    let mut builder = Builder::new(minor).with_default_policy(minor);
-    if let Some(release) = target.version.release() {
-        bootstrap::add_to(&mut builder, release);
-    }
-    builder.build()
+    platform_world(target).build()
 }

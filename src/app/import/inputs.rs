@@ -8,9 +8,8 @@ use hashbrown::HashMap;
 
 use super::{ImportOptions, ImportSource};
 use crate::access::Builder;
-use crate::admission::scc::bootstrap;
 use crate::app::Options;
-use crate::app::loaded_world::{Reading, default_namespace, duplicate, each_filtered_tree};
+use crate::app::loaded_world::{Reading, default_namespace, duplicate, each_filtered_tree, platform_world};
 use crate::codes;
 use crate::diag::{Diagnostic, Files, Origin, RunError, Sink};
 use crate::emit::file::HEADER;
@@ -79,20 +78,15 @@ pub(super) fn read(inputs: Inputs<'_>, values: &mut InternedValues, sink: &mut S
 
 /// Returns the world of a target without the objects of policies.
 pub(super) fn start_world(target: &Target, sources: &mut Sources, sink: &mut Sink) -> Result<Builder, RunError> {
-    let minor = target.version.minor();
     if target.baseline.is_some() {
-        let mut builder = Builder::new(minor);
+        let mut builder = Builder::new(target.version.minor());
         crate::compile::each_baseline(target, sources, sink, &mut |tree, _| {
             tree.documents().for_each(|document| builder.add_document(document, |_, _| {}));
         })?;
         builder.end_baseline();
         return Ok(builder);
     }
-    let mut builder = Builder::new(minor).with_default_policy(minor);
-    if let Some(release) = target.version.release() {
-        bootstrap::add_to(&mut builder, release);
-    }
-    Ok(builder)
+    Ok(platform_world(target))
 }
 
 struct Reader<'r> {
@@ -106,6 +100,9 @@ struct Reader<'r> {
 
 impl Reader<'_> {
     fn add_tree(&mut self, tree: &mut Tree, sink: &mut Sink) {
+        if let Some(typed) = list::with_types(tree) {
+            *tree = typed;
+        }
         let documents: Vec<(NodeId, bool)> = tree
             .documents()
             .flat_map(|document| {

@@ -79,11 +79,6 @@ impl ImportPlace {
         Ok((!sink.has_errors()).then_some(place))
     }
 
-    /// Returns the targets of the clusters, in their order.
-    pub(super) fn imported_targets(&self) -> impl Iterator<Item = &Target> {
-        self.targets.iter()
-    }
-
     /// Returns the error for objects of OpenShift and a new target without a stated platform.
     pub(super) fn unstated_platform(&self, options: &ImportOptions, cluster: &ClusterObjects) -> Option<Diagnostic> {
         self.new_workspace.as_ref().filter(|_| options.platform.is_none())?;
@@ -135,15 +130,9 @@ impl ImportPlace {
 
     /// Writes the files, and removes the files of an earlier import without a successor.
     pub(super) fn write(&self, imported: &ImportedFiles) -> Result<(), RunError> {
-        let mut made = BTreeSet::new();
-        for (path, text) in &imported.texts {
-            let at = self.root.join(path);
-            if let Some(parent) = at.parent().filter(|parent| made.insert(parent.to_path_buf())) {
-                std::fs::create_dir_all(parent).map_err(|error| RunError::io("make the folder", parent, &error))?;
-            }
-            write::replace(&at, text.as_bytes()).map_err(|error| RunError::io("write", &at, &error))?;
-        }
-        for path in self.earlier.iter().filter(|path| !imported.texts.contains_key(*path)) {
+        let files: Vec<(PathBuf, &str)> = imported.texts().map(|(path, text)| (self.root.join(path), text)).collect();
+        write::replace_all(files.iter().map(|(path, text)| (path.as_path(), *text)))?;
+        for path in self.earlier.iter().filter(|path| !imported.has(path)) {
             let at = self.root.join(path);
             std::fs::remove_file(&at).map_err(|error| RunError::io("remove", &at, &error))?;
         }

@@ -1,7 +1,7 @@
 //! Compiles the policies of an import and compares the compiled objects with the objects of the cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 
 use hashbrown::HashSet;
@@ -13,52 +13,58 @@ use crate::compile::{self, CompiledObject, FileConsumer, LinkedWorkspace, Object
 use crate::diag::{Diagnostic, Files, Origin, RunError, Severity, Sink};
 use crate::import::fold::FoldDecisions;
 use crate::import::layout::{Home, PolicyFiles};
-use crate::import::{ClusterObjects, InternedValues, ObjectKey, ValueId, access};
-use crate::source::{DiskSource, FileContent, FileSource, Listing, MemorySource, Sources};
+use crate::import::{ClusterObjects, InternedValues, ObjectKey, access};
+use crate::source::{self, DiskSource, FileContent, FileSource, Listing, ReadRefusal, Sources};
 
 /// The files of a workspace with the policies of an import: nothing else counts as a policy.
+#[derive(Clone)]
 pub(super) struct ImportedFiles {
     /// The folder of the workspace, if it exists.
-    pub(super) disk: Option<PathBuf>,
+    disk: Option<DiskSource>,
     /// The path of the folder of the policies.
-    pub(super) policies: String,
-    /// The workspace file, and the policies by their paths from the folder of the workspace.
-    pub(super) texts: BTreeMap<String, String>,
+    policies: String,
+    /// The workspace file, and the policies by their paths from the folder of the workspace. They are as large as the output.
+    texts: Arc<BTreeMap<String, String>>,
 }
 
 impl ImportedFiles {
-    /// Returns the files for the compiler.
-    pub(super) fn source(&self) -> Box<dyn FileSource> {
-        let memory = MemorySource::new(self.texts.iter().map(|(path, text)| (path.clone(), text.clone())));
-        let disk = self.disk.as_ref().map(DiskSource::new);
-        Box::new(Overlay { memory, disk, policies: self.policies.clone() })
+    /// Returns the files of a folder with these texts in place of its policies.
+    pub(super) fn new(folder: &Path, policies: &str, texts: BTreeMap<String, String>) -> Self {
+        let disk = folder.is_dir().then(|| DiskSource::new(folder));
+        Self { disk, policies: policies.to_owned(), texts: Arc::new(texts) }
     }
-}
 
-struct Overlay {
-    memory: MemorySource,
-    disk: Option<DiskSource>,
-    policies: String,
-}
+    /// Returns the files to write, by their paths from the folder of the workspace.
+    pub(super) fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.texts.iter().map(|(path, text)| (path.as_str(), text.as_str()))
+    }
 
-impl Overlay {
+    /// Whether a file is among the files to write.
+    pub(super) fn has(&self, path: &str) -> bool {
+        self.texts.contains_key(path)
+    }
+
     fn is_policy(&self, path: &str) -> bool {
         path.strip_prefix(&self.policies).is_some_and(|below| below.is_empty() || below.starts_with('/'))
     }
 }
 
-impl FileSource for Overlay {
+impl FileSource for ImportedFiles {
     fn read(&self, path: &str, most: u64) -> Result<FileContent, RunError> {
-        match (self.memory.read(path, most)?, &self.disk) {
-            (FileContent::Missing, Some(disk)) if !self.is_policy(path) => disk.read(path, most),
-            (content, _) => Ok(content),
+        match (self.texts.get(path), &self.disk) {
+            (Some(text), _) if text.len() as u64 > most => {
+                Ok(FileContent::Refused(ReadRefusal::TooLarge(text.len() as u64)))
+            }
+            (Some(text), _) => Ok(FileContent::Bytes(text.clone().into_bytes())),
+            (None, Some(disk)) if !self.is_policy(path) => disk.read(path, most),
+            (None, _) => Ok(FileContent::Missing),
         }
     }
 
     fn list(&self, folder: &str) -> Result<Listing, RunError> {
         match &self.disk {
             Some(disk) if !self.is_policy(folder) => disk.list(folder),
-            _ => self.memory.list(folder),
+            _ => Ok(source::listing_below(&self.texts, folder)),
         }
     }
 }
@@ -97,7 +103,7 @@ impl Verification<'_> {
     pub(super) fn run(&self, values: &mut InternedValues, sink: &mut Sink) -> Result<Vec<Outcome>, RunError> {
         let sources = Arc::new(Files::new());
         let mut found = Sink::new();
-        let project = compile::load(self.files.source(), Arc::clone(&sources), &mut found)?;
+        let project = compile::load(Box::new(self.files.clone()), Arc::clone(&sources), &mut found)?;
         let mut outcomes: Vec<Outcome> = self.clusters.iter().map(|_| Outcome::default()).collect();
         let Some(project) = project.filter(|_| !found.has_errors()) else {
             self.take_errors(found, &sources, &mut outcomes, sink);
@@ -126,7 +132,7 @@ impl Verification<'_> {
         let Some(cluster) = self.clusters.get(position) else { return Ok(()) };
         let targets = &project.workspace.targets;
         let Some(target) = targets.iter().find(|target| target.name == cluster.target) else { return Ok(()) };
-        let mut unread = Sources::new(self.files.source(), Arc::clone(&project.files));
+        let mut unread = Sources::new(Box::new(self.files.clone()), Arc::clone(&project.files));
         let mut world = start_world(target, &mut unread, sink)?;
         for document in project.analyzed_documents(target) {
             world.add_document(document, |_, _| {});
@@ -244,15 +250,11 @@ impl Comparison<'_> {
             self.outcome.equal += 1;
             return;
         }
-        match wanted.and_then(|wanted| self.difference(wanted, value)).filter(|_| !self.is_exact) {
+        let difference = wanted.and_then(|wanted| access::harmless_difference(self.values, wanted, value));
+        match difference.filter(|_| !self.is_exact) {
             Some(reason) => _ = self.outcome.equal_in_access.insert(index, reason),
             None => _ = self.outcome.different.insert(index),
         }
-    }
-
-    /// Returns the difference of two objects that grant the same.
-    fn difference(&self, wanted: ValueId, compiled: ValueId) -> Option<&'static str> {
-        access::harmless_difference(self.values, wanted, compiled)
     }
 }
 

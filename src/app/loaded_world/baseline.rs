@@ -93,6 +93,16 @@ impl BaselineInputs<'_> {
     }
 }
 
+/// Returns the world of a cluster without any policy: the default policy of its version and its platform.
+pub(crate) fn platform_world(target: &Target) -> Builder {
+    let minor = target.version.minor();
+    let mut builder = Builder::new(minor).with_default_policy(minor);
+    if let Some(release) = target.version.release() {
+        bootstrap::add_to(&mut builder, release);
+    }
+    builder
+}
+
 /// Adds the objects of the earlier output of a target.
 pub(crate) fn add_committed(
     builder: &mut Builder,

@@ -12,7 +12,7 @@ use crate::codes;
 use crate::diag::{Diagnostic, Files, Origin, RunError, Sink};
 use crate::k8s::{absent, list};
 use crate::parallel;
-use crate::source::manifests::{self, FileFilter, SkippedFiles};
+use crate::source::manifests::{self, FileFilter, Held, SkippedFiles};
 use crate::yaml::{self, NodeRef, Tree};
 
 /// Reads manifests into a world, and into its surroundings where they are wanted.
@@ -216,20 +216,24 @@ pub(crate) fn each_filtered_tree(
                 let (id, text) = text.flatten()?;
                 let mut tree = yaml::read(&text, id, &mut sink);
                 let path = path.filter(|_| is_folder);
-                let cause = path.and_then(|path| manifests::retain_objects(path, &text, &mut tree, &mut sink));
+                let held = path.map(|path| manifests::retain_objects(path, &text, &mut tree, &mut sink));
                 fill(&mut tree);
-                Some((tree, cause))
+                Some((tree, held.map_or(Held::Whole, |held| held)))
             });
             (tree, sink)
         },
         |position, (tree, found)| {
             sink.absorb(found);
+            let path = || paths.get(position).map_or_else(String::new, |path| path.to_string_lossy().into_owned());
             match tree {
-                Ok(Some((_, Some(cause)))) => {
-                    let path = paths.get(position).map(|path| path.to_string_lossy().into_owned());
-                    path.into_iter().for_each(|path| skipped.add(cause, path));
+                Ok(None) => {}
+                Ok(Some((_, Held::Nothing(cause)))) => skipped.add(cause, path()),
+                Ok(Some((mut tree, held))) => {
+                    if held == Held::InPart {
+                        skipped.add_in_part(path());
+                    }
+                    visit(&mut tree, sink);
                 }
-                Ok(mut tree) => tree.iter_mut().for_each(|(tree, _)| visit(tree, sink)),
                 Err(error) => {
                     failed.get_or_insert(error);
                 }

@@ -1,11 +1,12 @@
 //! Writes policies and report: all of it or nothing.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::super::Global;
 use super::super::printing::refuse_usage;
 use super::PspArguments;
 use crate::diag::RunError;
+use crate::emit::write;
 use crate::migrate::{Policies, text};
 
 /// Writes and prints the policies. Returns false when files are in the way, after an error that names them.
@@ -27,7 +28,7 @@ pub(super) fn write(
         refuse_usage(global, format!("`{}` is there already", path.display()), help);
         return Ok(false);
     }
-    write_all(&files)?;
+    write::replace_all(files.iter().map(|(path, text)| (path.as_path(), text.as_str())))?;
     if arguments.output.is_none() {
         let documents: Vec<_> = policies.files.iter().flat_map(|(_, documents)| documents.clone()).collect();
         terminal.manifests(&text(&documents));
@@ -38,31 +39,4 @@ pub(super) fn write(
         (None, None) => terminal.problem(report),
     }
     Ok(true)
-}
-
-/// Writes every file beside its place first, so that a full disk leaves nothing half done, and then moves them.
-fn write_all(files: &[(PathBuf, String)]) -> Result<(), RunError> {
-    let mut staged: Vec<(PathBuf, &Path)> = Vec::new();
-    let written = files.iter().try_for_each(|(path, text)| {
-        if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-            std::fs::create_dir_all(parent).map_err(|error| RunError::io("make the folder", parent, &error))?;
-        }
-        let mut beside = path.clone().into_os_string();
-        beside.push(format!(".{}.tmp", std::process::id()));
-        let beside = PathBuf::from(beside);
-        staged.push((beside.clone(), path));
-        std::fs::write(&beside, text).map_err(|error| RunError::io("write", path, &error))
-    });
-    let moved = written.and_then(|()| {
-        staged.iter().try_for_each(|(beside, path)| {
-            std::fs::rename(beside, path).map_err(|error| RunError::io("write", path, &error))
-        })
-    });
-    if moved.is_err() {
-        for (beside, _) in &staged {
-            // A file that was moved is no longer there.
-            let _ = std::fs::remove_file(beside);
-        }
-    }
-    moved
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bailiwick_kubernetes::catalogue::{Api, Served};
-use bailiwick_kubernetes::rbac::{GROUP, PolicyRule};
+use bailiwick_kubernetes::rbac::{GROUP, PolicyRule, READ_VERBS, WRITE_VERBS};
 use bailiwick_kubernetes::rules::RuleSet;
 use hashbrown::HashMap;
 use serde_json::{Map, Value};
@@ -98,11 +98,8 @@ impl RoleSet {
     }
 }
 
-/// The verbs of `access`, with its values.
-const ACCESS: [(&str, &[&str]); 2] = [
-    ("read", &["get", "list", "watch"]),
-    ("write", &["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"]),
-];
+/// The values of `access`, with their verbs.
+const ACCESS: [(&str, &[&str]); 2] = [("read", READ_VERBS), ("write", WRITE_VERBS)];
 
 /// Returns a rule with all texts in the form of a policy.
 pub(super) fn escaped_rule(rule: &PolicyRule) -> PolicyRule {

@@ -317,7 +317,7 @@ impl Table {
                 return None;
             }
             let column = by_values.entry(values).or_insert_with(|| {
-                let name = names.take_variable(&column_name(&leaf.key));
+                let name = names.take_with(&column_name(&leaf.key), '_');
                 table.columns.push((name.clone(), number));
                 name
             });
