@@ -271,6 +271,7 @@ fn hostile_names_stay_texts() {
     assert_equal(&outcome.targets[0]);
     let refused: Vec<&str> = outcome.targets[0].refused.iter().map(|refused| &*refused.object).collect();
     assert_eq!(refused, ["RoleBinding/z/..%2f"]);
+    assert_eq!(outcome.targets[0].manifests, [], "braces are escaped, so that policies state the objects");
     objects.pop();
     let compiled = rendered(&scratch.path().join("into"));
     assert_eq!(expansion(&compiled), expansion(&objects));

@@ -111,7 +111,8 @@ impl SkippedFiles {
             parts.push(format!("{count} of {searched}{of} hold no objects: {}", causes.join(", ")));
         }
         if !in_part.is_empty() {
-            parts.push(format!("{} of objects with documents that are none", number(in_part.len(), "file")));
+            let have = if in_part.len() == 1 { "has" } else { "have" };
+            parts.push(format!("{} {have} objects and other documents", number(in_part.len(), "file")));
         }
         let whole =
             whole.into_iter().flat_map(|(cause, paths)| paths.into_iter().map(move |path| (path, cause.word())));

@@ -272,6 +272,7 @@ fn with_role(text: &str, role: &str) -> String {
 
 /// A Grant before it is written.
 struct Grant {
+    /// The binding. With several roles, its name is the pattern of the names.
     shape: Shape,
     roles: Vec<BoundRole>,
     namespaces: Vec<Box<str>>,
@@ -292,11 +293,10 @@ fn merged_roles(merged: BTreeMap<Shape, Members>) -> Vec<Grant> {
     let mut grants = Vec::new();
     for ((pattern, namespaces), found) in by_pattern {
         let names: BTreeSet<&str> = found.iter().map(|(shape, _)| shape.role.name()).collect();
-        let is_default_name = pattern.name.ends_with("-{role}");
-        if names.len() == found.len() && (is_default_name || found.len() > 1) {
-            let (shapes, objects): (Vec<Shape>, Vec<Vec<usize>>) = found.into_iter().unzip();
-            let roles = shapes.into_iter().map(|shape| shape.role).collect();
-            grants.push(Grant { shape: pattern, roles, namespaces, objects: objects.concat() });
+        if found.len() > 1 && names.len() == found.len() {
+            let roles = found.iter().map(|(shape, _)| shape.role.clone()).collect();
+            let objects = found.into_iter().flat_map(|(_, objects)| objects).collect();
+            grants.push(Grant { shape: pattern, roles, namespaces, objects });
             continue;
         }
         for (shape, objects) in found {
@@ -339,20 +339,26 @@ impl Grant {
         } else {
             spec.insert("namespaces".to_owned(), self.namespaces.iter().map(|name| escaped(name)).collect());
         }
-        let prefix = self.shape.name.strip_suffix(ROLE_VARIABLE).and_then(|prefix| prefix.strip_suffix('-'));
-        let prefix = prefix.filter(|prefix| !prefix.contains(['{', '}']) && names.take_free(prefix));
-        let name = prefix.map_or_else(
-            || {
-                let role = self.roles.first().filter(|_| self.roles.len() == 1).map(|role| escaped(role.name()));
-                let name =
-                    role.map_or_else(|| self.shape.name.clone(), |role| self.shape.name.replace(ROLE_VARIABLE, &role));
-                spec.insert("bindingName".to_owned(), name.into());
+        let prefix = self.default_prefix().filter(|prefix| names.take_free(prefix));
+        let name = match prefix {
+            Some(prefix) => prefix,
+            None => {
+                spec.insert("bindingName".to_owned(), self.shape.name.clone().into());
                 names.take(&self.policy_name())
-            },
-            str::to_owned,
-        );
+            }
+        };
         self.shape.write_terms(&mut spec);
         (name, spec.into())
+    }
+
+    /// Returns the name of a policy whose bindings have these names by default: `NAME-{role}`.
+    fn default_prefix(&self) -> Option<String> {
+        let pattern = match self.roles.as_slice() {
+            [role] => with_role(&self.shape.name, &escaped(role.name())),
+            _ => self.shape.name.clone(),
+        };
+        let prefix = pattern.strip_suffix(ROLE_VARIABLE)?.strip_suffix('-')?;
+        (!prefix.contains(['{', '}'])).then(|| prefix.to_owned())
     }
 
     /// Returns the name of the binding without its variables as the name of the policy, or else the name of a subject.
