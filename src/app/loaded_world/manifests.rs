@@ -189,12 +189,7 @@ pub(crate) fn each_filtered_tree(
     let Reading { jobs, files, filter, namespace } = reading;
     let fill = |tree: &mut Tree| namespace.into_iter().for_each(|namespace| list::fill_namespace(tree, namespace));
     if path.as_os_str() == "-" {
-        let mut bytes = Vec::new();
-        std::io::stdin()
-            .read_to_end(&mut bytes)
-            .map_err(|error| RunError::new(format!("cannot read standard input: {error}")))?;
-        if let Some(id) = manifests::take(bytes, files, sink) {
-            let mut tree = yaml::read(files.get(id).text(), id, sink);
+        if let Some(mut tree) = read_standard_input(files, sink)? {
             fill(&mut tree);
             visit(&mut tree, sink);
         }
@@ -243,6 +238,15 @@ pub(crate) fn each_filtered_tree(
     );
     skipped.note(paths.len(), "").into_iter().for_each(|note| sink.push(note));
     failed.map_or(Ok(()), Err)
+}
+
+/// Reads standard input; none if it is not UTF-8, with the reason in the sink.
+fn read_standard_input(files: &Arc<Files>, sink: &mut Sink) -> Result<Option<Tree>, RunError> {
+    let mut bytes = Vec::new();
+    std::io::stdin()
+        .read_to_end(&mut bytes)
+        .map_err(|error| RunError::new(format!("cannot read standard input: {error}")))?;
+    Ok(manifests::take(bytes, files, sink).map(|id| yaml::read(files.get(id).text(), id, sink)))
 }
 
 pub(super) fn misshapen(place: Origin, why: String) -> Diagnostic {
