@@ -135,7 +135,8 @@ fn merge_command(arguments: &[String]) -> Vec<String> {
     let mut merging = vec!["merge".to_owned()];
     let day = arguments.iter().position(|argument| argument == "--today");
     merging.extend(day.and_then(|day| arguments.get(day..day + 2)).into_iter().flatten().cloned());
-    let is_common = |argument: &&String| matches!(argument.as_str(), "--quiet" | "-q" | "--deny-warnings");
+    let common = ["--quiet", "-q", "--deny-warnings", "--list-skipped", "--list-dropped"];
+    let is_common = |argument: &&String| common.contains(&argument.as_str());
     merging.extend(arguments.iter().filter(is_common).cloned());
     merging
 }

@@ -207,7 +207,7 @@ impl<'p> TargetFacts<'p> {
                 }
                 Entry::Vacant(place) => {
                     place.insert(origin);
-                    if is_cluster_role(&object_type) {
+                    if is_cluster_role(&object_type.api_version, &object_type.kind) {
                         self.cluster_roles.insert(name);
                     }
                 }
@@ -360,8 +360,8 @@ impl<'p> TargetFacts<'p> {
     }
 }
 
-fn is_cluster_role(object_type: &TypeMeta) -> bool {
-    *object_type.kind == *"ClusterRole" && RbacForm::of_api_version(&object_type.api_version).is_some()
+fn is_cluster_role(api_version: &str, kind: &str) -> bool {
+    kind == "ClusterRole" && RbacForm::of_api_version(api_version).is_some()
 }
 
 /// Returns a hash that only equal objects share.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::{Binding, Bindings, OutputFileFacts, Remarkable, TargetFacts, WantedRole, duplicate};
+use super::{Binding, Bindings, OutputFileFacts, Remarkable, TargetFacts, WantedRole, duplicate, is_cluster_role};
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::digest::{Digest, digest};
 use crate::k8s::default_policy;
@@ -221,8 +221,7 @@ impl PartFacts {
     }
 
     fn cluster_roles(&self) -> impl Iterator<Item = &str> {
-        let is_role =
-            |(api_version, kind): &SavedType| api_version == "rbac.authorization.k8s.io/v1" && kind == "ClusterRole";
+        let is_role = |(api_version, kind): &SavedType| is_cluster_role(api_version, kind);
         self.objects().filter(move |(_, object_type, _)| is_role(object_type)).map(|(_, _, name)| name)
     }
 }
