@@ -32,8 +32,8 @@ def attributes(uri, verb):
         return (verb, parsed.path)
     group = words[1] if prefix == 3 else ""
     words = words[prefix:]
-    if words[0] == "watch":
-        words = words[1:]
+    old_watch = words[0] == "watch"
+    words = words[old_watch:]
     namespace = ""
     if words[0] == "namespaces" and len(words) > 1:
         namespace = words[1]
@@ -41,7 +41,7 @@ def attributes(uri, verb):
         if len(words) > 2 and words[2] not in ("status", "finalize"):
             words = words[2:]
     resource, name, subresource = (words + ["", ""])[:3]
-    if not name and verb in ("list", "watch"):
+    if not name and verb in ("list", "watch") and not old_watch:
         selector = urllib.parse.parse_qs(parsed.query).get("fieldSelector", [""])[0]
         name = dict(re.findall(r"([^=,]+)=([^=,]+)", selector)).get("metadata.name", "")
     return (verb, group, f"{resource}/{subresource}" if subresource else resource, namespace, name)

@@ -91,6 +91,8 @@ hour_of_bob() {
   as bob auth can-i list pods -n team-b
   refused bob get -n team-b configmap other
   refused bob get -n team-b configmaps
+  # A selector has no say in this old form of a watch.
+  refused bob get --raw "/api/v1/watch/namespaces/team-b/configmaps?timeoutSeconds=1&fieldSelector=metadata.name%3Dsettings"
   refused bob get --raw "/api/v1/namespaces/team-b/pods/web/exec?command=id&stdout=true"
   refused bob delete -n team-b deployment web --wait=false
   configmap bob | as bob create -n team-a -f -
