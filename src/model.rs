@@ -11,7 +11,6 @@ mod cluster_pod_security;
 mod common_metadata;
 mod condition;
 mod data;
-mod date;
 mod effect;
 mod expiry;
 mod facts;
@@ -36,6 +35,7 @@ mod unit;
 mod variables;
 mod workspace;
 
+pub use crate::k8s::date::{Date, DateError};
 pub use access_check::{AccessCheck, Expectation, PathCheck, Tested};
 pub use approval_rule::{ApprovalCondition, ApprovalRule, Approver, GainedPermissions, ResourcePattern};
 pub use blueprint::{Blueprint, NumberOrVariable};
@@ -43,7 +43,6 @@ pub use cluster_pod_security::{ClusterPodSecurity, DefaultLevels, PodSecurityExe
 pub use common_metadata::{COMMON_METADATA, CommonMetadata, CommonMetadataSpec, MadeFor};
 pub use condition::{Condition, ConditionFailure, ConditionScope, targets_of_item};
 pub use data::Data;
-pub use date::{Date, DateError};
 pub use effect::{EffectSeverity, HazardKind};
 pub use expiry::{ExpirySettings, ExpirySpec, Validity};
 pub use facts::{

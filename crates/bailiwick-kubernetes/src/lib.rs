@@ -23,6 +23,7 @@ pub mod absent;
 pub mod catalogue;
 pub mod codes;
 pub mod custom_fields;
+pub mod date;
 pub mod dead;
 pub mod default_policy;
 pub mod grants;
