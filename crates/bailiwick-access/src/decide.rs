@@ -170,6 +170,17 @@ pub(crate) fn url_matches(pattern: &str, path: &str) -> bool {
     pattern == "*" || pattern == path || (pattern.ends_with('*') && path.starts_with(pattern.trim_end_matches('*')))
 }
 
+/// Returns the further request of the server beside a request: `create` for a web socket opened by GET (gate
+/// AuthorizePodWebsocketUpgradeCreatePermission, on since 1.35).
+pub fn also_asked(minor: u32, request: &Request) -> Option<Request> {
+    let Request::Resource(request) = request else { return None };
+    let opens_stream = request.group.is_empty()
+        && request.resource == "pods"
+        && matches!(request.subresource.as_str(), "exec" | "attach" | "portforward");
+    (opens_stream && request.verb == "get" && minor >= STREAMS_NEED_CREATE_SINCE)
+        .then(|| Request::Resource(ResourceRequest { verb: "create".to_owned(), ..request.clone() }))
+}
+
 impl World {
     /// Whether the authorizer allows a request, without reasons.
     pub fn allows(&self, who: &Identity, request: &Request) -> bool {
@@ -217,7 +228,7 @@ impl World {
             missing: Vec::new(),
             doubtful: Vec::new(),
             possible: Vec::new(),
-            also_needed: self.also_asked(request).filter(|also| !self.allows(who, also)),
+            also_needed: also_asked(self.minor(), request).filter(|also| !self.allows(who, also)),
             liveness: self.liveness(request),
         };
         let query = Query::new(request, &self.symbols);
@@ -317,17 +328,6 @@ impl World {
         };
         let own = held.iter().filter(move |held| held.is_of(is_group, name, &self.symbols));
         own.filter_map(|held| held.rules).collect::<Vec<_>>().into_iter()
-    }
-
-    /// Returns the further request of the server beside a request: `create` for a web socket opened by GET (gate
-    /// AuthorizePodWebsocketUpgradeCreatePermission, on since 1.35).
-    fn also_asked(&self, request: &Request) -> Option<Request> {
-        let Request::Resource(request) = request else { return None };
-        let opens_stream = request.group.is_empty()
-            && request.resource == "pods"
-            && matches!(request.subresource.as_str(), "exec" | "attach" | "portforward");
-        (opens_stream && request.verb == "get" && self.minor() >= STREAMS_NEED_CREATE_SINCE)
-            .then(|| Request::Resource(ResourceRequest { verb: "create".to_owned(), ..request.clone() }))
     }
 
     /// Returns every binding of an identity in a namespace (none: cluster-wide only), each once.

@@ -75,6 +75,68 @@ impl ImpersonationMode {
         }
     }
 
+    /// Returns the mode of a verb on the target, such as `impersonate:user-info`; none for another verb.
+    pub fn of_verb(verb: &str) -> Option<Self> {
+        let mut modes = Self::CONSTRAINED.into_iter().chain([Self::Legacy]);
+        modes.find(|mode| mode.verb() == verb)
+    }
+
+    /// Returns the requests that have to be allowed for an impersonation in this mode: on each part of the target, and in a
+    /// constrained mode on the action itself.
+    pub fn requests(self, target: &ImpersonationTarget, action: &Request) -> Vec<Request> {
+        let user = std::iter::once(self.on_user(target));
+        let others = self.on_groups(target).chain(self.on_extra(target)).chain(self.on_uid(target));
+        let action = (self != Self::Legacy).then(|| acted_on(self, action));
+        user.chain(others).chain(action).collect()
+    }
+
+    /// Returns the API group of the users and groups.
+    fn group(self) -> &'static str {
+        if self == Self::Legacy { "" } else { AUTHENTICATION }
+    }
+
+    fn on_user(self, target: &ImpersonationTarget) -> Request {
+        match (service_account(&target.user), node_name(&target.user)) {
+            (Some((namespace, name)), _) => {
+                let mut request = self.on(self.group(), "serviceaccounts", "", name);
+                if let Request::Resource(request) = &mut request {
+                    namespace.clone_into(&mut request.namespace);
+                }
+                request
+            }
+            // One cache serves every node there, so the permission has to cover all of them.
+            (None, Some(_)) if self == Self::AssociatedNode => self.on(self.group(), "nodes", "", "*"),
+            (None, Some(node)) if self != Self::Legacy => self.on(self.group(), "nodes", "", node),
+            _ => self.on(self.group(), "users", "", &target.user),
+        }
+    }
+
+    fn on_groups(self, target: &ImpersonationTarget) -> impl Iterator<Item = Request> {
+        target.groups.iter().map(move |name| self.on(self.group(), "groups", "", name))
+    }
+
+    fn on_extra(self, target: &ImpersonationTarget) -> impl Iterator<Item = Request> {
+        let values = target.extra.iter().flat_map(|(key, values)| values.iter().map(move |value| (key, value)));
+        values.map(move |(key, value)| self.on(AUTHENTICATION, "userextras", key, value))
+    }
+
+    fn on_uid(self, target: &ImpersonationTarget) -> impl Iterator<Item = Request> {
+        let uid = Some(&target.uid).filter(|uid| !uid.is_empty());
+        uid.into_iter().map(move |uid| self.on(AUTHENTICATION, "uids", "", uid))
+    }
+
+    fn on(self, group: &str, resource: &str, subresource: &str, name: &str) -> Request {
+        Request::Resource(ResourceRequest {
+            verb: self.verb(),
+            group: group.to_owned(),
+            version: String::new(),
+            resource: resource.to_owned(),
+            subresource: subresource.to_owned(),
+            namespace: String::new(),
+            name: name.to_owned(),
+        })
+    }
+
     fn name(self) -> &'static str {
         match self {
             ImpersonationMode::AssociatedNode => "associated-node",
@@ -162,54 +224,37 @@ impl Attempt<'_> {
     /// Whether the identity has the permissions on the target: its name, its groups, its extra fields, its uid. All
     /// are checked, so that a refusal lists everything missing.
     fn may_be(&mut self, target: &ImpersonationTarget) -> bool {
-        let is_legacy = self.mode == ImpersonationMode::Legacy;
-        let group = if is_legacy { "" } else { AUTHENTICATION };
-        let user = match (service_account(&target.user), node_name(&target.user)) {
-            (Some((namespace, name)), _) => self.on(group, "serviceaccounts", "", namespace, name),
-            // One cache serves every node there, so the permission has to cover all of them.
-            (None, Some(_)) if self.mode == ImpersonationMode::AssociatedNode => self.on(group, "nodes", "", "", "*"),
-            (None, Some(node)) if !is_legacy => self.on(group, "nodes", "", "", node),
-            _ => self.on(group, "users", "", "", &target.user),
-        };
+        let mode = self.mode;
+        let is_constrained = mode != ImpersonationMode::Legacy;
+        let user = self.check(mode.on_user(target));
         let mut groups = true;
-        if is_legacy || target.groups.len() < MANY || !self.asks(group, "groups", "", "*") {
-            for name in &target.groups {
-                groups &= self.on(group, "groups", "", "", name);
+        let asks_all_groups = is_constrained && target.groups.len() >= MANY;
+        if !(asks_all_groups && self.asks(mode.on(mode.group(), "groups", "", "*"))) {
+            for request in mode.on_groups(target) {
+                groups &= self.check(request);
             }
         }
-        let values: usize = target.extra.iter().map(|(_, values)| values.len()).sum();
-        let is_large = !is_legacy && values >= MANY;
         let mut extra = true;
-        if !(is_large && self.asks(AUTHENTICATION, "userextras", "*", "*")) {
-            for (key, values) in &target.extra {
-                for value in values {
-                    extra &= self.on(AUTHENTICATION, "userextras", key, "", value);
-                }
+        let asks_all_extra = is_constrained && mode.on_extra(target).count() >= MANY;
+        if !(asks_all_extra && self.asks(mode.on(AUTHENTICATION, "userextras", "*", "*"))) {
+            for request in mode.on_extra(target) {
+                extra &= self.check(request);
             }
         }
-        let uid = target.uid.is_empty() || self.on(AUTHENTICATION, "uids", "", "", &target.uid);
+        let mut uid = true;
+        for request in mode.on_uid(target) {
+            uid &= self.check(request);
+        }
         user && groups && extra && uid
     }
 
     /// Checks a request, and keeps it only for a yes: single checks follow a failing short cut.
-    fn asks(&mut self, group: &str, resource: &str, subresource: &str, name: &str) -> bool {
-        let allowed = self.on(group, resource, subresource, "", name);
+    fn asks(&mut self, request: Request) -> bool {
+        let allowed = self.check(request);
         if !allowed {
             self.checks.pop();
         }
         allowed
-    }
-
-    fn on(&mut self, group: &str, resource: &str, subresource: &str, namespace: &str, name: &str) -> bool {
-        self.check(Request::Resource(ResourceRequest {
-            verb: self.mode.verb(),
-            group: group.to_owned(),
-            version: String::new(),
-            resource: resource.to_owned(),
-            subresource: subresource.to_owned(),
-            namespace: namespace.to_owned(),
-            name: name.to_owned(),
-        }))
     }
 
     fn check(&mut self, request: Request) -> bool {

@@ -16,6 +16,7 @@
 //! - [`compare::compare`] returns the change of permissions between two worlds, whatever objects they come from.
 //! - [`World::findings`] returns the findings of the risk rules in [`risk`], and [`World::escalation_paths`] the steps by which an
 //!   identity gains permissions.
+//! - [`usage::Usage`] records the use of the rights of bindings by requests.
 //! - [`snapshot`] stores a world as data.
 //!
 //! # Example
@@ -97,6 +98,7 @@ pub mod served;
 mod shape;
 pub mod snapshot;
 pub(crate) mod symbols;
+pub mod usage;
 pub mod who_can;
 mod workloads;
 pub mod world;

@@ -220,7 +220,7 @@ impl World {
         Chain { subject, binding: self.binding_link(binding), role: self.role_link(role), rules: self.rule_links(role) }
     }
 
-    fn rule_links(&self, role: &Role) -> Vec<RuleLink> {
+    pub(crate) fn rule_links(&self, role: &Role) -> Vec<RuleLink> {
         let rules = (1..).zip(self.rules_of(role)).map(|(number, rule)| RuleLink {
             number,
             rule: rule.to_policy_rule(&self.symbols),

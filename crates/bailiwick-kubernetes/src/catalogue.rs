@@ -157,6 +157,9 @@ pub struct VirtualResource {
     /// True when the name of a request may hold a star.
     #[serde(default)]
     pub star_in_names: bool,
+    /// True for every resource of a group that an aggregated server serves: the API server receives the requests.
+    #[serde(default)]
+    is_aggregated: bool,
     #[serde(rename = "in", default)]
     present: Option<Ranges>,
 }
@@ -380,17 +383,25 @@ impl Catalogue {
 
     /// Whether a verb on a resource has a meaning beyond discovery.
     pub fn is_virtual(&self, minor: u32, group: &str, resource: &str, verb: &str) -> bool {
-        // A verb of constrained impersonation goes with every resource, and the permission to delete unreadable
-        // objects with every resource other than a subresource (`pkg/endpoints/handlers/delete.go` of apiserver
-        // 0.36.3).
-        let goes_with_all = (verb.starts_with("impersonate-on:") && minor >= 35)
-            || (verb == "unsafe-delete-ignore-read-errors" && minor >= 32 && !resource.contains('/'));
-        goes_with_all
+        goes_with_every_resource(minor, resource, verb)
             || self.virtual_resources.iter().any(|entry| {
                 entry.is_present(minor)
                     && entry.is_in(group)
-                    && (entry.names(resource) && entry.takes(verb)
-                        || entry.is_any_name() && entry.verbs.iter().any(|known| known == verb))
+                    && (entry.names(resource) && entry.takes(verb) || entry.is_any_name() && entry.has_verb(verb))
+            })
+    }
+
+    /// Whether a component asks the authorizer about a verb on a resource while it serves another request, or without the API server:
+    /// no audit log of the API server has such a request.
+    pub fn is_asked_elsewhere(&self, minor: u32, group: &str, resource: &str, verb: &str) -> bool {
+        let is_named = |entry: &VirtualResource| {
+            !entry.is_aggregated && entry.names(resource) && (entry.verbs.is_empty() || entry.has_verb(verb))
+        };
+        goes_with_every_resource(minor, resource, verb)
+            || self.virtual_resources.iter().any(|entry| {
+                entry.is_present(minor)
+                    && entry.is_in(group)
+                    && (is_named(entry) || entry.is_any_name() && entry.has_verb(verb))
             })
     }
 
@@ -488,6 +499,13 @@ impl ResourceVersion {
     }
 }
 
+/// Whether a verb goes with a resource as with every other one: a verb of constrained impersonation, and, for objects alone, the
+/// permission to delete unreadable ones (`pkg/endpoints/handlers/delete.go` of apiserver 0.36.3).
+fn goes_with_every_resource(minor: u32, resource: &str, verb: &str) -> bool {
+    (verb.starts_with("impersonate-on:") && minor >= 35)
+        || (verb == "unsafe-delete-ignore-read-errors" && minor >= 32 && !resource.contains('/'))
+}
+
 impl VirtualResource {
     /// Whether the entry holds for a minor.
     fn is_present(&self, minor: u32) -> bool {
@@ -499,7 +517,11 @@ impl VirtualResource {
     }
 
     fn takes(&self, verb: &str) -> bool {
-        self.verbs.is_empty() || verb == "*" || self.verbs.iter().any(|known| known == verb)
+        self.verbs.is_empty() || verb == "*" || self.has_verb(verb)
+    }
+
+    fn has_verb(&self, verb: &str) -> bool {
+        self.verbs.iter().any(|known| known == verb)
     }
 
     /// Whether the name of the resource is free, as for signers: the verb alone decides.
