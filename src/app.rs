@@ -11,6 +11,7 @@
 
 pub mod access_map;
 mod account_names;
+mod audit;
 mod can_i;
 mod check;
 mod classes;
@@ -62,6 +63,10 @@ use crate::stats::Stats;
 use crate::yaml::internal::{self, InternalError};
 
 pub use access_map::map_manifests;
+pub use audit::{
+    AuditOptions, AuditSummary, DeniedRequest, LeastGrants, LeastOptions, LeastProof, LeastSet, LeftOutSubject,
+    LostRights, NeededGrant, UnobservableRights, UnusedRights, UsedBinding, least_grants,
+};
 pub use can_i::{AdmissionOptions, CanI, CanIOptions, NodeDecision};
 pub use check::{Assertions, FolderFindings};
 pub use compare::{

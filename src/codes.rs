@@ -6,6 +6,7 @@ use serde::{Deserialize, Deserializer, de};
 
 pub use crate::access::codes::*;
 pub use crate::admission::codes::*;
+pub use crate::audit::codes::*;
 pub use crate::crossplane::codes::*;
 pub use crate::diag::codes::*;
 use crate::diag::{Code, Diagnostic};
@@ -146,6 +147,7 @@ pub fn all() -> &'static [Code] {
             CODES,
             crate::access::codes::CODES,
             crate::admission::codes::CODES,
+            crate::audit::codes::CODES,
             crate::crossplane::codes::CODES,
             crate::diag::codes::CODES,
             crate::import::codes::CODES,

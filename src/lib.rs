@@ -42,6 +42,7 @@
 
 pub use bailiwick_access as access;
 pub use bailiwick_admission as admission;
+pub use bailiwick_audit as audit;
 pub use bailiwick_crossplane as crossplane;
 pub use bailiwick_import as import;
 pub use bailiwick_kubernetes as k8s;

@@ -4,6 +4,7 @@
 
 pub mod access;
 pub mod access_map;
+pub mod audit;
 pub mod block;
 pub mod checks;
 pub mod comparison;

@@ -37,6 +37,9 @@ const WITHOUT_WORKSPACE: &[(Code, &str)] = &[
     (codes::DUPLICATE_OBJECT, "in a workspace it is an error"),
     (codes::AGGREGATED_ROLE_WITH_RULES, "its cases read manifests with `--from`"),
     (codes::AGGREGATION_RING, "its cases read manifests with `--from`"),
+    (codes::AUDIT_DISAGREES, "an audit log goes with manifests"),
+    (codes::UNUSED_BINDING, "an audit log goes with manifests"),
+    (codes::UNUSED_GRANT, "an audit log goes with manifests"),
 ];
 
 #[test]

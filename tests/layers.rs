@@ -7,7 +7,7 @@ use crate::support::repository;
 
 /// Each module of the root package with the modules and crates it may use. Cargo checks imports between crates.
 const MAY_USE: &[(&str, &[&str])] = &[
-    ("codes", &["access", "admission", "crossplane", "diag", "import", "k8s", "node"]),
+    ("codes", &["access", "admission", "audit", "crossplane", "diag", "import", "k8s", "node"]),
     ("git", &["codes", "diag"]),
     ("parallel", &[]),
     ("file_format", &[]),
@@ -54,6 +54,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "emit",
             "access",
             "admission",
+            "audit",
             "crossplane",
             "node",
             "paths",
@@ -103,6 +104,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "emit",
             "access",
             "admission",
+            "audit",
             "crossplane",
             "node",
             "paths",
@@ -135,6 +137,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "emit",
             "access",
             "admission",
+            "audit",
             "crossplane",
             "node",
             "paths",

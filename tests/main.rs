@@ -17,6 +17,7 @@ mod support;
 mod access;
 mod admission;
 mod alike;
+mod audit;
 mod case;
 mod crossplane;
 mod diagnostics;

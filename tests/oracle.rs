@@ -19,11 +19,11 @@ mod write;
 use serde_json::{Value, json};
 
 use crate::access::Evaluator;
-pub(crate) use worlds::Dice;
+pub(crate) use worlds::{Dice, GROUPS, NAMESPACES, USERS};
 
 pub(crate) use aggregate::settle;
-pub(crate) use cover::atoms;
-pub(crate) use decide::{Actor, implicit_groups, rules_for};
+pub(crate) use cover::{atoms, uncovered};
+pub(crate) use decide::{Actor, Request, decide, implicit_groups, rule_allows, rules_for};
 pub(crate) use duel::duel;
 pub(crate) use evaluate::{HeldRules, Naive};
 pub(crate) use mutate::{changed, random_world, respelled};

@@ -13,8 +13,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use self::inputs::{Input, Inputs};
-use self::place::ImportPlace;
-use self::verify::{ImportedFiles, Outcome, Verification, changed_subjects};
+pub(super) use self::place::{DEFAULT_TARGET, ImportPlace};
+pub(super) use self::verify::{ImportedFiles, compiled_world};
+use self::verify::{Outcome, Verification, changed_subjects};
 use super::{Diagnostics, Error, Options};
 use crate::access::{Builder, World};
 use crate::admission::scc::bootstrap;

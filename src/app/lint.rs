@@ -14,6 +14,7 @@ mod rule_places;
 mod selection;
 mod stacks;
 mod tenants;
+mod usage;
 mod workloads;
 
 use std::collections::BTreeSet;
@@ -26,6 +27,7 @@ use serde::Serialize;
 use self::accepted::{AcceptedFindings, Decided, Decisions};
 use self::risks::FindingWords;
 use super::account_names::AccountNames;
+use super::audit::{self, AuditOptions, AuditSummary};
 use super::classes::{self, Spread};
 use super::loaded_world::{LoadedWorld, WorldOptions, load_manifests, load_target};
 use super::workspace::Workspace;
@@ -63,6 +65,8 @@ pub struct LintOptions {
     pub selection: Selection,
     /// Folders of static pods of a kubelet, or files in them, that are searched too.
     pub static_pods: Vec<PathBuf>,
+    /// The audit logs of the cluster of the manifests: unused grants are findings.
+    pub audit: AuditOptions,
     /// Whether every namespace is searched, and not one of each class of alike namespaces. The findings are the same, but for the
     /// examples of alike subjects.
     pub without_classes: bool,
@@ -83,6 +87,9 @@ pub struct LintReport {
     /// The comparison with an earlier state of the workspace; none without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change: Option<FindingChange>,
+    /// The requests of the audit logs; none without logs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub audit: Option<AuditSummary>,
 }
 
 impl Workspace {
@@ -173,7 +180,7 @@ impl Workspace {
         let list = options.selection.choose(self.findings(sink));
         let accepted = accepted.into_list(&self.project.files, |finding| options.selection.keeps(finding));
         let findings = Diagnostics::new(list, &self.project.files);
-        Ok(LintReport { findings, accepted, unanswered, is_readable: true, change: None })
+        Ok(LintReport { findings, accepted, unanswered, is_readable: true, change: None, audit: None })
     }
 }
 
@@ -210,6 +217,7 @@ pub fn lint_manifests(run: &Options, options: &LintOptions) -> Result<LintReport
     let files = Arc::new(Files::new());
     let mut sink = Sink::new();
     let mut unanswered = Unanswered::default();
+    let mut audit = None;
     let world = WorldOptions { with_paths: true, ..options.world.clone() };
     let loaded = load_manifests(run, &world, &files, &mut sink)?;
     if let Some(loaded) = &loaded {
@@ -219,10 +227,14 @@ pub fn lint_manifests(run: &Options, options: &LintOptions) -> Result<LintReport
         unanswered = installed::check_manifests(loaded, &mut sink);
         let version = version_of(loaded.world.minor())?;
         nodes::check_static_pods(run, &options.static_pods, &version, &files, &mut sink)?;
+        if !options.audit.logs.is_empty() {
+            let inputs = audit::read_inputs(run, &options.audit, &files, &mut sink)?;
+            audit = inputs.map(|inputs| usage::check(loaded, &inputs, &options.selection, &mut sink).summary);
+        }
     }
     let list = options.selection.choose(sink.into_sorted(&files));
     let (findings, is_readable) = (Diagnostics { list, files }, loaded.is_some());
-    Ok(LintReport { findings, accepted: Vec::new(), unanswered, is_readable, change: None })
+    Ok(LintReport { findings, accepted: Vec::new(), unanswered, is_readable, change: None, audit })
 }
 
 fn version_of(minor: u32) -> Result<ServerVersion, RunError> {

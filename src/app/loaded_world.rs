@@ -15,7 +15,7 @@ use super::workspace::Workspace;
 use super::{Diagnostics, Error, Options};
 use crate::access::snapshot::InconsistentSnapshot;
 use crate::access::world::RoleKind;
-use crate::access::{ObjectSource, World};
+use crate::access::{Builder, ObjectSource, World};
 use crate::admission::scc::bootstrap;
 use crate::admission::scc::defaults::{self, Start};
 use crate::admission::scc::release::Release;
@@ -94,6 +94,8 @@ pub struct LoadedWorld {
     pub(crate) lacks_members: bool,
     /// The authorizers of the API server, as a policy states them; empty where none does: Node and RBAC.
     pub authorization_modes: Vec<String>,
+    /// The release of OpenShift; none on Kubernetes.
+    pub(crate) release: Option<Release>,
 }
 
 impl LoadedWorld {
@@ -197,6 +199,16 @@ impl LoadedWorld {
     /// Whether the API server asks an authorizer that is known here: `Node` or `RBAC`.
     pub fn asks(&self, authorizer: &str) -> bool {
         self.authorization_modes.is_empty() || self.authorization_modes.iter().any(|mode| mode == authorizer)
+    }
+
+    /// Returns the world of a new cluster of the version: the roles and bindings that the platform makes.
+    pub(crate) fn default_world(&self) -> World {
+        let minor = self.world.minor();
+        let mut builder = Builder::new(minor).with_default_policy(minor);
+        if let Some(release) = self.release {
+            bootstrap::add_to(&mut builder, release);
+        }
+        builder.build()
     }
 
     /// Returns the authorizers of the API server that may allow what Node and RBAC do not.
@@ -308,6 +320,7 @@ pub(crate) fn load_target_seen(
         memberships: Memberships::on(&workspace.project.facts, &target.name),
         lacks_members,
         authorization_modes,
+        release: target.version.release(),
     }))
 }
 
@@ -430,6 +443,7 @@ pub(crate) fn load_manifests(
         memberships,
         lacks_members: false,
         authorization_modes: Vec::new(),
+        release: version.release,
     }))
 }
 
@@ -527,6 +541,7 @@ fn load_saved(
                 memberships: Memberships::default(),
                 lacks_members: false,
                 authorization_modes: Vec::new(),
+                release: None,
             })
         }
         Err(reason) => {

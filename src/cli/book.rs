@@ -69,6 +69,7 @@ const AREAS: &[(&str, &[Code])] = &[
     ("Policies, output and commands", codes::CODES),
     ("Grants", crate::access::codes::CODES),
     ("Pods and their limits", crate::admission::codes::CODES),
+    ("Audit logs", crate::audit::codes::CODES),
     ("Import of clusters", crate::import::codes::CODES),
     ("Packages of Crossplane", crate::crossplane::codes::CODES),
     ("Nodes", crate::node::codes::CODES),

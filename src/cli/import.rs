@@ -1,9 +1,11 @@
 //! `bailiwick import`.
 
+mod audit;
+
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 
 use super::printing::{print, refuse_usage};
 use super::reporting::{FormatArguments, Formats, OutputFormat};
@@ -17,14 +19,17 @@ use crate::report::{ReportFormat, json};
 
 /// Options of `import`.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(super) struct Arguments {
+    #[command(subcommand)]
+    source: Option<Source>,
     /// Read the objects in this file or folder, or from standard input (`-`); may be repeated. With several clusters, each
     /// one is a target: `--from production=PATH`.
     #[arg(long, value_name = "[TARGET=]PATH", required = true)]
     from: Vec<FromArgument>,
     /// Folder of the workspace: a new one, a workspace without policies, or a workspace whose policies are an unchanged import.
     #[arg(long, value_name = "DIR", required = true)]
-    into: PathBuf,
+    into: Option<PathBuf>,
     /// Read only the files that match this glob, relative to the folder of --from; may be repeated.
     #[arg(long, value_name = "GLOB")]
     include: Vec<String>,
@@ -56,6 +61,21 @@ pub(super) struct Arguments {
     format: FormatArguments,
 }
 
+/// A source of policies other than the objects of clusters.
+#[derive(Debug, Subcommand)]
+enum Source {
+    /// Write the least permissions for the requests of audit logs as policies.
+    ///
+    /// Reads audit logs of the API server: `audit.k8s.io/v1` events as JSON lines or as an EventList, plain or compressed by
+    /// gzip. Writes a PermissionSet for each distinct set of rights, and Grants for the users. Nothing is widened unless an option
+    /// asks for it. Permissions of the default policy are left out. All requests are then asked again with the compiled policies,
+    /// and with --from the permissions are compared with the granted ones.
+    ///
+    /// Exit codes: 0 the policies allow every request, and nothing that the cluster does not grant; 1 they do not; 2 wrong usage or
+    /// invalid input; 3 the run failed.
+    Audit(audit::Arguments),
+}
+
 /// A value of `--from`.
 #[derive(Debug, Clone)]
 struct FromArgument(ImportSource);
@@ -76,21 +96,29 @@ impl Arguments {
     /// Returns the formats of the results, and the reports to write. The report has Markdown of its own.
     pub(super) fn formats(&self) -> Formats {
         let markdown = OutputFormat::Report(ReportFormat::Markdown);
-        let formats = Formats::of_results(&self.format);
-        Formats { is_own: formats.is_own || self.format.format == markdown, ..formats }
+        let format = match &self.source {
+            Some(Source::Audit(arguments)) => &arguments.format,
+            None => &self.format,
+        };
+        let formats = Formats::of_results(format);
+        Formats { is_own: formats.is_own || format.format == markdown, ..formats }
     }
 }
 
 /// Runs the command.
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Error> {
+    if let Some(Source::Audit(arguments)) = &arguments.source {
+        return audit::run(global, arguments);
+    }
     let sources: Vec<ImportSource> = arguments.from.iter().map(|from| from.0.clone()).collect();
     if sources.iter().filter(|source| source.path.as_os_str() == "-").count() > 1 {
         let help = "write the objects into files, and name each file";
         return Ok(refuse_usage(global, "standard input can be read once", help));
     }
+    let into = arguments.into.clone().into_iter().collect::<PathBuf>();
     let options = ImportOptions {
         from: sources,
-        into: arguments.into.clone(),
+        into: into.clone(),
         include: arguments.include.clone(),
         exclude: arguments.exclude.clone(),
         default_namespace: arguments.default_namespace.clone(),
@@ -103,7 +131,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
     let imported = import(&global.options(), &options)?;
     let Import { diagnostics, targets, .. } = &imported;
     print(global, diagnostics.list.clone(), &diagnostics.files);
-    let folder = arguments.into.to_string_lossy();
+    let folder = into.to_string_lossy();
     let form = ImportText { folder: &folder, lists_all: arguments.list_left, is_dry_run: arguments.dry_run };
     let result = || ImportResult::new(&imported, arguments.dry_run);
     match arguments.format.format {

@@ -13,8 +13,11 @@ use super::worlds::WorldArguments;
 use super::{DiagnosticForm, Global, Outcome, bases};
 use crate::access::risk::RiskSeverity;
 use crate::app::review::ReviewBase;
-use crate::app::{Diagnostics, Error, FindingChange, LintOptions, LintReport, Selection, WorldOptions, lint_manifests};
+use crate::app::{
+    AuditOptions, Diagnostics, Error, FindingChange, LintOptions, LintReport, Selection, WorldOptions, lint_manifests,
+};
 use crate::diag::{Diagnostic, FindingState, Severity};
+use crate::report::audit::{self, LintAuditResult};
 use crate::report::checks;
 
 /// Options of `lint`.
@@ -33,6 +36,13 @@ pub(super) struct Arguments {
     /// repeated. For a workspace, `spec.known` has them.
     #[arg(long, value_name = "GLOB", requires = "from")]
     external: Vec<String>,
+    /// Report rights that no request in this audit log of the cluster used: a file, or standard input (`-`), plain or
+    /// compressed by gzip; may be repeated.
+    #[arg(long, value_name = "FILE", requires = "from")]
+    audit: Vec<PathBuf>,
+    /// Audit policy of the API server: rights whose requests it leaves out of the log are not reported as unused.
+    #[arg(long, value_name = "FILE", requires = "audit")]
+    audit_policy: Option<PathBuf>,
     #[command(flatten)]
     change: ChangeArguments,
     #[command(flatten)]
@@ -49,7 +59,8 @@ impl Arguments {
 
     /// Confines the process, if it is to be.
     pub(super) fn confine(&self, global: &Global) -> Result<Outcome, Error> {
-        let named = self.world.from.iter().chain(&self.static_pods).cloned();
+        let named =
+            self.world.from.iter().chain(&self.static_pods).chain(&self.audit).chain(&self.audit_policy).cloned();
         let baseline = self.world.baseline.iter().map(PathBuf::from);
         let base = self.change.base_dir.iter().cloned();
         let reads = named.chain(baseline).chain(base).map(|path| global.at(&path)).collect();
@@ -134,6 +145,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
         world: WorldOptions { external: arguments.external.clone(), ..arguments.world.options(false) },
         selection: Selection::new(select, ignore, severity.map(Least::severity))?,
         static_pods: arguments.static_pods.clone(),
+        audit: AuditOptions { logs: arguments.audit.clone(), policy: arguments.audit_policy.clone() },
         without_classes: false,
     };
     if !options.world.is_workspace() {
@@ -190,5 +202,9 @@ fn tell(global: &Global, report: LintReport, is_compared: bool) -> Outcome {
     }
     print(global, report.findings.list, &report.findings.files);
     global.terminal().note(&checks::unanswered(&report.unanswered));
+    if let Some(summary) = &report.audit {
+        global.terminal().note(&audit::note(summary));
+        global.record_result(|| LintAuditResult::new(summary), || audit::note(summary));
+    }
     outcome
 }

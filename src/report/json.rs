@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::Report;
 use super::access::{CanIResult, WhoCanResult};
+use super::audit::{LeastGrantsResult, LintAuditResult};
 use super::explain::ExplainResult;
 use super::import::ImportResult;
 use super::index::IndexResult;
@@ -33,6 +34,8 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         result_schema::<ExplainResult>("Result of explain"),
         result_schema::<IndexResult>("Result of index"),
         result_schema::<ImportResult>("Result of import"),
+        result_schema::<LeastGrantsResult>("Result of import audit"),
+        result_schema::<LintAuditResult>("Audit logs of lint"),
         result_schema::<KubeletMigrationResult>("Result of migrate kubelets"),
         result_schema::<NodeReachResult>("Result of node-reach"),
         result_schema::<PspMigrationResult>("Result of migrate psp"),

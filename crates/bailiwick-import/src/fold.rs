@@ -6,6 +6,7 @@ mod manifests;
 mod metadata;
 mod namespaces;
 mod roles;
+pub(crate) use roles::written_rule;
 mod tenancies;
 
 use std::collections::BTreeSet;
@@ -203,6 +204,6 @@ fn dns_label(text: &str) -> String {
 const MAXIMUM_LABEL: usize = 63;
 
 /// Escapes the braces of a text: they start no variable of a policy.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     text.replace('{', "{{").replace('}', "}}")
 }

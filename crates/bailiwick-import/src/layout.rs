@@ -251,7 +251,7 @@ impl Writer<'_> {
 }
 
 /// Returns a file with the lines that mark it as the work of an import.
-fn with_header(body: &str) -> String {
+pub(crate) fn with_header(body: &str) -> String {
     format!("{FIRST_LINE}\n{DIGEST}{}\n{body}", content_digest(body))
 }
 

@@ -19,25 +19,25 @@ use crate::model::{Platform, Target};
 use crate::source::{DiskSource, FileContent, FileSource, MAXIMUM_FILE_SIZE, MemorySource, Sources};
 
 /// The name of the target of a cluster without a name.
-const DEFAULT_TARGET: &str = "cluster";
+pub(in crate::app) const DEFAULT_TARGET: &str = "cluster";
 
 /// The folder of the workspace of an import, with its targets.
-pub(super) struct ImportPlace {
+pub(in crate::app) struct ImportPlace {
     /// The folder of the workspace.
-    pub(super) root: PathBuf,
+    pub(in crate::app) root: PathBuf,
     /// The path of the folder of the policies below it.
-    pub(super) policies: String,
+    pub(in crate::app) policies: String,
     /// The targets of the workspace.
     pub(super) targets: Vec<Target>,
     /// The workspace file to write; none for an existing workspace.
-    pub(super) new_workspace: Option<NewWorkspace>,
+    pub(in crate::app) new_workspace: Option<NewWorkspace>,
     /// The files of an earlier import.
     earlier: BTreeSet<String>,
 }
 
 impl ImportPlace {
     /// Opens the folder. None if it cannot be used; the reason is then in the sink.
-    pub(super) fn open(
+    pub(in crate::app) fn open(
         run: &Options,
         options: &ImportOptions,
         files: &Arc<Files>,
@@ -129,7 +129,7 @@ impl ImportPlace {
     }
 
     /// Writes the files, and removes the files of an earlier import without a successor.
-    pub(super) fn write(&self, imported: &ImportedFiles) -> Result<(), RunError> {
+    pub(in crate::app) fn write(&self, imported: &ImportedFiles) -> Result<(), RunError> {
         let files: Vec<(PathBuf, &str)> = imported.texts().map(|(path, text)| (self.root.join(path), text)).collect();
         write::replace_all(files.iter().map(|(path, text)| (path.as_path(), *text)))?;
         for path in self.earlier.iter().filter(|path| !imported.has(path)) {

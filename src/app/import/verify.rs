@@ -7,7 +7,7 @@ use std::sync::Arc;
 use hashbrown::HashSet;
 
 use super::inputs::{positions, start_world};
-use crate::access::{Builder, ObjectSource};
+use crate::access::{Builder, ObjectSource, World};
 use crate::app::{Event, Options};
 use crate::compile::{self, CompiledObject, FileConsumer, LinkedWorkspace, ObjectForm, WORKSPACE_FILE};
 use crate::diag::{Diagnostic, Files, Origin, RunError, Severity, Sink};
@@ -18,7 +18,7 @@ use crate::source::{self, DiskSource, FileContent, FileSource, Listing, ReadRefu
 
 /// The files of a workspace with the policies of an import: nothing else counts as a policy.
 #[derive(Clone)]
-pub(super) struct ImportedFiles {
+pub(in crate::app) struct ImportedFiles {
     /// The folder of the workspace, if it exists.
     disk: Option<DiskSource>,
     /// The path of the folder of the policies.
@@ -29,7 +29,7 @@ pub(super) struct ImportedFiles {
 
 impl ImportedFiles {
     /// Returns the files of a folder with these texts in place of its policies.
-    pub(super) fn new(folder: &Path, policies: &str, texts: BTreeMap<String, String>) -> Self {
+    pub(in crate::app) fn new(folder: &Path, policies: &str, texts: BTreeMap<String, String>) -> Self {
         let disk = folder.is_dir().then(|| DiskSource::new(folder));
         Self { disk, policies: policies.to_owned(), texts: Arc::new(texts) }
     }
@@ -215,6 +215,43 @@ impl Verification<'_> {
         }
         self.layout.home(&self.policy_path(file.path()), file.line_column(origin.span.start).line)
     }
+}
+
+/// Compiles the first target of policies, and returns its world. None if a policy has an error, which is then in the sink.
+pub(in crate::app) fn compiled_world(
+    run: &Options,
+    files: &ImportedFiles,
+    sink: &mut Sink,
+) -> Result<Option<World>, RunError> {
+    let sources = Arc::new(Files::new());
+    let mut found = Sink::new();
+    let project = compile::load(Box::new(files.clone()), Arc::clone(&sources), &mut found)?;
+    let mut world = None;
+    if let Some(project) = project.filter(|_| !found.has_errors())
+        && let Some(target) = project.workspace.targets.first()
+    {
+        let mut unread = Sources::new(Box::new(files.clone()), Arc::clone(&project.files));
+        let mut builder = start_world(target, &mut unread, &mut found)?;
+        compile::compile(
+            &project,
+            target,
+            compile::CompileOptions { wanted: ObjectForm::Trees, ..run.compiler() },
+            FileConsumer {
+                work: &|file| Ok(file.objects),
+                each: &mut |objects: Vec<CompiledObject>, _, _| {
+                    for compiled in &objects {
+                        builder.add(compiled.object(), ObjectSource::Input(compiled.place()));
+                    }
+                },
+            },
+            &mut found,
+        )?;
+        world = Some(builder.build());
+    }
+    let has_errors = found.has_errors();
+    let errors = found.into_sorted(&sources).into_iter().filter(|found| found.severity == Severity::Error);
+    errors.for_each(|error| sink.push(without_place(error)));
+    Ok(world.filter(|_| !has_errors))
 }
 
 /// Returns an error of the generated policies without its place: the files are not written.

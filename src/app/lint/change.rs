@@ -11,7 +11,7 @@ use super::{LintOptions, LintReport};
 use crate::app::review::{BaseState, OpenedBase, ReviewBase, ReviewedBase};
 use crate::app::words::number;
 use crate::app::workspace::Workspace;
-use crate::app::{Diagnostics, Error, FindingRecord};
+use crate::app::{AuditOptions, Diagnostics, Error, FindingRecord};
 use crate::codes;
 use crate::diag::{Diagnostic, FindingState, Severity};
 
@@ -115,6 +115,7 @@ impl EarlierFindings {
         }
         let names = targets.iter().cloned().collect();
         let options = LintOptions {
+            audit: AuditOptions::default(),
             targets,
             world: options.world.clone(),
             selection: options.selection.clone(),

@@ -105,6 +105,11 @@ impl Selection {
     pub(super) fn shows(&self, finding: &Finding) -> bool {
         finding.severity >= self.least || (self.is_default && finding.rule.code == codes::DANGLING_ROLE)
     }
+
+    /// Whether a finding about the use of a grant is reported: the caller asked for it with an audit log.
+    pub(super) fn shows_usage(&self, code: Code, severity: RiskSeverity) -> bool {
+        self.chooses(code) && (self.is_default || severity >= self.least)
+    }
 }
 
 /// Returns the codes of a name: the codes of rules, or any other code of a warning.

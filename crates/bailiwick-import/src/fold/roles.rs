@@ -115,7 +115,7 @@ pub(super) fn escaped_rule(rule: &PolicyRule) -> PolicyRule {
 }
 
 /// Returns a rule as a PermissionSet states it. `text` brings a text into the form of a policy.
-pub(super) fn written_rule(rule: &PolicyRule, minor: u32, text: &dyn Fn(&str) -> String) -> Value {
+pub(crate) fn written_rule(rule: &PolicyRule, minor: u32, text: &dyn Fn(&str) -> String) -> Value {
     let PolicyRule { api_groups, resources, resource_names, non_resource_urls, verbs } = rule;
     let access = access(rule, minor);
     let fields = [

@@ -3,11 +3,12 @@
 
     check.py requests LOG EXPECTED.json
     check.py permissions LOG EXPECTED.json CLUSTER.json
+    check.py answers UNUSED.json EXPECTED.json CLUSTER.json LEAST.json
 
 This is a second reader of audit logs, written for the log of `run-audit` alone and without a look at the first. A request is
 [verb, group, resource, namespace, name] as authorization saw it, or [verb, path]; a permission is [group, resource, verb],
-[group, resource, verb, name] or [path, verb]. CLUSTER.json has the objects of the cluster as one List. Ends with 0 when all is
-as expected, and with 1 otherwise.
+[group, resource, verb, name] or [path, verb]. CLUSTER.json has the objects of the cluster as one List, UNUSED.json the answer of
+`lint --audit`, and LEAST.json the answer of `import audit`. Ends with 0 when all is as expected, and with 1 otherwise.
 """
 
 import json
@@ -187,12 +188,66 @@ def check_permissions(uses, expected, cluster):
     return count
 
 
+def check_unused(unused, expected, cluster):
+    """Compares the unused and the not observable permissions of `lint --audit`."""
+    objects = {identity(item): item for item in cluster["items"]}
+    audit = unused["results"][0]["audit"]
+    found = {}
+    for kind in ("unused", "notObservable"):
+        for entry in audit[kind]:
+            key = (entry["binding"], entry["subject"])
+            found.setdefault(key, {}).setdefault(kind, set()).update(permissions(entry["rules"]))
+    count = 0
+    for entry in expected["bindings"]:
+        key = (entry["binding"], entry["subject"])
+        kinds = found.pop(key, {})
+        hidden = tuples(entry.get("notObservable", []) + entry.get("notLogged", []))
+        rest = permissions(objects[entry["role"]]["rules"]) - tuples(entry["used"]) - hidden
+        wanted = rest if entry["unused"] == "the rest" else tuples(entry["unused"])
+        count += differences(f"{key} unused", wanted, kinds.get("unused", set()))
+        if entry["unused"] != "the rest":
+            count += differences(f"{key} not observable", hidden, kinds.get("notObservable", set()))
+    count += differences("bindings", set(), set(found))
+    codes = sorted(finding["code"] for finding in unused["findings"])
+    print(f"findings: {', '.join(f'{codes.count(code)} {code}' for code in sorted(set(codes)))}")
+    return count
+
+
+def check_least(least, expected):
+    """Compares the permissions of `import audit` with the requests: each request, and nothing else, by its scope."""
+    # The default policy allows this request.
+    by_default = {("create", "authorization.k8s.io", "selfsubjectaccessreviews", "", "")}
+    sets = {entry["name"]: permissions(entry["rules"]) for entry in least["permissionSets"]}
+    found = {}
+    for grant in least["grants"]:
+        held = found.setdefault(subject(grant["user"]), set())
+        held.update((scope, *right) for scope in grant["namespaces"] or [""] for right in sets[grant["permissionSet"]])
+    count = 0
+    for name, kinds in expected["accounts"].items():
+        wanted = set()
+        for request in (tuples(kinds["allowed"]) | tuples(kinds["inside"])) - by_default:
+            if len(request) == 2:
+                wanted.add(("", request[1], request[0]))
+                continue
+            verb, group, resource, namespace, named = request
+            wanted.add((namespace, group, resource, verb, *([named] if named else [])))
+        wanted = {right for right in wanted if len(right) < 5 or right[:-1] not in wanted}
+        count += differences(f"{name} least", wanted, found.pop(name, set()))
+        print(f"{name}: {len(wanted)} permissions are the least")
+    proof = least["proof"]
+    print(f"replay: {proof['replayed']} requests, {len(proof['denied'])} denied; {len(proof['wider'])} permissions wider than granted")
+    return count + differences("users", set(), set(found)) + len(proof["denied"]) + len(proof["wider"])
+
+
 def load(path):
     return json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
 
 
 def main(arguments):
     command, log, expected, *cluster = arguments
+    if command == "answers":
+        cluster, least = cluster
+        return check_unused(load(log), load(expected), load(cluster)) + check_least(load(least), load(expected))
     with open(log, encoding="utf-8") as lines:
         uses = Uses(json.loads(line) for line in lines)
     if command == "requests":

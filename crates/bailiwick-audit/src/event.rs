@@ -1,0 +1,147 @@
+//! The fields of an event of `audit.k8s.io/v1` (`staging/src/k8s.io/apiserver/pkg/apis/audit/v1/types.go` of Kubernetes 1.37).
+//!
+//! Texts are borrowed from the line where they have no escapes. Other fields, such as the object of a request, are skipped.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+/// The API version of the events.
+pub(crate) const API_VERSION: &str = "audit.k8s.io/v1";
+
+/// An event, or a list of events on one line.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct Event<'t> {
+    #[serde(borrow)]
+    pub(crate) kind: Cow<'t, str>,
+    #[serde(borrow)]
+    pub(crate) api_version: Cow<'t, str>,
+    #[serde(borrow, rename = "auditID")]
+    pub(crate) audit_id: Cow<'t, str>,
+    #[serde(borrow)]
+    pub(crate) stage: Cow<'t, str>,
+    #[serde(borrow, rename = "requestURI")]
+    pub(crate) request_uri: Cow<'t, str>,
+    #[serde(borrow)]
+    pub(crate) verb: Cow<'t, str>,
+    #[serde(borrow)]
+    pub(crate) user: Option<EventUser<'t>>,
+    #[serde(borrow)]
+    pub(crate) impersonated_user: Option<EventUser<'t>>,
+    #[serde(borrow)]
+    pub(crate) authentication_metadata: Option<AuthenticationMetadata<'t>>,
+    #[serde(borrow)]
+    pub(crate) object_ref: Option<ObjectReference<'t>>,
+    #[serde(borrow)]
+    pub(crate) response_status: Option<ResponseStatus<'t>>,
+    #[serde(borrow)]
+    pub(crate) request_received_timestamp: Cow<'t, str>,
+    #[serde(borrow)]
+    pub(crate) stage_timestamp: Cow<'t, str>,
+    #[serde(borrow)]
+    pub(crate) annotations: Option<Annotations<'t>>,
+    /// The events of an `EventList`.
+    #[serde(borrow)]
+    pub(crate) items: Option<Vec<&'t RawValue>>,
+}
+
+/// The authenticated or the impersonated user.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct EventUser<'t> {
+    #[serde(borrow)]
+    pub(crate) username: Cow<'t, str>,
+    #[serde(borrow)]
+    pub(crate) uid: Cow<'t, str>,
+    #[serde(borrow)]
+    pub(crate) groups: Option<Vec<Cow<'t, str>>>,
+    pub(crate) extra: Option<BTreeMap<String, Vec<String>>>,
+}
+
+/// How the user was authenticated.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct AuthenticationMetadata<'t> {
+    /// The verb of the mode of the impersonation, such as `impersonate:user-info`; empty for the verb `impersonate`.
+    #[serde(borrow)]
+    pub(crate) impersonation_constraint: Cow<'t, str>,
+}
+
+/// The resource of an event. The server fills an absent name and namespace from the object in the request.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct ObjectReference<'t> {
+    #[serde(borrow)]
+    pub(crate) api_group: Cow<'t, str>,
+    #[serde(borrow)]
+    pub(crate) resource: Cow<'t, str>,
+    #[serde(borrow)]
+    pub(crate) subresource: Cow<'t, str>,
+    #[serde(borrow)]
+    pub(crate) namespace: Cow<'t, str>,
+    #[serde(borrow)]
+    pub(crate) name: Cow<'t, str>,
+}
+
+/// The outcome of the request.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct ResponseStatus<'t> {
+    pub(crate) code: Option<u16>,
+    #[serde(borrow)]
+    pub(crate) message: Cow<'t, str>,
+}
+
+/// The annotations of the authorizer.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Annotations<'t> {
+    #[serde(borrow, rename = "authorization.k8s.io/decision")]
+    pub(crate) decision: Cow<'t, str>,
+    #[serde(borrow, rename = "authorization.k8s.io/reason")]
+    pub(crate) reason: Cow<'t, str>,
+}
+
+/// When the server logs an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// Before the request is authorized.
+    RequestReceived,
+    /// After the headers of a response without an end, such as the response of a watch.
+    ResponseStarted,
+    /// After the response.
+    ResponseComplete,
+    /// After a panic of the server.
+    Panic,
+}
+
+impl Stage {
+    pub(crate) fn read(word: &str) -> Option<Self> {
+        Some(match word {
+            "RequestReceived" => Self::RequestReceived,
+            "ResponseStarted" => Self::ResponseStarted,
+            "ResponseComplete" => Self::ResponseComplete,
+            "Panic" => Self::Panic,
+            _ => return None,
+        })
+    }
+}
+
+impl Event<'_> {
+    /// Returns the status code of the response; 0 without a response.
+    pub(crate) fn code(&self) -> u16 {
+        self.response_status.as_ref().and_then(|status| status.code).map_or(0, |code| code)
+    }
+
+    /// Returns the time of the event: when the request arrived, or else when the stage was reached.
+    pub(crate) fn time(&self) -> &str {
+        if self.request_received_timestamp.is_empty() {
+            &self.stage_timestamp
+        } else {
+            &self.request_received_timestamp
+        }
+    }
+}

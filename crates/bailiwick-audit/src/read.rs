@@ -1,0 +1,232 @@
+//! Reads a log as a stream, on several threads.
+//!
+//! A log has an event or an `EventList` on each line, or is a sequence of such values in any form of JSON. Either can be compressed by
+//! gzip.
+
+use std::collections::BTreeMap;
+use std::hash::RandomState;
+use std::io::{BufRead, BufReader, Cursor, Read};
+use std::sync::{Mutex, mpsc};
+use std::thread;
+
+use flate2::bufread::MultiGzDecoder;
+
+use crate::chunk::{ChunkReader, ReadChunk, event_of_line};
+use crate::document;
+use crate::log::{AuditLog, LogError};
+
+/// The size of the pieces in which a log is read, in bytes.
+const PIECE: usize = 1 << 20;
+
+/// The longest line, in bytes. The server accepts objects of 3 MiB, and a webhook batches 400 events.
+pub(crate) const LONGEST_LINE: usize = 64 << 20;
+
+/// How many pieces wait for a thread at most, for each thread.
+const WAITING: usize = 4;
+
+/// The first bytes of a file of gzip.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+/// Reads logs into one record of requests.
+#[derive(Debug, Default)]
+pub struct LogReader {
+    ids: RandomState,
+    logs: usize,
+}
+
+impl LogReader {
+    /// Adds the requests of a log on `jobs` threads. `progress` is called from time to time.
+    ///
+    /// # Errors
+    /// When the log cannot be read, has no event, has events of another version, or has too many lines that are no event.
+    pub fn read(
+        &mut self,
+        input: impl Read + Send,
+        jobs: usize,
+        log: &mut AuditLog,
+        progress: &mut dyn FnMut(),
+    ) -> Result<(), LogError> {
+        let start = log.counts.clone();
+        log.counts.first_unreadable = None;
+        let number = self.logs;
+        self.logs += 1;
+        let mut input = BufReader::with_capacity(PIECE, input);
+        let is_compressed = input.fill_buf().map_err(LogError::Io)?.starts_with(&GZIP);
+        let input: Box<dyn BufRead + Send + '_> = if is_compressed {
+            Box::new(BufReader::with_capacity(PIECE, MultiGzDecoder::new(input)))
+        } else {
+            Box::new(input)
+        };
+        let mut target = Target { log, number, line: 0, start: &start, progress };
+        self.read_text(input, jobs, &mut target)?;
+        let problem = log.problem_since(&start, true);
+        if log.counts.first_unreadable.is_none() {
+            log.counts.first_unreadable = start.first_unreadable;
+        }
+        problem.map_or(Ok(()), Err)
+    }
+
+    fn read_text(
+        &self,
+        mut input: Box<dyn BufRead + Send + '_>,
+        jobs: usize,
+        target: &mut Target<'_>,
+    ) -> Result<(), LogError> {
+        let mut first = Vec::new();
+        while first.trim_ascii().is_empty() {
+            let read = (&mut input).take(LONGEST_LINE as u64).read_until(b'\n', &mut first).map_err(LogError::Io)?;
+            if read == 0 {
+                return Ok(());
+            }
+        }
+        let is_whole = serde_json::from_slice::<serde::de::IgnoredAny>(event_of_line(&first)).is_ok();
+        let begins_value = event_of_line(&first).starts_with(b"{");
+        let input = Cursor::new(first).chain(input);
+        if is_whole || !begins_value {
+            self.read_lines(input, jobs.max(1), target)
+        } else {
+            document::read(input, &mut |events| {
+                let mut reader = ChunkReader::new(&self.ids);
+                events.iter().for_each(|event| reader.read_value(event.get().as_bytes(), true));
+                target.absorb(reader.chunk)
+            })
+        }
+    }
+
+    fn read_lines(&self, input: impl BufRead + Send, jobs: usize, target: &mut Target<'_>) -> Result<(), LogError> {
+        let (sender, receiver) = mpsc::sync_channel::<(usize, Piece)>(jobs * WAITING);
+        let receiver = Mutex::new(receiver);
+        let (results, read) = mpsc::sync_channel::<(usize, ReadChunk)>(jobs * WAITING);
+        thread::scope(|scope| {
+            let pieces = scope.spawn(move || send_pieces(input, &sender));
+            for _ in 0..jobs {
+                let (receiver, results) = (&receiver, results.clone());
+                scope.spawn(move || {
+                    loop {
+                        let next = match receiver.lock() {
+                            Ok(receiver) => receiver.recv(),
+                            Err(poisoned) => poisoned.into_inner().recv(),
+                        };
+                        let Ok((number, piece)) = next else { return };
+                        if results.send((number, self.read_piece(&piece))).is_err() {
+                            return;
+                        }
+                    }
+                });
+            }
+            drop(results);
+            let absorbed = absorb_in_order(&read, target);
+            // The threads end when their results are no longer received.
+            drop(read);
+            let sent = match pieces.join() {
+                Ok(sent) => sent.map_err(LogError::Io),
+                Err(panic) => std::panic::resume_unwind(panic),
+            };
+            absorbed.and(sent)
+        })
+    }
+
+    fn read_piece(&self, piece: &Piece) -> ReadChunk {
+        let mut reader = ChunkReader::new(&self.ids);
+        if piece.is_too_long {
+            reader.skip_line();
+            return reader.chunk;
+        }
+        let mut rest = piece.bytes.as_slice();
+        while !rest.is_empty() {
+            let end = memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
+            let (line, after) = rest.split_at(end);
+            reader.read_line(line);
+            rest = after;
+        }
+        reader.chunk
+    }
+}
+
+/// Whole lines of a log.
+struct Piece {
+    bytes: Vec<u8>,
+    /// Whether the piece stands for a line that is too long; it then has no bytes.
+    is_too_long: bool,
+}
+
+/// Sends the lines of a log in pieces.
+fn send_pieces(mut input: impl BufRead, sender: &mpsc::SyncSender<(usize, Piece)>) -> std::io::Result<()> {
+    let mut number = 0;
+    let mut send = |piece: Piece| {
+        number += 1;
+        sender.send((number - 1, piece)).is_ok()
+    };
+    loop {
+        let mut bytes = Vec::with_capacity(PIECE + PIECE / 4);
+        (&mut input).take(PIECE as u64).read_to_end(&mut bytes)?;
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let mut is_too_long = false;
+        if bytes.last() != Some(&b'\n') {
+            (&mut input).take(LONGEST_LINE as u64).read_until(b'\n', &mut bytes)?;
+            is_too_long = bytes.len() > LONGEST_LINE && bytes.last() != Some(&b'\n');
+        }
+        if is_too_long {
+            skip_line(&mut input)?;
+            // The lines before the long one are in the first bytes.
+            bytes.truncate(PIECE);
+            bytes.truncate(memchr::memrchr(b'\n', &bytes).map_or(0, |end| end + 1));
+        }
+        if !send(Piece { bytes, is_too_long: false }) || is_too_long && !send(Piece { bytes: Vec::new(), is_too_long })
+        {
+            return Ok(());
+        }
+    }
+}
+
+/// Skips the rest of a line.
+fn skip_line(input: &mut impl BufRead) -> std::io::Result<()> {
+    loop {
+        let buffer = input.fill_buf()?;
+        let end = memchr::memchr(b'\n', buffer);
+        let length = buffer.len();
+        input.consume(end.map_or(length, |end| end + 1));
+        if end.is_some() || length == 0 {
+            return Ok(());
+        }
+    }
+}
+
+fn absorb_in_order(read: &mpsc::Receiver<(usize, ReadChunk)>, target: &mut Target<'_>) -> Result<(), LogError> {
+    let mut early: BTreeMap<usize, ReadChunk> = BTreeMap::new();
+    let mut due = 0;
+    for (number, chunk) in read {
+        early.insert(number, chunk);
+        while let Some(chunk) = early.remove(&due) {
+            target.absorb(chunk)?;
+            due += 1;
+        }
+    }
+    Ok(())
+}
+
+/// The record of a log while it is read.
+struct Target<'t> {
+    log: &'t mut AuditLog,
+    /// The number of the log.
+    number: usize,
+    /// How many lines were read.
+    line: u64,
+    start: &'t crate::log::EventCounts,
+    progress: &'t mut dyn FnMut(),
+}
+
+impl Target<'_> {
+    fn absorb(&mut self, chunk: ReadChunk) -> Result<(), LogError> {
+        if let Some((line, version)) = &chunk.other_version {
+            return Err(LogError::Version { line: self.line + line, version: version.clone() });
+        }
+        let lines = chunk.lines;
+        self.log.absorb(chunk, self.number, self.line);
+        self.line += lines;
+        (self.progress)();
+        self.log.problem_since(self.start, false).map_or(Ok(()), Err)
+    }
+}
