@@ -9,7 +9,7 @@ import pathlib
 import random
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent))
 import manifests  # noqa: E402
 from manifests import RBAC, account, person  # noqa: E402
 
@@ -19,6 +19,8 @@ READ = "get list watch"
 ALL = "get list watch create update patch delete deletecollection"
 VERSIONS = {"autoscaling": "v2"}
 CLUSTER_SCOPED = ["namespaces", "nodes", "persistentvolumes", "storageclasses", "volumeattachments"]
+# The parts of the families of requests, in percent.
+SHARES = {"operators": 42, "workloads": 12, "developers": 26, "deployers": 12, "others": 5, "denied": 3}
 NAMED = {"get", "update", "patch", "delete"}
 DEVELOPER = [
     ("", "pods services configmaps persistentvolumeclaims serviceaccounts", ALL),
@@ -96,13 +98,13 @@ class Request:
 
 
 class Cluster:
-    """The objects, and the requests of each family with the part of all requests that the family has."""
+    """The objects of the cluster, and its requests by family."""
 
     def __init__(self, seed, names):
         self.dice = random.Random(seed)
         self.names = names
         self.objects = []
-        self.families = {"operators": [], "workloads": [], "developers": [], "deployers": [], "others": [], "denied": []}
+        self.families = {family: [] for family in SHARES}
         self.teams = [[f"team-{team:02}-{part:02}" for part in range(TEAM_NAMESPACES)] for team in range(TEAMS)]
         self.platform = [f"platform-{number:02}" for number in range(20)]
         self.all_namespaces = [name for team in self.teams for name in team] + self.platform
@@ -112,8 +114,6 @@ class Cluster:
         self.add_operators()
         self.add_workloads()
         self.add_support()
-
-    SHARES = {"operators": 42, "workloads": 12, "developers": 26, "deployers": 12, "others": 5, "denied": 3}
 
     # Subjects
 
@@ -243,9 +243,9 @@ class Cluster:
 
     def discover(self, subject):
         """Adds requests that the default policy allows."""
-        for role, paths in [("system:discovery", ["/api", "/apis", "/apis/apps/v1", "/openapi/v3"])]:
-            reason = f'RBAC: allowed by ClusterRoleBinding "{role}" of ClusterRole "{role}" to Group "system:authenticated"'
-            self.families["others"] += [Request(subject, reason, "get", path=path) for path in paths]
+        reason = 'RBAC: allowed by ClusterRoleBinding "system:discovery" of ClusterRole "system:discovery" to Group "system:authenticated"'
+        paths = ["/api", "/apis", "/apis/apps/v1", "/openapi/v3"]
+        self.families["others"] += [Request(subject, reason, "get", path=path) for path in paths]
         reason = reason.replace("system:discovery", "system:basic-user")
         self.families["others"].append(Request(subject, reason, "create", "authorization.k8s.io", "selfsubjectaccessreviews"))
 
@@ -266,7 +266,7 @@ class Cluster:
         all_requests, weights = [], []
         for family, requests in self.families.items():
             own = [3 if request.verb in ("get", "watch") else 1 for request in requests]
-            share = self.SHARES[family] / sum(own)
+            share = SHARES[family] / sum(own)
             all_requests += requests
             weights += [share * weight for weight in own]
         return all_requests, weights

@@ -8,6 +8,7 @@ give the same bytes, with any number of jobs. The log is written in chunks, each
 
 import argparse
 import collections
+import functools
 import gzip
 import heapq
 import itertools
@@ -19,22 +20,22 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from cluster import NAMED, VERSIONS, Cluster  # noqa: E402
+from cluster import VERSIONS, Cluster  # noqa: E402
 import manifests  # noqa: E402
 
 CHUNK = 20_000
 # The log begins on the first of October 2026.
 BEGIN, DAYS = 1_790_812_800, 31
-METHOD_CODES = {"create": 201}
 # Places of a number and of a credential in the text of a request.
 NUMBER, CREDENTIAL = "\x00", "\x01"
-OK = '{"metadata":{},"code":%d}'
+# The requests with their weights and texts: each process has them from the first one.
 STATE = {}
 
 
 def text(value):
     """Returns a value as JSON of Go: without spaces, and with `&` escaped."""
-    return json.dumps(value, separators=(",", ":")).replace("&", "\\u0026").replace("\\u0000", NUMBER).replace("\\u0001", CREDENTIAL)
+    escaped = json.dumps(value, separators=(",", ":")).replace("&", "\\u0026")
+    return escaped.replace("\\u0000", NUMBER).replace("\\u0001", CREDENTIAL)
 
 
 def user_info(subject, dice):
@@ -92,7 +93,7 @@ def object_ref(request):
 def status(request):
     """Returns the status of the response."""
     if request.reason:
-        return {"metadata": {}, "code": METHOD_CODES.get(request.verb, 200)}
+        return {"metadata": {}, "code": 201 if request.verb == "create" else 200}
     if request.path:
         message = f"forbidden: User \"{request.subject.name}\" cannot get path \"{request.path}\""
         return {"metadata": {}, "status": "Failure", "message": message, "reason": "Forbidden", "details": {}, "code": 403}
@@ -142,13 +143,10 @@ def stamp(seconds):
     return f"{calendar(whole)}.{int((seconds - whole) * 1e6):06}Z"
 
 
-def calendar(second, kept={}):
-    """Returns a second; the last ones are kept."""
-    if second not in kept:
-        if len(kept) > 10_000:
-            kept.clear()
-        kept[second] = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
-    return kept[second]
+@functools.lru_cache(maxsize=1000)
+def calendar(second):
+    """Returns a second as a date and a time."""
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
 
 
 def events(number, size):
@@ -182,7 +180,8 @@ def events(number, size):
         if is_watch and emitted + len(open_watches) + 2 > size:
             continue
         identifier, drawn = manifests.uid(dice), dice.randrange(10_000_000, 99_000_000)
-        yield line(identifier, "ResponseStarted" if is_watch else "ResponseComplete", index, (now, now + dice.random() / 50, drawn)), index
+        stage = "ResponseStarted" if is_watch else "ResponseComplete"
+        yield line(identifier, stage, index, (now, now + dice.random() / 50, drawn)), index
         emitted += 1
         if is_watch:
             heapq.heappush(open_watches, (now + 300 + 300 * dice.random(), identifier, index, now, drawn))
