@@ -37,7 +37,7 @@ def plain_environment():
 
 
 def measure(command, stdout=subprocess.DEVNULL, stderr=None, code=0):
-    """Runs the command to its end, with that exit code; what it used is the kernel's account of that one process."""
+    """Runs the command to its end, with that exit code or one of these; what it used is the kernel's account of that one process."""
     errors = tempfile.TemporaryFile() if stderr is None else stderr
     begin = time.perf_counter()
     process = subprocess.Popen([str(part) for part in command], stdin=subprocess.DEVNULL, stdout=stdout, stderr=errors,
@@ -45,7 +45,7 @@ def measure(command, stdout=subprocess.DEVNULL, stderr=None, code=0):
     _, status, usage = os.wait4(process.pid, 0)
     elapsed = time.perf_counter() - begin
     process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode != code:
+    if process.returncode not in (code if isinstance(code, tuple) else (code,)):
         with open(errors.name if stderr else errors.fileno(), "rb") as text:
             text.seek(0)
             message = text.read(2000).decode(errors="replace")
