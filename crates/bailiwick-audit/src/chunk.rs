@@ -12,10 +12,15 @@ use crate::time::Timestamp;
 /// The longest prefix of a line before its event, in bytes: the name of a node.
 const LONGEST_PREFIX: usize = 256;
 
-/// The events of some lines, with each distinct list of requests once.
+/// From how many lists of requests on a reader forgets them: a log can have a new path in each line.
+const MOST_KNOWN: usize = 1 << 16;
+
+/// The events of some lines.
 #[derive(Debug, Default)]
 pub(crate) struct ReadChunk {
-    /// The lists of requests of the events.
+    /// Whether the reader forgot the lists of its earlier chunks.
+    pub(crate) starts_over: bool,
+    /// The lists of requests after the lists of the earlier chunks of the reader.
     pub(crate) requests: Vec<Vec<DecidedRequest>>,
     pub(crate) events: Vec<ReadEvent>,
     pub(crate) undecided: u64,
@@ -32,7 +37,7 @@ pub(crate) struct ReadChunk {
 /// An event of a decided request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ReadEvent {
-    /// The number of its list of requests.
+    /// The number of its list of requests, among all lists of the reader.
     pub(crate) requests: u32,
     /// The hash of its audit id; 0 for none.
     pub(crate) id: u64,
@@ -41,9 +46,9 @@ pub(crate) struct ReadEvent {
     pub(crate) time: Option<Timestamp>,
 }
 
-/// Reads lines into a chunk.
+/// Reads lines into chunks. A reader knows the lists of requests of its earlier chunks.
 pub(crate) struct ChunkReader<'h> {
-    pub(crate) chunk: ReadChunk,
+    chunk: ReadChunk,
     ids: &'h RandomState,
     /// The numbers of the lists of requests by the fields behind them.
     known: HashMap<Vec<u8>, u32>,
@@ -54,6 +59,16 @@ impl<'h> ChunkReader<'h> {
     /// Creates a reader. All readers of a log hash audit ids with the same state.
     pub(crate) fn new(ids: &'h RandomState) -> Self {
         Self { chunk: ReadChunk::default(), ids, known: HashMap::new(), fields: Vec::new() }
+    }
+
+    /// Returns the events since the last chunk.
+    pub(crate) fn take(&mut self) -> ReadChunk {
+        let chunk = std::mem::take(&mut self.chunk);
+        if self.known.len() >= MOST_KNOWN {
+            self.known.clear();
+            self.chunk.starts_over = true;
+        }
+        chunk
     }
 
     /// Adds the event of a line, or the events of a list on a line.
@@ -111,7 +126,7 @@ impl<'h> ChunkReader<'h> {
             Some(number) => *number,
             None => match decided_requests(event) {
                 Ok(requests) => {
-                    let number = u32::try_from(self.chunk.requests.len()).map_or(u32::MAX, |number| number);
+                    let number = u32::try_from(self.known.len()).map_or(u32::MAX, |number| number);
                     self.chunk.requests.push(requests);
                     self.known.insert(self.fields.clone(), number);
                     number
@@ -151,6 +166,14 @@ pub(crate) fn event_of_line(line: &[u8]) -> &[u8] {
     }
 }
 
+/// Returns the part of a path that decides about the request: without a query that has no field selector in any spelling.
+fn deciding_part(uri: &str) -> &str {
+    match uri.split_once('?') {
+        Some((path, query)) if !query.contains("fieldSelector") && !query.contains('%') => path,
+        _ => uri,
+    }
+}
+
 /// Writes the fields behind the requests of an event. Each text ends with a byte outside of JSON.
 fn write_fields(event: &Event<'_>, out: &mut Vec<u8>) {
     let mut text = |text: &str| {
@@ -158,25 +181,11 @@ fn write_fields(event: &Event<'_>, out: &mut Vec<u8>) {
         out.push(0xff);
     };
     text(&event.verb);
-    text(&event.request_uri);
-    for user in [&event.user, &event.impersonated_user] {
-        let Some(EventUser { username, uid, groups, extra }) = user else {
-            text("");
-            continue;
-        };
-        text(username);
-        groups.iter().flatten().for_each(|group| text(group));
-        text("");
-        if std::ptr::eq(user, &raw const event.impersonated_user) {
-            text(uid);
-            for (key, values) in extra.iter().flatten() {
-                text(key);
-                values.iter().for_each(|value| text(value));
-                text("");
-            }
-        }
-        text("");
-    }
+    text(deciding_part(&event.request_uri));
+    event.user.iter().flat_map(EventUser::texts).for_each(&mut text);
+    text("");
+    event.impersonated_user.iter().flat_map(EventUser::target_texts).for_each(&mut text);
+    text("");
     if let Some(reference) = &event.object_ref {
         let fields =
             [&reference.api_group, &reference.resource, &reference.subresource, &reference.namespace, &reference.name];

@@ -1,6 +1,7 @@
 //! The fields of an event of `audit.k8s.io/v1` (`staging/src/k8s.io/apiserver/pkg/apis/audit/v1/types.go` of Kubernetes 1.37).
 //!
-//! Texts are borrowed from the line where they have no escapes. Other fields, such as the object of a request, are skipped.
+//! Texts are borrowed from the line where they have no escapes. Lists and maps of users are read on demand. Other fields, such as the
+//! object of a request, are skipped.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -57,8 +58,37 @@ pub(crate) struct EventUser<'t> {
     #[serde(borrow)]
     pub(crate) uid: Cow<'t, str>,
     #[serde(borrow)]
-    pub(crate) groups: Option<Vec<Cow<'t, str>>>,
-    pub(crate) extra: Option<BTreeMap<String, Vec<String>>>,
+    groups: Option<&'t RawValue>,
+    #[serde(borrow)]
+    extra: Option<&'t RawValue>,
+}
+
+impl EventUser<'_> {
+    /// Returns the groups.
+    ///
+    /// # Errors
+    /// When the field is not a list of texts.
+    pub(crate) fn groups(&self) -> Result<Vec<String>, serde_json::Error> {
+        self.groups.map_or_else(|| Ok(Vec::new()), |groups| serde_json::from_str(groups.get()))
+    }
+
+    /// Returns the extra fields.
+    ///
+    /// # Errors
+    /// When the field is not a map of lists of texts.
+    pub(crate) fn extra(&self) -> Result<BTreeMap<String, Vec<String>>, serde_json::Error> {
+        self.extra.map_or_else(|| Ok(BTreeMap::new()), |extra| serde_json::from_str(extra.get()))
+    }
+
+    /// Iterates over the texts behind the identity of the user.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
+        [&*self.username, self.groups.map_or("", RawValue::get)].into_iter()
+    }
+
+    /// Iterates over the texts behind the target of an impersonation.
+    pub(crate) fn target_texts(&self) -> impl Iterator<Item = &str> {
+        self.texts().chain([&*self.uid, self.extra.map_or("", RawValue::get)])
+    }
 }
 
 /// How the user was authenticated.

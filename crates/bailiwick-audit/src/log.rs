@@ -158,13 +158,15 @@ impl AuditLog {
         self.window.map_or(0, |(first, last)| first.days_until(last))
     }
 
-    /// Adds the events of a chunk of a log. `first_line` is the line before the chunk.
-    pub(crate) fn absorb(&mut self, chunk: ReadChunk, log: usize, first_line: u64) {
-        let lists: Vec<Vec<u32>> = chunk
-            .requests
-            .into_iter()
-            .map(|requests| requests.into_iter().map(|request| self.number_of(request, log)).collect())
-            .collect();
+    /// Adds the events of a chunk of a log. `lists` has the numbers of the requests of each list of the reader of the chunk, and
+    /// `first_line` is the line before the chunk.
+    pub(crate) fn absorb(&mut self, chunk: ReadChunk, lists: &mut Vec<Vec<u32>>, log: usize, first_line: u64) {
+        if chunk.starts_over {
+            lists.clear();
+        }
+        for requests in chunk.requests {
+            lists.push(requests.into_iter().map(|request| self.number_of(request, log)).collect());
+        }
         let counts = &mut self.counts;
         counts.undecided += chunk.undecided;
         counts.unauthenticated += chunk.unauthenticated;

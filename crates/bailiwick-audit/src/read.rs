@@ -13,7 +13,7 @@ use flate2::bufread::MultiGzDecoder;
 
 use crate::chunk::{ChunkReader, ReadChunk, event_of_line};
 use crate::document;
-use crate::log::{AuditLog, LogError};
+use crate::log::{AuditLog, EventCounts, LogError};
 
 /// The size of the pieces in which a log is read, in bytes.
 const PIECE: usize = 1 << 20;
@@ -57,7 +57,7 @@ impl LogReader {
         } else {
             Box::new(input)
         };
-        let mut target = Target { log, number, line: 0, start: &start, progress };
+        let mut target = Target { log, number, line: 0, start: &start, lists: BTreeMap::new(), progress };
         self.read_text(input, jobs, &mut target)?;
         let problem = log.problem_since(&start, true);
         if log.counts.first_unreadable.is_none() {
@@ -83,32 +83,28 @@ impl LogReader {
         let begins_value = event_of_line(&first).starts_with(b"{");
         let input = Cursor::new(first).chain(input);
         if is_whole || !begins_value {
-            self.read_lines(input, jobs.max(1), target)
-        } else {
-            document::read(input, &mut |events| {
-                let mut reader = ChunkReader::new(&self.ids);
-                events.iter().for_each(|event| reader.read_value(event.get().as_bytes(), true));
-                target.absorb(reader.chunk)
-            })
+            return self.read_lines(input, jobs.max(1), target);
         }
+        let mut reader = ChunkReader::new(&self.ids);
+        document::read(input, &mut |events| {
+            events.iter().for_each(|event| reader.read_value(event.get().as_bytes(), true));
+            target.absorb(0, reader.take())
+        })
     }
 
     fn read_lines(&self, input: impl BufRead + Send, jobs: usize, target: &mut Target<'_>) -> Result<(), LogError> {
         let (sender, receiver) = mpsc::sync_channel::<(usize, Piece)>(jobs * WAITING);
         let receiver = Mutex::new(receiver);
-        let (results, read) = mpsc::sync_channel::<(usize, ReadChunk)>(jobs * WAITING);
+        let (results, read) = mpsc::sync_channel::<ReadPiece>(jobs * WAITING);
         thread::scope(|scope| {
             let pieces = scope.spawn(move || send_pieces(input, &sender));
-            for _ in 0..jobs {
+            for reader in 0..jobs {
                 let (receiver, results) = (&receiver, results.clone());
                 scope.spawn(move || {
-                    loop {
-                        let next = match receiver.lock() {
-                            Ok(receiver) => receiver.recv(),
-                            Err(poisoned) => poisoned.into_inner().recv(),
-                        };
-                        let Ok((number, piece)) = next else { return };
-                        if results.send((number, self.read_piece(&piece))).is_err() {
+                    let mut lines = ChunkReader::new(&self.ids);
+                    while let Some((number, piece)) = next_piece(receiver) {
+                        read_piece(&piece, &mut lines);
+                        if results.send(ReadPiece { number, reader, chunk: lines.take() }).is_err() {
                             return;
                         }
                     }
@@ -125,22 +121,39 @@ impl LogReader {
             absorbed.and(sent)
         })
     }
+}
 
-    fn read_piece(&self, piece: &Piece) -> ReadChunk {
-        let mut reader = ChunkReader::new(&self.ids);
-        if piece.is_too_long {
-            reader.skip_line();
-            return reader.chunk;
-        }
-        let mut rest = piece.bytes.as_slice();
-        while !rest.is_empty() {
-            let end = memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
-            let (line, after) = rest.split_at(end);
-            reader.read_line(line);
-            rest = after;
-        }
-        reader.chunk
+/// Returns the next piece of a log; none at its end.
+fn next_piece(receiver: &Mutex<mpsc::Receiver<(usize, Piece)>>) -> Option<(usize, Piece)> {
+    let next = match receiver.lock() {
+        Ok(receiver) => receiver.recv(),
+        Err(poisoned) => poisoned.into_inner().recv(),
+    };
+    next.ok()
+}
+
+/// Reads the lines of a piece.
+fn read_piece(piece: &Piece, reader: &mut ChunkReader<'_>) {
+    if piece.is_too_long {
+        reader.skip_line();
+        return;
     }
+    let mut rest = piece.bytes.as_slice();
+    while !rest.is_empty() {
+        let end = memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
+        let (line, after) = rest.split_at(end);
+        reader.read_line(line);
+        rest = after;
+    }
+}
+
+/// The events of a piece.
+struct ReadPiece {
+    /// The number of the piece.
+    number: usize,
+    /// The number of its reader.
+    reader: usize,
+    chunk: ReadChunk,
 }
 
 /// Whole lines of a log.
@@ -194,13 +207,13 @@ fn skip_line(input: &mut impl BufRead) -> std::io::Result<()> {
     }
 }
 
-fn absorb_in_order(read: &mpsc::Receiver<(usize, ReadChunk)>, target: &mut Target<'_>) -> Result<(), LogError> {
-    let mut early: BTreeMap<usize, ReadChunk> = BTreeMap::new();
+fn absorb_in_order(read: &mpsc::Receiver<ReadPiece>, target: &mut Target<'_>) -> Result<(), LogError> {
+    let mut early: BTreeMap<usize, ReadPiece> = BTreeMap::new();
     let mut due = 0;
-    for (number, chunk) in read {
-        early.insert(number, chunk);
-        while let Some(chunk) = early.remove(&due) {
-            target.absorb(chunk)?;
+    for piece in read {
+        early.insert(piece.number, piece);
+        while let Some(ReadPiece { reader, chunk, .. }) = early.remove(&due) {
+            target.absorb(reader, chunk)?;
             due += 1;
         }
     }
@@ -214,17 +227,21 @@ struct Target<'t> {
     number: usize,
     /// How many lines were read.
     line: u64,
-    start: &'t crate::log::EventCounts,
+    start: &'t EventCounts,
+    /// The numbers of the requests of each list, by the reader of the list.
+    lists: BTreeMap<usize, Vec<Vec<u32>>>,
     progress: &'t mut dyn FnMut(),
 }
 
 impl Target<'_> {
-    fn absorb(&mut self, chunk: ReadChunk) -> Result<(), LogError> {
+    /// Adds the events of a chunk of a reader.
+    fn absorb(&mut self, reader: usize, chunk: ReadChunk) -> Result<(), LogError> {
         if let Some((line, version)) = &chunk.other_version {
             return Err(LogError::Version { line: self.line + line, version: version.clone() });
         }
         let lines = chunk.lines;
-        self.log.absorb(chunk, self.number, self.line);
+        let lists = self.lists.entry(reader).or_default();
+        self.log.absorb(chunk, lists, self.number, self.line);
         self.line += lines;
         (self.progress)();
         self.log.problem_since(self.start, false).map_or(Ok(()), Err)

@@ -60,24 +60,24 @@ pub(crate) fn decided_requests(event: &Event<'_>) -> Result<Vec<DecidedRequest>,
     if let Some(denied) =
         forbidden.as_ref().filter(|denied| denied.verb().starts_with("impersonate") && !is_decided(event))
     {
-        return Ok(vec![denied_request(identity(user), denied.clone(), Basis::Guessed)]);
+        return Ok(vec![denied_request(identity(user)?, denied.clone(), Basis::Guessed)]);
     }
     let (decision, basis) = decision_of(event).ok_or(NoRequest::Undecided)?;
     let impersonated = event.impersonated_user.as_ref().filter(|user| !user.username.is_empty());
     let subject = impersonated.map_or(user, |impersonated| impersonated);
-    let first = DecidedRequest { identity: identity(subject), request: request.clone(), decision, basis };
+    let first = DecidedRequest { identity: identity(subject)?, request: request.clone(), decision, basis };
     let mut requests = vec![first];
     if let Some(impersonated) = impersonated {
         let mode = mode_of(event);
-        for request in mode.requests(&target(impersonated), &request) {
-            requests.push(implied_request(identity(user), request));
+        for request in mode.requests(&target(impersonated)?, &request) {
+            requests.push(implied_request(identity(user)?, request));
         }
     }
     if let Some(create) = created(event, &request).filter(|_| decision == AuditDecision::Allowed) {
-        requests.push(implied_request(identity(subject), create));
+        requests.push(implied_request(identity(subject)?, create));
     }
     if let Some(denied) = forbidden.filter(|denied| decision == AuditDecision::Allowed && *denied != request) {
-        requests.push(denied_request(identity(subject), denied, Basis::Implied));
+        requests.push(denied_request(identity(subject)?, denied, Basis::Implied));
     }
     Ok(requests)
 }
@@ -91,11 +91,11 @@ fn denied_request(identity: Identity, request: Request, basis: Basis) -> Decided
     DecidedRequest { identity, request, decision: AuditDecision::Denied, basis }
 }
 
-fn identity(user: &EventUser<'_>) -> Identity {
-    let mut groups: Vec<String> = user.groups.iter().flatten().map(|group| group.clone().into_owned()).collect();
+fn identity(user: &EventUser<'_>) -> Result<Identity, NoRequest> {
+    let mut groups = user.groups().map_err(|_| NoRequest::Unreadable("`groups` of a user is not a list of texts"))?;
     groups.sort();
     groups.dedup();
-    Identity { user: user.username.clone().into_owned(), groups }
+    Ok(Identity { user: user.username.clone().into_owned(), groups })
 }
 
 /// Returns the decision of the authorizer (`WithAuthorization` of `endpoints/filters/authorization.go`); none if there was none. The
@@ -185,17 +185,20 @@ fn mode_of(event: &Event<'_>) -> ImpersonationMode {
 
 /// Returns the requested identity. Without groups in the headers, the server adds the groups of the kind of user; beside
 /// groups in the headers, it adds `system:authenticated` alone.
-fn target(user: &EventUser<'_>) -> ImpersonationTarget {
-    let all: Vec<&str> = user.groups.iter().flatten().map(|group| &**group).collect();
-    let own = Identity::from_user(&user.username).groups;
-    let groups = if all.iter().all(|group| own.iter().any(|known| known == group)) {
-        Vec::new()
-    } else {
-        let is_asked = |group: &&&str| **group != AUTHENTICATED && **group != UNAUTHENTICATED;
-        all.iter().filter(is_asked).map(|group| (*group).to_owned()).collect()
-    };
-    let extra = user.extra.iter().flatten().map(|(key, values)| (key.clone(), values.clone())).collect();
-    ImpersonationTarget { user: user.username.clone().into_owned(), groups, extra, uid: user.uid.clone().into_owned() }
+fn target(user: &EventUser<'_>) -> Result<ImpersonationTarget, NoRequest> {
+    let Identity { user: name, mut groups } = identity(user)?;
+    let own = Identity::from_user(&name).groups;
+    if groups.iter().all(|group| own.contains(group)) {
+        groups.clear();
+    }
+    groups.retain(|group| group != AUTHENTICATED && group != UNAUTHENTICATED);
+    let extra = user.extra().map_err(|_| NoRequest::Unreadable("`extra` of a user is not a map of lists"))?;
+    Ok(ImpersonationTarget {
+        user: name,
+        groups,
+        extra: extra.into_iter().collect(),
+        uid: user.uid.clone().into_owned(),
+    })
 }
 
 /// Returns the request to create an object, if an update or a patch created one: the server asks the authorizer for it with the name
