@@ -98,6 +98,11 @@ fn the_import_prints_what_its_page_says() {
 }
 
 #[test]
+fn unused_access_prints_what_its_page_says() {
+    run_all("docs/audit.md", 6);
+}
+
+#[test]
 fn stacks_print_what_their_page_says() {
     run_all("docs/crossplane.md", 7);
 }

@@ -34,6 +34,7 @@ const PARTS: &[Part] = &[
         &[
             ("questions.md", "Questions about access", "`can-i`, `who-can`, `lint` and AccessTests"),
             ("import.md", "Importing a cluster", "the objects of clusters as policies, with proof"),
+            ("audit.md", "Unused access", "audit logs against grants, and the least permissions"),
             ("review.md", "Reviewing a change", "verdicts, approvals, and findings that are new"),
             ("report.md", "Reporting access", "the access of one state, for an audit"),
             ("ci.md", "Continuous integration", "the gate, its formats, and delivery with Argo CD or Flux"),

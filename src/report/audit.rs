@@ -188,7 +188,7 @@ fn sections(found: &LeastGrants) -> Vec<(String, Vec<String>)> {
     sections.push((format!("{}, {}:", number(sets.len(), "permission set"), number(grants.len(), "grant")), in_sets));
     let replayed = grouped(proof.replayed);
     sections.push(match proof.denied.len() {
-        0 => (format!("replay: all {replayed} distinct requests are allowed"), Vec::new()),
+        0 => (format!("replay: {replayed} of {replayed} distinct requests are allowed"), Vec::new()),
         denied => {
             (format!("replay: {} of {replayed} distinct requests are denied:", grouped(denied)), proof.denied.clone())
         }
