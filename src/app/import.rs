@@ -257,6 +257,8 @@ impl Folds<'_> {
         }
         let mut layout = arrange(self.clusters, &folded, self.place.targets.len());
         let imported = self.files(std::mem::take(&mut layout.files), &folded);
+        // The texts of the policies are in the files now.
+        folded.iter_mut().for_each(FoldedCluster::forget_texts);
         let verification = Verification {
             run: self.run,
             files: &imported,

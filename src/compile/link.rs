@@ -67,12 +67,19 @@ fn documents(
 ) -> (Vec<Document>, Vec<(String, Origin)>) {
     let mut documents: Vec<Document> = Vec::new();
     let mut strays: Vec<(String, Origin)> = Vec::new();
+    // Most documents are of the same targets.
+    let mut shared: BTreeSet<Arc<BTreeSet<String>>> = BTreeSet::new();
     for (path, tree) in trees {
         for (index, root) in tree.documents().enumerate() {
             match policy_kind(root, sink) {
                 DocumentKind::Policy(kind) => {
                     let mut problems = Sink::new();
-                    let targets = Arc::new(matching_targets(root.get("spec"), targets, &mut problems));
+                    let targets = matching_targets(root.get("spec"), targets, &mut problems);
+                    let targets = match shared.get(&targets) {
+                        Some(known) => Arc::clone(known),
+                        None => Arc::new(targets),
+                    };
+                    shared.insert(Arc::clone(&targets));
                     let (path, tree) = (path.clone(), Arc::clone(tree));
                     documents.push(Document { path, tree, index, kind, targets, problems });
                 }

@@ -14,6 +14,43 @@ fn generated() -> impl Iterator<Item = (String, String)> {
     (0..GENERATED).map(|seed| (format!("seed {seed}"), generate::text(seed)))
 }
 
+/// Returns texts with colons in words of flow collections.
+fn colons() -> impl Iterator<Item = (String, String)> {
+    let words = [
+        "a:b",
+        "a:b:c",
+        "12:30",
+        "12:30:45",
+        "1:2:3.5",
+        "0:1",
+        "a::b",
+        "a:",
+        ":a",
+        "a:/b",
+        "http://x/y",
+        "-:a",
+        "a:-",
+        "a:~",
+        "~:a",
+        "on:off",
+        "a:b ",
+        "a:[b]",
+        "a:{b}",
+        "a:,b",
+        "oidc:team-1",
+        "a:\"b\"",
+        "a:#b",
+        "+1:2",
+        ".5:1",
+        "0x1:2",
+    ];
+    let forms = ["[X]", "{k: X}", "{X: v}", "[X, y]", "{X}", "[X: v]", "{k: X, l: X}", "[[X], {k: [X]}]"];
+    let texts = words.into_iter().flat_map(move |word| forms.map(|form| form.replace('X', word)));
+    texts
+        .flat_map(|flow| [format!("{flow}\n"), format!("a: {flow}\nb: 1\n"), format!("- {flow}\n- 1\n")])
+        .map(|text| (text.clone(), text))
+}
+
 /// Returns the first difference of two trees in value or span, with its path.
 fn tree_difference(left: &Tree, right: &Tree) -> Option<String> {
     let (left, right): (Vec<_>, Vec<_>) = (left.documents().collect(), right.documents().collect());
@@ -85,9 +122,11 @@ fn the_fast_reader_reads_what_the_full_one_reads() {
     };
     let (own, _) = share("own", &mut corpus::own().into_iter());
     share("beside", &mut corpus::beside().into_iter());
+    let (with_colons, _) = share("colons", &mut colons());
     let (accepted, readable) = share("generated", &mut generated());
     assert_none(differences);
     assert!(own >= 6, "{own} texts of the repository");
+    assert!(with_colons > 200, "{with_colons} texts with colons");
     assert!(accepted * 3 > readable, "{accepted} of {readable}");
 }
 

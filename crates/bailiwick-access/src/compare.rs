@@ -14,13 +14,12 @@ use serde::Serialize;
 use super::cover;
 use super::index;
 use super::request::{Identity, MASTERS, service_account};
-use super::rules::RuleListId;
+use super::rules::{InternedRule, RuleListId};
 use super::symbols::Symbol;
 use super::who_can::PermissionScope;
 use super::world::World;
 use bailiwick_kubernetes::rbac::PolicyRule;
-use bailiwick_yaml::digest::{Digest, digest};
-use bailiwick_yaml::internal;
+use bailiwick_yaml::digest::digest_of_run;
 
 /// The gains and losses of a class of subjects.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -55,7 +54,7 @@ impl Affected {
 }
 
 /// The rules of a subject in a place, by the contents of its roles.
-type Held = Vec<Digest>;
+type Held = Vec<u128>;
 
 /// Gained and lost permissions.
 type Difference = (Vec<PolicyRule>, Vec<PolicyRule>);
@@ -63,9 +62,9 @@ type Difference = (Vec<PolicyRule>, Vec<PolicyRule>);
 /// The text of a world, as far as a comparison needs it.
 struct Side<'w> {
     world: &'w World,
-    /// A hash of each list of rules, equal in both worlds.
-    prints: Vec<Digest>,
-    rules: HashMap<Digest, RuleListId>,
+    /// A hash of the smallest parts of each list of rules, equal in both worlds: however the parts are joined into rules.
+    prints: Vec<u128>,
+    rules: HashMap<u128, RuleListId>,
     held: BTreeMap<(Holding, Option<String>), Held>,
 }
 
@@ -149,16 +148,48 @@ pub fn sort(changes: &mut [Change]) {
     });
 }
 
+/// From how many smallest parts on a rule counts as a whole.
+const MOST_PARTS: usize = 1 << 16;
+
+/// Returns the hash of a word of a rule.
+fn word(words: &mut HashMap<Symbol, u128>, symbol: Symbol, world: &World) -> u128 {
+    *words.entry(symbol).or_insert_with(|| digest_of_run(world.symbols.text(symbol)))
+}
+
+/// Adds a hash of each smallest part of a rule: a group, a resource, a verb and a name (none: every name), or a URL and a verb.
+fn add_parts(rule: &InternedRule, word: &mut dyn FnMut(Symbol) -> u128, parts: &mut Vec<u128>) {
+    let mut words = |list: &[Symbol]| list.iter().map(|symbol| word(*symbol)).collect::<Vec<u128>>();
+    let (verbs, groups, resources) = (words(rule.verbs()), words(rule.groups()), words(rule.resources()));
+    let (names, urls) = (words(rule.names()), words(rule.urls()));
+    let names: Vec<Option<u128>> = if names.is_empty() { vec![None] } else { names.into_iter().map(Some).collect() };
+    let count = verbs.len().saturating_mul(groups.len()).saturating_mul(resources.len()).saturating_mul(names.len());
+    if count > MOST_PARTS {
+        // A rule as long as an object can be has more parts than memory.
+        parts.push(digest_of_run(&(verbs, groups, resources, names, urls)));
+        return;
+    }
+    for verb in verbs {
+        parts.extend(urls.iter().map(|url| digest_of_run(&(verb, url))));
+        for (group, resource) in groups.iter().flat_map(|group| resources.iter().map(move |resource| (group, resource)))
+        {
+            parts.extend(names.iter().map(|name| digest_of_run(&(verb, group, resource, name))));
+        }
+    }
+}
+
 impl<'w> Side<'w> {
     fn new(world: &'w World) -> Self {
         let mut prints = Vec::with_capacity(world.lists.len());
         let mut rules = HashMap::new();
+        let mut words = HashMap::new();
         for id in world.lists.ids() {
-            let mut list: Vec<PolicyRule> =
-                world.lists.get(id).iter().map(|rule| rule.to_policy_rule(&world.symbols)).collect();
-            list.sort();
-            let text = internal::value(serde_json::to_vec(&list).ok(), "a list of rules is no JSON");
-            let print = digest(&text);
+            let mut parts = Vec::new();
+            for rule in world.lists.get(id) {
+                add_parts(rule, &mut |symbol| word(&mut words, symbol, world), &mut parts);
+            }
+            parts.sort_unstable();
+            parts.dedup();
+            let print = digest_of_run(&parts);
             rules.insert(print, id);
             prints.push(print);
         }

@@ -46,7 +46,7 @@ pub(crate) struct ReadEvent {
     pub(crate) time: Option<Timestamp>,
 }
 
-/// Reads lines into chunks. A reader knows the lists of requests of its earlier chunks.
+/// Reads lines into chunks, with the lists of requests of all its chunks.
 pub(crate) struct ChunkReader<'h> {
     chunk: ReadChunk,
     ids: &'h RandomState,

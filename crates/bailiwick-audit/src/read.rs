@@ -149,7 +149,7 @@ fn read_piece(piece: &Piece, reader: &mut ChunkReader<'_>) {
 
 /// The events of a piece.
 struct ReadPiece {
-    /// The number of the piece.
+    /// Its place in the log, from 0.
     number: usize,
     /// The number of its reader.
     reader: usize,

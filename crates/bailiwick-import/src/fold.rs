@@ -67,6 +67,16 @@ pub struct FoldedPolicy {
     pub rows: Vec<Vec<usize>>,
 }
 
+impl FoldedCluster {
+    /// Frees the texts of the policies, once they are arranged. Kinds, names and objects stay.
+    pub fn forget_texts(&mut self) {
+        for policy in &mut self.policies {
+            policy.spec = Value::Null;
+            policy.files = Vec::new();
+        }
+    }
+}
+
 /// The decisions after an earlier fold of the same cluster, by the positions of the objects.
 #[derive(Debug, Clone, Default)]
 pub struct FoldDecisions {

@@ -471,9 +471,10 @@ impl Reader<'_> {
             return self.quoted();
         }
         self.plain_start(start)?;
+        let is_word = |byte: u8| matches!(byte, b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'_' | b'.' | b'/' | b'-' | b'+' | b'~');
         let mut end = start;
-        while matches!(self.byte(end), b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'_' | b'.' | b'/' | b'-' | b'+' | b'~')
-        {
+        // A colon in the middle of a word is a part of it, such as in `oidc:team`.
+        while is_word(self.byte(end)) || end > start && self.byte(end) == b':' && is_word(self.byte(end + 1)) {
             end += 1;
         }
         self.position = end;

@@ -76,6 +76,7 @@ use crate::diag::{FileId, Sink};
 pub fn read(text: &str, file: FileId, sink: &mut Sink) -> Tree {
     let mut tree = Tree::new(file);
     read_into(text, &mut tree, sink);
+    tree.shrink();
     tree
 }
 

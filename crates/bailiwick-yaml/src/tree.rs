@@ -118,6 +118,14 @@ impl Tree {
         self.documents = kept;
     }
 
+    /// Frees the spare memory of a read tree, if there is much of it.
+    pub(super) fn shrink(&mut self) {
+        if self.nodes.capacity() / 4 * 3 > self.nodes.len() {
+            self.nodes.shrink_to_fit();
+            self.strings.shrink_to_fit();
+        }
+    }
+
     /// Returns the number of nodes.
     pub fn node_count(&self) -> usize {
         self.nodes.len()
