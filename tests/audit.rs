@@ -430,6 +430,51 @@ fn least_options(folder: &Path) -> LeastOptions {
     }
 }
 
+/// A client chooses the words of its path, and some users choose their names: no word widens a right or breaks a policy.
+#[test]
+fn hostile_words_are_left_out_or_quoted() {
+    let of = |user: &str, uri: &str, reference: Value| {
+        let user = json!({"username": user, "groups": ["system:authenticated"]});
+        event(json!({"user": user, "verb": "get", "requestURI": uri, "objectRef": reference}))
+    };
+    let reference = |resource: &str, namespace: &str, name: &str| json!({"resource": resource, "namespace": namespace, "name": name});
+    let mut events = vec![
+        of("star", "/api/v1/namespaces/a/*/x", reference("*", "a", "x")),
+        of("url", "/metrics/*", Value::Null),
+        of("place", "/api/v1/namespaces/{namespace.name}/pods/x", reference("pods", "{namespace.name}", "x")),
+        of("brace", "/api/v1/namespaces/a/pods/%7Bname%7D", reference("pods", "a", "{name}")),
+    ];
+    let users = [
+        "{account}",
+        "{{x}}",
+        "a\nb: [c",
+        "\u{202e}evil",
+        "- *",
+        "é",
+        "system:serviceaccount:A B:b",
+        "*",
+        "null",
+        "1.5",
+    ];
+    events.extend(users.map(|user| of(user, "/api/v1/namespaces/a/pods/x", reference("pods", "a", "x"))));
+    let scratch = tempfile::tempdir().expect("a folder");
+    fs::write(scratch.path().join("audit.log"), lines(&events)).expect("a file");
+    let audit = AuditOptions { logs: vec![scratch.path().join("audit.log")], policy: None };
+    let into = Some(scratch.path().join("into"));
+    let found = least_grants(&Options::default(), &LeastOptions { audit, into, ..LeastOptions::default() })
+        .unwrap_or_else(|error| panic!("{error}"));
+    assert!(found.proof.denied.is_empty(), "{:?}", found.proof);
+    let left_out: Vec<&str> = found.left_out.iter().map(|left| left.user.as_str()).collect();
+    assert_eq!(left_out, ["place", "star", "url"]);
+    let rules: Vec<&PolicyRule> = found.sets.iter().flat_map(|set| &set.rules).collect();
+    let words = rules.iter().flat_map(|rule| [&rule.verbs, &rule.resources, &rule.non_resource_urls]);
+    assert!(words.flatten().all(|word| !word.contains('*')), "{rules:?}");
+    let granted: BTreeSet<&str> = found.grants.iter().map(|grant| grant.user.as_str()).collect();
+    assert_eq!(granted, users.into_iter().chain(["brace"]).collect::<BTreeSet<&str>>());
+    let policies = fs::read_to_string(scratch.path().join("into/policies/least.yaml")).expect("policies");
+    assert_eq!(policies, found.policies);
+}
+
 /// Returns the path of a request.
 fn path_of(request: &Request) -> String {
     if let Some(path) = &request.path {

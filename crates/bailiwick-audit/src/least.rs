@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bailiwick_access::{Request, ResourceRequest};
 use bailiwick_kubernetes::catalogue::Api;
+use bailiwick_kubernetes::names::dns_label;
 use bailiwick_kubernetes::rbac::{PolicyRule, READ_VERBS};
 
 /// The verbs that go together with `--round write`.
@@ -40,28 +41,35 @@ pub struct NeededSet {
     pub subjects: BTreeMap<String, BTreeSet<RightScope>>,
 }
 
-/// Returns the scope and the right of a request; none for a request without a verb, which no rule allows.
+/// Returns the scope and the right of a request; none for a request that no narrow rule names: without a verb, with a star in the place
+/// of a word, or in a namespace that cannot exist. A client chooses the words of its path, so a star in a right would be its choice.
 pub fn right_of(request: &Request) -> Option<(RightScope, PolicyRule)> {
     let one = |text: &str| vec![text.to_owned()];
+    let is_word = |text: &str| !text.contains('*');
     match request {
-        Request::Resource(request) if !request.verb.is_empty() => {
+        Request::Resource(request) => {
+            let resource = request.full_resource();
             let namespace = Some(request.namespace.clone()).filter(|namespace| !namespace.is_empty());
-            Some((
-                namespace,
-                PolicyRule {
+            let is_possible = namespace.as_ref().is_none_or(|namespace| dns_label(namespace).is_ok());
+            let has_words = !request.verb.is_empty() && !request.resource.is_empty();
+            let has_stars = ![&request.verb, &request.group, &resource].into_iter().all(|text| is_word(text));
+            (is_possible && has_words && !has_stars).then(|| {
+                let right = PolicyRule {
                     api_groups: one(&request.group),
-                    resources: vec![request.full_resource()],
+                    resources: vec![resource],
                     resource_names: Some(request.name.clone()).filter(|name| !name.is_empty()).into_iter().collect(),
                     verbs: one(&request.verb),
                     ..PolicyRule::default()
-                },
-            ))
+                };
+                (namespace, right)
+            })
         }
-        Request::Url(request) if !request.verb.is_empty() => Some((
-            None,
-            PolicyRule { non_resource_urls: one(&request.path), verbs: one(&request.verb), ..PolicyRule::default() },
-        )),
-        _ => None,
+        Request::Url(request) => {
+            (!request.verb.is_empty() && is_word(&request.verb) && is_word(&request.path)).then(|| {
+                let urls = one(&request.path);
+                (None, PolicyRule { non_resource_urls: urls, verbs: one(&request.verb), ..PolicyRule::default() })
+            })
+        }
     }
 }
 

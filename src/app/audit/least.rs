@@ -37,6 +37,9 @@ const POLICIES: &str = "policies";
 /// The longest name of a policy, in bytes.
 const LONGEST_NAME: usize = 200;
 
+/// Why a request has no right of its own.
+const NOT_NAMED: &str = "some requests have a star in the place of a word, or a namespace that cannot exist";
+
 /// The group of the nodes: the Node authorizer allows their requests.
 const NODES: &str = "system:nodes";
 
@@ -266,7 +269,8 @@ impl Needed {
             if selected.is_some_and(|selected| !selected.contains(&identity.user)) {
                 continue;
             }
-            if let Some(reason) = reason_to_leave_out(&observation) {
+            let unnamed = right_of(request).is_none().then_some(NOT_NAMED);
+            if let Some(reason) = reason_to_leave_out(&observation).or(unnamed) {
                 left_out.insert(&identity.user, reason);
                 continue;
             }
@@ -307,9 +311,6 @@ impl Needed {
         let mut proof = LeastProof { is_compared: worlds.granted.is_some(), ..LeastProof::default() };
         for (name, user) in &self.users {
             for (identity, request, _) in &user.requests {
-                if right_of(request).is_none() {
-                    continue;
-                }
                 proof.replayed += 1;
                 if !compiled.allows(identity, request) && !worlds.baseline.allows(identity, request) {
                     proof.denied.push(format!("{name}: {request}"));
