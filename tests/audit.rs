@@ -308,6 +308,9 @@ fn a_request_counts_once() {
     let log = read(&lines(&events), 1).expect("a log");
     assert_eq!(requests(&log), ["3 ann allowed list pods in namespace `a`"]);
     assert_eq!((log.counts.events, log.counts.undecided), (3, 1));
+    let unset = event(json!({"requestReceivedTimestamp": null, "stageTimestamp": "2026-11-05T00:00:00Z"}));
+    let log = read(&lines(&[event(json!({})), unset]), 1).expect("a log");
+    assert_eq!((log.days(), log.days_with_events()), (1, 2));
 }
 
 #[test]
@@ -372,6 +375,23 @@ fn many_threads_read_what_one_reads() {
     }
 }
 
+/// A reader forgets its requests from 65,536 on, and a log can have a new path in each line.
+#[test]
+fn forgotten_requests_are_read_again() {
+    let names = (0..150_000).map(|number| {
+        let name = format!("x{number}");
+        let uri = format!("/api/v1/namespaces/a/pods/{name}");
+        let reference = json!({"resource": "pods", "namespace": "a", "name": name});
+        event(json!({"verb": "get", "requestURI": uri, "objectRef": reference}))
+    });
+    let bytes = lines(&names.collect::<Vec<_>>());
+    let log = read(&bytes, 1).expect("a log");
+    let is_own =
+        |(number, text): (usize, String)| text == format!("1 ann allowed get pods `x{number}` in namespace `a`");
+    assert!(requests(&log).into_iter().enumerate().all(is_own));
+    assert_eq!(requests(&read(&bytes, 3).expect("a log")), requests(&log));
+}
+
 #[test]
 fn a_hostile_log_is_refused_or_read() {
     let good = event(json!({"auditID": "1"})).to_string();
@@ -428,6 +448,38 @@ fn least_options(folder: &Path) -> LeastOptions {
         },
         ..LeastOptions::default()
     }
+}
+
+/// A right to all verbs has a part that no log shows, and its binding is not called unused as a whole.
+#[test]
+fn the_hidden_part_of_a_wildcard_is_not_called_unused() {
+    let scratch = tempfile::tempdir().expect("a folder");
+    let group = "rbac.authorization.k8s.io";
+    let objects = [
+        json!({"apiVersion": format!("{group}/v1"), "kind": "ClusterRole", "metadata": {"name": "wide"}, "rules": [
+            {"apiGroups": [group], "resources": ["clusterroles"], "verbs": ["*"]},
+            {"apiGroups": [""], "resources": ["nodes/metrics", "pods"], "verbs": ["*"]},
+        ]}),
+        json!({"apiVersion": format!("{group}/v1"), "kind": "ClusterRoleBinding", "metadata": {"name": "ben"},
+            "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": "wide"},
+            "subjects": [{"apiGroup": group, "kind": "User", "name": "ben"}]}),
+    ];
+    let text: String = objects.iter().map(|object| format!("{object}\n---\n")).collect();
+    fs::write(scratch.path().join("cluster.yaml"), text).expect("a file");
+    fs::write(scratch.path().join("audit.log"), lines(&[event(json!({}))])).expect("a file");
+    let LeastOptions { world, audit, .. } = least_options(scratch.path());
+    let selection =
+        Selection::new(&["unused-grant".to_owned(), "unused-binding".to_owned()], &[], None).expect("codes");
+    let options = LintOptions { world, audit, selection, ..LintOptions::default() };
+    let report = lint_manifests(&Options::default(), &options).expect("findings");
+    let codes: Vec<&str> = report.findings.list.iter().map(|finding| finding.code.id()).collect();
+    assert_eq!(codes, ["unused-grant"]);
+    let audit = report.audit.expect("a log");
+    let words = |rules: &[PolicyRule]| -> Vec<String> {
+        rules.iter().map(|rule| format!("{} {}", rule.verbs.join(","), rule.resources.join(","))).collect()
+    };
+    assert_eq!(words(&audit.unused[0].rules), ["* pods", "* clusterroles"]);
+    assert_eq!(words(&audit.not_observable[0].rules), ["* nodes/metrics", "bind,escalate clusterroles"]);
 }
 
 /// A client chooses the words of its path, and some users choose their names: no word widens a right or breaks a policy.

@@ -37,6 +37,8 @@ pub struct AuditSummary {
     pub last_day: String,
     /// The days from the first event to the last one.
     pub days: i64,
+    /// The number of days with an event: fewer than `days` if the logs have gaps.
+    pub days_with_events: usize,
     /// Whether there are too few days to remove anything: rare work is missing.
     pub is_too_short: bool,
     /// How many requests the authorizer decided.
@@ -51,8 +53,9 @@ pub struct AuditSummary {
     pub unreadable: u64,
     /// How many distinct users made requests.
     pub users: usize,
-    /// How many requests another authorizer than RBAC allowed, such as the Node authorizer.
-    pub other_authorizer: u64,
+    /// How many allowed requests have no grant in the manifests: another authorizer allowed them, such as the Node authorizer, or the
+    /// manifests lack the grant. 0 without manifests.
+    pub ungranted: u64,
     /// The denied requests: wanted and not granted.
     pub denied: Vec<DeniedRequest>,
     /// The bindings with requests.

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use self::inputs::{Input, Inputs};
-pub(super) use self::place::{DEFAULT_TARGET, ImportPlace};
+pub(super) use self::place::{ImportPlace, new_workspace};
 pub(super) use self::verify::{ImportedFiles, compiled_world};
 use self::verify::{Outcome, Verification, changed_subjects};
 use super::{Diagnostics, Error, Options};

@@ -122,8 +122,12 @@ fn counts(summary: &AuditSummary) -> String {
     let AuditSummary { first_day, last_day, days, requests, users, .. } = summary;
     let count = |count: u64| usize::try_from(count).map_or(usize::MAX, |count| count);
     let days = number(count(u64::try_from(*days).map_or(0, |days| days)), "day");
+    let gaps = match usize::try_from(summary.days).is_ok_and(|days| summary.days_with_events < days) {
+        true => format!(", with events on {}", number(summary.days_with_events, "day")),
+        false => String::new(),
+    };
     let mut text = format!(
-        "{days}, {first_day} to {last_day}; {} of {}",
+        "{days}, {first_day} to {last_day}{gaps}; {} of {}",
         number(count(*requests), "request"),
         number(*users, "user")
     );
@@ -131,7 +135,7 @@ fn counts(summary: &AuditSummary) -> String {
         ("decided by the status code alone", summary.guessed),
         ("without a decision", summary.undecided),
         ("not authenticated", summary.unauthenticated),
-        ("allowed by another authorizer than RBAC", summary.other_authorizer),
+        ("allowed without a grant in the manifests", summary.ungranted),
         ("on unreadable lines", summary.unreadable),
     ] {
         if number > 0 {

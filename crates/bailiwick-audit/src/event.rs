@@ -39,9 +39,9 @@ pub(crate) struct Event<'t> {
     #[serde(borrow)]
     pub(crate) response_status: Option<ResponseStatus<'t>>,
     #[serde(borrow)]
-    pub(crate) request_received_timestamp: Cow<'t, str>,
+    request_received_timestamp: Option<Cow<'t, str>>,
     #[serde(borrow)]
-    pub(crate) stage_timestamp: Cow<'t, str>,
+    stage_timestamp: Option<Cow<'t, str>>,
     #[serde(borrow)]
     pub(crate) annotations: Option<Annotations<'t>>,
     /// The events of an `EventList`.
@@ -168,10 +168,7 @@ impl Event<'_> {
 
     /// Returns the time of the event: when the request arrived, or else when the stage was reached.
     pub(crate) fn time(&self) -> &str {
-        if self.request_received_timestamp.is_empty() {
-            &self.stage_timestamp
-        } else {
-            &self.request_received_timestamp
-        }
+        let time = self.request_received_timestamp.as_ref().or(self.stage_timestamp.as_ref());
+        time.map_or("", |time| time)
     }
 }

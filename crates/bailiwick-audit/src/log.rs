@@ -31,6 +31,8 @@ pub struct AuditLog {
     /// The counts of the events.
     pub counts: EventCounts,
     window: Option<(Timestamp, Timestamp)>,
+    /// The days with an event.
+    days: HashSet<i64>,
 }
 
 /// The counts of the events of audit logs.
@@ -158,6 +160,11 @@ impl AuditLog {
         self.window.map_or(0, |(first, last)| first.days_until(last))
     }
 
+    /// Returns the number of days with an event, in UTC.
+    pub fn days_with_events(&self) -> usize {
+        self.days.len()
+    }
+
     /// Adds the events of a chunk of a log. `lists` has the numbers of the requests of each list of the reader of the chunk, and
     /// `first_line` is the line before the chunk.
     pub(crate) fn absorb(&mut self, chunk: ReadChunk, lists: &mut Vec<Vec<u32>>, log: usize, first_line: u64) {
@@ -231,6 +238,7 @@ impl AuditLog {
 
     fn see(&mut self, time: Option<Timestamp>) {
         let Some(time) = time else { return };
+        self.days.insert(time.day());
         self.window = Some(match self.window {
             Some((first, last)) => (first.min(time), last.max(time)),
             None => (time, time),

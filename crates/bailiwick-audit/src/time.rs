@@ -22,9 +22,14 @@ impl Timestamp {
         Some(Self(((days * 24 + hours) * 60 + minutes) * 60 + seconds)).filter(|_| parts.next().is_none())
     }
 
+    /// Returns the number of the day in UTC, since 1970.
+    pub(crate) fn day(self) -> i64 {
+        self.0.div_euclid(DAY)
+    }
+
     /// Returns the day in UTC.
     pub fn date(self) -> Date {
-        Date::from_days(u64::try_from(self.0.div_euclid(DAY)).map_or(0, |days| days))
+        Date::from_days(u64::try_from(self.day()).map_or(0, |days| days))
     }
 
     /// Returns the days from this time to a later one, a started day as a whole one.

@@ -160,7 +160,7 @@ impl<'f> Folding<'f> {
 
 /// Names of policies of one kind, each unique.
 #[derive(Debug, Default)]
-struct Names {
+pub(crate) struct Names {
     taken: HashSet<String>,
     /// The last number behind a wanted name.
     numbers: HashMap<String, usize>,
@@ -168,7 +168,7 @@ struct Names {
 
 impl Names {
     /// Returns the name, or the name with the least free number behind a dash.
-    fn take(&mut self, wanted: &str) -> String {
+    pub(crate) fn take(&mut self, wanted: &str) -> String {
         self.take_with(wanted, '-')
     }
 
@@ -194,7 +194,7 @@ impl Names {
 }
 
 /// Returns a text as a DNS label: lower case, with a dash in place of every other character.
-fn dns_label(text: &str) -> String {
+pub(crate) fn dns_label(text: &str) -> String {
     let mut label = String::new();
     for character in text.chars() {
         match character.to_ascii_lowercase() {

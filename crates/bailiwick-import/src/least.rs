@@ -5,7 +5,7 @@ use bailiwick_kubernetes::rbac::PolicyRule;
 use bailiwick_yaml::write::SEPARATOR;
 use serde_json::{Map, Value, json};
 
-use crate::fold::{escaped, written_rule};
+use crate::fold::{Names, dns_label, escaped, written_rule};
 use crate::layout::with_header;
 use crate::text;
 
@@ -31,6 +31,33 @@ pub struct LeastGrant {
     pub permission_set: String,
     /// The namespaces; none for the whole cluster.
     pub namespaces: Vec<String>,
+}
+
+/// Names of the policies of least rights, each unique for its kind.
+#[derive(Debug, Default)]
+pub struct LeastNames {
+    sets: Names,
+    grants: Names,
+}
+
+impl LeastNames {
+    /// Returns the name of a new set after its first user.
+    pub fn of_set(&mut self, user: &str) -> String {
+        self.sets.take(&format!("least-{}", label(user)))
+    }
+
+    /// Returns the name of a new grant after its user.
+    pub fn of_grant(&mut self, user: &str) -> String {
+        self.grants.take(&label(user))
+    }
+}
+
+/// Returns a user as a part of the name of a policy.
+fn label(user: &str) -> String {
+    match service_account_user(user) {
+        Some((namespace, name)) => dns_label(&format!("{namespace}-{name}")),
+        None => dns_label(user),
+    }
 }
 
 /// Returns the policies for a minor of Kubernetes, as the text of a file that a later import replaces.

@@ -405,6 +405,15 @@ impl Catalogue {
             })
     }
 
+    /// Returns the verbs on a resource that are asked elsewhere, as [`Catalogue::is_asked_elsewhere`] has them; sorted.
+    pub fn verbs_asked_elsewhere(&self, minor: u32, group: &str, resource: &str) -> Vec<&str> {
+        let entries = self.virtual_entries(minor, group, resource).filter(|entry| !entry.is_aggregated);
+        let mut verbs: Vec<&str> = entries.flat_map(|entry| &entry.verbs).map(String::as_str).collect();
+        verbs.sort_unstable();
+        verbs.dedup();
+        verbs
+    }
+
     /// Whether `update` of a missing object creates it. Server-side apply creates every kind.
     pub fn creates_on_update(&self, minor: u32, group: &str, resource: &str) -> bool {
         self.create_on_update.iter().any(|entry| {

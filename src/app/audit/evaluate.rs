@@ -16,6 +16,7 @@ use crate::audit::reason::RbacReason;
 use crate::audit::{AuditDecision, AuditLog, Observation, Timestamp, least};
 use crate::codes;
 use crate::diag::{Diagnostic, Sink};
+use crate::k8s::catalogue::Served;
 use crate::k8s::rbac::PolicyRule;
 
 /// How many requests of a disagreement are named.
@@ -71,7 +72,12 @@ impl EvaluatedSubject {
             let Some(used) = used else {
                 match observability.why_unobservable(policy_subject, right, namespace) {
                     Some(reason) => evaluated.unobservable.entry(reason).or_default().push(right.clone()),
-                    None => evaluated.unused.push(right.clone()),
+                    None => {
+                        let hidden = observability.hidden_part(right);
+                        let hidden = hidden.map(|hidden| (ASKED_ELSEWHERE, hidden)).into_iter();
+                        hidden.for_each(|(why, hidden)| evaluated.unobservable.entry(why).or_default().push(hidden));
+                        evaluated.unused.push(right.clone());
+                    }
                 }
                 continue;
             };
@@ -120,6 +126,17 @@ impl<'o> Observability<'o> {
         identity
     }
 
+    /// Returns the part of a right to all verbs of a resource that no log shows, such as `bind` and `escalate`; none without one.
+    fn hidden_part(&self, right: &PolicyRule) -> Option<PolicyRule> {
+        let (Some(group), Some(resource)) = (right.api_groups.first(), right.resources.first()) else { return None };
+        if right.verbs != ["*"] {
+            return None;
+        }
+        let verbs = self.world.api().catalogue().verbs_asked_elsewhere(self.world.minor(), group, resource);
+        let verbs: Vec<String> = verbs.into_iter().map(str::to_owned).collect();
+        (!verbs.is_empty()).then(|| PolicyRule { verbs, ..right.clone() })
+    }
+
     /// Returns the reason why no log can show the use of a right of a subject; none for a right that a log shows.
     fn why_unobservable(
         &self,
@@ -127,9 +144,13 @@ impl<'o> Observability<'o> {
         right: &PolicyRule,
         namespace: Option<&str>,
     ) -> Option<&'static str> {
+        let (api, minor) = (self.world.api(), self.world.minor());
         let parts = (right.api_groups.first(), right.resources.first(), right.verbs.first());
         if let (Some(group), Some(resource), Some(verb)) = parts
-            && self.world.api().catalogue().is_asked_elsewhere(self.world.minor(), group, resource, verb)
+            && (api.catalogue().is_asked_elsewhere(minor, group, resource, verb)
+                || verb == "*"
+                    && api.presence(group, resource).served != Served::Yes
+                    && self.hidden_part(right).is_some())
         {
             return Some(ASKED_ELSEWHERE);
         }
@@ -146,7 +167,7 @@ pub(in crate::app) fn evaluate(inputs: &AuditInputs, world: &World, defaults: &W
         denied: BTreeMap::new(),
         used: BTreeMap::new(),
         disagreements: BTreeMap::new(),
-        other_authorizer: 0,
+        ungranted: 0,
     };
     inputs.log.observations().for_each(|observation| evaluation.add(observation));
     let observability = Observability::new(world, inputs);
@@ -161,7 +182,7 @@ pub(in crate::app) fn evaluate(inputs: &AuditInputs, world: &World, defaults: &W
         used: used_bindings(&bindings, &evaluation.used),
         unused: unused(&bindings),
         not_observable: unobservable(&bindings),
-        other_authorizer: evaluation.other_authorizer,
+        ungranted: evaluation.ungranted,
         ..summary(&inputs.log)
     };
     evaluation.report(inputs, sink);
@@ -176,6 +197,7 @@ fn summary(log: &AuditLog) -> AuditSummary {
         first_day: day(log.window().map(|(first, _)| first)),
         last_day: day(log.window().map(|(_, last)| last)),
         days: log.days(),
+        days_with_events: log.days_with_events(),
         is_too_short: is_too_short(log),
         requests: counts.events,
         guessed: counts.guessed,
@@ -183,7 +205,7 @@ fn summary(log: &AuditLog) -> AuditSummary {
         unauthenticated: counts.unauthenticated,
         unreadable: counts.unreadable,
         users: users.len(),
-        other_authorizer: 0,
+        ungranted: 0,
         denied: Vec::new(),
         used: Vec::new(),
         unused: Vec::new(),
@@ -199,7 +221,7 @@ struct Evaluation<'w, 'l> {
     denied: BTreeMap<(&'l str, String), u64>,
     used: BTreeMap<u32, BindingUse<'l>>,
     disagreements: BTreeMap<String, Disagreement>,
-    other_authorizer: u64,
+    ungranted: u64,
 }
 
 /// The requests of a binding.
@@ -243,7 +265,7 @@ impl<'l> Evaluation<'_, 'l> {
         }
         match observation.reason.map(RbacReason::read) {
             Some(Some(reason)) => self.compare(&reason, &bindings, observation),
-            _ if bindings.is_empty() => self.other_authorizer += requests,
+            _ if bindings.is_empty() => self.ungranted += requests,
             _ => {}
         }
         self.count(&bindings, observation);

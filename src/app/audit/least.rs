@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::evaluate::{EvaluatedBinding, allowed, evaluate, with_further};
 use super::{AuditInputs, AuditOptions, AuditSummary, read_inputs};
 use crate::access::{Identity, Request, World, cover};
-use crate::app::import::{DEFAULT_TARGET, ImportPlace, ImportedFiles, compiled_world};
+use crate::app::import::{ImportPlace, ImportedFiles, compiled_world, new_workspace};
 use crate::app::loaded_world::{WorldOptions, load_manifests};
 use crate::app::words::rule_text;
 use crate::app::{Diagnostics, Error, ImportOptions, ImportSource, Options};
@@ -22,9 +22,8 @@ use crate::audit::{AuditLog, Observation};
 use crate::codes;
 use crate::compile::WORKSPACE_FILE;
 use crate::diag::{Diagnostic, Files, RunError, Sink};
-use crate::import::layout::{NewTarget, NewWorkspace, workspace_file};
-use crate::import::least::{LeastGrant, LeastPermissionSet, policy_file};
-use crate::k8s::names::{dns_label, service_account_user};
+use crate::import::layout::workspace_file;
+use crate::import::least::{LeastGrant, LeastNames, LeastPermissionSet, policy_file};
 use crate::k8s::rbac::PolicyRule;
 use crate::model::Platform;
 
@@ -33,9 +32,6 @@ const POLICY_FILE: &str = "least.yaml";
 
 /// The folder of the policies of a workspace that is not written.
 const POLICIES: &str = "policies";
-
-/// The longest name of a policy, in bytes.
-const LONGEST_NAME: usize = 200;
 
 /// Why a request has no right of its own.
 const NOT_NAMED: &str = "some requests have a star in the place of a word, or a namespace that cannot exist";
@@ -189,8 +185,12 @@ fn compute(
     // Without the objects of the cluster there is nothing to disagree with.
     let mut unheard = Sink::new();
     let disagreements = if granted.is_some() { sink } else { &mut unheard };
-    let evaluated = evaluate(&inputs, world, &baseline.world, disagreements);
-    let lost = evaluated.bindings.iter().flat_map(|binding| lost(binding, &needed)).collect();
+    let mut evaluated = evaluate(&inputs, world, &baseline.world, disagreements);
+    if granted.is_none() {
+        evaluated.summary.ungranted = 0;
+    }
+    let groups = needed.groups();
+    let lost = evaluated.bindings.iter().flat_map(|binding| lost(binding, &needed, &groups)).collect();
     Ok(Some(LeastGrants {
         diagnostics: Diagnostics::new(Vec::new(), files),
         summary: evaluated.summary,
@@ -286,6 +286,12 @@ impl Needed {
         needed
     }
 
+    /// Returns the groups of the users.
+    fn groups(&self) -> BTreeSet<&str> {
+        let requests = self.users.values().flat_map(|user| &user.requests);
+        requests.flat_map(|(identity, ..)| identity.groups.iter().map(String::as_str)).collect()
+    }
+
     /// Returns the least rights of each user beside the default policy.
     fn least_rights(&self, widening: Widening, worlds: Worlds<'_>) -> BTreeMap<String, ScopedRights> {
         let mut rights = BTreeMap::new();
@@ -365,15 +371,11 @@ fn scope_words(scope: &RightScope) -> String {
 }
 
 /// Returns the rights of users by a binding outside of the policies.
-fn lost(binding: &EvaluatedBinding, needed: &Needed) -> Vec<LostRights> {
+fn lost(binding: &EvaluatedBinding, needed: &Needed, groups: &BTreeSet<&str>) -> Vec<LostRights> {
     let EvaluatedBinding { usage, subjects } = binding;
     let names = usage.subjects.iter().map(|subject| (subject.is_group, subject.name.as_str()));
     let is_of_user = |is_group: bool, name: &str| {
-        if !is_group {
-            return needed.users.contains_key(name);
-        }
-        let mut requests = needed.users.values().flat_map(|user| &user.requests);
-        requests.any(|(identity, ..)| identity.groups.iter().any(|group| group == name))
+        if is_group { groups.contains(name) } else { needed.users.contains_key(name) }
     };
     let mut lost = Vec::new();
     for (subject, (is_group, name)) in subjects.iter().zip(names) {
@@ -399,11 +401,11 @@ struct NamedPolicies {
 impl NamedPolicies {
     /// Names the sets after their first users, and the grants after their users.
     fn of(needed: &[NeededSet]) -> Self {
-        let (mut set_names, mut grant_names) = (UniqueNames::default(), UniqueNames::default());
+        let mut names = LeastNames::default();
         let (mut sets, mut grants) = (Vec::new(), Vec::new());
         for set in needed {
             let first = set.subjects.keys().next().map_or("", String::as_str);
-            let name = set_names.add(format!("least-{}", label(first)));
+            let name = names.of_set(first);
             let scopes = || set.subjects.values().flatten();
             sets.push(LeastPermissionSet {
                 name: name.clone(),
@@ -416,7 +418,7 @@ impl NamedPolicies {
                 let in_namespaces = (!namespaces.is_empty()).then_some(namespaces);
                 for namespaces in is_cluster_wide.then(Vec::new).into_iter().chain(in_namespaces) {
                     grants.push(LeastGrant {
-                        name: grant_names.add(label(user)),
+                        name: names.of_grant(user),
                         user: user.clone(),
                         permission_set: name.clone(),
                         namespaces,
@@ -428,40 +430,6 @@ impl NamedPolicies {
     }
 }
 
-/// Names that were given.
-#[derive(Default)]
-struct UniqueNames(BTreeSet<String>);
-
-impl UniqueNames {
-    /// Returns a name, with a number behind it if it was given before.
-    fn add(&mut self, name: String) -> String {
-        let numbered = (2..).map(|number| format!("{name}-{number}"));
-        let free = std::iter::once(name.clone()).chain(numbered).find(|name| self.0.insert(name.clone()));
-        free.map_or(name, |free| free)
-    }
-}
-
-/// Returns a user as a part of the name of a policy.
-fn label(user: &str) -> String {
-    let user = match service_account_user(user) {
-        Some((namespace, name)) => format!("{namespace}-{name}"),
-        None => user.to_owned(),
-    };
-    let mut label = String::new();
-    for character in user.chars().flat_map(char::to_lowercase) {
-        if label.len() >= LONGEST_NAME {
-            break;
-        }
-        if character.is_ascii_alphanumeric() {
-            label.push(character);
-        } else if !label.ends_with('-') {
-            label.push('-');
-        }
-    }
-    let label = label.trim_matches('-');
-    if dns_label(label).is_ok() || !label.is_empty() { label.to_owned() } else { "user".to_owned() }
-}
-
 /// Compiles the policies, and writes them if a folder is named. Returns the world of the compiled objects; none if the folder cannot be
 /// used.
 fn compile_and_write(
@@ -471,25 +439,23 @@ fn compile_and_write(
     files: &Arc<Files>,
     sink: &mut Sink,
 ) -> Result<Option<World>, RunError> {
-    let place = match &options.into {
-        Some(into) => {
-            let import = ImportOptions {
-                from: vec![ImportSource { target: None, path: PathBuf::new() }],
-                into: into.clone(),
-                platform: options.world.platform,
-                version: options.world.kubernetes_version.clone(),
-                ..ImportOptions::default()
-            };
-            match ImportPlace::open(run, &import, files, sink)? {
-                Some(place) => Some(place),
-                None => return Ok(None),
-            }
-        }
-        None => None,
+    let import = ImportOptions {
+        from: vec![ImportSource { target: None, path: PathBuf::new() }],
+        into: options.into.clone().into_iter().collect(),
+        platform: options.world.platform,
+        version: options.world.kubernetes_version.clone(),
+        ..ImportOptions::default()
+    };
+    let place = match options.into.is_some() {
+        true => match ImportPlace::open(run, &import, files, sink)? {
+            Some(place) => Some(place),
+            None => return Ok(None),
+        },
+        false => None,
     };
     let new_workspace = match &place {
         Some(place) => place.new_workspace.clone(),
-        None => Some(unwritten_workspace(options)),
+        None => Some(new_workspace(&import, &import.into)),
     };
     let below = place.as_ref().map_or(POLICIES, |place| &place.policies);
     let mut texts = BTreeMap::new();
@@ -506,16 +472,4 @@ fn compile_and_write(
         place.write(&imported)?;
     }
     Ok(compiled)
-}
-
-/// Returns the workspace of compiled policies that are not written.
-fn unwritten_workspace(options: &LeastOptions) -> NewWorkspace {
-    let platform = options.world.platform.map_or(Platform::Kubernetes, |platform| platform);
-    let version = match &options.world.kubernetes_version {
-        Some(version) => version.clone(),
-        None => platform.newest_version(),
-    };
-    let stated = (platform != Platform::Kubernetes).then(|| platform.as_str().to_owned());
-    let target = NewTarget { name: DEFAULT_TARGET.to_owned(), platform: stated, version };
-    NewWorkspace { name: DEFAULT_TARGET.to_owned(), targets: vec![target] }
 }

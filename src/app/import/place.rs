@@ -19,7 +19,7 @@ use crate::model::{Platform, Target};
 use crate::source::{DiskSource, FileContent, FileSource, MAXIMUM_FILE_SIZE, MemorySource, Sources};
 
 /// The name of the target of a cluster without a name.
-pub(in crate::app) const DEFAULT_TARGET: &str = "cluster";
+const DEFAULT_TARGET: &str = "cluster";
 
 /// The folder of the workspace of an import, with its targets.
 pub(in crate::app) struct ImportPlace {
@@ -141,7 +141,7 @@ impl ImportPlace {
 }
 
 /// Returns the workspace of the targets in the options.
-fn new_workspace(options: &ImportOptions, root: &std::path::Path) -> NewWorkspace {
+pub(in crate::app) fn new_workspace(options: &ImportOptions, root: &std::path::Path) -> NewWorkspace {
     let names = options.from.iter().map(|from| from.target.as_deref().map_or(DEFAULT_TARGET, |name| name).to_owned());
     let names: BTreeSet<String> = names.collect();
     let platform = options.platform.map_or(Platform::Kubernetes, |platform| platform);
