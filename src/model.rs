@@ -31,6 +31,7 @@ mod severities;
 mod target;
 mod template_inputs;
 mod template_name;
+mod texts;
 mod unit;
 mod variables;
 mod workspace;
@@ -76,6 +77,7 @@ pub use severities::{DiagnosticSetting, DiagnosticSettings};
 pub use target::{AppliedBy, Enforcement, Features, LabelSync, Platform, Target, TargetVariables, Version};
 pub use template_inputs::{TEMPLATE_INPUTS, UnitSource};
 pub use template_name::{TemplateName, WorkspaceTemplates};
+pub use texts::shared_text;
 pub use unit::{ObjectBlueprint, ObjectId, OutputFileKey, TypeMeta, Unit};
 pub use variables::{
     Account, AccountTargets, AccountValue, Accounts, NamespaceVariables, POLICY_VARIABLES, Variable, VariableScope,

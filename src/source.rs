@@ -135,6 +135,7 @@ impl Sources {
         let id = match self.world.read(path, most as u64)? {
             FileContent::Missing => return Ok(None),
             FileContent::Bytes(bytes) => decode(bytes, path, &self.files, sink),
+            FileContent::Text(text) => Some(self.files.add(path, text)),
             FileContent::Refused(refusal) => {
                 self.refuse(path, refusal, most, named_at, sink);
                 None
@@ -256,6 +257,7 @@ impl Sources {
                 Ok(text) => return Ok(Some((self.passing_file(path), text))),
                 Err(error) => decode(error.into_bytes(), path, &self.files, sink),
             },
+            FileContent::Text(text) => return Ok(Some((self.passing_file(path), text.as_ref().to_owned()))),
             FileContent::Refused(refusal) => {
                 self.refuse(path, refusal, most, named_at, sink);
                 None
@@ -272,6 +274,7 @@ impl Sources {
             Ok(FileContent::Bytes(bytes)) => {
                 String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into())
             }
+            Ok(FileContent::Text(text)) => text.as_ref().to_owned(),
             _ => String::new(),
         };
         self.files.add_loaded(path, Box::new(load))

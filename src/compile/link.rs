@@ -40,11 +40,11 @@ pub(super) fn policies(
     }
     let mut linking = Linking { declared: DeclaredNames::of_all(&documents), ..Linking::default() };
     let mut previous = None;
-    for document in &order::by_inclusion(documents, sink) {
+    for document in order::by_inclusion(documents, sink) {
         if previous.replace(document.kind.name) != Some(document.kind.name) {
             linker.learn();
         }
-        linking.link(document, linker, sink)?;
+        linking.link(&document, linker, sink)?;
     }
     linker.learn();
     linker.sources.report_problems(sink);
@@ -70,6 +70,7 @@ fn documents(
     // Most documents are of the same targets.
     let mut shared: BTreeSet<Arc<BTreeSet<String>>> = BTreeSet::new();
     for (path, tree) in trees {
+        let shared_path: Arc<str> = path.as_str().into();
         for (index, root) in tree.documents().enumerate() {
             match policy_kind(root, sink) {
                 DocumentKind::Policy(kind) => {
@@ -80,7 +81,7 @@ fn documents(
                         None => Arc::new(targets),
                     };
                     shared.insert(Arc::clone(&targets));
-                    let (path, tree) = (path.clone(), Arc::clone(tree));
+                    let (path, tree) = (Arc::clone(&shared_path), Arc::clone(tree));
                     documents.push(Document { path, tree, index, kind, targets, problems });
                 }
                 DocumentKind::Stray => strays.push((path.clone(), root.origin())),
@@ -94,7 +95,7 @@ fn documents(
 
 /// A policy document that waits to be linked.
 pub(super) struct Document {
-    pub(super) path: String,
+    pub(super) path: Arc<str>,
     pub(super) tree: Arc<Tree>,
     /// The index of the document in its file.
     pub(super) index: usize,
@@ -229,7 +230,8 @@ impl Linking {
             schema.report(root, None, sink);
             return Ok(());
         };
-        if !self.take_name(document, &head, sink) {
+        let name = head.name.into();
+        if !self.take_name(document, &head, Arc::clone(&name), sink) {
             return Ok(());
         }
         let accepted = head.allow.map_or_else(Vec::new, |allow| allow::entries(allow, sink));
@@ -239,14 +241,16 @@ impl Linking {
             entries: vec![entry.clone()],
         };
         self.accepted.extend(accepted.iter().map(in_document));
-        self.accepted_by.insert(head.name_origin, accepted);
+        if !accepted.is_empty() {
+            self.accepted_by.insert(head.name_origin, accepted);
+        }
         document.problems.diagnostics().iter().for_each(|problem| sink.push(problem.clone()));
         let meta = PolicyMeta {
             kind: document.kind.name,
-            name: head.name.into(),
+            name,
             origin: head.name_origin,
             targets: Arc::clone(&document.targets),
-            common_metadata: Arc::default(),
+            common_metadata: CommonMetadata::none(),
         };
         let filled = policy_variables::filled(document, head.spec, &meta, &self.declared);
         let spec = filled.as_ref().map_or(head.spec, |tree| tree.at(head.spec.id()));
@@ -260,7 +264,10 @@ impl Linking {
         }
         let variables = declared_variables(raw.spec);
         let scope = VariableScope { accounts: variables.as_ref(), ..VariableScope::of_targets(&targets) };
-        raw.meta.common_metadata = Arc::new(CommonMetadata::link(&[raw.spec], scope, codes::INVALID_VALUE, sink));
+        let common = CommonMetadata::link(&[raw.spec], scope, codes::INVALID_VALUE, sink);
+        if !common.is_empty() {
+            raw.meta.common_metadata = Arc::new(common);
+        }
         match document.kind.link(&raw, linker, sink) {
             Ok(policy) => self.policies.extend(policy),
             Err(error) => schema.report(root, Some(error), sink),
@@ -269,10 +276,11 @@ impl Linking {
     }
 
     /// Whether the name of a policy is new on its targets; reports a second policy of the name.
-    fn take_name(&mut self, document: &Document, head: &Head<'_>, sink: &mut Sink) -> bool {
+    fn take_name(&mut self, document: &Document, head: &Head<'_>, name: Arc<str>, sink: &mut Sink) -> bool {
         let kind = document.kind.name;
-        let policies = self.names.entry((kind, Arc::from(head.name))).or_default();
+        let policies = self.names.entry((kind, name)).or_default();
         let Some(first) = policies.iter().find(|other| !other.targets.is_disjoint(&document.targets)) else {
+            policies.reserve_exact(1);
             policies.push(NamedPolicy { origin: head.name_origin, targets: Arc::clone(&document.targets) });
             return true;
         };

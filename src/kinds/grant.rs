@@ -2,17 +2,19 @@
 
 mod binding_name;
 mod namespace_values;
+mod namespaces;
 mod shape;
 mod variables;
 
 use crate::codes;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use self::namespace_values::{NamespaceUses, NamespaceValues, ValueReader};
+use self::namespaces::GrantNamespaces;
 use super::findings::Findings;
 use super::requirements::{Judgement, RequiredGrant};
 use super::selector::LabelSelectorSpec;
@@ -150,7 +152,7 @@ impl Kind for GrantKind {
         let mut grant = Linked {
             cluster_wide,
             binding_name: spec.binding_name.as_ref().map(|name| Pattern::parse_checked(name)),
-            namespaces: targets.iter().map(|target| (target.name.clone(), named(&spec, target))).collect(),
+            namespaces: GrantNamespaces::new(targets.iter().map(|target| (target.name.as_str(), named(&spec, target)))),
             selector: spec.namespace_selector.as_ref().map(|selector| {
                 let each = targets.iter().map(|target| (target.clone(), selector.at(target)));
                 Selector { each: each.collect(), origin: selector.origin }
@@ -184,11 +186,12 @@ impl Kind for GrantKind {
             grant = Linked::empty(&document.meta);
         } else {
             grant.names = names(&spec, &targets, &mut found);
-            grant.required = shape::required(document, &spec, linker);
+            grant.required = shape::required(document, &spec, linker).map(Box::new);
             if grant.uses.is_empty() {
                 grant.record(&targets, linker, &mut found);
             }
         }
+        grant.shrink();
         let can_be_used = !found.has_errors();
         sink.absorb(found);
         can_be_used.then(|| Box::new(grant) as Box<dyn Policy>)
@@ -202,6 +205,7 @@ fn names(spec: &GrantSpec, targets: &[Target], sink: &mut Sink) -> Vec<Mention> 
     let roles = spec.cluster_roles.iter().chain(&spec.roles);
     let names = spec.to.names().chain(&spec.namespaces).chain(roles).chain(&spec.binding_name);
     warn_of_empty(names, targets, None, sink);
+    mentioned.shrink_to_fit();
     mentioned
 }
 
@@ -230,7 +234,7 @@ struct Linked {
     /// The pattern of the names of the bindings; none for the default.
     binding_name: Option<Pattern>,
     /// The namespaces of the bindings on each target: the listed ones, and once settled the selected ones.
-    namespaces: BTreeMap<String, BTreeSet<Arc<str>>>,
+    namespaces: GrantNamespaces,
     selector: Option<Selector>,
     /// Bindings of the whole cluster.
     cluster: Vec<ObjectBlueprint>,
@@ -244,7 +248,7 @@ struct Linked {
     /// The mentioned names, until they are registered.
     names: Vec<Mention>,
     /// The parts that decide about requirements, until they are judged.
-    required: Option<RequiredGrant>,
+    required: Option<Box<RequiredGrant>>,
 }
 
 impl Linked {
@@ -319,13 +323,20 @@ impl Linked {
         }
     }
 
+    /// Frees the spare memory: a workspace may have a hundred thousand grants.
+    fn shrink(&mut self) {
+        ObjectBlueprint::shrink(&mut self.cluster);
+        ObjectBlueprint::shrink(&mut self.local);
+        self.accounts.shrink_to_fit();
+    }
+
     /// Returns a grant without objects.
     fn empty(meta: &PolicyMeta) -> Self {
         Self {
             meta: meta.clone(),
             cluster_wide: false,
             binding_name: None,
-            namespaces: BTreeMap::new(),
+            namespaces: GrantNamespaces::default(),
             selector: None,
             cluster: Vec::new(),
             local: Vec::new(),
@@ -360,6 +371,7 @@ impl Linked {
     fn select(&mut self, surroundings: &Surroundings<'_, '_>, sink: &mut Sink) {
         let Some(selector) = &self.selector else { return };
         let mut findings = Findings::new(self.meta.targets.len());
+        let mut selected = Vec::new();
         for (target, labels) in &selector.each {
             let fitting = || {
                 let known = surroundings.namespaces.on(&target.name).iter();
@@ -372,9 +384,11 @@ impl Linked {
                 let warning = Diagnostic::warning(codes::SELECTS_NO_NAMESPACE, message).at(selector.origin).help(help);
                 findings.add(target, warning);
             }
-            let names = self.namespaces.entry(target.name.clone()).or_default();
-            names.extend(fitting().map(|namespace| Arc::clone(&namespace.name)));
+            let listed = self.namespaces.on(&target.name).iter().cloned();
+            let names = listed.chain(fitting().map(|namespace| Arc::clone(&namespace.name)));
+            selected.push((target.name.as_str(), names.collect()));
         }
+        self.namespaces = GrantNamespaces::new(selected);
         findings.tell(sink);
     }
 
@@ -382,11 +396,6 @@ impl Linked {
     fn values_in<'v>(&'v self, target: &'v Target, namespace: &'v Arc<str>) -> Fill<'v> {
         let row = self.values.of(target, namespace);
         Fill { account: row, ..Fill::from_target(target) }.in_namespace(namespace)
-    }
-
-    /// Whether the grant has bindings in a namespace.
-    fn holds_in(&self, target: &Target, namespace: &Arc<str>) -> bool {
-        self.namespaces.get(&target.name).is_some_and(|names| names.contains(namespace))
     }
 }
 
@@ -399,11 +408,11 @@ impl Policy for Linked {
         if !self.cluster.is_empty() {
             visit(OutputFileKey::Cluster, 0);
         }
-        let mut output_files = self.namespaces.get(&target.name).cloned().unwrap_or_default();
-        output_files.extend(
-            self.accounts.iter().filter_map(|(own, _)| own.as_ref().map(|own| own.fill(Fill::from_target(target)))),
-        );
-        for output_file in output_files {
+        let namespaces = self.namespaces.on(&target.name);
+        let of_accounts =
+            self.accounts.iter().filter_map(|(own, _)| Some(own.as_ref()?.fill(Fill::from_target(target))));
+        let further: BTreeSet<Arc<str>> = of_accounts.filter(|own| namespaces.binary_search(own).is_err()).collect();
+        for output_file in namespaces.iter().cloned().chain(further) {
             visit(OutputFileKey::Namespace(output_file), 0);
         }
     }
@@ -413,7 +422,7 @@ impl Policy for Linked {
             units.extend(self.cluster.iter().filter_map(|object| object.fill_existing(Fill::from_target(target))));
             return;
         };
-        let granted = self.holds_in(target, namespace);
+        let granted = self.namespaces.has(&target.name, namespace);
         let from = self.values_in(target, namespace);
         // The values are of the namespace: the objects have no account.
         let fill = |object: &ObjectBlueprint| Some(Unit { account: None, ..object.fill_existing(from)? });

@@ -24,7 +24,7 @@ use crate::model::{
     AnalyzedManifest, Category, CommonMetadataSpec, Contribution, Data, DependentPolicy, ExistingObjects,
     ForeignDocuments, GroupMembers, Kind, Linker, Mention, MentionedBy, Mentions, ObjectId, OutputFileKey, Pattern,
     Patterns, Policy, PolicyMeta, PolicyNamespace, RawDocument, Surroundings, Target, TypeMeta, Unit, UnitSource,
-    WrittenManifests, subjects,
+    WrittenManifests, shared_text, subjects,
 };
 use crate::source::ManifestFile;
 use crate::source::manifests::SkippedFiles;
@@ -114,11 +114,16 @@ impl Kind for ManifestsKind {
         let is_there = |object: &&Object| !spec.emit || &*object.identity.object_type.kind == "ClusterRole";
         let existing = objects.iter().filter(is_there).map(|object| object.identity.clone());
         let targets = || Arc::clone(&document.meta.targets);
-        linker.facts.push(ExistingObjects { objects: existing.collect(), targets: targets() });
+        let existing = ExistingObjects { objects: existing.collect(), targets: targets() };
+        if !existing.objects.is_empty() {
+            linker.facts.push(existing);
+        }
         linker.bring(&document.meta.targets, &custom);
         linker.bring_fields(&document.meta.targets, &custom_fields);
         for (by, names) in [(MentionedBy::Made, made(&objects)), (MentionedBy::Manifest, mentions(named))] {
-            linker.facts.push(Mentions::new(document.meta.clone(), by, names));
+            if !names.is_empty() {
+                linker.facts.push(Mentions::new(document.meta.clone(), by, names));
+            }
         }
         trees.iter().flat_map(|tree| tree.documents()).flat_map(list::objects).for_each(|object| {
             group_members(object, &document.meta).into_iter().for_each(|members| linker.facts.push(members));
@@ -308,7 +313,7 @@ impl<'t> Manifest<'t> {
                 namespace: text(&["metadata", "namespace"]).map(Arc::from),
                 name: name.into(),
             },
-            data: Data::map([("object", Data::from_node(self.tree.at(root.id())))]),
+            data: Data::map([(shared_text("object"), Data::from_node(self.tree.at(root.id())))]),
             origin: root.origin(),
             dropped,
             status: root.get(STATUS).map(Data::from_node),

@@ -106,13 +106,13 @@ pub struct NamespaceItem {
     pub annotations: StringMap,
     /// Pod Security settings; each field overrides the field of the set.
     #[serde(default)]
-    pub pod_security: Option<NamespacePodSecurity>,
+    pub pod_security: Option<Box<NamespacePodSecurity>>,
     /// A change of the ResourceQuota of the set in this namespace: entries of `hard` override entries of the set.
     #[serde(default)]
-    pub resource_quota: Option<Spanned<QuotaOverride>>,
+    pub resource_quota: Option<Box<Spanned<QuotaOverride>>>,
     /// A change of the LimitRange of the set in this namespace: `limits` override limits of the same type.
     #[serde(default)]
-    pub limit_range: Option<Spanned<LimitRangeOverride>>,
+    pub limit_range: Option<Box<Spanned<LimitRangeOverride>>>,
     /// ServiceAccounts in this namespace, beside the objects of the set.
     #[serde(default)]
     pub service_accounts: Vec<ServiceAccountSpec>,
@@ -201,7 +201,7 @@ impl Kind for NamespaceSetKind {
             let document = &RawDocument { meta, ..document.clone() };
             let targets = linker.targets_of(&document.meta);
             let own = bodies::linked_objects(&item.objects, node, &targets, linker, sink);
-            let written = NamespacePodSecurity::over(item.pod_security.as_ref(), spec.pod_security.as_ref());
+            let written = NamespacePodSecurity::over(item.pod_security.as_deref(), spec.pod_security.as_ref());
             let accounts = link_accounts(written.as_ref(), item, document, linker, sink);
             let named = link_profile(written.as_ref(), document, linker, sink);
             let mut grants = named.as_ref().map_or_else(Vec::new, |named| named.grants.clone());
@@ -224,6 +224,8 @@ impl Kind for NamespaceSetKind {
             let profile = stance.profile.map(|profile| profile.name().to_owned());
             let mut inside = bodies::objects(&spec, item, sink);
             inside.extend(of_set.iter().cloned().chain(own));
+            object.fields.shrink_to_fit();
+            ObjectBlueprint::shrink(&mut inside);
             namespaces.push(Namespace { object, grants, inside, targets: Arc::clone(&on) });
             if let Some(profile) = profile {
                 let accounts = if accounts.is_empty() { ProfileAccounts::All } else { ProfileAccounts::Others };
@@ -252,7 +254,7 @@ fn parts(
     on: BTreeSet<String>,
     linker: &Linker<'_>,
 ) -> Vec<MemberPart> {
-    let settings = [&item.pod_security, &spec.pod_security].into_iter().flatten();
+    let settings = [item.pod_security.as_deref(), spec.pod_security.as_ref()].into_iter().flatten();
     let profiles =
         settings.flat_map(|one| one.profile.iter().chain(one.service_accounts.iter().map(|own| &own.profile)));
     let names = profiles.map(|name| (PodSecurityProfile::KIND, name.as_str()));

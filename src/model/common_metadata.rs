@@ -1,7 +1,7 @@
 //! Labels and annotations of every object: `commonMetadata` of a workspace, of a target and of a policy.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -55,6 +55,12 @@ const DECIDING: [&str; 4] =
     ["bailiwick.dev/", "pod-security.kubernetes.io/", "rbac.authorization.k8s.io/", "security.openshift.io/"];
 
 impl CommonMetadata {
+    /// Returns no entries; every policy without entries shares them.
+    pub fn none() -> Arc<Self> {
+        static NONE: LazyLock<Arc<CommonMetadata>> = LazyLock::new(Arc::default);
+        Arc::clone(&NONE)
+    }
+
     /// Reads the entries of some nodes with the field; the entries of later nodes win. Reports unknown variables as the scope has
     /// them, and with the code keys that decide access.
     pub fn link(nodes: &[NodeRef<'_>], scope: VariableScope<'_>, code: Code, sink: &mut Sink) -> Self {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::texts::shared_text;
 use crate::yaml::{self, NodeRef, NodeValue};
 
 /// A value for a template. Its parts are reference-counted, so a copy for each tenant needs little memory.
@@ -42,10 +43,13 @@ impl Data {
             NodeValue::Bool(truth) => Data::Bool(truth),
             NodeValue::Int(number) => Data::Int(number),
             NodeValue::Float(number) => Data::Float(number),
-            NodeValue::Str(_) => Data::text(node.as_str().unwrap_or_default()),
+            NodeValue::Str(_) => Data::Str(shared_text(node.as_str().unwrap_or_default())),
             NodeValue::Seq(_) => Data::List(node.items().map(Data::from_node).collect()),
             NodeValue::Map(_) => {
-                Data::map(node.entries().map(|(key, value)| (key.as_str().unwrap_or_default(), Data::from_node(value))))
+                let entry = |(key, value): (NodeRef<'_>, NodeRef<'_>)| {
+                    (shared_text(key.as_str().unwrap_or_default()), Data::from_node(value))
+                };
+                Data::map(node.entries().map(entry))
             }
         }
     }

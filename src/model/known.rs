@@ -352,7 +352,7 @@ pub struct Mentions {
 impl Mentions {
     /// Names without variables of accounts.
     pub fn new(meta: PolicyMeta, by: MentionedBy, names: Vec<Mention>) -> Self {
-        Self { meta, by, names, accounts: Arc::default() }
+        Self { meta, by, names, accounts: Accounts::none() }
     }
 }
 

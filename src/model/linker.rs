@@ -148,12 +148,16 @@ impl Offers {
     pub fn add<T: Offer>(&mut self, policy: Shared<T>) {
         let key = (T::KIND, policy.meta.name.to_string());
         let (meta, is_needed) = (policy.meta.clone(), policy.stands_alone);
-        self.offered.entry(key).or_default().push(Offered { meta, shared: Box::new(policy), is_needed });
+        let policies = self.offered.entry(key).or_default();
+        policies.reserve_exact(1);
+        policies.push(Offered { meta, shared: Box::new(policy), is_needed });
     }
 
     /// Records a policy by its kind and name, whether it can be linked or not.
     pub fn announce(&mut self, kind: &'static str, name: &str, origin: Option<Origin>, targets: Arc<BTreeSet<String>>) {
-        self.announced.entry((kind, name.to_owned())).or_default().push(Announced { targets, origin });
+        let policies = self.announced.entry((kind, name.to_owned())).or_default();
+        policies.reserve_exact(1);
+        policies.push(Announced { targets, origin });
     }
 
     /// Divides targets into groups, so that each of the names refers to one policy on all targets of a group.

@@ -3,13 +3,32 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use super::texts::shared_text;
 use super::{Account, Data, Target};
 
 /// A text with places for variables. `{name}` takes an account's value, `{target.x}` a target's, and `{{` and
 /// `}}` stand for single braces. A text with `{name?}` exists only with a value of the variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern {
-    pieces: Vec<Piece>,
+    pieces: Pieces,
+}
+
+/// The pieces of a pattern. Most patterns of a workspace are one text, and have no list of their own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Pieces {
+    One(Piece),
+    /// None, or more than one.
+    Many(Box<[Piece]>),
+}
+
+impl FromIterator<Piece> for Pieces {
+    fn from_iter<I: IntoIterator<Item = Piece>>(pieces: I) -> Self {
+        let pieces: Vec<Piece> = pieces.into_iter().collect();
+        match <[Piece; 1]>::try_from(pieces) {
+            Ok([piece]) => Self::One(piece),
+            Err(pieces) => Self::Many(pieces.into()),
+        }
+    }
 }
 
 /// The source of the values of variables.
@@ -186,6 +205,9 @@ impl Pattern {
     /// # Errors
     /// Fails if a brace has no partner or encloses something other than a name.
     pub fn parse(text: &str) -> Result<Self, PatternError> {
+        if !text.contains(['{', '}']) {
+            return Ok(Self::constant(text));
+        }
         let mut pieces = Vec::new();
         let mut literal = String::new();
         let mut characters = text.char_indices().peekable();
@@ -209,25 +231,25 @@ impl Pattern {
                         return Err(PatternError { position, message: "the braces do not contain a name" });
                     }
                     if !literal.is_empty() {
-                        pieces.push(Piece::Text(std::mem::take(&mut literal).into()));
+                        pieces.push(Piece::Text(shared_text(&std::mem::take(&mut literal))));
                     }
                     pieces.push(match optional {
-                        Some(name) => Piece::Optional(name.into()),
-                        None => Piece::Variable(name.into()),
+                        Some(name) => Piece::Optional(shared_text(name)),
+                        None => Piece::Variable(shared_text(&name)),
                     });
                 }
                 _ => literal.push(character),
             }
         }
         if !literal.is_empty() || pieces.is_empty() {
-            pieces.push(Piece::Text(literal.into()));
+            pieces.push(Piece::Text(shared_text(&literal)));
         }
-        Ok(Self { pieces })
+        Ok(Self { pieces: pieces.into_iter().collect() })
     }
 
     /// Makes a pattern without variables; braces in the text are literal.
     pub fn constant(text: &str) -> Self {
-        Self { pieces: vec![Piece::Text(text.into())] }
+        Self { pieces: Pieces::One(Piece::Text(shared_text(text))) }
     }
 
     /// Parses a checked pattern; an invalid pattern becomes a constant.
@@ -238,7 +260,7 @@ impl Pattern {
     /// Copies the pattern without shared parts, see [`super::TenancyPolicy::detached`].
     #[must_use]
     pub fn detached(&self) -> Self {
-        let pieces = self.pieces.iter().map(|piece| match piece {
+        let pieces = self.pieces().iter().map(|piece| match piece {
             Piece::Text(text) => Piece::Text(Arc::from(&**text)),
             Piece::Variable(name) => Piece::Variable(Arc::from(&**name)),
             Piece::Optional(name) => Piece::Optional(Arc::from(&**name)),
@@ -248,12 +270,12 @@ impl Pattern {
 
     /// Returns the names of its variables.
     pub fn variables(&self) -> impl Iterator<Item = &str> {
-        self.pieces.iter().filter_map(Piece::variable).map(|name| &**name)
+        self.pieces().iter().filter_map(Piece::variable).map(|name| &**name)
     }
 
     /// Returns the names of the variables that decide whether the text exists.
     pub fn deciding_variables(&self) -> impl Iterator<Item = &str> {
-        self.pieces.iter().filter_map(|piece| match piece {
+        self.pieces().iter().filter_map(|piece| match piece {
             Piece::Optional(name) => Some(&**name),
             Piece::Text(_) | Piece::Variable(_) => None,
         })
@@ -261,7 +283,7 @@ impl Pattern {
 
     /// Returns the names of the variables that become an empty text without a value.
     pub fn unconditional_variables(&self) -> impl Iterator<Item = &str> {
-        self.pieces.iter().filter_map(|piece| match piece {
+        self.pieces().iter().filter_map(|piece| match piece {
             Piece::Variable(name) => Some(&**name),
             Piece::Text(_) | Piece::Optional(_) => None,
         })
@@ -288,7 +310,10 @@ impl Pattern {
 
     /// Returns its texts and variables in order.
     pub fn pieces(&self) -> &[Piece] {
-        &self.pieces
+        match &self.pieces {
+            Pieces::One(piece) => std::slice::from_ref(piece),
+            Pieces::Many(pieces) => pieces,
+        }
     }
 
     /// Whether a variable comes from an account and not from the target.
@@ -313,7 +338,7 @@ impl Pattern {
         let Ok(pattern) = Self::parse(text) else { return text.to_owned() };
         pattern.written(|piece| {
             let is_known = piece.variable().is_some_and(|name| name.starts_with("target."));
-            is_known.then(|| Self { pieces: vec![piece.clone()] }.fill(from).to_string())
+            is_known.then(|| Self { pieces: Pieces::One(piece.clone()) }.fill(from).to_string())
         })
     }
 
@@ -328,7 +353,7 @@ impl Pattern {
     /// Writes the pattern, with the values that are known for its variables.
     fn written(&self, value: impl Fn(&Piece) -> Option<String>) -> String {
         let escaped = |text: &str| text.replace('{', "{{").replace('}', "}}");
-        let pieces = self.pieces.iter().map(|piece| match (value(piece), piece) {
+        let pieces = self.pieces().iter().map(|piece| match (value(piece), piece) {
             (Some(value), _) => escaped(&value),
             (None, Piece::Text(text)) => escaped(text),
             (None, Piece::Variable(name)) => format!("{{{name}}}"),
@@ -339,12 +364,12 @@ impl Pattern {
 
     /// Fills in all variables; a variable without a value becomes an empty text.
     pub fn fill(&self, from: Fill<'_>) -> Arc<str> {
-        if let [Piece::Text(text)] = self.pieces.as_slice() {
+        if let Pieces::One(Piece::Text(text)) = &self.pieces {
             return Arc::clone(text);
         }
         let mut filled = FILLED.take();
         filled.clear();
-        for piece in &self.pieces {
+        for piece in self.pieces() {
             match piece {
                 Piece::Text(text) => filled.push_str(text),
                 Piece::Variable(name) | Piece::Optional(name) => from.write_value(name, &mut filled),
@@ -357,8 +382,10 @@ impl Pattern {
 
     /// Returns the typed value of a pattern of one variable; for other patterns the filled text.
     pub fn fill_typed(&self, from: Fill<'_>) -> Data {
-        match self.pieces.as_slice() {
-            [Piece::Variable(name) | Piece::Optional(name)] => from.value(name).map_or(Data::Null, |value| value),
+        match &self.pieces {
+            Pieces::One(Piece::Variable(name) | Piece::Optional(name)) => {
+                from.value(name).map_or(Data::Null, |value| value)
+            }
             _ => Data::Str(self.fill(from)),
         }
     }

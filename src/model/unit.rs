@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::texts::shared_text;
 use super::{Account, Blueprint, Data, Fill, Pattern, Target, TemplateName, UnitSource};
 use crate::diag::Origin;
 
@@ -18,7 +19,7 @@ pub struct TypeMeta {
 impl TypeMeta {
     /// Creates a type from its API version and kind.
     pub fn new(api_version: &str, kind: &str) -> Self {
-        Self { api_version: api_version.into(), kind: kind.into() }
+        Self { api_version: shared_text(api_version), kind: shared_text(kind) }
     }
 
     /// Returns the API group; empty for the core group.
@@ -156,7 +157,7 @@ impl ObjectBlueprint {
     /// Adds a field.
     #[must_use]
     pub fn with(mut self, name: &str, value: Blueprint) -> Self {
-        self.fields.push((name.into(), value));
+        self.fields.push((shared_text(name), value));
         self
     }
 
@@ -167,10 +168,17 @@ impl ObjectBlueprint {
         self
     }
 
+    /// Frees the spare memory of a list: a large workspace has a hundred thousand short lists.
+    pub fn shrink(objects: &mut Vec<Self>) {
+        objects.iter_mut().for_each(|object| object.fields.shrink_to_fit());
+        objects.shrink_to_fit();
+    }
+
     /// Copies the blueprint without shared parts, see [`super::TenancyPolicy::detached`].
     #[must_use]
     pub fn detached(&self) -> Self {
-        let object_type = TypeMeta::new(&self.object_type.api_version, &self.object_type.kind);
+        let TypeMeta { api_version, kind } = &self.object_type;
+        let object_type = TypeMeta { api_version: Arc::from(&**api_version), kind: Arc::from(&**kind) };
         let fields = self.fields.iter().map(|(name, value)| (Arc::from(&**name), value.detached())).collect();
         let (name, template) = (self.name.detached(), self.template.detached());
         Self { object_type, name, fields, template, ..self.clone() }

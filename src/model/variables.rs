@@ -1,7 +1,7 @@
 //! Accounts: rows of values, and the schema their columns are declared with.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -377,6 +377,12 @@ enum Cell {
 }
 
 impl Accounts {
+    /// Returns the table without rows and columns; every policy without accounts shares it.
+    pub fn none() -> Arc<Self> {
+        static NONE: LazyLock<Arc<Accounts>> = LazyLock::new(Arc::default);
+        Arc::clone(&NONE)
+    }
+
     /// Creates a list without accounts.
     pub fn new(columns: Arc<[Arc<str>]>) -> Self {
         Self { columns, ..Self::default() }

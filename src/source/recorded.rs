@@ -40,6 +40,7 @@ impl Answered {
 fn hash_of_content(content: &FileContent) -> Digest {
     match content {
         FileContent::Bytes(bytes) => hash(0, bytes),
+        FileContent::Text(text) => hash(0, text.as_bytes()),
         other => hash(1, format!("{other:?}").as_bytes()),
     }
 }

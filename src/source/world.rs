@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::resolve::{FolderId, Found, Root};
 use crate::diag::RunError;
@@ -35,8 +36,21 @@ pub enum FileContent {
     Missing,
     /// A file with these bytes.
     Bytes(Vec<u8>),
+    /// A file with this text, which the source keeps, too.
+    Text(Arc<str>),
     /// Something that is not read.
     Refused(ReadRefusal),
+}
+
+impl FileContent {
+    /// Returns the bytes of a file.
+    pub fn bytes(&self) -> Option<&[u8]> {
+        match self {
+            FileContent::Bytes(bytes) => Some(bytes),
+            FileContent::Text(text) => Some(text.as_bytes()),
+            FileContent::Missing | FileContent::Refused(_) => None,
+        }
+    }
 }
 
 /// Why something is not read.

@@ -74,6 +74,7 @@ impl FoldedCluster {
             policy.spec = Value::Null;
             policy.files = Vec::new();
         }
+        self.policies.shrink_to_fit();
     }
 }
 

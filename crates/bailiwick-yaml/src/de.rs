@@ -282,6 +282,10 @@ impl<'de> SeqAccess<'de> for ItemsAccess<'de> {
     fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, DeError> {
         self.0.next().map(|node| seed.deserialize(Node(node)).map_err(|error| error.at(node))).transpose()
     }
+
+    fn size_hint(&self) -> Option<usize> {
+        self.0.size_hint().1
+    }
 }
 
 struct EntriesAccess<'t> {

@@ -50,11 +50,68 @@ pub struct Children {
     len: u32,
 }
 
+/// A node of the vector, in 24 bytes: a large workspace has millions of nodes.
 #[derive(Debug, Clone, Copy)]
 struct Node {
-    value: NodeValue,
+    kind: NodeKind,
+    /// The content of a scalar in two halves, the ends of a text, or the first child and the number of children.
+    halves: [u32; 2],
     span: Span,
     next: NodeId,
+}
+
+/// The kind of a [`NodeValue`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum NodeKind {
+    Null,
+    False,
+    True,
+    Int,
+    Float,
+    Str,
+    Seq,
+    Map,
+}
+
+impl Node {
+    fn new(value: NodeValue, span: Span) -> Self {
+        let (kind, halves) = packed(value);
+        Self { kind, halves, span, next: NONE }
+    }
+
+    fn set(&mut self, value: NodeValue) {
+        (self.kind, self.halves) = packed(value);
+    }
+
+    fn value(self) -> NodeValue {
+        let [first, second] = self.halves;
+        let bits = u64::from(first) << 32 | u64::from(second);
+        let children = Children { first: NodeId(first), len: second };
+        match self.kind {
+            NodeKind::Null => NodeValue::Null,
+            NodeKind::False => NodeValue::Bool(false),
+            NodeKind::True => NodeValue::Bool(true),
+            NodeKind::Int => NodeValue::Int(bits.cast_signed()),
+            NodeKind::Float => NodeValue::Float(f64::from_bits(bits)),
+            NodeKind::Str => NodeValue::Str(Text { start: first, end: second }),
+            NodeKind::Seq => NodeValue::Seq(children),
+            NodeKind::Map => NodeValue::Map(children),
+        }
+    }
+}
+
+/// Returns a value in the form of a [`Node`].
+fn packed(value: NodeValue) -> (NodeKind, [u32; 2]) {
+    let halves = |bits: u64| [(bits >> 32) as u32, bits as u32];
+    match value {
+        NodeValue::Null => (NodeKind::Null, [0, 0]),
+        NodeValue::Bool(truth) => (if truth { NodeKind::True } else { NodeKind::False }, [0, 0]),
+        NodeValue::Int(number) => (NodeKind::Int, halves(number.cast_unsigned())),
+        NodeValue::Float(number) => (NodeKind::Float, halves(number.to_bits())),
+        NodeValue::Str(Text { start, end }) => (NodeKind::Str, [start, end]),
+        NodeValue::Seq(Children { first, len }) => (NodeKind::Seq, [first.0, len]),
+        NodeValue::Map(Children { first, len }) => (NodeKind::Map, [first.0, len]),
+    }
 }
 
 /// The documents of one text.
@@ -139,7 +196,7 @@ impl Tree {
     /// Adds a node outside of all chains.
     pub(super) fn add(&mut self, value: NodeValue, span: Span) -> NodeId {
         let id = NodeId(internal::number(self.nodes.len()));
-        self.nodes.push(Node { value, span, next: NONE });
+        self.nodes.push(Node::new(value, span));
         id
     }
 
@@ -195,7 +252,7 @@ impl Tree {
     /// Replaces the value of a node.
     pub fn set(&mut self, id: NodeId, value: NodeValue) {
         if let Some(node) = self.nodes.get_mut(id.0 as usize) {
-            node.value = value;
+            node.set(value);
         }
     }
 
@@ -243,7 +300,7 @@ impl Tree {
             return *node;
         }
         internal::record("a node is of another tree");
-        Node { value: NodeValue::Null, span: Span::default(), next: NONE }
+        Node::new(NodeValue::Null, Span::default())
     }
 
     /// Returns the text of a string of this tree.
@@ -315,7 +372,7 @@ impl<'t> NodeRef<'t> {
 
     /// Returns the value of the node.
     pub fn value(self) -> NodeValue {
-        self.tree.node(self.id).value
+        self.tree.node(self.id).value()
     }
 
     /// Returns the bytes of the node in the text.
@@ -416,16 +473,16 @@ impl<'t> NodeRef<'t> {
     /// Returns the items of a sequence; none for another node.
     pub fn items(self) -> Items<'t> {
         match self.value() {
-            NodeValue::Seq(children) => Items { tree: self.tree, next: children.first },
-            _ => Items { tree: self.tree, next: NONE },
+            NodeValue::Seq(children) => Items { tree: self.tree, next: children.first, left: children.len },
+            _ => Items { tree: self.tree, next: NONE, left: 0 },
         }
     }
 
     /// Returns key and value of each entry of a mapping, in order; none for another node.
     pub fn entries(self) -> Entries<'t> {
         match self.value() {
-            NodeValue::Map(children) => Entries { tree: self.tree, next: children.first },
-            _ => Entries { tree: self.tree, next: NONE },
+            NodeValue::Map(children) => Entries { tree: self.tree, next: children.first, left: children.len },
+            _ => Entries { tree: self.tree, next: NONE, left: 0 },
         }
     }
 
@@ -477,6 +534,7 @@ fn shorten(text: &str) -> String {
 pub struct Items<'t> {
     tree: &'t Tree,
     next: NodeId,
+    left: u32,
 }
 
 impl<'t> Iterator for Items<'t> {
@@ -488,7 +546,12 @@ impl<'t> Iterator for Items<'t> {
         }
         let id = self.next;
         self.next = self.tree.node(id).next;
+        self.left = self.left.saturating_sub(1);
         Some(NodeRef { tree: self.tree, id })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left as usize, Some(self.left as usize))
     }
 }
 
@@ -497,6 +560,7 @@ impl<'t> Iterator for Items<'t> {
 pub struct Entries<'t> {
     tree: &'t Tree,
     next: NodeId,
+    left: u32,
 }
 
 impl<'t> Iterator for Entries<'t> {
@@ -509,6 +573,11 @@ impl<'t> Iterator for Entries<'t> {
         let key = self.next;
         let value = self.tree.node(key).next;
         self.next = self.tree.node(value).next;
+        self.left = self.left.saturating_sub(1);
         Some((NodeRef { tree: self.tree, id: key }, NodeRef { tree: self.tree, id: value }))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left as usize, Some(self.left as usize))
     }
 }

@@ -369,14 +369,8 @@ fn has_other_baseline(
         (None, None) => false,
         (Some(old), Some(new)) if old == new => {
             let bytes = |files: Vec<(String, FileContent)>| -> BTreeMap<String, Vec<u8>> {
-                files
-                    .into_iter()
-                    .filter_map(
-                        |(path, content)| {
-                            if let FileContent::Bytes(bytes) = content { Some((path, bytes)) } else { None }
-                        },
-                    )
-                    .collect()
+                let with_bytes = |(path, content): (String, FileContent)| Some((path, content.bytes()?.to_vec()));
+                files.into_iter().filter_map(with_bytes).collect()
             };
             bytes(contents(world, &old)?) != bytes(contents(&DiskSource::new(&workspace.root), &new)?)
         }

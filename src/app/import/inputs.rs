@@ -11,7 +11,7 @@ use crate::access::Builder;
 use crate::app::Options;
 use crate::app::loaded_world::{Reading, default_namespace, duplicate, each_filtered_tree, platform_world};
 use crate::codes;
-use crate::diag::{Diagnostic, Files, Origin, RunError, Sink};
+use crate::diag::{Diagnostic, Files, Origin, RunError, Sink, SourceFile};
 use crate::emit::file::HEADER;
 use crate::import::{ClusterObjects, InternedValues, Object, ObjectKey, SourcePlace, normalize};
 use crate::k8s::list;
@@ -58,6 +58,7 @@ pub(super) fn read(inputs: Inputs<'_>, values: &mut InternedValues, sink: &mut S
             each_filtered_tree(&at, reading, sink, &mut |tree, sink| {
                 reader.texts = Texts { files, from: at.clone(), lines: None };
                 reader.add_tree(tree, sink);
+                reader.texts.lines = None;
             })?;
         }
         if reader.objects.is_empty() && !sink.has_errors() {
@@ -151,6 +152,9 @@ struct Texts<'t> {
 
 struct Lines {
     path: Arc<str>,
+    file: Arc<SourceFile>,
+    /// The text of a file that is not kept.
+    loaded: Option<String>,
     /// The byte at which each line begins.
     starts: Vec<usize>,
 }
@@ -158,9 +162,8 @@ struct Lines {
 impl Texts<'_> {
     /// Returns the place of an object, and the lines of the comment above its document.
     fn place(&mut self, origin: Origin, is_document: bool) -> (SourcePlace, Vec<String>) {
-        let file = self.files.get(origin.file);
-        let text = file.text();
-        let lines = self.lines.get_or_insert_with(|| Lines::of(file.path(), text, &self.from));
+        let lines = self.lines.get_or_insert_with(|| Lines::of(self.files.get(origin.file), &self.from));
+        let text = lines.text();
         let start = origin.span.start as usize;
         let line = lines.starts.partition_point(|begins| *begins <= start);
         let place = SourcePlace { path: Arc::clone(&lines.path), line };
@@ -180,12 +183,20 @@ impl Texts<'_> {
 }
 
 impl Lines {
-    fn of(path: &str, text: &str, from: &Path) -> Self {
+    fn of(file: Arc<SourceFile>, from: &Path) -> Self {
+        let path = file.path();
+        let loaded = file.load();
+        let text = loaded.as_deref().map_or_else(|| file.text(), |loaded| loaded);
         let below = Path::new(path).strip_prefix(from).ok().filter(|below| !below.as_os_str().is_empty());
         let name = || Path::new(path).file_name().map_or_else(|| path.into(), |name| name.to_string_lossy().into());
         let shown: String = below.map_or_else(name, |below| below.to_string_lossy().replace('\\', "/"));
         let feeds = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(position, _)| position + 1);
-        Self { path: shown.into(), starts: std::iter::once(0).chain(feeds).collect() }
+        let starts = std::iter::once(0).chain(feeds).collect();
+        Self { path: shown.into(), starts, loaded, file }
+    }
+
+    fn text(&self) -> &str {
+        self.loaded.as_deref().map_or_else(|| self.file.text(), |loaded| loaded)
     }
 }
 

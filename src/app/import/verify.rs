@@ -24,19 +24,20 @@ pub(in crate::app) struct ImportedFiles {
     /// The path of the folder of the policies.
     policies: String,
     /// The workspace file, and the policies by their paths from the folder of the workspace. They are as large as the output.
-    texts: Arc<BTreeMap<String, String>>,
+    texts: Arc<BTreeMap<String, Arc<str>>>,
 }
 
 impl ImportedFiles {
     /// Returns the files of a folder with these texts in place of its policies.
     pub(in crate::app) fn new(folder: &Path, policies: &str, texts: BTreeMap<String, String>) -> Self {
         let disk = folder.is_dir().then(|| DiskSource::new(folder));
+        let texts: BTreeMap<String, Arc<str>> = texts.into_iter().map(|(path, text)| (path, text.into())).collect();
         Self { disk, policies: policies.to_owned(), texts: Arc::new(texts) }
     }
 
     /// Returns the files to write, by their paths from the folder of the workspace.
     pub(super) fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.texts.iter().map(|(path, text)| (path.as_str(), text.as_str()))
+        self.texts.iter().map(|(path, text)| (path.as_str(), &**text))
     }
 
     /// Whether a file is among the files to write.
@@ -55,7 +56,7 @@ impl FileSource for ImportedFiles {
             (Some(text), _) if text.len() as u64 > most => {
                 Ok(FileContent::Refused(ReadRefusal::TooLarge(text.len() as u64)))
             }
-            (Some(text), _) => Ok(FileContent::Bytes(text.clone().into_bytes())),
+            (Some(text), _) => Ok(FileContent::Text(Arc::clone(text))),
             (None, Some(disk)) if !self.is_policy(path) => disk.read(path, most),
             (None, _) => Ok(FileContent::Missing),
         }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::namespaces::GrantNamespaces;
 use crate::codes;
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::kinds::findings::Findings;
@@ -68,10 +69,16 @@ pub(super) fn is_of_namespace(name: &str) -> bool {
 }
 
 /// The values of the variables in each namespace of a grant: a row for each target and namespace.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct NamespaceValues {
     pub(super) rows: Arc<Accounts>,
     positions: BTreeMap<String, BTreeMap<Arc<str>, usize>>,
+}
+
+impl Default for NamespaceValues {
+    fn default() -> Self {
+        Self { rows: Accounts::none(), positions: BTreeMap::new() }
+    }
 }
 
 impl NamespaceValues {
@@ -93,12 +100,7 @@ pub(super) struct ValueReader<'r> {
 
 impl ValueReader<'_> {
     /// Reads the values of the namespaces of each target. Reports missing ones.
-    pub(super) fn read(
-        &self,
-        namespaces: &BTreeMap<String, BTreeSet<Arc<str>>>,
-        targets: &[Target],
-        sink: &mut Sink,
-    ) -> NamespaceValues {
+    pub(super) fn read(&self, namespaces: &GrantNamespaces, targets: &[Target], sink: &mut Sink) -> NamespaceValues {
         let columns: Vec<Arc<str>> = self.uses.0.keys().map(Arc::clone).collect();
         let mut rows = Accounts::new(columns.into());
         let mut on = AccountTargets::default();
@@ -106,7 +108,7 @@ impl ValueReader<'_> {
         let mut findings = Findings::new(targets.len());
         for target in targets {
             let mut lacking = LackingValues::default();
-            for name in namespaces.get(&target.name).into_iter().flatten() {
+            for name in namespaces.on(&target.name) {
                 let found = self.known.named(&target.name, name);
                 let values: Vec<Option<Arc<str>>> = self
                     .uses

@@ -110,10 +110,10 @@ pub(super) fn objects(spec: &NamespaceSetSpec, item: &NamespaceItem, sink: &mut 
     let accounts = spec.service_accounts.iter().chain(&item.service_accounts);
     let mut objects: Vec<ObjectBlueprint> =
         accounts.map(|account| account.blueprint(ACCOUNT, account.name.origin)).collect();
-    let quota = quota(spec.resource_quota.as_ref(), item.resource_quota.as_ref(), sink);
+    let quota = quota(spec.resource_quota.as_ref(), item.resource_quota.as_deref(), sink);
     let quotas = quota.iter().chain(&spec.resource_quotas).chain(&item.resource_quotas);
     objects.extend(quotas.map(|quota| quota.blueprint(QUOTA, quota.origin)));
-    let limits = limit_range(spec.limit_range.as_ref(), item.limit_range.as_ref(), sink);
+    let limits = limit_range(spec.limit_range.as_ref(), item.limit_range.as_deref(), sink);
     let limits = limits.iter().chain(&spec.limit_ranges).chain(&item.limit_ranges);
     objects.extend(limits.map(|limits| limits.blueprint(LIMITS, limits.origin)));
     objects

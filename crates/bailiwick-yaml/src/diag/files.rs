@@ -27,7 +27,7 @@ impl FileId {
 /// A text with the path it is known by.
 pub struct SourceFile {
     path: String,
-    text: OnceLock<String>,
+    text: OnceLock<Arc<str>>,
     blocks: OnceLock<Vec<Block>>,
     /// The source of a text that is not kept.
     load: Option<Loader>,
@@ -43,7 +43,7 @@ impl fmt::Debug for SourceFile {
 }
 
 impl SourceFile {
-    fn of(path: impl Into<String>, text: String) -> Self {
+    fn of(path: impl Into<String>, text: Arc<str>) -> Self {
         Self { path: path.into(), text: OnceLock::from(text), blocks: OnceLock::new(), load: None }
     }
 
@@ -54,7 +54,12 @@ impl SourceFile {
 
     /// Returns the whole text.
     pub fn text(&self) -> &str {
-        self.text.get_or_init(|| self.load.as_ref().map_or_else(String::new, |load| load()))
+        self.text.get_or_init(|| self.load.as_ref().map_or_else(Arc::default, |load| load().into()))
+    }
+
+    /// Loads the text of a file that is loaded on demand, and does not keep it. None for a text that is kept.
+    pub fn load(&self) -> Option<String> {
+        self.load.as_ref().filter(|_| self.text.get().is_none()).map(|load| load())
     }
 
     /// Returns line and column of a byte, both counted from 1; the column counts characters.
@@ -153,12 +158,12 @@ impl Default for Files {
 impl Files {
     /// Creates a table with one nameless empty text, the text of [`FileId::default`].
     pub fn new() -> Self {
-        let nameless = Arc::new(SourceFile::of("", String::new()));
+        let nameless = Arc::new(SourceFile::of("", Arc::default()));
         Self { list: RwLock::new(vec![Arc::clone(&nameless)]), nameless }
     }
 
     /// Registers a text.
-    pub fn add(&self, path: impl Into<String>, text: impl Into<String>) -> FileId {
+    pub fn add(&self, path: impl Into<String>, text: impl Into<Arc<str>>) -> FileId {
         self.push(SourceFile::of(path, text.into()))
     }
 
