@@ -248,6 +248,51 @@ fn secrets_of_a_running_cluster_stay_out_of_the_policies() {
     assert!(texts.contains("name: committed") && !texts.contains("live"), "{texts}");
 }
 
+/// Roles of charts: subresources of a definition without all verbs of `access`, and a former group beside the present one.
+#[test]
+fn roles_with_custom_subresources_and_former_groups_become_policies() {
+    let schema = json!({ "openAPIV3Schema": { "type": "object", "x-kubernetes-preserve-unknown-fields": true } });
+    let definition = json!({ "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": { "name": "clocks.time.example" },
+        "spec": { "group": "time.example", "scope": "Namespaced", "names": { "kind": "Clock", "plural": "clocks" },
+            "versions": [{ "name": "v1", "served": true, "storage": true, "schema": schema, "subresources": { "status": {} } }] } });
+    let role = |name: &str, rules: Value| {
+        json!({ "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+            "metadata": { "name": name }, "rules": rules })
+    };
+    let read = json!(["get", "list", "watch"]);
+    let objects = [
+        definition,
+        role(
+            "clocks",
+            json!([{ "apiGroups": ["time.example"], "resources": ["clocks", "clocks/status"], "verbs": read }]),
+        ),
+        role(
+            "routes",
+            json!([{ "apiGroups": ["extensions", "networking.k8s.io"], "resources": ["ingresses"], "verbs": read }]),
+        ),
+        json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": { "name": "clock", "namespace": "elsewhere" } }),
+    ];
+    let (scratch, outcome) = imported(&objects, 1);
+    let [target] = outcome.targets.as_slice() else { panic!("one target") };
+    assert_equal(target);
+    let left: Vec<(&str, &str)> = target.manifests.iter().map(|left| (&*left.object, &*left.reason)).collect();
+    let expected = [
+        ("CustomResourceDefinition/clocks.time.example", "not about access"),
+        ("ServiceAccount/elsewhere/clock", "its namespace is not among the objects"),
+    ];
+    assert_eq!(left, expected);
+    let folder = scratch.path().join("into");
+    let sets = fs::read_to_string(folder.join("policies/permissionsets.yaml")).expect("text");
+    assert!(sets.contains("apiGroups: [extensions, networking.k8s.io]"), "{sets}");
+    assert_eq!(rendered(&folder).len(), 4);
+    let check = std::process::Command::new(env!("CARGO_BIN_EXE_bailiwick"))
+        .args(["-C", &folder.to_string_lossy(), "--quiet", "--no-cache", "check"])
+        .output()
+        .expect("the program runs");
+    assert!(check.status.success(), "{}", String::from_utf8_lossy(&check.stderr));
+}
+
 #[test]
 fn hostile_names_stay_texts() {
     let role = json!({ "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",

@@ -357,7 +357,17 @@ struct Record<'r> {
     values: &'r InternedValues,
 }
 
-impl Record<'_> {
+impl<'r> Record<'r> {
+    fn objects(&self) -> &'r [crate::import::Object] {
+        self.clusters.get(self.position).map_or(&[], |cluster| &cluster.objects)
+    }
+
+    fn namespaces(&self) -> BTreeSet<&'r str> {
+        let is_namespace = |identity: &ObjectKey| identity.group().is_empty() && &*identity.kind == "Namespace";
+        let identities = self.objects().iter().map(|object| &object.identity);
+        identities.filter(|identity| is_namespace(identity)).map(|identity| &*identity.name).collect()
+    }
+
     fn finish(
         &self,
         folded: &FoldedCluster,
@@ -366,7 +376,8 @@ impl Record<'_> {
         world: Builder,
         dropped: BTreeMap<String, usize>,
     ) -> ImportedTarget {
-        let objects = self.clusters.get(self.position).map_or(&[][..], |cluster| &cluster.objects);
+        let objects = self.objects();
+        let namespaces = self.namespaces();
         let name = |index: &usize| objects.get(*index).map_or_else(String::new, |object| written(&object.identity));
         let listed = |index: &usize, reason: &str| ListedObject { object: name(index), reason: reason.to_owned() };
         let about_access: Vec<usize> = (0..objects.len())
@@ -395,7 +406,7 @@ impl Record<'_> {
                 .into_iter()
                 .map(|index| listed(index, "compiles to another object, or to none"))
                 .collect(),
-            manifests: manifests.map(|index| listed(index, self.reason(objects, decisions, *index))).collect(),
+            manifests: manifests.map(|index| listed(index, self.reason(decisions, &namespaces, *index))).collect(),
             refused: decisions.refused.iter().map(|(index, reason)| listed(index, reason)).collect(),
             omitted: {
                 let omitted: BTreeMap<&usize, &&str> = decisions.omitted.iter().collect();
@@ -416,18 +427,26 @@ impl Record<'_> {
         }
     }
 
-    /// Returns the reason why an object is in Manifests.
-    fn reason(&self, objects: &[crate::import::Object], decisions: &FoldDecisions, index: usize) -> &'static str {
-        let Some(object) = objects.get(index) else { return "" };
+    /// Returns the reason why an object is in Manifests. `namespaces` are the Namespaces among the objects.
+    fn reason(&self, decisions: &FoldDecisions, namespaces: &BTreeSet<&str>, index: usize) -> &'static str {
+        let Some(object) = self.objects().get(index) else { return "" };
         if self.layout.unwritten.contains(&(self.position, index)) {
             return "a controller makes it";
         }
         match () {
             () if !is_about_access(&object.identity) => "not about access",
             () if decisions.kept.contains(&index) => "no policy compiles to it",
+            () if is_in_namespace_set(&object.identity) && !namespaces.contains(&*object.identity.namespace) => {
+                "its namespace is not among the objects"
+            }
             () => "no policy has its fields",
         }
     }
+}
+
+/// Whether a NamespaceSet states objects of this kind with their namespace.
+fn is_in_namespace_set(identity: &ObjectKey) -> bool {
+    identity.group().is_empty() && ["ServiceAccount", "ResourceQuota", "LimitRange"].contains(&&*identity.kind)
 }
 
 /// Whether an object is about access: RBAC, a namespace, a service account, a quota or limits.

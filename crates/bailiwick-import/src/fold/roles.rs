@@ -89,10 +89,7 @@ impl RoleSet {
         if let Some(name) = include {
             spec.insert("include".to_owned(), vec![name].into());
         } else if !self.rules.is_empty() {
-            spec.insert(
-                "rules".to_owned(),
-                self.rules.iter().map(|rule| written_rule(rule, minor, &escaped)).collect(),
-            );
+            spec.insert("rules".to_owned(), written_rules(&self.rules, minor, &escaped));
         }
         spec.into()
     }
@@ -114,6 +111,22 @@ pub(super) fn escaped_rule(rule: &PolicyRule) -> PolicyRule {
     }
 }
 
+/// Returns rules as a PermissionSet states them, with all groups of equal resources and verbs in one rule: a former group of a
+/// resource is harmless beside the present one, and an error alone.
+pub(super) fn written_rules(rules: &[PolicyRule], minor: u32, text: &dyn Fn(&str) -> String) -> Value {
+    let mut joined: Vec<PolicyRule> = Vec::new();
+    let mut positions: HashMap<PolicyRule, usize> = HashMap::new();
+    for rule in rules {
+        let without_groups = PolicyRule { api_groups: Vec::new(), ..rule.clone() };
+        let position = *positions.entry(without_groups).or_insert(joined.len());
+        match joined.get_mut(position) {
+            Some(first) => first.api_groups.extend(rule.api_groups.iter().cloned()),
+            None => joined.push(rule.clone()),
+        }
+    }
+    joined.iter().map(|rule| written_rule(rule, minor, text)).collect()
+}
+
 /// Returns a rule as a PermissionSet states it. `text` brings a text into the form of a policy.
 pub(crate) fn written_rule(rule: &PolicyRule, minor: u32, text: &dyn Fn(&str) -> String) -> Value {
     let PolicyRule { api_groups, resources, resource_names, non_resource_urls, verbs } = rule;
@@ -131,8 +144,8 @@ pub(crate) fn written_rule(rule: &PolicyRule, minor: u32, text: &dyn Fn(&str) ->
     fields.chain(access).collect::<Map<String, Value>>().into()
 }
 
-/// Returns the value of `access` for exactly the verbs of a rule; none for other verbs, or if a resource does not have all of
-/// them.
+/// Returns the value of `access` for exactly the verbs of a rule; none for other verbs, or if a resource may not have all of
+/// them: a custom subresource has the verbs of its definition.
 fn access(rule: &PolicyRule, minor: u32) -> Option<&'static str> {
     let own: BTreeSet<&str> = rule.verbs.iter().map(String::as_str).collect();
     let (word, verbs) =
@@ -140,7 +153,8 @@ fn access(rule: &PolicyRule, minor: u32) -> Option<&'static str> {
     let api = Api::new(minor);
     let has_all = |group: &String, resource: &String| {
         let is_served = api.presence(group, resource).served == Served::Yes;
-        let is_known = is_served || api.catalogue().is_builtin_group(group) || resource.contains('*') || group == "*";
+        let is_known =
+            is_served || api.catalogue().is_builtin_group(group) || resource.contains(['*', '/']) || group == "*";
         !is_known || is_served && verbs.iter().all(|verb| api.takes(group, resource, verb))
     };
     let is_exact = rule.api_groups.iter().all(|group| rule.resources.iter().all(|resource| has_all(group, resource)));

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::bindings::{self, BoundRole, Shape, with_variable};
 use super::namespaces::{self, Part};
-use super::roles::{RoleSets, escaped_rule, written_rule};
+use super::roles::{RoleSets, escaped_rule, written_rules};
 use super::{Folding, Names, PolicyKind, dns_label, escaped, groups};
 
 /// The least number of namespaces of a Tenancy.
@@ -60,7 +60,7 @@ pub(super) fn fold(folding: &mut Folding<'_>, sets: &mut RoleSets) {
         let minor = folding.cluster.minor;
         let permission_sets = permission_sets(folding, sets, tenants);
         for (set, rules, objects) in &permission_sets {
-            let rules: Vec<Value> = rules.iter().map(|rule| written_rule(rule, minor, &str::to_owned)).collect();
+            let rules = written_rules(rules, minor, &str::to_owned);
             folding.add(PolicyKind::PermissionSet, set.clone(), json!({ "rules": rules }), objects.clone());
         }
         let set_names: Vec<String> = permission_sets.into_iter().map(|(name, ..)| name).collect();
