@@ -157,6 +157,14 @@ pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     }
 }
 
+/// Returns the value of a mutex, as [`locked`] does.
+pub(crate) fn unlocked<T>(mutex: Mutex<T>) -> T {
+    match mutex.into_inner() {
+        Ok(value) => value,
+        Err(poisoned) => poisoned.into_inner(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::in_order;

@@ -20,11 +20,12 @@ use super::{Diagnostics, Error, Options};
 use crate::access::{Builder, World};
 use crate::admission::scc::bootstrap;
 use crate::diag::{Files, RunError, Sink};
-use crate::import::fold::{FoldDecisions, FoldedCluster, PolicyKind, fold};
+use crate::import::fold::{FoldDecisions, FoldHost, FoldedCluster, PolicyKind, fold};
 use crate::import::layout::{PolicyFiles, arrange, workspace_file};
 use crate::import::{ClusterObjects, ControlPlane, InternedValues, ObjectKey};
 use crate::k8s::default_policy;
 use crate::model::{Platform, Target};
+use crate::parallel;
 use crate::source::Sources;
 use crate::source::manifests::glob_set;
 
@@ -188,7 +189,7 @@ fn import_into(
     let mut targets = Vec::new();
     let Finished { layout, folded, decisions, outcomes, imported } = finished;
     for (position, ((world, dropped), outcome)) in worlds.into_iter().zip(outcomes).enumerate() {
-        let record = Record { clusters: &clusters, position, layout: &layout, values: &values };
+        let record = Record { clusters: &clusters, position, layout: &layout, values: &values, jobs: run.threads() };
         if let (Some(folded), Some(decisions)) = (folded.get(position), decisions.get(position)) {
             targets.push(record.finish(folded, decisions, outcome, world, dropped));
         }
@@ -251,9 +252,13 @@ impl Folds<'_> {
         sink: &mut Sink,
     ) -> Result<Finished, RunError> {
         let mut folded = Vec::new();
+        let for_each = |total: usize, work: &(dyn Fn(usize) + Sync)| {
+            parallel::in_order(total, self.run.threads(), || (), |(), number| work(number), |_, ()| true);
+        };
         for ((cluster, decisions), platform) in self.clusters.iter().zip(decisions).zip(platforms) {
-            let has_role = |name: &str| platform.policy_rules(None, name).is_some();
-            folded.push(fold(cluster, &mut self.values, decisions, &has_role));
+            let has_role = |name: &str| platform.has_cluster_role(name);
+            let host = FoldHost { is_platform_role: &has_role, for_each: &for_each };
+            folded.push(fold(cluster, &mut self.values, decisions, host));
         }
         let mut layout = arrange(self.clusters, &folded, self.place.targets.len());
         let imported = self.files(std::mem::take(&mut layout.files), &folded);
@@ -355,6 +360,7 @@ struct Record<'r> {
     position: usize,
     layout: &'r PolicyFiles,
     values: &'r InternedValues,
+    jobs: usize,
 }
 
 impl<'r> Record<'r> {
@@ -395,7 +401,7 @@ impl<'r> Record<'r> {
         });
         let homes = homes.collect();
         let different: BTreeSet<&usize> = outcome.different.iter().collect();
-        let subjects = outcome.world.map_or_else(BTreeSet::new, |after| changed_subjects(world, after));
+        let subjects = outcome.world.map_or_else(BTreeSet::new, |after| changed_subjects(self.jobs, world, after));
         ImportedTarget {
             target: self.clusters.get(self.position).map_or_else(String::new, |cluster| cluster.target.clone()),
             read: objects.len(),

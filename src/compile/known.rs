@@ -356,11 +356,7 @@ impl<'c> OnTarget<'c> {
 
     /// Returns the known name that was probably meant; none when that would take too long.
     fn near(&self, category: Category, name: &str) -> Option<String> {
-        let candidates = || {
-            let made = self.made().of_category(category).into_iter().flatten().map(|name| -> &str { name });
-            let of_platform = always_known_names(category, self.target.platform).map(|name| -> &str { name });
-            self.target.known.names(category).chain(made).chain(of_platform)
-        };
+        let candidates = || self.known_names(category);
         if !self.spend(name.len() * EDITS_OF_A_LETTER) {
             return None;
         }
@@ -368,6 +364,13 @@ impl<'c> OnTarget<'c> {
             let nearest = self.spend(candidates().count()).then(|| nearest(name, candidates()));
             nearest.flatten().map(str::to_owned)
         })
+    }
+
+    /// Returns the names of a category that are known one by one, and not by a glob.
+    fn known_names(&self, category: Category) -> impl Iterator<Item = &str> {
+        let made = self.made().of_category(category).into_iter().flatten().map(|name| -> &str { name });
+        let of_platform = always_known_names(category, self.target.platform).map(|name| -> &str { name });
+        self.target.known.names(category).chain(made).chain(of_platform)
     }
 
     /// Whether so many comparisons may still be made; they then count as made.
@@ -380,13 +383,18 @@ impl<'c> OnTarget<'c> {
         may
     }
 
-    /// Returns a known name that one letter more, less, or another one, or two letters swapped, make of a name. Looking up
-    /// every such name costs the same however many names there are.
+    /// Returns a known name that one letter more, less, or another one, or two letters swapped, make of a name. The cost has a limit
+    /// however many names there are: a few known names are compared one by one, and of many every such name is looked up.
     fn one_edit_away(&self, category: Category, name: &str) -> Option<String> {
         /// The most characters of a name that is looked at: twice as many as a namespace can have.
         const LONGEST: usize = 126;
         let letters: Vec<char> = name.chars().take(LONGEST + 1).collect();
         if letters.len() > LONGEST {
+            return None;
+        }
+        let edits_of_name = letters.len() * EDITS_OF_A_LETTER;
+        let are_few = self.known_names(category).nth(edits_of_name).is_none();
+        if are_few && !self.known_names(category).any(|known| is_edit(&letters, known)) {
             return None;
         }
         let (known, made) = (&self.target.known, self.made());
@@ -395,6 +403,25 @@ impl<'c> OnTarget<'c> {
                 || always_known_names(category, self.target.platform).any(|name| name == candidate)
                 || known.lists(category, candidate)
         })
+    }
+}
+
+/// Whether one edit of [`edits`], with letters of any alphabet, makes another text of a text.
+fn is_edit(letters: &[char], other: &str) -> bool {
+    // A character has at most four bytes.
+    if other.len() + 1 < letters.len() || other.len() > 4 * (letters.len() + 1) {
+        return false;
+    }
+    let other: Vec<char> = other.chars().collect();
+    let same = letters.iter().zip(&other).take_while(|(own, other)| own == other).count();
+    let (own, other) = (letters.get(same..), other.get(same..));
+    let (own, other) = (own.map_or(&[][..], |own| own), other.map_or(&[][..], |other| other));
+    match (own, other) {
+        ([_, own @ ..], _) if own == other => true,
+        (_, [_, other @ ..]) if own == other => true,
+        ([_, own @ ..], [_, other @ ..]) if own == other => true,
+        ([first, second, own @ ..], [third, fourth, other @ ..]) => first == fourth && second == third && own == other,
+        _ => false,
     }
 }
 
@@ -433,6 +460,10 @@ mod tests {
             assert!(found.contains(near), "{near}");
         }
         assert!(!found.contains("team-") && !found.contains("team-bb"));
+        assert!(found.iter().all(|near| is_edit(&letters, near) || near == "team-aa"));
+        for far in ["team-", "team-bb", "", "aa", "team-aaaa", "maet-aa", "team-aa-team-aa"] {
+            assert!(!is_edit(&letters, far), "{far}");
+        }
         assert!(found.len() <= 1 + 7 + 6 + 7 * 37 + 8 * 37);
     }
 }

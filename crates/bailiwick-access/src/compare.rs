@@ -5,9 +5,9 @@
 //! covers it. Order, splitting, renamed bindings and repeated grants make no difference. Subjects with the same
 //! change are one class: of 3,000 tenants with the same role, one is compared.
 
-use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use hashbrown::HashMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -65,7 +65,7 @@ struct Side<'w> {
     /// A hash of the smallest parts of each list of rules, equal in both worlds: however the parts are joined into rules.
     prints: Vec<u128>,
     rules: HashMap<u128, RuleListId>,
-    held: BTreeMap<(Holding, Option<String>), Held>,
+    held: HashMap<(Holding, Option<String>), Held>,
 }
 
 /// A subject by name.
@@ -88,7 +88,8 @@ pub enum ImpliedGroups {
 /// Returns every change of the permissions of subjects, largest class first.
 pub fn compare(old: &World, new: &World, groups: ImpliedGroups) -> Vec<Change> {
     let (old, new) = (Side::new(old), Side::new(new));
-    let mut keys: Vec<&(Holding, Option<String>)> = old.held.keys().chain(new.held.keys()).collect();
+    let differs = |key: &&(Holding, Option<String>)| old.held.get(*key) != new.held.get(*key);
+    let mut keys: Vec<&(Holding, Option<String>)> = old.held.keys().chain(new.held.keys()).filter(differs).collect();
     keys.sort();
     keys.dedup();
     let mut classes: HashMap<(bool, [Held; 4]), Arc<Difference>> = HashMap::new();
@@ -97,9 +98,6 @@ pub fn compare(old: &World, new: &World, groups: ImpliedGroups) -> Vec<Change> {
     for key in keys {
         let own = |side: &Side<'_>| side.held.get(key).cloned().unwrap_or_default();
         let (before, after) = (own(&old), own(&new));
-        if before == after {
-            continue;
-        }
         let wide = |side: &Side<'_>| side.held_otherwise(&key.0, key.1.as_deref(), groups);
         let in_namespace = key.1.is_some();
         let class = (in_namespace, [before, wide(&old), after, wide(&new)]);
@@ -193,7 +191,7 @@ impl<'w> Side<'w> {
             rules.insert(print, id);
             prints.push(print);
         }
-        let mut side = Self { world, prints, rules, held: BTreeMap::new() };
+        let mut side = Self { world, prints, rules, held: HashMap::new() };
         for (holder, namespace) in world.index.places() {
             // No binding changes its members: they have all permissions before the authorizer.
             if holder.is_group && world.symbols.text(holder.name) == MASTERS {

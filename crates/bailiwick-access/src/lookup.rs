@@ -26,6 +26,11 @@ pub struct NotFound {
 }
 
 impl World {
+    /// Whether there is a ClusterRole of a name.
+    pub fn has_cluster_role(&self, name: &str) -> bool {
+        self.role(None, name).is_some()
+    }
+
     /// Returns the resource for the kind of an object, and whether its objects are in namespaces.
     pub fn resource_of(&self, object: NodeRef<'_>) -> Option<(&str, bool)> {
         let text = |key| object.text_at(key);

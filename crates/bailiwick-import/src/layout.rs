@@ -1,5 +1,6 @@
 //! The files of an imported workspace.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use bailiwick_yaml::diag::foreign;
@@ -121,16 +122,20 @@ impl Writer<'_> {
         if policy.spec.get("emit") == Some(&Value::Bool(false)) {
             self.layout.unwritten.extend(&objects);
         }
-        let mut spec = Map::new();
+        let mut own = Map::new();
         if merged.policies.len() < self.targets {
             let names = merged.policies.keys().filter_map(|position| self.clusters.get(*position));
-            spec.insert("targets".to_owned(), names.map(|cluster| cluster.target.clone()).collect());
+            own.insert("targets".to_owned(), names.map(|cluster| cluster.target.clone()).collect());
         }
-        spec.extend(policy.spec.as_object().into_iter().flatten().map(|(key, value)| (key.clone(), value.clone())));
+        let mut spec = Cow::Borrowed(&policy.spec);
+        if !own.is_empty() {
+            own.extend(policy.spec.as_object().into_iter().flatten().map(|(key, value)| (key.clone(), value.clone())));
+            spec = Cow::Owned(own.into());
+        }
         let tables = self.add_files(policy, &merged, &mut spec);
         let mut text = String::new();
         self.provenance(policy.kind, &objects, &mut text);
-        text::document(policy.kind.name(), &policy.name, &Value::Object(spec), &mut text);
+        text::document(policy.kind.name(), &policy.name, &spec, &mut text);
         if !matches!(policy.kind, PolicyKind::Manifests | PolicyKind::GroupSet) {
             let tables = policy.files.iter().map(|(_, text)| text.lines().count());
             let lines = text.lines().count() + 1 + tables.sum::<usize>();
@@ -145,7 +150,7 @@ impl Writer<'_> {
     }
 
     /// Adds the files of a policy, and returns the paths of its tables. A path that another policy has for another text gets the name of the target in front.
-    fn add_files(&mut self, policy: &FoldedPolicy, merged: &Merged<'_>, spec: &mut Map<String, Value>) -> Vec<String> {
+    fn add_files(&mut self, policy: &FoldedPolicy, merged: &Merged<'_>, spec: &mut Cow<'_, Value>) -> Vec<String> {
         let objects = merged.objects(|policy| &policy.objects);
         let mut tables = Vec::new();
         for (path, text) in &policy.files {
@@ -155,7 +160,9 @@ impl Writer<'_> {
                 Some(cluster) => format!("{}-{path}", cluster.target),
                 None => path.clone(),
             };
-            replace_text(spec, path, &own);
+            if *path != own {
+                replace_text(spec.to_mut(), path, &own);
+            }
             if policy.kind == PolicyKind::Manifests {
                 self.add_manifest_homes(policy, &own, text, &objects);
                 self.layout.files.insert(own, with_header(text));
@@ -261,17 +268,12 @@ fn table_line(path: &str, text: &str) -> String {
 }
 
 /// Replaces a text in a `spec`, wherever it is a whole value.
-fn replace_text(spec: &mut Map<String, Value>, text: &str, by: &str) {
-    fn replace(value: &mut Value, text: &str, by: &str) {
-        match value {
-            Value::String(found) if found == text => by.clone_into(found),
-            Value::Array(items) => items.iter_mut().for_each(|item| replace(item, text, by)),
-            Value::Object(entries) => entries.values_mut().for_each(|value| replace(value, text, by)),
-            _ => {}
-        }
-    }
-    if text != by {
-        spec.values_mut().for_each(|value| replace(value, text, by));
+fn replace_text(value: &mut Value, text: &str, by: &str) {
+    match value {
+        Value::String(found) if found == text => by.clone_into(found),
+        Value::Array(items) => items.iter_mut().for_each(|item| replace_text(item, text, by)),
+        Value::Object(entries) => entries.values_mut().for_each(|value| replace_text(value, text, by)),
+        _ => {}
     }
 }
 

@@ -32,53 +32,128 @@ pub enum InternedValue {
 /// The values of all objects of an import.
 #[derive(Debug, Default)]
 pub struct InternedValues {
-    nodes: Vec<InternedValue>,
-    ids: HashTable<ValueId>,
+    table: ValueTable,
+    /// The items of the lists that are interned at the moment, the innermost list last.
+    open_items: Vec<ValueId>,
+    /// The entries of the maps that are interned at the moment, the innermost map last.
+    open_entries: Vec<(ValueId, ValueId)>,
+}
+
+/// The values with their ids.
+#[derive(Debug, Default)]
+struct ValueTable {
+    values: Vec<InternedValue>,
+    /// The ids with the hashes of their values: a table that grows reads no value again.
+    ids: HashTable<(u32, ValueId)>,
     hasher: DefaultHashBuilder,
 }
 
-impl InternedValues {
-    /// Returns the id of a value.
-    pub fn intern(&mut self, value: InternedValue) -> ValueId {
-        let Self { nodes, ids, hasher } = self;
-        let hash = hasher.hash_one(&value);
-        let same = |id: &ValueId| nodes.get(id.0 as usize) == Some(&value);
-        if let Some(found) = ids.find(hash, same) {
+/// A value with borrowed parts: most values are known already, and need no memory of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum BorrowedValue<'v> {
+    Null,
+    Bool(bool),
+    Int(i64),
+    Float(u64),
+    Text(&'v str),
+    List(&'v [ValueId]),
+    Map(&'v [(ValueId, ValueId)]),
+}
+
+impl InternedValue {
+    fn borrowed(&self) -> BorrowedValue<'_> {
+        match self {
+            Self::Null => BorrowedValue::Null,
+            Self::Bool(truth) => BorrowedValue::Bool(*truth),
+            Self::Int(number) => BorrowedValue::Int(*number),
+            Self::Float(bits) => BorrowedValue::Float(*bits),
+            Self::Text(text) => BorrowedValue::Text(text),
+            Self::List(items) => BorrowedValue::List(items),
+            Self::Map(entries) => BorrowedValue::Map(entries),
+        }
+    }
+}
+
+impl From<BorrowedValue<'_>> for InternedValue {
+    fn from(value: BorrowedValue<'_>) -> Self {
+        match value {
+            BorrowedValue::Null => Self::Null,
+            BorrowedValue::Bool(truth) => Self::Bool(truth),
+            BorrowedValue::Int(number) => Self::Int(number),
+            BorrowedValue::Float(bits) => Self::Float(bits),
+            BorrowedValue::Text(text) => Self::Text(text.into()),
+            BorrowedValue::List(items) => Self::List(items.into()),
+            BorrowedValue::Map(entries) => Self::Map(entries.into()),
+        }
+    }
+}
+
+impl ValueTable {
+    /// Returns the id of a value, which may be new.
+    fn id(&mut self, value: BorrowedValue<'_>) -> ValueId {
+        let Self { values, ids, hasher } = self;
+        let known = |id: &ValueId| values.get(id.0 as usize).map(InternedValue::borrowed);
+        let hash = hasher.hash_one(value) as u32;
+        let is_same = |(other, id): &(u32, ValueId)| *other == hash && known(id) == Some(value);
+        if let Some((_, found)) = ids.find(spread(hash), is_same) {
             return *found;
         }
-        let id = ValueId(internal::number(nodes.len()));
-        nodes.push(value);
-        ids.insert_unique(hash, id, |id| nodes.get(id.0 as usize).map_or(0, |value| hasher.hash_one(value)));
+        let id = ValueId(internal::number(values.len()));
+        values.push(value.into());
+        ids.insert_unique(spread(hash), (hash, id), |(hash, _)| spread(*hash));
         id
     }
+}
 
+/// Returns 64 bits of a hash of 32 bits: the table uses the bits of both ends.
+fn spread(hash: u32) -> u64 {
+    /// An odd number with about as many ones as zeros.
+    const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+    u64::from(hash).wrapping_mul(ODD)
+}
+
+impl InternedValues {
     /// Returns the id of a text.
     pub fn intern_text(&mut self, text: &str) -> ValueId {
-        self.intern(InternedValue::Text(text.into()))
+        self.table.id(BorrowedValue::Text(text))
     }
 
     /// Returns the id of the value of a node.
     pub fn intern_node(&mut self, node: NodeRef<'_>) -> ValueId {
-        let value = match node.value() {
-            NodeValue::Null => InternedValue::Null,
-            NodeValue::Bool(truth) => InternedValue::Bool(truth),
-            NodeValue::Int(number) => InternedValue::Int(number),
-            NodeValue::Float(number) => InternedValue::Float(number.to_bits()),
-            NodeValue::Str(_) => InternedValue::Text(absent::text(node.as_str()).into()),
-            NodeValue::Seq(_) => InternedValue::List(node.items().map(|item| self.intern_node(item)).collect()),
-            NodeValue::Map(_) => {
-                let entries = node.entries();
-                InternedValue::Map(
-                    entries.map(|(key, value)| (self.intern_text(key.as_key()), self.intern_node(value))).collect(),
-                )
+        match node.value() {
+            NodeValue::Null => self.table.id(BorrowedValue::Null),
+            NodeValue::Bool(truth) => self.table.id(BorrowedValue::Bool(truth)),
+            NodeValue::Int(number) => self.table.id(BorrowedValue::Int(number)),
+            NodeValue::Float(number) => self.table.id(BorrowedValue::Float(number.to_bits())),
+            NodeValue::Str(_) => self.intern_text(absent::text(node.as_str())),
+            NodeValue::Seq(_) => {
+                let start = self.open_items.len();
+                for item in node.items() {
+                    let item = self.intern_node(item);
+                    self.open_items.push(item);
+                }
+                let items = internal::items(&self.open_items, start..self.open_items.len());
+                let id = self.table.id(BorrowedValue::List(items));
+                self.open_items.truncate(start);
+                id
             }
-        };
-        self.intern(value)
+            NodeValue::Map(_) => {
+                let start = self.open_entries.len();
+                for (key, value) in node.entries() {
+                    let entry = (self.intern_text(key.as_key()), self.intern_node(value));
+                    self.open_entries.push(entry);
+                }
+                let entries = internal::items(&self.open_entries, start..self.open_entries.len());
+                let id = self.table.id(BorrowedValue::Map(entries));
+                self.open_entries.truncate(start);
+                id
+            }
+        }
     }
 
     /// Returns a value.
     pub fn get(&self, id: ValueId) -> &InternedValue {
-        match self.nodes.get(id.0 as usize) {
+        match self.table.values.get(id.0 as usize) {
             Some(value) => value,
             None => {
                 internal::record("an id is of other values");

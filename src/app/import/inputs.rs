@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use hashbrown::HashMap;
 
@@ -13,9 +13,10 @@ use crate::app::loaded_world::{Reading, default_namespace, duplicate, each_filte
 use crate::codes;
 use crate::diag::{Diagnostic, Files, Origin, RunError, Sink, SourceFile};
 use crate::emit::file::HEADER;
-use crate::import::{ClusterObjects, InternedValues, Object, ObjectKey, SourcePlace, normalize};
+use crate::import::{ClusterObjects, InternedValues, Object, ObjectKey, SourcePlace, ValueId, normalize};
 use crate::k8s::list;
 use crate::model::{Platform, Target};
+use crate::parallel;
 use crate::source::Sources;
 use crate::source::manifests::FileFilter;
 use crate::yaml::{NodeId, NodeRef, Tree};
@@ -46,11 +47,12 @@ pub(super) fn read(inputs: Inputs<'_>, values: &mut InternedValues, sink: &mut S
     let mut inputs = Vec::new();
     for target in targets {
         let mut reader = Reader {
+            jobs: run.threads(),
             values,
             objects: HashMap::new(),
             minor: target.version.minor(),
             dropped: BTreeMap::new(),
-            world: start_world(target, sources, sink)?,
+            world: Mutex::new(start_world(target, sources, sink)?),
             texts: Texts { files, from: PathBuf::new(), lines: None },
         };
         for ImportSource { path, .. } in options.from.iter().filter(|from| from.is_of(target, targets)) {
@@ -72,7 +74,7 @@ pub(super) fn read(inputs: Inputs<'_>, values: &mut InternedValues, sink: &mut S
         let is_openshift = target.platform == Platform::Openshift;
         let cluster =
             ClusterObjects { target: target.name.clone(), is_openshift, minor: target.version.minor(), objects };
-        inputs.push(Input { cluster, world: reader.world, dropped: reader.dropped });
+        inputs.push(Input { cluster, world: parallel::unlocked(reader.world), dropped: reader.dropped });
     }
     Ok(inputs)
 }
@@ -91,13 +93,26 @@ pub(super) fn start_world(target: &Target, sources: &mut Sources, sink: &mut Sin
 }
 
 struct Reader<'r> {
+    jobs: usize,
     values: &'r mut InternedValues,
     objects: HashMap<ObjectKey, (Object, Origin)>,
-    world: Builder,
+    world: Mutex<Builder>,
     minor: u32,
     dropped: BTreeMap<String, usize>,
     texts: Texts<'r>,
 }
+
+/// An object of a tree in its stored form.
+struct ReadObject {
+    id: NodeId,
+    origin: Origin,
+    place: SourcePlace,
+    comments: Vec<String>,
+    is_live: bool,
+}
+
+/// The number of objects of a tree from which on a second thread is worth its start.
+const WORTH_A_THREAD: usize = 1000;
 
 impl Reader<'_> {
     fn add_tree(&mut self, tree: &mut Tree, sink: &mut Sink) {
@@ -110,19 +125,32 @@ impl Reader<'_> {
                 list::objects(document).into_iter().map(move |object| (object.id(), object.id() == document.id()))
             })
             .collect();
+        let mut objects = Vec::with_capacity(documents.len());
         for (id, is_document) in documents {
-            self.add(tree, id, is_document, sink);
+            objects.extend(self.normal_object(tree, id, is_document, sink));
+        }
+        let Self { jobs, values, world, .. } = self;
+        let jobs = if objects.len() < WORTH_A_THREAD { 1 } else { *jobs };
+        let add_to_world = || {
+            let mut world = parallel::locked(world);
+            objects.iter().for_each(|object| world.add_document(tree.at(object.id), |_, _| {}));
+        };
+        let intern = || objects.iter().map(|object| values.intern_node(tree.at(object.id))).collect::<Vec<ValueId>>();
+        let ((), interned) = parallel::both(jobs, add_to_world, intern);
+        for (object, value) in objects.into_iter().zip(interned) {
+            self.add(object, value, sink);
         }
     }
 
-    fn add(&mut self, tree: &mut Tree, id: NodeId, is_document: bool, sink: &mut Sink) {
+    /// Brings an object into its stored form. None for an object without a name, a kind or a version, which is reported.
+    fn normal_object(&mut self, tree: &mut Tree, id: NodeId, is_document: bool, sink: &mut Sink) -> Option<ReadObject> {
         let object = tree.at(id);
         let has = |path: &[&str]| object.path(path).and_then(NodeRef::as_str).is_some_and(|text| !text.is_empty());
         if !has(&["apiVersion"]) || !has(&["kind"]) || !has(&["metadata", "name"]) {
             let diagnostic = Diagnostic::error(codes::MALFORMED_OBJECT, "this object has no name, kind or version");
             let help = "an object has `apiVersion`, `kind` and `metadata.name`: git cannot track a generated name";
             sink.push(diagnostic.at(object.origin()).help(help));
-            return;
+            return None;
         }
         let origin = object.origin();
         let (place, comments) = self.texts.place(origin, is_document);
@@ -131,8 +159,12 @@ impl Reader<'_> {
         for path in dropped {
             *self.dropped.entry(path).or_default() += 1;
         }
-        self.world.add_document(tree.at(id), |_, _| {});
-        let value = self.values.intern_node(tree.at(id));
+        Some(ReadObject { id, origin, place, comments, is_live })
+    }
+
+    /// Adds an object, and reports a second one of the same identity.
+    fn add(&mut self, object: ReadObject, value: ValueId, sink: &mut Sink) {
+        let ReadObject { origin, place, comments, is_live, .. } = object;
         let identity = ObjectKey::of(self.values, value);
         let object = Object { identity: identity.clone(), value, place, is_live, comments };
         if let Some((_, first)) = self.objects.insert(identity, (object, origin)) {
@@ -201,6 +233,6 @@ impl Lines {
 }
 
 /// Returns the positions of the objects of a cluster by identity.
-pub(super) fn positions(cluster: &ClusterObjects) -> BTreeMap<&ObjectKey, usize> {
+pub(super) fn positions(cluster: &ClusterObjects) -> std::collections::HashMap<&ObjectKey, usize> {
     cluster.objects.iter().enumerate().map(|(index, object)| (&object.identity, index)).collect()
 }

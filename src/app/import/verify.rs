@@ -1,8 +1,8 @@
 //! Compiles the policies of an import and compares the compiled objects with the objects of the cluster.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use hashbrown::HashSet;
 
@@ -14,7 +14,10 @@ use crate::diag::{Diagnostic, Files, Origin, RunError, Severity, Sink};
 use crate::import::fold::FoldDecisions;
 use crate::import::layout::{Home, PolicyFiles};
 use crate::import::{ClusterObjects, InternedValues, ObjectKey, access};
+
+use crate::parallel;
 use crate::source::{self, DiskSource, FileContent, FileSource, Listing, ReadRefusal, Sources};
+use crate::yaml::internal;
 
 /// The files of a workspace with the policies of an import: nothing else counts as a policy.
 #[derive(Clone)]
@@ -265,7 +268,7 @@ fn without_place(diagnostic: Diagnostic) -> Diagnostic {
 /// The comparison of compiled objects with a cluster.
 struct Comparison<'c> {
     cluster: &'c ClusterObjects,
-    positions: BTreeMap<&'c ObjectKey, usize>,
+    positions: HashMap<&'c ObjectKey, usize>,
     seen: HashSet<usize>,
     outcome: &'c mut Outcome,
     values: &'c mut InternedValues,
@@ -297,8 +300,15 @@ impl Comparison<'_> {
 }
 
 /// Returns the names of subjects whose access differs.
-pub(super) fn changed_subjects(before: Builder, after: Builder) -> BTreeSet<String> {
+pub(super) fn changed_subjects(jobs: usize, before: Builder, after: Builder) -> BTreeSet<String> {
     use crate::access::compare::{ImpliedGroups, compare};
-    let changes = compare(&before.build(), &after.build(), ImpliedGroups::Counted);
+    let before = Mutex::new(Some(before));
+    let (before, after) =
+        parallel::both(jobs, || parallel::locked(&before).take().map(Builder::build), || after.build());
+    let Some(before) = before else {
+        internal::record("the objects of the cluster have no world");
+        return BTreeSet::new();
+    };
+    let changes = compare(&before, &after, ImpliedGroups::Counted);
     changes.into_iter().flat_map(|change| change.subjects).map(|affected| affected.subject).collect()
 }

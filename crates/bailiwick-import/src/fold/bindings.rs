@@ -224,7 +224,8 @@ fn merged_namespaces(bindings: Vec<Binding>) -> BTreeMap<Shape, Members> {
 impl Shape {
     /// Returns the shape with a variable in place of the name of its namespace.
     pub(super) fn with_variable(&self, namespace: &str, variable: &str) -> Self {
-        let fill = |text: &str| with_variable(text, &escaped(namespace), variable);
+        let namespace = escaped(namespace);
+        let fill = |text: &str| with_variable(text, &namespace, variable);
         let fill_map = |map: &BTreeMap<String, String>| -> BTreeMap<String, String> {
             map.iter().map(|(key, value)| (key.clone(), fill(value))).collect()
         };
@@ -245,7 +246,7 @@ impl Shape {
 
 /// Puts a variable in place of each occurrence of a name that letters and digits do not continue.
 pub(super) fn with_variable(text: &str, name: &str, variable: &str) -> String {
-    let mut filled = String::new();
+    let mut filled = String::with_capacity(text.len());
     let mut rest = text;
     let mut before = None;
     while let Some((head, tail)) = rest.split_once(name).filter(|_| !name.is_empty()) {

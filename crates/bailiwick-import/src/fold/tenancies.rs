@@ -7,13 +7,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bailiwick_kubernetes::absent;
 use bailiwick_kubernetes::rbac::{GROUP, PolicyRule};
+use bailiwick_yaml::digest::digest_of_run;
 use hashbrown::HashMap;
 use serde_json::{Map, Value, json};
 
 use super::bindings::{self, BoundRole, Shape, with_variable};
 use super::namespaces::{self, Part};
 use super::roles::{RoleSets, escaped_rule, written_rules};
-use super::{Folding, Names, PolicyKind, dns_label, escaped, groups};
+use super::{FoldHost, Folding, Names, PolicyKind, dns_label, escaped, groups};
+use crate::object::ClusterObjects;
+use crate::values::InternedValues;
 
 /// The least number of namespaces of a Tenancy.
 const SMALLEST_TENANCY: usize = 5;
@@ -45,9 +48,9 @@ const KEYS_OF_VALUES: [&str; 10] = [
 ];
 
 /// Folds the namespaces of one form that are left.
-pub(super) fn fold(folding: &mut Folding<'_>, sets: &mut RoleSets) {
+pub(super) fn fold(folding: &mut Folding<'_>, sets: &mut RoleSets, host: FoldHost<'_>) {
     let mut forms: BTreeMap<String, Vec<Tenant>> = BTreeMap::new();
-    for tenant in read(folding, sets) {
+    for tenant in tenants(folding, sets, host) {
         forms.entry(tenant.form()).or_default().push(tenant);
     }
     let mut forms: Vec<Vec<Tenant>> = forms.into_values().filter(|tenants| tenants.len() >= SMALLEST_TENANCY).collect();
@@ -73,6 +76,27 @@ pub(super) fn fold(folding: &mut Folding<'_>, sets: &mut RoleSets) {
             policy.rows = tenants.iter().map(|tenant| tenant.objects.clone()).collect();
         }
     }
+}
+
+/// Returns the namespaces whose form is the form of enough others, in the order of their names. Most namespaces of a large cluster may
+/// have a form of their own, so that the first reading keeps a hash of each form alone.
+fn tenants(folding: &Folding<'_>, sets: &RoleSets, host: FoldHost<'_>) -> Vec<Tenant> {
+    let (cluster, values): (_, &InternedValues) = (folding.cluster, folding.values);
+    let mut namespaces = namespaces_left(folding);
+    if namespaces.len() < SMALLEST_TENANCY {
+        return Vec::new();
+    }
+    let read_at = |namespaces: &[NamespaceObjects], number: usize| {
+        namespaces.get(number).and_then(|objects| read(cluster, values, sets, objects))
+    };
+    let hashes =
+        host.map(namespaces.len(), |number| read_at(&namespaces, number).map(|tenant| digest_of_run(&tenant.form())));
+    let mut counts: HashMap<u128, usize> = HashMap::new();
+    hashes.iter().flatten().for_each(|hash| *counts.entry(*hash).or_default() += 1);
+    let is_shared = |hash: &u128| counts.get(hash).is_some_and(|count| *count >= SMALLEST_TENANCY);
+    let mut hashes = hashes.into_iter();
+    namespaces.retain(|_| hashes.next().flatten().as_ref().is_some_and(is_shared));
+    host.map(namespaces.len(), |number| read_at(&namespaces, number)).into_iter().flatten().collect()
 }
 
 /// A namespace with its objects.
@@ -109,48 +133,77 @@ impl Tenant {
     }
 }
 
-/// Reads the namespaces with the objects that are left, in the order of their names.
-fn read(folding: &Folding<'_>, sets: &RoleSets) -> Vec<Tenant> {
-    let mut all: BTreeMap<Box<str>, Builder> = BTreeMap::new();
-    for index in folding.left_of("", "Namespace") {
+/// The objects of a namespace that are left, by their positions.
+struct NamespaceObjects {
+    namespace: usize,
+    /// The service accounts, quotas and limits.
+    parts: Vec<(Part, usize)>,
+    roles: Vec<usize>,
+    bindings: Vec<usize>,
+}
+
+/// Returns the objects of each namespace that are left, in the order of the names of the namespaces.
+fn namespaces_left(folding: &Folding<'_>) -> Vec<NamespaceObjects> {
+    let namespaces = folding.left_of("", "Namespace");
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    let mut all: Vec<NamespaceObjects> = Vec::new();
+    for index in namespaces {
         let Some(object) = folding.object(index) else { continue };
-        let Some(item) = namespaces::namespace_item(folding.values, object) else { continue };
-        let is_openshift = folding.cluster.is_openshift;
-        all.insert(object.identity.name.clone(), Builder::new(&object.identity.name, index, item, is_openshift));
+        places.insert(&object.identity.name, all.len());
+        all.push(NamespaceObjects { namespace: index, parts: Vec::new(), roles: Vec::new(), bindings: Vec::new() });
     }
+    let mut add = |group: &str, kind: &str, add: &dyn Fn(&mut NamespaceObjects, usize)| {
+        for index in folding.left_of(group, kind) {
+            let place = folding.object(index).and_then(|object| places.get(&*object.identity.namespace));
+            place.and_then(|place| all.get_mut(*place)).into_iter().for_each(|objects| add(objects, index));
+        }
+    };
     for part in [Part::Account, Part::Quota, Part::Limits] {
-        for index in folding.left_of("", part.kind()) {
-            let Some(object) = folding.object(index) else { continue };
-            let Some(builder) = all.get_mut(&object.identity.namespace) else { continue };
-            if let Some(item) = namespaces::item(folding.values, object, part) {
-                builder.add(part.field(), index, item);
-            }
+        add("", part.kind(), &|objects, index| objects.parts.push((part, index)));
+    }
+    add(GROUP, "Role", &|objects, index| objects.roles.push(index));
+    add(GROUP, "RoleBinding", &|objects, index| objects.bindings.push(index));
+    all
+}
+
+/// Reads a namespace; none for a namespace that no class can have.
+fn read(
+    cluster: &ClusterObjects,
+    values: &InternedValues,
+    sets: &RoleSets,
+    objects: &NamespaceObjects,
+) -> Option<Tenant> {
+    let object = |index: usize| cluster.objects.get(index);
+    let namespace = object(objects.namespace)?;
+    let item = namespaces::namespace_item(values, namespace)?;
+    let mut builder = Builder::new(&namespace.identity.name, objects.namespace, item, cluster.is_openshift);
+    for (part, index) in &objects.parts {
+        if let Some(item) = object(*index).and_then(|object| namespaces::item(values, object, *part)) {
+            builder.add(part.field(), *index, item);
         }
     }
-    for index in folding.left_of(GROUP, "Role") {
-        let Some(object) = folding.object(index) else { continue };
-        let Some(builder) = all.get_mut(&object.identity.namespace) else { continue };
-        let set = sets.find(&object.identity.namespace, &object.identity.name);
+    for (index, role) in objects.roles.iter().filter_map(|index| Some((*index, object(*index)?))) {
+        let set = sets.find(&role.identity.namespace, &role.identity.name);
         if let Some(set) = set.and_then(|position| sets.sets.get(position)) {
             let mut item = Map::new();
-            item.insert("name".to_owned(), escaped(&object.identity.name).into());
-            set.metadata.write(folding.values, &mut item);
+            item.insert("name".to_owned(), escaped(&role.identity.name).into());
+            set.metadata.write(values, &mut item);
             builder.add_role(index, item, &set.rules);
         }
     }
-    for index in folding.left_of(GROUP, "RoleBinding") {
-        let Some(object) = folding.object(index) else { continue };
-        let Some(builder) = all.get_mut(&object.identity.namespace) else { continue };
-        if let Some(shape) = bindings::read(folding.values, object, sets) {
+    for (index, binding) in objects.bindings.iter().filter_map(|index| Some((*index, object(*index)?))) {
+        if let Some(shape) = bindings::read(values, binding, sets) {
             builder.add_binding(index, &shape, sets);
         }
     }
-    all.into_values().filter(|builder| builder.is_whole).map(Builder::finish).collect()
+    builder.is_whole.then(|| builder.finish())
 }
 
 /// A tenant that is read.
 struct Builder {
     name: Box<str>,
+    /// The name in the texts of a policy.
+    escaped_name: String,
     objects: Vec<usize>,
     namespace: Map<String, Value>,
     /// The items of each field of the class, by their names.
@@ -169,6 +222,7 @@ impl Builder {
         }
         Self {
             name: name.into(),
+            escaped_name: escaped(name),
             objects: vec![index],
             namespace,
             items: BTreeMap::new(),
@@ -179,7 +233,7 @@ impl Builder {
 
     /// Returns a text with the variable in place of the name of the namespace.
     fn filled(&self, text: &str) -> String {
-        with_variable(text, &escaped(&self.name), NAME_VARIABLE)
+        with_variable(text, &self.escaped_name, NAME_VARIABLE)
     }
 
     /// Adds an object under its name.
@@ -229,7 +283,7 @@ impl Builder {
 
     fn finish(self) -> Tenant {
         let mut class = Map::new();
-        let mut leaves = Leaves { name: &self.name, values: Vec::new(), item: (0, 1) };
+        let mut leaves = Leaves { escaped_name: &self.escaped_name, values: Vec::new(), item: (0, 1) };
         class.insert("namespace".to_owned(), leaves.take(self.namespace.into(), None));
         let mut number = 0;
         for (field, items) in self.items {
@@ -256,7 +310,8 @@ fn sort_texts(value: &mut Value, key: &dyn Fn(&str) -> String) {
 
 /// Takes the values of a class out of it.
 struct Leaves<'l> {
-    name: &'l str,
+    /// The name of the namespace in the texts of a policy.
+    escaped_name: &'l str,
     values: Vec<Leaf>,
     item: (usize, usize),
 }
@@ -266,9 +321,12 @@ impl Leaves<'_> {
     fn take(&mut self, value: Value, key: Option<&str>) -> Value {
         match value {
             Value::String(escaped_text) => {
-                let pattern = with_variable(&escaped_text, &escaped(self.name), NAME_VARIABLE);
+                let pattern = with_variable(&escaped_text, self.escaped_name, NAME_VARIABLE);
                 let Some(key) = key else { return pattern.into() };
-                let text = escaped_text.replace("{{", "{").replace("}}", "}");
+                let text = match escaped_text.contains(['{', '}']) {
+                    true => escaped_text.replace("{{", "{").replace("}}", "}"),
+                    false => escaped_text,
+                };
                 self.values.push(Leaf { key: key.to_owned(), pattern, text, item: self.item });
                 (self.values.len() - 1).into()
             }
