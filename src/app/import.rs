@@ -20,9 +20,9 @@ use super::{Diagnostics, Error, Options};
 use crate::access::{Builder, World};
 use crate::admission::scc::bootstrap;
 use crate::diag::{Files, RunError, Sink};
-use crate::import::fold::{FoldDecisions, FoldHost, FoldedCluster, PolicyKind, fold};
+use crate::import::fold::{FoldDecisions, FoldedCluster, PolicyKind, fold};
 use crate::import::layout::{PolicyFiles, arrange, workspace_file};
-use crate::import::{ClusterObjects, ControlPlane, InternedValues, ObjectKey};
+use crate::import::{ClusterObjects, ControlPlane, InternedValues, ObjectKey, Workers};
 use crate::k8s::default_policy;
 use crate::model::{Platform, Target};
 use crate::parallel;
@@ -255,12 +255,12 @@ impl Folds<'_> {
         let for_each = |total: usize, work: &(dyn Fn(usize) + Sync)| {
             parallel::in_order(total, self.run.threads(), || (), |(), number| work(number), |_, ()| true);
         };
+        let workers = Workers(&for_each);
         for ((cluster, decisions), platform) in self.clusters.iter().zip(decisions).zip(platforms) {
             let has_role = |name: &str| platform.has_cluster_role(name);
-            let host = FoldHost { is_platform_role: &has_role, for_each: &for_each };
-            folded.push(fold(cluster, &mut self.values, decisions, host));
+            folded.push(fold(cluster, &mut self.values, decisions, &has_role, workers));
         }
-        let mut layout = arrange(self.clusters, &folded, self.place.targets.len());
+        let mut layout = arrange(self.clusters, &folded, self.place.targets.len(), workers);
         let imported = self.files(std::mem::take(&mut layout.files), &folded);
         // The texts of the policies are in the files now.
         folded.iter_mut().for_each(FoldedCluster::forget_texts);

@@ -10,13 +10,13 @@ pub(crate) use roles::written_rule;
 mod tenancies;
 
 use std::collections::BTreeSet;
-use std::sync::OnceLock;
 
 use hashbrown::{HashMap, HashSet};
 use serde_json::Value;
 
 use crate::object::{ClusterObjects, Object};
 use crate::values::InternedValues;
+use crate::workers::Workers;
 
 pub(crate) use self::roles::normal_rules;
 
@@ -101,40 +101,19 @@ pub struct FoldedCluster {
     pub unknown_roles: BTreeSet<String>,
 }
 
-/// The abilities that a fold has from its caller.
-#[derive(Clone, Copy)]
-pub struct FoldHost<'h> {
-    /// Returns true for the ClusterRoles of the platform.
-    pub is_platform_role: &'h dyn Fn(&str) -> bool,
-    /// Runs a work for each number below a total, on several threads if there are any.
-    pub for_each: &'h dyn Fn(usize, &(dyn Fn(usize) + Sync)),
-}
-
-impl FoldHost<'_> {
-    /// Returns the results of a work for each number below a total, in order.
-    fn map<R: Send + Sync>(&self, total: usize, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
-        let results: Vec<OnceLock<R>> = std::iter::repeat_with(OnceLock::new).take(total).collect();
-        (self.for_each)(total, &|number| {
-            if let Some(result) = results.get(number) {
-                result.get_or_init(|| work(number));
-            }
-        });
-        results.into_iter().filter_map(OnceLock::into_inner).collect()
-    }
-}
-
-/// Folds the objects of a cluster.
+/// Folds the objects of a cluster. `is_platform_role` is true for the ClusterRoles of the platform.
 pub fn fold(
     cluster: &ClusterObjects,
     values: &mut InternedValues,
     decisions: &FoldDecisions,
-    host: FoldHost<'_>,
+    is_platform_role: &dyn Fn(&str) -> bool,
+    workers: Workers<'_>,
 ) -> FoldedCluster {
     let mut folding = Folding { cluster, values, decisions, left: BTreeSet::new(), folded: FoldedCluster::default() };
     folding.left = (0..cluster.objects.len()).filter(|index| folding.can_fold(*index)).collect();
     let mut roles = roles::read(&folding);
-    tenancies::fold(&mut folding, &mut roles, host);
-    bindings::fold(&mut folding, roles, host.is_platform_role);
+    tenancies::fold(&mut folding, &mut roles, workers);
+    bindings::fold(&mut folding, roles, is_platform_role, workers);
     namespaces::fold(&mut folding);
     groups::fold(&mut folding);
     manifests::fold(&mut folding);

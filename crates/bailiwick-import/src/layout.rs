@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use crate::fold::{FoldedCluster, FoldedPolicy, PolicyKind};
 use crate::object::{ClusterObjects, Object};
 use crate::text;
+use crate::workers::Workers;
 
 /// The first line of every policy file of an import.
 pub const FIRST_LINE: &str = "# Imported by bailiwick. A later import replaces this file while it is unchanged.";
@@ -75,7 +76,12 @@ impl Merged<'_> {
 }
 
 /// Arranges the policies of all clusters as files. `targets` is the number of targets of the workspace.
-pub fn arrange(clusters: &[ClusterObjects], folded: &[FoldedCluster], targets: usize) -> PolicyFiles {
+pub fn arrange(
+    clusters: &[ClusterObjects],
+    folded: &[FoldedCluster],
+    targets: usize,
+    workers: Workers<'_>,
+) -> PolicyFiles {
     let mut merged: BTreeMap<(PolicyKind, &str), Vec<Merged<'_>>> = BTreeMap::new();
     for (position, folded) in folded.iter().enumerate() {
         for policy in &folded.policies {
@@ -92,7 +98,10 @@ pub fn arrange(clusters: &[ClusterObjects], folded: &[FoldedCluster], targets: u
     }
     let mut layout = PolicyFiles { lines_about_access: vec![0; clusters.len()], ..PolicyFiles::default() };
     let mut writer = Writer { clusters, targets, layout: &mut layout, documents: BTreeMap::new() };
-    merged.into_values().flatten().for_each(|policy| writer.add(policy));
+    let unwritten: Vec<Unwritten<'_>> =
+        merged.into_values().flatten().filter_map(|policy| writer.take(policy)).collect();
+    let texts = workers.map(unwritten.len(), |number| unwritten.get(number).map_or_else(String::new, Unwritten::text));
+    unwritten.into_iter().zip(texts).for_each(|(document, text)| writer.add(document, text));
     writer.finish();
     layout
 }
@@ -106,6 +115,26 @@ struct Document {
     tables: Vec<String>,
 }
 
+/// A policy document before its text.
+struct Unwritten<'f> {
+    policy: &'f FoldedPolicy,
+    spec: Cow<'f, Value>,
+    /// The lines of comments above the document.
+    comments: String,
+    home: Home,
+    tables: Vec<String>,
+    /// The positions of the clusters with the policy.
+    clusters: Vec<usize>,
+}
+
+impl Unwritten<'_> {
+    fn text(&self) -> String {
+        let mut text = self.comments.clone();
+        text::document(self.policy.kind.name(), &self.policy.name, &self.spec, &mut text);
+        text
+    }
+}
+
 struct Writer<'w> {
     clusters: &'w [ClusterObjects],
     targets: usize,
@@ -115,8 +144,9 @@ struct Writer<'w> {
 }
 
 impl Writer<'_> {
-    fn add(&mut self, merged: Merged<'_>) {
-        let Some(policy) = merged.policies.values().next().copied() else { return };
+    /// Takes a policy and its further files.
+    fn take<'f>(&mut self, merged: Merged<'f>) -> Option<Unwritten<'f>> {
+        let policy = merged.policies.values().next().copied()?;
         let objects = merged.objects(|policy| &policy.objects);
         self.layout.policies += 1;
         if policy.spec.get("emit") == Some(&Value::Bool(false)) {
@@ -133,19 +163,24 @@ impl Writer<'_> {
             spec = Cow::Owned(own.into());
         }
         let tables = self.add_files(policy, &merged, &mut spec);
-        let mut text = String::new();
-        self.provenance(policy.kind, &objects, &mut text);
-        text::document(policy.kind.name(), &policy.name, &spec, &mut text);
+        let mut comments = String::new();
+        self.provenance(policy.kind, &objects, &mut comments);
+        let home = Home { kind: policy.kind.name(), name: policy.name.clone(), objects };
+        Some(Unwritten { policy, spec, comments, home, tables, clusters: merged.policies.into_keys().collect() })
+    }
+
+    /// Adds the text of a policy.
+    fn add(&mut self, document: Unwritten<'_>, text: String) {
+        let Unwritten { policy, home, tables, clusters, .. } = document;
         if !matches!(policy.kind, PolicyKind::Manifests | PolicyKind::GroupSet) {
             let tables = policy.files.iter().map(|(_, text)| text.lines().count());
             let lines = text.lines().count() + 1 + tables.sum::<usize>();
-            for cluster in merged.policies.keys() {
-                self.layout.lines_about_access.get_mut(*cluster).into_iter().for_each(|count| *count += lines);
+            for cluster in clusters {
+                self.layout.lines_about_access.get_mut(cluster).into_iter().for_each(|count| *count += lines);
             }
         }
         let letter = policy.name.chars().next().map_or('0', |letter| letter);
         let letter = if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '0' };
-        let home = Home { kind: policy.kind.name(), name: policy.name.clone(), objects };
         self.documents.entry(stem(policy.kind)).or_default().push(Document { letter, text, home, tables });
     }
 

@@ -218,7 +218,10 @@ impl Lines {
     fn of(file: Arc<SourceFile>, from: &Path) -> Self {
         let path = file.path();
         let loaded = file.load();
-        let text = loaded.as_deref().map_or_else(|| file.text(), |loaded| loaded);
+        let text = match &loaded {
+            Some(loaded) => loaded,
+            None => file.text(),
+        };
         let below = Path::new(path).strip_prefix(from).ok().filter(|below| !below.as_os_str().is_empty());
         let name = || Path::new(path).file_name().map_or_else(|| path.into(), |name| name.to_string_lossy().into());
         let shown: String = below.map_or_else(name, |below| below.to_string_lossy().replace('\\', "/"));
@@ -228,7 +231,10 @@ impl Lines {
     }
 
     fn text(&self) -> &str {
-        self.loaded.as_deref().map_or_else(|| self.file.text(), |loaded| loaded)
+        match &self.loaded {
+            Some(loaded) => loaded,
+            None => self.file.text(),
+        }
     }
 }
 

@@ -16,6 +16,7 @@ use super::roles::RoleSets;
 use super::{Folding, Names, PolicyKind, dns_label, escaped};
 use crate::object::Object;
 use crate::values::{InternedValues, ValueId};
+use crate::workers::Workers;
 
 /// The variable with the name of the namespace of a binding.
 const NAMESPACE_VARIABLE: &str = "{namespace.name}";
@@ -82,16 +83,13 @@ struct Binding {
 type Members = BTreeMap<Box<str>, usize>;
 
 /// Folds the bindings that are left, and the roles with them.
-pub(super) fn fold(folding: &mut Folding<'_>, mut sets: RoleSets, is_platform_role: &dyn Fn(&str) -> bool) {
-    let mut bindings = Vec::new();
-    for kind in ["ClusterRoleBinding", "RoleBinding"] {
-        for index in folding.left_of(GROUP, kind) {
-            let Some(object) = folding.object(index) else { continue };
-            if let Some(shape) = read(folding.values, object, &sets) {
-                bindings.push(Binding { index, namespace: object.identity.namespace.clone(), shape });
-            }
-        }
-    }
+pub(super) fn fold(
+    folding: &mut Folding<'_>,
+    mut sets: RoleSets,
+    is_platform_role: &dyn Fn(&str) -> bool,
+    workers: Workers<'_>,
+) {
+    let bindings = bindings_left(folding, &sets, workers);
     let mut used: BTreeSet<(usize, Box<str>)> = BTreeSet::new();
     let mut roles = BTreeSet::new();
     for binding in &bindings {
@@ -110,6 +108,20 @@ pub(super) fn fold(folding: &mut Folding<'_>, mut sets: RoleSets, is_platform_ro
         folding.add(PolicyKind::Grant, name, spec, grant.objects);
     }
     sets.finish(folding);
+}
+
+/// Returns the bindings that are left, in their order.
+fn bindings_left(folding: &Folding<'_>, sets: &RoleSets, workers: Workers<'_>) -> Vec<Binding> {
+    let (cluster, values): (_, &InternedValues) = (folding.cluster, folding.values);
+    let kinds = ["ClusterRoleBinding", "RoleBinding"];
+    let left: Vec<usize> = kinds.into_iter().flat_map(|kind| folding.left_of(GROUP, kind)).collect();
+    let read_at = |number: usize| {
+        let index = *left.get(number)?;
+        let object = cluster.objects.get(index)?;
+        let shape = read(values, object, sets)?;
+        Some(Binding { index, namespace: object.identity.namespace.clone(), shape })
+    };
+    workers.map(left.len(), read_at).into_iter().flatten().collect()
 }
 
 /// Records the roles that no object and no default policy makes.
@@ -204,6 +216,7 @@ fn merged_namespaces(bindings: Vec<Binding>) -> BTreeMap<Shape, Members> {
     for (shape, members) in literal {
         let only = members.keys().next().filter(|_| members.len() == 1 && !shape.is_cluster_wide);
         match only
+            .filter(|namespace| shape.contains(&escaped(namespace)))
             .map(|namespace| shape.with_variable(namespace, NAMESPACE_VARIABLE))
             .filter(|pattern| *pattern != shape)
         {
@@ -222,6 +235,19 @@ fn merged_namespaces(bindings: Vec<Binding>) -> BTreeMap<Shape, Members> {
 }
 
 impl Shape {
+    /// Whether a text of the shape contains a text.
+    fn contains(&self, text: &str) -> bool {
+        let is_in_subject = |subject: &Subject| match subject {
+            Subject::Account(Some(namespace), name) => namespace.contains(text) || name.contains(text),
+            Subject::User(name) | Subject::Group(name) | Subject::Account(None, name) => name.contains(text),
+        };
+        let is_in_map = |map: &BTreeMap<String, String>| map.values().any(|value| value.contains(text));
+        self.name.contains(text)
+            || self.subjects.iter().any(is_in_subject)
+            || is_in_map(&self.labels)
+            || is_in_map(&self.annotations)
+    }
+
     /// Returns the shape with a variable in place of the name of its namespace.
     pub(super) fn with_variable(&self, namespace: &str, variable: &str) -> Self {
         let namespace = escaped(namespace);

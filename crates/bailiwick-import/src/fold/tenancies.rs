@@ -14,9 +14,10 @@ use serde_json::{Map, Value, json};
 use super::bindings::{self, BoundRole, Shape, with_variable};
 use super::namespaces::{self, Part};
 use super::roles::{RoleSets, escaped_rule, written_rules};
-use super::{FoldHost, Folding, Names, PolicyKind, dns_label, escaped, groups};
+use super::{Folding, Names, PolicyKind, dns_label, escaped, groups};
 use crate::object::ClusterObjects;
 use crate::values::InternedValues;
+use crate::workers::Workers;
 
 /// The least number of namespaces of a Tenancy.
 const SMALLEST_TENANCY: usize = 5;
@@ -48,9 +49,9 @@ const KEYS_OF_VALUES: [&str; 10] = [
 ];
 
 /// Folds the namespaces of one form that are left.
-pub(super) fn fold(folding: &mut Folding<'_>, sets: &mut RoleSets, host: FoldHost<'_>) {
+pub(super) fn fold(folding: &mut Folding<'_>, sets: &mut RoleSets, workers: Workers<'_>) {
     let mut forms: BTreeMap<String, Vec<Tenant>> = BTreeMap::new();
-    for tenant in tenants(folding, sets, host) {
+    for tenant in tenants(folding, sets, workers) {
         forms.entry(tenant.form()).or_default().push(tenant);
     }
     let mut forms: Vec<Vec<Tenant>> = forms.into_values().filter(|tenants| tenants.len() >= SMALLEST_TENANCY).collect();
@@ -80,7 +81,7 @@ pub(super) fn fold(folding: &mut Folding<'_>, sets: &mut RoleSets, host: FoldHos
 
 /// Returns the namespaces whose form is the form of enough others, in the order of their names. Most namespaces of a large cluster may
 /// have a form of their own, so that the first reading keeps a hash of each form alone.
-fn tenants(folding: &Folding<'_>, sets: &RoleSets, host: FoldHost<'_>) -> Vec<Tenant> {
+fn tenants(folding: &Folding<'_>, sets: &RoleSets, workers: Workers<'_>) -> Vec<Tenant> {
     let (cluster, values): (_, &InternedValues) = (folding.cluster, folding.values);
     let mut namespaces = namespaces_left(folding);
     if namespaces.len() < SMALLEST_TENANCY {
@@ -89,14 +90,14 @@ fn tenants(folding: &Folding<'_>, sets: &RoleSets, host: FoldHost<'_>) -> Vec<Te
     let read_at = |namespaces: &[NamespaceObjects], number: usize| {
         namespaces.get(number).and_then(|objects| read(cluster, values, sets, objects))
     };
-    let hashes =
-        host.map(namespaces.len(), |number| read_at(&namespaces, number).map(|tenant| digest_of_run(&tenant.form())));
+    let hashes = workers
+        .map(namespaces.len(), |number| read_at(&namespaces, number).map(|tenant| digest_of_run(&tenant.form())));
     let mut counts: HashMap<u128, usize> = HashMap::new();
     hashes.iter().flatten().for_each(|hash| *counts.entry(*hash).or_default() += 1);
     let is_shared = |hash: &u128| counts.get(hash).is_some_and(|count| *count >= SMALLEST_TENANCY);
     let mut hashes = hashes.into_iter();
     namespaces.retain(|_| hashes.next().flatten().as_ref().is_some_and(is_shared));
-    host.map(namespaces.len(), |number| read_at(&namespaces, number)).into_iter().flatten().collect()
+    workers.map(namespaces.len(), |number| read_at(&namespaces, number)).into_iter().flatten().collect()
 }
 
 /// A namespace with its objects.
