@@ -1,5 +1,6 @@
 //! The use of grants by the requests of a log.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use hashbrown::HashMap;
@@ -413,6 +414,6 @@ pub(super) fn allowed(log: &AuditLog) -> impl Iterator<Item = Observation<'_>> {
 }
 
 /// Returns a request with the further request of the server for it.
-pub(super) fn with_further(minor: u32, request: &Request) -> impl Iterator<Item = Request> {
-    std::iter::once(request.clone()).chain(also_asked(minor, request))
+pub(super) fn with_further(minor: u32, request: &Request) -> impl Iterator<Item = Cow<'_, Request>> {
+    std::iter::once(Cow::Borrowed(request)).chain(also_asked(minor, request).map(Cow::Owned))
 }

@@ -1,5 +1,6 @@
 //! The least permissions for the requests of a log, as policies with their proof.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,6 +27,7 @@ use crate::import::layout::workspace_file;
 use crate::import::least::{LeastGrant, LeastNames, LeastPermissionSet, policy_file};
 use crate::k8s::rbac::PolicyRule;
 use crate::model::Platform;
+use crate::parallel;
 
 /// The file of the policies, below the folder of the policies.
 const POLICY_FILE: &str = "least.yaml";
@@ -178,16 +180,18 @@ fn compute(
     let named = NamedPolicies::of(&distinct_sets(&rights));
     let policies = policy_file(&named.sets, &named.grants, baseline.world.minor());
     let written = (!named.sets.is_empty()).then_some(policies.as_str());
-    let Some(compiled) = compile_and_write(run, options, written, files, sink)? else {
-        return Ok(None);
-    };
     let world = granted.as_ref().map_or(&baseline.world, |granted| granted);
+    let evaluation = || {
+        let mut disagreements = Sink::new();
+        (evaluate(&inputs, world, &baseline.world, &mut disagreements), disagreements)
+    };
+    let compilation = || compile_and_write(run, options, written, files, sink);
+    let ((mut evaluated, disagreements), compiled) = parallel::both(run.threads(), evaluation, compilation);
+    let Some(compiled) = compiled? else { return Ok(None) };
     // Without the objects of the cluster there is nothing to disagree with.
-    let mut unheard = Sink::new();
-    let disagreements = if granted.is_some() { sink } else { &mut unheard };
-    let mut evaluated = evaluate(&inputs, world, &baseline.world, disagreements);
-    if granted.is_none() {
-        evaluated.summary.ungranted = 0;
+    match granted.is_some() {
+        true => sink.absorb(disagreements),
+        false => evaluated.summary.ungranted = 0,
     }
     let groups = needed.groups();
     let lost = evaluated.bindings.iter().flat_map(|binding| lost(binding, &needed, &groups)).collect();
@@ -245,23 +249,23 @@ struct Worlds<'w> {
 
 /// The allowed requests of users.
 #[derive(Default)]
-struct Needed {
-    users: BTreeMap<String, NeededUser>,
+struct Needed<'l> {
+    users: BTreeMap<&'l str, NeededUser<'l>>,
     left_out: Vec<LeftOutSubject>,
 }
 
 /// The allowed requests of a user.
 #[derive(Default)]
-struct NeededUser {
+struct NeededUser<'l> {
     /// Each distinct request with the groups of the user.
-    requests: Vec<(Identity, Request, IsImplied)>,
+    requests: Vec<(&'l Identity, Cow<'l, Request>, IsImplied)>,
 }
 
 /// Whether the server made a request on the way of another one.
 type IsImplied = bool;
 
-impl Needed {
-    fn of_log(log: &AuditLog, selected: Option<&BTreeSet<String>>, worlds: Worlds<'_>) -> Self {
+impl<'l> Needed<'l> {
+    fn of_log(log: &'l AuditLog, selected: Option<&BTreeSet<String>>, worlds: Worlds<'_>) -> Self {
         let mut needed = Self::default();
         let mut left_out: BTreeMap<&str, &'static str> = BTreeMap::new();
         for observation in allowed(log) {
@@ -274,9 +278,9 @@ impl Needed {
                 left_out.insert(&identity.user, reason);
                 continue;
             }
-            let user = needed.users.entry(identity.user.clone()).or_default();
+            let user = needed.users.entry(&identity.user).or_default();
             for request in with_further(worlds.baseline.minor(), request) {
-                user.requests.push((identity.clone(), request, is_implied));
+                user.requests.push((identity, request, is_implied));
             }
         }
         needed.left_out = left_out
@@ -298,15 +302,15 @@ impl Needed {
         for (name, user) in &self.users {
             let beside =
                 user.requests.iter().filter(|(identity, request, _)| !worlds.baseline.allows(identity, request));
-            let requests: Vec<Request> = beside
+            let requests: Vec<Cow<'_, Request>> = beside
                 .map(|(identity, request, is_implied)| match widened_create(identity, request, *is_implied, worlds) {
-                    Some(create) => create,
-                    None => request.clone(),
+                    Some(create) => Cow::Owned(create),
+                    None => Cow::Borrowed(&**request),
                 })
                 .collect();
-            let least = least_rights(requests.iter(), widening, worlds.baseline.api());
+            let least = least_rights(requests.iter().map(|request| &**request), widening, worlds.baseline.api());
             if !least.is_empty() {
-                rights.insert(name.clone(), least);
+                rights.insert((*name).to_owned(), least);
             }
         }
         rights
@@ -324,7 +328,7 @@ impl Needed {
             }
             let Some(granted) = worlds.granted else { continue };
             let who = user.with_all_groups(name);
-            for (scope, rights) in rights.get(name).into_iter().flatten() {
+            for (scope, rights) in rights.get(*name).into_iter().flatten() {
                 let held = granted.rules_for(&who, scope.as_deref().map_or("", |namespace| namespace)).rules;
                 let wanted: Vec<PolicyRule> = rights.iter().cloned().collect();
                 let wider = rules(&cover::uncovered(&held, &wanted));
@@ -337,7 +341,7 @@ impl Needed {
     }
 }
 
-impl NeededUser {
+impl NeededUser<'_> {
     /// Returns the user with its groups in all requests.
     fn with_all_groups(&self, name: &str) -> Identity {
         let groups: BTreeSet<&String> = self.requests.iter().flat_map(|(identity, ..)| &identity.groups).collect();
@@ -371,7 +375,7 @@ fn scope_words(scope: &RightScope) -> String {
 }
 
 /// Returns the rights of users by a binding outside of the policies.
-fn lost(binding: &EvaluatedBinding, needed: &Needed, groups: &BTreeSet<&str>) -> Vec<LostRights> {
+fn lost(binding: &EvaluatedBinding, needed: &Needed<'_>, groups: &BTreeSet<&str>) -> Vec<LostRights> {
     let EvaluatedBinding { usage, subjects } = binding;
     let names = usage.subjects.iter().map(|subject| (subject.is_group, subject.name.as_str()));
     let is_of_user = |is_group: bool, name: &str| {
