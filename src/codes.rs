@@ -59,6 +59,7 @@ bailiwick_yaml::declare_codes! {
     // Objects.
     MALFORMED_OBJECT: "malformed-object", [Error, Warning], "an object does not have the structure of its kind";
     SKIPPED_FILE: "skipped-file", [Note], "a file of a folder holds no objects";
+    ASSUMED_NAMESPACE: "assumed-namespace", [Note], "an object without a namespace belongs to `default`";
     SERVER_FIELD: "server-field", [Error, Note], "a field that only the server sets";
     UNRESOLVED_REFERENCE: "unresolved-reference", [Error, Warning], "a binding refers to a role that does not exist";
     POD_SECURITY_POLICY_REMOVED: "podsecuritypolicy-removed", [Error], "a PodSecurityPolicy for a cluster without PodSecurityPolicy";

@@ -33,7 +33,9 @@ use crate::source::manifests::{self as files, FileFilter};
 use crate::yaml::{NodeRef, Tree};
 
 use self::manifests::{Input, ManifestReader};
-pub(crate) use self::manifests::{OPENSHIFT_GROUPS, Reading, add_tree, duplicate, each_filtered_tree, each_tree};
+pub(crate) use self::manifests::{
+    MissingNamespace, OPENSHIFT_GROUPS, Reading, add_tree, duplicate, each_filtered_tree, each_tree,
+};
 pub(crate) use baseline::{BaselineInputs, add_committed, below_output, platform_world};
 pub(crate) use surroundings::Surroundings;
 
@@ -378,12 +380,13 @@ pub(crate) fn load_committed(
 }
 
 /// Returns the namespace of `--default-namespace`; reports an invalid name.
-pub(crate) fn default_namespace<'n>(name: Option<&'n str>, sink: &mut Sink) -> Option<&'n str> {
-    let name = name?;
-    let Some(message) = names::namespace_problem(name) else { return Some(name) };
-    let diagnostic = Diagnostic::error(codes::INVALID_USAGE, message);
-    sink.push(diagnostic.help("write a name of lower-case letters, digits and `-`"));
-    None
+pub(crate) fn default_namespace<'n>(name: Option<&'n str>, sink: &mut Sink) -> MissingNamespace<'n> {
+    let Some(name) = name else { return MissingNamespace::Assumed };
+    if let Some(message) = names::namespace_problem(name) {
+        let diagnostic = Diagnostic::error(codes::INVALID_USAGE, message);
+        sink.push(diagnostic.help("write a name of lower-case letters, digits and `-`"));
+    }
+    MissingNamespace::Stated(name)
 }
 
 /// Reads the manifests that the options name.

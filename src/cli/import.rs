@@ -36,7 +36,7 @@ pub(super) struct Arguments {
     /// Do not read the files that match this glob, relative to the folder of --from; may be repeated.
     #[arg(long, value_name = "GLOB")]
     exclude: Vec<String>,
-    /// Namespace of the objects of --from that have none, as with `kubectl -n`.
+    /// Namespace of the objects of --from that have none, as with `kubectl -n`. Default: `default`.
     #[arg(long, value_name = "NAMESPACE")]
     default_namespace: Option<String>,
     /// Platform of the targets of a new workspace. Default: kubernetes. Objects of OpenShift require the option.

@@ -49,17 +49,18 @@ pub fn with_types(tree: &Tree) -> Option<Tree> {
     Some(completed)
 }
 
-/// Gives a namespace to each object of a built-in namespaced kind that has none, as `kubectl -n` does.
-pub fn fill_namespace(tree: &mut Tree, namespace: &str) {
+/// Gives a namespace to each object of a built-in namespaced kind that has none, as `kubectl -n` does. Returns the number of these
+/// objects.
+pub fn fill_namespace(tree: &mut Tree, namespace: &str) -> usize {
     let mut without: Vec<NodeId> = Vec::new();
     for document in tree.documents() {
         visit(Typed::of(document), &mut |Typed { api_version, kind, object }| {
             let metadata = object.get("metadata").filter(|metadata| metadata.text_at("namespace").is_empty());
-            let is_namespaced = Catalogue::get().is_namespaced(api_version, kind) == Some(true);
-            without.extend(metadata.filter(|metadata| is_namespaced && metadata.is_map()).map(NodeRef::id));
+            let is_namespaced = || Catalogue::get().is_namespaced(api_version, kind) == Some(true);
+            without.extend(metadata.filter(|metadata| metadata.is_map() && is_namespaced()).map(NodeRef::id));
         });
     }
-    for metadata in without {
+    for &metadata in &without {
         let node = tree.at(metadata);
         let span = node.span();
         let own = node.entries().filter(|(key, _)| key.as_key() != "namespace");
@@ -67,6 +68,7 @@ pub fn fill_namespace(tree: &mut Tree, namespace: &str) {
         entries.push((tree.add_string("namespace", span), tree.add_string(namespace, span)));
         tree.set_entries(metadata, &entries);
     }
+    without.len()
 }
 
 /// An object or a list with its type.

@@ -8,6 +8,7 @@ use super::{Baseline, Surroundings};
 use crate::access::Builder;
 use crate::access::world::Added;
 use crate::app::memberships::Memberships;
+use crate::app::words::number;
 use crate::codes;
 use crate::diag::{Diagnostic, Files, Origin, RunError, Sink};
 use crate::k8s::{absent, list};
@@ -43,7 +44,8 @@ impl ManifestReader<'_> {
     /// Adds every object of a file, a folder or standard input.
     pub(super) fn add(&mut self, builder: &mut Builder, path: &Path, sink: &mut Sink) -> Result<(), RunError> {
         let filter = FileFilter::default();
-        let reading = Reading { jobs: self.jobs, files: self.files, filter: &filter, namespace: None };
+        let reading =
+            Reading { jobs: self.jobs, files: self.files, filter: &filter, namespace: MissingNamespace::None };
         let input = Input::read(path, reading, sink)?;
         self.add_input(builder, &input, sink);
         Ok(())
@@ -164,7 +166,12 @@ pub(crate) fn each_tree(
     sink: &mut Sink,
     visit: &mut dyn FnMut(&mut Tree, &mut Sink),
 ) -> Result<(), RunError> {
-    each_filtered_tree(path, Reading { jobs, files, filter: &FileFilter::default(), namespace: None }, sink, visit)
+    each_filtered_tree(
+        path,
+        Reading { jobs, files, filter: &FileFilter::default(), namespace: MissingNamespace::None },
+        sink,
+        visit,
+    )
 }
 
 /// How the files at a path are read.
@@ -175,8 +182,32 @@ pub(crate) struct Reading<'r> {
     pub(crate) files: &'r Arc<Files>,
     /// The files of a folder that are read.
     pub(crate) filter: &'r FileFilter,
-    /// The namespace of objects without one.
-    pub(crate) namespace: Option<&'r str>,
+    pub(crate) namespace: MissingNamespace<'r>,
+}
+
+/// The namespace of namespaced objects without one.
+#[derive(Clone, Copy)]
+pub(crate) enum MissingNamespace<'r> {
+    /// They stay without one.
+    None,
+    /// The namespace of `--default-namespace`.
+    Stated(&'r str),
+    /// [`DEFAULT_NAMESPACE`], with a note about the number of these objects.
+    Assumed,
+}
+
+impl MissingNamespace<'_> {
+    /// Gives the objects of a tree their namespace. Returns the number of objects in an assumed one.
+    fn fill(self, tree: &mut Tree) -> usize {
+        match self {
+            MissingNamespace::None => 0,
+            MissingNamespace::Stated(namespace) => {
+                list::fill_namespace(tree, namespace);
+                0
+            }
+            MissingNamespace::Assumed => list::fill_namespace(tree, DEFAULT_NAMESPACE),
+        }
+    }
 }
 
 /// Reads the files at a path as [`each_tree`] does, without the files that the filter leaves out.
@@ -187,18 +218,18 @@ pub(crate) fn each_filtered_tree(
     visit: &mut dyn FnMut(&mut Tree, &mut Sink),
 ) -> Result<(), RunError> {
     let Reading { jobs, files, filter, namespace } = reading;
-    let fill = |tree: &mut Tree| namespace.into_iter().for_each(|namespace| list::fill_namespace(tree, namespace));
     if path.as_os_str() == "-" {
-        if let Some(mut tree) = read_standard_input(files, sink)? {
-            fill(&mut tree);
-            visit(&mut tree, sink);
-        }
+        let Some(mut tree) = read_standard_input(files, sink)? else { return Ok(()) };
+        let assumed = namespace.fill(&mut tree);
+        visit(&mut tree, sink);
+        assumed_namespace(assumed).into_iter().for_each(|note| sink.push(note));
         return Ok(());
     }
     let paths = manifests::find(path, filter)?;
     let is_folder = path.is_dir();
     let mut failed = None;
     let mut skipped = SkippedFiles::default();
+    let mut assumed = 0;
     parallel::in_order(
         paths.len(),
         jobs,
@@ -212,8 +243,8 @@ pub(crate) fn each_filtered_tree(
                 let mut tree = yaml::read(&text, id, &mut sink);
                 let path = path.filter(|_| is_folder);
                 let held = path.map(|path| manifests::retain_objects(path, &text, &mut tree, &mut sink));
-                fill(&mut tree);
-                Some((tree, held.map_or(Held::Whole, |held| held)))
+                let assumed = namespace.fill(&mut tree);
+                Some((tree, held.map_or(Held::Whole, |held| held), assumed))
             });
             (tree, sink)
         },
@@ -222,22 +253,33 @@ pub(crate) fn each_filtered_tree(
             let path = || paths.get(position).map_or_else(String::new, |path| path.to_string_lossy().into_owned());
             match tree {
                 Ok(None) => {}
-                Ok(Some((_, Held::Nothing(cause)))) => skipped.add(cause, path()),
-                Ok(Some((mut tree, held))) => {
+                Ok(Some((_, Held::Nothing(cause), _))) => skipped.add(cause, path()),
+                Ok(Some((mut tree, held, own))) => {
+                    assumed += own;
                     if held == Held::InPart {
                         skipped.add_in_part(path());
                     }
                     visit(&mut tree, sink);
                 }
-                Err(error) => {
-                    failed.get_or_insert(error);
-                }
+                Err(error) => _ = failed.get_or_insert(error),
             }
             failed.is_none()
         },
     );
-    skipped.note(paths.len(), "").into_iter().for_each(|note| sink.push(note));
+    let notes = skipped.note(paths.len(), "").into_iter().chain(assumed_namespace(assumed));
+    notes.for_each(|note| sink.push(note));
     failed.map_or(Ok(()), Err)
+}
+
+/// The namespace of kubectl without another one.
+const DEFAULT_NAMESPACE: &str = "default";
+
+/// Returns the note about the number of objects that got [`DEFAULT_NAMESPACE`]; none without such objects.
+fn assumed_namespace(count: usize) -> Option<Diagnostic> {
+    let belong = if count == 1 { "belongs" } else { "belong" };
+    let message = format!("{} without a namespace {belong} to `{DEFAULT_NAMESPACE}`", number(count, "object"));
+    let note = Diagnostic::remark(codes::ASSUMED_NAMESPACE, message);
+    (count > 0).then(|| note.help("`--default-namespace` names another one"))
 }
 
 /// Reads standard input; none if it is not UTF-8, with the reason in the sink.
