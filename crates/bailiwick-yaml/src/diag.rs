@@ -23,7 +23,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 pub use code::{Code, CodeInfo};
-pub use files::{FileId, Files, LineColumn, Loader, SourceFile, boundary_before};
+pub use files::{FileId, Files, HeldText, LineColumn, Loader, SourceFile, boundary_before};
 pub use near::nearest;
 pub use severity::DefaultSeverity;
 

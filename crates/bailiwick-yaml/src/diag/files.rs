@@ -27,10 +27,45 @@ impl FileId {
 /// A text with the path it is known by.
 pub struct SourceFile {
     path: String,
-    text: OnceLock<Arc<str>>,
+    text: OnceLock<HeldText>,
     blocks: OnceLock<Vec<Block>>,
     /// The source of a text that is not kept.
     load: Option<Loader>,
+}
+
+/// A text in memory: a copy would need the memory of the longest file once more.
+pub enum HeldText {
+    /// A text of this table alone.
+    Own(String),
+    /// A text that the source of the files keeps, too.
+    Shared(Arc<str>),
+}
+
+impl HeldText {
+    fn as_str(&self) -> &str {
+        match self {
+            Self::Own(text) => text,
+            Self::Shared(text) => text,
+        }
+    }
+}
+
+impl From<String> for HeldText {
+    fn from(text: String) -> Self {
+        Self::Own(text)
+    }
+}
+
+impl From<&str> for HeldText {
+    fn from(text: &str) -> Self {
+        Self::Own(text.to_owned())
+    }
+}
+
+impl From<Arc<str>> for HeldText {
+    fn from(text: Arc<str>) -> Self {
+        Self::Shared(text)
+    }
 }
 
 /// Gets a text when it is first asked for.
@@ -43,7 +78,7 @@ impl fmt::Debug for SourceFile {
 }
 
 impl SourceFile {
-    fn of(path: impl Into<String>, text: Arc<str>) -> Self {
+    fn of(path: impl Into<String>, text: HeldText) -> Self {
         Self { path: path.into(), text: OnceLock::from(text), blocks: OnceLock::new(), load: None }
     }
 
@@ -54,7 +89,7 @@ impl SourceFile {
 
     /// Returns the whole text.
     pub fn text(&self) -> &str {
-        self.text.get_or_init(|| self.load.as_ref().map_or_else(Arc::default, |load| load().into()))
+        self.text.get_or_init(|| self.load.as_ref().map_or_else(String::new, |load| load()).into()).as_str()
     }
 
     /// Loads the text of a file that is loaded on demand, and does not keep it. None for a text that is kept.
@@ -158,12 +193,12 @@ impl Default for Files {
 impl Files {
     /// Creates a table with one nameless empty text, the text of [`FileId::default`].
     pub fn new() -> Self {
-        let nameless = Arc::new(SourceFile::of("", Arc::default()));
+        let nameless = Arc::new(SourceFile::of("", "".into()));
         Self { list: RwLock::new(vec![Arc::clone(&nameless)]), nameless }
     }
 
     /// Registers a text.
-    pub fn add(&self, path: impl Into<String>, text: impl Into<Arc<str>>) -> FileId {
+    pub fn add(&self, path: impl Into<String>, text: impl Into<HeldText>) -> FileId {
         self.push(SourceFile::of(path, text.into()))
     }
 
