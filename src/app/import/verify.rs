@@ -14,7 +14,6 @@ use crate::diag::{Diagnostic, Files, Origin, RunError, Severity, Sink};
 use crate::import::fold::FoldDecisions;
 use crate::import::layout::{Home, PolicyFiles};
 use crate::import::{ClusterObjects, InternedValues, ObjectKey, access};
-
 use crate::parallel;
 use crate::source::{self, DiskSource, FileContent, FileSource, Listing, ReadRefusal, Sources};
 use crate::yaml::internal;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 /// The namespaces of the bindings of a grant on each target. Most grants have one or two.
 #[derive(Debug, Clone, Default)]
 pub(super) struct GrantNamespaces {
+    /// Sorted by the names of the targets.
     by_target: Box<[NamespacesOfTarget]>,
 }
 
@@ -24,13 +25,15 @@ impl GrantNamespaces {
             target: target.into(),
             namespaces: names.into_iter().collect(),
         };
-        Self { by_target: with_names.map(of_target).collect() }
+        let mut by_target: Vec<NamespacesOfTarget> = with_names.map(of_target).collect();
+        by_target.sort_by(|left, right| left.target.cmp(&right.target));
+        Self { by_target: by_target.into() }
     }
 
     /// Returns the namespaces on a target, sorted.
     pub(super) fn on(&self, target: &str) -> &[Arc<str>] {
-        let own = self.by_target.iter().find(|own| *own.target == *target);
-        own.map_or(&[], |own| &own.namespaces)
+        let place = self.by_target.binary_search_by(|own| (*own.target).cmp(target));
+        place.ok().and_then(|place| self.by_target.get(place)).map_or(&[], |own| &own.namespaces)
     }
 
     /// Whether the grant has bindings in a namespace of a target.
