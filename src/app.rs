@@ -16,6 +16,7 @@ mod can_i;
 mod check;
 mod classes;
 mod compare;
+pub(crate) mod delivery;
 mod diagnostics;
 mod expire;
 mod explain;
@@ -39,6 +40,7 @@ mod render;
 pub mod review;
 pub(crate) mod run_cache;
 mod shard;
+mod shard_moves;
 pub(crate) mod stacks;
 pub mod subject_classes;
 mod summary;
@@ -85,7 +87,9 @@ pub use loaded_world::{LoadedWorld, WorldOptions};
 pub use manual::ManualPage;
 pub use memberships::Membership;
 pub use merge::{MergeOptions, Merged};
-pub use migrate::{KubeletInventory, PspMigration, PspMigrationOptions, migrate_psp};
+pub use migrate::{
+    KubeletInventory, MovingTarget, PspMigration, PspMigrationOptions, ShardMigration, ShardStep, migrate_psp,
+};
 pub use namespace::{AppliedProfile, NamespaceRules, NamespaceSearch, SyncedRules, UsablePolicy};
 pub use node_reach::{
     DeclaredNodes, NodeReach, NodeReachAnswer, NodeReachOptions, NodeSummary, PoolNodes, ReachedAccount, ReachedObject,

@@ -21,6 +21,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::digest::{Digest, digest};
+use crate::emit::plan::Counts;
+use crate::emit::totals::Totals;
 use crate::file_format::FileFormat;
 use crate::source::{Answered, FileSource};
 
@@ -29,7 +31,7 @@ pub use place::Place;
 pub use warning::CachedWarning;
 
 /// Marks a cache, with the version of its format.
-const FORMAT: FileFormat = FileFormat::new("bailiwick cache", "\x05");
+const FORMAT: FileFormat = FileFormat::new("bailiwick cache", "\x06");
 
 /// How many bytes of a cache are read: a million files take a tenth.
 const MAXIMUM_SIZE: u64 = 1 << 30;
@@ -56,6 +58,27 @@ pub struct Kept {
     pub beside: Digest,
     /// The output of each target.
     pub targets: Vec<KeptTarget>,
+    /// The delivery folder; none without one.
+    pub delivery: Option<KeptDelivery>,
+}
+
+/// A delivery folder as a run found it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptDelivery {
+    /// The path, relative to the workspace.
+    pub folder: String,
+    /// The number of files, each with one object.
+    pub files: usize,
+    /// A hash of its entries with their contents.
+    pub content: Digest,
+}
+
+impl KeptDelivery {
+    /// Returns the totals of the folder: everything stays.
+    pub fn totals(&self) -> Totals {
+        let counts = Counts { unchanged: self.files, ..Counts::default() };
+        Totals { counts, files: self.files, ..Totals::default() }
+    }
 }
 
 /// The build id of the program. Another build may have other results.

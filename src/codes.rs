@@ -105,6 +105,9 @@ bailiwick_yaml::declare_codes! {
     NEWER_THAN_KNOWN: "newer-than-known", [Warning], "a version is newer than the newest known version";
     DEAD_EXPECTATION: "dead-expectation", [Error, Warning], "an AccessTest that cannot fail";
     APPLIER_CANNOT_APPLY: "applier-cannot-apply", [Warning], "the applier of the output lacks the permission to write an object";
+    SHARD_TOO_LARGE: "shard-too-large", [Finding], "a folder of the output has too many objects for one application";
+    NAMESPACE_UNPROTECTED: "namespace-unprotected", [Finding], "an applier deletes a Namespace that goes from the manifests";
+    SUBSTITUTION_IN_TEXT: "substitution-in-text", [Finding], "a text of an object that Flux can take for a variable";
     AGGREGATED_ROLE_WITH_RULES: "aggregated-role-with-rules", [Warning], "an aggregated ClusterRole with its own rules";
     AGGREGATION_RING: "aggregation-ring", [Warning], "aggregated roles aggregate each other";
     UNKNOWN_RULE: "unknown-rule", [Error], "a rule that `lint` does not have";
@@ -119,6 +122,7 @@ bailiwick_yaml::declare_codes! {
     MASS_DELETE: "mass-delete", [Error], "a run would delete most namespaces";
     NAMESPACE_DELETE: "namespace-delete", [Error], "a run would delete a namespace";
     TARGET_DELETE: "target-delete", [Error], "a run would delete the output of a target";
+    SHARD_MOVE: "shard-move", [Error], "a run would move output files from a folder whose applier deletes their objects";
     MASS_RECREATE: "mass-recreate", [Warning], "a run would rename one object in many namespaces";
     IMMUTABLE_ROLE_REF: "immutable-roleRef", [Warning], "the role of a binding changes under the same name";
     BROKEN_BASE: "broken-base", [Warning], "the policies of the base of a comparison do not compile";
@@ -127,6 +131,8 @@ bailiwick_yaml::declare_codes! {
     INCOMPLETE_PARTS: "incomplete-parts", [Error], "the summaries of some shards are missing";
     // The workspace.
     WORKSPACE_NOT_FOUND: "workspace-not-found", [Error], "no workspace in this folder or above it";
+    DELIVERY_APPLIER: "delivery-applier", [Error], "the service account of Flux differs from `appliedBy`";
+    DELIVERY_PATH: "delivery-path", [Error], "the workspace is in another folder of the repository than its delivery states";
     INVALID_WORKSPACE: "invalid-workspace", [Error], "the workspace file is invalid";
     // Nodes.
     AGENT_RELABELS_NODE: "agent-relabels-node", [Warning], "an agent can change all labels and taints of its node";

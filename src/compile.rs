@@ -17,6 +17,7 @@ mod policy_variables;
 use crate::codes;
 use std::sync::Arc;
 
+use crate::delivery;
 use crate::diag::{Diagnostic, Origin, RunError, Sink};
 use crate::emit::file;
 use crate::expand::{self, OutputFileIndex};
@@ -443,6 +444,10 @@ impl<'p> Worker<'p> {
     fn label(&mut self, unit: &Unit, sink: &mut Sink) {
         if let Some(root) = self.validator.object() {
             label::check_exemption(self.target, unit, root, sink);
+        }
+        let has_flux = self.target.delivery.as_ref().is_some_and(|delivery| delivery.flux.is_some());
+        if has_flux && delivery::has_variable(&self.rendered) {
+            self.validator.amend(delivery::keep_texts);
         }
         let Some(labels) = self.labels else { return };
         if NamespaceLabels::concerns(unit) {

@@ -120,6 +120,14 @@ impl OutputFileIndex {
         }
     }
 
+    /// Returns the namespaces of all files, also of files that are not to be made.
+    pub fn namespaces(&self) -> impl Iterator<Item = &str> {
+        self.entries.iter().filter_map(|(output_file, ..)| match output_file {
+            OutputFileKey::Cluster => None,
+            OutputFileKey::Namespace(name) => Some(&**name),
+        })
+    }
+
     /// Whether a policy makes objects in a namespace.
     pub fn has_namespace(&self, namespace: &str) -> bool {
         self.entries

@@ -6,6 +6,7 @@
 pub mod access_test;
 mod account_profiles;
 pub mod approval_policy;
+mod delivered;
 mod findings;
 pub mod grant;
 pub mod group_set;

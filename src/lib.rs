@@ -54,6 +54,7 @@ pub mod codes;
 
 pub mod alike;
 pub mod ask;
+pub mod delivery;
 pub mod emit;
 pub mod expand;
 pub mod kinds;

@@ -11,6 +11,7 @@ mod cluster_pod_security;
 mod common_metadata;
 mod condition;
 mod data;
+mod delivery;
 mod effect;
 mod expiry;
 mod facts;
@@ -44,12 +45,16 @@ pub use cluster_pod_security::{ClusterPodSecurity, DefaultLevels, PodSecurityExe
 pub use common_metadata::{COMMON_METADATA, CommonMetadata, CommonMetadataSpec, MadeFor};
 pub use condition::{Condition, ConditionFailure, ConditionScope, targets_of_item};
 pub use data::Data;
+pub use delivery::{
+    ArgocdDelivery, ArgocdForm, DeliverySpec, Destination, FluxDelivery, FluxSourceKind, MOST_OBJECTS, OnRemoval,
+    TargetDelivery, TargetDeliverySpec, WorkspaceDelivery,
+};
 pub use effect::{EffectSeverity, HazardKind};
 pub use expiry::{ExpirySettings, ExpirySpec, Validity};
 pub use facts::{
     AnalyzedManifest, DeclaredProfile, ExistingObjects, ExpandedSet, Expiry, Fact, ForeignDocuments, GroupMembers,
     InstalledManager, InstalledProvider, InstalledStack, NamespaceProfile, PolicyFacts, TenancyGrant, TenancyGrants,
-    TermLimit, UnreadAccounts, WrittenManifests, grant_words,
+    TermLimit, UnreadAccounts, WrittenManifests, WrittenNamespaces, grant_words,
 };
 pub use kind::{
     Contribution, DependentPolicy, Kind, KnownNamespace, LabelMap, Namespaces, Patterns, Policy, PolicyMeta,

@@ -30,6 +30,7 @@ pub mod review;
 pub mod risk;
 pub mod run;
 pub mod sarif;
+pub mod shards;
 pub mod stacks;
 pub mod table;
 mod terminal;

@@ -297,8 +297,14 @@ fn codes_of_findings_are_known() {
     use bailiwick::access::risk;
     for code in codes::all() {
         let is_of_rule = risk::all().any(|rule| rule.code == *code && !rule.is_applied_while_compiling());
-        // This finding is about a policy, and the risk rules see objects alone.
-        let is_finding = is_of_rule || *code == codes::EXPANDED_WILDCARD;
+        // These findings are about policies and the output, and the risk rules see objects alone.
+        let others = [
+            codes::EXPANDED_WILDCARD,
+            codes::NAMESPACE_UNPROTECTED,
+            codes::SHARD_TOO_LARGE,
+            codes::SUBSTITUTION_IN_TEXT,
+        ];
+        let is_finding = is_of_rule || others.contains(code);
         assert_eq!(code.is_finding(), is_finding, "{}", code.id());
     }
 }

@@ -4,6 +4,7 @@ mod cache;
 mod ci;
 mod codeowners;
 mod completions;
+mod delivery;
 mod determinism;
 mod diagnostic_forms;
 mod expiry;

@@ -7,7 +7,7 @@ use super::target_changes::TargetChanges;
 use super::test::{TestChecks, TestEvent, TestRun};
 use super::unchecked::{self, PartlyChecked};
 use super::workspace::Workspace;
-use super::{Diagnostics, Error, isolation, unclaimed};
+use super::{Diagnostics, Error, delivery, isolation, unclaimed};
 use crate::diag::{Severity, Sink};
 use crate::model::Target;
 
@@ -68,6 +68,7 @@ impl Workspace {
     /// When the output folder or the repository cannot be read.
     pub fn judge_output_folder(&self, comparison: &Comparison) -> Result<FolderFindings, Error> {
         let mut found = Sink::new();
+        delivery::check_path(self, &mut found);
         let not_judged = unclaimed::judge(self, &comparison.unclaimed, &mut found)?;
         Ok(FolderFindings { not_judged, found })
     }

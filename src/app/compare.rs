@@ -3,6 +3,7 @@
 mod alike;
 mod base;
 mod compiled;
+mod delivery_settings;
 mod earlier;
 mod effect;
 mod folded;
@@ -21,6 +22,7 @@ use serde::Serialize;
 use self::effect::{Effect, Rules, Ways};
 use self::folded::{folded, folded_without_values};
 use self::meaning::{Effects, Known, Meaning, StackNames};
+use super::delivery::{DeliveryDiff, DeliveryObjects};
 use super::output::{ChangedFile, ComparedTarget, EarlierOutput};
 use super::target_changes::TargetChanges;
 use super::unclaimed::Unclaimed;
@@ -174,6 +176,7 @@ impl Workspace {
         let mut compared: Vec<TargetComparison> = Vec::new();
         let (mut length, mut left_out) = (0, 0);
         let mut unclaimed = Unclaimed::default();
+        let mut delivered = DeliveryObjects::new(options.targets.is_empty());
         for target in targets {
             let room = MAXIMUM_DIFF.saturating_sub(length);
             let one = TargetRun { workspace: self, base, target, options, room }.compare(&mut changes, &mut sink)?;
@@ -181,6 +184,17 @@ impl Workspace {
             length += one.comparison.diff.len();
             left_out += one.left_out;
             compared.push(one.comparison);
+            delivered.add(&self.project, target, one.has_cluster);
+        }
+        // The first part of a run judges what concerns all parts.
+        if self.part().is_none_or(|part| part.is_first()) {
+            let room = MAXIMUM_DIFF.saturating_sub(length);
+            let run = DeliveryRun { workspace: self, base, options, room };
+            if let Some(one) = run.compare(&delivered, &mut sink)? {
+                unclaimed.absorb(one.unclaimed);
+                left_out += one.left_out;
+                compared.push(one.comparison);
+            }
         }
         Ok(Comparison { diagnostics: self.diagnostics(sink), targets: compared, left_out, changes, unclaimed })
     }
@@ -201,6 +215,8 @@ struct Compared {
     comparison: TargetComparison,
     left_out: usize,
     unclaimed: Unclaimed,
+    /// Whether the output has cluster-scoped objects in files of their own.
+    has_cluster: bool,
 }
 
 impl TargetRun<'_> {
@@ -238,7 +254,7 @@ impl TargetRun<'_> {
         };
         let earlier = EarlierOutput { committed: &*committed, depth: Depth::Objects };
         let compared = workspace.compare_output(target, earlier, &difference, &mut each, sink)?;
-        let ComparedTarget { plan, unclaimed, .. } = compared;
+        let ComparedTarget { plan, unclaimed, has_cluster, .. } = compared;
         let totals = Totals::from_plan(&plan);
         if base.is_new(target, &totals) {
             changes.add_new(workspace, &target.name, std::mem::take(&mut *locked(&created)));
@@ -259,7 +275,51 @@ impl TargetRun<'_> {
         let Effects { pod_security_policies, upgrades } = changed.finish(workspace, target, &*committed)?;
         let (title, target) = (workspace.title(target), target.name.clone());
         let comparison = TargetComparison { target, title, totals, diff, access, pod_security_policies, upgrades };
-        Ok(Compared { comparison, left_out, unclaimed })
+        Ok(Compared { comparison, left_out, unclaimed, has_cluster })
+    }
+}
+
+/// The comparison of the delivery folder.
+struct DeliveryRun<'r> {
+    workspace: &'r Workspace,
+    base: &'r Base,
+    options: &'r CompareOptions,
+    /// How many bytes of differences are kept.
+    room: usize,
+}
+
+impl DeliveryRun<'_> {
+    /// Compares the delivery objects of the run; none if neither side has any. The title of the result is the folder.
+    fn compare(self, delivered: &DeliveryObjects, sink: &mut Sink) -> Result<Option<Compared>, RunError> {
+        let Self { workspace, base, options, room } = self;
+        let Some(committed) = base.delivery(workspace)? else { return Ok(None) };
+        let folder = workspace.project.workspace.delivery.as_ref().map_or("delivery", |delivery| &delivery.folder);
+        let mut diff = DeliveryDiff::new(folder, room);
+        let mut each = |change: super::delivery::DeliveryChange<'_>| {
+            if !options.without_text {
+                diff.add(&change, !options.ungrouped);
+            }
+            Ok(())
+        };
+        let compared = workspace.compare_delivery(delivered, &*committed, &mut each, sink)?;
+        let describe = if options.without_values { folded_without_values } else { folded };
+        let (diff, left_out) = diff.finish(describe);
+        let totals = Totals::from_plan(&compared.plan);
+        if let Some(shard) = &workspace.shard {
+            shard.note_delivery(&totals);
+        }
+        let name = format!("{folder}/");
+        let comparison = TargetComparison {
+            title: name.clone(),
+            target: name,
+            totals,
+            diff,
+            access: None,
+            pod_security_policies: Vec::new(),
+            upgrades: Vec::new(),
+        };
+        let unclaimed = Unclaimed::of_delivery(compared.empty);
+        Ok(Some(Compared { comparison, left_out, unclaimed, has_cluster: false }))
     }
 }
 

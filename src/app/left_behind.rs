@@ -104,8 +104,11 @@ fn load(workspace: &Workspace, folder: &str) -> Option<model::WorkspaceSettings>
 
 /// Whether a workspace may write a file at a path below its folder.
 fn writes(workspace: &model::WorkspaceSettings, path: &str) -> bool {
-    let below = path.strip_prefix(&workspace.output).and_then(|rest| rest.strip_prefix('/'));
-    below.and_then(|below| below.split_once('/')).is_some_and(|(target, place)| {
-        workspace.targets.iter().any(|declared| declared.name == target) && file::is_place(place)
-    })
+    let below = |folder: &str| path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/'));
+    let has_target = |target: &str| workspace.targets.iter().any(|declared| declared.name == target);
+    let of_output = below(&workspace.output).and_then(|below| below.split_once('/'));
+    let of_delivery = workspace.delivery.as_ref().and_then(|delivery| below(&delivery.folder));
+    of_output.is_some_and(|(target, place)| has_target(target) && file::is_place(place))
+        || of_delivery
+            .is_some_and(|path| file::is_delivery_place(path) && path.split('/').next().is_some_and(has_target))
 }

@@ -6,6 +6,7 @@ mod applier;
 mod change;
 mod comparison;
 mod constraints;
+mod delivery;
 mod expansions;
 mod installed;
 mod nodes;
@@ -280,6 +281,7 @@ impl LintedTarget<'_> {
         }
         stacks::check(workspace, target, loaded, sink)?;
         expansions::check(workspace, target, selection, sink);
+        delivery::check(self, selection, sink)?;
         nodes::check_role(loaded, sink);
         nodes::check_agents(loaded, facts.on(&target.name), sink);
         nodes::check_selectors(loaded, facts.on(&target.name), sink);

@@ -117,6 +117,8 @@ impl Workspace {
             self.warn_of_recreation(target, &totals, &mut sink);
             all.push((target.name.clone(), totals));
         }
+        let folder = self.project.workspace.delivery.as_ref().map(|delivery| format!("{}/", delivery.folder));
+        all.extend(folder.zip(whole.delivery.take()));
         if let Some(consent) = consent.filter(|_| is_whole && !sink.has_errors()) {
             changes.refuse(&self.project.workspace.output, consent, &mut refused);
         }
@@ -197,6 +199,7 @@ fn find_gaps(given: &[Given], sink: &mut Sink) {
 struct Whole {
     targets: BTreeMap<String, (Vec<PartRecord>, Totals)>,
     leftovers: BTreeMap<String, Totals>,
+    delivery: Option<Totals>,
     leftover_objects: ObjectsByTarget,
     new_objects: ObjectsByTarget,
     beside_targets: Vec<Diagnostic>,
@@ -212,6 +215,7 @@ impl Whole {
                 records.push(target.record);
                 totals.add(target.totals);
             }
+            whole.delivery = whole.delivery.or(summary.delivery);
             for (target, totals) in summary.leftovers {
                 whole.leftovers.entry(target).or_default().add(totals);
             }

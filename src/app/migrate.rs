@@ -2,6 +2,7 @@
 
 mod inputs;
 mod kubelets;
+mod shards;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,6 +15,7 @@ use crate::migrate::superfluous::Superfluous;
 use crate::migrate::{self, Namespace, Policies};
 
 pub use self::kubelets::KubeletInventory;
+pub use self::shards::{MovingTarget, ShardMigration, ShardStep};
 
 /// The options of a migration of PodSecurityPolicies.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

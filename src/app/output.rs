@@ -53,6 +53,11 @@ impl Workspace {
         let OutputComparison { mut compared, found, .. } = comparison;
         compared.plan.changes.sort_by(|left, right| left.path.cmp(&right.path));
         self.keep_namespaces_of_other_files(committed, &mut compared.plan)?;
+        if let Some(delivery) = &target.delivery {
+            for file in &mut compared.plan.changes {
+                file.namespaces.keep_by(delivery.argocd.is_some(), delivery.flux.is_some());
+            }
+        }
         if let Some(shard) = &self.shard {
             shard.note_target(target, ledger, found.diagnostics(), &compared.plan);
         }
@@ -137,6 +142,11 @@ impl Workspace {
             );
             return Ok(beside);
         }
+        let delivery = workspace.delivery.as_ref();
+        if let Some(link) = delivery.and_then(|delivery| link_on_the_way(&delivery.folder, |path| world.is_link(path)))
+        {
+            sink.push(stray(link, EntryKind::Link).help("remove it: links are not followed when writing"));
+        }
         let whole = Folder::new(self.output());
         let entries = whole.list_except(&|top: &str| self.is_of_target_or_staging(top))?;
         beside.unclaimed.add(self, "", &entries);
@@ -215,10 +225,12 @@ impl<T: Send> OutputComparison<'_, T> {
             let mut add = |file| {
                 let path = match file {
                     ComparedFile::Same { path, objects, is_of_namespace, files } => {
+                        compared.has_cluster |= !is_of_namespace;
                         compared.plan.keep(objects, is_of_namespace, files);
                         path
                     }
                     ComparedFile::Different { path, plan, detail } => {
+                        compared.has_cluster |= file::namespace(&plan.path).is_none();
                         each(detail);
                         compared.plan.add(*plan);
                         path
@@ -361,7 +373,7 @@ pub(crate) struct ChangedFile<'f> {
 }
 
 /// Returns the diagnostic for a foreign entry of the output folder.
-fn stray(path: &str, kind: EntryKind) -> Diagnostic {
+pub(super) fn stray(path: &str, kind: EntryKind) -> Diagnostic {
     match kind {
         EntryKind::File => {
             Diagnostic::error(codes::FOREIGN_FILE, format!("`{path}` is not an output file of Bailiwick"))
@@ -378,7 +390,7 @@ fn stray(path: &str, kind: EntryKind) -> Diagnostic {
     }
 }
 
-fn help_with_stray(kind: EntryKind) -> &'static str {
+pub(super) fn help_with_stray(kind: EntryKind) -> &'static str {
     match kind {
         EntryKind::File => "move it to another folder, or list it under `spec.keep` in `bailiwick.yaml`",
         EntryKind::Link => "remove it: links in the output folder are neither followed nor replaced",
@@ -392,6 +404,8 @@ fn help_with_stray(kind: EntryKind) -> &'static str {
 #[derive(Default)]
 pub(crate) struct ComparedTarget {
     pub(crate) plan: TargetPlan,
+    /// Whether the compiled output has cluster-scoped objects in files of their own.
+    pub(crate) has_cluster: bool,
     /// The paths of the files that are not ours and stay.
     pub(crate) others: Vec<String>,
     /// The entries that no policy accounts for.

@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
+use super::delivery::{DeliveryObjects, RenderedDelivery, StagedDelivery};
 use super::output::{ChangedFile, ComparedTarget, EarlierOutput};
 use super::removal;
 use super::run_cache::RunCache;
 use super::shard::Loss;
+use super::shard_moves;
 use super::summary::Consent;
 use super::target_changes::TargetChanges;
 use super::workspace::Workspace;
@@ -67,6 +69,9 @@ pub struct StagedOutput<'w> {
     changed: Vec<(String, bool)>,
     changes: TargetChanges,
     is_whole: bool,
+    delivered: DeliveryObjects,
+    /// The delivery folder; none without one.
+    delivery: Option<RenderedDelivery>,
 }
 
 /// The output that a run wrote.
@@ -169,12 +174,15 @@ impl Workspace {
             changed: Vec::new(),
             changes,
             is_whole,
+            delivered: DeliveryObjects::new(is_whole),
+            delivery: None,
         };
         for target in targets {
             let loss = output.stage_target(target, &mut sink)?;
-            let Some((_, _, totals)) = output.plans.last() else { continue };
+            let Some((_, plan, totals)) = output.plans.last() else { continue };
             if !sink.has_errors() {
                 removal::refuse(target, totals, loss, &options.consent, &mut refused);
+                shard_moves::refuse(self, target, plan, &mut refused)?;
             }
             self.warn_of_recreation(target, totals, &mut sink);
         }
@@ -184,6 +192,7 @@ impl Workspace {
             }
             output.removed.extend(beside.leftovers.changes.iter().map(|file| file.path.clone()));
         }
+        output.stage_delivery(&mut sink)?;
         sink.absorb(refused);
         output.diagnostics = self.diagnostics(sink);
         if let Some(cache) = cache {
@@ -194,9 +203,21 @@ impl Workspace {
 }
 
 impl<'w> StagedOutput<'w> {
+    /// Stages the delivery objects of the targets. The first part of a run writes what concerns all parts.
+    fn stage_delivery(&mut self, sink: &mut Sink) -> Result<(), RunError> {
+        let Self { workspace, delivered, delivery, .. } = self;
+        if !sink.has_errors() && workspace.part().is_none_or(|part| part.is_first()) {
+            *delivery = workspace.stage_delivery(delivered, sink)?;
+            if let (Some(delivery), Some(shard)) = (delivery, &workspace.shard) {
+                shard.note_delivery(&delivery.totals());
+            }
+        }
+        Ok(())
+    }
+
     /// Compiles a target, stages the files that differ, and returns what is lost.
     fn stage_target(&mut self, target: &'w Target, sink: &mut Sink) -> Result<Loss, RunError> {
-        let Self { workspace, cache, stager, staged, removed, plans, changed, changes, .. } = self;
+        let Self { workspace, cache, stager, staged, removed, plans, changed, changes, delivered, .. } = self;
         let folder = || Folder::new(workspace.output().join(&target.name));
         let watched = cache.map(|cache| cache.watch(folder(), target));
         let committed: Box<dyn Committed + '_> = match &watched {
@@ -222,7 +243,8 @@ impl<'w> StagedOutput<'w> {
         let mut keep = |file: Option<StagedFile>| staged.extend(file);
         let earlier = EarlierOutput { committed: &*committed, depth: Depth::Plan };
         let compared = workspace.compare_output(target, earlier, &stage, &mut keep, sink)?;
-        let ComparedTarget { plan, others, .. } = compared;
+        let ComparedTarget { plan, others, has_cluster, .. } = compared;
+        delivered.add(&workspace.project, target, has_cluster);
         if let (Some(cache), Some(watched)) = (&cache, &watched) {
             cache.add_target(target, plan.counts.total(), watched.take_files(), &others);
         }
@@ -252,16 +274,24 @@ impl<'w> StagedOutput<'w> {
     /// When one of the diagnostics is an error, a file is read-only, the run fails, or the process has an internal error.
     pub fn commit(self) -> Result<WrittenOutput, Error> {
         Error::check_internal()?;
-        let Self { diagnostics, workspace, cache, stager, staged, removed, plans, changed, changes, is_whole } = self;
+        let Self { diagnostics, workspace, cache, stager, staged, removed, plans, .. } = self;
+        let Self { changed, changes, is_whole, mut delivery, .. } = self;
         diagnostics.checked()?;
-        refuse_read_only(&workspace.output(), &plans)?;
+        for (target, plan, _) in &plans {
+            refuse_read_only(&workspace.output().join(&target.name), plan)?;
+        }
+        if let Some(delivery) = &delivery {
+            refuse_read_only(&workspace.root.join(&delivery.title), &delivery.plan)?;
+        }
+        let staged_delivery = delivery.as_mut().and_then(|delivery| delivery.staged.take());
         let files = staged.len();
-        let is_writing = files > 0 || !removed.is_empty();
+        let is_writing = files > 0 || !removed.is_empty() || staged_delivery.is_some();
         if let Some(cache) = cache.filter(|_| !is_writing && is_whole) {
             cache.keep(workspace);
         }
         cache.filter(|_| is_writing).into_iter().for_each(RunCache::forget);
         workspace.options.stats.time(Stage::Commit, || stager.commit(staged, &removed), |_| (files, 0))?;
+        staged_delivery.map_or(Ok(()), StagedDelivery::commit)?;
         cache.filter(|_| is_writing).into_iter().for_each(|cache| cache.keep_written(&workspace.project));
         let (overwritten, removed): (Vec<_>, Vec<_>) = changed.into_iter().partition(|(_, is_written)| *is_written);
         let paths = |files: Vec<(String, bool)>| {
@@ -269,8 +299,10 @@ impl<'w> StagedOutput<'w> {
             paths.sort();
             paths
         };
+        let of_targets = plans.into_iter().map(|(target, _, totals)| (workspace.title(target), totals));
+        let of_delivery = delivery.into_iter().map(|delivery| (delivery.title.clone(), delivery.totals()));
         Ok(WrittenOutput {
-            targets: plans.into_iter().map(|(target, _, totals)| (workspace.title(target), totals)).collect(),
+            targets: of_targets.chain(of_delivery).collect(),
             overwritten: paths(overwritten),
             removed: paths(removed),
             target_changes: changes.sentences(&workspace.project.workspace.output, false),
@@ -279,14 +311,12 @@ impl<'w> StagedOutput<'w> {
 }
 
 /// Refuses to replace a file whose mode forbids writing: its owner protects it, and a rename would succeed.
-fn refuse_read_only(output: &Path, plans: &[(&Target, TargetPlan, Totals)]) -> Result<(), RunError> {
-    for (target, plan, _) in plans {
-        for file in plan.changes.iter().filter(|file| file.action != FileAction::Create) {
-            let path = output.join(&target.name).join(&file.path);
-            if std::fs::metadata(&path).is_ok_and(|metadata| metadata.permissions().readonly()) {
-                return Err(RunError::new(format!("cannot replace `{}`: the file is read-only", path.display()))
-                    .help("make it writable and run the same command again; nothing was written"));
-            }
+fn refuse_read_only(folder: &Path, plan: &TargetPlan) -> Result<(), RunError> {
+    for file in plan.changes.iter().filter(|file| file.action != FileAction::Create) {
+        let path = folder.join(&file.path);
+        if std::fs::metadata(&path).is_ok_and(|metadata| metadata.permissions().readonly()) {
+            return Err(RunError::new(format!("cannot replace `{}`: the file is read-only", path.display()))
+                .help("make it writable and run the same command again; nothing was written"));
         }
     }
     Ok(())

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use super::workspace::Workspace;
 use super::{Diagnostics, Options};
-use crate::cache::{Cache, CachedWarning, Kept, KeptFile, KeptTarget, Place, WatchedFolder};
+use crate::cache::{Cache, CachedWarning, Kept, KeptDelivery, KeptFile, KeptTarget, Place, WatchedFolder};
 use crate::compile::LinkedWorkspace;
 use crate::diag::{Diagnostic, FileId, Files, RunError};
 use crate::digest::{Digest, digest};
-use crate::emit::committed::{Entry, Folder};
+use crate::emit::committed::{Committed, Entry, EntryKind, Folder};
 use crate::emit::write::STAGING;
 use crate::git;
 use crate::model::{self, Target};
@@ -41,6 +41,8 @@ pub(crate) struct RunCache {
 /// The targets that are as an earlier run found them, with the warnings of that run.
 pub(crate) struct Unchanged<'c> {
     pub(crate) targets: Vec<&'c KeptTarget>,
+    /// The delivery folder, in a run about all targets.
+    pub(crate) delivery: Option<&'c KeptDelivery>,
     pub(crate) diagnostics: Diagnostics,
 }
 
@@ -83,6 +85,11 @@ impl RunCache {
         if beside(&output, kept.targets.iter().map(|target| target.name.as_str()))? != kept.beside {
             return Ok(None);
         }
+        if let Some(delivery) = &kept.delivery
+            && kept_delivery(&self.root, &delivery.folder)? != *delivery
+        {
+            return Ok(None);
+        }
         // The kept warnings do not name their target.
         if !names.is_empty() && !kept.warnings.is_empty() && kept.targets.len() > 1 {
             return Ok(None);
@@ -100,14 +107,21 @@ impl RunCache {
         }
         let files = Arc::new(Files::new());
         let Some(list) = restored(&kept.warnings, &self.root, &files) else { return Ok(None) };
-        Ok(Some(Unchanged { targets, diagnostics: Diagnostics { list, files } }))
+        let delivery = kept.delivery.as_ref();
+        Ok(Some(Unchanged { targets, delivery, diagnostics: Diagnostics { list, files } }))
     }
 
-    /// Records the entries beside the folders of the targets before they are judged; later entries are not judged.
+    /// Records the entries beside the folders of the targets, and the delivery folder, before they are judged; later entries
+    /// are not judged.
     pub(crate) fn look_beside(&self, project: &LinkedWorkspace) -> Result<(), RunError> {
-        let model::WorkspaceSettings { output, targets, .. } = &project.workspace;
+        let model::WorkspaceSettings { output, targets, delivery, .. } = &project.workspace;
         let names = targets.iter().map(|target| target.name.as_str());
-        self.found.borrow_mut().beside = beside(&self.root.join(output), names)?;
+        let mut found = self.found.borrow_mut();
+        found.beside = beside(&self.root.join(output), names)?;
+        found.delivery = match delivery {
+            Some(delivery) => Some(kept_delivery(&self.root, &delivery.folder)?),
+            None => None,
+        };
         Ok(())
     }
 
@@ -171,6 +185,23 @@ fn beside<'t>(output: &Path, targets: impl Iterator<Item = &'t str> + Clone) -> 
     let entries = Folder::new(output.to_path_buf()).list_except(&is_of_target)?;
     let listed = |entry: &Entry| format!("{}\0{:?}\0", entry.path, entry.kind);
     Ok(digest(entries.iter().map(listed).collect::<String>().as_bytes()))
+}
+
+/// Returns the delivery folder as it is.
+fn kept_delivery(root: &Path, folder: &str) -> Result<KeptDelivery, RunError> {
+    let place = Folder::new(root.join(folder));
+    let mut listed = Vec::new();
+    let mut files = 0;
+    for Entry { path, kind } in place.list()? {
+        listed.extend(digest(format!("{kind:?} {path}").as_bytes()));
+        if kind == EntryKind::File
+            && let Some(bytes) = place.read(&path)?
+        {
+            files += 1;
+            listed.extend(digest(&bytes));
+        }
+    }
+    Ok(KeptDelivery { folder: folder.to_owned(), files, content: digest(&listed) })
 }
 
 /// Returns the diagnostics of an earlier run; none if one of their files cannot be read.

@@ -14,7 +14,7 @@ use crate::digest::Digest;
 use crate::emit::committed::Committed;
 use crate::emit::plan::{FileAction, TargetPlan};
 use crate::emit::totals::Totals;
-use crate::emit::{file, write};
+use crate::emit::write;
 use crate::model::{Part, Target};
 
 /// The part of the run, with its results so far.
@@ -32,6 +32,7 @@ pub struct Shard {
 struct Found {
     targets: Vec<TargetSummary>,
     leftovers: BTreeMap<String, Totals>,
+    delivery: Option<Totals>,
     leftover_objects: ObjectsByTarget,
     new_objects: ObjectsByTarget,
     beside_targets: Vec<Diagnostic>,
@@ -68,6 +69,11 @@ impl Shard {
         });
     }
 
+    /// Notes the differences of the delivery folder.
+    pub(crate) fn note_delivery(&self, totals: &Totals) {
+        self.note(|found| found.delivery = Some(totals.clone()));
+    }
+
     /// Notes the objects of targets that are gone.
     pub(crate) fn note_leftover_objects(&self, objects: ObjectsByTarget) {
         self.note(|found| found.leftover_objects = objects);
@@ -96,6 +102,7 @@ impl Shard {
             command,
             targets: found.targets,
             leftovers: found.leftovers,
+            delivery: found.delivery,
             leftover_objects: found.leftover_objects,
             new_objects: found.new_objects,
             beside_targets: found.beside_targets,
@@ -144,7 +151,6 @@ impl Loss {
             return Ok(loss);
         }
         let output_files = compile::output_files(&workspace.project, target);
-        let shards = workspace.project.workspace.shards;
         for entry in committed.list()?.iter().filter(|entry| entry.is_file() && !workspace.is_kept(target, &entry.path))
         {
             if output_files.is_empty() && !loss.everything {
@@ -154,9 +160,7 @@ impl Loss {
                 continue;
             }
             loss.before += 1;
-            let stays = Part::namespace_of(&entry.path).is_some_and(|name| {
-                output_files.has_namespace(name) && file::path(Some(name), "", shards) == entry.path
-            });
+            let stays = Part::namespace_of(&entry.path).is_some_and(|name| output_files.has_namespace(name));
             loss.gone += usize::from(!stays);
         }
         Ok(loss)

@@ -17,7 +17,7 @@ use crate::file_format::{Broken, EncodeError, FileFormat};
 
 /// Marks such a file, with the version of its format and of the program. Templates that are built in are input and not
 /// looked at here.
-const FORMAT: FileFormat = FileFormat::new("bailiwick parts", concat!("\x07", env!("CARGO_PKG_VERSION"), "\n"));
+const FORMAT: FileFormat = FileFormat::new("bailiwick parts", concat!("\x08", env!("CARGO_PKG_VERSION"), "\n"));
 
 /// The results of a part.
 #[derive(Debug, Serialize, Deserialize)]
@@ -30,6 +30,8 @@ pub(crate) struct Summary {
     pub(crate) targets: Vec<TargetSummary>,
     /// Files of targets that are gone, by target.
     pub(crate) leftovers: BTreeMap<String, Totals>,
+    /// The differences of the delivery folder; none in a part without them.
+    pub(crate) delivery: Option<Totals>,
     /// The objects of targets that are gone.
     pub(crate) leftover_objects: ObjectsByTarget,
     /// The objects that the part has of targets that may be new, where another target is gone.
@@ -161,7 +163,7 @@ impl Summary {
         countable
             && (1..=of).contains(&number)
             && told.flat_map(Diagnostic::places).all(|place| has(*place))
-            && self.leftovers.values().all(Totals::is_plausible)
+            && self.leftovers.values().chain(&self.delivery).all(Totals::is_plausible)
             && self.targets.iter_mut().all(|target| target.totals.is_plausible() && target.record.is_consistent(has))
     }
 
@@ -187,6 +189,7 @@ mod tests {
                 totals: Totals { files: 3, ..Totals::default() },
             }],
             leftovers: BTreeMap::new(),
+            delivery: None,
             leftover_objects: BTreeMap::new(),
             new_objects: BTreeMap::new(),
             beside_targets: vec![Diagnostic::error(codes::FOREIGN_FILE, "`out/x` is not an output file of Bailiwick")],

@@ -3,6 +3,7 @@
 //! foreign files, links and changed files.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use super::left_behind::{self, NotJudged};
 use super::workspace::{Workspace, keeps};
@@ -13,7 +14,7 @@ use crate::emit::committed::{Committed, Entry, EntryKind, Folder};
 use crate::emit::file;
 use crate::emit::write::{STAGING, is_at_work};
 use crate::git::Repository;
-use crate::git::index::{self, IndexEntry, IndexEntryKind, IndexError};
+use crate::git::index::{self, IndexEntry, IndexEntryKind};
 use crate::yaml::{self, NodeRef, Tree};
 
 /// How many objects of a kept file are named.
@@ -35,9 +36,16 @@ pub(crate) struct Unclaimed {
     pub(crate) kept: BTreeSet<String>,
     /// Folders that hold nothing.
     pub(crate) empty: BTreeSet<String>,
+    /// Folders of the delivery folder that hold nothing, by their paths below the workspace.
+    empty_of_delivery: BTreeSet<String>,
 }
 
 impl Unclaimed {
+    /// Returns the empty folders of the delivery folder, by their paths below the workspace.
+    pub(crate) fn of_delivery(empty: BTreeSet<String>) -> Self {
+        Self { empty_of_delivery: empty, ..Self::default() }
+    }
+
     /// Adds the entries below a folder of the output folder that no policy accounts for.
     pub(crate) fn add(&mut self, workspace: &Workspace, folder: &str, entries: &[Entry]) {
         for entry in entries {
@@ -55,6 +63,7 @@ impl Unclaimed {
     pub(crate) fn absorb(&mut self, other: Self) {
         self.kept.extend(other.kept);
         self.empty.extend(other.empty);
+        self.empty_of_delivery.extend(other.empty_of_delivery);
     }
 }
 
@@ -65,13 +74,14 @@ impl Unclaimed {
 /// When the output folder or the repository cannot be read.
 pub(crate) fn judge(workspace: &Workspace, unclaimed: &Unclaimed, sink: &mut Sink) -> Result<NotJudged, RunError> {
     let output = &workspace.project.workspace.output;
-    for path in &unclaimed.empty {
+    let empty = unclaimed.empty.iter().map(|path| format!("{output}/{path}"));
+    for path in empty.chain(unclaimed.empty_of_delivery.iter().cloned()) {
         sink.push(
-            folder(format!("`{output}/{path}` is an empty folder"))
+            folder(format!("`{path}` is an empty folder"))
                 .help("remove it; if it is a submodule without its files, remove it with `git rm`"),
         );
     }
-    judge_staging(workspace, sink);
+    workspace.project.workspace.written_folders().for_each(|folder| judge_staging(workspace, folder, sink));
     let manifests = claimed(&workspace.project);
     let whole = Folder::new(workspace.output());
     for path in &unclaimed.kept {
@@ -164,14 +174,14 @@ fn is_claimed(project: &LinkedWorkspace, claimed: &BTreeSet<(String, String)>, p
 }
 
 /// Reports the folder that a killed run left; one of a run that is at work belongs to it.
-fn judge_staging(workspace: &Workspace, sink: &mut Sink) {
-    let output = workspace.output();
-    if output.join(STAGING).symlink_metadata().is_err() {
+fn judge_staging(workspace: &Workspace, written: &str, sink: &mut Sink) {
+    let place = workspace.root.join(written);
+    if place.join(STAGING).symlink_metadata().is_err() {
         return;
     }
-    if !is_at_work(&output) {
+    if !is_at_work(&place) {
         sink.push(
-            folder(format!("`{}/{STAGING}` is what a killed run left", workspace.project.workspace.output))
+            folder(format!("`{written}/{STAGING}` is what a killed run left"))
                 .help("run `bailiwick render` to remove it"),
         );
     }
@@ -288,10 +298,9 @@ fn identity(root: NodeRef<'_>) -> String {
     format!("{} {namespace}{slash}{}", text(&["kind"]), text(&["metadata", "name"])).trim_end().to_owned()
 }
 
-/// Reports what the index of git holds below the output folder and a checkout hides, and files of ours elsewhere in the
-/// workspace.
+/// Reports what the index of git holds below the folders that a run writes and a checkout hides, and files of ours elsewhere
+/// in the workspace.
 fn judge_index(workspace: &Workspace, sink: &mut Sink) -> Result<NotJudged, RunError> {
-    let output = &workspace.project.workspace.output;
     let mut outside = manifests_outside(workspace);
     let repository = Repository::find(&workspace.root)?;
     let located = repository.as_ref().and_then(|repository| {
@@ -302,14 +311,16 @@ fn judge_index(workspace: &Workspace, sink: &mut Sink) -> Result<NotJudged, RunE
     if let Some((repository, prefix)) = located
         && let Some(bytes) = repository.read_index()?
     {
-        let entries = wanted_entries(&bytes, &prefix, output).map_err(|error| {
+        let folders = workspace.project.workspace.written_folders().map(|folder| format!("{prefix}{folder}"));
+        let places = WrittenPlaces { folders: folders.collect(), prefix: &prefix };
+        let entries = index::read(&bytes, &|entry: &IndexEntry| places.wants(entry)).map_err(|error| {
             RunError::new(format!("cannot read the index of git, `{}`: {error}", repository.index().display()))
                 .help("run `git update-index --no-split-index --index-version 2` to write it in a supported form")
         })?;
         for entry in entries {
             let path = String::from_utf8_lossy(&entry.path);
             let shown = path.strip_prefix(&prefix).unwrap_or(&path);
-            match hidden_entry(&entry, &path, &format!("{prefix}{output}"), shown) {
+            match places.hidden_entry(&entry, &path, shown) {
                 Some(found) => sink.push(found),
                 None => _ = outside.insert(shown.to_owned()),
             }
@@ -318,49 +329,69 @@ fn judge_index(workspace: &Workspace, sink: &mut Sink) -> Result<NotJudged, RunE
     Ok(left_behind::judge(workspace, &outside, sink))
 }
 
-/// Returns the entries of an index about the output folder, and the manifests of the workspace outside it.
-fn wanted_entries(bytes: &[u8], prefix: &str, output: &str) -> Result<Vec<IndexEntry>, IndexError> {
-    let place = format!("{prefix}{output}");
-    let is_wanted = |entry: &IndexEntry| {
-        let path = String::from_utf8_lossy(&entry.path);
-        let is_plain_file = entry.kind == IndexEntryKind::File && !entry.is_overlooked;
-        let is_relevant = is_below(&path, &place) || is_below(&place, &path) || is_below_in_another_case(&path, &place);
-        match is_plain_file {
-            true => !is_below(&path, &place) && (is_relevant || (is_manifest_name(&path) && path.starts_with(prefix))),
-            false => is_relevant,
-        }
-    };
-    index::read(bytes, &is_wanted)
+/// The folders that a run writes, among the entries of an index.
+struct WrittenPlaces<'p> {
+    /// The paths from the root of the work tree.
+    folders: Vec<String>,
+    /// The path of the workspace from the root of the work tree, with a slash at its end; empty for the root.
+    prefix: &'p str,
 }
 
-/// Reports an entry of the index that hides something; none for a file outside the output folder. `shown` is its path below
-/// the workspace.
-fn hidden_entry(entry: &IndexEntry, path: &str, place: &str, shown: &str) -> Option<Diagnostic> {
-    Some(match entry.kind {
-        _ if is_below_in_another_case(path, place) => {
-            folder(format!("`{shown}` is in the index of git and differs from the output folder in its case alone"))
-                .help("remove it: on some machines both are one folder")
+impl WrittenPlaces<'_> {
+    /// Whether an entry is about such a folder, or is a manifest of the workspace outside of them.
+    fn wants(&self, entry: &IndexEntry) -> bool {
+        let path = String::from_utf8_lossy(&entry.path);
+        let is_plain_file = entry.kind == IndexEntryKind::File && !entry.is_overlooked;
+        let is_above = || self.folders.iter().any(|folder| is_below(folder, &path));
+        let is_relevant = self.has(&path) || is_above() || self.has_in_another_case(&path);
+        match is_plain_file {
+            true => !self.has(&path) && (is_relevant || (is_manifest_name(&path) && path.starts_with(self.prefix))),
+            false => is_relevant,
         }
-        IndexEntryKind::Submodule => folder(format!("`{shown}` is a submodule"))
-            .help("remove it with `git rm`: Argo CD and Flux apply what a submodule holds"),
-        IndexEntryKind::SparseFolder => folder(format!("`{shown}` is not checked out, so its files are unknown"))
-            .help("check it out: `git sparse-checkout disable`"),
-        IndexEntryKind::File if is_below(path, place) => {
-            folder(format!("git ignores changes of `{shown}`, so the committed file can differ"))
-                .help(format!("`git update-index --no-assume-unchanged --no-skip-worktree {shown}`"))
-        }
-        IndexEntryKind::File => return None,
-    })
+    }
+
+    /// Reports an entry that hides something; none for a file elsewhere. `shown` is its path below the workspace.
+    fn hidden_entry(&self, entry: &IndexEntry, path: &str, shown: &str) -> Option<Diagnostic> {
+        Some(match entry.kind {
+            _ if self.has_in_another_case(path) => {
+                folder(format!("`{shown}` is in the index of git and differs from the output folder in its case alone"))
+                    .help("remove it: on some machines both are one folder")
+            }
+            IndexEntryKind::Submodule => folder(format!("`{shown}` is a submodule"))
+                .help("remove it with `git rm`: Argo CD and Flux apply what a submodule holds"),
+            IndexEntryKind::SparseFolder => folder(format!("`{shown}` is not checked out, so its files are unknown"))
+                .help("check it out: `git sparse-checkout disable`"),
+            IndexEntryKind::File if self.has(path) => {
+                folder(format!("git ignores changes of `{shown}`, so the committed file can differ"))
+                    .help(format!("`git update-index --no-assume-unchanged --no-skip-worktree {shown}`"))
+            }
+            IndexEntryKind::File => return None,
+        })
+    }
+
+    /// Whether a path is such a folder or is below one.
+    fn has(&self, path: &str) -> bool {
+        self.folders.iter().any(|folder| is_below(path, folder))
+    }
+
+    /// Whether a path is such a folder, or is below one, on a file system without upper and lower case, and is not here.
+    fn has_in_another_case(&self, path: &str) -> bool {
+        self.folders.iter().any(|folder| is_below_in_another_case(path, folder))
+    }
 }
 
 /// Returns the files below the workspace with the ending of a manifest, outside the output folder, of any repository in
 /// it, and of folders that package managers and build tools fill. Files that git has are found in the index.
 fn manifests_outside(workspace: &Workspace) -> BTreeSet<String> {
-    let output = workspace.output();
+    let settings = &workspace.project.workspace;
+    let written: Vec<PathBuf> = settings.written_folders().map(|folder| workspace.root.join(folder)).collect();
     let is_searched = |entry: &walkdir::DirEntry| {
         let path = entry.path();
         let is_filled = entry.file_type().is_dir() && path.join("CACHEDIR.TAG").symlink_metadata().is_ok();
-        path != output && entry.file_name() != ".git" && entry.file_name() != "node_modules" && !is_filled
+        !written.iter().any(|folder| path == folder)
+            && entry.file_name() != ".git"
+            && entry.file_name() != "node_modules"
+            && !is_filled
     };
     let entries = walkdir::WalkDir::new(&workspace.root).into_iter().filter_entry(is_searched).flatten();
     let files = entries.filter(|entry| entry.file_type().is_file());

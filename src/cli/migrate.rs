@@ -2,6 +2,7 @@
 
 mod kubelets;
 mod output;
+mod shards;
 
 use std::convert::Infallible;
 use std::path::PathBuf;
@@ -43,6 +44,14 @@ enum What {
     ///
     /// Exit codes: 0 every step except the check of the audit log is done; 1 a step is left; 2 wrong usage or invalid input; 3 the run failed.
     Kubelets(kubelets::Arguments),
+    /// Print the steps to another number of folders for the files of namespaces.
+    ///
+    /// Each folder has its own Application or Kustomization. The applier of the old folder deletes the objects of a file that
+    /// moved, unless the applier of the new folder took them over before. The steps stop the pruning, move the files, and
+    /// start the pruning again. The command writes nothing.
+    ///
+    /// Exit codes: 0 success; 2 wrong usage or invalid input; 3 the run failed.
+    Shards(shards::Arguments),
 }
 
 /// Options of `migrate psp`.
@@ -93,6 +102,7 @@ impl Arguments {
         match &self.what {
             What::Psp(arguments) => arguments.formats(),
             What::Kubelets(arguments) => Formats::of_results(&arguments.format),
+            What::Shards(arguments) => Formats::of_results(&arguments.format),
         }
     }
 }
@@ -127,6 +137,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
     match &arguments.what {
         What::Psp(arguments) => psp(global, arguments),
         What::Kubelets(arguments) => kubelets::run(global, arguments),
+        What::Shards(arguments) => shards::run(global, arguments),
     }
 }
 

@@ -13,7 +13,7 @@ use super::workspaces::{ConsentArguments, ShardArguments, finish, note_partly_ch
 use super::{CacheFolder, DiagnosticForm, Global, Outcome};
 use crate::app::run_cache::{CacheOptions, OpenedCache, RunCache};
 use crate::app::{Error, RenderOptions, ShardCommand, Workspace};
-use crate::cache::KeptTarget;
+use crate::cache::{KeptDelivery, KeptTarget};
 use crate::diag::RunError;
 use crate::model::Target;
 use crate::report::comparison::{Form, changed_since, target_changes, written};
@@ -135,7 +135,9 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
         global.record_changes(unchanged.targets.iter().map(|target| (&*target.name, target.totals().counts)));
         let form = Form::new(global.quiet, false);
         let line = |target: &KeptTarget| written(&target.name, &target.totals(), form);
-        global.terminal().note(&unchanged.targets.into_iter().map(line).collect::<String>());
+        let of_delivery = |delivery: &KeptDelivery| written(&format!("{}/", delivery.folder), &delivery.totals(), form);
+        let delivery = unchanged.delivery.map(of_delivery);
+        global.terminal().note(&unchanged.targets.into_iter().map(line).chain(delivery).collect::<String>());
         return Ok(Outcome::Fine);
     }
     with_part(global, &arguments.targets, &arguments.shard, |workspace, targets| {

@@ -25,12 +25,17 @@ pub fn path(namespace: Option<&str>, kind: &str, shards: Option<u32>) -> String 
         (None, _) => format!("cluster/{}.yaml", kind.to_lowercase()),
         (Some(name), None) => format!("namespaces/{name}.yaml"),
         (Some(name), Some(shards)) => {
-            let shard = xxh3_64(name.as_bytes()) % u64::from(shards.max(1));
-            let digits = shards.saturating_sub(1).checked_ilog10().map_or(1, |log| log as usize + 1);
-            let width = digits.max(2);
-            format!("namespaces/{shard:0width$}/{name}.yaml")
+            format!("{}/{name}.yaml", shard(name, shards))
         }
     }
+}
+
+/// Returns the folder with the file of a namespace, relative to the target's folder, if namespaces are distributed over so
+/// many folders: the number of the folder has as many digits as the greatest number, and at least two.
+pub fn shard(namespace: &str, shards: u32) -> String {
+    let shard = xxh3_64(namespace.as_bytes()) % u64::from(shards.max(1));
+    let digits = shards.saturating_sub(1).checked_ilog10().map_or(1, |log| log as usize + 1);
+    format!("namespaces/{shard:0width$}", width = digits.max(2))
 }
 
 /// Returns the namespace whose file has a path; none for the files of cluster-scoped objects and for other paths.
@@ -86,8 +91,34 @@ pub fn is_place(path: &str) -> bool {
 /// Beside whole files, those are ours that a crash of the machine or an unfinished merge leaves: the beginning of a
 /// header, zero bytes, and a header below the marker of a conflict.
 pub fn ownership(path: &str, bytes: &[u8]) -> FileOwnership {
-    let is_torn = || HEADER.as_bytes().starts_with(bytes) || bytes.iter().all(|byte| *byte == 0);
-    if is_place(path) && (bears_header(bytes) || is_torn()) { FileOwnership::Ours } else { FileOwnership::Foreign }
+    if is_place(path) && (bears_header(bytes) || is_torn(bytes)) { FileOwnership::Ours } else { FileOwnership::Foreign }
+}
+
+/// Returns whether a path, relative to the delivery folder, is the place of a delivery object: the folder of a target, the
+/// folder of an applier, and a file.
+pub fn is_delivery_place(path: &str) -> bool {
+    let mut parts = path.split('/');
+    let is_name = |name: &str| name.starts_with(|letter: char| letter.is_ascii_alphanumeric());
+    match [parts.next(), parts.next(), parts.next(), parts.next()] {
+        [Some(target), Some("argocd" | "flux"), Some(name), None] => {
+            is_name(target) && name.strip_suffix(".yaml").is_some_and(is_name)
+        }
+        _ => false,
+    }
+}
+
+/// Returns whose file this is, from its path below the delivery folder and its bytes; see [`ownership`].
+pub fn delivery_ownership(path: &str, bytes: &[u8]) -> FileOwnership {
+    if is_delivery_place(path) && (bears_header(bytes) || is_torn(bytes)) {
+        FileOwnership::Ours
+    } else {
+        FileOwnership::Foreign
+    }
+}
+
+/// Whether a file is what a crash of the machine leaves of an output file: the beginning of the header, or zero bytes.
+fn is_torn(bytes: &[u8]) -> bool {
+    HEADER.as_bytes().starts_with(bytes) || bytes.iter().all(|byte| *byte == 0)
 }
 
 /// Whether a file begins with the header of this version or of an earlier one, if need be below the marker of a conflict.

@@ -9,12 +9,27 @@ use serde::{Deserialize, Serialize};
 
 use super::plan::ObjectKey;
 use crate::digest::Digest;
+use crate::k8s::appliers::Keepers;
+use crate::yaml::NodeRef;
 
 /// The Namespace objects that files lose and gain, by name, each with a digest of the objects in it; none without any.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamespaceChanges {
-    lost: BTreeMap<String, Option<Digest>>,
+    lost: BTreeMap<String, LostNamespace>,
     gained: BTreeMap<String, Option<Digest>>,
+}
+
+/// A Namespace object that a file loses.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct LostNamespace {
+    /// The digest of the objects in it; none without any.
+    digest: Option<Digest>,
+    /// Whether Argo CD keeps the object, by its annotations.
+    argocd_keeps: bool,
+    /// Whether Flux keeps it.
+    flux_keeps: bool,
+    /// Whether every applier of the target keeps it.
+    stays: bool,
 }
 
 /// A namespace that goes.
@@ -30,19 +45,37 @@ impl NamespaceChanges {
     /// Compares the old and new objects of a file.
     pub(super) fn compare<'t>(old: &[ObjectKey<'t>], new: &[ObjectKey<'t>]) -> Self {
         let mut changes = Self::default();
-        changes.lost.extend(namespaces_without(old, new));
+        let lost = namespaces_without(old, new);
+        changes.lost.extend(lost.map(|(name, digest)| (name, LostNamespace { digest, ..LostNamespace::default() })));
         changes.gained.extend(namespaces_without(new, old));
         changes
     }
 
     /// Adds a namespace that goes with a file which cannot be read.
     pub(super) fn lose(&mut self, name: &str) {
-        self.lost.insert(name.to_owned(), None);
+        self.lost.insert(name.to_owned(), LostNamespace::default());
+    }
+
+    /// Notes the appliers that keep a Namespace object that files lose.
+    pub(super) fn note_keepers(&mut self, object: NodeRef<'_>) {
+        let name = object.path(&["metadata", "name"]).and_then(NodeRef::as_str);
+        if let Some(lost) = name.and_then(|name| self.lost.get_mut(name)) {
+            let Keepers { argocd, flux } = Keepers::of_object(object);
+            (lost.argocd_keeps, lost.flux_keeps) = (argocd, flux);
+        }
+    }
+
+    /// Decides which namespaces stay in the cluster: the namespaces that each applier of the target keeps. Without an applier,
+    /// none stays.
+    pub fn keep_by(&mut self, argocd: bool, flux: bool) {
+        for lost in self.lost.values_mut() {
+            lost.stays = (argocd || flux) && (!argocd || lost.argocd_keeps) && (!flux || lost.flux_keeps);
+        }
     }
 
     /// Adds the changes of another file.
     pub fn add(&mut self, other: &Self) {
-        self.lost.extend(other.lost.iter().map(|(name, digest)| (name.clone(), *digest)));
+        self.lost.extend(other.lost.iter().map(|(name, lost)| (name.clone(), *lost)));
         self.gained.extend(other.gained.iter().map(|(name, digest)| (name.clone(), *digest)));
     }
 
@@ -56,7 +89,7 @@ impl NamespaceChanges {
         self.lost.keys().map(String::as_str)
     }
 
-    /// Returns the namespaces that no file has any more, in order of name.
+    /// Returns the namespaces that no file has any more and that the appliers delete, in order of name.
     pub fn deleted(&self) -> impl Iterator<Item = DeletedNamespace<'_>> {
         let mut by_digest: BTreeMap<Digest, Vec<&str>> = BTreeMap::new();
         if !self.lost.is_empty() {
@@ -65,11 +98,21 @@ impl NamespaceChanges {
                 digest.iter().for_each(|digest| by_digest.entry(*digest).or_default().push(name));
             }
         }
-        self.lost.iter().filter(|(name, _)| !self.gained.contains_key(*name)).map(move |(name, digest)| {
-            let same = digest.as_ref().and_then(|digest| by_digest.get(digest));
+        self.gone().filter(|(_, lost)| !lost.stays).map(move |(name, lost)| {
+            let same = lost.digest.as_ref().and_then(|digest| by_digest.get(digest));
             let renamed_to = same.and_then(|names| if let [only] = names.as_slice() { Some(*only) } else { None });
             DeletedNamespace { name, renamed_to }
         })
+    }
+
+    /// Returns the names of the namespaces that no file has any more and that the appliers keep, in order.
+    pub fn kept(&self) -> impl Iterator<Item = &str> {
+        self.gone().filter(|(_, lost)| lost.stays).map(|(name, _)| name)
+    }
+
+    fn gone(&self) -> impl Iterator<Item = (&str, &LostNamespace)> {
+        let is_gone = |(name, _): &(&String, &LostNamespace)| !self.gained.contains_key(*name);
+        self.lost.iter().filter(is_gone).map(|(name, lost)| (name.as_str(), lost))
     }
 }
 

@@ -350,7 +350,12 @@ fn namespace_changes(pairs: &[Pair<'_>]) -> NamespaceChanges {
     let keys = |is_there: fn(&Pair<'_>) -> bool| {
         pairs.iter().filter(|pair| is_there(pair)).map(|pair| pair.key).collect::<Vec<_>>()
     };
-    NamespaceChanges::compare(&keys(|pair| pair.old.is_some()), &keys(|pair| pair.new.is_some()))
+    let mut changes = NamespaceChanges::compare(&keys(|pair| pair.old.is_some()), &keys(|pair| pair.new.is_some()));
+    for old in pairs.iter().filter(|pair| pair.key.is_namespace() && pair.new.is_none()).filter_map(|pair| pair.old) {
+        let tree = yaml::read(old, FileId::default(), &mut Sink::new());
+        tree.documents().for_each(|object| changes.note_keepers(object));
+    }
+    changes
 }
 
 /// Returns the digest of the texts of a shape that have the same values of the account.

@@ -178,6 +178,8 @@ impl FilePlan {
         let (old_keys, new_keys): (Vec<_>, Vec<_>) =
             (old_objects.keys().copied().collect(), new_objects.keys().copied().collect());
         self.namespaces = NamespaceChanges::compare(&old_keys, &new_keys);
+        let lost = old_objects.iter().filter(|(key, _)| key.is_namespace());
+        lost.for_each(|(_, object)| self.namespaces.note_keepers(*object));
         for key in keys {
             let mut counts = Counts::default();
             match (new_objects.get(key), old_objects.get(key)) {

@@ -1,9 +1,10 @@
 //! The printed figures of a plan, without the plan itself. Totals of several shards add up to the totals of the whole.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::file;
 use super::namespaces::NamespaceChanges;
 use super::plan::{Counts, FileAction, FilePlan, TargetPlan};
 
@@ -83,7 +84,15 @@ impl Totals {
         let count = |is_counted: fn(&&FilePlan) -> bool| {
             plan.changes.iter().filter(is_counted).map(|file| file.files).sum::<usize>()
         };
-        let gone_namespaces = count(|file| file.action == FileAction::Delete && file.path.starts_with("namespaces/"));
+        let is_of_namespace = |file: &&FilePlan| file.path.starts_with("namespaces/");
+        let of =
+            |action: FileAction| plan.changes.iter().filter(is_of_namespace).filter(move |file| file.action == action);
+        // With another number of shards, the file of a namespace moves to another folder.
+        let created: BTreeSet<&str> = of(FileAction::Create).filter_map(|file| file::namespace(&file.path)).collect();
+        let is_moved = |file: &&FilePlan| file::namespace(&file.path).is_some_and(|name| created.contains(name));
+        let moved: usize = of(FileAction::Delete).filter(is_moved).map(|file| file.files).sum();
+        let deleted: usize = of(FileAction::Delete).map(|file| file.files).sum();
+        let gone_namespaces = deleted - moved;
         let changed = count(|file| file.action == FileAction::Change && file.path.starts_with("namespaces/"));
         let mut namespaces = NamespaceChanges::default();
         plan.changes.iter().for_each(|file| namespaces.add(&file.namespaces));
@@ -94,7 +103,7 @@ impl Totals {
             files_before: plan.kept_files + count(|file| file.action != FileAction::Create),
             changed_files: count(|_| true),
             gone_namespaces,
-            namespaces_before: gone_namespaces + changed + plan.kept_namespaces,
+            namespaces_before: deleted + changed + plan.kept_namespaces,
             renamed: plan.renamed.clone(),
             renewals: FirstLines::renewals(plan),
             changed_roles: FirstLines::from_lines(plan, |file| &file.changed_roles),

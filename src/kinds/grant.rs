@@ -15,6 +15,7 @@ use serde::Deserialize;
 
 use self::namespace_values::{NamespaceUses, NamespaceValues, ValueReader};
 use self::namespaces::GrantNamespaces;
+use super::delivered::recreated_annotations;
 use super::findings::Findings;
 use super::requirements::{Judgement, RequiredGrant};
 use super::selector::LabelSelectorSpec;
@@ -163,7 +164,7 @@ impl Kind for GrantKind {
         let terms = BindingTerms {
             subjects: spec.to.blueprints(!cluster_wide, &targets),
             labels: Blueprint::from_value(&spec.labels),
-            annotations: Blueprint::from_value(&shape::terms(&spec).all_annotations()),
+            annotations: annotations(&spec, &targets),
         };
         for name in &spec.permission_sets {
             for on in linker.offers.groups([(PermissionSet::KIND, name.as_str())], &document.meta.targets) {
@@ -212,6 +213,13 @@ fn names(spec: &GrantSpec, targets: &[Target], sink: &mut Sink) -> Vec<Mention> 
 /// Returns the listed namespaces on a target.
 fn named(spec: &GrantSpec, target: &Target) -> BTreeSet<Arc<str>> {
     spec.namespaces.iter().map(|name| Pattern::parse_checked(name).fill(Fill::from_target(target))).collect()
+}
+
+/// Builds the annotations of the bindings. A binding whose name does not follow its role can get another role.
+fn annotations(spec: &GrantSpec, targets: &[Target]) -> Blueprint {
+    let own = shape::terms(spec).all_annotations();
+    let is_fixed = spec.binding_name.as_ref().is_some_and(|name| !binding_name::names_role(name));
+    if is_fixed { recreated_annotations(&own, targets) } else { Blueprint::from_value(&own) }
 }
 
 /// The common parts of all bindings of a grant.

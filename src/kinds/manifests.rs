@@ -24,7 +24,7 @@ use crate::model::{
     AnalyzedManifest, Category, CommonMetadataSpec, Contribution, Data, DependentPolicy, ExistingObjects,
     ForeignDocuments, GroupMembers, Kind, Linker, Mention, MentionedBy, Mentions, ObjectId, OutputFileKey, Pattern,
     Patterns, Policy, PolicyMeta, PolicyNamespace, RawDocument, Surroundings, Target, TypeMeta, Unit, UnitSource,
-    WrittenManifests, shared_text, subjects,
+    WrittenManifests, WrittenNamespaces, shared_text, subjects,
 };
 use crate::source::ManifestFile;
 use crate::source::manifests::SkippedFiles;
@@ -137,6 +137,9 @@ impl Kind for ManifestsKind {
         }
         linker.facts.push(ForeignDocuments { origins, policy: document.meta.clone() });
         linker.facts.push(WrittenManifests { counts: counts(&objects), targets: targets() });
+        let is_namespace = |object: &&Object| object.identity.object_type == TypeMeta::new("v1", "Namespace");
+        let origins = objects.iter().filter(is_namespace).map(|object| object.origin).collect();
+        linker.facts.push(WrittenNamespaces { origins, targets: targets() });
         let namespace = namespace.map(str::to_owned);
         Some(Box::new(Linked { meta: document.meta.clone(), objects, namespace, namespaces }))
     }

@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::account_profiles::{AccountProfile, ProfiledNamespace};
+use super::delivered::Removal;
 use super::objects::ObjectSpec;
 use super::shared::{
     LimitItem, LimitRangeSpec, QuantityValue, QuotaSpec, ServiceAccountSpec, StringMap, refuse_own_name, warn_of_empty,
@@ -17,8 +18,8 @@ use super::stance::{NamedProfile, NamespacePodSecurity, PodSecuritySettings, ref
 use crate::diag::Sink;
 use crate::model::{
     BoundValue, CommonMetadataSpec, Contribution, Data, Enforcement, Fill, Kind, Linker, NAMESPACE_NAME,
-    NamespaceProfile, ObjectBlueprint, Offer, OutputFileKey, Pattern, Patterns, PodSecurityProfile, Policy, PolicyMeta,
-    PolicyNamespace, ProfileAccounts, RawDocument, Target, Unit, targets_of_item,
+    NamespaceProfile, ObjectBlueprint, Offer, OnRemoval, OutputFileKey, Pattern, Patterns, PodSecurityProfile, Policy,
+    PolicyMeta, PolicyNamespace, ProfileAccounts, RawDocument, Target, Unit, targets_of_item,
 };
 use crate::yaml::{NodeRef, Spanned};
 
@@ -87,6 +88,10 @@ pub struct NamespaceSetSpec {
     /// Pod Security settings of every namespace.
     #[serde(default)]
     pub pod_security: Option<NamespacePodSecurity>,
+    /// The fate of the namespaces in the cluster after their removal from the policies, on targets with delivery objects.
+    /// Default: the setting of `delivery` of the workspace.
+    #[serde(default)]
+    pub on_removal: Option<Spanned<OnRemoval>>,
 }
 
 /// A namespace of the set.
@@ -125,6 +130,9 @@ pub struct NamespaceItem {
     /// Objects of any kind in this namespace, beside the objects of the set.
     #[serde(default)]
     pub objects: Vec<ObjectSpec>,
+    /// The fate of the namespace in the cluster after its removal from the policies. Default: the setting of the set.
+    #[serde(default)]
+    pub on_removal: Option<Spanned<OnRemoval>>,
 }
 
 /// A change of a ResourceQuota.
@@ -216,10 +224,12 @@ impl Kind for NamespaceSetKind {
             let (labels, annotations) =
                 (merged(&spec.labels, &item.labels), merged(&spec.annotations, &item.annotations));
             refuse_our_keys(&labels, &annotations, item.name.origin, sink);
+            let removal = Removal { setting: item.on_removal.as_ref().or(spec.on_removal.as_ref()), targets: &targets };
+            removal.check(&annotations, item.name.origin, sink);
             let name = Pattern::parse_checked(&item.name);
             let mut object = ObjectBlueprint::new("v1", "Namespace", NAMESPACE, name, item.name.origin)
                 .with("labels", stance.labels(&labels, &targets))
-                .with("annotations", stance.annotations(&annotations, &targets));
+                .with("annotations", stance.annotations(&annotations, removal));
             object.without_levels = stance.without_levels;
             let profile = stance.profile.map(|profile| profile.name().to_owned());
             let mut inside = bodies::objects(&spec, item, sink);

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::account_profiles::{AccountProfile, AccountProfileSpec};
+use super::delivered::Removal;
 use super::shared::{NewBinding, RoleRef, StringMap};
 use crate::admission::gate::FIRST_MINOR_WITH_LEVELS;
 use crate::admission::level::{Level, PolicyVersion};
@@ -136,15 +137,15 @@ impl PodSecuritySettings<'_> {
     }
 
     /// Builds the annotations of a namespace on each target: its own annotations override the values of the profile's
-    /// variables.
-    pub(crate) fn annotations(&self, own: &StringMap, targets: &[Target]) -> Blueprint {
-        by_target(own, targets, &|target| {
+    /// variables, and the annotations for its removal.
+    pub(crate) fn annotations(&self, own: &StringMap, removal: Removal<'_>) -> Blueprint {
+        by_target(own, removal.targets, &|target| {
             let profile = self.profile.filter(|_| target.enforcement() == Enforcement::AdmissionPolicy);
             let variables = profile.map(PodSecurityProfile::variables).unwrap_or_default();
             let values = variables.iter().map(|name| (PodSecurityProfile::annotation(name), format!("{{{name}}}")));
             // The lists of accounts come last: no variable can take their place.
             let lists = profile.map(|_| AccountProfile::annotations(self.accounts));
-            values.chain(lists.into_iter().flatten()).collect()
+            values.chain(lists.into_iter().flatten()).chain(removal.annotations_on(target)).collect()
         })
     }
 
@@ -193,7 +194,7 @@ pub(crate) fn refuse_our_keys(labels: &StringMap, annotations: &StringMap, place
 }
 
 /// Merges the own entries over the entries of each target.
-fn by_target(own: &StringMap, targets: &[Target], more: &dyn Fn(&Target) -> StringMap) -> Blueprint {
+pub(crate) fn by_target(own: &StringMap, targets: &[Target], more: &dyn Fn(&Target) -> StringMap) -> Blueprint {
     let each = targets.iter().map(|target| {
         let mut all = more(target);
         all.extend(own.clone());

@@ -25,8 +25,8 @@ use super::shared::{LimitRangeSpec, QuotaSpec, ServiceAccountSpec, StringMap, Su
 use super::stance::NamespacePodSecurity;
 use crate::diag::{Diagnostic, Origin, Sink, nearest};
 use crate::model::{
-    CommonMetadataSpec, Kind, Linker, MentionedBy, Mentions, Patterns, Policy, PolicyMeta, RawDocument, Target,
-    TenancyGrants, UnreadAccounts, Variables,
+    CommonMetadataSpec, Kind, Linker, MentionedBy, Mentions, OnRemoval, Patterns, Policy, PolicyMeta, RawDocument,
+    Target, TenancyGrants, UnreadAccounts, Variables,
 };
 use crate::yaml::{NodeRef, Spanned};
 
@@ -186,6 +186,10 @@ pub struct NamespaceSpec {
     /// Objects of any kind for this namespace, beside the objects of the class.
     #[serde(default)]
     pub objects: Vec<ObjectSpec>,
+    /// The fate of the namespace in the cluster after its removal from the policies, on targets with delivery objects.
+    /// Default: the setting of `delivery` of the workspace.
+    #[serde(default)]
+    pub on_removal: Option<Spanned<OnRemoval>>,
     /// A loop over the elements of a list variable: `{stage: stages}`.
     #[serde(default, rename = "for")]
     pub each: Option<Spanned<BTreeMap<String, String>>>,

@@ -86,6 +86,7 @@ facts_with_targets! {
     ExistingObjects: targets;
     AnalyzedManifest: targets;
     WrittenManifests: targets;
+    WrittenNamespaces: targets;
     ForeignDocuments: policy.targets;
     GroupMembers: policy.targets;
 }
@@ -282,6 +283,15 @@ impl AnalyzedManifest {
 pub struct WrittenManifests {
     /// The number of objects of each type.
     pub counts: HashMap<TypeMeta, usize>,
+    /// The names of the targets.
+    pub targets: Arc<BTreeSet<String>>,
+}
+
+/// The Namespaces that a policy takes unchanged from manifests.
+#[derive(Debug, Clone)]
+pub struct WrittenNamespaces {
+    /// The locations of the objects.
+    pub origins: BTreeSet<Origin>,
     /// The names of the targets.
     pub targets: Arc<BTreeSet<String>>,
 }

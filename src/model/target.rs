@@ -2,11 +2,12 @@
 
 use crate::codes;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{CommonMetadata, Data, DeclaredNames};
+use super::{CommonMetadata, Data, DeclaredNames, TargetDelivery};
 use crate::admission::scc::release::Release;
 use crate::admission::standards::configuration::Configuration;
 use crate::diag::Diagnostic;
@@ -202,6 +203,8 @@ pub struct Target {
     pub common_metadata: CommonMetadata,
     /// The configuration of Pod Security admission.
     pub pod_security: Configuration,
+    /// The delivery of the output; none without objects of Argo CD and Flux.
+    pub delivery: Option<Arc<TargetDelivery>>,
 }
 
 /// The identity that applies the output: the service account of Argo CD or Flux, or a user with its groups.
@@ -230,6 +233,7 @@ impl Target {
             known: DeclaredNames::default(),
             common_metadata: CommonMetadata::default(),
             pod_security: Configuration::default(),
+            delivery: None,
         }
     }
 

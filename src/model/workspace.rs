@@ -2,17 +2,20 @@
 
 use crate::codes;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::delivery::{DeliveryLinker, check_texts};
 use super::severities::{DiagnosticSetting, DiagnosticSettings};
 use super::{
-    AppliedBy, ClusterPodSecurity, CommonMetadata, CommonMetadataSpec, Data, DeclaredNames, ExpirySettings, ExpirySpec,
-    Features, GrantRequirement, KnownSpec, Platform, RequirementSpec, Target, VariableScope, Version,
+    AppliedBy, ClusterPodSecurity, CommonMetadata, CommonMetadataSpec, Data, DeclaredNames, DeliverySpec,
+    ExpirySettings, ExpirySpec, Features, GrantRequirement, KnownSpec, Platform, RequirementSpec, Target,
+    TargetDeliverySpec, VariableScope, Version, WorkspaceDelivery,
 };
-use crate::diag::{Diagnostic, Sink};
+use crate::diag::{Diagnostic, Origin, Sink};
 use crate::source::names;
 use crate::yaml::{NodeRef, Spanned};
 
@@ -96,6 +99,9 @@ pub struct WorkspaceSpec {
     /// How files are laid out.
     #[serde(default)]
     pub layout: Layout,
+    /// The objects of Argo CD and Flux that apply the output. Default: none.
+    #[serde(default)]
+    pub delivery: Option<Spanned<DeliverySpec>>,
     /// In how many namespaces a renamed object makes the run warn of a mass recreate. Default: 100.
     #[serde(default)]
     pub mass_recreate_threshold: Option<usize>,
@@ -158,6 +164,9 @@ pub struct RawTarget {
     /// without labels, and no exemption.
     #[serde(default)]
     pub pod_security: Option<Spanned<ClusterPodSecurity>>,
+    /// False for a target without delivery objects, or settings in place of the settings of `delivery` of the workspace.
+    #[serde(default)]
+    pub delivery: Option<Spanned<TargetDeliverySpec>>,
 }
 
 /// The form of the written objects.
@@ -211,6 +220,8 @@ pub struct WorkspaceSettings {
     pub requirements: Vec<GrantRequirement>,
     /// Number of folders for the files of namespaces.
     pub shards: Option<u32>,
+    /// The delivery objects; none without them.
+    pub delivery: Option<WorkspaceDelivery>,
     /// In how many namespaces a renamed object counts as a mass recreate.
     pub mass_recreate_threshold: usize,
     /// The clusters compiled for, in the order of the file.
@@ -218,24 +229,26 @@ pub struct WorkspaceSettings {
 }
 
 impl WorkspaceSettings {
+    /// Returns the folders that a run writes: the output folder, and the delivery folder.
+    pub fn written_folders(&self) -> impl Iterator<Item = &str> {
+        let delivery = self.delivery.as_ref().map(|delivery| delivery.folder.as_str());
+        [self.output.as_str()].into_iter().chain(delivery)
+    }
+
     /// Checks a workspace file; `root` is its document, for places.
     pub fn link(raw: RawWorkspace, root: NodeRef<'_>, sink: &mut Sink) -> Option<Self> {
         let RawWorkspace { name, spec } = raw;
         let policies = folder(spec.policies.as_ref(), "policies", sink);
         let templates = folder(spec.templates.as_ref(), "templates", sink);
         let output = folder(spec.output.as_ref(), "out", sink);
-        refuse_hidden(&output, spec.output.as_ref(), sink);
-        refuse_overlap(&spec, [&policies, &templates, &output], root, sink);
-        let include = if spec.include.is_empty() {
-            let every = ["**/*.yaml", "**/*.yml"].map(Glob::new);
-            let mut builder = GlobSetBuilder::new();
-            for glob in every.into_iter().flatten() {
-                builder.add(glob);
-            }
-            builder.build().unwrap_or_default()
-        } else {
-            compiled_globs(&spec.include, true, sink)
-        };
+        let delivery = spec.delivery.as_ref().map(|delivery| {
+            let folder = folder(delivery.folder.as_ref(), "delivery", sink);
+            let path = repository_path(delivery, sink);
+            WorkspaceDelivery { folder, path }
+        });
+        let written = WrittenFolders { spec: &spec, output: &output, delivery: delivery.as_ref(), root };
+        written.refuse_hidden(sink);
+        written.refuse_overlap([&policies, &templates], sink);
         let mut targets: Vec<Target> = Vec::new();
         for raw in &spec.targets {
             if let Some(target) = link_target(raw, sink) {
@@ -254,12 +267,15 @@ impl WorkspaceSettings {
         }
         link_common_metadata(root, &mut targets, sink);
         check_shards(&spec, sink);
+        if let Some(delivery) = &delivery {
+            link_delivery(root, &spec, Linked { name: &name, output: &output, delivery }, &mut targets, sink);
+        }
         Some(Self {
             name,
             policies,
             templates,
             output,
-            include,
+            include: included(&spec, sink),
             exclude: compiled_globs(&spec.exclude, true, sink),
             keep: compiled_globs(&spec.keep, true, sink),
             kept: spec.keep.iter().map(|glob| glob.value.clone()).collect(),
@@ -268,11 +284,24 @@ impl WorkspaceSettings {
             diagnostics: DiagnosticSettings::link(&spec.diagnostics, sink),
             expiry: ExpirySettings::link(&spec.expiry, sink),
             requirements: GrantRequirement::link_all(&spec.requirements, sink),
-            shards: spec.layout.shards.map(|shards| shards.value.clamp(1, 4096)),
+            shards: shards(&spec),
+            delivery,
             mass_recreate_threshold: spec.mass_recreate_threshold.unwrap_or(100),
             targets,
         })
     }
+}
+
+/// Returns the globs of the policy files: every file of YAML, unless the workspace lists globs.
+fn included(spec: &WorkspaceSpec, sink: &mut Sink) -> GlobSet {
+    if !spec.include.is_empty() {
+        return compiled_globs(&spec.include, true, sink);
+    }
+    let mut builder = GlobSetBuilder::new();
+    for glob in ["**/*.yaml", "**/*.yml"].map(Glob::new).into_iter().flatten() {
+        builder.add(glob);
+    }
+    builder.build().unwrap_or_default()
 }
 
 /// Reports an invalid number of shards.
@@ -329,42 +358,121 @@ fn folder(written: Option<&Spanned<String>>, default: &str, sink: &mut Sink) -> 
     parts.join("/")
 }
 
-/// Rejects hidden folders: other programs read them, such as `.git` and `.github`, and a shell expands `~`.
-fn refuse_hidden(output: &str, written: Option<&Spanned<String>>, sink: &mut Sink) {
-    let is_of_others = |part: &str| part.starts_with(['.', '~']);
-    if let (Some(part), Some(written)) = (output.split('/').find(|part| is_of_others(part)), written) {
-        sink.push(
-            Diagnostic::error(codes::INVALID_WORKSPACE, format!("the output folder `{output}` is in `{part}`"))
-                .at(written.origin)
-                .help("use a name that does not begin with `.` or `~`: other programs read such folders"),
-        );
+/// The folders that a run writes.
+struct WrittenFolders<'w> {
+    spec: &'w WorkspaceSpec,
+    output: &'w str,
+    delivery: Option<&'w WorkspaceDelivery>,
+    root: NodeRef<'w>,
+}
+
+/// A folder that a run writes.
+struct WrittenFolder<'w> {
+    path: &'w str,
+    /// The description in messages.
+    what: &'static str,
+    /// The place of the setting; the workspace file without a setting.
+    origin: Origin,
+}
+
+impl<'w> WrittenFolders<'w> {
+    fn iter(&self) -> impl Iterator<Item = WrittenFolder<'w>> {
+        let place = |written: Option<&Spanned<String>>| written.map_or(self.root.origin(), |written| written.origin);
+        let output =
+            WrittenFolder { path: self.output, what: "the output folder", origin: place(self.spec.output.as_ref()) };
+        let setting = self.spec.delivery.as_ref().and_then(|delivery| delivery.folder.as_ref());
+        let delivery = self.delivery.map(|delivery| WrittenFolder {
+            path: &delivery.folder,
+            what: "the delivery folder",
+            origin: place(setting),
+        });
+        [output].into_iter().chain(delivery)
+    }
+
+    /// Rejects hidden folders: other programs read them, such as `.git` and `.github`, and a shell expands `~`.
+    fn refuse_hidden(&self, sink: &mut Sink) {
+        for WrittenFolder { path, what, origin } in self.iter() {
+            let Some(part) = path.split('/').find(|part| part.starts_with(['.', '~'])) else { continue };
+            sink.push(
+                Diagnostic::error(codes::INVALID_WORKSPACE, format!("{what} `{path}` is in `{part}`"))
+                    .at(origin)
+                    .help("use a name that does not begin with `.` or `~`: other programs read such folders"),
+            );
+        }
+    }
+
+    /// Rejects overlapping folders: output inside the policies would be read as policy, and policies inside the output
+    /// would be deleted.
+    fn refuse_overlap(&self, [policies, templates]: [&str; 2], sink: &mut Sink) {
+        let baselines = self.spec.targets.iter().filter_map(|target| target.baseline.as_ref());
+        let baselines = baselines.map(|baseline| (baseline.as_str(), "the baseline"));
+        let folders = [(policies, "the folder of the policies"), (templates, "the folder of the templates")];
+        let read: Vec<(&str, &str)> = folders.into_iter().chain(baselines).collect();
+        let mut others = read;
+        for WrittenFolder { path, what, origin } in self.iter() {
+            for (other, other_what) in
+                others.iter().filter(|(other, _)| is_inside(path, other) || is_inside(other, path))
+            {
+                let message = format!("{what} `{path}` and {other_what} `{other}` overlap");
+                let help = "use a separate folder for the output: the program can overwrite or remove every file in it";
+                sink.push(Diagnostic::error(codes::INVALID_WORKSPACE, message).at(origin).help(help));
+            }
+            others.push((path, what));
+        }
     }
 }
 
-/// Rejects overlapping folders: output inside the policies would be read as policy, and policies inside the output
-/// would be deleted.
-fn refuse_overlap(spec: &WorkspaceSpec, folders: [&str; 3], root: NodeRef<'_>, sink: &mut Sink) {
-    let [policies, templates, output] = folders;
-    // Some file systems take both cases for one.
-    let inside = |inner: &str, outer: &str| {
-        let (inner, outer) = (inner.to_lowercase(), outer.to_lowercase());
-        inner == outer || inner.starts_with(&format!("{outer}/"))
+/// Whether a folder is another one or is in it. Some file systems take both cases for one.
+fn is_inside(inner: &str, outer: &str) -> bool {
+    let (inner, outer) = (inner.to_lowercase(), outer.to_lowercase());
+    inner == outer || inner.starts_with(&format!("{outer}/"))
+}
+
+/// Returns the path of the workspace in its repository, empty for the root.
+fn repository_path(delivery: &DeliverySpec, sink: &mut Sink) -> Spanned<String> {
+    let Some(written) = &delivery.path else { return Spanned::new(String::new(), Origin::default()) };
+    let is_root = written.split('/').all(|part| part.is_empty() || part == ".") && !written.starts_with('/');
+    let path = if is_root { String::new() } else { folder(Some(written), "infra/access", sink) };
+    Spanned::new(path, written.origin)
+}
+
+/// Returns the number of folders for the files of namespaces.
+fn shards(spec: &WorkspaceSpec) -> Option<u32> {
+    spec.layout.shards.map(|shards| shards.value.clamp(1, 4096))
+}
+
+/// The linked parts of a workspace that its delivery objects depend on.
+struct Linked<'l> {
+    name: &'l str,
+    output: &'l str,
+    delivery: &'l WorkspaceDelivery,
+}
+
+/// Gives each target its delivery.
+fn link_delivery(root: NodeRef<'_>, spec: &WorkspaceSpec, linked: Linked<'_>, targets: &mut [Target], sink: &mut Sink) {
+    let Some(settings) = &spec.delivery else { return };
+    let is_fine = root.path(&["spec", "delivery"]).is_none_or(|node| check_texts(node, targets, sink));
+    let own =
+        root.path(&["spec", "targets"]).into_iter().flat_map(NodeRef::items).filter_map(|item| item.get("delivery"));
+    if !own.map(|node| check_texts(node, targets, sink)).fold(is_fine, |all, one| all && one) {
+        return;
+    }
+    if settings.argocd.is_none() && settings.flux.is_none() {
+        let message = "`delivery` has neither `argocd` nor `flux`";
+        let help = "add the applier of the output: `argocd` or `flux`";
+        sink.push(Diagnostic::error(codes::INVALID_WORKSPACE, message).at(settings.origin).help(help));
+    }
+    let linker = DeliveryLinker {
+        spec: settings,
+        path: &linked.delivery.path,
+        workspace: linked.name,
+        output: linked.output,
+        shards: shards(spec),
+        origin: settings.origin,
     };
-    let baselines = spec.targets.iter().filter_map(|target| target.baseline.as_ref());
-    let baselines = baselines.map(|baseline| (baseline.as_str(), "the baseline"));
-    let folders = [(policies, "the folder of the policies"), (templates, "the folder of the templates")];
-    for (other, what) in folders.into_iter().chain(baselines) {
-        if inside(output, other) || inside(other, output) {
-            let origin = spec.output.as_ref().map_or(root.origin(), |output| output.origin);
-            sink.push(
-                Diagnostic::error(
-                    codes::INVALID_WORKSPACE,
-                    format!("the output folder `{output}` and {what} `{other}` overlap"),
-                )
-                .at(origin)
-                .help("use a separate folder for the output: the program can overwrite or remove every file in it"),
-            );
-        }
+    for target in targets {
+        let own = spec.targets.iter().find(|raw| raw.name.value == target.name).and_then(|raw| raw.delivery.as_ref());
+        target.delivery = linker.link(target, own, sink).map(Arc::new);
     }
 }
 
@@ -475,5 +583,6 @@ fn link_target(raw: &RawTarget, sink: &mut Sink) -> Option<Target> {
         known: DeclaredNames::default(),
         common_metadata: CommonMetadata::default(),
         pod_security: ClusterPodSecurity::link(raw.pod_security.as_ref(), platform, version, sink),
+        delivery: None,
     })
 }

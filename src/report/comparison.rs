@@ -132,19 +132,30 @@ pub fn changed_since(folder: &str, paths: &[String], done: &str) -> String {
     format!("note: {files} {were} changed since the last render and {are} {done}: {named}{more}\n")
 }
 
-/// Names every namespace that goes, one line each, with a rename; at most [`MAXIMUM_LINES`] of them.
+/// Names every namespace that goes, one line each, with a rename: deleted namespaces, then namespaces that stay in the
+/// cluster. At most [`MAXIMUM_LINES`] of each are named.
 pub fn namespaces(totals: &Totals) -> String {
-    let mut lines = Page::new();
-    let mut left_out = 0;
-    for (position, gone) in totals.namespaces.deleted().enumerate() {
-        if position >= MAXIMUM_LINES {
-            left_out += 1;
-            continue;
-        }
+    let deleted = totals.namespaces.deleted().map(|gone| {
         let renamed = gone.renamed_to.map_or_else(String::new, |new| {
             format!("; the new namespace `{new}` has the same objects: a rename is a deletion and a creation")
         });
-        writeln!(lines, "  deletes the namespace `{}`, with everything in it{renamed}", gone.name);
+        format!("deletes the namespace `{}`, with everything in it{renamed}", gone.name)
+    });
+    let kept = totals.namespaces.kept();
+    let kept = kept.map(|name| format!("stops managing the namespace `{name}`; it stays in the cluster"));
+    format!("{}{}", first_lines(deleted), first_lines(kept))
+}
+
+/// Returns the first of some lines, indented, with the number of the others.
+fn first_lines(all: impl Iterator<Item = String>) -> String {
+    let mut lines = Page::new();
+    let mut left_out = 0;
+    for (position, line) in all.enumerate() {
+        if position < MAXIMUM_LINES {
+            writeln!(lines, "  {line}");
+        } else {
+            left_out += 1;
+        }
     }
     if left_out > 0 {
         writeln!(lines, "  and {} more", grouped(left_out));

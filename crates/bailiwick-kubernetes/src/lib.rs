@@ -20,6 +20,7 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "unit tests read and write files of their own"))]
 
 pub mod absent;
+pub mod appliers;
 pub mod catalogue;
 pub mod codes;
 pub mod custom_fields;

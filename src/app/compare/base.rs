@@ -1,10 +1,12 @@
 //! The earlier side of `diff`: the output folder, a folder, or another workspace.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::earlier::Earlier;
 use super::gate::{self, EarlierTarget};
 use super::{AccessEffect, whole};
+use crate::app::delivery::DeliveryTexts;
 use crate::app::loaded_world::{BaselineInputs, WorldOptions, add_committed, load_target};
 use crate::app::target_changes::{TargetChanges, is_ours};
 use crate::app::unclaimed::kept_before;
@@ -165,6 +167,20 @@ impl Base {
             Kind::Output => Box::new(Folder::new(below(workspace.output()))),
             Kind::Folder(folder, _) => Box::new(Folder::new(below(folder.clone()))),
             Kind::Workspace(earlier) => earlier.output(workspace, target),
+        }
+    }
+
+    /// Opens the delivery objects of all targets; none if neither side has any. A folder of output has no delivery objects.
+    pub(crate) fn delivery(&self, workspace: &Workspace) -> Result<Option<Box<dyn Committed>>, RunError> {
+        let folder = workspace.project.workspace.delivery.as_ref().map(|delivery| &delivery.folder);
+        match &self.0 {
+            Kind::Output => Ok(folder.map(|folder| workspace.files.output(folder, None))),
+            Kind::Folder(..) => Ok(None),
+            Kind::Workspace(earlier) => {
+                let earlier = earlier.delivery()?;
+                let none = || Box::new(DeliveryTexts(BTreeMap::new())) as Box<dyn Committed>;
+                Ok(earlier.or_else(|| folder.map(|_| none())))
+            }
         }
     }
 

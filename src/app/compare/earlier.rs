@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::compiled::{CompiledTarget, CompiledTargets, OutputOfTarget, WholeOutput};
+use crate::app::delivery::{DeliveryObjects, DeliveryTexts};
 use crate::app::words::{number, place_text};
 use crate::app::workspace::Workspace;
 use crate::app::workspace_files::WorkspaceFiles;
@@ -200,6 +201,22 @@ impl Earlier {
     /// Returns the committed output of all targets.
     pub(super) fn committed(&self, workspace: &Workspace) -> Box<dyn Committed> {
         self.files.output(&self.workspace().unwrap_or(&workspace.project.workspace).output, None)
+    }
+
+    /// Returns the delivery objects of the compiled policies, or the committed ones; none if the workspace has none.
+    pub(super) fn delivery(&self) -> Result<Option<Box<dyn Committed>>, RunError> {
+        let Some(folder) = self.workspace().and_then(|workspace| workspace.delivery.as_ref()) else { return Ok(None) };
+        let (Some(compiled), Some(project)) = (&self.compiled, self.project()) else {
+            return Ok(Some(self.files.output(&folder.folder, None)));
+        };
+        let mut objects = DeliveryObjects::new(true);
+        for target in &project.workspace.targets {
+            let mut has_cluster = false;
+            OutputOfTarget(Arc::clone(compiled), target.name.clone())
+                .each(&mut |entry| has_cluster |= entry.path.starts_with("cluster/"))?;
+            objects.add(project, target, has_cluster);
+        }
+        Ok(Some(Box::new(DeliveryTexts(objects.into_texts()))))
     }
 
     /// Returns the output to compare with: of a target, or of all of them.

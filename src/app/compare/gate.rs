@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::delivery_settings;
 use crate::admission::scc::bootstrap;
 use crate::admission::scc::defaults::{self, Start};
 use crate::app::unclaimed;
@@ -39,6 +40,8 @@ pub(super) fn changes(
         if let Some(before) = old.workspace.targets.iter().find(|before| before.name == target.name) {
             let named = |line: String| named(target, &line);
             lines.extend(settings(before, target).into_iter().map(named));
+            let shards = [old.workspace.shards, new.workspace.shards];
+            lines.extend(delivery_settings::of_target(before, target, shards).into_iter().map(named));
             if has_other_baseline(before, target, world, workspace)? {
                 lines.push(named("its baseline changes, which the output does not show".to_owned()));
             }
@@ -55,7 +58,8 @@ pub(super) fn of_workspaces(old: &model::WorkspaceSettings, new: &model::Workspa
     let mut lines = workspace_fields(old, new);
     for target in &new.targets {
         if let Some(before) = old.targets.iter().find(|before| before.name == target.name) {
-            lines.extend(settings(before, target).into_iter().map(|line| named(target, &line)));
+            let of_delivery = delivery_settings::of_target(before, target, [old.shards, new.shards]);
+            lines.extend(settings(before, target).into_iter().chain(of_delivery).map(|line| named(target, &line)));
         }
     }
     lines
@@ -94,6 +98,7 @@ fn workspace_fields(old: &model::WorkspaceSettings, new: &model::WorkspaceSettin
     if old.output != new.output {
         lines.push(format!("`spec.output` changes from `{}` to `{}`", old.output, new.output));
     }
+    lines.extend(delivery_settings::folder_change(old, new));
     if old.kept != new.kept {
         lines.push(format!("`spec.keep` changes from [{}] to [{}]", listed(&old.kept), listed(&new.kept)));
     }

@@ -8,10 +8,15 @@ use crate::model::{Pattern, Piece, PolicyMeta};
 /// The variable with the name of the role.
 pub(super) const ROLE: &str = "role";
 
+/// Whether the names of bindings contain the name of the role.
+pub(super) fn names_role(name: &str) -> bool {
+    Pattern::parse_checked(name).variables().any(|variable| variable == ROLE)
+}
+
 /// Reports several roles whose bindings have one name.
 pub(super) fn check(spec: &GrantSpec, sink: &mut Sink) {
     let Some(name) = &spec.binding_name else { return };
-    let has_role = Pattern::parse_checked(name).variables().any(|variable| variable == ROLE);
+    let has_role = names_role(name);
     let roles = spec.permission_sets.len() + spec.cluster_roles.len() + spec.roles.len();
     if !has_role && roles > 1 {
         sink.push(

@@ -10,6 +10,7 @@ use super::{Class, NamespaceSpec, RoleUse, TenancySpec, TenantGrant};
 use crate::codes;
 use crate::diag::{Diagnostic, Origin, Sink, nearest};
 use crate::kinds::account_profiles::{AccountProfile, ProfiledNamespace};
+use crate::kinds::delivered::{Removal, recreated};
 use crate::kinds::objects::{self, LinkedObject, ObjectPlace, ObjectSpec};
 use crate::kinds::requirements::{RequiredGrant, names_of_set};
 use crate::kinds::shared::{
@@ -133,10 +134,12 @@ impl ClassLinker<'_, '_> {
         written.into_iter().for_each(|written| written.check(self.sink));
         let accounts = self.account_profiles(spec, profile);
         let stance = PodSecuritySettings::of(written, profile, &accounts);
+        let removal = Removal { setting: spec.on_removal.as_ref(), targets: &on };
+        removal.check(&spec.annotations, origin, self.sink);
         let make = |stance: PodSecuritySettings<'_>| {
             let mut object = ObjectBlueprint::new("v1", "Namespace", "tenancy/namespace.yaml.j2", name.clone(), origin)
                 .with("labels", stance.labels(&spec.labels, &on))
-                .with("annotations", stance.annotations(&spec.annotations, &on));
+                .with("annotations", stance.annotations(&spec.annotations, removal));
             object.without_levels = stance.without_levels;
             object.spreading(&scope.lists())
         };
@@ -295,7 +298,9 @@ impl ClassLinker<'_, '_> {
             };
             let asked = [&grant.role, &grant.cluster_role, &grant.permission_set].into_iter().flatten().next();
             let content = asked.map_or(grant.name.origin, |role| role.origin);
-            let object = with_metadata(binding.blueprint(), &grant.labels, &terms.all_annotations());
+            let annotations = terms.all_annotations();
+            let object = with_metadata(binding.blueprint(), &grant.labels, &annotations);
+            let object = recreated(object, &annotations, &self.on_targets());
             let object = object.content_at(content).needing("subjects");
             let until = grant.expires.as_ref().map(|day| Pattern::parse_checked(day));
             let expiry = until.map(|until| ItemExpiry { until, settings: self.linker.expiry });

@@ -1,0 +1,87 @@
+//! The steps that move the files of namespaces to another number of folders, without the deletion of an object.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::app::Error;
+use crate::app::workspace::Workspace;
+use crate::codes;
+use crate::compile;
+use crate::diag::Diagnostic;
+use crate::emit::file;
+
+/// A move of the files of namespaces to another number of folders.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ShardMigration {
+    /// The number of folders of the workspace; none without shards.
+    pub from: Option<u32>,
+    /// The wanted number of folders.
+    pub to: u32,
+    /// Each target with delivery objects.
+    pub targets: Vec<MovingTarget>,
+    /// The next step.
+    pub next: ShardStep,
+}
+
+/// The namespaces of a target whose files move.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct MovingTarget {
+    /// The name of the target.
+    pub target: String,
+    /// The number of namespaces whose files move.
+    pub moving: usize,
+    /// The number of namespaces.
+    pub namespaces: usize,
+}
+
+/// A step of a move. Each is a commit of its own, and the next one waits until it is applied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ShardStep {
+    /// The appliers stop to delete objects that go from their folders.
+    StopPruning,
+    /// The files move, and the appliers of the new folders take over their objects.
+    Move,
+    /// The appliers delete again what goes.
+    PruneAgain,
+    /// Nothing is left to do.
+    Done,
+}
+
+impl Workspace {
+    /// Returns the steps that move the files of namespaces to `to` folders.
+    ///
+    /// # Errors
+    /// When the workspace has no delivery objects: without them, it is not known who applies a folder.
+    pub fn shard_migration(&self, to: u32) -> Result<ShardMigration, Error> {
+        let workspace = &self.project.workspace;
+        let delivered = workspace.targets.iter().filter_map(|target| Some((target, target.delivery.as_ref()?)));
+        let delivered: Vec<_> = delivered.collect();
+        if delivered.is_empty() {
+            let message = "no target has delivery objects, so it is not known who applies the folders of the output";
+            let help = "add `spec.delivery` to `bailiwick.yaml`; without it, stop the pruning of your appliers before the move";
+            return Err(Error::invalid(Diagnostic::error(codes::INVALID_WORKSPACE, message).help(help)));
+        }
+        let place = |name: &str, shards: Option<u32>| file::path(Some(name), "Namespace", shards);
+        let moving = |target| {
+            let mut names: Vec<String> = Vec::new();
+            names.extend(compile::output_files(&self.project, target).namespaces().map(str::to_owned));
+            names.dedup();
+            let moves = names.iter().filter(|name| place(name, workspace.shards) != place(name, Some(to))).count();
+            (moves, names.len())
+        };
+        let targets = delivered.iter().map(|(target, _)| {
+            let (moving, namespaces) = moving(target);
+            MovingTarget { target: target.name.clone(), moving, namespaces }
+        });
+        let is_pruning = delivered.iter().any(|(_, delivery)| delivery.prune);
+        let next = match (workspace.shards == Some(to), is_pruning) {
+            (false, true) => ShardStep::StopPruning,
+            (false, false) => ShardStep::Move,
+            (true, false) => ShardStep::PruneAgain,
+            (true, true) => ShardStep::Done,
+        };
+        Ok(ShardMigration { from: workspace.shards, to, targets: targets.collect(), next })
+    }
+}

@@ -1,0 +1,85 @@
+//! Output files that move between the folders of delivery objects.
+//!
+//! An applier deletes the objects of a file that goes from its folder, unless the applier of the new folder takes them over
+//! first. The order of the two is a race, so a run refuses such a move while the old folder is pruned.
+
+use std::collections::BTreeMap;
+
+use super::words::number;
+use super::workspace::Workspace;
+use crate::codes;
+use crate::delivery::pruned_folder;
+use crate::diag::{Diagnostic, FileId, RunError, Sink};
+use crate::emit::committed::{Committed, Folder};
+use crate::emit::file;
+use crate::emit::plan::{FileAction, TargetPlan};
+use crate::model::Target;
+use crate::yaml;
+
+/// A file that moves: its paths before and after, below the folder of the target.
+struct MovedFile<'p> {
+    before: &'p str,
+    after: &'p str,
+}
+
+/// Refuses a plan of a target that moves files out of a folder whose delivery object prunes.
+///
+/// # Errors
+/// When the delivery objects cannot be read.
+pub(crate) fn refuse(
+    workspace: &Workspace,
+    target: &Target,
+    plan: &TargetPlan,
+    sink: &mut Sink,
+) -> Result<(), RunError> {
+    let moved = moved_files(plan);
+    let Some(delivery) = workspace.project.workspace.delivery.as_ref().filter(|_| !moved.is_empty()) else {
+        return Ok(());
+    };
+    let committed = Folder::new(workspace.root.join(&delivery.folder).join(&target.name));
+    let pruned = pruned_folders(&committed)?;
+    let leaves_pruned = |file: &&MovedFile<'_>| {
+        pruned.iter().any(|folder| is_below(file.before, folder) && !is_below(file.after, folder))
+    };
+    let leaving: Vec<&MovedFile<'_>> = moved.iter().filter(leaves_pruned).collect();
+    if let Some(first) = leaving.first() {
+        let message = format!(
+            "{} of the target `{}` would move out of folders whose appliers delete what goes, such as `{}` to `{}`",
+            number(leaving.len(), "file"),
+            target.name,
+            first.before,
+            first.after
+        );
+        let to = workspace.project.workspace.shards.map_or(1, |shards| shards);
+        let help = format!("run `bailiwick migrate shards --to {to}`: it prints three steps that delete nothing");
+        sink.push(Diagnostic::error(codes::SHARD_MOVE, message).help(help));
+    }
+    Ok(())
+}
+
+/// Returns the files of namespaces that a plan moves, in order of their namespaces.
+fn moved_files(plan: &TargetPlan) -> Vec<MovedFile<'_>> {
+    let of = |action: FileAction| {
+        let files = plan.changes.iter().filter(move |file| file.action == action);
+        files.filter_map(|file| Some((file::namespace(&file.path)?, file.path.as_str())))
+    };
+    let created: BTreeMap<&str, &str> = of(FileAction::Create).collect();
+    let deleted: BTreeMap<&str, &str> = of(FileAction::Delete).collect();
+    let moved = deleted.into_iter().filter_map(|(name, before)| Some((before, created.get(name)?)));
+    moved.map(|(before, after)| MovedFile { before, after }).collect()
+}
+
+/// Returns the folders, below the folder of the target, whose committed delivery objects prune.
+fn pruned_folders(committed: &Folder) -> Result<Vec<String>, RunError> {
+    let mut folders = Vec::new();
+    for entry in committed.list()?.into_iter().filter(|entry| entry.is_file()) {
+        let Some(text) = committed.read(&entry.path)? else { continue };
+        let tree = yaml::read(&String::from_utf8_lossy(&text), FileId::default(), &mut Sink::new());
+        tree.documents().for_each(|object| folders.extend(pruned_folder(object)));
+    }
+    Ok(folders)
+}
+
+fn is_below(path: &str, folder: &str) -> bool {
+    folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+}
