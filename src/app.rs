@@ -18,6 +18,7 @@ mod classes;
 mod compare;
 pub(crate) mod delivery;
 mod diagnostics;
+mod drift;
 mod expire;
 mod explain;
 pub mod fingerprint;
@@ -76,6 +77,7 @@ pub use compare::{
     TargetDifferences,
 };
 pub use diagnostics::{Diagnostics, FindingRecord, RelatedRange, SourceRange};
+pub use drift::{Drift, DriftClass, DriftFinding, DriftOptions, DriftOutcome};
 pub use expire::MovedDay;
 pub use explain::{
     DefaultPolicy, ExplainedFile, ExplainedObject, FileState, ObjectIdentity, ObjectName, PolicyName, RoleSearch,

@@ -7,6 +7,7 @@ mod can_i;
 mod check;
 mod completions;
 mod diff;
+mod drift;
 mod every_workspace;
 mod expire;
 mod explain;
@@ -307,6 +308,14 @@ enum Command {
     ///
     /// Exit codes: 0 the policies compile to the objects; 1 the checks refuse an object; 2 wrong usage or invalid input; 3 the run failed.
     Import(import::Arguments),
+    /// Compare a dump of a live cluster with the policies: objects, access and AccessTests.
+    ///
+    /// Reports missing and changed objects, and unmanaged objects in the namespaces of the policies or with their subjects. Then
+    /// compares the access that both give, and asks the AccessTests of the live objects. No cluster is contacted.
+    ///
+    /// Exit codes: 0 the cluster is as the policies want it; 1 it is not; 2 wrong usage, invalid input, or a dump that is not
+    /// complete; 3 the run failed.
+    Drift(drift::Arguments),
     /// Convert objects of a cluster into policies, and report the result for each object.
     Migrate(migrate::Arguments),
     /// Explain a policy kind, a diagnostic, an object or a decision.
@@ -340,6 +349,7 @@ impl Command {
             Self::Index(_) => "index",
             Self::Ask(_) => "ask",
             Self::Import(_) => "import",
+            Self::Drift(_) => "drift",
             Self::Migrate(_) => "migrate",
             Self::Explain(_) => "explain",
             Self::Schema(_) => "schema",
@@ -358,6 +368,7 @@ impl Command {
             Self::Lint(arguments) => Formats::of_run(&arguments.format),
             Self::Table(arguments) => arguments.formats(),
             Self::Import(arguments) => arguments.formats(),
+            Self::Drift(arguments) => Formats::of_results(&arguments.format),
             Self::Migrate(arguments) => arguments.formats(),
             Self::Test(arguments) => Formats::of_results(&arguments.format),
             Self::CanI(arguments) => Formats::of_results(&arguments.format),
@@ -483,6 +494,7 @@ fn run_in_workspace(global: &Global, command: &Command) -> Result<Outcome, Error
         Command::Index(arguments) => index::run(global, arguments),
         Command::Ask(arguments) => ask::run(global, arguments),
         Command::Import(arguments) => import::run(global, arguments),
+        Command::Drift(arguments) => drift::run(global, arguments),
         Command::Migrate(arguments) => migrate::run(global, arguments),
         Command::Explain(arguments) => explain::run(global, arguments),
         Command::Schema(arguments) => schema::run(global, arguments),

@@ -111,6 +111,8 @@ bailiwick_yaml::declare_codes! {
     AGGREGATED_ROLE_WITH_RULES: "aggregated-role-with-rules", [Warning], "an aggregated ClusterRole with its own rules";
     AGGREGATION_RING: "aggregation-ring", [Warning], "aggregated roles aggregate each other";
     UNKNOWN_RULE: "unknown-rule", [Error], "a rule that `lint` does not have";
+    // A live cluster.
+    INCOMPLETE_DUMP: "incomplete-dump", [Error], "a dump has no object of a kind that the policies write";
     // The output.
     FOREIGN_FILE: "foreign-file", [Error], "a file of another origin in the output folder";
     EDITED_BY_HAND: "edited-by-hand", [Error], "an output file was changed by hand";

@@ -8,6 +8,7 @@ pub mod audit;
 pub mod block;
 pub mod checks;
 pub mod comparison;
+pub mod drift;
 pub mod explain;
 pub mod github;
 pub mod gitlab;

@@ -326,6 +326,40 @@ pub(crate) fn load_target_seen(
     }))
 }
 
+/// Loads the live objects of a target's cluster: they are the whole cluster, above the default policy of the platform.
+pub(crate) fn load_live(
+    workspace: &Workspace,
+    target: &Target,
+    trees: &[Tree],
+    options: &WorldOptions,
+    sink: &mut Sink,
+) -> LoadedWorld {
+    let api_server = workspace.project.facts.on::<ApiServerSettings>(&target.name).next();
+    let mut surroundings = surroundings_of(options, target.version.minor(), target.platform == Platform::Openshift);
+    if let Some(known) = &mut surroundings {
+        known.configure(target.pod_security.clone());
+        api_server.into_iter().for_each(|api_server| known.switch(&api_server.feature_gates));
+    }
+    let mut builder = platform_world(target);
+    let mut memberships = Memberships::on(&workspace.project.facts, &target.name);
+    for tree in trees {
+        tree.documents().for_each(|document| memberships.add_document(document));
+        manifests::add_with_surroundings(&mut builder, tree, &mut surroundings, sink);
+    }
+    LoadedWorld {
+        target: Some(target.name.clone()),
+        world: builder.build(),
+        files: Arc::clone(&workspace.project.files),
+        diagnostics: Vec::new(),
+        surroundings,
+        sample: Arc::default(),
+        memberships,
+        lacks_members: false,
+        authorization_modes: api_server.map_or_else(Vec::new, |server| server.authorization_modes.clone()),
+        release: target.version.release(),
+    }
+}
+
 /// Declares the roles that others make, unless the objects are the whole cluster.
 fn declare_roles(world: &mut World, declared: &DeclaredNames, options: &WorldOptions) {
     let category = |kind| if kind == RoleKind::ClusterRole { Category::ClusterRoles } else { Category::Roles };

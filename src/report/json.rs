@@ -20,7 +20,7 @@ use super::table::TableResult;
 use super::tests::TestFailure;
 use crate::app::access_map::AccessMap;
 use crate::app::review::ChangeReview;
-use crate::app::{FindingRecord, ShardMigration, TargetDifferences};
+use crate::app::{Drift, FindingRecord, ShardMigration, TargetDifferences};
 use crate::diag::{Diagnostic, Files, foreign};
 
 /// Returns every published schema of a result, with its name: `diagnostic` is a line of `--diagnostics json`, `run` a report, and each
@@ -37,6 +37,7 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         result_schema::<LeastGrantsResult>("Result of import audit"),
         result_schema::<LintAuditResult>("Audit logs of lint"),
         result_schema::<KubeletMigrationResult>("Result of migrate kubelets"),
+        result_schema::<Drift>("Result of drift"),
         result_schema::<ShardMigration>("Result of migrate shards"),
         result_schema::<NodeReachResult>("Result of node-reach"),
         result_schema::<PspMigrationResult>("Result of migrate psp"),

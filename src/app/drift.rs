@@ -1,0 +1,371 @@
+//! Compares the live objects of a cluster with the policies: the objects, and the access that the difference gives.
+//!
+//! The input is a dump of the cluster. No cluster is contacted. Every text of a dump is a text of a tenant.
+
+mod access;
+mod fields;
+mod live;
+mod unmanaged;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use self::fields::{DecidingKeys, FieldDifference};
+use self::live::{LastWriter, LiveObjects, ObjectKey};
+use self::unmanaged::{Surroundings, UnmanagedScope};
+use super::loaded_world::{LoadedWorld, WorldOptions, WorldParts, each_object, load_live, load_target_seen};
+use super::test::{TestEvent, TestRun};
+use super::workspace::Workspace;
+use super::{Diagnostics, Error, isolation};
+use crate::access::compare::Change;
+use crate::codes;
+use crate::diag::{Diagnostic, Origin, Sink};
+use crate::model::Target;
+use crate::yaml::{NodeRef, write};
+
+/// The options of a comparison with a live cluster.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DriftOptions {
+    /// The dump of the cluster: a file, a folder, or standard input (`-`).
+    pub live: PathBuf,
+    /// The name of the target; none for the only one.
+    pub target: Option<String>,
+    /// Whether a kind without any object in the dump is left out of the comparison.
+    pub is_partial: bool,
+}
+
+/// The difference between the policies and a live cluster.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Drift {
+    /// The name of the target.
+    pub target: String,
+    /// How many objects the policies want.
+    pub wanted: usize,
+    /// How many of them are live as they should be.
+    pub equal: usize,
+    /// The differences, in order of class and object.
+    pub findings: Vec<DriftFinding>,
+    /// The number of unmanaged objects by owner: a Helm release, an operator, or another application of an applier.
+    pub owned: BTreeMap<String, usize>,
+    /// The kinds that the dump does not have and that are not compared, with `partial`.
+    pub not_compared: Vec<String>,
+    /// What the live cluster grants beyond the policies (`gained`), and what it lacks (`lost`), by the objects of the policies
+    /// and the unmanaged objects near them.
+    pub access: Vec<Change>,
+    /// How many questions of AccessTests were asked of the live objects.
+    pub questions: usize,
+    /// How many of them have another answer than the expected one.
+    pub failures: usize,
+}
+
+/// An object that differs from the policies.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DriftFinding {
+    /// The kind of the difference.
+    pub class: DriftClass,
+    /// The object, as `Kind/namespace/name` or `Kind/name`.
+    pub object: String,
+    /// The role of a live binding, as `Kind/name`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+    /// The subjects of a live binding.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub subjects: Vec<String>,
+    /// The fields that differ.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fields: Vec<FieldDifference>,
+    /// The last writer of the live object.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub writer: Option<LastWriter>,
+    /// The owner of an unmanaged object.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+    /// Whether the object concerns the policies: it is one of theirs, is in one of their namespaces, or names one of their
+    /// subjects. Other unmanaged objects do not fail the command.
+    pub concerns_policies: bool,
+    /// The place of the policy.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub(crate) origin: Option<Origin>,
+}
+
+/// The kind of a difference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum DriftClass {
+    /// An object of the policies is not live.
+    Missing,
+    /// A live object of the policies has other fields.
+    Changed,
+    /// A live object of the policies is being deleted.
+    Terminating,
+    /// A live object is not an object of the policies.
+    Unmanaged,
+}
+
+impl DriftClass {
+    /// Returns the word for the class.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Missing => "missing",
+            Self::Changed => "changed",
+            Self::Terminating => "terminating",
+            Self::Unmanaged => "unmanaged",
+        }
+    }
+}
+
+impl Drift {
+    /// Returns the findings of a class.
+    pub fn of_class(&self, class: DriftClass) -> impl Iterator<Item = &DriftFinding> {
+        self.findings.iter().filter(move |finding| finding.class == class)
+    }
+
+    /// Whether the cluster is as the policies want it: no object of theirs differs, no object near them is unmanaged, no
+    /// access differs, and every AccessTest passes.
+    pub fn is_as_wanted(&self) -> bool {
+        let is_harmless = |finding: &DriftFinding| !finding.concerns_policies || finding.owner.is_some();
+        self.findings.iter().all(is_harmless) && self.access.is_empty() && self.failures == 0
+    }
+}
+
+/// A comparison with its diagnostics, and the assertions about the live objects that do not hold.
+pub struct DriftOutcome {
+    /// The comparison.
+    pub drift: Drift,
+    /// The warnings about the policies and the dump.
+    pub diagnostics: Diagnostics,
+    /// The isolations of nodes that do not hold.
+    pub broken: Diagnostics,
+    /// The AccessTests that were asked.
+    pub tests: TestRun,
+}
+
+/// The kinds of the core group on escalation paths through nodes.
+const KINDS_OF_PATHS: [&str; 5] = ["Node", "PersistentVolume", "PersistentVolumeClaim", "Pod", "Secret"];
+
+/// An object that the policies want.
+struct WantedObject {
+    /// The object in the form that the API server stores.
+    text: String,
+    /// The place of its content.
+    origin: Origin,
+}
+
+impl Workspace {
+    /// Compares a dump of a cluster with the objects of a target. `each` is called with every failed AccessTest.
+    ///
+    /// # Errors
+    /// When the target is not known, the policies do not compile, or the dump cannot be read or is not complete.
+    pub fn drift(&self, options: &DriftOptions, each: &mut dyn FnMut(TestEvent<'_>)) -> Result<DriftOutcome, Error> {
+        let target = self.only_target(options.target.as_ref())?;
+        let mut sink = Sink::new();
+        let mut wanted: BTreeMap<ObjectKey, WantedObject> = BTreeMap::new();
+        let mut see = |object: NodeRef<'_>, origin: Origin| {
+            let mut text = String::new();
+            write::document(object, &mut text);
+            wanted.insert(ObjectKey::of(object), WantedObject { text, origin });
+        };
+        let parts = WorldParts { see: &mut see, members: None };
+        let desired = load_target_seen(self, target, &WorldOptions::default(), parts, &mut sink)?;
+        let live = LiveObjects::read(&self.options, &options.live, &self.project.files, &mut sink)?;
+        let Some(desired) = desired.filter(|_| !sink.has_errors()) else {
+            return Err(Error::Invalid(self.diagnostics(sink)));
+        };
+        let not_compared = missing_kinds(&wanted, &live, options.is_partial, &mut sink);
+        if sink.has_errors() {
+            return Err(Error::Invalid(self.diagnostics(sink)));
+        }
+        let comparison =
+            LiveComparison { workspace: self, target, wanted: &wanted, live: &live, not_compared: &not_compared };
+        let (equal, mut findings, owned) = comparison.findings();
+        findings.sort();
+        let access = access::difference(self, target, &desired.world, &comparison, &findings)?;
+        let mut drift = Drift {
+            target: target.name.clone(),
+            wanted: wanted.len(),
+            equal,
+            findings,
+            owned,
+            not_compared,
+            access,
+            questions: 0,
+            failures: 0,
+        };
+        let (broken, tests) = self.judge_live(target, &live, each)?;
+        (drift.questions, drift.failures) = (tests.questions, tests.failures);
+        Ok(DriftOutcome { drift, diagnostics: self.diagnostics(sink), broken, tests })
+    }
+
+    /// Returns the resources that a dump of the cluster of a target needs, as kubectl names them, sorted.
+    ///
+    /// # Errors
+    /// When the target is not known, or the policies do not compile.
+    pub fn resources_to_dump(&self, target: Option<&String>) -> Result<Vec<String>, Error> {
+        let target = self.only_target(target)?;
+        let mut sink = Sink::new();
+        let mut kinds: BTreeSet<(String, String)> = unmanaged::watched_kinds(target);
+        each_object(self, target, &mut sink, &mut |object, _| {
+            let key = ObjectKey::of(object);
+            let (group, kind) = key.kind();
+            kinds.insert((group.to_owned(), kind.to_owned()));
+        })?;
+        if sink.has_errors() {
+            return Err(Error::Invalid(self.diagnostics(sink)));
+        }
+        let judges_pods = isolation::is_asserted(self, target) || !self.test_checks(target, &[]).paths.is_empty();
+        let further: &[&str] = if judges_pods { &KINDS_OF_PATHS } else { &[] };
+        kinds.extend(further.iter().map(|kind| (String::new(), (*kind).to_owned())));
+        let api = self.project.api(target);
+        let resource = |(group, kind): &(String, String)| {
+            let builtin = api.catalogue().find_kind(group, kind).map(|entry| entry.resource.clone());
+            let custom = || api.custom().find(|known| known.group == *group && known.kind == *kind);
+            let name = builtin.or_else(|| custom().map(|known| known.resource.clone()))?;
+            Some(if group.is_empty() { name } else { format!("{name}.{group}") })
+        };
+        let resources: BTreeSet<String> = kinds.iter().filter_map(resource).collect();
+        Ok(resources.into_iter().collect())
+    }
+
+    /// Returns the target with a name, or the only one.
+    fn only_target(&self, name: Option<&String>) -> Result<&Target, Error> {
+        let names: Vec<String> = name.into_iter().cloned().collect();
+        match self.targets(&names)?.as_slice() {
+            [only] => Ok(only),
+            several => {
+                let names: Vec<&str> = several.iter().map(|target| target.name.as_str()).collect();
+                let message = "a dump is of one cluster, and the workspace has several targets";
+                let help = format!("name the target with `-t`: {}", names.join(", "));
+                Err(Error::invalid(Diagnostic::error(codes::INVALID_USAGE, message).help(help)))
+            }
+        }
+    }
+
+    /// Runs the AccessTests of a target on the live objects, and judges its isolations if the dump has nodes.
+    fn judge_live(
+        &self,
+        target: &Target,
+        live: &LiveObjects,
+        each: &mut dyn FnMut(TestEvent<'_>),
+    ) -> Result<(Diagnostics, TestRun), Error> {
+        let (mut broken, mut tests) = (Sink::new(), TestRun::default());
+        let checks = self.test_checks(target, &[]);
+        let judges_nodes = isolation::is_asserted(self, target) && live.has_kind("", "Node");
+        if judges_nodes || !checks.is_empty() {
+            let options = WorldOptions { with_surroundings: judges_nodes, ..checks.world_options() };
+            let loaded: LoadedWorld = load_live(self, target, live.trees(), &options, &mut Sink::new());
+            if judges_nodes {
+                isolation::judge(self, target, &loaded, &mut broken);
+            }
+            tests.ask_all(&loaded, &checks, each);
+        }
+        Ok((self.own_diagnostics(broken), tests))
+    }
+}
+
+/// Reports the kinds that the policies write and the dump does not have; returns them if they are left out.
+fn missing_kinds(
+    wanted: &BTreeMap<ObjectKey, WantedObject>,
+    live: &LiveObjects,
+    is_partial: bool,
+    sink: &mut Sink,
+) -> Vec<String> {
+    let kinds: BTreeSet<(&str, &str)> = wanted.keys().map(ObjectKey::kind).collect();
+    let missing = kinds.into_iter().filter(|(group, kind)| !live.has_kind(group, kind));
+    let missing: Vec<String> = missing.map(|(_, kind)| kind.to_owned()).collect();
+    if let Some(first) = missing.first().filter(|_| !is_partial) {
+        let more = match missing.len() - 1 {
+            0 => String::new(),
+            more => format!(", and none of {more} more kinds"),
+        };
+        let message = format!("the dump has no object of the kind `{first}`{more}, and the policies write some");
+        let help = "dump every kind that `bailiwick drift --resources` prints: `kubectl get KINDS -A -o json`; `--partial` leaves such kinds out";
+        sink.push(Diagnostic::error(codes::INCOMPLETE_DUMP, message).help(help));
+    }
+    missing
+}
+
+/// The objects of both sides.
+struct LiveComparison<'c> {
+    workspace: &'c Workspace,
+    target: &'c Target,
+    wanted: &'c BTreeMap<ObjectKey, WantedObject>,
+    live: &'c LiveObjects,
+    not_compared: &'c [String],
+}
+
+impl LiveComparison<'_> {
+    /// Returns the number of objects that are as wanted, the findings, and the unmanaged objects by owner.
+    fn findings(&self) -> (usize, Vec<DriftFinding>, BTreeMap<String, usize>) {
+        let mut keys = DecidingKeys::default();
+        self.wanted.values().for_each(|wanted| keys.add_text(&wanted.text));
+        self.live.each(&mut |object| keys.add(object));
+        let surroundings = Surroundings::new(self.workspace, self.target, self.wanted);
+        let (mut findings, mut seen, mut equal) = (Vec::new(), BTreeSet::new(), 0);
+        let mut owned: BTreeMap<String, usize> = BTreeMap::new();
+        self.live.each(&mut |object| {
+            let key = ObjectKey::of(object);
+            if let Some((key, wanted)) = self.wanted.get_key_value(&key) {
+                seen.insert(key);
+                let finding = compared(object, key, wanted, &keys);
+                equal += usize::from(finding.is_none());
+                findings.extend(finding);
+                return;
+            }
+            let scope = surroundings.scope_of(object, &key);
+            if scope == UnmanagedScope::Expected {
+                return;
+            }
+            let owner = live::owner(object);
+            owner.iter().for_each(|owner| *owned.entry(owner.clone()).or_default() += 1);
+            let concerns_policies = scope == UnmanagedScope::Near;
+            let finding = DriftFinding { concerns_policies, owner, ..finding(DriftClass::Unmanaged, object, &key) };
+            findings.push(finding);
+        });
+        let is_compared = |key: &ObjectKey| !self.not_compared.iter().any(|kind| kind == key.kind().1);
+        let missing = self.wanted.iter().filter(|(key, _)| !seen.contains(key) && is_compared(key));
+        findings.extend(missing.map(|(key, wanted)| DriftFinding {
+            class: DriftClass::Missing,
+            object: key.to_string(),
+            role: None,
+            subjects: Vec::new(),
+            fields: Vec::new(),
+            writer: None,
+            owner: None,
+            concerns_policies: true,
+            origin: Some(wanted.origin),
+        }));
+        (equal, findings, owned)
+    }
+}
+
+/// Compares a live object with the wanted one; none if it is as wanted.
+fn compared(object: NodeRef<'_>, key: &ObjectKey, wanted: &WantedObject, keys: &DecidingKeys) -> Option<DriftFinding> {
+    let fields = fields::differences(&wanted.text, object, keys);
+    let is_terminating = object.path(&["metadata", "deletionTimestamp"]).is_some_and(|time| !time.is_null());
+    if fields.is_empty() && !is_terminating {
+        return None;
+    }
+    let class = if is_terminating { DriftClass::Terminating } else { DriftClass::Changed };
+    Some(DriftFinding { fields, origin: Some(wanted.origin), ..finding(class, object, key) })
+}
+
+/// Returns a finding about a live object without its fields.
+fn finding(class: DriftClass, object: NodeRef<'_>, key: &ObjectKey) -> DriftFinding {
+    DriftFinding {
+        class,
+        object: key.to_string(),
+        role: live::role(object),
+        subjects: live::subjects(object),
+        fields: Vec::new(),
+        writer: LastWriter::of(object),
+        owner: None,
+        concerns_policies: true,
+        origin: None,
+    }
+}

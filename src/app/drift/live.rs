@@ -1,0 +1,171 @@
+//! The objects of a dump, and what they show about their writers and owners.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::app::Options;
+use crate::app::loaded_world::each_tree;
+use crate::diag::{Files, RunError, Sink};
+use crate::k8s::list;
+use crate::yaml::{NodeRef, Tree};
+
+/// The identity of an object, whatever version of its API it was read in.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct ObjectKey {
+    group: String,
+    kind: String,
+    namespace: String,
+    name: String,
+}
+
+impl ObjectKey {
+    /// Returns the identity of an object.
+    pub(super) fn of(object: NodeRef<'_>) -> Self {
+        let text = |keys: &[&str]| object.path(keys).and_then(NodeRef::as_str).map_or_else(String::new, str::to_owned);
+        let group = object.text_at("apiVersion").split_once('/').map_or("", |(group, _)| group);
+        Self {
+            group: group.to_owned(),
+            kind: text(&["kind"]),
+            namespace: text(&["metadata", "namespace"]),
+            name: text(&["metadata", "name"]),
+        }
+    }
+
+    /// Returns the API group and the kind.
+    pub(super) fn kind(&self) -> (&str, &str) {
+        (&self.group, &self.kind)
+    }
+
+    /// Returns the namespace; empty for none.
+    pub(super) fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    /// Returns the name.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl fmt::Display for ObjectKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let slash = if self.namespace.is_empty() { "" } else { "/" };
+        write!(formatter, "{}/{}{slash}{}", self.kind, self.namespace, self.name)
+    }
+}
+
+/// The objects of a dump.
+pub(super) struct LiveObjects {
+    trees: Vec<Tree>,
+    kinds: BTreeSet<(String, String)>,
+}
+
+impl LiveObjects {
+    /// Reads a file, a folder or standard input.
+    pub(super) fn read(run: &Options, path: &Path, files: &Arc<Files>, sink: &mut Sink) -> Result<Self, RunError> {
+        let mut trees = Vec::new();
+        each_tree(&run.input_at(path), run.threads(), files, sink, &mut |tree, _| {
+            let file = tree.file();
+            let tree = std::mem::replace(tree, Tree::new(file));
+            trees.push(list::with_types(&tree).map_or(tree, |typed| typed));
+        })?;
+        let mut live = Self { trees, kinds: BTreeSet::new() };
+        let mut kinds = BTreeSet::new();
+        live.each(&mut |object| {
+            let (group, kind) = (object.text_at("apiVersion"), object.text_at("kind"));
+            let group = group.split_once('/').map_or("", |(group, _)| group);
+            if !kinds.contains(&(group.to_owned(), kind.to_owned())) {
+                kinds.insert((group.to_owned(), kind.to_owned()));
+            }
+        });
+        live.kinds = kinds;
+        Ok(live)
+    }
+
+    /// Whether the dump has an object of a kind.
+    pub(super) fn has_kind(&self, group: &str, kind: &str) -> bool {
+        self.kinds.contains(&(group.to_owned(), kind.to_owned()))
+    }
+
+    /// Calls a function with each object.
+    pub(super) fn each<'l>(&'l self, see: &mut dyn FnMut(NodeRef<'l>)) {
+        for document in self.trees.iter().flat_map(Tree::documents) {
+            list::objects(document).into_iter().filter(|object| object.is_map()).for_each(&mut *see);
+        }
+    }
+
+    /// Returns the trees of the files.
+    pub(super) fn trees(&self) -> &[Tree] {
+        &self.trees
+    }
+}
+
+/// The last writer of an object, by its managed fields.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+pub struct LastWriter {
+    /// The name of the field manager, such as `kubectl-create`.
+    pub manager: String,
+    /// The day in UTC, as `2026-11-22`; none without a time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub day: Option<String>,
+}
+
+impl LastWriter {
+    /// Returns the writer of the newest entry of `metadata.managedFields`, without writers of the status; none without entries.
+    pub(super) fn of(object: NodeRef<'_>) -> Option<Self> {
+        let entries = object.path(&["metadata", "managedFields"]).into_iter().flat_map(NodeRef::items);
+        let writers = entries.filter(|entry| entry.text_at("subresource").is_empty());
+        let newest = writers.max_by_key(|entry| entry.text_at("time"))?;
+        let day = newest.text_at("time").split_once('T').map(|(day, _)| day.to_owned());
+        Some(Self { manager: newest.text_at("manager").to_owned(), day })
+    }
+}
+
+/// Returns the owner of an object: an object of the cluster, a Helm release, an operator, or an application of an applier.
+///
+/// Sources: `meta.helm.sh` of Helm 3, `olm.owner` of the Operator Lifecycle Manager, and the tracking of Argo CD and Flux.
+pub(super) fn owner(object: NodeRef<'_>) -> Option<String> {
+    let metadata = object.get("metadata")?;
+    let text = |section: &str, key: &str| metadata.path(&[section, key]).and_then(NodeRef::as_str);
+    let owners = metadata.get("ownerReferences").into_iter().flat_map(NodeRef::items);
+    let by_reference = owners.map(|owner| format!("{}/{}", owner.text_at("kind"), owner.text_at("name"))).next();
+    let helm =
+        || text("annotations", "meta.helm.sh/release-name").map(|release| format!("the Helm release `{release}`"));
+    let olm = || text("labels", "olm.owner").map(|owner| format!("the operator `{owner}`"));
+    let argocd = || {
+        let tracked = text("annotations", "argocd.argoproj.io/tracking-id")?;
+        Some(format!("the Application `{}`", tracked.split_once(':').map_or(tracked, |(name, _)| name)))
+    };
+    let flux = || text("labels", "kustomize.toolkit.fluxcd.io/name").map(|name| format!("the Kustomization `{name}`"));
+    by_reference.or_else(helm).or_else(olm).or_else(argocd).or_else(flux)
+}
+
+/// Returns the role of a binding, as `Kind/name`; none for another object.
+pub(super) fn role(object: NodeRef<'_>) -> Option<String> {
+    let role = object.get("roleRef")?;
+    Some(format!("{}/{}", role.text_at("kind"), role.text_at("name")))
+}
+
+/// Returns the subjects of a binding, as `User/name`, `Group/name` or `ServiceAccount/namespace/name`.
+pub(super) fn subjects(object: NodeRef<'_>) -> Vec<String> {
+    if object.get("roleRef").is_none() {
+        return Vec::new();
+    }
+    let own = object.path(&["metadata", "namespace"]).and_then(NodeRef::as_str).map_or("", |namespace| namespace);
+    let subjects = object.get("subjects").into_iter().flat_map(NodeRef::items);
+    subjects.map(|subject| subject_text(subject, own)).collect()
+}
+
+fn subject_text(subject: NodeRef<'_>, own_namespace: &str) -> String {
+    let (kind, name) = (subject.text_at("kind"), subject.text_at("name"));
+    match (kind, subject.text_at("namespace")) {
+        ("ServiceAccount", "") => format!("{kind}/{own_namespace}/{name}"),
+        ("ServiceAccount", namespace) => format!("{kind}/{namespace}/{name}"),
+        _ => format!("{kind}/{name}"),
+    }
+}

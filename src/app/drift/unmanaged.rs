@@ -1,0 +1,155 @@
+//! Live objects that no policy writes: expected objects of the cluster, objects near the policies, and all others.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::WantedObject;
+use super::fields::{self, DecidingKeys};
+use super::live::{self, ObjectKey};
+use crate::app::workspace::Workspace;
+use crate::diag::{FileId, Sink};
+use crate::k8s::{default_policy, list, rbac};
+use crate::model::{Platform, Target};
+use crate::yaml::{self, NodeRef, Tree, write};
+
+/// The place of an unmanaged object in relation to the policies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum UnmanagedScope {
+    /// It is expected, or its kind is not watched.
+    Expected,
+    /// It is in a namespace of the policies, names one of their subjects, or adds rules to an aggregated role.
+    Near,
+    /// It is elsewhere.
+    Elsewhere,
+}
+
+/// The namespaces of the cluster itself.
+const SYSTEM_NAMESPACES: [&str; 3] = ["kube-node-lease", "kube-public", "kube-system"];
+
+/// The service accounts that OpenShift creates in every namespace, beside `default`.
+const OPENSHIFT_ACCOUNTS: [&str; 2] = ["builder", "deployer"];
+
+/// The kinds that are watched on every target, beside the kinds that the policies write.
+const WATCHED: [(&str, &str); 10] = [
+    (rbac::GROUP, "ClusterRole"),
+    (rbac::GROUP, "ClusterRoleBinding"),
+    (rbac::GROUP, "Role"),
+    (rbac::GROUP, "RoleBinding"),
+    ("", "ServiceAccount"),
+    ("admissionregistration.k8s.io", "MutatingAdmissionPolicy"),
+    ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding"),
+    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"),
+    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"),
+    ("security.openshift.io", "SecurityContextConstraints"),
+];
+
+/// The prefix of labels that add the rules of a role to a default role.
+const AGGREGATE: &str = "rbac.authorization.k8s.io/aggregate-to-";
+
+/// The objects and names that decide about unmanaged objects.
+pub(super) struct Surroundings {
+    is_openshift: bool,
+    watched: BTreeSet<(String, String)>,
+    namespaces: BTreeSet<String>,
+    subjects: BTreeSet<String>,
+    /// The objects that are there beside the policies, by identity: the default policy, the baseline and Manifests without
+    /// output.
+    expected: BTreeMap<ObjectKey, String>,
+    keys: DecidingKeys,
+}
+
+impl Surroundings {
+    pub(super) fn new(workspace: &Workspace, target: &Target, wanted: &BTreeMap<ObjectKey, WantedObject>) -> Self {
+        let mut watched = watched_kinds(target);
+        let (mut namespaces, mut subjects) = (BTreeSet::new(), BTreeSet::new());
+        for (key, object) in wanted {
+            let (group, kind) = key.kind();
+            watched.insert((group.to_owned(), kind.to_owned()));
+            let namespace = if kind == "Namespace" { key.name() } else { key.namespace() };
+            namespaces.extend((!namespace.is_empty()).then(|| namespace.to_owned()));
+            if object.text.contains("roleRef:") {
+                let tree = yaml::read(&object.text, FileId::default(), &mut Sink::new());
+                tree.documents().for_each(|binding| subjects.extend(live::subjects(binding)));
+            }
+        }
+        let mut expected = BTreeMap::new();
+        let mut add = |object: NodeRef<'_>| {
+            let mut text = String::new();
+            write::document(object, &mut text);
+            expected.insert(ObjectKey::of(object), text);
+        };
+        if target.baseline.is_none() {
+            default_policy::objects(target.version.minor()).for_each(&mut add);
+        }
+        let baseline = workspace.project.baselines.get(&target.name).into_iter().flatten().flat_map(Tree::documents);
+        let analyzed = workspace.project.analyzed_documents(target);
+        baseline.chain(analyzed).flat_map(list::objects).for_each(&mut add);
+        let is_openshift = target.platform == Platform::Openshift;
+        Self { is_openshift, watched, namespaces, subjects, expected, keys: DecidingKeys::default() }
+    }
+
+    /// Returns the scope of a live object that no policy writes.
+    pub(super) fn scope_of(&self, object: NodeRef<'_>, key: &ObjectKey) -> UnmanagedScope {
+        let (group, kind) = key.kind();
+        if !self.watched.contains(&(group.to_owned(), kind.to_owned())) {
+            return UnmanagedScope::Expected;
+        }
+        if let Some(expected) = self.expected.get(key) {
+            return if self.is_as_expected(expected, object) { UnmanagedScope::Expected } else { UnmanagedScope::Near };
+        }
+        let is_near = self.namespaces.contains(key.namespace()) || self.names_subject(object) || is_aggregated(object);
+        match (is_near, self.is_of_platform(key)) {
+            (_, true) if kind == "ServiceAccount" => UnmanagedScope::Expected,
+            (true, _) => UnmanagedScope::Near,
+            (false, true) => UnmanagedScope::Expected,
+            (false, false) => UnmanagedScope::Elsewhere,
+        }
+    }
+
+    /// Whether a live object grants what the expected one does. The server adds labels and annotations to its own objects.
+    fn is_as_expected(&self, expected: &str, live: NodeRef<'_>) -> bool {
+        let differences = fields::differences(expected, live, &self.keys);
+        let is_of_access = |path: &str| {
+            ["rules", "subjects", "roleRef", "aggregationRule"].iter().any(|field| path.starts_with(field))
+                || path.starts_with("metadata.labels.rbac.authorization.k8s.io/aggregate-to-")
+        };
+        !differences.iter().any(|difference| is_of_access(&difference.path))
+    }
+
+    /// Whether a binding names a subject of the policies, or a service account of one of their namespaces.
+    fn names_subject(&self, object: NodeRef<'_>) -> bool {
+        live::subjects(object).iter().any(|subject| {
+            let account = subject.strip_prefix("ServiceAccount/").and_then(|account| account.split_once('/'));
+            self.subjects.contains(subject) || account.is_some_and(|(namespace, _)| self.namespaces.contains(namespace))
+        })
+    }
+
+    /// Whether the platform itself makes such objects.
+    fn is_of_platform(&self, key: &ObjectKey) -> bool {
+        let (_, kind) = key.kind();
+        let namespace = key.namespace();
+        let is_account = kind == "ServiceAccount"
+            && (key.name() == "default" || (self.is_openshift && OPENSHIFT_ACCOUNTS.contains(&key.name())));
+        let is_system =
+            SYSTEM_NAMESPACES.contains(&namespace) || (self.is_openshift && namespace.starts_with("openshift-"));
+        is_account || (is_system && !self.namespaces.contains(namespace))
+    }
+}
+
+/// Returns the kinds that are watched on a target, with their groups: its platform and its version serve them.
+pub(super) fn watched_kinds(target: &Target) -> BTreeSet<(String, String)> {
+    let is_openshift = target.platform == Platform::Openshift;
+    let api = target.version.api();
+    let is_served = |group: &str, kind: &str| match group {
+        "security.openshift.io" => is_openshift,
+        _ => api.catalogue().served(target.version.minor()).any(|known| known.group == group && known.kind == kind),
+    };
+    let watched = WATCHED.iter().filter(|(group, kind)| is_served(group, kind));
+    watched.map(|(group, kind)| ((*group).to_owned(), (*kind).to_owned())).collect()
+}
+
+/// Whether an object is a ClusterRole whose rules become rules of another role.
+fn is_aggregated(object: NodeRef<'_>) -> bool {
+    let labels = object.path(&["metadata", "labels"]).into_iter().flat_map(NodeRef::entries);
+    object.text_at("kind") == "ClusterRole"
+        && labels.into_iter().any(|(key, value)| key.as_key().starts_with(AGGREGATE) && value.as_str() == Some("true"))
+}

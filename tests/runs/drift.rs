@@ -1,0 +1,403 @@
+//! `bailiwick drift`: the live objects of a cluster against the policies.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::{Value, json};
+
+use super::stderr;
+use crate::random::Random;
+
+const WORKSPACE: &str = "\
+apiVersion: bailiwick.dev/v1alpha1
+kind: Workspace
+metadata: {name: access}
+spec:
+  targets:
+  - {name: prod, version: \"1.37\"}
+";
+
+const POLICIES: &str = "\
+apiVersion: bailiwick.dev/v1alpha1
+kind: NamespaceSet
+metadata: {name: teams}
+spec:
+  labels: {tenancy: team}
+  podSecurity: {level: baseline}
+  resourceQuota: {name: team, hard: {pods: 20, requests.memory: 8Gi}}
+  limitRange: {name: team, limits: [{type: Container, default: {cpu: 500m}}]}
+  serviceAccounts: [{name: ci}]
+  namespaces: [{name: team-a}, {name: team-b}, {name: team-c}, {name: team-d}]
+---
+apiVersion: bailiwick.dev/v1alpha1
+kind: PermissionSet
+metadata: {name: deployer}
+spec:
+  rules:
+  - {resources: [deployments, statefulsets], access: write}
+  - {resources: [pods, pods/log], access: read}
+---
+apiVersion: bailiwick.dev/v1alpha1
+kind: Grant
+metadata: {name: deploy}
+spec:
+  to: {groups: [devs], serviceAccounts: [{name: ci}]}
+  permissionSets: [deployer]
+  namespaces: [team-a, team-b, team-c, team-d]
+---
+apiVersion: bailiwick.dev/v1alpha1
+kind: Grant
+metadata: {name: read}
+spec:
+  to: {groups: [ops], users: [alice]}
+  clusterRoles: [view]
+  clusterWide: true
+";
+
+/// The AccessTest of the policies.
+const TEST: &str = "\
+apiVersion: bailiwick.dev/v1alpha1
+kind: AccessTest
+metadata: {name: secrets}
+spec:
+  who: {users: [alice], groups: [devs]}
+  mustNot:
+  - {verbs: [get], resources: [secrets], namespaces: [team-a]}
+";
+
+/// The objects of a cluster, by `Kind/namespace/name`.
+type Objects = BTreeMap<String, Value>;
+
+/// A workspace with the objects of its cluster.
+struct Cluster {
+    folder: tempfile::TempDir,
+    objects: Objects,
+}
+
+impl Cluster {
+    /// Returns a workspace, and a cluster that an applier has just brought in step: with the fields that the API server, its
+    /// controllers and the appliers add.
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::create_dir(folder.path().join("policies")).expect("a folder");
+        fs::write(folder.path().join("bailiwick.yaml"), WORKSPACE).expect("a file");
+        fs::write(folder.path().join("policies/teams.yaml"), POLICIES).expect("a file");
+        fs::write(folder.path().join("policies/tests.yaml"), TEST).expect("a file");
+        let render = super::bailiwick(folder.path(), &["render", "--stdout", "--format", "json"]);
+        assert!(render.status.success(), "{}", stderr(&render));
+        let lines = String::from_utf8(render.stdout).expect("a text");
+        let objects = lines.lines().map(|line| {
+            let line: Value = serde_json::from_str(line).expect("JSON");
+            let mut object = line.get("object").cloned().unwrap_or(line);
+            add_fields_of_cluster(&mut object);
+            (key(&object), object)
+        });
+        let objects = objects.collect();
+        Self { folder, objects }
+    }
+
+    fn drift(&self, arguments: &[&str]) -> Output {
+        let list = json!({"apiVersion": "v1", "kind": "List", "items": self.objects.values().collect::<Vec<_>>()});
+        fs::write(self.folder.path().join("live.json"), list.to_string()).expect("a file");
+        super::bailiwick(self.folder.path(), &[&["drift", "--live", "live.json"], arguments].concat())
+    }
+
+    /// Returns the findings as pairs of class and object, and the whole result.
+    fn findings(&self) -> (Vec<(String, String)>, Value) {
+        let run = self.drift(&["--format", "json", "--quiet"]);
+        let text = String::from_utf8_lossy(&run.stdout).into_owned();
+        let result: Value = serde_json::from_str(text.lines().next().unwrap_or_default())
+            .unwrap_or_else(|error| panic!("{error}: {text}{}", stderr(&run)));
+        let findings = result["findings"].as_array().expect("findings");
+        let text = |value: &Value| value.as_str().expect("a text").to_owned();
+        let pairs = findings.iter().map(|finding| (text(&finding["class"]), text(&finding["object"])));
+        let is_fine = findings.is_empty() && result["access"].as_array().is_some_and(Vec::is_empty);
+        assert_eq!(run.status.code(), Some(if is_fine { 0 } else { 1 }), "{}", stderr(&run));
+        (pairs.collect(), result)
+    }
+
+    fn root(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+fn key(object: &Value) -> String {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let namespace = text(&object["metadata"]["namespace"]);
+    let slash = if namespace.is_empty() { "" } else { "/" };
+    format!("{}/{namespace}{slash}{}", text(&object["kind"]), text(&object["metadata"]["name"]))
+}
+
+/// Adds the fields that are nobody's drift.
+fn add_fields_of_cluster(object: &mut Value) {
+    let name = object["metadata"]["name"].clone();
+    let kind = object["kind"].as_str().expect("a kind").to_owned();
+    let metadata = object["metadata"].as_object_mut().expect("metadata");
+    for (key, value) in [
+        ("uid", json!("8f2d1c1e-0000-4000-8000-000000000000")),
+        ("resourceVersion", json!("4711")),
+        ("creationTimestamp", json!("2026-11-20T08:00:00Z")),
+        ("generation", json!(1)),
+        ("managedFields", json!([{"manager": "argocd-controller", "time": "2026-11-20T08:00:00Z"}])),
+    ] {
+        metadata.insert(key.to_owned(), value);
+    }
+    let section = |object: &mut Value, section: &str, key: &str, value: &str| {
+        object["metadata"][section][key] = json!(value);
+    };
+    section(object, "annotations", "kubectl.kubernetes.io/last-applied-configuration", "{}");
+    section(object, "annotations", "argocd.argoproj.io/tracking-id", "access-prod:/Namespace:/x");
+    section(object, "labels", "kustomize.toolkit.fluxcd.io/name", "access-prod");
+    section(object, "labels", "app.kubernetes.io/instance", "access-prod");
+    match kind.as_str() {
+        "Namespace" => {
+            section(object, "labels", "kubernetes.io/metadata.name", name.as_str().expect("a name"));
+            object["spec"] = json!({"finalizers": ["kubernetes"]});
+            object["status"] = json!({"phase": "Active"});
+        }
+        "ResourceQuota" => object["status"] = json!({"hard": {"pods": "20"}, "used": {"pods": "3"}}),
+        "ServiceAccount" => {
+            object["secrets"] = json!([{"name": "ci-token-abcde"}]);
+            object["imagePullSecrets"] = json!([{"name": "ci-dockercfg-abcde"}]);
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn a_cluster_that_was_just_applied_has_no_drift() {
+    let cluster = Cluster::new();
+    let (findings, result) = cluster.findings();
+    assert_eq!(findings, []);
+    assert_eq!(
+        (result["wanted"].clone(), result["equal"].clone()),
+        (json!(cluster.objects.len()), json!(cluster.objects.len()))
+    );
+    assert_eq!(result["questions"], 2);
+    // The same from standard input, as kubectl prints a list.
+    let mut child = Command::new(env!("CARGO_BIN_EXE_bailiwick"))
+        .args(["drift", "--live", "-"])
+        .current_dir(cluster.root())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let list = fs::read(cluster.root().join("live.json")).expect("a file");
+    std::io::Write::write_all(&mut child.stdin.take().expect("a pipe"), &list).expect("a pipe");
+    let run = child.wait_with_output().expect("what it printed");
+    assert!(run.status.success(), "{}", stderr(&run));
+    // Objects of the cluster itself are expected.
+    let mut cluster = cluster;
+    for object in [
+        json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default", "namespace": "team-a"}}),
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "kube-root-ca.crt", "namespace": "team-a"}}),
+        json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "x", "namespace": "kube-system"}}),
+    ] {
+        cluster.objects.insert(key(&object), object);
+    }
+    assert_eq!(cluster.findings().0, []);
+}
+
+/// An edit of the cluster, with the class of the finding and the object.
+fn random_edit(cluster: &mut Cluster, random: &mut Random, number: usize) -> Option<(&'static str, String)> {
+    let keys: Vec<String> = cluster.objects.keys().cloned().collect();
+    let of_kind = |kind: &str, random: &mut Random| {
+        let of_kind: Vec<&String> = keys.iter().filter(|key| key.starts_with(&format!("{kind}/"))).collect();
+        (*of_kind[random.below(of_kind.len())]).clone()
+    };
+    let subject = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": format!("mallory-{number}")});
+    let mut edit = |kind: &str, random: &mut Random, change: &dyn Fn(&mut Value)| {
+        let key = of_kind(kind, random);
+        change(cluster.objects.get_mut(&key).expect("an object"));
+        key
+    };
+    match random.below(12) {
+        0 => {
+            let key = of_kind(["RoleBinding", "Role", "ResourceQuota", "LimitRange"][random.below(4)], random);
+            cluster.objects.remove(&key);
+            Some(("missing", key))
+        }
+        1 => Some(("changed", edit("RoleBinding", random, &|object| object["subjects"][0] = subject.clone()))),
+        2 => Some(("changed", edit("Role", random, &|object| object["rules"][0]["verbs"] = json!(["*"])))),
+        3 => Some((
+            "changed",
+            edit("Namespace", random, &|object| object["metadata"]["labels"]["tenancy"] = json!("none")),
+        )),
+        4 => Some(("changed", edit("ResourceQuota", random, &|object| object["spec"]["hard"]["pods"] = json!("50")))),
+        5 => {
+            let change = |object: &mut Value| {
+                object["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] = json!("privileged")
+            };
+            Some(("changed", edit("Namespace", random, &change)))
+        }
+        6 => {
+            let change = |object: &mut Value| object["metadata"]["deletionTimestamp"] = json!("2026-11-22T10:00:00Z");
+            Some(("terminating", edit("Namespace", random, &change)))
+        }
+        kind @ 7..=9 => {
+            let (group, role) = ("rbac.authorization.k8s.io", ["admin", "edit", "cluster-admin"][random.below(3)]);
+            let role = json!({"apiGroup": group, "kind": "ClusterRole", "name": role});
+            let name = format!("foreign-{number}");
+            let object = match kind {
+                7 => {
+                    json!({"kind": "RoleBinding", "metadata": {"name": name, "namespace": "team-b"}, "roleRef": role, "subjects": [subject]})
+                }
+                8 => {
+                    let ours = json!({"apiGroup": group, "kind": "Group", "name": "devs"});
+                    json!({"kind": "ClusterRoleBinding", "metadata": {"name": name}, "roleRef": role, "subjects": [ours]})
+                }
+                _ => {
+                    let labels = json!({"rbac.authorization.k8s.io/aggregate-to-view": "true"});
+                    let rules = json!([{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}]);
+                    json!({"kind": "ClusterRole", "metadata": {"name": name, "labels": labels}, "rules": rules})
+                }
+            };
+            let mut object = object;
+            object["apiVersion"] = json!(format!("{group}/v1"));
+            let key = key(&object);
+            cluster.objects.insert(key.clone(), object);
+            Some(("unmanaged", key))
+        }
+        10 => {
+            edit("Namespace", random, &|object| object["metadata"]["labels"]["somebody"] = json!("else"));
+            None
+        }
+        _ => {
+            edit("Role", random, &|object| object["metadata"]["resourceVersion"] = json!("4712"));
+            None
+        }
+    }
+}
+
+/// Each edit is found once, in its class; edits of fields that the policies do not own are not found.
+#[test]
+fn every_edit_is_found_once() {
+    let mut random = Random::new(23);
+    let honest = Cluster::new();
+    let rounds = if std::env::var_os("THOROUGH").is_some() { 200 } else { 40 };
+    for number in 0..rounds {
+        let mut cluster = Cluster { folder: tempfile::tempdir().expect("a folder"), objects: honest.objects.clone() };
+        super::parts::copy(honest.root(), cluster.root());
+        let edited = random_edit(&mut cluster, &mut random, number);
+        let (findings, result) = cluster.findings();
+        let expected: Vec<(String, String)> =
+            edited.iter().map(|(class, object)| ((*class).to_owned(), object.clone())).collect();
+        assert_eq!(findings, expected, "{number}: {result}");
+    }
+}
+
+#[test]
+fn a_finding_names_its_fields_its_writer_and_its_access() {
+    let mut cluster = Cluster::new();
+    cluster.objects.get_mut("ResourceQuota/team-b/team").expect("a quota")["spec"]["hard"]["pods"] = json!("50");
+    let binding = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "RoleBinding",
+        "metadata": {
+            "name": "break-glass", "namespace": "team-a",
+            "managedFields": [
+                {"manager": "kube-controller-manager", "time": "2026-11-25T10:00:00Z", "subresource": "status"},
+                {"manager": "kubectl-create", "time": "2026-11-22T10:00:00Z"},
+                {"manager": "kubectl-label", "time": "2026-11-21T10:00:00Z"},
+            ],
+        },
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "admin"},
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "alice"}],
+    });
+    cluster.objects.insert(key(&binding), binding);
+    let run = cluster.drift(&[]);
+    let text = String::from_utf8_lossy(&run.stdout).into_owned();
+    assert_eq!(run.status.code(), Some(1), "{text}{}", stderr(&run));
+    for line in [
+        ": 0 missing, 1 changed, ",
+        "  changed     ResourceQuota/team-b/team  spec.hard.pods: wanted \"20\", live \"50\", written by argocd-controller on 2026-11-20\n",
+        "  unmanaged   RoleBinding/team-a/break-glass -> ClusterRole/admin, written by kubectl-create on 2026-11-22\n",
+        "  access of User/alice in team-a:\n",
+        "secrets",
+        "FAIL secrets on `prod`",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    assert!(stderr(&run).contains("2 questions asked, 1 failed"), "{}", stderr(&run));
+}
+
+/// An owner of an unmanaged binding can be forged. Its access is shown all the same.
+#[test]
+fn an_owned_binding_cannot_hide_its_access() {
+    let mut cluster = Cluster::new();
+    let binding = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "RoleBinding",
+        "metadata": {
+            "name": "x\u{1b}[31m\u{202e}", "namespace": "team-a",
+            "annotations": {"meta.helm.sh/release-name": "a\nforged line"},
+        },
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "admin"},
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "mallory\nforged line"}],
+    });
+    cluster.objects.insert(key(&binding), binding);
+    for arguments in [&[][..], &["--owners"], &["--all"], &["--format", "markdown"], &["--format", "json"]] {
+        let run = cluster.drift(arguments);
+        let text = String::from_utf8_lossy(&run.stdout).into_owned();
+        assert_eq!(run.status.code(), Some(1), "{text}{}", stderr(&run));
+        assert!(text.contains("mallory") && text.contains("secrets"), "{arguments:?}: {text}");
+        assert!(!text.contains(['\u{1b}', '\u{202e}']), "{arguments:?}: {text}");
+        assert!(text.lines().all(|line| !line.starts_with("forged line")), "{arguments:?}: {text}");
+    }
+    let text = String::from_utf8_lossy(&cluster.drift(&[]).stdout).into_owned();
+    assert!(text.contains("1 unmanaged object of the Helm release"), "{text}");
+}
+
+#[test]
+fn a_dump_without_a_kind_is_not_complete() {
+    let mut cluster = Cluster::new();
+    cluster.objects.retain(|key, _| !key.starts_with("LimitRange/"));
+    let run = cluster.drift(&[]);
+    assert_eq!(run.status.code(), Some(2), "{}", stderr(&run));
+    assert!(
+        stderr(&run).contains("error[incomplete-dump]: the dump has no object of the kind `LimitRange`"),
+        "{}",
+        stderr(&run)
+    );
+    let run = cluster.drift(&["--partial"]);
+    let text = String::from_utf8_lossy(&run.stdout).into_owned();
+    assert_eq!(run.status.code(), Some(0), "{text}");
+    assert!(text.contains("not compared, because the dump has none of them: LimitRange"), "{text}");
+    // An empty dump is no cluster without drift.
+    cluster.objects.clear();
+    assert_eq!(cluster.drift(&[]).status.code(), Some(2));
+    let resources = super::bailiwick(cluster.root(), &["drift", "--resources"]);
+    let text = String::from_utf8_lossy(&resources.stdout).into_owned();
+    for resource in
+        ["limitranges", "namespaces", "resourcequotas", "rolebindings.rbac.authorization.k8s.io", "serviceaccounts"]
+    {
+        assert!(text.trim_end().split(',').any(|known| known == resource), "{resource}: {text}");
+    }
+}
+
+/// Default roles and bindings that somebody edited grant what they grant.
+#[test]
+fn an_edited_default_object_is_found() {
+    let mut cluster = Cluster::new();
+    let binding = |subjects: Value| {
+        json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "ClusterRoleBinding",
+            "metadata": {"name": "cluster-admin", "labels": {"kubernetes.io/bootstrapping": "rbac-defaults"}},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+            "subjects": subjects,
+        })
+    };
+    let masters = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "system:masters"});
+    let eve = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "eve"});
+    let key = "ClusterRoleBinding/cluster-admin".to_owned();
+    cluster.objects.insert(key.clone(), binding(json!([masters])));
+    assert_eq!(cluster.findings().0, []);
+    cluster.objects.insert(key.clone(), binding(json!([masters, eve])));
+    let (findings, result) = cluster.findings();
+    assert_eq!(findings, [("unmanaged".to_owned(), key)]);
+    assert_eq!(result["access"][0]["subjects"][0]["subject"], "User/eve");
+}
