@@ -372,6 +372,49 @@ fn paths_of_reports_begin_at_the_root_of_the_repository() {
     }
 }
 
+/// A review has paths from the root of the work tree, and `--path-prefix` replaces the folder of the workspace in them.
+#[test]
+fn paths_of_a_review_have_the_same_prefix() {
+    let (root, inner) = workspace_below_root();
+    let approvals = "apiVersion: bailiwick.dev/v1alpha1\nkind: ApprovalPolicy\nmetadata: {name: default}\nspec: {rules: [{when: {severity: high}, needs: [a]}]}\n";
+    fs::write(inner.join("policies/approvals.yaml"), approvals).expect("a file");
+    assert!(bailiwick(&inner, &["render"]).status.success());
+    super::git(root.path(), &["add", "-A"]);
+    super::git(root.path(), &["commit", "-qm", "base"]);
+    let policy = inner.join("policies/team.yaml");
+    fs::write(&policy, read(&policy).replace("verbs: [get, list, watch]", "verbs: [get, list, watch, create]"))
+        .expect("a file");
+    let review = |format: &str, options: &[&str]| {
+        let report = format!("{format}=-");
+        let output = bailiwick(&inner, &[&["review", "--base", "HEAD", "--report", &report], options].concat());
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    for (prefix, first) in
+        [(None, "infra/access/policies/"), (Some("x/sub"), "x/sub/policies/"), (Some(""), "policies/")]
+    {
+        let options = prefix.map_or_else(Vec::new, |prefix| vec!["--path-prefix", prefix]);
+        for format in ["github", "sarif", "gitlab"] {
+            let paths = paths_in(format, &review(format, &options));
+            assert!(!paths.is_empty(), "{format}");
+            assert!(paths.iter().all(|path| path.starts_with(first)), "{format} {prefix:?}: {paths:?}");
+        }
+        let markdown = review("markdown", &options);
+        for file in ["team.yaml:", "approvals.yaml:4"] {
+            assert!(markdown.contains(&format!("`{first}{file}")), "{file}: {markdown}");
+        }
+        assert_eq!(
+            markdown.matches("policies/approvals.yaml:").count(),
+            markdown.matches(&format!("{first}approvals.yaml:")).count()
+        );
+        let json = review("json", &options);
+        assert!(json.contains("\"infra/access/policies/team.yaml\"") && !json.contains("x/sub"), "{json}");
+    }
+    // The diagnostics of policies that do not compile have the same paths.
+    fs::write(&policy, "kind: Nothing\n").expect("a file");
+    let paths = paths_in("github", &review("github", &[]));
+    assert!(paths.contains(&"infra/access/policies/team.yaml".to_owned()), "{paths:?}");
+}
+
 /// A step of a workflow has the counts of the run as outputs, also in the sandbox.
 #[test]
 fn a_step_gets_the_counts_of_the_run() {

@@ -347,6 +347,59 @@ fn a_hostile_name_of_a_folder_stays_a_name() {
     }
 }
 
+/// The root is found by walking up, also from a folder that is not there yet, to a `.git` folder or file.
+#[test]
+fn the_root_of_the_repository_is_found() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path();
+    fs::create_dir_all(root.join("a/sub")).expect("a folder");
+    fs::write(root.join("a/.git"), "gitdir: /elsewhere\n").expect("a file");
+    let written = |start: &str, arguments: &[&str], file: &str| {
+        let init = bailiwick(&root.join(start), &[&["init"], arguments, &["--ci"]].concat());
+        assert!(init.status.success(), "{arguments:?}: {}", stderr(&init));
+        assert!(root.join(file).is_file(), "{file}: {}", stderr(&init));
+        stderr(&init)
+    };
+    let told = written("a", &["new/folder"], "a/.github/workflows/bailiwick-new-folder.yml");
+    let path = root.canonicalize().expect("a path").join("a/.github/workflows/bailiwick-new-folder.yml");
+    assert!(told.contains(&format!("CI, outside the workspace: `{}`\n", path.display())), "{told}");
+    written("a/sub", &["../other"], "a/.github/workflows/bailiwick-other.yml");
+    written(".", &["-C", "a/sub"], "a/.github/workflows/bailiwick-sub.yml");
+    // Without a work tree, the workspace is the root.
+    let told = written(".", &["alone"], "alone/.github/workflows/bailiwick.yml");
+    assert!(told.contains("CI: `.github/workflows/bailiwick.yml`"), "{told}");
+    assert!(bailiwick(&root.join("alone"), &["render"]).status.success(), "git is not needed");
+}
+
+/// The parts of a workspace in a sub-folder compile there.
+#[test]
+fn the_parts_know_the_folder_of_the_workspace() {
+    let repository = Repository::new("infra/access", "main", &["--parts", "2"]);
+    let workflow = repository.workflow();
+    assert_eq!(workflow["env"]["BAILIWICK_DIRECTORY"], "infra/access");
+    assert_eq!(workflow["jobs"]["bailiwick"]["name"], "bailiwick-infra-access");
+    assert_eq!(workflow["jobs"]["pull-request"]["env"]["BRANCH"], "bailiwick-infra-access/output");
+    let job = fs::read_to_string(repository.workspace().join("ci/bailiwick-job.yaml")).expect("a text");
+    assert!(job.contains("\n  BAILIWICK_DIRECTORY: \"infra/access\"\n"), "{job}");
+    for (number, change, code) in [(0, PULL_REQUESTS[2].change, Some(1)), (1, PULL_REQUESTS[6].change, Some(0))] {
+        repository.open(number, change);
+        let mut runner = Runner::new();
+        let from = repository.folder.path().display();
+        shell_fine(&runner.work(), &format!("git clone -q --branch change-{number} '{from}' ."), &[]);
+        let install = runner.run(&runner.temp(), &script_of(&workflow, "part", "install"), &workflow["env"]);
+        assert!(install.status.success(), "{}", stderr(&install));
+        runner.variables.insert("COMMAND".to_owned(), "check".to_owned());
+        for part in ["1", "2"] {
+            runner.variables.insert("PART".to_owned(), part.to_owned());
+            let run = runner.run(&runner.work(), &script_of(&workflow, "part", "compile"), &workflow["env"]);
+            assert!(run.status.success(), "{}", stderr(&run));
+        }
+        shell_fine(&runner.temp(), "mv part parts", &[]);
+        let merge = runner.run(&runner.work(), &script_of(&workflow, "merge", "judge"), &workflow["env"]);
+        assert_eq!(merge.status.code(), code, "{}", stderr(&merge));
+    }
+}
+
 /// A link of the repository leads no file out of it.
 #[test]
 fn ci_files_stay_in_the_repository() {
