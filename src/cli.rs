@@ -20,6 +20,7 @@ mod man;
 mod merge;
 mod migrate;
 mod node_reach;
+mod path_prefix;
 mod printing;
 mod question;
 mod render;
@@ -28,6 +29,7 @@ mod reporting;
 mod review;
 mod sandbox;
 mod schema;
+mod step_outputs;
 mod table;
 mod test;
 mod who_can;
@@ -47,6 +49,7 @@ use crate::app::{Error, Options, manual};
 use crate::diag::RunError;
 use crate::model::Date;
 use crate::parallel;
+use crate::report::github::Annotation;
 use crate::report::{ColorChoice, RunReport, Terminal};
 use crate::stats::Stats;
 
@@ -151,6 +154,16 @@ pub struct Global {
     /// Output format of diagnostics.
     #[arg(long, global = true, value_name = "FORM", default_value = "human")]
     diagnostics: DiagnosticForm,
+    /// Folder before the paths in annotations and in sarif, gitlab and markdown; an empty text for none. Default: the path from
+    /// the root of the git work tree to the workspace.
+    #[arg(long, global = true, value_name = "PATH")]
+    path_prefix: Option<String>,
+    /// Whether the command reads manifests in place of a workspace.
+    #[arg(skip)]
+    reads_manifests: bool,
+    /// The annotations of the run, which are printed at its end.
+    #[arg(skip)]
+    annotations: Arc<Mutex<Vec<Annotation>>>,
     /// The formats that the command asks for.
     #[arg(skip)]
     formats: Formats,
@@ -166,7 +179,7 @@ enum DiagnosticForm {
     Human,
     /// One JSON object per line, without a limit.
     Json,
-    /// Workflow commands of GitHub Actions; the first 200, errors before warnings.
+    /// Workflow commands of GitHub Actions at the end of the run; the ten worst errors and warnings.
     Github,
 }
 
@@ -387,6 +400,20 @@ impl Command {
         }
     }
 
+    /// Whether the command reads manifests in place of a workspace.
+    fn reads_manifests(&self) -> bool {
+        let world = match self {
+            Self::Lint(arguments) => return arguments.reads_manifests(),
+            Self::CanI(arguments) => &arguments.world,
+            Self::WhoCan(arguments) => &arguments.world,
+            Self::NodeReach(arguments) => &arguments.world,
+            Self::Index(arguments) => &arguments.world,
+            Self::Migrate(_) => return true,
+            _ => return false,
+        };
+        !world.options(false).is_workspace()
+    }
+
     /// Returns the folder with the workspaces; none for a run in one workspace.
     fn workspaces(&self, global: &Global) -> Option<PathBuf> {
         match self {
@@ -432,6 +459,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Outcome {
     };
     cli.global.measured = Arc::new(Stats::new(cli.global.stats, cli.global.trace.is_some()));
     cli.global.formats = cli.command.formats();
+    cli.global.formats.has_step_outputs = step_outputs::are_of(cli.command.name()) && step_outputs::file().is_some();
+    cli.global.reads_manifests = cli.command.reads_manifests();
     cli.global.collected = Arc::new(Mutex::new(RunReport::new(cli.command.name())));
     let folder = cli.command.workspaces(&cli.global);
     let confined = folder.as_ref().map_or_else(|| cli.global.clone(), |folder| cli.global.in_folder(folder));
@@ -446,7 +475,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Outcome {
         _ => outcome,
     };
     printing::print_more(&cli.global);
-    reporting::finish(&cli.global, outcome)
+    let outcome = reporting::finish(&cli.global, outcome);
+    printing::print_annotations(&cli.global);
+    outcome
 }
 
 impl Command {

@@ -58,6 +58,11 @@ pub trait Report: Serialize {
     /// Returns the command that made the result.
     fn command(&self) -> &str;
 
+    /// Returns the folder of the workspace as reports write paths; empty for the folder from which paths begin.
+    fn workspace(&self) -> &str {
+        ""
+    }
+
     /// Returns the diagnostics.
     fn findings(&self) -> &[FindingRecord];
 
@@ -89,7 +94,7 @@ pub trait Report: Serialize {
 pub enum ReportFormat {
     /// JSON; `bailiwick schema NAME` prints its schema.
     Json,
-    /// Workflow commands of GitHub Actions; the first 200 diagnostics, errors before warnings.
+    /// Workflow commands of GitHub Actions; the ten worst errors and warnings.
     Github,
     /// SARIF 2.1.0, for code scanning.
     Sarif,
@@ -101,7 +106,23 @@ pub enum ReportFormat {
     Markdown,
 }
 
+/// Returns the path of the file that stands for the workspace of a report.
+fn workspace_file(report: &impl Report) -> String {
+    match report.workspace() {
+        "" | "." => WORKSPACE_FILE.to_owned(),
+        folder => format!("{folder}/{WORKSPACE_FILE}"),
+    }
+}
+
 impl ReportFormat {
+    /// Whether readers of this format look for the files below the root of the repository.
+    pub fn has_paths_of_repository(self) -> bool {
+        match self {
+            Self::Github | Self::Sarif | Self::Gitlab | Self::Markdown => true,
+            Self::Json | Self::Junit => false,
+        }
+    }
+
     /// Returns a report in this format.
     pub fn text(self, report: &impl Report) -> String {
         match self {

@@ -142,6 +142,13 @@ impl FindingRecord {
         }
     }
 
+    /// Replaces the paths of the places of the finding.
+    pub fn map_paths(&mut self, path: &dyn Fn(&str) -> String) {
+        for place in self.place.iter_mut().chain(self.related.iter_mut().map(|related| &mut related.place)) {
+            place.path = path(&place.path);
+        }
+    }
+
     /// Whether the finding is an error.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error.to_string()

@@ -16,6 +16,7 @@ mod findings;
 mod ground;
 mod hazards;
 mod lifetimes;
+mod located;
 mod members;
 mod nodes;
 mod other_policies;
@@ -57,7 +58,7 @@ use super::classes::{self, OutputCheck, Spread};
 use super::compare::{Base, CompareOptions, default_world};
 use super::lint::{Selection, applier_problems};
 use super::workspace::Workspace;
-use super::{Diagnostics, Error};
+use super::{Diagnostics, Error, Options};
 use crate::diag::{Severity, Sink};
 use crate::model::Target;
 use crate::parallel::both;
@@ -78,10 +79,12 @@ pub struct ReviewOptions {
 }
 
 impl ChangeReview {
-    /// Returns the review of a workspace that cannot be opened.
-    pub fn invalid(diagnostics: &Diagnostics) -> Self {
+    /// Returns the review of a workspace that cannot be opened with these options.
+    pub fn invalid(options: &Options, diagnostics: &Diagnostics) -> Self {
         let base = ReviewedBase { name: "none".to_owned(), commit: None };
-        assembly::invalid(".", base, ReviewedHead { commit: None, is_output_current: true }, diagnostics)
+        let root = Workspace::find_root(options).ok().flatten();
+        let below = root.map_or_else(|| ".".to_owned(), |root| base::path_in_repository(&root));
+        assembly::invalid(&below, base, ReviewedHead { commit: None, is_output_current: true }, diagnostics)
     }
 }
 

@@ -27,7 +27,7 @@ pub(super) struct Arguments {
     #[command(flatten)]
     identity: IdentityArguments,
     #[command(flatten)]
-    world: WorldArguments,
+    pub(super) world: WorldArguments,
     /// Field selector of a list or watch, such as `spec.nodeName=n1`, for the Node authorizer.
     #[arg(long, value_name = "SELECTOR", conflicts_with = "list")]
     field_selector: Option<String>,

@@ -17,7 +17,7 @@ use crate::report::index::IndexResult;
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
-    world: WorldArguments,
+    pub(super) world: WorldArguments,
     /// File to write.
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,

@@ -2,10 +2,11 @@
 
 mod ci;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use self::ci::{CiArguments, CiFiles, PlaceError, WorkspacePlace};
 use super::printing::refuse_usage;
 use super::{Global, Outcome, schema};
 use crate::app::Error;
@@ -19,22 +20,8 @@ use crate::report::human;
 pub(super) struct Arguments {
     /// Folder of the new workspace. Default: the current folder.
     folder: Option<PathBuf>,
-    /// Also write a GitHub Actions workflow and Kubernetes Jobs to compile the workspace in parts. An existing workspace
-    /// is not changed.
-    #[arg(long)]
-    ci: bool,
-    /// Number of parts in which CI compiles the workspace.
-    #[arg(long, value_name = "N", default_value_t = 4, requires = "ci", value_parser = clap::value_parser!(u16).range(1..=i64::from(ci::MAXIMUM_PARTS)))]
-    parts: u16,
-    /// URL of an archive with the program, for the workflow
-    #[arg(long, value_name = "URL", requires = "ci", value_parser = ci::url)]
-    program: Option<String>,
-    /// SHA-256 of that archive
-    #[arg(long, value_name = "HEX", requires = "ci", value_parser = ci::sha256)]
-    sha256: Option<String>,
-    /// Overwrite an existing workflow and Jobs.
-    #[arg(long, requires = "ci")]
-    force: bool,
+    #[command(flatten)]
+    ci: CiArguments,
 }
 
 /// The files of a new workspace, without the schemas.
@@ -53,61 +40,122 @@ const SCHEMAS: &str = "schema";
 
 /// Runs the command.
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Error> {
-    let terminal = global.terminal();
     let folder = match &arguments.folder {
         Some(folder) => global.at(folder),
         None => global.directory.clone().unwrap_or_else(|| ".".into()),
     };
-    let is_there = |name: &str| folder.join(name).symlink_metadata().is_ok();
-    let only_ci = arguments.ci && is_there(WORKSPACE_FILE);
-    let schemas = schema::policy_files().into_iter().map(|(name, text)| (format!("{SCHEMAS}/{name}"), text));
-    let workspace = FILES.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).chain(schemas);
-    let mut files: Vec<(String, String)> = if only_ci { Vec::new() } else { workspace.collect() };
-    let (settings, text) = EDITOR_SETTINGS;
-    let keeps_settings = !only_ci && is_there(settings);
-    if !only_ci && !keeps_settings {
-        files.push((settings.to_owned(), text.to_owned()));
+    let ci = &arguments.ci;
+    if let Some(option) = ci.mismatch() {
+        return Ok(refuse_usage(global, format!("`{option}` is for GitHub"), "leave it out, or use `--ci github`"));
     }
-    let program = ci::Program {
-        url: arguments.program.clone().unwrap_or_else(|| option_env!("BAILIWICK_URL").unwrap_or_default().to_owned()),
-        sha256: arguments.sha256.clone().unwrap_or_default(),
+    let place = match WorkspacePlace::find(&folder, ci.ci)? {
+        Ok(place) => place,
+        Err(error) => return Ok(refuse_place(global, &error)),
     };
-    let for_ci = if arguments.ci { ci::files(arguments.parts, &program) } else { Vec::new() };
-    let in_the_way = files.iter().chain(for_ci.iter().filter(|_| !arguments.force)).find(|(name, _)| is_there(name));
-    if let Some((name, _)) = in_the_way {
-        let help = if only_ci {
-            "`bailiwick init --ci --force` overwrites it"
-        } else {
-            "choose an empty folder: `bailiwick init FOLDER`"
+    let is_new = ci.ci.is_none() || !is_there(&folder.join(WORKSPACE_FILE));
+    let new = NewWorkspace { folder: &folder, files: if is_new { workspace_files(&folder) } else { Vec::new() } };
+    let for_ci = ci.files(&place);
+    let ci_files = || for_ci.iter().flat_map(|ci| &ci.files);
+    if let Err(error) = ci_files().try_for_each(|(path, _)| place.check(path)) {
+        return Ok(refuse_place(global, &error));
+    }
+    let ci_in_the_way = ci_files().map(|(path, _)| path.clone()).filter(|_| !ci.force);
+    if let Some(path) = new.paths().chain(ci_in_the_way).find(|path| is_there(path)) {
+        let help = match is_new {
+            true => "choose an empty folder: `bailiwick init FOLDER`",
+            false => "`bailiwick init --ci --force` overwrites it",
         };
-        let message = format!("`{}` is there already", folder.join(name).display());
+        let message = format!("`{}` is there already", path.display());
         return Ok(refuse_usage(global, message, format!("{help}; nothing was written")));
     }
-    let ci_paths: Vec<String> = for_ci.iter().map(|(name, _)| format!("`{name}`")).collect();
-    files.extend(for_ci);
-    for (name, text) in &files {
-        let path = folder.join(name);
-        if let Some(parent) = path.parent() {
-            std::fs::create_dir_all(parent).map_err(|error| RunError::io("make the folder", parent, &error))?;
-        }
-        write::replace(&path, text.as_bytes()).map_err(|error| RunError::io("write", &path, &error))?;
+    for (path, (_, text)) in new.paths().zip(&new.files) {
+        write_file(&path, text)?;
     }
-    if !only_ci {
-        terminal
-            .note("a workspace with one policy, `policies/team.yaml`; `bailiwick render` compiles it into `out/`\n");
+    for (path, text) in ci_files() {
+        write_file(path, text)?;
     }
-    if keeps_settings {
-        terminal.note(&format!("`{settings}` is unchanged; for checks in the editor, add these settings:\n{text}"));
-    }
-    if arguments.ci {
-        let parts = human::number(arguments.parts.into(), "part");
-        terminal.note(&format!("CI in {parts}: {}; their first lines list the requirements\n", ci_paths.join(" and ")));
-        if program.url.is_empty() || program.sha256.is_empty() {
-            terminal.note(
-                "the workflow fails until its `BAILIWICK_URL` and `BAILIWICK_SHA256` name an archive with the program and its \
-                 checksum: see the release's page, or use `--program` and `--sha256`\n",
-            );
-        }
+    tell_workspace(global, &new, is_new);
+    if let Some(files) = &for_ci {
+        tell_ci(global, ci, &place, files);
     }
     Ok(Outcome::Fine)
+}
+
+/// The files of a new workspace.
+struct NewWorkspace<'n> {
+    folder: &'n Path,
+    /// Paths below the folder, and texts.
+    files: Vec<(String, String)>,
+}
+
+impl NewWorkspace<'_> {
+    fn paths(&self) -> impl Iterator<Item = PathBuf> {
+        self.files.iter().map(|(name, _)| self.folder.join(name))
+    }
+}
+
+fn is_there(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
+}
+
+fn refuse_place(global: &Global, error: &PlaceError) -> Outcome {
+    refuse_usage(global, error.to_string(), "choose another folder; nothing was written")
+}
+
+/// Returns the files of a new workspace. Settings of an editor that are there already stay.
+fn workspace_files(folder: &Path) -> Vec<(String, String)> {
+    let schemas = schema::policy_files().into_iter().map(|(name, text)| (format!("{SCHEMAS}/{name}"), text));
+    let files = FILES.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
+    let (settings, text) = EDITOR_SETTINGS;
+    let editor = (!is_there(&folder.join(settings))).then(|| (settings.to_owned(), text.to_owned()));
+    files.chain(schemas).chain(editor).collect()
+}
+
+fn write_file(path: &Path, text: &str) -> Result<(), Error> {
+    if let Some(parent) = path.parent() {
+        std::fs::create_dir_all(parent).map_err(|error| RunError::io("make the folder", parent, &error))?;
+    }
+    Ok(write::replace(path, text.as_bytes()).map_err(|error| RunError::io("write", path, &error))?)
+}
+
+/// Prints what a new workspace has.
+fn tell_workspace(global: &Global, new: &NewWorkspace<'_>, is_new: bool) {
+    let (settings, text) = EDITOR_SETTINGS;
+    if !is_new {
+        return;
+    }
+    let terminal = global.terminal();
+    terminal.note("a workspace with one policy, `policies/team.yaml`; `bailiwick render` compiles it into `out/`\n");
+    if !new.files.iter().any(|(name, _)| name == settings) {
+        terminal.note(&format!("`{settings}` is unchanged; for checks in the editor, add these settings:\n{text}"));
+    }
+}
+
+/// Prints the CI files, and what they need.
+fn tell_ci(global: &Global, arguments: &CiArguments, place: &WorkspacePlace, ci: &CiFiles) {
+    let terminal = global.terminal();
+    let (inside, outside): (Vec<_>, Vec<_>) =
+        ci.files.iter().map(|(path, _)| place.shown(path)).partition(|shown| shown.1);
+    let list = |files: Vec<(String, bool)>| {
+        let names: Vec<String> = files.into_iter().map(|(name, _)| format!("`{name}`")).collect();
+        names.join(" and ")
+    };
+    let kind = arguments
+        .parts
+        .map_or_else(|| "CI".to_owned(), |parts| format!("CI in {}", human::number(parts.into(), "part")));
+    if !inside.is_empty() {
+        terminal.note(&format!("{kind}: {}; the first lines describe the file\n", list(inside)));
+    }
+    if !outside.is_empty() {
+        terminal.note(&format!("{kind}, outside the workspace: {}\n", list(outside)));
+    }
+    if let Some(path) = &ci.included {
+        terminal.note(&format!("add the file to `.gitlab-ci.yml`:\ninclude:\n- local: {path}\n"));
+    }
+    if ci.lacks_program {
+        terminal.note(
+            "the job fails until `BAILIWICK_URL` and `BAILIWICK_SHA256` in the file name an archive with the program and its \
+             checksum: see the release's page, or use `--program` and `--sha256`\n",
+        );
+    }
 }

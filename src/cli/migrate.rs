@@ -114,7 +114,13 @@ impl PspArguments {
             MigrationReportFile::Own(_) => None,
             MigrationReportFile::Run(report) => Some(report.clone()),
         });
-        Formats { format: self.format, has_results: true, is_own: self.is_own(), reports: reports.collect() }
+        Formats {
+            format: self.format,
+            has_results: true,
+            is_own: self.is_own(),
+            reports: reports.collect(),
+            ..Formats::default()
+        }
     }
 
     /// Whether the report has the format itself.

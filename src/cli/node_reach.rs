@@ -22,7 +22,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "NAMESPACE", requires = "name")]
     secrets_of: Vec<String>,
     #[command(flatten)]
-    world: WorldArguments,
+    pub(super) world: WorldArguments,
     #[command(flatten)]
     pub(super) format: FormatArguments,
 }

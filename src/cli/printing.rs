@@ -10,11 +10,13 @@ use clap::ValueEnum as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::{Cli, DiagnosticForm, Global, Outcome};
-use crate::app::{Error, Event, Listener};
+use crate::app::{Error, Event, FindingRecord, Listener};
 use crate::codes;
 use crate::diag::{Code, Diagnostic, Files, RunError, Severity, foreign, nearest};
 use crate::digest::digest_of_run;
-use crate::report::{ColorChoice, Terminal, github, human, json};
+use crate::report::github::{self, Annotation};
+use crate::report::run::TestResult;
+use crate::report::{ColorChoice, Terminal, human, json};
 
 /// From how many files on a run is long enough for a progress bar.
 const LONG_RUN: usize = 2_000;
@@ -111,7 +113,7 @@ pub(super) fn print(global: &Global, mut diagnostics: Vec<Diagnostic>, files: &F
             }
             terminal.note(&human::notes(&notes, &|code| global.lists(code)));
         }
-        form => print_for_machines(terminal, form, &diagnostics, files),
+        DiagnosticForm::Json | DiagnosticForm::Github => global.tell_machines(&diagnostics, files),
     }
 }
 
@@ -139,8 +141,52 @@ fn more_about(errors: &BTreeSet<Code>) -> String {
 
 fn print_for_machines(terminal: Terminal, form: DiagnosticForm, diagnostics: &[Diagnostic], files: &Files) {
     match form {
-        DiagnosticForm::Github => terminal.workflow_commands(&github::diagnostics(diagnostics, files)),
+        DiagnosticForm::Github => {
+            let findings = diagnostics.iter().map(|diagnostic| FindingRecord::new(diagnostic, files));
+            let list = findings.map(|finding| Annotation::of_finding(&finding)).collect();
+            terminal.workflow_commands(&github::annotations(list));
+        }
         DiagnosticForm::Human | DiagnosticForm::Json => terminal.problem(&json::diagnostics(diagnostics, files)),
+    }
+}
+
+impl Global {
+    /// Keeps diagnostics for [`print_annotations`], or prints them as JSON.
+    fn tell_machines(&self, diagnostics: &[Diagnostic], files: &Files) {
+        if self.diagnostics != DiagnosticForm::Github {
+            return print_for_machines(self.terminal(), self.diagnostics, diagnostics, files);
+        }
+        let paths = self.report_paths();
+        let findings = diagnostics.iter().map(|diagnostic| {
+            let mut finding = FindingRecord::new(diagnostic, files);
+            finding.map_paths(&|path| paths.path(path));
+            Annotation::of_finding(&finding)
+        });
+        self.annotations().extend(findings);
+    }
+
+    /// Keeps the failures of AccessTests for [`print_annotations`], if diagnostics are annotations.
+    pub(super) fn annotate_tests(&self, tests: &[TestResult]) {
+        if self.diagnostics != DiagnosticForm::Github || self.format().is_some() {
+            return;
+        }
+        let paths = self.report_paths();
+        for mut test in tests.iter().cloned() {
+            test.places.iter_mut().for_each(|place| place.path = paths.path(&place.path));
+            self.annotations().extend(test.annotations());
+        }
+    }
+
+    fn annotations(&self) -> MutexGuard<'_, Vec<Annotation>> {
+        self.annotations.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Prints the annotations of a run: GitHub shows only the first of a step, and so the worst come first.
+pub(super) fn print_annotations(global: &Global) {
+    let list = std::mem::take(&mut *global.annotations());
+    if !list.is_empty() {
+        global.terminal().workflow_commands(&github::annotations(list));
     }
 }
 
@@ -188,7 +234,7 @@ fn fail(global: &Global, error: &RunError) -> Outcome {
 pub(super) fn print_failure(global: &Global, error: &RunError) -> Outcome {
     match global.diagnostics {
         DiagnosticForm::Human => global.terminal().failure(error),
-        form => print_for_machines(global.terminal(), form, &[failure(error)], &Files::new()),
+        DiagnosticForm::Json | DiagnosticForm::Github => global.tell_machines(&[failure(error)], &Files::new()),
     }
     Outcome::Failed
 }

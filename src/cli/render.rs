@@ -96,7 +96,7 @@ impl Arguments {
             Some(RenderFormat::Other(format)) => format,
             Some(RenderFormat::Yaml) | None => OutputFormat::Text,
         };
-        Formats { format, has_results: false, is_own: self.stdout, reports: self.report.reports.clone() }
+        Formats { format, is_own: self.stdout, reports: self.report.reports.clone(), ..Formats::default() }
     }
 
     /// Returns the option that has no meaning for several workspaces.

@@ -31,7 +31,7 @@ impl Arguments {
         let reads = self.world.from.iter().cloned().chain(baseline).map(|path| global.at(&path)).collect();
         let files = self.reports.iter().filter(|report| !report.is_output());
         let writes = files.map(|report| global.at(&report.file)).collect();
-        self.sandbox.apply(global, Paths { reads, writes })
+        self.sandbox.apply(global, Paths { reads, writes, ..Paths::default() })
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::{LazyLock, MutexGuard};
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 
-use super::{Global, Outcome, printing};
+use super::{Global, Outcome, printing, step_outputs};
 use crate::app::FindingRecord;
 use crate::diag::{Diagnostic, Files, RunError};
 use crate::emit::plan::Counts;
@@ -78,12 +78,14 @@ pub(super) struct Formats {
     pub(super) is_own: bool,
     /// The reports to write.
     pub(super) reports: Vec<ReportFile>,
+    /// Whether a step of a GitHub workflow gets the counts of the run.
+    pub(super) has_step_outputs: bool,
 }
 
 impl Formats {
     /// Returns the formats of a command whose results are diagnostics, changes and tests.
     pub(super) fn of_run(arguments: &FormatArguments) -> Self {
-        Self { format: arguments.format, has_results: false, is_own: false, reports: arguments.report.reports.clone() }
+        Self { format: arguments.format, reports: arguments.report.reports.clone(), ..Self::default() }
     }
 
     /// Returns the formats of a command with results of its own, which it prints as text and as JSON.
@@ -172,7 +174,7 @@ impl Global {
 
     /// Whether the run has a report.
     fn is_recorded(&self) -> bool {
-        self.format().is_some() || !self.formats.reports.is_empty()
+        self.format().is_some() || !self.formats.reports.is_empty() || self.formats.has_step_outputs
     }
 
     /// Prints one result as [`Global::print_results`] does.
@@ -243,9 +245,16 @@ impl Global {
 pub(super) fn finish(global: &Global, outcome: Outcome) -> Outcome {
     let mut report = global.collected();
     report.exit_code = outcome.code();
+    let is_located = |format: ReportFormat| format.has_paths_of_repository();
+    let formats = global.formats.reports.iter().map(|report| report.format).chain(global.format());
+    let located = formats.into_iter().any(is_located).then(|| global.located(&report));
+    let written = |format: ReportFormat| match &located {
+        Some(located) if is_located(format) => format.text(located),
+        Some(_) | None => format.text(&*report),
+    };
     if let Some(format) = global.format() {
         let terminal = Terminal::new(global.color, global.quiet);
-        let text = format.text(&*report);
+        let text = written(format);
         match format {
             ReportFormat::Github => terminal.workflow_commands(&text),
             _ => terminal.result(&text),
@@ -254,10 +263,15 @@ pub(super) fn finish(global: &Global, outcome: Outcome) -> Outcome {
     let mut result = outcome;
     for ReportFile { format, file } in &global.formats.reports {
         let path = global.at(file);
-        if let Err(error) = write::replace(&path, format.text(&*report).as_bytes()) {
+        if let Err(error) = write::replace(&path, written(*format).as_bytes()) {
             let error = RunError::io("write", &path, &error).help("name a file in a folder that exists");
             result = result.worse(printing::print_failure(global, &error));
         }
+    }
+    if global.formats.has_step_outputs
+        && let Err(error) = step_outputs::append_counts(&report)
+    {
+        result = result.worse(printing::print_failure(global, &error));
     }
     result
 }

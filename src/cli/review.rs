@@ -1,6 +1,6 @@
 //! `bailiwick review`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::Args;
@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use super::form_file::{FormFile, Refused};
 use super::printing::print;
 use super::sandbox::{Paths, SandboxArguments};
-use super::{Global, Outcome, bases};
+use super::{Global, Outcome, bases, step_outputs};
 use crate::app::review::{ChangeReview, EffectSeverity, PathChangeKind, ReviewOptions};
 use crate::app::{Error, Workspace};
 use crate::diag::RunError;
@@ -73,7 +73,7 @@ pub(super) struct Arguments {
 
 /// A property of a review for which the run fails.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum FailOn {
+pub(super) enum FailOn {
     Severity(EffectSeverity),
     Becomes(String),
     Verdict(String),
@@ -124,9 +124,10 @@ impl Arguments {
     /// Confines the process, if it is to be.
     pub(super) fn confine(&self, global: &Global) -> Result<Outcome, Error> {
         let reads = self.base_dir.iter().map(|folder| global.at(folder)).collect();
-        let files = self.reports.iter().filter(|report| !report.is_output());
-        let writes = files.map(|report| global.at(&report.file)).collect();
-        self.sandbox.apply(global, Paths { reads, writes })
+        let files = self.reports.iter().filter(|report| !report.is_output()).map(|report| global.at(&report.file));
+        let summary = step_outputs::summary_file();
+        let (appended, writes) = files.partition(|path| Some(path) == summary.as_ref());
+        self.sandbox.apply(global, Paths { reads, writes, appended })
     }
 
     fn options(&self, global: &Global) -> Result<ReviewOptions, Error> {
@@ -176,7 +177,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
         // The program ends with the command: freeing the memory of a large workspace would take time.
         Ok(workspace) => std::mem::ManuallyDrop::new(workspace).review(&options)?,
         Err(Error::Invalid(diagnostics)) => {
-            let review = ChangeReview::invalid(&diagnostics);
+            let review = ChangeReview::invalid(&global.options(), &diagnostics);
             print(global, diagnostics.list, &diagnostics.files);
             review
         }
@@ -185,8 +186,10 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
     let usual = [FormFile { form: ReviewForm::Text, file: "-".into() }];
     let reports = if arguments.reports.is_empty() { &usual[..] } else { &arguments.reports };
     let form_options = arguments.form_options(&review);
+    let located = global.located_review(&review);
     for report in reports {
-        write_report(global, report, &review, &form_options)?;
+        let shown = if report.form.has_paths_of_repository() { &*located } else { &review };
+        write_report(global, report, shown, &form_options)?;
     }
     let is_refused = arguments.fail_on.iter().any(|property| property.is_met(&review));
     let outcome = match review.exit {
@@ -225,11 +228,9 @@ fn write_report(
     options: &ReviewFormOptions,
 ) -> Result<(), Error> {
     let path = global.at(&report.file);
-    let is_summary = report.form == ReviewForm::Markdown
-        && std::env::var_os("GITHUB_STEP_SUMMARY").is_some_and(|summary| path.as_os_str() == summary);
-    if is_summary {
+    if report.form == ReviewForm::Markdown && step_outputs::summary_file().as_ref() == Some(&path) {
         let options = ReviewFormOptions { budget: STEP_SUMMARY_BUDGET, ..options.clone() };
-        return append(&path, &report.form.write(review, &options));
+        return Ok(step_outputs::append_text(&path, &report.form.write(review, &options))?);
     }
     let text = report.form.write(review, options);
     if report.is_output() {
@@ -242,19 +243,11 @@ fn write_report(
     report.replace(global, &text)
 }
 
-/// Appends a text to a file that the CI made.
-fn append(path: &Path, text: &str) -> Result<(), Error> {
-    use std::io::Write as _;
-    let failed = |error: std::io::Error| RunError::io("write", path, &error);
-    let mut file = std::fs::OpenOptions::new().append(true).create(true).open(path).map_err(failed)?;
-    file.write_all(text.as_bytes()).map_err(|error| failed(error).into())
-}
-
 /// Appends the outputs of the step for other steps of a GitHub workflow, if there is a file for them.
 fn write_outputs(review: &ChangeReview, outcome: Outcome) -> Result<(), Error> {
-    let Some(path) = std::env::var_os("GITHUB_OUTPUT").map(PathBuf::from).filter(|path| path.is_file()) else {
+    if step_outputs::file().is_none() {
         return Ok(());
-    };
+    }
     let word = |value: serde_json::Value| value.as_str().map_or_else(|| "none".to_owned(), str::to_owned);
     let approvers: Vec<&String> = review.approvals.needed.iter().flat_map(|needed| &needed.approvers).collect();
     let data = serde_json::to_vec(review).map_err(|error| RunError::new(error.to_string()))?;
@@ -270,7 +263,7 @@ fn write_outputs(review: &ChangeReview, outcome: Outcome) -> Result<(), Error> {
         ("digest", digest),
     ];
     // Names of approvers come from the base; JSON has no line feed in a value.
-    append(&path, &lines.map(|(name, value)| format!("{name}={value}\n")).concat())
+    Ok(step_outputs::append(&lines)?)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 
 use super::printing::refuse_usage;
 use super::reporting::FormatArguments;
-use super::{Global, Outcome};
+use super::{Global, Outcome, step_outputs};
 use crate::app::Error;
 use crate::app::workspace::normal;
 use crate::compile::WORKSPACE_FILE;
@@ -65,6 +65,8 @@ pub(super) struct Paths {
     pub(super) reads: Vec<PathBuf>,
     /// Files that are written.
     pub(super) writes: Vec<PathBuf>,
+    /// Existing files that are continued.
+    pub(super) appended: Vec<PathBuf>,
 }
 
 impl SandboxArguments {
@@ -79,6 +81,11 @@ impl SandboxArguments {
         }
         paths.writes.extend(global.report_files());
         paths.writes.extend(global.trace.as_ref().map(|path| global.at(path)));
+        paths.appended.extend(step_outputs::file());
+        // The paths begin at the folder of the process, and not at the folder of `-C`.
+        for path in paths.reads.iter_mut().chain(&mut paths.writes).chain(&mut paths.appended) {
+            *path = std::path::absolute(&*path).map_err(|error| RunError::io("find", path, &error))?;
+        }
         let memory = u64::from(self.sandbox_memory.unwrap_or(DEFAULT_MEMORY)) << 30;
         // How many cores there are is read from files.
         let threads = u64::try_from(global.jobs()).unwrap_or(1);
@@ -128,6 +135,8 @@ struct Places {
     programs: Vec<PathBuf>,
     /// Files are made, written, replaced and removed.
     written: Vec<PathBuf>,
+    /// Files that are written in place. Other files of their folders stay as they are.
+    appended: Vec<PathBuf>,
 }
 
 /// Folders of programs and their libraries.
@@ -164,6 +173,7 @@ impl Places {
         places.read.extend(paths.reads.iter().map(absolute).filter_map(|path| is_fine(&path)));
         let folders = paths.writes.iter().map(absolute).filter_map(|path| path.parent().map(Path::to_owned));
         places.written.extend(folders.filter_map(|folder| is_fine(&folder)));
+        places.appended.extend(paths.appended.iter().map(absolute).filter_map(|path| is_fine(&path)));
         places
     }
 }
@@ -236,6 +246,7 @@ fn restrict(places: &Places) -> Result<(), SandboxError> {
         .and_then(|rules| rules.add_rules(path_beneath_rules(&places.read, read)))
         .and_then(|rules| rules.add_rules(path_beneath_rules(&places.programs, read | AccessFs::Execute)))
         .and_then(|rules| rules.add_rules(path_beneath_rules(&places.written, written | AccessFs::MakeDir)))
+        .and_then(|rules| rules.add_rules(path_beneath_rules(&places.appended, read | AccessFs::WriteFile)))
         .and_then(|rules| rules.add_rules(path_beneath_rules(["/dev/null"], read | AccessFs::WriteFile)))
         .and_then(landlock::RulesetCreated::restrict_self);
     match restricted?.ruleset {
@@ -265,6 +276,7 @@ mod tests {
         let paths = Paths {
             reads: vec!["link".into(), "../../outside".into()],
             writes: vec!["link/summary".into(), "summary".into()],
+            appended: vec!["link".into(), "work".into()],
         };
         let places = Places::new(&tree.join("work"), &paths);
         assert_eq!(places.read.first(), Some(&tree), "the whole work tree");

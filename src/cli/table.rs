@@ -68,7 +68,7 @@ impl Arguments {
             }
             TableFormat::Other(format) => (format, matches!(format, OutputFormat::Text | OutputFormat::JSON)),
         };
-        Formats { format, has_results: true, is_own, reports: self.report.reports.clone() }
+        Formats { format, has_results: true, is_own, reports: self.report.reports.clone(), ..Formats::default() }
     }
 }
 

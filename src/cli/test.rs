@@ -54,6 +54,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
 /// Prints the problems, the failures and the counts.
 pub(super) fn conclude(global: &Global, workspace: &Workspace, mut run: TestRun, failures: tests::Failures) -> Outcome {
     let outcome = tell(global, run.take_problems(workspace));
+    global.annotate_tests(&failures.results());
     global.record_tests(failures.results());
     let terminal = global.terminal();
     if global.formats.has_results {

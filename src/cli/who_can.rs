@@ -17,7 +17,7 @@ pub(super) struct Arguments {
     #[command(flatten)]
     request: RequestArguments,
     #[command(flatten)]
-    world: WorldArguments,
+    pub(super) world: WorldArguments,
     /// Print the binding of each subject with cluster-wide permission.
     #[arg(long)]
     bindings: bool,

@@ -3,17 +3,17 @@
 use serde_json::{Value, json};
 
 use super::run::fingerprints;
-use super::{Report, WORKSPACE_FILE};
+use super::{Report, workspace_file};
 use crate::app::FindingRecord;
 
 /// Returns the findings of a report as a list of code quality violations.
 pub fn text(report: &impl Report) -> String {
-    let findings = report.findings();
+    let (findings, workspace) = (report.findings(), workspace_file(report));
     let list: Vec<Value> = findings
         .iter()
         .zip(fingerprints(findings))
         .map(|(finding, fingerprint)| {
-            let (path, line) = finding.place.as_ref().map_or((WORKSPACE_FILE, 1), |place| (&place.path, place.line));
+            let (path, line) = finding.place.as_ref().map_or((&workspace, 1), |place| (&place.path, place.line));
             json!({
                 "description": finding.message,
                 "check_name": finding.code,

@@ -13,7 +13,7 @@ use crate::diag::{Code, Diagnostic, Files, LineColumn, Origin, Severity, SourceF
 use crate::emit::plan::Counts;
 
 /// How many diagnostics are shown one by one, to people and as workflow commands.
-pub(super) const MAXIMUM_SHOWN: usize = 200;
+const MAXIMUM_SHOWN: usize = 200;
 
 /// How many further places, notes and helps of a diagnostic are shown.
 const MAXIMUM_DETAILS: usize = 20;

@@ -82,6 +82,14 @@ impl Default for ReviewFormOptions {
 }
 
 impl ReviewForm {
+    /// Whether readers of this format look for the files below the root of the repository.
+    pub fn has_paths_of_repository(self) -> bool {
+        match self {
+            Self::Github | Self::Sarif | Self::Gitlab | Self::Markdown => true,
+            Self::Text | Self::Json | Self::Junit | Self::Html => false,
+        }
+    }
+
     /// Returns a review in this form.
     pub fn write(self, review: &ChangeReview, options: &ReviewFormOptions) -> String {
         match self {

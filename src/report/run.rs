@@ -5,10 +5,11 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::block::ReportBlock;
+use super::github::Annotation;
 use super::result::{CommandResult, Versioned};
 use super::{Report, json};
-use crate::app::FindingRecord;
 use crate::app::fingerprint::numbered;
+use crate::app::{FindingRecord, SourceRange};
 use crate::emit::plan::Counts;
 
 /// The version of [`RunReport`] in JSON. A new field does not change it; a field that goes or changes its meaning does.
@@ -43,6 +44,9 @@ pub struct RunReport {
     /// The results for people.
     #[serde(skip)]
     pub texts: Vec<String>,
+    /// The folder of the workspace as reports write paths; empty for the folder from which paths begin.
+    #[serde(skip)]
+    pub workspace: String,
 }
 
 /// The result of an AccessTest on a target.
@@ -58,6 +62,17 @@ pub struct TestResult {
     pub failed: usize,
     /// The first failures, one line each.
     pub failures: Vec<String>,
+    /// The places of the expectations behind `failures`, in the same order.
+    #[serde(skip)]
+    pub places: Vec<SourceRange>,
+}
+
+impl TestResult {
+    /// Returns the failures as annotations of a forge.
+    pub fn annotations(&self) -> impl Iterator<Item = Annotation> {
+        let places = self.places.iter().map(Some).chain(std::iter::repeat(None));
+        self.failures.iter().zip(places).map(|(failure, place)| Annotation::of_failure(failure, place))
+    }
 }
 
 /// The number of objects of a target by their difference from the committed output.
@@ -89,6 +104,7 @@ impl RunReport {
             further_changes: Vec::new(),
             results: Vec::new(),
             texts: Vec::new(),
+            workspace: String::new(),
         }
     }
 }
@@ -106,6 +122,10 @@ impl Report for RunReport {
 
     fn command(&self) -> &str {
         &self.command
+    }
+
+    fn workspace(&self) -> &str {
+        &self.workspace
     }
 
     fn exit_code(&self) -> u8 {

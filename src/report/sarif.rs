@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::run::fingerprints;
-use super::{Report, WORKSPACE_FILE};
+use super::{Report, workspace_file};
 use crate::app::FindingRecord;
 use crate::app::SourceRange;
 use crate::codes;
@@ -15,7 +15,7 @@ pub(super) const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
 /// Returns a report as a SARIF log with one run. Each code is a rule, each finding a result.
 pub fn text(report: &impl Report) -> String {
-    let findings = report.findings();
+    let (findings, workspace) = (report.findings(), workspace_file(report));
     let mut rules: BTreeMap<&str, Vec<&FindingRecord>> = BTreeMap::new();
     for finding in findings {
         rules.entry(&finding.code).or_default().push(finding);
@@ -27,11 +27,11 @@ pub fn text(report: &impl Report) -> String {
             "ruleIndex": index.get(finding.code.as_str()),
             "level": level(finding),
             "message": { "text": message(finding) },
-            "locations": [location(finding.place.as_ref(), None)],
+            "locations": [location(finding.place.as_ref().ok_or(workspace.as_str()), None)],
             "relatedLocations": finding
                 .related
                 .iter()
-                .map(|related| location(Some(&related.place), Some(&related.text)))
+                .map(|related| location(Ok(&related.place), Some(&related.text)))
                 .collect::<Vec<_>>(),
             // GitHub matches alerts by the second one.
             "partialFingerprints": { "bailiwick/v1": fingerprint, "primaryLocationLineHash": fingerprint },
@@ -47,12 +47,20 @@ pub fn text(report: &impl Report) -> String {
                 "rules": rules.iter().map(|(code, findings)| rule(code, findings)).collect::<Vec<_>>(),
             } },
             "invocations": [{ "executionSuccessful": report.exit_code() < 3, "exitCode": report.exit_code() }],
-            "automationDetails": { "id": format!("bailiwick/{}/", report.command()) },
+            "automationDetails": { "id": category(report) },
             "columnKind": "unicodeCodePoints",
             "results": results.collect::<Vec<_>>(),
         }],
     });
     super::json::pretty(&log)
+}
+
+/// Returns the name of a series of runs. GitHub replaces the alerts of an earlier run with the same name.
+fn category(report: &impl Report) -> String {
+    match report.workspace() {
+        "" | "." => format!("bailiwick/{}/", report.command()),
+        folder => format!("bailiwick/{}/{}/", report.command(), uri(folder)),
+    }
 }
 
 fn rule(id: &str, findings: &[&FindingRecord]) -> Value {
@@ -103,11 +111,11 @@ fn message(finding: &FindingRecord) -> String {
     text
 }
 
-/// Returns a location. A finding without a place is about the workspace: code scanning accepts no result without a file.
-fn location(place: Option<&SourceRange>, text: Option<&str>) -> Value {
+/// Returns a location: a place, or the whole file of the workspace. Code scanning accepts no result without a file.
+fn location(place: Result<&SourceRange, &str>, text: Option<&str>) -> Value {
     let mut location = match place {
-        None => json!({ "physicalLocation": { "artifactLocation": { "uri": WORKSPACE_FILE } } }),
-        Some(place) => json!({
+        Err(file) => json!({ "physicalLocation": { "artifactLocation": { "uri": uri(file) } } }),
+        Ok(place) => json!({
             "physicalLocation": {
                 "artifactLocation": { "uri": uri(&place.path) },
                 "region": {

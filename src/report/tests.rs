@@ -11,7 +11,7 @@ use super::result::CommandResult;
 use super::run::TestResult;
 use super::worlds;
 use crate::access::Answer;
-use crate::app::{FailedQuestion, LoadedWorld, ReachedByTest, TestEvent, TestRun};
+use crate::app::{FailedQuestion, LoadedWorld, ReachedByTest, SourceRange, TestEvent, TestRun};
 use crate::diag::foreign;
 use crate::model::{Expectation, Tested};
 use crate::paths::Certainty;
@@ -24,6 +24,8 @@ pub struct Failures {
     pub records: Vec<TestFailure>,
     /// The failures of the expectation that is being asked, one line each.
     lines: Vec<String>,
+    /// The places of these expectations.
+    places: Vec<SourceRange>,
     results: Vec<TestResult>,
 }
 
@@ -71,15 +73,16 @@ impl Failures {
 
     /// Adds an expectation to the result of its test on a target.
     fn add_result(&mut self, loaded: &LoadedWorld, test: &str, questions: usize, failed: usize) {
-        let failures = std::mem::take(&mut self.lines);
+        let (failures, places) = (std::mem::take(&mut self.lines), std::mem::take(&mut self.places));
         let (target, test) = (loaded.target.clone().unwrap_or_default(), test.to_owned());
         match self.results.last_mut().filter(|result| result.target == target && result.test == test) {
             Some(result) => {
                 result.questions += questions;
                 result.failed += failed;
                 result.failures.extend(failures);
+                result.places.extend(places);
             }
-            None => self.results.push(TestResult { target, test, questions, failed, failures }),
+            None => self.results.push(TestResult { target, test, questions, failed, failures, places }),
         }
     }
 
@@ -104,6 +107,7 @@ impl Failures {
         let line = format!("FAIL {name} on `{target}` ({place}): {tested} {expected} {request}, {found}");
         writeln!(self.text, "{line}");
         self.lines.push(foreign::line(&line).into_owned());
+        self.places.push(SourceRange::new(check.origin, &loaded.files));
         self.text.append(&worlds::memberships(loaded, &who.user));
         self.text.append(&report.reasons());
         self.text.push_str("\n");
@@ -127,6 +131,7 @@ impl Failures {
             format!("FAIL {name} on `{target}`: {tested} must not become `{}`, and {does} in {steps}", check.power);
         writeln!(self.text, "{line}");
         self.lines.push(foreign::line(&line).into_owned());
+        self.places.push(SourceRange::new(check.origin, files));
         let place = place_text(check.origin, files);
         writeln!(self.text, "  expected by {place}");
         if let Tested::User(name) = tested {

@@ -1,6 +1,10 @@
 //! Runs what `init --ci` writes as CI would: the installation, the parts in checkouts of their own, their merge, the tests, one
 //! pull request.
 
+mod action;
+mod judging;
+mod runner;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -270,7 +274,7 @@ fn the_tests_of_a_new_workspace_run_in_its_workflow() {
     let folder = tempfile::tempdir().expect("a folder");
     let address = "https://example.org/b.tar.gz";
     let sum = "ABCDEF0123456789".repeat(4);
-    let init = bailiwick(folder.path(), &["init", "--ci", "--program", address, "--sha256", &sum]);
+    let init = bailiwick(folder.path(), &["init", "--ci", "--parts", "2", "--program", address, "--sha256", &sum]);
     assert!(init.status.success(), "{}", stderr(&init));
     assert!(!stderr(&init).contains("BAILIWICK_URL"), "{}", stderr(&init));
     let text = fs::read_to_string(folder.path().join(".github/workflows/bailiwick.yml")).expect("a text");
@@ -279,7 +283,7 @@ fn the_tests_of_a_new_workspace_run_in_its_workflow() {
     assert_eq!(workflow["env"]["BAILIWICK_SHA256"], sum.to_lowercase());
     shell_fine(folder.path(), &script_of(&workflow, "test", "test"), &[]);
     for wrong in [["--program", "http://example.org/b"], ["--program", "https://a\"b"], ["--sha256", "12"]] {
-        let run = bailiwick(folder.path(), &[&["init", "--ci", "--force"], wrong.as_slice()].concat());
+        let run = bailiwick(folder.path(), &[&["init", "--ci", "--parts", "2", "--force"], wrong.as_slice()].concat());
         assert_eq!(run.status.code(), Some(2), "{wrong:?}");
     }
 }
@@ -338,13 +342,13 @@ fn ci_files_are_not_overwritten_unasked() {
     assert!(folder.path().join("policies/team.yaml").is_file(), "a new workspace comes with it");
     assert!(bailiwick(folder.path(), &["render"]).status.success());
     let before = snapshot(folder.path());
-    let again = init(&["--ci"]);
+    let again = init(&["--ci", "--parts", "2"]);
     assert_eq!(again.status.code(), Some(2));
     assert!(stderr(&again).contains(".github/workflows/bailiwick.yml` is there already"), "{}", stderr(&again));
     assert!(snapshot(folder.path()) == before);
     // One of the two is enough.
     fs::remove_file(folder.path().join(".github/workflows/bailiwick.yml")).expect("a file");
-    let half = init(&["--ci"]);
+    let half = init(&["--ci", "--parts", "2"]);
     assert_eq!(half.status.code(), Some(2));
     assert!(!folder.path().join(".github/workflows/bailiwick.yml").exists(), "nothing was written");
     assert!(init(&["--ci", "--parts", "7", "--force"]).status.success());

@@ -299,3 +299,161 @@ fn a_report_names_its_form_and_its_file() {
         assert!(stderr(&output).contains(message), "{}", stderr(&output));
     }
 }
+
+/// Returns the workspace of [`workspace`] in the folder `infra/access` of a git work tree, after a `render`.
+fn workspace_below_root() -> (tempfile::TempDir, std::path::PathBuf) {
+    let root = tempfile::tempdir().expect("a folder");
+    let inner = root.path().join("infra/access");
+    super::git(root.path(), &["init", "-q"]);
+    fs::create_dir_all(root.path().join("infra")).expect("a folder");
+    let own = workspace();
+    super::parts::copy(own.path(), &inner);
+    (root, inner)
+}
+
+/// Returns each path that a report gives to its readers.
+fn paths_in(format: &str, text: &str) -> Vec<String> {
+    let between = |line: &str, start: &str, end: &str| -> Option<String> {
+        line.split_once(start)?.1.split_once(end).map(|(path, _)| path.to_owned())
+    };
+    let found = text.lines().filter_map(|line| match format {
+        "github" => between(line, " file=", ",line="),
+        "sarif" => between(line, "\"uri\": \"", "\""),
+        "gitlab" => between(line, "\"path\": \"", "\""),
+        "json" => between(line, "\"path\": \"", "\""),
+        _ => between(line, "- `", ":").filter(|path| path.ends_with(".yaml")),
+    });
+    found.collect()
+}
+
+/// A forge finds the files of a workspace in a sub-folder, wherever the run starts.
+#[test]
+fn paths_of_reports_begin_at_the_root_of_the_repository() {
+    let (root, inner) = workspace_below_root();
+    let starts: [(&Path, &[&str]); 3] =
+        [(&inner, &[]), (root.path(), &["-C", "infra/access"]), (&inner.join("policies"), &[])];
+    for (start, folder) in starts {
+        for format in ["github", "sarif", "gitlab", "markdown"] {
+            let arguments = [folder, &["lint", "--severity", "info", "--format", format]].concat();
+            let text = String::from_utf8_lossy(&bailiwick(start, &arguments).stdout).into_owned();
+            let paths = paths_in(format, &text);
+            assert!(!paths.is_empty(), "{format}: {text}");
+            for path in &paths {
+                let path = path.replace("%20", " ").replace("%26", "&").replace("%3C", "<").replace("%3E", ">");
+                assert!(root.path().join(&path).is_file(), "{format}: {path}");
+            }
+            for (prefix, first) in [("x/../sub/", "sub/policies/"), ("", "policies/")] {
+                let arguments = [&arguments[..], &["--path-prefix", prefix]].concat();
+                let text = String::from_utf8_lossy(&bailiwick(start, &arguments).stdout).into_owned();
+                let paths = paths_in(format, &text);
+                assert!(!paths.is_empty() && paths.iter().all(|path| path.starts_with(first)), "{format}: {paths:?}");
+            }
+        }
+        let arguments = [folder, &["lint", "--severity", "info", "--format", "json"]].concat();
+        let text = String::from_utf8_lossy(&bailiwick(start, &arguments).stdout).into_owned();
+        assert!(paths_in("json", &text).iter().all(|path| path.starts_with("policies/")), "{text}");
+        let arguments = [folder, &["check", "--diagnostics", "github"]].concat();
+        let text = String::from_utf8_lossy(&bailiwick(start, &arguments).stdout).into_owned();
+        let paths = paths_in("github", &text);
+        assert!(!paths.is_empty() && paths.iter().all(|path| path.starts_with("infra/access/policies/")), "{text}");
+        assert!(text.contains("title=AccessTest::FAIL"), "a failed AccessTest has its place: {text}");
+    }
+    // Manifests have paths from the folder of the run.
+    let binding = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: b}\nroleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}\nsubjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: g}]\n";
+    fs::write(root.path().join("infra/role.yaml"), binding).expect("a file");
+    for (start, path) in [(root.path().to_owned(), "infra/role.yaml"), (inner.join("policies"), "../../role.yaml")] {
+        let output = bailiwick(&start, &["lint", "--from", path, "--diagnostics", "github"]);
+        let paths = paths_in("github", &String::from_utf8_lossy(&output.stdout));
+        assert!(
+            !paths.is_empty() && paths.iter().all(|path| path == "infra/role.yaml"),
+            "{paths:?} {}",
+            stderr(&output)
+        );
+    }
+}
+
+/// A review has paths from the root of the work tree, and `--path-prefix` replaces the folder of the workspace in them.
+#[test]
+fn paths_of_a_review_have_the_same_prefix() {
+    let (root, inner) = workspace_below_root();
+    let approvals = "apiVersion: bailiwick.dev/v1alpha1\nkind: ApprovalPolicy\nmetadata: {name: default}\nspec: {rules: [{when: {severity: high}, needs: [a]}]}\n";
+    fs::write(inner.join("policies/approvals.yaml"), approvals).expect("a file");
+    assert!(bailiwick(&inner, &["render"]).status.success());
+    super::git(root.path(), &["add", "-A"]);
+    super::git(root.path(), &["commit", "-qm", "base"]);
+    let policy = inner.join("policies/team.yaml");
+    fs::write(&policy, read(&policy).replace("verbs: [get, list, watch]", "verbs: [get, list, watch, create]"))
+        .expect("a file");
+    let review = |format: &str, options: &[&str]| {
+        let report = format!("{format}=-");
+        let output = bailiwick(&inner, &[&["review", "--base", "HEAD", "--report", &report], options].concat());
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    for (prefix, first) in
+        [(None, "infra/access/policies/"), (Some("x/sub"), "x/sub/policies/"), (Some(""), "policies/")]
+    {
+        let options = prefix.map_or_else(Vec::new, |prefix| vec!["--path-prefix", prefix]);
+        for format in ["github", "sarif", "gitlab"] {
+            let paths = paths_in(format, &review(format, &options));
+            assert!(!paths.is_empty(), "{format}");
+            assert!(paths.iter().all(|path| path.starts_with(first)), "{format} {prefix:?}: {paths:?}");
+        }
+        let markdown = review("markdown", &options);
+        for file in ["team.yaml:", "approvals.yaml:4"] {
+            assert!(markdown.contains(&format!("`{first}{file}")), "{file}: {markdown}");
+        }
+        assert_eq!(
+            markdown.matches("policies/approvals.yaml:").count(),
+            markdown.matches(&format!("{first}approvals.yaml:")).count()
+        );
+        let json = review("json", &options);
+        assert!(json.contains("\"infra/access/policies/team.yaml\"") && !json.contains("x/sub"), "{json}");
+    }
+    // The diagnostics of policies that do not compile have the same paths.
+    fs::write(&policy, "kind: Nothing\n").expect("a file");
+    let paths = paths_in("github", &review("github", &[]));
+    assert!(paths.contains(&"infra/access/policies/team.yaml".to_owned()), "{paths:?}");
+}
+
+/// A step of a workflow has the counts of the run as outputs, also in the sandbox.
+#[test]
+fn a_step_gets_the_counts_of_the_run() {
+    let folder = workspace();
+    let outputs = tempfile::tempdir().expect("a folder");
+    let (file, neighbour) = (outputs.path().join("output"), outputs.path().join("path"));
+    fs::write(&file, "").expect("a file");
+    fs::write(&neighbour, "").expect("a file");
+    let run = |arguments: &[&str]| {
+        std::process::Command::new(env!("CARGO_BIN_EXE_bailiwick"))
+            .args(arguments)
+            .current_dir(folder.path())
+            .env("CI", "true")
+            .env("GITHUB_OUTPUT", &file)
+            .output()
+            .expect("a run")
+    };
+    let check = run(&["check"]);
+    assert_eq!(check.status.code(), Some(1), "{}", stderr(&check));
+    assert!(read(&file).starts_with("drift=") && !read(&file).starts_with("drift=0\n"), "{}", read(&file));
+    assert!(bailiwick(folder.path(), &["render"]).status.success());
+    fs::write(&file, "").expect("a file");
+    run(&["check"]);
+    assert!(read(&file).starts_with("drift=0\nfindings="), "{}", read(&file));
+    fs::write(&file, "").expect("a file");
+    let lint = run(&["lint"]);
+    assert_eq!(lint.status.code(), Some(1), "{}", stderr(&lint));
+    assert!(!read(&file).contains("findings=0"), "{}", read(&file));
+    assert!(read(&neighbour).is_empty());
+    // A report goes to the folder of `-C`, from wherever the run starts.
+    let parent = folder.path().parent().expect("a folder");
+    let name = folder.path().file_name().expect("a name");
+    let lint = std::process::Command::new(env!("CARGO_BIN_EXE_bailiwick"))
+        .args(["lint", "--report", "sarif=x.sarif", "-C"])
+        .arg(name)
+        .current_dir(parent)
+        .env("CI", "true")
+        .output()
+        .expect("a run");
+    assert_eq!(lint.status.code(), Some(1), "{}", stderr(&lint));
+    assert!(folder.path().join("x.sarif").is_file());
+}

@@ -237,7 +237,7 @@ impl<'r> Sections<'r> {
 
     /// Returns the review.
     pub(super) fn finish(mut self, options: &ReviewOptions) -> ChangeReview {
-        let (head, before) = (self.head, self.before);
+        let (head, before, inputs) = (self.head, self.before, self.inputs);
         let states = [Some(self.head), self.before];
         let mut numbering = Numbering::new(self.inputs, self.spread, &states);
         let access = std::mem::take(&mut self.access);
@@ -278,7 +278,10 @@ impl<'r> Sections<'r> {
         let has_other_rules = before.is_some() && have_rules_changed(&rules, &present);
         let effects = approvable::effects(&review, has_other_rules);
         let files = before.map_or(&head.project.files, |base| &base.project.files);
-        let approvals = ApprovalState::new(&rules, &effects, &options.approved_by, files);
+        let mut approvals = ApprovalState::new(&rules, &effects, &options.approved_by, files);
+        for rule in approvals.needed.iter_mut().filter_map(|needed| needed.rule.as_mut()) {
+            *rule = inputs.path_from_root(rule);
+        }
         let Judged { verdict, line, severity, exit, approvals } = verdict::judge(&review, &effects, approvals);
         ChangeReview { verdict: Some(verdict), line, severity, exit, approvals, ..review }
     }

@@ -119,9 +119,13 @@ impl TestComparison {
                 list.push(expectation);
             }
         }
+        let from_root = |mut test: FailedTest| {
+            test.place.insert_str(0, root);
+            test
+        };
         TestChanges {
-            failing: self.failing.into_values().collect(),
-            base_failing: self.base_failing.into_values().collect(),
+            failing: self.failing.into_values().map(from_root).collect(),
+            base_failing: self.base_failing.into_values().map(from_root).collect(),
             removed,
             obsolete,
             accepted: accepted(base, head, root, hiding),

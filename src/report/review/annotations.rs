@@ -8,10 +8,7 @@ use super::view::ReviewView;
 use super::words::number;
 use crate::app::review::{ChangeReview, EffectSeverity};
 use crate::diag::foreign;
-use crate::report::github::command;
-
-/// The most errors, and the most warnings, that GitHub shows for one step.
-const MAXIMUM_ANNOTATIONS: usize = 10;
+use crate::report::github::{MAXIMUM_ANNOTATIONS, command};
 
 /// Returns the results of a review as code quality violations.
 pub(super) fn gitlab(review: &ChangeReview, options: &ReviewFormOptions) -> String {
