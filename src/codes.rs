@@ -112,6 +112,11 @@ bailiwick_yaml::declare_codes! {
     AGGREGATION_RING: "aggregation-ring", [Warning], "aggregated roles aggregate each other";
     UNKNOWN_RULE: "unknown-rule", [Error], "a rule that `lint` does not have";
     // A live cluster.
+    DRIFT_MISSING: "drift-missing", [Error], "an object of the policies is not in the cluster";
+    DRIFT_CHANGED: "drift-changed", [Error], "an object of the cluster differs from the policies";
+    DRIFT_TERMINATING: "drift-terminating", [Error], "an object of the policies is being deleted in the cluster";
+    DRIFT_UNMANAGED: "drift-unmanaged", [Error], "an object near the policies that no policy writes";
+    DRIFT_ACCESS: "drift-access", [Error], "a subject has other access in the cluster than by the policies";
     INCOMPLETE_DUMP: "incomplete-dump", [Error], "a dump has no object of a kind that the policies write";
     // The output.
     FOREIGN_FILE: "foreign-file", [Error], "a file of another origin in the output folder";

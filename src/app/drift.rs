@@ -3,6 +3,7 @@
 //! The input is a dump of the cluster. No cluster is contacted. Every text of a dump is a text of a tenant.
 
 mod access;
+mod diagnostics;
 mod fields;
 mod live;
 mod unmanaged;
@@ -129,8 +130,24 @@ impl Drift {
     /// Whether the cluster is as the policies want it: no object of theirs differs, no object near them is unmanaged, no
     /// access differs, and every AccessTest passes.
     pub fn is_as_wanted(&self) -> bool {
-        let is_harmless = |finding: &DriftFinding| !finding.concerns_policies || finding.owner.is_some();
-        self.findings.iter().all(is_harmless) && self.access.is_empty() && self.failures == 0
+        !self.findings.iter().any(DriftFinding::fails) && self.access.is_empty() && self.failures == 0
+    }
+}
+
+impl DriftFinding {
+    /// Whether the finding fails the command: it concerns the policies, and has no owner. The access that an object with an
+    /// owner gives fails it, too.
+    pub fn fails(&self) -> bool {
+        self.concerns_policies && self.owner.is_none()
+    }
+
+    /// Describes the fields that differ.
+    pub fn differences(&self) -> String {
+        let shown = |value: &Option<String>| value.as_ref().map_or_else(|| "none".to_owned(), String::clone);
+        let field = |field: &FieldDifference| {
+            format!("{}: wanted {}, live {}", field.path, shown(&field.wanted), shown(&field.live))
+        };
+        self.fields.iter().map(field).collect::<Vec<_>>().join("; ")
     }
 }
 
@@ -140,7 +157,7 @@ pub struct DriftOutcome {
     pub drift: Drift,
     /// The warnings about the policies and the dump.
     pub diagnostics: Diagnostics,
-    /// The isolations of nodes that do not hold.
+    /// The findings as diagnostics, and the isolations of nodes that do not hold.
     pub broken: Diagnostics,
     /// The AccessTests that were asked.
     pub tests: TestRun,
@@ -197,9 +214,11 @@ impl Workspace {
             questions: 0,
             failures: 0,
         };
-        let (broken, tests) = self.judge_live(target, &live, each)?;
+        let mut broken = Sink::new();
+        drift.to_diagnostics().into_iter().for_each(|found| broken.push(found));
+        let tests = self.judge_live(target, &live, each, &mut broken);
         (drift.questions, drift.failures) = (tests.questions, tests.failures);
-        Ok(DriftOutcome { drift, diagnostics: self.diagnostics(sink), broken, tests })
+        Ok(DriftOutcome { drift, diagnostics: self.diagnostics(sink), broken: self.own_diagnostics(broken), tests })
     }
 
     /// Returns the resources that a dump of the cluster of a target needs, as kubectl names them, sorted.
@@ -252,19 +271,20 @@ impl Workspace {
         target: &Target,
         live: &LiveObjects,
         each: &mut dyn FnMut(TestEvent<'_>),
-    ) -> Result<(Diagnostics, TestRun), Error> {
-        let (mut broken, mut tests) = (Sink::new(), TestRun::default());
+        broken: &mut Sink,
+    ) -> TestRun {
+        let mut tests = TestRun::default();
         let checks = self.test_checks(target, &[]);
         let judges_nodes = isolation::is_asserted(self, target) && live.has_kind("", "Node");
         if judges_nodes || !checks.is_empty() {
             let options = WorldOptions { with_surroundings: judges_nodes, ..checks.world_options() };
             let loaded: LoadedWorld = load_live(self, target, live.trees(), &options, &mut Sink::new());
             if judges_nodes {
-                isolation::judge(self, target, &loaded, &mut broken);
+                isolation::judge(self, target, &loaded, broken);
             }
             tests.ask_all(&loaded, &checks, each);
         }
-        Ok((self.own_diagnostics(broken), tests))
+        tests
     }
 }
 

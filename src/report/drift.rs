@@ -27,8 +27,7 @@ const MOST_LISTED: usize = 200;
 pub fn text(drift: &Drift, form: DriftText) -> String {
     let mut page = Page::new();
     let count = |class: DriftClass| drift.of_class(class).count();
-    let near = |finding: &&DriftFinding| finding.concerns_policies && finding.owner.is_none();
-    let unmanaged = drift.of_class(DriftClass::Unmanaged).filter(near).count();
+    let unmanaged = drift.of_class(DriftClass::Unmanaged).filter(|finding| finding.fails()).count();
     let terminating = match count(DriftClass::Terminating) {
         0 => String::new(),
         terminating => format!(", {} terminating", grouped(terminating)),
@@ -43,12 +42,14 @@ pub fn text(drift: &Drift, form: DriftText) -> String {
         grouped(unmanaged)
     );
     writeln!(page, "{}", foreign::line(&line));
-    let is_listed = |finding: &&DriftFinding| {
-        (finding.owner.is_none() || form.lists_owned) && (finding.concerns_policies || form.lists_all)
+    // The others are diagnostics.
+    let is_listed = |finding: &&DriftFinding| match &finding.owner {
+        Some(_) => form.lists_owned && (finding.concerns_policies || form.lists_all),
+        None => form.lists_all && !finding.concerns_policies,
     };
     let listed: Vec<&DriftFinding> = drift.findings.iter().filter(is_listed).collect();
     for finding in listed.iter().take(MOST_LISTED) {
-        writeln!(page, "  {:<11} {}", finding.class.word(), foreign::line(&described(finding)));
+        writeln!(page, "  {} {}", finding.class.word(), foreign::line(&described(finding)));
     }
     if listed.len() > MOST_LISTED {
         writeln!(page, "  and {} more", grouped(listed.len() - MOST_LISTED));
@@ -81,19 +82,10 @@ fn append_counts(page: &mut Page, drift: &Drift, form: DriftText) {
     }
 }
 
+/// Describes an unmanaged object.
 fn described(finding: &DriftFinding) -> String {
     let role = finding.role.iter().map(|role| format!(" -> {role}"));
-    let writer = finding.writer.iter().map(|writer| match &writer.day {
-        Some(day) => format!(", written by {} on {day}", writer.manager),
-        None => format!(", written by {}", writer.manager),
-    });
     let owner = finding.owner.iter().map(|owner| format!(", of {owner}"));
-    let shown = |value: &Option<String>| value.as_ref().map_or_else(|| "none".to_owned(), String::clone);
-    let fields = finding
-        .fields
-        .iter()
-        .map(|field| format!("  {}: wanted {}, live {}", field.path, shown(&field.wanted), shown(&field.live)));
-    let fields = fields.collect::<Vec<_>>().join(";");
-    let of_class = if finding.class == DriftClass::Unmanaged { role.chain(owner).collect() } else { String::new() };
-    format!("{}{of_class}{fields}{}", finding.object, writer.collect::<String>())
+    let writer = finding.writer.iter().map(|writer| format!(", written by {}", writer.manager));
+    format!("{}{}", finding.object, role.chain(owner).chain(writer).collect::<String>())
 }
