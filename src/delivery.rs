@@ -1,7 +1,7 @@
 //! The delivery objects of a target: Applications or an ApplicationSet of Argo CD, and Kustomizations of Flux. Each
 //! applies one folder of the output.
 //!
-//! No object has a finalizer or a policy that deletes what it applied: with a folder or a target, only the delivery object
+//! No object has a finalizer or deletes the applied objects: with a folder or a target, only the delivery object
 //! goes, and everything in the cluster stays.
 
 mod argocd;
@@ -60,7 +60,7 @@ impl DeliveredFolder {
         [delivery.path.as_str(), &self.below].join("/").trim_end_matches('/').to_owned()
     }
 
-    /// Returns the name of the object that applies the folder.
+    /// Returns the name of the delivery object of the folder.
     fn name(&self, delivery: &TargetDelivery) -> String {
         [delivery.name.as_str(), &self.below.replace('/', "-")].join("-").trim_end_matches('-').to_owned()
     }
@@ -91,7 +91,7 @@ pub fn files(delivery: &TargetDelivery, folders: &[DeliveredFolder]) -> Vec<Deli
     files
 }
 
-/// Returns a value whose maps have their entries in alphabetical order.
+/// Returns a value with the entries of its maps in alphabetical order.
 fn sorted(value: &Value) -> Value {
     match value {
         Value::Object(entries) => {

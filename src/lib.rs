@@ -43,14 +43,13 @@
 pub use bailiwick_access as access;
 pub use bailiwick_admission as admission;
 pub use bailiwick_audit as audit;
+pub use bailiwick_codes as codes;
 pub use bailiwick_crossplane as crossplane;
 pub use bailiwick_import as import;
 pub use bailiwick_kubernetes as k8s;
 pub use bailiwick_node as node;
 pub use bailiwick_paths as paths;
 pub use bailiwick_yaml::{self as yaml, diag, digest};
-
-pub mod codes;
 
 pub mod alike;
 pub mod ask;

@@ -7,7 +7,6 @@ use crate::support::repository;
 
 /// Each module of the root package with the modules and crates it may use. Cargo checks imports between crates.
 const MAY_USE: &[(&str, &[&str])] = &[
-    ("codes", &["access", "admission", "audit", "crossplane", "diag", "import", "k8s", "node"]),
     ("git", &["codes", "diag"]),
     ("parallel", &[]),
     ("file_format", &[]),

@@ -36,15 +36,15 @@ pub(crate) struct DeliveryObjects {
 #[derive(Debug, Default)]
 pub(crate) struct ComparedDelivery {
     pub(crate) plan: TargetPlan,
-    /// The folders that hold nothing, by their paths below the workspace.
+    /// The empty folders, by their paths below the workspace.
     pub(crate) empty: BTreeSet<String>,
 }
 
-/// A delivery file that differs.
+/// A differing delivery file.
 pub(crate) struct DeliveryChange<'c> {
     /// The path below the delivery folder.
     pub(crate) path: &'c str,
-    /// The new text; none for a file that goes.
+    /// The new text; none for a removed file.
     pub(crate) new: Option<&'c str>,
     /// The old bytes; none for a new file.
     pub(crate) old: Option<&'c [u8]>,
@@ -79,7 +79,7 @@ impl DeliveryObjects {
 }
 
 impl Workspace {
-    /// Compares delivery objects with earlier ones. Reports entries that are not ours.
+    /// Compares delivery objects with earlier ones. Reports foreign entries.
     ///
     /// # Errors
     /// When the earlier objects cannot be read.
@@ -161,7 +161,7 @@ pub(crate) fn check_path(workspace: &Workspace, sink: &mut Sink) {
 /// The remedy for a foreign file: `spec.keep` keeps nothing in the delivery folder.
 const HELP_WITH_FOREIGN: &str = "move it to another folder: an applier of the delivery folder would apply it";
 
-/// Delivery files that are staged beside the delivery folder.
+/// Delivery files staged beside the delivery folder.
 pub(crate) struct StagedDelivery {
     stager: Stager,
     staged: Vec<StagedFile>,
@@ -178,7 +178,7 @@ pub(crate) struct RenderedDelivery {
 }
 
 impl StagedDelivery {
-    /// Puts the staged files into place, and removes the files that no target needs.
+    /// Puts the staged files into place, and removes the files without a target.
     ///
     /// # Errors
     /// When the file system refuses.
@@ -195,7 +195,7 @@ impl RenderedDelivery {
 }
 
 impl Workspace {
-    /// Compares delivery objects with the delivery folder, and stages the files that differ; none without a delivery folder.
+    /// Compares delivery objects with the delivery folder, and stages the differing files; none without a delivery folder.
     ///
     /// # Errors
     /// When the folder cannot be read or written.
@@ -278,7 +278,7 @@ fn top_of(path: &str) -> &str {
     path.split_once('/').map_or(path, |(top, _)| top)
 }
 
-/// Delivery objects that are held in memory, by their paths below the delivery folder.
+/// Delivery objects in memory, by their paths below the delivery folder.
 pub(crate) struct DeliveryTexts(pub(crate) BTreeMap<String, String>);
 
 impl Committed for DeliveryTexts {

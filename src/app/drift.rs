@@ -1,4 +1,4 @@
-//! Compares the live objects of a cluster with the policies: the objects, and the access that the difference gives.
+//! Compares the live objects of a cluster with the policies: the objects, and the access by the difference.
 //!
 //! The input is a dump of the cluster. No cluster is contacted. Every text of a dump is a text of a tenant.
 
@@ -52,10 +52,10 @@ pub struct Drift {
     pub findings: Vec<DriftFinding>,
     /// The number of unmanaged objects by owner: a Helm release, an operator, or another application of an applier.
     pub owned: BTreeMap<String, usize>,
-    /// The kinds that the dump does not have and that are not compared, with `partial`.
+    /// The kinds without an object in the dump, which are not compared, with `partial`.
     pub not_compared: Vec<String>,
-    /// What the live cluster grants beyond the policies (`gained`), and what it lacks (`lost`), by the objects of the policies
-    /// and the unmanaged objects near them.
+    /// The permissions of the live cluster beyond the policies (`gained`), and the permissions of the policies missing there
+    /// (`lost`), by the objects of the policies and the unmanaged objects near them.
     pub access: Vec<Change>,
     /// How many questions of AccessTests were asked of the live objects.
     pub questions: usize,
@@ -63,7 +63,7 @@ pub struct Drift {
     pub failures: usize,
 }
 
-/// An object that differs from the policies.
+/// An object with a difference from the policies.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DriftFinding {
@@ -77,7 +77,7 @@ pub struct DriftFinding {
     /// The subjects of a live binding.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub subjects: Vec<String>,
-    /// The fields that differ.
+    /// The differing fields.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<FieldDifference>,
     /// The last writer of the live object.
@@ -135,13 +135,13 @@ impl Drift {
 }
 
 impl DriftFinding {
-    /// Whether the finding fails the command: it concerns the policies, and has no owner. The access that an object with an
-    /// owner gives fails it, too.
+    /// Whether the finding fails the command: it concerns the policies, and has no owner. The access by an object with an
+    /// owner fails it, too.
     pub fn fails(&self) -> bool {
         self.concerns_policies && self.owner.is_none()
     }
 
-    /// Describes the fields that differ.
+    /// Describes the differing fields.
     pub fn differences(&self) -> String {
         let shown = |value: &Option<String>| value.as_ref().map_or_else(|| "none".to_owned(), String::clone);
         let field = |field: &FieldDifference| {
@@ -151,24 +151,24 @@ impl DriftFinding {
     }
 }
 
-/// A comparison with its diagnostics, and the assertions about the live objects that do not hold.
+/// A comparison with its diagnostics, and the broken assertions about the live objects.
 pub struct DriftOutcome {
     /// The comparison.
     pub drift: Drift,
     /// The warnings about the policies and the dump.
     pub diagnostics: Diagnostics,
-    /// The findings as diagnostics, and the isolations of nodes that do not hold.
+    /// The findings as diagnostics, and the broken isolations of nodes.
     pub broken: Diagnostics,
-    /// The AccessTests that were asked.
+    /// The AccessTests of the run.
     pub tests: TestRun,
 }
 
 /// The kinds of the core group on escalation paths through nodes.
 const KINDS_OF_PATHS: [&str; 5] = ["Node", "PersistentVolume", "PersistentVolumeClaim", "Pod", "Secret"];
 
-/// An object that the policies want.
+/// An object of the policies.
 struct WantedObject {
-    /// The object in the form that the API server stores.
+    /// The object in the stored form of the API server.
     text: String,
     /// The place of its content.
     origin: Origin,
@@ -221,7 +221,7 @@ impl Workspace {
         Ok(DriftOutcome { drift, diagnostics: self.diagnostics(sink), broken: self.own_diagnostics(broken), tests })
     }
 
-    /// Returns the resources that a dump of the cluster of a target needs, as kubectl names them, sorted.
+    /// Returns the resources for a dump of the cluster of a target, as kubectl names them, sorted.
     ///
     /// # Errors
     /// When the target is not known, or the policies do not compile.
@@ -288,7 +288,7 @@ impl Workspace {
     }
 }
 
-/// Reports the kinds that the policies write and the dump does not have; returns them if they are left out.
+/// Reports the kinds of the policies without an object in the dump; returns them if they are left out.
 fn missing_kinds(
     wanted: &BTreeMap<ObjectKey, WantedObject>,
     live: &LiveObjects,
@@ -320,7 +320,7 @@ struct LiveComparison<'c> {
 }
 
 impl LiveComparison<'_> {
-    /// Returns the number of objects that are as wanted, the findings, and the unmanaged objects by owner.
+    /// Returns the number of objects as wanted, the findings, and the unmanaged objects by owner.
     fn findings(&self) -> (usize, Vec<DriftFinding>, BTreeMap<String, usize>) {
         let mut keys = DecidingKeys::default();
         self.wanted.values().for_each(|wanted| keys.add_text(&wanted.text));

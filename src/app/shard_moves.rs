@@ -1,6 +1,6 @@
-//! Output files that move between the folders of delivery objects.
+//! Moves of output files between the folders of delivery objects.
 //!
-//! An applier deletes the objects of a file that goes from its folder, unless the applier of the new folder takes them over
+//! An applier deletes the objects of a file missing in its folder, unless the applier of the new folder takes them over
 //! first. The order of the two is a race, so a run refuses such a move while the old folder is pruned.
 
 use std::collections::BTreeMap;
@@ -16,13 +16,13 @@ use crate::emit::plan::{FileAction, TargetPlan};
 use crate::model::Target;
 use crate::yaml;
 
-/// A file that moves: its paths before and after, below the folder of the target.
+/// A moved file: its paths before and after, below the folder of the target.
 struct MovedFile<'p> {
     before: &'p str,
     after: &'p str,
 }
 
-/// Refuses a plan of a target that moves files out of a folder whose delivery object prunes.
+/// Refuses to move files of a target out of a folder with a pruning delivery object.
 ///
 /// # Errors
 /// When the delivery objects cannot be read.
@@ -57,7 +57,7 @@ pub(crate) fn refuse(
     Ok(())
 }
 
-/// Returns the files of namespaces that a plan moves, in order of their namespaces.
+/// Returns the moved files of namespaces of a plan, in order of their namespaces.
 fn moved_files(plan: &TargetPlan) -> Vec<MovedFile<'_>> {
     let of = |action: FileAction| {
         let files = plan.changes.iter().filter(move |file| file.action == action);
@@ -69,7 +69,7 @@ fn moved_files(plan: &TargetPlan) -> Vec<MovedFile<'_>> {
     moved.map(|(before, after)| MovedFile { before, after }).collect()
 }
 
-/// Returns the folders, below the folder of the target, whose committed delivery objects prune.
+/// Returns the folders, below the folder of the target, with pruning delivery objects in the committed folder.
 fn pruned_folders(committed: &Folder) -> Result<Vec<String>, RunError> {
     let mut folders = Vec::new();
     for entry in committed.list()?.into_iter().filter(|entry| entry.is_file()) {

@@ -39,6 +39,7 @@ const PARTS: &[Part] = &[
             ("report.md", "Reporting access", "the access of one state, for an audit"),
             ("ci.md", "Continuous integration", "the gate and its formats"),
             ("delivery.md", "Delivery", "Applications of Argo CD and Kustomizations of Flux"),
+            ("drift.md", "Drift", "a live cluster against the policies"),
             ("pods.md", "Limits of pods", "one profile for every platform"),
             ("psp-migration.md", "Leaving PodSecurityPolicy", "from the objects of a cluster to policies"),
             ("nodes.md", "Nodes", "kubelets, agents, and Secrets within reach of a node"),

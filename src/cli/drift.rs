@@ -24,7 +24,7 @@ pub(super) struct Arguments {
     /// Leave out the kinds without any object in the dump, and print their names.
     #[arg(long)]
     partial: bool,
-    /// List unmanaged objects that do not concern the policies, too.
+    /// List unmanaged objects elsewhere in the cluster, too.
     #[arg(long)]
     all: bool,
     /// List unmanaged objects with an owner, such as a Helm release, too.

@@ -1,9 +1,9 @@
-//! Committed delivery objects: the folders whose appliers delete what goes.
+//! Committed delivery objects: the pruned folders.
 
 use crate::yaml::NodeRef;
 
-/// Returns the folders, below the folder of the target, that an Application, an ApplicationSet or a Kustomization applies
-/// and prunes.
+/// Returns the folders, below the folder of the target, of an Application, an ApplicationSet or a Kustomization with
+/// pruning.
 pub fn pruned_folder(object: NodeRef<'_>) -> Vec<String> {
     let path = |keys: &[&str]| object.path(keys).and_then(NodeRef::as_str);
     let is_pruned = |keys: &[&str]| object.path(keys).and_then(NodeRef::as_bool) == Some(true);

@@ -1,4 +1,4 @@
-//! Texts that Flux can take for variables.
+//! Texts with the form of variables of Flux.
 //!
 //! `postBuild` of a Kustomization replaces `${name}` in every text of an object, unless an annotation of the object
 //! disables it. Source: `internal/generator/substitute.go` of `fluxcd/pkg/kustomize` 1.2x.
@@ -35,7 +35,7 @@ fn joined(first: &str, rest: &str) -> String {
     if rest.is_empty() || rest.starts_with('[') { format!("{first}{rest}") } else { format!("{first}.{rest}") }
 }
 
-/// Adds the annotation that leaves the texts of an object as they are, unless the object states it itself.
+/// Adds the annotation for leaving the texts of an object as they are, unless the object states it itself.
 pub fn keep_texts(tree: &mut Tree, root: NodeId) {
     let object = tree.at(root);
     let is_stated = object.path(&["metadata", "annotations", FLUX_SUBSTITUTE]).is_some();

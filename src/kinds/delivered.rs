@@ -1,4 +1,4 @@
-//! Annotations that objects need for the appliers of the output, on targets with delivery objects.
+//! Annotations of objects for the appliers of the output, on targets with delivery objects.
 
 use super::shared::StringMap;
 use super::stance::by_target;

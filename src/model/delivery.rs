@@ -32,20 +32,20 @@ pub struct DeliverySpec {
     /// The URL of the repository with the output, as Argo CD reads it.
     #[serde(rename = "repoURL", default)]
     pub repo_url: Option<Spanned<String>>,
-    /// The branch, tag or commit that Argo CD follows.
+    /// The branch, tag or commit for Argo CD.
     #[serde(default)]
     pub revision: Option<Spanned<String>>,
     /// The folder of the workspace in the repository. Default: the root of the repository.
     #[serde(default)]
     pub path: Option<Spanned<String>>,
-    /// The fate of a Namespace in the cluster that the policies no longer have. Default: `keep`.
+    /// The fate of a Namespace in the cluster after its removal from the policies. Default: `keep`.
     #[serde(default)]
     pub on_removal: OnRemoval,
     /// The most objects of one application, up to 1500. `lint` reports a folder with more objects. Default: 1000.
     #[serde(default)]
     #[schemars(range(min = 1, max = 1500))]
     pub objects: Option<Spanned<u32>>,
-    /// Whether the appliers delete objects that the output no longer has. False while files move between folders: see
+    /// Whether the appliers delete objects after their removal from the output. False while files move between folders: see
     /// `bailiwick migrate shards`. Default: true.
     #[serde(default)]
     pub prune: Option<bool>,
@@ -57,7 +57,7 @@ pub struct DeliverySpec {
     pub flux: Option<Spanned<FluxSpec>>,
 }
 
-/// The fate of a Namespace in the cluster that the policies no longer have.
+/// The fate of a Namespace in the cluster after its removal from the policies.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum OnRemoval {
@@ -119,7 +119,7 @@ pub struct FluxSpec {
     pub namespace: Option<String>,
     /// The source with the repository of the output.
     pub source_ref: SourceRefSpec,
-    /// The service account that Flux applies the output as. `appliedBy` of the target names the same account. Default: the
+    /// The service account of Flux for applying the output. `appliedBy` of the target names the same account. Default: the
     /// account of the controller.
     #[serde(default)]
     pub service_account_name: Option<String>,
@@ -183,7 +183,7 @@ pub struct TargetDeliverySettings {
     /// The cluster of the target in Argo CD.
     #[serde(default)]
     pub destination: Option<DestinationSpec>,
-    /// The service account that Flux applies the output as.
+    /// The service account of Flux for applying the output.
     #[serde(default)]
     pub service_account_name: Option<String>,
     /// The name of the Secret with the kubeconfig of the target.
@@ -213,7 +213,7 @@ pub struct TargetDelivery {
     pub objects: u32,
     /// The place of this number; the place of all settings without it.
     pub objects_origin: Origin,
-    /// Whether the appliers delete objects that the output no longer has.
+    /// Whether the appliers delete objects after their removal from the output.
     pub prune: bool,
     /// The objects of Argo CD; none without Argo CD.
     pub argocd: Option<ArgocdDelivery>,
@@ -267,7 +267,7 @@ pub struct FluxDelivery {
     pub source: String,
     /// The namespace of the source, if it is another one.
     pub source_namespace: Option<String>,
-    /// The service account that applies the output.
+    /// The service account for applying the output.
     pub service_account: Option<String>,
     /// The Secret with the kubeconfig of a remote cluster.
     pub kube_config: Option<String>,

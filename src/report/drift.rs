@@ -14,7 +14,7 @@ impl CommandResult for Drift {
 /// The options of the text.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct DriftText {
-    /// Whether unmanaged objects that do not concern the policies are listed.
+    /// Whether unmanaged objects elsewhere in the cluster are listed.
     pub lists_all: bool,
     /// Whether unmanaged objects with an owner are listed.
     pub lists_owned: bool,

@@ -47,7 +47,7 @@ spec:
   clusterWide: true
 ";
 
-/// Returns a workspace whose texts are changed, without output.
+/// Returns a workspace with changed texts, without output.
 fn workspace(changes: &[(&str, &str)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     fs::create_dir(folder.path().join("policies")).expect("a folder");
@@ -57,7 +57,7 @@ fn workspace(changes: &[(&str, &str)]) -> tempfile::TempDir {
     folder
 }
 
-/// Replaces a text in the workspace file or in the policies, one of which has it.
+/// Replaces a text in the workspace file or in the policies: one of the two has it.
 fn edit(folder: &Path, old: &str, new: &str) {
     let mut edited = 0;
     for name in ["bailiwick.yaml", "policies/teams.yaml"] {
@@ -83,7 +83,7 @@ fn render(folder: &Path, arguments: &[&str]) -> String {
     stderr(&run)
 }
 
-/// Runs a command that ends with a code, and returns both of its outputs.
+/// Runs a command with this exit code, and returns both of its outputs.
 fn ends_with(folder: &Path, arguments: &[&str], code: i32) -> String {
     let run = bailiwick(folder, arguments);
     let text = format!("{}{}", String::from_utf8_lossy(&run.stdout), stderr(&run));
@@ -251,7 +251,7 @@ fn settings_that_cannot_be_applied_are_refused() {
     assert!(ends_with(folder.path(), &["render"], 2).contains("neither `argocd` nor `flux`"));
 }
 
-/// A workspace with a delivery folder that can be restored.
+/// A workspace, with the content of its delivery folder for a restore.
 struct Delivered {
     folder: tempfile::TempDir,
     honest: Vec<(String, Vec<u8>)>,
@@ -306,7 +306,7 @@ fn a_changed_delivery_file_never_passes() {
         render(delivered.root(), &[]);
     }
     delivered.assert_honest();
-    // A file of ours that no folder needs goes with the next run.
+    // The next run removes a file of ours without a folder.
     fs::write(delivered.place("prod/argocd/evil.yaml"), delivered.forged(APPLICATION)).expect("a file");
     assert!(ends_with(delivered.root(), &["check"], 1).contains("prod/argocd/evil.yaml"));
     render(delivered.root(), &[]);
@@ -318,7 +318,7 @@ fn a_changed_delivery_file_never_passes() {
     delivered.assert_honest();
 }
 
-/// Every entry of the delivery folder that an applier could read is judged.
+/// Every readable entry of the delivery folder is judged.
 #[test]
 fn a_foreign_delivery_file_never_passes() {
     let delivered = Delivered::new();

@@ -77,7 +77,7 @@ struct Cluster {
 }
 
 impl Cluster {
-    /// Returns a workspace, and a cluster that an applier has just brought in step: with the fields that the API server, its
+    /// Returns a workspace, and a cluster to which an applier has just applied the output: with the fields of the API server, its
     /// controllers and the appliers add.
     fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
@@ -130,7 +130,7 @@ fn key(object: &Value) -> String {
     format!("{}/{namespace}{slash}{}", text(&object["kind"]), text(&object["metadata"]["name"]))
 }
 
-/// Adds the fields that are nobody's drift.
+/// Adds the fields of the server, its controllers and appliers.
 fn add_fields_of_cluster(object: &mut Value) {
     let name = object["metadata"]["name"].clone();
     let kind = object["kind"].as_str().expect("a kind").to_owned();
@@ -201,7 +201,7 @@ fn a_cluster_that_was_just_applied_has_no_drift() {
     assert_eq!(cluster.findings().0, []);
 }
 
-/// An edit of the cluster, with the class of the finding and the object.
+/// Edits the cluster, and returns the class of the finding and the object; none for an edit without a finding.
 fn random_edit(cluster: &mut Cluster, random: &mut Random, number: usize) -> Option<(&'static str, String)> {
     let keys: Vec<String> = cluster.objects.keys().cloned().collect();
     let of_kind = |kind: &str, random: &mut Random| {
@@ -238,25 +238,7 @@ fn random_edit(cluster: &mut Cluster, random: &mut Random, number: usize) -> Opt
             Some(("terminating", edit("Namespace", random, &change)))
         }
         kind @ 7..=9 => {
-            let (group, role) = ("rbac.authorization.k8s.io", ["admin", "edit", "cluster-admin"][random.below(3)]);
-            let role = json!({"apiGroup": group, "kind": "ClusterRole", "name": role});
-            let name = format!("foreign-{number}");
-            let object = match kind {
-                7 => {
-                    json!({"kind": "RoleBinding", "metadata": {"name": name, "namespace": "team-b"}, "roleRef": role, "subjects": [subject]})
-                }
-                8 => {
-                    let ours = json!({"apiGroup": group, "kind": "Group", "name": "devs"});
-                    json!({"kind": "ClusterRoleBinding", "metadata": {"name": name}, "roleRef": role, "subjects": [ours]})
-                }
-                _ => {
-                    let labels = json!({"rbac.authorization.k8s.io/aggregate-to-view": "true"});
-                    let rules = json!([{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}]);
-                    json!({"kind": "ClusterRole", "metadata": {"name": name, "labels": labels}, "rules": rules})
-                }
-            };
-            let mut object = object;
-            object["apiVersion"] = json!(format!("{group}/v1"));
+            let object = foreign_object(kind, number, &subject, random);
             let key = key(&object);
             cluster.objects.insert(key.clone(), object);
             Some(("unmanaged", key))
@@ -272,7 +254,33 @@ fn random_edit(cluster: &mut Cluster, random: &mut Random, number: usize) -> Opt
     }
 }
 
-/// Each edit is found once, in its class; edits of fields that the policies do not own are not found.
+/// Returns an object without a policy: a binding in a namespace of the policies, a binding with one of their subjects,
+/// or a role with rules for a default role.
+fn foreign_object(kind: usize, number: usize, subject: &Value, random: &mut Random) -> Value {
+    let group = "rbac.authorization.k8s.io";
+    let role =
+        json!({"apiGroup": group, "kind": "ClusterRole", "name": random.pick(&["admin", "edit", "cluster-admin"])});
+    let name = format!("foreign-{number}");
+    let mut object = match kind {
+        7 => {
+            let metadata = json!({"name": name, "namespace": "team-b"});
+            json!({"kind": "RoleBinding", "metadata": metadata, "roleRef": role, "subjects": [subject]})
+        }
+        8 => {
+            let ours = json!({"apiGroup": group, "kind": "Group", "name": "devs"});
+            json!({"kind": "ClusterRoleBinding", "metadata": {"name": name}, "roleRef": role, "subjects": [ours]})
+        }
+        _ => {
+            let labels = json!({"rbac.authorization.k8s.io/aggregate-to-view": "true"});
+            let rules = json!([{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}]);
+            json!({"kind": "ClusterRole", "metadata": {"name": name, "labels": labels}, "rules": rules})
+        }
+    };
+    object["apiVersion"] = json!(format!("{group}/v1"));
+    object
+}
+
+/// Each edit is found once, in its class; edits of other fields are not found.
 #[test]
 fn every_edit_is_found_once() {
     let mut random = Random::new(23);
@@ -391,7 +399,7 @@ fn a_dump_without_a_kind_is_not_complete() {
     }
 }
 
-/// Default roles and bindings that somebody edited grant what they grant.
+/// An edited default binding is not the default binding of the server.
 #[test]
 fn an_edited_default_object_is_found() {
     let mut cluster = Cluster::new();
@@ -413,4 +421,55 @@ fn an_edited_default_object_is_found() {
     let (findings, result) = cluster.findings();
     assert_eq!(findings, [("unmanaged".to_owned(), key)]);
     assert_eq!(result["access"][0]["subjects"][0]["subject"], "User/eve");
+}
+
+/// A kubectl with a record of its arguments, for the objects of a cluster.
+const KUBECTL: &str = "\
+#!/bin/sh
+echo \"$@\" >>\"$ASKED\"
+case \"$*\" in
+  *api-resources*) printf '%s\\n' limitranges namespaces resourcequotas rolebindings.rbac.authorization.k8s.io \\
+    clusterrolebindings.rbac.authorization.k8s.io roles.rbac.authorization.k8s.io serviceaccounts ;;
+  *get*) [ -z \"$FORBIDDEN\" ] || exit 1; cat live.json ;;
+esac
+";
+
+/// The plugin of kubectl dumps the served kinds, and fails if kubectl fails.
+#[test]
+fn the_plugin_of_kubectl_dumps_and_compares() {
+    let mut cluster = Cluster::new();
+    cluster.objects.get_mut("ResourceQuota/team-b/team").expect("a quota")["spec"]["hard"]["pods"] = json!("50");
+    cluster.drift(&[]);
+    let asked = cluster.root().join("asked");
+    let kubectl = cluster.root().join("kubectl");
+    fs::write(&kubectl, KUBECTL).expect("a file");
+    let run = |arguments: &[&str], forbidden: &str| {
+        let program = Path::new(env!("CARGO_BIN_EXE_bailiwick")).parent().expect("a folder");
+        Command::new("sh")
+            .arg(crate::support::repository().join("contrib/kubectl-bailiwick"))
+            .args(arguments)
+            .current_dir(cluster.root())
+            .env("PATH", format!("{}:{}", program.display(), std::env::var("PATH").expect("a path")))
+            .env("KUBECTL", format!("sh {}", kubectl.display()))
+            .env("ASKED", &asked)
+            .env("FORBIDDEN", forbidden)
+            .env("TMPDIR", cluster.root())
+            .env("NO_COLOR", "1")
+            .output()
+            .expect("a shell")
+    };
+    let found = run(&["--context", "a b", "drift", "-t", "prod"], "");
+    assert_eq!(found.status.code(), Some(1), "{}", stderr(&found));
+    assert!(stderr(&found).contains("error[drift-changed]: `ResourceQuota/team-b/team`"), "{}", stderr(&found));
+    let calls = fs::read_to_string(&asked).expect("a file");
+    assert!(calls.contains("--context a b get clusterrolebindings.rbac.authorization.k8s.io,limitranges,"), "{calls}");
+    assert!(!calls.contains("clusterroles.rbac"), "a kind that the cluster does not serve: {calls}");
+    let refused = run(&["drift", "-t", "prod"], "1");
+    assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("kubectl cannot dump the cluster"), "{}", stderr(&refused));
+    let asked = run(&["can-i", "get", "secrets", "-n", "team-a", "--as", "alice"], "");
+    assert_eq!(asked.status.code(), Some(1), "{}", stderr(&asked));
+    let left = fs::read_dir(cluster.root()).expect("a folder").flatten();
+    let left: Vec<String> = left.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    assert!(left.iter().all(|name| !name.starts_with("tmp.")), "{left:?}");
 }

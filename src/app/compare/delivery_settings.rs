@@ -1,4 +1,4 @@
-//! Changes of the settings of delivery objects that a reviewer has to see.
+//! Changes of the settings of delivery objects, for a reviewer.
 
 use crate::model::{Target, TargetDelivery, WorkspaceSettings};
 
@@ -47,7 +47,7 @@ pub(super) fn of_target(old: &Target, new: &Target, [old_shards, new_shards]: [O
 /// The text of a field of a delivery.
 type FieldText = fn(&TargetDelivery) -> String;
 
-/// The fields of a delivery that decide who applies what, with their texts.
+/// The fields of a delivery about the source and the applier, with their texts.
 const FIELDS: [(&str, FieldText); 9] = [
     ("path", |delivery| delivery.path.clone()),
     ("onRemoval", |delivery| format!("{:?}", delivery.on_removal).to_lowercase()),

@@ -1,4 +1,4 @@
-//! The access that the difference between the policies and the live objects gives and takes.
+//! The access gained and lost by the difference between the policies and the live objects.
 
 use std::collections::BTreeSet;
 
@@ -42,7 +42,7 @@ pub(super) fn difference(
             seen.insert(key);
         }
     });
-    // An object of a kind that is not in the dump is taken as wanted.
+    // An object of a kind outside the dump is taken as wanted.
     for (key, object) in comparison.wanted {
         if !seen.contains(key) && comparison.not_compared.iter().any(|kind| kind == key.kind().1) {
             let tree = crate::yaml::read(&object.text, crate::diag::FileId::default(), &mut sink);

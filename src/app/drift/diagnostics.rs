@@ -12,7 +12,7 @@ use crate::diag::Diagnostic;
 const NAMED_RULES: usize = 5;
 
 impl Drift {
-    /// Returns the findings that fail the command, as errors.
+    /// Returns the failing findings as errors.
     pub(super) fn to_diagnostics(&self) -> Vec<Diagnostic> {
         let failing = self.findings.iter().filter(|finding| finding.fails());
         failing.map(of_object).chain(self.access.iter().flat_map(of_access)).collect()

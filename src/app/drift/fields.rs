@@ -1,7 +1,7 @@
-//! The fields of a live object that differ from the wanted object.
+//! The differing fields of a live object and the wanted object.
 //!
-//! Both are in the form that the API server stores. Left out are fields that the server and its controllers set, and labels
-//! and annotations that the policies do not write and that decide nothing. The table is in `docs/drift.md`.
+//! Both are in the stored form of the API server. Left out are the fields of the server and its controllers, and further labels
+//! and annotations without an effect on a decision. The table is in `docs/drift.md`.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ const MOST_SHOWN: usize = 120;
 /// How many fields of an object are listed.
 const MOST_FIELDS: usize = 20;
 
-/// A field that differs.
+/// A differing field.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct FieldDifference {
     /// The path, such as `spec.hard.pods`.
@@ -31,7 +31,7 @@ pub struct FieldDifference {
     pub live: Option<String>,
 }
 
-/// The fields of `metadata` that identify the object, or that the server and its controllers set.
+/// The fields of `metadata` with the identity of the object, or set by the server and its controllers.
 const METADATA_OF_SERVER: [&str; 14] = [
     "annotations",
     "creationTimestamp",
@@ -49,14 +49,14 @@ const METADATA_OF_SERVER: [&str; 14] = [
     "uid",
 ];
 
-/// The prefixes of labels and annotations that decide access or admission.
+/// The prefixes of labels and annotations with an effect on access or admission.
 const DECIDING_PREFIXES: [&str; 3] =
     ["pod-security.kubernetes.io/", "security.openshift.io/", "rbac.authorization.k8s.io/aggregate-to-"];
 
-/// The annotation of OpenShift with the level that its label synchronization computes: no decision reads it.
+/// The annotation of OpenShift with the level of its label synchronization: no decision reads it.
 const COMPUTED_LEVEL: &str = "security.openshift.io/MinimallySufficientPodSecurityStandard";
 
-/// The keys of labels that decide something, beside the keys with fixed prefixes: keys in selectors of aggregated roles,
+/// The keys of labels with an effect, beside the keys with fixed prefixes: keys in selectors of aggregated roles,
 /// admission policies and their bindings.
 #[derive(Debug, Default)]
 pub(super) struct DecidingKeys(BTreeSet<String>);
@@ -99,7 +99,7 @@ impl DecidingKeys {
     }
 }
 
-/// Returns the fields in which a live object differs from the text of the wanted one.
+/// Returns the differences of a live object from the text of the wanted one.
 pub(super) fn differences(wanted: &str, live: NodeRef<'_>, keys: &DecidingKeys) -> Vec<FieldDifference> {
     let wanted = yaml::read(wanted, FileId::default(), &mut Sink::new());
     let Some(wanted) = wanted.document(0) else { return Vec::new() };
@@ -154,7 +154,7 @@ impl FieldComparison<'_> {
         }
     }
 
-    /// Whether the server or a controller sets a field that the policies do not write.
+    /// Whether the server or a controller sets a field beside the policies.
     fn is_set_by_server(&self, path: &str) -> bool {
         matches!(
             (self.kind, path),
@@ -183,7 +183,7 @@ impl FieldComparison<'_> {
     }
 }
 
-/// Returns an entry of a map that may be absent.
+/// Returns an entry of an optional map.
 fn entry<'t>(map: Option<NodeRef<'t>>, key: &str) -> Option<NodeRef<'t>> {
     map?.get(key)
 }

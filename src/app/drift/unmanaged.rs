@@ -1,4 +1,4 @@
-//! Live objects that no policy writes: expected objects of the cluster, objects near the policies, and all others.
+//! Live objects beside the policies: expected objects of the cluster, objects near the policies, and all others.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,17 +18,17 @@ pub(super) enum UnmanagedScope {
     Expected,
     /// It is in a namespace of the policies, names one of their subjects, or adds rules to an aggregated role.
     Near,
-    /// It is elsewhere.
+    /// It has no relation to the policies.
     Elsewhere,
 }
 
 /// The namespaces of the cluster itself.
 const SYSTEM_NAMESPACES: [&str; 3] = ["kube-node-lease", "kube-public", "kube-system"];
 
-/// The service accounts that OpenShift creates in every namespace, beside `default`.
+/// The service accounts of OpenShift in every namespace, beside `default`.
 const OPENSHIFT_ACCOUNTS: [&str; 2] = ["builder", "deployer"];
 
-/// The kinds that are watched on every target, beside the kinds that the policies write.
+/// The kinds watched on every target, beside the kinds of the policies.
 const WATCHED: [(&str, &str); 10] = [
     (rbac::GROUP, "ClusterRole"),
     (rbac::GROUP, "ClusterRoleBinding"),
@@ -42,16 +42,16 @@ const WATCHED: [(&str, &str); 10] = [
     ("security.openshift.io", "SecurityContextConstraints"),
 ];
 
-/// The prefix of labels that add the rules of a role to a default role.
+/// The prefix of labels for adding the rules of a role to a default role.
 const AGGREGATE: &str = "rbac.authorization.k8s.io/aggregate-to-";
 
-/// The objects and names that decide about unmanaged objects.
+/// The objects and names for the scope of unmanaged objects.
 pub(super) struct Surroundings {
     is_openshift: bool,
     watched: BTreeSet<(String, String)>,
     namespaces: BTreeSet<String>,
     subjects: BTreeSet<String>,
-    /// The objects that are there beside the policies, by identity: the default policy, the baseline and Manifests without
+    /// The objects of the cluster beside the policies, by identity: the default policy, the baseline and Manifests without
     /// output.
     expected: BTreeMap<ObjectKey, String>,
     keys: DecidingKeys,
@@ -87,7 +87,7 @@ impl Surroundings {
         Self { is_openshift, watched, namespaces, subjects, expected, keys: DecidingKeys::default() }
     }
 
-    /// Returns the scope of a live object that no policy writes.
+    /// Returns the scope of a live object beside the policies.
     pub(super) fn scope_of(&self, object: NodeRef<'_>, key: &ObjectKey) -> UnmanagedScope {
         let (group, kind) = key.kind();
         if !self.watched.contains(&(group.to_owned(), kind.to_owned())) {
@@ -135,7 +135,7 @@ impl Surroundings {
     }
 }
 
-/// Returns the kinds that are watched on a target, with their groups: its platform and its version serve them.
+/// Returns the watched kinds of a target, with their groups: its platform and its version serve them.
 pub(super) fn watched_kinds(target: &Target) -> BTreeSet<(String, String)> {
     let is_openshift = target.platform == Platform::Openshift;
     let api = target.version.api();

@@ -1,5 +1,5 @@
-//! Findings about the delivery of a target's output: folders with too many objects, Namespaces that an applier deletes, and
-//! texts that Flux can take for variables.
+//! Findings about the delivery of a target's output: folders with too many objects, unprotected Namespaces, and texts
+//! with the form of variables of Flux.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ use crate::k8s::appliers::{FLUX_PRUNE, Keepers};
 use crate::model::{MOST_OBJECTS, OnRemoval, TargetDelivery, WrittenNamespaces};
 use crate::yaml;
 
-/// The greatest number of shards that a finding proposes: the greatest that a workspace may have.
+/// The greatest number of shards of a workspace.
 const MOST_SHARDS: u32 = 4096;
 
 /// Reports the findings about a target.
@@ -117,7 +117,7 @@ impl DeliveryFindings<'_> {
         );
     }
 
-    /// Returns the folder with one delivery object that has the most objects, with their number.
+    /// Returns the largest folder with a delivery object, with its number of objects.
     fn largest_folder(&self, files: &[FileSummary], shards: Option<u32>) -> Option<(String, usize)> {
         let mut folders: BTreeMap<String, usize> = BTreeMap::new();
         for file in files {
@@ -142,7 +142,7 @@ impl DeliveryFindings<'_> {
         file::namespace(&file.path).map_or(1, |namespace| self.linted.spread.weight(namespace))
     }
 
-    /// Proposes the smallest power of two as the number of shards that makes every folder of namespaces small enough.
+    /// Proposes the smallest power of two as the number of shards for small enough folders of namespaces.
     fn fitting_shards(&self, delivery: &TargetDelivery, files: &[FileSummary]) -> String {
         let of_namespaces: Vec<(&str, usize)> =
             files.iter().filter_map(|file| Some((file::namespace(&file.path)?, file.objects))).collect();
@@ -166,7 +166,7 @@ impl DeliveryFindings<'_> {
         }
     }
 
-    /// Reports the Namespaces of manifests that an applier deletes after their removal.
+    /// Reports the unprotected Namespaces of manifests.
     fn report_unprotected(&self, delivery: &TargetDelivery, files: &[FileSummary], sink: &mut Sink) {
         if delivery.on_removal == OnRemoval::Delete {
             return;
@@ -198,7 +198,7 @@ impl DeliveryFindings<'_> {
         }
     }
 
-    /// Reports the first text of each file that Flux can take for a variable.
+    /// Reports the first text of each file with a variable of Flux.
     fn report_variables(&self, files: &[FileSummary], sink: &mut Sink) {
         for file in files {
             let Some(found) = &file.variable else { continue };
@@ -238,7 +238,7 @@ fn variable_in(file: &OutputFile) -> Option<TextWithVariable> {
     })
 }
 
-/// Returns the Namespaces of a file that come from manifests, by the locations of such objects.
+/// Returns the Namespaces of a file from manifests, by the locations of such objects.
 fn written_namespaces(file: &OutputFile, written: &BTreeSet<Origin>) -> Vec<WrittenNamespace> {
     if !file.origins.iter().any(|origin| written.contains(origin)) {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! The steps that move the files of namespaces to another number of folders, without the deletion of an object.
+//! The steps for moving the files of namespaces to another number of folders, without the deletion of an object.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -24,12 +24,12 @@ pub struct ShardMigration {
     pub next: ShardStep,
 }
 
-/// The namespaces of a target whose files move.
+/// The number of moving files of a target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct MovingTarget {
     /// The name of the target.
     pub target: String,
-    /// The number of namespaces whose files move.
+    /// The number of namespaces with a moving file.
     pub moving: usize,
     /// The number of namespaces.
     pub namespaces: usize,
@@ -39,7 +39,7 @@ pub struct MovingTarget {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ShardStep {
-    /// The appliers stop to delete objects that go from their folders.
+    /// The appliers stop pruning.
     StopPruning,
     /// The files move, and the appliers of the new folders take over their objects.
     Move,
@@ -50,7 +50,7 @@ pub enum ShardStep {
 }
 
 impl Workspace {
-    /// Returns the steps that move the files of namespaces to `to` folders.
+    /// Returns the steps for moving the files of namespaces to `to` folders.
     ///
     /// # Errors
     /// When the workspace has no delivery objects: without them, it is not known who applies a folder.

@@ -1,18 +1,18 @@
-//! The codes of diagnostics: the codes of the compiler and the command line, and the codes of the crates.
+#![doc = include_str!("../README.md")]
 
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Deserializer, de};
 
-pub use crate::access::codes::*;
-pub use crate::admission::codes::*;
-pub use crate::audit::codes::*;
-pub use crate::crossplane::codes::*;
-pub use crate::diag::codes::*;
-use crate::diag::{Code, Diagnostic};
-pub use crate::import::codes::*;
-pub use crate::k8s::codes::*;
-pub use crate::node::codes::*;
+pub use bailiwick_access::codes::*;
+pub use bailiwick_admission::codes::*;
+pub use bailiwick_audit::codes::*;
+pub use bailiwick_crossplane::codes::*;
+pub use bailiwick_import::codes::*;
+pub use bailiwick_kubernetes::codes::*;
+pub use bailiwick_node::codes::*;
+pub use bailiwick_yaml::diag::codes::*;
+use bailiwick_yaml::diag::{Code, Diagnostic};
 
 bailiwick_yaml::declare_codes! {
     // Reading text.
@@ -159,14 +159,14 @@ pub fn all() -> &'static [Code] {
     static ALL: LazyLock<Vec<Code>> = LazyLock::new(|| {
         let lists = [
             CODES,
-            crate::access::codes::CODES,
-            crate::admission::codes::CODES,
-            crate::audit::codes::CODES,
-            crate::crossplane::codes::CODES,
-            crate::diag::codes::CODES,
-            crate::import::codes::CODES,
-            crate::k8s::codes::CODES,
-            crate::node::codes::CODES,
+            bailiwick_access::codes::CODES,
+            bailiwick_admission::codes::CODES,
+            bailiwick_audit::codes::CODES,
+            bailiwick_crossplane::codes::CODES,
+            bailiwick_yaml::diag::codes::CODES,
+            bailiwick_import::codes::CODES,
+            bailiwick_kubernetes::codes::CODES,
+            bailiwick_node::codes::CODES,
         ];
         let mut all = lists.concat();
         all.sort_unstable();
