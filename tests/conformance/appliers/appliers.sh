@@ -13,17 +13,27 @@ stop_all() {
 }
 trap stop_all EXIT
 
-# build_tool NAME PACKAGE MODULE [OPTION...]: prints the path of a program of the Go module in $here, built once for each version.
+# place NAME MODULE: prints the path of a program of the Go module in $here, which has the version of MODULE.
+place() {
+  local version
+  version=$(cd "$here" && go list -m -f '{{.Version}}' "$2") || cannot "go list failed"
+  echo "$cache/$1-$version"
+}
+
+is_built() {
+  [ -x "$(place "$@")" ]
+}
+
+# build_tool NAME PACKAGE MODULE [OPTION...]: prints the path of a program, built once for each version.
 build_tool() {
-  local name=$1 package=$2 version built
-  version=$(cd "$here" && go list -m -f '{{.Version}}' "$3") || cannot "go list failed"
-  built=$cache/$name-$version
+  local built
+  built=$(place "$1" "$3")
   if [ ! -x "$built" ]; then
-    echo "building $name $version, which takes some minutes" >&2
+    echo "building $1, which takes some minutes" >&2
     local begin=$SECONDS
-    (cd "$here" && go build -o "$built.$$" -ldflags '-s -w' "${@:4}" "$package") >&2 || cannot "go build of $name failed"
+    (cd "$here" && go build -o "$built.$$" -ldflags '-s -w' "${@:4}" "$2") >&2 || cannot "go build of $1 failed"
     mv "$built.$$" "$built"
-    echo "built $name in $((SECONDS - begin)) s" >&2
+    echo "built $1 in $((SECONDS - begin)) s" >&2
   fi
   echo "$built"
 }

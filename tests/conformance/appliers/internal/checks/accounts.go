@@ -193,7 +193,7 @@ func (b *bench) judgeAccounts(ctx context.Context, name string, accounts []*acco
 		}
 	}
 	for _, account := range accounts {
-		failures, err := account.parent.Settle(ctx)
+		failures, err := account.parent.FirstAttempt(ctx)
 		if err != nil {
 			return err
 		}

@@ -30,7 +30,7 @@ func (b *bench) removedNamespace(ctx context.Context) (string, error) {
 	if err := b.writeRemovals(parent.Workspace, true); err != nil {
 		return "", err
 	}
-	if err := unprotect(parent.Workspace.Absolute("out/bare/namespaces/bare-goes.yaml")); err != nil {
+	if err := editFile(parent.Workspace.Absolute("out/bare/namespaces/bare-goes.yaml"), unannotate("Namespace")); err != nil {
 		return "", err
 	}
 	if err := parent.Converge(ctx); err != nil {
@@ -81,15 +81,6 @@ func (b *bench) writeRemovals(workspace *source.Workspace, all bool, arguments .
 		files["policies/"+target+".yaml"] = strings.ReplaceAll(text, "\nspec:\n", "\nspec:\n  targets: ["+target+"]\n")
 	}
 	return write(workspace, files, arguments...)
-}
-
-// unprotect removes the annotations of the Namespace in an output file.
-func unprotect(path string) error {
-	return editFile(path, func(object *unstructured.Unstructured) {
-		if object.GetKind() == "Namespace" {
-			object.SetAnnotations(nil)
-		}
-	})
 }
 
 func goingNamespace(target string) cluster.Key {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
@@ -12,63 +13,77 @@ import (
 	"bailiwick.dev/conformance/appliers/internal/gitops"
 )
 
-// team is the namespace of the check of changed roles.
-const team = "roles-team"
-
 // changedRole gives Grants another role, with a generated and with a fixed name of the binding.
 func (b *bench) changedRole(ctx context.Context) (string, error) {
-	parent, err := b.parent("roles")
+	failures, err := b.changeRole(ctx, "roles", true)
 	if err != nil {
 		return "", err
 	}
-	if err := b.writeGrants(parent, "roles-pods"); err != nil {
-		return "", err
-	}
-	if err := parent.Converge(ctx); err != nil {
-		return "", err
-	}
-	if err := b.bound(ctx, "generated-roles-pods", "roles-pods"); err != nil {
-		return "", err
-	}
-	if err := b.writeGrants(parent, "roles-services"); err != nil {
-		return "", err
-	}
-	if err := parent.Converge(ctx); err != nil {
-		return "", err
+	if len(failures) > 0 {
+		return "", differs("%v", failures)
 	}
 	for _, name := range []string{"generated-roles-services", "fixed"} {
-		if err := b.bound(ctx, name, "roles-services"); err != nil {
+		if err := b.bound(ctx, binding("roles", name), "roles-services"); err != nil {
 			return "", err
 		}
 	}
-	if err := b.gone(ctx, binding("generated-roles-pods")); err != nil {
+	if err := b.gone(ctx, binding("roles", "generated-roles-pods")); err != nil {
 		return "", err
 	}
-	control, err := b.withoutForce(ctx, parent)
-	if err != nil {
-		return "", err
-	}
-	return "the roles of generated and fixed names converge; without the annotations, a fixed name " + control, nil
+	control, err := b.withoutForce(ctx)
+	return "the roles of generated and fixed names converge; without the annotations, a fixed name " + control, err
 }
 
-func binding(name string) cluster.Key {
-	return cluster.Key{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "RoleBinding", Namespace: team, Name: name}
+// changeRole delivers Grants of one role and then of another, and returns the failures of the second commit. Without annotations, the
+// bindings are as if the program did not know the appliers.
+func (b *bench) changeRole(ctx context.Context, name string, annotated bool) (map[string]string, error) {
+	parent, err := b.parent(name)
+	if err != nil {
+		return nil, err
+	}
+	var failures map[string]string
+	for _, role := range []string{name + "-pods", name + "-services"} {
+		if err := b.writeGrants(parent, name, role); err != nil {
+			return nil, err
+		}
+		if !annotated {
+			path := parent.Workspace.Absolute("out/t/namespaces/" + name + "-team.yaml")
+			if err := editFile(path, unannotate("RoleBinding")); err != nil {
+				return nil, err
+			}
+		}
+		if err := parent.Deliver(ctx); err != nil {
+			return nil, err
+		}
+		if failures, err = parent.FirstAttempt(ctx); err != nil {
+			return nil, err
+		}
+		if role == name+"-pods" && len(failures) > 0 {
+			return nil, differs("%v", failures)
+		}
+	}
+	return failures, nil
+}
+
+func binding(workspace, name string) cluster.Key {
+	return cluster.Key{Group: rbacGroup, Version: "v1", Kind: "RoleBinding", Namespace: workspace + "-team", Name: name}
 }
 
 // writeGrants writes and renders Grants of a role.
-func (b *bench) writeGrants(parent *gitops.Parent, role string) error {
+func (b *bench) writeGrants(parent *gitops.Parent, name, role string) error {
+	team := name + "-team"
 	return write(parent.Workspace, map[string]string{
-		"bailiwick.yaml": b.configuration(parent.Workspace, settings{name: "roles", targets: []string{"t"}}),
-		"policies/team.yaml": namespaceSet("roles", team) + "---\n" + permissionSet("roles-pods", "ClusterRole", "pods") +
-			"---\n" + permissionSet("roles-services", "ClusterRole", "services"),
+		"bailiwick.yaml": b.configuration(parent.Workspace, settings{name: name, targets: []string{"t"}}),
+		"policies/team.yaml": namespaceSet(name, team) + "---\n" + permissionSet(name+"-pods", "ClusterRole", "pods") +
+			"---\n" + permissionSet(name+"-services", "ClusterRole", "services"),
 		"policies/grants.yaml": grant("generated", role, "", team) + "---\n" + grant("fixed", role, "fixed", team),
 	})
 }
 
 // bound waits until a binding binds a role.
-func (b *bench) bound(ctx context.Context, name, role string) error {
+func (b *bench) bound(ctx context.Context, binding cluster.Key, role string) error {
 	bound, err := cluster.Await(ctx, gitops.Patience, func() (bool, error) {
-		found, err := b.Server.Get(ctx, binding(name))
+		found, err := b.Server.Get(ctx, binding)
 		if err != nil || found == nil {
 			return false, err
 		}
@@ -76,43 +91,37 @@ func (b *bench) bound(ctx context.Context, name, role string) error {
 		return bound == role, nil
 	})
 	if err == nil && !bound {
-		err = differs("%s does not bind %s", binding(name), role)
+		err = differs("%s does not bind %s", binding, role)
 	}
 	return err
 }
 
-// withoutForce changes the role again without the annotations of the binding. Flux has to fail then; `kubectl auth reconcile`, which
-// Argo CD runs for objects of RBAC, can change a role by itself.
-func (b *bench) withoutForce(ctx context.Context, parent *gitops.Parent) (string, error) {
-	if err := b.writeGrants(parent, "roles-pods"); err != nil {
-		return "", err
-	}
-	err := editFile(parent.Workspace.Absolute("out/t/namespaces/"+team+".yaml"), func(object *unstructured.Unstructured) {
-		if object.GetName() == "fixed" {
-			object.SetAnnotations(nil)
-		}
-	})
-	if err != nil {
-		return "", err
-	}
-	if err := parent.Deliver(ctx); err != nil {
-		return "", err
-	}
-	failures, err := parent.Settle(ctx)
-	if err != nil {
-		return "", err
-	}
+// withoutForce is the control: it changes a role without the annotations of the binding. Flux has to fail then. `kubectl auth reconcile`,
+// which Argo CD runs for objects of RBAC, can change a role by itself.
+func (b *bench) withoutForce(ctx context.Context) (string, error) {
+	failures, err := b.changeRole(ctx, "unforced", false)
 	switch {
+	case err != nil:
+		return "", err
 	case len(failures) > 0:
 		return "fails", nil
 	case b.Applier.Name() == "flux":
 		return "", differs("the control does not fail")
 	default:
-		return "converges, too", b.bound(ctx, "fixed", "roles-pods")
+		return "converges, too", b.bound(ctx, binding("unforced", "fixed"), "unforced-services")
 	}
 }
 
-// editFile changes the objects of an output file.
+// unannotate returns an edit that removes the annotations of the objects of a kind.
+func unannotate(kind string) func(*unstructured.Unstructured) {
+	return func(object *unstructured.Unstructured) {
+		if object.GetKind() == kind {
+			object.SetAnnotations(nil)
+		}
+	}
+}
+
+// editFile changes the objects of an output file. The header stays: the file is still the program's.
 func editFile(path string, edit func(*unstructured.Unstructured)) error {
 	objects, err := cluster.ReadPath(path)
 	if err != nil {
@@ -121,7 +130,12 @@ func editFile(path string, edit func(*unstructured.Unstructured)) error {
 	if len(objects) == 0 {
 		return fmt.Errorf("no objects in %s", path)
 	}
-	var text string
+	written, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	text, _, _ := strings.Cut(string(written), "\n")
+	text += "\n"
 	for _, object := range objects {
 		edit(object)
 		document, err := yaml.Marshal(object.Object)

@@ -60,21 +60,21 @@ func (b *bench) shards(ctx context.Context) (string, error) {
 
 // reshard renders with a number of shards, and waits until all instances are ready.
 func (b *bench) reshard(ctx context.Context, parent *gitops.Parent, shards int, keeps bool) error {
-	files := map[string]string{
-		"bailiwick.yaml": b.configuration(parent.Workspace, settings{name: "moves", targets: []string{"t"}, shards: shards, keeps: keeps}),
-	}
-	if err := write(parent.Workspace, files); err != nil {
+	if err := b.writeShards(parent, shards, keeps); err != nil {
 		return err
 	}
 	return parent.Converge(ctx)
 }
 
+// writeShards writes and renders the workspace with a number of shards.
+func (b *bench) writeShards(parent *gitops.Parent, shards int, keeps bool) error {
+	chosen := settings{name: "moves", targets: []string{"t"}, shards: shards, keeps: keeps}
+	return write(parent.Workspace, map[string]string{"bailiwick.yaml": b.configuration(parent.Workspace, chosen)})
+}
+
 // reshardAtOnce checks that the program refuses to move files while the appliers delete.
 func (b *bench) reshardAtOnce(parent *gitops.Parent) error {
-	files := map[string]string{
-		"bailiwick.yaml": b.configuration(parent.Workspace, settings{name: "moves", targets: []string{"t"}, shards: 4}),
-	}
-	err := write(parent.Workspace, files)
+	err := b.writeShards(parent, 4, false)
 	if err == nil || !strings.Contains(err.Error(), "shard-move") {
 		return differs("render does not refuse to move files in one step: %v", err)
 	}
@@ -97,11 +97,19 @@ func (b *bench) races(ctx context.Context, parent *gitops.Parent, keys []cluster
 		if err != nil {
 			return nil, err
 		}
-		err = b.reshard(ctx, parent, 1+3*(run%2), false)
-		counts = append(counts, len(deletions.Stop()))
-		if err != nil && !errors.Is(err, cluster.ErrDiffers) {
+		if err := b.writeShards(parent, 1+3*(run%2), false); err != nil {
 			return nil, err
 		}
+		if err := parent.Deliver(ctx); err != nil {
+			return nil, err
+		}
+		// Who has lost waits for its interval.
+		for range 2 {
+			if err := parent.Again(ctx); err != nil {
+				return nil, err
+			}
+		}
+		counts = append(counts, len(deletions.Stop()))
 	}
 	return counts, nil
 }

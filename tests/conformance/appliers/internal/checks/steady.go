@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -65,6 +66,9 @@ func (b *bench) steady(ctx context.Context) (string, error) {
 	}
 	if err := b.drift(ctx); err != nil {
 		return "", err
+	}
+	for _, failure := range slices.Compact(parent.Failures) {
+		fmt.Fprintln(b.Out, "  retried:", failure)
 	}
 	return fmt.Sprintf("%s are ready; %d passes change none of %d objects, edits are repaired; the control drifts", strings.Join(targets, ", "), passes, count), nil
 }

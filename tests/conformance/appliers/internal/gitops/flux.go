@@ -114,7 +114,8 @@ func (f *flux) State(ctx context.Context, instance cluster.Key, commit string) (
 	if ready == nil || text(found, "status", "lastAttemptedRevision") != revision(commit) {
 		return Pending, "", nil
 	}
-	observed, _, _ := unstructured.NestedInt64(found.Object, "status", "observedGeneration")
+	// After a failure, the field of the status is -1.
+	observed, _, _ := unstructured.NestedInt64(ready, "observedGeneration")
 	message := fmt.Sprint(ready["reason"], ": ", ready["message"])
 	switch {
 	case observed != found.GetGeneration():

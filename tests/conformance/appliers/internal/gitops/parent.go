@@ -17,8 +17,9 @@ type Parent struct {
 	Applier   Applier
 	Server    *cluster.Cluster
 	Workspace *source.Workspace
-	// Commit is the last commit.
+	// Commit is the last commit, and Failures are the attempts that failed.
 	Commit    string
+	Failures  []string
 	delivered map[cluster.Key]*unstructured.Unstructured
 }
 
@@ -98,8 +99,12 @@ func (p *Parent) Instances() ([]cluster.Key, error) {
 	return p.Applier.Instances(delivery)
 }
 
-// Settle waits until all instances are ready or have failed, and returns the failures by instance.
-func (p *Parent) Settle(ctx context.Context) (map[string]string, error) {
+// FirstAttempt waits until all instances are ready or have failed once, and returns the failures by instance.
+func (p *Parent) FirstAttempt(ctx context.Context) (map[string]string, error) {
+	return p.settle(ctx, func(state State) bool { return state != Pending })
+}
+
+func (p *Parent) settle(ctx context.Context, enough func(State) bool) (map[string]string, error) {
 	instances, err := p.Instances()
 	if err != nil {
 		return nil, err
@@ -111,7 +116,10 @@ func (p *Parent) Settle(ctx context.Context) (map[string]string, error) {
 		_, err := cluster.Await(ctx, Patience, func() (bool, error) {
 			var err error
 			state, message, err = p.Applier.State(ctx, instance, p.Commit)
-			return state != Pending, err
+			if state == Failed {
+				p.Failures = append(p.Failures, instance.Name+": "+message)
+			}
+			return enough(state), err
 		})
 		if err != nil {
 			return nil, err
@@ -126,12 +134,12 @@ func (p *Parent) Settle(ctx context.Context) (map[string]string, error) {
 	return failures, nil
 }
 
-// Converge delivers, and waits until all instances are ready.
+// Converge delivers, and waits until all instances are ready. Attempts may fail before.
 func (p *Parent) Converge(ctx context.Context) error {
 	if err := p.Deliver(ctx); err != nil {
 		return err
 	}
-	failures, err := p.Settle(ctx)
+	failures, err := p.settle(ctx, func(state State) bool { return state == Ready })
 	if err != nil || len(failures) == 0 {
 		return err
 	}
