@@ -44,11 +44,16 @@ type account struct {
 	finding, message string
 }
 
-// full returns rules with all verbs on each resource of the output, and what the output grants.
+// full returns rules with all verbs on each resource of the output, and what the output grants. A Role of the output is bound before it
+// is there, if only for a dry run.
 func full() []rule {
 	var rules []rule
 	for _, kind := range kinds {
-		rules = append(rules, rule{[]string{kind.group}, []string{kind.resource}, slices.Clone(verbs)})
+		held := slices.Clone(verbs)
+		if kind.resource == "roles" {
+			held = append(held, "bind")
+		}
+		rules = append(rules, rule{[]string{kind.group}, []string{kind.resource}, held})
 	}
 	return append(rules, rule{[]string{""}, []string{"pods", "services"}, []string{"get", "list", "watch"}})
 }
@@ -78,8 +83,11 @@ func enough(random *rand.Rand) ([]rule, string) {
 	case 2:
 		// The permissions that the output grants are not held: bind and escalate stand for them.
 		for i, kind := range kinds {
-			if kind.resource == "roles" || kind.resource == "clusterroles" {
+			switch kind.resource {
+			case "clusterroles":
 				rules[i].Verbs = append(rules[i].Verbs, "bind", "escalate")
+			case "roles":
+				rules[i].Verbs = append(rules[i].Verbs, "escalate")
 			}
 		}
 		return rules[:len(kinds)], "escalate and bind"
@@ -95,10 +103,13 @@ func enough(random *rand.Rand) ([]rule, string) {
 func short(random *rand.Rand) ([]rule, string) {
 	kind := kinds[random.IntN(len(kinds))]
 	verb := verbs[random.IntN(len(verbs))]
-	if random.IntN(8) == 0 {
+	switch random.IntN(8) {
+	case 0:
 		rules := full()
 		rules[len(kinds)].Resources = []string{"pods"}
 		return rules, "no services, which the output grants"
+	case 1:
+		return without("roles", "bind"), "no bind on roles"
 	}
 	return without(kind.resource, verb), "no " + verb + " on " + kind.resource
 }
@@ -154,7 +165,10 @@ func Matrix(ctx context.Context, options Options) error {
 	}
 	var accounts []*account
 	for _, kind := range kinds {
-		for _, verb := range verbs {
+		for _, verb := range append(slices.Clone(verbs), "bind") {
+			if verb == "bind" && kind.resource != "roles" {
+				continue
+			}
 			one := &account{name: "no-" + verb + "-" + kind.resource, describes: verb + " " + kind.resource, rules: without(kind.resource, verb)}
 			accounts = append(accounts, one)
 		}
@@ -164,7 +178,7 @@ func Matrix(ctx context.Context, options Options) error {
 		return err
 	}
 	for _, account := range accounts {
-		fmt.Fprintf(b.Out, "without %s: lint passes %t, the sync %t %s\n", account.describes, account.lints, account.applies, account.message)
+		fmt.Fprintf(b.Out, "without %s: lint passes %t, the sync %t %s\n", account.describes, account.lints, account.applies, firstLine(account.message))
 	}
 	return nil
 }

@@ -23,7 +23,9 @@ const (
 	Pending State = iota
 	// Ready is Ready for Flux, and Synced and Healthy for Argo CD.
 	Ready
-	// Failed is a first attempt without success.
+	// Recovered is Ready after an attempt without success.
+	Recovered
+	// Failed is an attempt without success.
 	Failed
 )
 

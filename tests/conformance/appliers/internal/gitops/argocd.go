@@ -149,10 +149,13 @@ func (a *argocd) State(ctx context.Context, instance cluster.Key, commit string)
 	isCurrent := text(found, "status", "operationState", "syncResult", "revision") == commit ||
 		text(found, "status", "operationState", "operation", "sync", "revision") == commit
 	switch {
-	case isCurrent && (phase == "Failed" || phase == "Error" || retries > 0):
+	case isCurrent && (phase == "Failed" || phase == "Error" || phase == "Running" && retries > 0):
 		return Failed, described, nil
 	case found.GetAnnotations()[refresh] != "" || queued || text(found, "status", "sync", "revision") != commit:
 	case synced == "Synced" && healthy == "Healthy" && (phase == "" || phase == "Succeeded"):
+		if isCurrent && retries > 0 {
+			return Recovered, described, nil
+		}
 		return Ready, described, nil
 	}
 	return Pending, described, nil

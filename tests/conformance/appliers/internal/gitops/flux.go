@@ -120,11 +120,30 @@ func (f *flux) State(ctx context.Context, instance cluster.Key, commit string) (
 	switch {
 	case observed != found.GetGeneration():
 	case ready["status"] == "True" && text(found, "status", "lastAppliedRevision") == revision(commit):
+		if isRecovered(found, revision(commit)) {
+			return Recovered, message, nil
+		}
 		return Ready, message, nil
 	case ready["status"] == "False" && ready["reason"] != "DependencyNotReady" && ready["reason"] != "Progressing":
 		return Failed, message, nil
 	}
 	return Pending, message, nil
+}
+
+// isRecovered is whether an attempt at a revision failed.
+func isRecovered(kustomization *unstructured.Unstructured, revision string) bool {
+	history, _, _ := unstructured.NestedSlice(kustomization.Object, "status", "history")
+	for _, entry := range history {
+		entry, ok := entry.(map[string]any)
+		if !ok {
+			continue
+		}
+		of, _, _ := unstructured.NestedString(entry, "metadata", "revision")
+		if of == revision && entry["lastReconciledStatus"] != "ReconciliationSucceeded" {
+			return true
+		}
+	}
+	return false
 }
 
 func (f *flux) Again(ctx context.Context, instances []cluster.Key) error {

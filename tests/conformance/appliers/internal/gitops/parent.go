@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -99,12 +100,12 @@ func (p *Parent) Instances() ([]cluster.Key, error) {
 	return p.Applier.Instances(delivery)
 }
 
-// FirstAttempt waits until all instances are ready or have failed once, and returns the failures by instance.
+// FirstAttempt waits until all instances are ready or have failed, and returns by instance what did not pass at once.
 func (p *Parent) FirstAttempt(ctx context.Context) (map[string]string, error) {
-	return p.settle(ctx, func(state State) bool { return state != Pending })
+	return p.settle(ctx, func(state State) bool { return state != Pending }, Ready)
 }
 
-func (p *Parent) settle(ctx context.Context, enough func(State) bool) (map[string]string, error) {
+func (p *Parent) settle(ctx context.Context, enough func(State) bool, good ...State) (map[string]string, error) {
 	instances, err := p.Instances()
 	if err != nil {
 		return nil, err
@@ -124,10 +125,7 @@ func (p *Parent) settle(ctx context.Context, enough func(State) bool) (map[strin
 		if err != nil {
 			return nil, err
 		}
-		switch state {
-		case Pending:
-			failures[instance.Name] = "not in time: " + message
-		case Failed:
+		if !slices.Contains(good, state) {
 			failures[instance.Name] = message
 		}
 	}
@@ -139,7 +137,7 @@ func (p *Parent) Converge(ctx context.Context) error {
 	if err := p.Deliver(ctx); err != nil {
 		return err
 	}
-	failures, err := p.settle(ctx, func(state State) bool { return state == Ready })
+	failures, err := p.settle(ctx, func(state State) bool { return state == Ready || state == Recovered }, Ready, Recovered)
 	if err != nil || len(failures) == 0 {
 		return err
 	}
