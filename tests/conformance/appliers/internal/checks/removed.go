@@ -41,7 +41,8 @@ func (b *bench) removedNamespace(ctx context.Context) (string, error) {
 			return "", err
 		}
 	}
-	if err := b.writeRemovals(parent.Workspace, false, "--delete-namespace", "delete-goes"); err != nil {
+	confirmed := []string{"--delete-namespace", "delete-goes", "--delete-namespace", "bare-goes"}
+	if err := b.writeRemovals(parent.Workspace, false, confirmed...); err != nil {
 		return "", err
 	}
 	if err := parent.Deliver(ctx); err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -77,6 +78,13 @@ func Run(ctx context.Context, options Options) (bool, error) {
 		return false, fmt.Errorf("no check %q", b.Only)
 	}
 	return passed, nil
+}
+
+// note prints the attempts that failed before the instances of a workspace were ready.
+func (b *bench) note(parent *gitops.Parent) {
+	for _, failure := range slices.Compact(parent.Failures) {
+		fmt.Fprintf(b.Out, "  retried: %q\n", failure)
+	}
 }
 
 // differs returns an error about the applier or the program.

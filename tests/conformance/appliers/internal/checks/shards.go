@@ -2,34 +2,25 @@ package checks
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"bailiwick.dev/conformance/appliers/internal/cluster"
 	"bailiwick.dev/conformance/appliers/internal/gitops"
 )
 
+// racing is how long the appliers of a move in one step are watched.
+const racing = 20 * time.Second
+
 // shards moves namespaces from one shard to four by the steps of `bailiwick migrate shards`, and watches what is deleted.
 func (b *bench) shards(ctx context.Context) (string, error) {
-	parent, err := b.parent("moves")
+	parent, err := b.teams(ctx, "moves")
 	if err != nil {
 		return "", err
 	}
-	var teams []string
-	for i := range 12 {
-		teams = append(teams, fmt.Sprintf("moves-%02d", i))
-	}
-	policies := namespaceSet("moves", teams...) + "---\n" + permissionSet("moves-reader", "ClusterRole", "pods") +
-		"---\n" + grant("moves", "moves-reader", "", teams...)
-	if err := parent.Workspace.Write("policies/teams.yaml", policies); err != nil {
-		return "", err
-	}
-	if err := b.reshard(ctx, parent, 1, false); err != nil {
-		return "", err
-	}
-	if err := b.reshardAtOnce(parent); err != nil {
+	if err := b.refusesMove(parent, "moves"); err != nil {
 		return "", err
 	}
 	keys, err := keys(parent.Workspace)
@@ -40,76 +31,103 @@ func (b *bench) shards(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for _, step := range []struct {
-		shards int
-		keeps  bool
-	}{{1, true}, {4, true}, {4, false}} {
-		if err := b.reshard(ctx, parent, step.shards, step.keeps); err != nil {
-			return "", errors.Join(err, fmt.Errorf("deleted: %v", deletions.Stop()))
+	for _, step := range []settings{{shards: 1, keeps: true}, {shards: 4, keeps: true}, {shards: 4}} {
+		step.name = "moves"
+		if err := b.reshard(parent, step); err != nil {
+			return "", err
+		}
+		if err := parent.Converge(ctx); err != nil {
+			return "", fmt.Errorf("%w; deleted: %v", err, deletions.Stop())
 		}
 	}
 	if deleted := deletions.Stop(); len(deleted) > 0 {
 		return "", differs("the steps delete %s", strings.Join(deleted, ", "))
 	}
-	counts, err := b.races(ctx, parent, keys)
+	counts, err := b.races(ctx)
 	if err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("the three steps delete none of %d objects; without the steps, %v are deleted", len(keys), counts), nil
 }
 
-// reshard renders with a number of shards, and waits until all instances are ready.
-func (b *bench) reshard(ctx context.Context, parent *gitops.Parent, shards int, keeps bool) error {
-	if err := b.writeShards(parent, shards, keeps); err != nil {
-		return err
+// teams returns a converged workspace with namespaces in one shard.
+func (b *bench) teams(ctx context.Context, name string) (*gitops.Parent, error) {
+	parent, err := b.parent(name)
+	if err != nil {
+		return nil, err
 	}
-	return parent.Converge(ctx)
+	var teams []string
+	for i := range 12 {
+		teams = append(teams, fmt.Sprintf("%s-%02d", name, i))
+	}
+	policies := namespaceSet("teams", teams...) + "---\n" + permissionSet(name+"-reader", "ClusterRole", "pods") +
+		"---\n" + grant("reads", name+"-reader", "", teams...)
+	if err := parent.Workspace.Write("policies/teams.yaml", policies); err != nil {
+		return nil, err
+	}
+	if err := b.reshard(parent, settings{name: name, shards: 1}); err != nil {
+		return nil, err
+	}
+	return parent, parent.Converge(ctx)
 }
 
-// writeShards writes and renders the workspace with a number of shards.
-func (b *bench) writeShards(parent *gitops.Parent, shards int, keeps bool) error {
-	chosen := settings{name: "moves", targets: []string{"t"}, shards: shards, keeps: keeps}
+// reshard renders a workspace with other settings.
+func (b *bench) reshard(parent *gitops.Parent, chosen settings) error {
+	chosen.targets = []string{"t"}
 	return write(parent.Workspace, map[string]string{"bailiwick.yaml": b.configuration(parent.Workspace, chosen)})
 }
 
-// reshardAtOnce checks that the program refuses to move files while the appliers delete.
-func (b *bench) reshardAtOnce(parent *gitops.Parent) error {
-	err := b.writeShards(parent, 4, false)
+// refusesMove checks that the program refuses to move files while the appliers delete.
+func (b *bench) refusesMove(parent *gitops.Parent, name string) error {
+	err := b.reshard(parent, settings{name: name, shards: 4})
 	if err == nil || !strings.Contains(err.Error(), "shard-move") {
 		return differs("render does not refuse to move files in one step: %v", err)
 	}
 	return nil
 }
 
-// races moves the files in one step and counts the objects that are deleted. The race has no sure winner.
-func (b *bench) races(ctx context.Context, parent *gitops.Parent, keys []cluster.Key) ([]int, error) {
+// races moves the files of some workspaces in one step and counts the objects of each that are deleted. The race has no sure winner.
+func (b *bench) races(ctx context.Context) ([]int, error) {
 	runs := 5
 	if b.Short {
 		runs = 1
 	}
-	var counts []int
+	var parents []*gitops.Parent
+	var watches []*cluster.Deletions
 	for run := range runs {
-		// Without the delivery objects of the last commit, nothing guards the move.
-		if err := os.RemoveAll(parent.Workspace.Absolute("delivery")); err != nil {
+		parent, err := b.teams(ctx, fmt.Sprintf("race%d", run))
+		if err != nil {
+			return nil, err
+		}
+		keys, err := keys(parent.Workspace)
+		if err != nil {
 			return nil, err
 		}
 		deletions, err := b.Server.WatchDeletions(ctx, keys)
 		if err != nil {
 			return nil, err
 		}
-		if err := b.writeShards(parent, 1+3*(run%2), false); err != nil {
+		parents, watches = append(parents, parent), append(watches, deletions)
+	}
+	for run, parent := range parents {
+		// Without the delivery objects of the last commit, nothing guards the move.
+		if err := os.RemoveAll(parent.Workspace.Absolute("delivery")); err != nil {
+			return nil, err
+		}
+		if err := b.reshard(parent, settings{name: fmt.Sprintf("race%d", run), shards: 4}); err != nil {
 			return nil, err
 		}
 		if err := parent.Deliver(ctx); err != nil {
 			return nil, err
 		}
-		// Who has lost waits for its interval.
-		for range 2 {
-			if err := parent.Again(ctx); err != nil {
-				return nil, err
-			}
-		}
+	}
+	time.Sleep(racing)
+	var counts []int
+	for run, deletions := range watches {
 		counts = append(counts, len(deletions.Stop()))
+		if err := b.abandon(ctx, parents[run]); err != nil {
+			return nil, err
+		}
 	}
 	return counts, nil
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -67,9 +66,7 @@ func (b *bench) steady(ctx context.Context) (string, error) {
 	if err := b.drift(ctx); err != nil {
 		return "", err
 	}
-	for _, failure := range slices.Compact(parent.Failures) {
-		fmt.Fprintln(b.Out, "  retried:", failure)
-	}
+	b.note(parent)
 	return fmt.Sprintf("%s are ready; %d passes change none of %d objects, edits are repaired; the control drifts", strings.Join(targets, ", "), passes, count), nil
 }
 

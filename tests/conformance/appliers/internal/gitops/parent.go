@@ -2,7 +2,6 @@ package gitops
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -63,29 +62,25 @@ func (p *Parent) ApplyDelivery(ctx context.Context) error {
 	return nil
 }
 
-// remove deletes a delivery object, waits until it is gone, and then deletes its instances, as the garbage collector would.
+// remove deletes a delivery object, and waits until it is gone with its instances.
 func (p *Parent) remove(ctx context.Context, object *unstructured.Unstructured) error {
 	instances, err := p.Applier.Instances([]*unstructured.Unstructured{object})
 	if err != nil {
 		return err
 	}
+	if err := p.Server.Delete(ctx, cluster.KeyOf(object)); err != nil {
+		return err
+	}
 	for _, key := range append([]cluster.Key{cluster.KeyOf(object)}, instances...) {
-		found, err := p.Server.Get(ctx, key)
-		if err != nil {
-			return err
-		}
-		if found == nil {
-			continue
-		}
-		if err := p.Server.Delete(ctx, key); err != nil {
-			return err
-		}
 		gone, err := cluster.Await(ctx, Patience, func() (bool, error) {
 			found, err := p.Server.Get(ctx, key)
 			return found == nil, err
 		})
-		if err != nil || !gone {
-			return fmt.Errorf("%s is not deleted in time: %w", key, errors.Join(err, cluster.ErrDiffers))
+		if err != nil {
+			return err
+		}
+		if !gone {
+			return fmt.Errorf("%w: %s is not deleted in time", cluster.ErrDiffers, key)
 		}
 	}
 	return nil
