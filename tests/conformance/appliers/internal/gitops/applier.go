@@ -49,6 +49,8 @@ type Applier interface {
 	State(ctx context.Context, instance cluster.Key, commit string) (State, string, error)
 	// Again makes instances compare, and apply what differs, once more.
 	Again(ctx context.Context, instances []cluster.Key) error
+	// Hurry makes the instances of a workspace give up waiting for their objects soon.
+	Hurry(ctx context.Context, parent *Parent) error
 	// Cascade changes an instance so that its deletion deletes its objects.
 	Cascade(ctx context.Context, instance cluster.Key) error
 }

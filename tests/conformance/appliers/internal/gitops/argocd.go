@@ -186,6 +186,9 @@ func (a *argocd) Again(ctx context.Context, instances []cluster.Key) error {
 	return nil
 }
 
+// Hurry does nothing: Argo CD reads the health of objects as itself.
+func (a *argocd) Hurry(context.Context, *Parent) error { return nil }
+
 func (a *argocd) Cascade(ctx context.Context, instance cluster.Key) error {
 	finalizers := []any{"resources-finalizer.argocd.argoproj.io"}
 	return a.server.Patch(ctx, instance, map[string]any{"metadata": map[string]any{"finalizers": finalizers}})
