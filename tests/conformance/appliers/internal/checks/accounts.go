@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -208,9 +209,6 @@ func (b *bench) judgeAccounts(ctx context.Context, name string, accounts []*acco
 		if err != nil {
 			return err
 		}
-		if err := b.Applier.Hurry(ctx, account.parent); err != nil {
-			return err
-		}
 	}
 	for _, account := range accounts {
 		failures, err := account.parent.FirstAttempt(ctx)
@@ -248,6 +246,9 @@ func (b *bench) prepareAccount(ctx context.Context, repository *source.Repositor
 	if err := write(workspace, files); err != nil {
 		return err
 	}
+	if err := b.hurry(workspace); err != nil {
+		return err
+	}
 	output, code, err := workspace.Run("lint", "--select", "applier-cannot-apply")
 	if err != nil {
 		return err
@@ -264,6 +265,20 @@ func (b *bench) prepareAccount(ctx context.Context, repository *source.Repositor
 		return err
 	}
 	return b.Server.Apply(ctx, objects...)
+}
+
+// hurry makes the applier give up soon: an account that may not read an object waits for it in vain.
+func (b *bench) hurry(workspace *source.Workspace) error {
+	files, err := filepath.Glob(workspace.Absolute("delivery/*/" + b.Applier.Name() + "/*.yaml"))
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		if err := editFile(file, b.Applier.Hurry); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // held returns the role of an account and its binding.

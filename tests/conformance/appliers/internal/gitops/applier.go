@@ -49,8 +49,8 @@ type Applier interface {
 	State(ctx context.Context, instance cluster.Key, commit string) (State, string, error)
 	// Again makes instances compare, and apply what differs, once more.
 	Again(ctx context.Context, instances []cluster.Key) error
-	// Hurry makes the instances of a workspace give up waiting for their objects soon.
-	Hurry(ctx context.Context, parent *Parent) error
+	// Hurry changes a delivery object so that its instance gives up waiting for its objects soon.
+	Hurry(delivery *unstructured.Unstructured)
 	// Cascade changes an instance so that its deletion deletes its objects.
 	Cascade(ctx context.Context, instance cluster.Key) error
 }

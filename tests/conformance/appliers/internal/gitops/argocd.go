@@ -187,7 +187,7 @@ func (a *argocd) Again(ctx context.Context, instances []cluster.Key) error {
 }
 
 // Hurry does nothing: Argo CD reads the health of objects as itself.
-func (a *argocd) Hurry(context.Context, *Parent) error { return nil }
+func (a *argocd) Hurry(*unstructured.Unstructured) {}
 
 func (a *argocd) Cascade(ctx context.Context, instance cluster.Key) error {
 	finalizers := []any{"resources-finalizer.argocd.argoproj.io"}

@@ -169,18 +169,8 @@ func (f *flux) Again(ctx context.Context, instances []cluster.Key) error {
 	return nil
 }
 
-// Hurry shortens the timeout: an account that may not read an object waits for it in vain.
-func (f *flux) Hurry(ctx context.Context, parent *Parent) error {
-	instances, err := parent.Instances()
-	if err != nil {
-		return err
-	}
-	for _, instance := range instances {
-		if err := f.server.Patch(ctx, instance, map[string]any{"spec": map[string]any{"timeout": "10s"}}); err != nil {
-			return err
-		}
-	}
-	return nil
+func (f *flux) Hurry(delivery *unstructured.Unstructured) {
+	unstructured.SetNestedField(delivery.Object, "5s", "spec", "timeout")
 }
 
 func (f *flux) Cascade(ctx context.Context, instance cluster.Key) error {
