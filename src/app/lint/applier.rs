@@ -115,7 +115,8 @@ impl Delivered {
             ..patch.clone()
         };
         let may_bind = world.allows(who, &Request::Resource(bind));
-        (!may_bind).then(|| format!("Flux tries it before the Role `{name}` is there, and it may not bind the Role unseen"))
+        (!may_bind)
+            .then(|| format!("Flux tries it before the Role `{name}` is there, and it may not bind the Role unseen"))
     }
 }
 
