@@ -1,11 +1,11 @@
 //! Objects that the identity which applies the output is not allowed to write.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::MAXIMUM_RIGHTS;
 use super::alike::{Alike, shape};
 use crate::access::write::{Escalation, Write, WriteDecision, WriteVerb};
-use crate::access::{Identity, cover};
+use crate::access::{Identity, Request, ResourceRequest, World, cover};
 use crate::app::classes::Spread;
 use crate::app::loaded_world::{LoadedWorld, each_object};
 use crate::app::words::number;
@@ -31,12 +31,14 @@ pub(super) fn check(
     let is_bound = world.is_bound(&who);
     let mut missing: HashMap<String, BTreeSet<String>> = HashMap::new();
     let mut refused = Refused::default();
+    let delivered = Delivered::of_target(workspace, target)?;
     let mut alike = Alike::of_classes(spread);
     each_object(workspace, target, &mut Sink::new(), &mut |object, origin| {
         let Some(resource) = world.resource_of(object) else { return };
         let decisions = [WriteVerb::Create, WriteVerb::Patch]
             .map(|verb| world.may_write(&who, Write { object, old: None, verb, resource }));
-        let Some(reason) = decisions.iter().find_map(refusal) else { return };
+        let refused_write = decisions.iter().find_map(refusal);
+        let Some(reason) = refused_write.or_else(|| delivered.refusal(world, &who, object, &decisions)) else { return };
         let text = |keys: &[&str]| object.path(keys).and_then(NodeRef::as_str).unwrap_or_default();
         let namespace = text(&["metadata", "namespace"]);
         let unknown = missing.entry(namespace.to_owned()).or_insert_with(|| {
@@ -58,6 +60,64 @@ pub(super) fn check(
     alike.finish(sink);
     refused.finish(&applier.user, workspace, sink);
     Ok(())
+}
+
+/// The permissions that the appliers of the delivery objects need beside `create` and `patch`. Sources:
+/// `pkg/utils/kube/resource_ops.go` of gitops-engine and `manager_apply.go` of `fluxcd/pkg/ssa` 0.76; the harnesses
+/// `tests/conformance/argocd` and `tests/conformance/flux` show that there are no more.
+#[derive(Default)]
+struct Delivered {
+    /// Whether an applier reads each object that it applies.
+    reads: bool,
+    /// The Roles of the output, as namespace and name, if Flux applies it. Flux tries all objects of namespaces on the
+    /// server before it writes the first of them.
+    roles: HashSet<(String, String)>,
+}
+
+impl Delivered {
+    fn of_target(workspace: &Workspace, target: &Target) -> Result<Self, RunError> {
+        let Some(delivery) = &target.delivery else { return Ok(Self::default()) };
+        let mut roles = HashSet::new();
+        if delivery.flux.is_some() {
+            each_object(workspace, target, &mut Sink::new(), &mut |object, _| {
+                if object.text_at("kind") == "Role"
+                    && let Some(metadata) = object.get("metadata")
+                {
+                    roles.insert((metadata.text_at("namespace").to_owned(), metadata.text_at("name").to_owned()));
+                }
+            })?;
+        }
+        Ok(Self { reads: true, roles })
+    }
+
+    /// Returns the reason why an applier fails at an object that it may write; none if it does not.
+    fn refusal(
+        &self,
+        world: &World,
+        who: &Identity,
+        object: NodeRef<'_>,
+        [_, patch]: &[WriteDecision; 2],
+    ) -> Option<String> {
+        let Request::Resource(patch) = &patch.request else { return None };
+        let get = Request::Resource(ResourceRequest { verb: "get".to_owned(), ..patch.clone() });
+        if self.reads && !world.allows(who, &get) {
+            return Some(format!("it may not {get}, and the applier reads each object"));
+        }
+        let role_ref = object.get("roleRef").filter(|role_ref| role_ref.text_at("kind") == "Role")?;
+        let name = role_ref.text_at("name");
+        if !self.roles.contains(&(patch.namespace.clone(), name.to_owned())) {
+            return None;
+        }
+        let bind = ResourceRequest {
+            verb: "bind".to_owned(),
+            resource: "roles".to_owned(),
+            name: name.to_owned(),
+            ..patch.clone()
+        };
+        let may_bind = world.allows(who, &Request::Resource(bind));
+        (!may_bind)
+            .then(|| format!("Flux tries it before the Role `{name}` is there, and it may not bind the Role unseen"))
+    }
 }
 
 /// The objects about which nothing is known but that no input allows to write them.

@@ -23,8 +23,9 @@ trap 'exit 3' INT TERM
 
 cannot() {
   echo "apiserver: $*" >&2
-  for log in etcd server; do
-    [ ! -s "$work/$log.log" ] || { echo "-- end of the log of $log" >&2; tail -n 15 "$work/$log.log" >&2; }
+  local log
+  for log in "$work"/*.log; do
+    [ ! -s "$log" ] || { echo "-- end of the log of $(basename "$log" .log)" >&2; tail -n 15 "$log" >&2; }
   done
   exit 3
 }
@@ -50,29 +51,36 @@ build() {
   echo "$built"
 }
 
-# fetch_etcd: the binary of Debian's package, unpacked and not installed, since installing it starts a server.
-fetch_etcd() {
-  local there=$cache/etcd/usr/bin/etcd
+# fetch PROGRAM PACKAGE...: the program of Debian's packages, unpacked and not installed, since installing them starts a server.
+fetch() {
+  local program=$1 there=$cache/$1/usr/bin/$1 package
+  shift
   if [ ! -x "$there" ]; then
-    command -v apt-get >/dev/null || cannot "etcd is not installed, and there is no apt-get to fetch it"
-    mkdir -p "$cache/etcd"
-    (cd "$work" && { apt-get download etcd-server || { apt-get update && apt-get download etcd-server; }; } &&
-      dpkg-deb -x etcd-server_*.deb "$cache/etcd") >&2 || cannot "cannot fetch etcd-server"
+    command -v apt-get >/dev/null || cannot "$program is not installed, and there is no apt-get to fetch it"
+    mkdir -p "$work/packages" "$cache/$program"
+    (cd "$work/packages" && { apt-get download "$@" || { apt-get update && apt-get download "$@"; }; } &&
+      for package in *.deb; do dpkg-deb -x "$package" "$cache/$program" || exit; done) >&2 || cannot "cannot fetch $*"
+    rm -r "$work/packages"
   fi
   echo "$there"
 }
 
 prepare() {
+  prepare_server
+  (cd "$module" && go build -trimpath -buildvcs=false -o "$work/rbac" ./rbac/cmd/rbac) || cannot "go build failed"
+}
+
+# What the server itself needs.
+prepare_server() {
   for tool in go openssl; do
     command -v "$tool" >/dev/null || cannot "$tool is not installed"
   done
   mkdir -p "$cache"
-  (cd "$module" && go build -trimpath -buildvcs=false -o "$work/rbac" ./rbac/cmd/rbac) || cannot "go build failed"
   # RELEASE=1.33 starts a server of an older release, which has a module of its own.
   local older=$module/kubernetes/v${RELEASE:-}
   [ -z "${RELEASE:-}" ] || [ -d "$older" ] || cannot "there is no module for the release $RELEASE"
   apiserver=$(build kube-apiserver ${RELEASE:+"$older"})
-  etcd=$(command -v etcd || fetch_etcd)
+  etcd=$(command -v etcd || fetch etcd etcd-server)
   kubectl=$(command -v kubectl || build kubectl)
 }
 
