@@ -282,19 +282,19 @@ impl TargetDelivery {
             OnRemoval::Confirm => ("Delete=confirm,Prune=confirm", "disabled"),
             OnRemoval::Delete => return BTreeMap::new(),
         };
-        self.annotations(argocd, FLUX_PRUNE, flux)
+        let argocd = self.argocd.iter().map(|_| (SYNC_OPTIONS.to_owned(), argocd.to_owned()));
+        let flux = self.flux.iter().map(|_| (FLUX_PRUNE.to_owned(), flux.to_owned()));
+        argocd.chain(flux).collect()
     }
 
     /// Returns the annotations of a binding whose role can change under the same name, by key: the API server refuses
-    /// another `roleRef`, so that the appliers have to delete the binding and create it.
+    /// another `roleRef`, so that Flux has to delete the binding and create it.
+    ///
+    /// Argo CD applies RBAC as `kubectl auth reconcile` does, which creates such a binding anew without an annotation
+    /// (`pkg/utils/kube/resource_ops.go` of gitops-engine). With `Force=true,Replace=true` its first attempt fails, because
+    /// the binding is there already.
     pub fn recreation_annotations(&self) -> BTreeMap<String, String> {
-        self.annotations("Force=true,Replace=true", FLUX_FORCE, "enabled")
-    }
-
-    fn annotations(&self, sync_options: &str, flux_key: &str, flux_value: &str) -> BTreeMap<String, String> {
-        let argocd = self.argocd.iter().map(|_| (SYNC_OPTIONS.to_owned(), sync_options.to_owned()));
-        let flux = self.flux.iter().map(|_| (flux_key.to_owned(), flux_value.to_owned()));
-        argocd.chain(flux).collect()
+        self.flux.iter().map(|_| (FLUX_FORCE.to_owned(), "enabled".to_owned())).collect()
     }
 }
 
