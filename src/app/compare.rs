@@ -22,7 +22,7 @@ use serde::Serialize;
 use self::effect::{Effect, Rules, Ways};
 use self::folded::{folded, folded_without_values};
 use self::meaning::{Effects, Known, Meaning, StackNames};
-use super::delivery::{DeliveryDiff, DeliveryObjects};
+use super::delivery::{DeliveryChange, DeliveryDiff, DeliveryObjects};
 use super::output::{ChangedFile, ComparedTarget, EarlierOutput};
 use super::target_changes::TargetChanges;
 use super::unclaimed::Unclaimed;
@@ -295,7 +295,7 @@ impl DeliveryRun<'_> {
         let Some(committed) = base.delivery(workspace)? else { return Ok(None) };
         let folder = workspace.project.workspace.delivery.as_ref().map_or("delivery", |delivery| &delivery.folder);
         let mut diff = DeliveryDiff::new(folder, room);
-        let mut each = |change: super::delivery::DeliveryChange<'_>| {
+        let mut each = |change: DeliveryChange<'_>| {
             if !options.without_text {
                 diff.add(&change, !options.ungrouped);
             }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::Event;
 use super::output::{help_with_stray, stray};
 use super::workspace::Workspace;
-use crate::alike::Own;
+use crate::alike::{Group, Own};
 use crate::codes;
 use crate::compile::{self, LinkedWorkspace};
 use crate::delivery::{self, DeliveredFolder, DeliveryFile};
@@ -14,7 +14,7 @@ use crate::digest::digest_of_run;
 use crate::emit::committed::{Committed, Entry, EntryKind, Folder};
 use crate::emit::diff::unified;
 use crate::emit::file::{FileOwnership, delivery_ownership};
-use crate::emit::group::Groups;
+use crate::emit::group::{First, Groups};
 use crate::emit::objects::ChangeSignature;
 use crate::emit::plan::{FileAction, FilePlan, TargetPlan};
 use crate::emit::totals::Totals;
@@ -251,10 +251,7 @@ impl<'d> DeliveryDiff<'d> {
     }
 
     /// Returns the text, and how many files it leaves out.
-    pub(crate) fn finish(
-        self,
-        describe: impl Fn(&crate::alike::Group<crate::emit::group::First>, &str) -> String,
-    ) -> (String, usize) {
+    pub(crate) fn finish(self, describe: impl Fn(&Group<First>, &str) -> String) -> (String, usize) {
         self.groups.finish(describe)
     }
 

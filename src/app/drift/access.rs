@@ -9,8 +9,9 @@ use crate::access::{ObjectSource, World};
 use crate::app::Error;
 use crate::app::loaded_world::{WorldOptions, below_output};
 use crate::app::workspace::Workspace;
-use crate::diag::Sink;
+use crate::diag::{FileId, Sink};
 use crate::model::Target;
+use crate::yaml;
 
 /// Compares the access of the wanted objects with the access of the live ones: live roles, live bindings of the policies, and
 /// unmanaged bindings near the policies. Other bindings give access to subjects of others.
@@ -45,7 +46,7 @@ pub(super) fn difference(
     // An object of a kind outside the dump is taken as wanted.
     for (key, object) in comparison.wanted {
         if !seen.contains(key) && comparison.not_compared.iter().any(|kind| kind == key.kind().1) {
-            let tree = crate::yaml::read(&object.text, crate::diag::FileId::default(), &mut sink);
+            let tree = yaml::read(&object.text, FileId::default(), &mut sink);
             tree.documents().for_each(|document| builder.add_document(document, |_, _| {}));
         }
     }
