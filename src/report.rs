@@ -106,7 +106,7 @@ pub enum ReportFormat {
     Markdown,
 }
 
-/// Returns the path of the file that stands for the workspace of a report.
+/// Returns the path of the workspace file of a report.
 fn workspace_file(report: &impl Report) -> String {
     match report.workspace() {
         "" | "." => WORKSPACE_FILE.to_owned(),

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use super::unclaimed::is_below;
 use super::words::number;
 use super::workspace::Workspace;
 use crate::codes;
@@ -39,7 +40,9 @@ pub(crate) fn refuse(
     let committed = Folder::new(workspace.root.join(&delivery.folder).join(&target.name));
     let pruned = pruned_folders(&committed)?;
     let leaves_pruned = |file: &&MovedFile<'_>| {
-        pruned.iter().any(|folder| is_below(file.before, folder) && !is_below(file.after, folder))
+        // The whole folder of a target contains both places.
+        let mut shards = pruned.iter().filter(|folder| !folder.is_empty());
+        shards.any(|folder| is_below(file.before, folder) && !is_below(file.after, folder))
     };
     let leaving: Vec<&MovedFile<'_>> = moved.iter().filter(leaves_pruned).collect();
     if let Some(first) = leaving.first() {
@@ -78,8 +81,4 @@ fn pruned_folders(committed: &Folder) -> Result<Vec<String>, RunError> {
         tree.documents().for_each(|object| folders.extend(pruned_folder(object)));
     }
     Ok(folders)
-}
-
-fn is_below(path: &str, folder: &str) -> bool {
-    folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
 }

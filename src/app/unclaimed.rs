@@ -405,7 +405,7 @@ pub(crate) fn is_manifest_name(path: &str) -> bool {
 }
 
 /// Whether a path is a folder or is below it.
-fn is_below(path: &str, folder: &str) -> bool {
+pub(super) fn is_below(path: &str, folder: &str) -> bool {
     path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 

@@ -275,20 +275,25 @@ pub fn each_baseline(
     Ok(())
 }
 
-/// Refuses an output folder that contains inputs: a run can overwrite and remove its files. Files of `spec.keep` stay,
+/// Refuses an output folder or a delivery folder with inputs: a run can overwrite and remove its files. Files of `spec.keep` stay,
 /// and a Manifests policy may read them.
 fn refuse_sources_in_output(
     workspace: &WorkspaceSettings,
     sources: &mut Sources,
     sink: &mut Sink,
 ) -> Result<(), RunError> {
-    let prefix = format!("{}/", workspace.output);
-    let is_in_danger = |path: &&str| path.strip_prefix(&prefix).is_some_and(|below| !workspace.keep.is_match(below));
-    let Some(path) = sources.asked().find(is_in_danger).map(str::to_owned) else { return Ok(()) };
+    let below = |path: &str, folder: &str| path.strip_prefix(folder)?.strip_prefix('/').map(str::to_owned);
+    // `spec.keep` keeps files of the output folder alone.
+    let stays = |folder: &str, below: &str| folder == workspace.output && workspace.keep.is_match(below);
+    let in_danger = |path: &str| {
+        workspace.written_folders().find(|folder| below(path, folder).is_some_and(|below| !stays(folder, &below)))
+    };
+    let found = sources.asked().find_map(|path| Some((path.to_owned(), in_danger(path)?)));
+    let Some((path, folder)) = found else { return Ok(()) };
     let tree = sources.tree(WORKSPACE_FILE, None, sink)?;
     let root = tree.as_ref().and_then(|tree| tree.document(0));
     let written = root.and_then(|root| root.path(&["spec", "output"]).or(Some(root)));
-    let message = format!("the output folder `{}` contains the input file `{path}`", workspace.output);
+    let message = format!("the output folder `{folder}` contains the input file `{path}`");
     let found = Diagnostic::error(codes::INVALID_WORKSPACE, message)
         .help("use a separate folder for the output: the program can overwrite or remove every file in it");
     sink.push(written.map_or(found.clone(), |written| found.at(written.origin())));

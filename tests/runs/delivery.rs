@@ -251,6 +251,18 @@ fn settings_that_cannot_be_applied_are_refused() {
     assert!(ends_with(folder.path(), &["render"], 2).contains("neither `argocd` nor `flux`"));
 }
 
+/// A run can overwrite and remove files of the delivery folder, so that no input is there.
+#[test]
+fn no_input_is_in_the_delivery_folder() {
+    let folder =
+        workspace(&[("  targets:\n", "  known: {groups: [{file: delivery/prod/flux/groups.yaml}]}\n  targets:\n")]);
+    fs::create_dir_all(folder.path().join("delivery/prod/flux")).expect("a folder");
+    fs::write(folder.path().join("delivery/prod/flux/groups.yaml"), "devs\nops\n").expect("a file");
+    let text = ends_with(folder.path(), &["render"], 2);
+    let message = "the output folder `delivery` contains the input file `delivery/prod/flux/groups.yaml`";
+    assert!(text.contains(message), "{text}");
+}
+
 /// A workspace, with the content of its delivery folder for a restore.
 struct Delivered {
     folder: tempfile::TempDir,

@@ -35,8 +35,9 @@ pub(super) fn difference(
     comparison.live.each(&mut |object| {
         let key = ObjectKey::of(object);
         let is_role = matches!(key.kind().1, "Role" | "ClusterRole");
+        let is_binding = matches!(key.kind().1, "RoleBinding" | "ClusterRoleBinding");
         let is_wanted = comparison.wanted.contains_key(&key);
-        if is_role || is_wanted || near.contains(key.to_string().as_str()) {
+        if is_role || is_wanted || (is_binding && near.contains(key.to_string().as_str())) {
             _ = builder.add(object, ObjectSource::Input(object.origin()));
         }
         if is_wanted {
