@@ -3,9 +3,11 @@
 use bailiwick::yaml::scalar::{self, Plain};
 use bailiwick::yaml::{self, NodeRef, NodeValue, Tree};
 use serde::Deserialize as _;
+use serde_json::{Value, json};
 use serde_yaml::Value as Reference;
 
 use super::{corpus, full, generate};
+use crate::random::Random;
 
 /// How many random texts are compared.
 const GENERATED: u64 = 6_000;
@@ -124,10 +126,95 @@ fn the_fast_reader_reads_what_the_full_one_reads() {
     share("beside", &mut corpus::beside().into_iter());
     let (with_colons, _) = share("colons", &mut colons());
     let (accepted, readable) = share("generated", &mut generated());
+    let (of_json, json_values) = share("JSON", &mut json_texts());
+    share("edited JSON", &mut edited(json_texts()));
     assert_none(differences);
+    assert!(of_json * 10 > json_values * 7, "{of_json} of {json_values} JSON texts");
     assert!(own >= 6, "{own} texts of the repository");
     assert!(with_colons > 200, "{with_colons} texts with colons");
     assert!(accepted * 3 > readable, "{accepted} of {readable}");
+}
+
+/// Random objects of JSON, as kubectl, jq and other programs print them.
+fn json_texts() -> impl Iterator<Item = (String, String)> {
+    let mut random = Random::new(12);
+    (0..3_000).map(move |number| {
+        let values: Vec<Value> = (0..1 + random.below(2)).map(|_| json_object(&mut random, 0)).collect();
+        let texts = values.iter().map(|value| match number % 3 {
+            0 => value.to_string(),
+            1 => serde_json::to_string_pretty(value).expect("JSON"),
+            _ => serde_json::to_string_pretty(value).expect("JSON").replace("  ", "    "),
+        });
+        let texts: Vec<String> = texts.collect();
+        (format!("JSON {number}"), texts.join(["\n", "", " "][number % 5 % 3]))
+    })
+}
+
+fn json_object(random: &mut Random, depth: usize) -> Value {
+    let entries = random.below(if depth == 0 { 30 } else { 5 });
+    (0..entries).map(|_| (json_string(random), json_value(random, depth + 1))).collect()
+}
+
+fn json_value(random: &mut Random, depth: usize) -> Value {
+    match random.below(if depth > 4 { 7 } else { 10 }) {
+        0 => Value::Null,
+        1 => Value::Bool(random.below(2) == 0),
+        2 => json!(random.below(100)),
+        3 => json!([-1_i64, i64::MAX, i64::MIN, 1 << 53][random.below(4)]),
+        4 => json!([0.5, -0.0, 1e300, 1e-7, 80.0, u64::MAX as f64][random.below(6)]),
+        5 | 6 => Value::String(json_string(random)),
+        7 => (0..random.below(4)).map(|_| json_value(random, depth + 1)).collect(),
+        _ => json_object(random, depth + 1),
+    }
+}
+
+/// Strings with a meaning in YAML, and seldom characters with an escape or a special meaning.
+fn json_string(random: &mut Random) -> String {
+    const WORDS: [&str; 18] = [
+        "metadata",
+        "f:labels",
+        ".",
+        "<<",
+        "---",
+        "- a",
+        "# no",
+        "null",
+        "true",
+        "12",
+        "y",
+        "é",
+        "日本",
+        "\u{1f600}",
+        "",
+        "a: b, c",
+        "'",
+        "...",
+    ];
+    const SPECIAL: [&str; 9] =
+        ["k:{\"name\":\"a\"}", "\\", "\"", "\n", "\t", "\u{2028}", "\u{feff}", "\u{85}", "\u{7f}"];
+    let mut text: String = (0..1 + random.below(3)).map(|_| WORDS[random.below(WORDS.len())]).collect();
+    text.push_str(&random.below(1_000).to_string());
+    if random.one_in(100) {
+        text.push_str(SPECIAL[random.below(SPECIAL.len())]);
+    }
+    text
+}
+
+/// Texts with one random edit each.
+fn edited(texts: impl Iterator<Item = (String, String)>) -> impl Iterator<Item = (String, String)> {
+    const INSERTS: [&str; 16] =
+        ["\n", "\t", "\r", " ", ",", ":", "\"", "{", "}", "[", "]", "#", "1", "\\u12ab", "\\ud800", "\u{7f}"];
+    let mut random = Random::new(13);
+    texts.flat_map(move |(name, text)| {
+        let places: Vec<usize> = text.char_indices().map(|(place, _)| place).collect();
+        let place = places.get(random.below(places.len().max(1))).copied().unwrap_or_default();
+        let (before, behind) = text.split_at(place);
+        let inserted = format!("{before}{}{behind}", INSERTS[random.below(INSERTS.len())]);
+        let mut characters = behind.chars();
+        characters.next();
+        let removed = format!("{before}{}", characters.as_str());
+        [(format!("{name}, inserted"), inserted), (format!("{name}, removed"), removed)]
+    })
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::diag::Span;
 /// The text is not in the restricted form.
 pub(super) struct Refused;
 
-type Read<T> = Result<T, Refused>;
+pub(super) type Read<T> = Result<T, Refused>;
 
 pub(super) fn read(text: &str, tree: &mut Tree) -> Read<()> {
     let bytes = text.as_bytes();
@@ -510,7 +510,7 @@ impl Reader<'_> {
 }
 
 /// Decodes the escapes of JSON.
-fn unescape(inner: &str) -> Read<String> {
+pub(super) fn unescape(inner: &str) -> Read<String> {
     let mut decoded = String::with_capacity(inner.len());
     let mut characters = inner.chars();
     while let Some(character) = characters.next() {

@@ -5,6 +5,7 @@
 //!
 //! ```text
 //! text -> fast reader (block YAML of templates and of the writer) -> Tree -> writer -> canonical text
+//!    \ -> JSON reader (dumps of kubectl)                        /
 //!    \ -> full reader (any other text, by granit-parser)        /
 //! ```
 //!
@@ -53,6 +54,7 @@ mod foreign;
 mod full;
 pub mod internal;
 mod json;
+mod json_text;
 mod readback;
 pub mod scalar;
 pub mod schema;
@@ -71,8 +73,8 @@ use crate::diag::{FileId, Sink};
 /// Reads every document of `text` into a new tree.
 ///
 /// Problems go to `sink`; the tree then holds the readable rest. A text in the restricted form of templates and of
-/// the [writer](mod@write) takes the fast reader, any other text the full one; for a text in this form both return the
-/// same tree.
+/// the [writer](mod@write) takes the fast reader, JSON its own, any other text the full one; for a text in a restricted form,
+/// the full reader returns the same tree.
 pub fn read(text: &str, file: FileId, sink: &mut Sink) -> Tree {
     let mut tree = Tree::new(file);
     read_into(text, &mut tree, sink);
@@ -82,17 +84,28 @@ pub fn read(text: &str, file: FileId, sink: &mut Sink) -> Tree {
 
 /// Reads a text as [`read`] does, into a tree with memory for reuse.
 pub fn read_into(text: &str, tree: &mut Tree, sink: &mut Sink) {
-    tree.clear();
-    if fast::read(text, tree).is_err() {
+    if !read_restricted(text, tree) {
         tree.clear();
         full::read(text, tree, sink);
     }
 }
 
-/// Reads a text with the fast reader alone; none if the reader refuses it.
+/// Reads a text with the readers of restricted forms; false if each of them refuses it.
+fn read_restricted(text: &str, tree: &mut Tree) -> bool {
+    tree.clear();
+    if text.starts_with('{') {
+        if json_text::read(text, tree).is_ok() {
+            return true;
+        }
+        tree.clear();
+    }
+    fast::read(text, tree).is_ok()
+}
+
+/// Reads a text with the readers of restricted forms alone; none if each of them refuses it.
 pub fn read_fast(text: &str, file: FileId) -> Option<Tree> {
     let mut tree = Tree::new(file);
-    fast::read(text, &mut tree).ok().map(|()| tree)
+    read_restricted(text, &mut tree).then_some(tree)
 }
 
 /// Reads a text with the full parser alone, for comparisons with the fast reader.
