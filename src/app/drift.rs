@@ -7,6 +7,7 @@ mod diagnostics;
 mod fields;
 mod live;
 mod unmanaged;
+mod wanted;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -17,6 +18,7 @@ use serde::Serialize;
 use self::fields::{DecidingKeys, FieldDifference};
 use self::live::{LastWriter, LiveObjects, ObjectKey};
 use self::unmanaged::{Surroundings, UnmanagedScope};
+use self::wanted::{WantedObject, WantedObjects};
 use super::loaded_world::{LoadedWorld, WorldOptions, WorldParts, each_object, load_live, load_target_seen};
 use super::test::{TestEvent, TestRun};
 use super::workspace::Workspace;
@@ -25,7 +27,8 @@ use crate::access::compare::Change;
 use crate::codes;
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::model::Target;
-use crate::yaml::{NodeRef, write};
+use crate::parallel;
+use crate::yaml::NodeRef;
 
 /// The options of a comparison with a live cluster.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -166,14 +169,6 @@ pub struct DriftOutcome {
 /// The kinds of the core group on escalation paths through nodes.
 const KINDS_OF_PATHS: [&str; 5] = ["Node", "PersistentVolume", "PersistentVolumeClaim", "Pod", "Secret"];
 
-/// An object of the policies.
-struct WantedObject {
-    /// The object in the stored form of the API server.
-    text: String,
-    /// The place of its content.
-    origin: Origin,
-}
-
 impl Workspace {
     /// Compares a dump of a cluster with the objects of a target. `each` is called with every failed AccessTest.
     ///
@@ -181,16 +176,17 @@ impl Workspace {
     /// When the target is not known, the policies do not compile, or the dump cannot be read or is not complete.
     pub fn drift(&self, options: &DriftOptions, each: &mut dyn FnMut(TestEvent<'_>)) -> Result<DriftOutcome, Error> {
         let target = self.only_target(options.target.as_ref())?;
-        let mut sink = Sink::new();
-        let mut wanted: BTreeMap<ObjectKey, WantedObject> = BTreeMap::new();
-        let mut see = |object: NodeRef<'_>, origin: Origin| {
-            let mut text = String::new();
-            write::document(object, &mut text);
-            wanted.insert(ObjectKey::of(object), WantedObject { text, origin });
+        let (mut sink, mut wanted) = (Sink::new(), WantedObjects::default());
+        let read = || {
+            let mut found = Sink::new();
+            (LiveObjects::read(&self.options, &options.live, &self.project.files, &mut found), found)
         };
-        let parts = WorldParts { see: &mut see, members: None };
-        let desired = load_target_seen(self, target, &WorldOptions::default(), parts, &mut sink)?;
-        let live = LiveObjects::read(&self.options, &options.live, &self.project.files, &mut sink)?;
+        let ((live, found), desired) = parallel::both(self.options.threads(), read, || {
+            let parts = WorldParts { see: &mut |object, origin| wanted.add(object, origin), members: None };
+            load_target_seen(self, target, &WorldOptions::default(), parts, &mut sink)
+        });
+        sink.absorb(found);
+        let (live, desired) = (live?, desired?);
         let Some(desired) = desired.filter(|_| !sink.has_errors()) else {
             return Err(Error::Invalid(self.diagnostics(sink)));
         };
@@ -200,8 +196,7 @@ impl Workspace {
         }
         let comparison =
             LiveComparison { workspace: self, target, wanted: &wanted, live: &live, not_compared: &not_compared };
-        let (equal, mut findings, owned) = comparison.findings();
-        findings.sort();
+        let ObjectFindings { equal, findings, owned } = comparison.findings();
         let access = access::difference(self, target, &desired.world, &comparison, &findings)?;
         let mut drift = Drift {
             target: target.name.clone(),
@@ -289,15 +284,9 @@ impl Workspace {
 }
 
 /// Reports the kinds of the policies without an object in the dump; returns them if they are left out.
-fn missing_kinds(
-    wanted: &BTreeMap<ObjectKey, WantedObject>,
-    live: &LiveObjects,
-    is_partial: bool,
-    sink: &mut Sink,
-) -> Vec<String> {
-    let kinds: BTreeSet<(&str, &str)> = wanted.keys().map(ObjectKey::kind).collect();
-    let missing = kinds.into_iter().filter(|(group, kind)| !live.has_kind(group, kind));
-    let missing: Vec<String> = missing.map(|(_, kind)| kind.to_owned()).collect();
+fn missing_kinds(wanted: &WantedObjects, live: &LiveObjects, is_partial: bool, sink: &mut Sink) -> Vec<String> {
+    let missing = wanted.kinds.iter().filter(|(group, kind)| !live.has_kind(group, kind));
+    let missing: Vec<String> = missing.map(|(_, kind)| kind.clone()).collect();
     if let Some(first) = missing.first().filter(|_| !is_partial) {
         let more = match missing.len() - 1 {
             0 => String::new(),
@@ -314,53 +303,96 @@ fn missing_kinds(
 struct LiveComparison<'c> {
     workspace: &'c Workspace,
     target: &'c Target,
-    wanted: &'c BTreeMap<ObjectKey, WantedObject>,
+    wanted: &'c WantedObjects,
     live: &'c LiveObjects,
     not_compared: &'c [String],
 }
 
+/// The findings about the objects.
+#[derive(Default)]
+struct ObjectFindings {
+    /// The number of objects as wanted.
+    equal: usize,
+    /// The findings, sorted.
+    findings: Vec<DriftFinding>,
+    /// The number of unmanaged objects by owner.
+    owned: BTreeMap<String, usize>,
+}
+
 impl LiveComparison<'_> {
-    /// Returns the number of objects as wanted, the findings, and the unmanaged objects by owner.
-    fn findings(&self) -> (usize, Vec<DriftFinding>, BTreeMap<String, usize>) {
-        let mut keys = DecidingKeys::default();
-        self.wanted.values().for_each(|wanted| keys.add_text(&wanted.text));
-        self.live.each(&mut |object| keys.add(object));
+    /// Compares each live object, on all threads, and looks for missing objects.
+    fn findings(&self) -> ObjectFindings {
+        let mut keys = self.wanted.keys.clone();
+        self.live.iter().for_each(|(_, object)| keys.add(object));
         let surroundings = Surroundings::new(self.workspace, self.target, self.wanted);
-        let (mut findings, mut seen, mut equal) = (Vec::new(), BTreeSet::new(), 0);
-        let mut owned: BTreeMap<String, usize> = BTreeMap::new();
-        self.live.each(&mut |object| {
-            let key = ObjectKey::of(object);
-            if let Some((key, wanted)) = self.wanted.get_key_value(&key) {
-                seen.insert(key);
-                let finding = compared(object, key, wanted, &keys);
-                equal += usize::from(finding.is_none());
-                findings.extend(finding);
-                return;
-            }
-            let scope = surroundings.scope_of(object, &key);
-            if scope == UnmanagedScope::Expected {
-                return;
-            }
-            let owner = live::owner(object);
-            owner.iter().for_each(|owner| *owned.entry(owner.clone()).or_default() += 1);
-            let concerns_policies = scope == UnmanagedScope::Near;
-            let finding = DriftFinding { concerns_policies, owner, ..finding(DriftClass::Unmanaged, object, &key) };
-            findings.push(finding);
-        });
+        let mut found = ObjectFindings::default();
+        let judge = |(): &mut (), position: usize| self.judge(position, &keys, &surroundings);
+        parallel::in_order(
+            self.live.len(),
+            self.workspace.options.threads(),
+            || (),
+            judge,
+            |_, judgement| {
+                match judgement {
+                    Judgement::AsWanted => found.equal += 1,
+                    Judgement::Expected => {}
+                    Judgement::Differs(finding) => {
+                        finding.owner.iter().for_each(|owner| *found.owned.entry(owner.clone()).or_default() += 1);
+                        found.findings.push(*finding);
+                    }
+                }
+                true
+            },
+        );
         let is_compared = |key: &ObjectKey| !self.not_compared.iter().any(|kind| kind == key.kind().1);
-        let missing = self.wanted.iter().filter(|(key, _)| !seen.contains(key) && is_compared(key));
-        findings.extend(missing.map(|(key, wanted)| DriftFinding {
-            class: DriftClass::Missing,
-            object: key.to_string(),
-            role: None,
-            subjects: Vec::new(),
-            fields: Vec::new(),
-            writer: None,
-            owner: None,
-            concerns_policies: true,
-            origin: Some(wanted.origin),
-        }));
-        (equal, findings, owned)
+        let missing = self.wanted.iter().filter(|(key, _)| !self.live.contains(key) && is_compared(key));
+        found.findings.extend(missing.map(|(key, wanted)| missing_object(key, wanted)));
+        found.findings.sort();
+        found
+    }
+
+    /// Judges the live object at a position.
+    fn judge(&self, position: usize, keys: &DecidingKeys, surroundings: &Surroundings) -> Judgement {
+        let Some((key, object)) = self.live.at(position) else { return Judgement::Expected };
+        if let Some(wanted) = self.wanted.get(key) {
+            return match compared(object, key, wanted, keys) {
+                Some(finding) => Judgement::Differs(Box::new(finding)),
+                None => Judgement::AsWanted,
+            };
+        }
+        let scope = surroundings.scope_of(object, key);
+        if scope == UnmanagedScope::Expected {
+            return Judgement::Expected;
+        }
+        let concerns_policies = scope == UnmanagedScope::Near;
+        let owner = live::owner(object);
+        let finding = finding(DriftClass::Unmanaged, object, key);
+        Judgement::Differs(Box::new(DriftFinding { concerns_policies, owner, ..finding }))
+    }
+}
+
+/// The result of the comparison of a live object.
+enum Judgement {
+    /// It is as the policies want it.
+    AsWanted,
+    /// No policy writes it, and it is expected in the cluster.
+    Expected,
+    /// It differs from the policies.
+    Differs(Box<DriftFinding>),
+}
+
+/// Returns the finding about an object of the policies without a live one.
+fn missing_object(key: &ObjectKey, wanted: &WantedObject) -> DriftFinding {
+    DriftFinding {
+        class: DriftClass::Missing,
+        object: key.to_string(),
+        role: None,
+        subjects: Vec::new(),
+        fields: Vec::new(),
+        writer: None,
+        owner: None,
+        concerns_policies: true,
+        origin: Some(wanted.origin),
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use super::live::ObjectKey;
 use super::{DriftFinding, LiveComparison};
 use crate::access::compare::{Change, ImpliedGroups, compare};
 use crate::access::{ObjectSource, World};
@@ -31,22 +30,17 @@ pub(super) fn difference(
     };
     let near: BTreeSet<&str> =
         findings.iter().filter(|finding| finding.concerns_policies).map(|finding| finding.object.as_str()).collect();
-    let mut seen = BTreeSet::new();
-    comparison.live.each(&mut |object| {
-        let key = ObjectKey::of(object);
+    for (key, object) in comparison.live.iter() {
         let is_role = matches!(key.kind().1, "Role" | "ClusterRole");
         let is_binding = matches!(key.kind().1, "RoleBinding" | "ClusterRoleBinding");
-        let is_wanted = comparison.wanted.contains_key(&key);
+        let is_wanted = comparison.wanted.get(key).is_some();
         if is_role || is_wanted || (is_binding && near.contains(key.to_string().as_str())) {
             _ = builder.add(object, ObjectSource::Input(object.origin()));
         }
-        if is_wanted {
-            seen.insert(key);
-        }
-    });
+    }
     // An object of a kind outside the dump is taken as wanted.
-    for (key, object) in comparison.wanted {
-        if !seen.contains(key) && comparison.not_compared.iter().any(|kind| kind == key.kind().1) {
+    for (key, object) in comparison.wanted.iter() {
+        if !comparison.live.contains(key) && comparison.not_compared.iter().any(|kind| kind == key.kind().1) {
             let tree = yaml::read(&object.text, FileId::default(), &mut sink);
             tree.documents().for_each(|document| builder.add_document(document, |_, _| {}));
         }

@@ -58,7 +58,7 @@ const COMPUTED_LEVEL: &str = "security.openshift.io/MinimallySufficientPodSecuri
 
 /// The keys of labels with an effect, beside the keys with fixed prefixes: keys in selectors of aggregated roles,
 /// admission policies and their bindings.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct DecidingKeys(BTreeSet<String>);
 
 impl DecidingKeys {
@@ -69,14 +69,6 @@ impl DecidingKeys {
         let selects = kind.contains("AdmissionPolicy") || kind.contains("WebhookConfiguration");
         if selects || (kind == "ClusterRole" && is_aggregated()) {
             self.add_selectors(object);
-        }
-    }
-
-    /// Adds the keys of the selectors of an object in a text.
-    pub(super) fn add_text(&mut self, text: &str) {
-        if text.contains("elector") {
-            let tree = yaml::read(text, FileId::default(), &mut Sink::new());
-            tree.documents().for_each(|object| self.add(object));
         }
     }
 

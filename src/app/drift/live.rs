@@ -1,6 +1,7 @@
 //! The objects of a dump, and what they show about their writers and owners.
 
-use std::collections::BTreeSet;
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -9,18 +10,18 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::app::Options;
-use crate::app::loaded_world::each_tree;
+use crate::app::loaded_world::{duplicate, each_tree};
 use crate::diag::{Files, RunError, Sink};
 use crate::k8s::list;
-use crate::yaml::{NodeRef, Tree};
+use crate::yaml::{NodeId, NodeRef, Tree};
 
 /// The identity of an object, whatever version of its API it was read in.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct ObjectKey {
-    group: String,
-    kind: String,
-    namespace: String,
     name: String,
+    namespace: String,
+    kind: String,
+    group: String,
 }
 
 impl ObjectKey {
@@ -62,41 +63,80 @@ impl fmt::Display for ObjectKey {
 /// The objects of a dump.
 pub(super) struct LiveObjects {
     trees: Vec<Tree>,
+    objects: Vec<LiveObject>,
+    positions: HashMap<ObjectKey, usize>,
     kinds: BTreeSet<(String, String)>,
 }
 
+/// The place of an object in the trees of a dump.
+struct LiveObject {
+    key: ObjectKey,
+    tree: usize,
+    node: NodeId,
+}
+
 impl LiveObjects {
-    /// Reads a file, a folder or standard input.
+    /// Reads a file, a folder or standard input. Of two objects with one identity, the last one counts.
     pub(super) fn read(run: &Options, path: &Path, files: &Arc<Files>, sink: &mut Sink) -> Result<Self, RunError> {
-        let mut trees = Vec::new();
-        each_tree(&run.input_at(path), run.threads(), files, sink, &mut |tree, _| {
+        let mut live =
+            Self { trees: Vec::new(), objects: Vec::new(), positions: HashMap::new(), kinds: BTreeSet::new() };
+        each_tree(&run.input_at(path), run.threads(), files, sink, &mut |tree, sink| {
             let file = tree.file();
             let tree = std::mem::replace(tree, Tree::new(file));
-            trees.push(list::with_types(&tree).map_or(tree, |typed| typed));
+            live.add(list::with_types(&tree).map_or(tree, |typed| typed), sink);
         })?;
-        let mut live = Self { trees, kinds: BTreeSet::new() };
-        let mut kinds = BTreeSet::new();
-        live.each(&mut |object| {
-            let (group, kind) = (object.text_at("apiVersion"), object.text_at("kind"));
-            let group = group.split_once('/').map_or("", |(group, _)| group);
-            if !kinds.contains(&(group.to_owned(), kind.to_owned())) {
-                kinds.insert((group.to_owned(), kind.to_owned()));
-            }
-        });
-        live.kinds = kinds;
         Ok(live)
+    }
+
+    fn add(&mut self, tree: Tree, sink: &mut Sink) {
+        let position = self.trees.len();
+        for object in tree.documents().flat_map(list::objects).filter(|object| object.is_map()) {
+            let key = ObjectKey::of(object);
+            let (group, kind) = key.kind();
+            if !self.has_kind(group, kind) {
+                self.kinds.insert((group.to_owned(), kind.to_owned()));
+            }
+            let live = LiveObject { key: key.clone(), tree: position, node: object.id() };
+            match self.positions.entry(key) {
+                Entry::Vacant(free) => {
+                    free.insert(self.objects.len());
+                    self.objects.push(live);
+                }
+                Entry::Occupied(known) => {
+                    let Some(first) = self.objects.get_mut(*known.get()) else { continue };
+                    let first_tree = self.trees.get(first.tree).map_or(&tree, |earlier| earlier);
+                    sink.push(duplicate(object.origin(), first_tree.at(first.node).origin()));
+                    *first = live;
+                }
+            }
+        }
+        self.trees.push(tree);
     }
 
     /// Whether the dump has an object of a kind.
     pub(super) fn has_kind(&self, group: &str, kind: &str) -> bool {
-        self.kinds.contains(&(group.to_owned(), kind.to_owned()))
+        self.kinds.iter().any(|(known_group, known)| known == kind && known_group == group)
     }
 
-    /// Calls a function with each object.
-    pub(super) fn each<'l>(&'l self, see: &mut dyn FnMut(NodeRef<'l>)) {
-        for document in self.trees.iter().flat_map(Tree::documents) {
-            list::objects(document).into_iter().filter(|object| object.is_map()).for_each(&mut *see);
-        }
+    /// Whether the dump has an object.
+    pub(super) fn contains(&self, key: &ObjectKey) -> bool {
+        self.positions.contains_key(key)
+    }
+
+    /// Returns the number of objects.
+    pub(super) fn len(&self) -> usize {
+        self.objects.len()
+    }
+
+    /// Returns an object by its position.
+    pub(super) fn at(&self, position: usize) -> Option<(&ObjectKey, NodeRef<'_>)> {
+        let live = self.objects.get(position)?;
+        Some((&live.key, self.trees.get(live.tree)?.at(live.node)))
+    }
+
+    /// Returns each object.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&ObjectKey, NodeRef<'_>)> {
+        (0..self.len()).filter_map(|position| self.at(position))
     }
 
     /// Returns the trees of the files.

@@ -2,14 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::WantedObject;
 use super::fields::{self, DecidingKeys};
 use super::live::{self, ObjectKey};
+use super::wanted::WantedObjects;
 use crate::app::workspace::Workspace;
-use crate::diag::{FileId, Sink};
 use crate::k8s::{default_policy, list, rbac};
 use crate::model::{Platform, Target};
-use crate::yaml::{self, NodeRef, Tree, write};
+use crate::yaml::{NodeRef, Tree, write};
 
 /// The place of an unmanaged object in relation to the policies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,31 +45,20 @@ const WATCHED: [(&str, &str); 10] = [
 const AGGREGATE: &str = "rbac.authorization.k8s.io/aggregate-to-";
 
 /// The objects and names for the scope of unmanaged objects.
-pub(super) struct Surroundings {
+pub(super) struct Surroundings<'w> {
+    wanted: &'w WantedObjects,
     is_openshift: bool,
     watched: BTreeSet<(String, String)>,
-    namespaces: BTreeSet<String>,
-    subjects: BTreeSet<String>,
     /// The objects of the cluster beside the policies, by identity: the default policy, the baseline and Manifests without
     /// output.
     expected: BTreeMap<ObjectKey, String>,
     keys: DecidingKeys,
 }
 
-impl Surroundings {
-    pub(super) fn new(workspace: &Workspace, target: &Target, wanted: &BTreeMap<ObjectKey, WantedObject>) -> Self {
+impl<'w> Surroundings<'w> {
+    pub(super) fn new(workspace: &Workspace, target: &Target, wanted: &'w WantedObjects) -> Self {
         let mut watched = watched_kinds(target);
-        let (mut namespaces, mut subjects) = (BTreeSet::new(), BTreeSet::new());
-        for (key, object) in wanted {
-            let (group, kind) = key.kind();
-            watched.insert((group.to_owned(), kind.to_owned()));
-            let namespace = if kind == "Namespace" { key.name() } else { key.namespace() };
-            namespaces.extend((!namespace.is_empty()).then(|| namespace.to_owned()));
-            if object.text.contains("roleRef:") {
-                let tree = yaml::read(&object.text, FileId::default(), &mut Sink::new());
-                tree.documents().for_each(|binding| subjects.extend(live::subjects(binding)));
-            }
-        }
+        watched.extend(wanted.kinds.iter().cloned());
         let mut expected = BTreeMap::new();
         let mut add = |object: NodeRef<'_>| {
             let mut text = String::new();
@@ -84,7 +72,7 @@ impl Surroundings {
         let analyzed = workspace.project.analyzed_documents(target);
         baseline.chain(analyzed).flat_map(list::objects).for_each(&mut add);
         let is_openshift = target.platform == Platform::Openshift;
-        Self { is_openshift, watched, namespaces, subjects, expected, keys: DecidingKeys::default() }
+        Self { wanted, is_openshift, watched, expected, keys: DecidingKeys::default() }
     }
 
     /// Returns the scope of a live object beside the policies.
@@ -96,7 +84,8 @@ impl Surroundings {
         if let Some(expected) = self.expected.get(key) {
             return if self.is_as_expected(expected, object) { UnmanagedScope::Expected } else { UnmanagedScope::Near };
         }
-        let is_near = self.namespaces.contains(key.namespace()) || self.names_subject(object) || is_aggregated(object);
+        let is_near =
+            self.wanted.namespaces.contains(key.namespace()) || self.names_subject(object) || is_aggregated(object);
         match (is_near, self.is_of_platform(key)) {
             (_, true) if kind == "ServiceAccount" => UnmanagedScope::Expected,
             (true, _) => UnmanagedScope::Near,
@@ -119,7 +108,8 @@ impl Surroundings {
     fn names_subject(&self, object: NodeRef<'_>) -> bool {
         live::subjects(object).iter().any(|subject| {
             let account = subject.strip_prefix("ServiceAccount/").and_then(|account| account.split_once('/'));
-            self.subjects.contains(subject) || account.is_some_and(|(namespace, _)| self.namespaces.contains(namespace))
+            self.wanted.subjects.contains(subject)
+                || account.is_some_and(|(namespace, _)| self.wanted.namespaces.contains(namespace))
         })
     }
 
@@ -131,7 +121,7 @@ impl Surroundings {
             && (key.name() == "default" || (self.is_openshift && OPENSHIFT_ACCOUNTS.contains(&key.name())));
         let is_system =
             SYSTEM_NAMESPACES.contains(&namespace) || (self.is_openshift && namespace.starts_with("openshift-"));
-        is_account || (is_system && !self.namespaces.contains(namespace))
+        is_account || (is_system && !self.wanted.namespaces.contains(namespace))
     }
 }
 
