@@ -119,9 +119,13 @@ impl<'w> Surroundings<'w> {
         let namespace = key.namespace();
         let is_account = kind == "ServiceAccount"
             && (key.name() == "default" || (self.is_openshift && OPENSHIFT_ACCOUNTS.contains(&key.name())));
-        let is_system =
-            SYSTEM_NAMESPACES.contains(&namespace) || (self.is_openshift && namespace.starts_with("openshift-"));
-        is_account || (is_system && !self.wanted.namespaces.contains(namespace))
+        let is_system = |namespace: &str| {
+            SYSTEM_NAMESPACES.contains(&namespace)
+                || (self.is_openshift && (namespace == "openshift" || namespace.starts_with("openshift-")))
+        };
+        let is_namespace = kind == "Namespace"
+            && (key.name() == "default" || is_system(key.name()) || self.wanted.namespaces.contains(key.name()));
+        is_account || is_namespace || (is_system(namespace) && !self.wanted.namespaces.contains(namespace))
     }
 }
 

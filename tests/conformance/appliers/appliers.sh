@@ -64,6 +64,11 @@ prepare_appliers() {
   command -v git >/dev/null || cannot "git is not installed"
   prepare_server
   (cd "$module" && go build -trimpath -buildvcs=false -o "$work/appliers" ./appliers/cmd/appliers) || cannot "go build failed"
+  # The plugin of kubectl finds both programs as a user has them.
+  mkdir "$work/bin"
+  ln -s "$binary" "$work/bin/bailiwick"
+  ln -s "$kubectl" "$work/bin/kubectl"
+  PATH=$work/bin:$PATH
 }
 
 # driver VERB APPLIER [OPTION...]: runs the driver with the server that runs.

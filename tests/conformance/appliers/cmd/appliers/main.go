@@ -21,8 +21,8 @@ import (
 	"k8s.io/klog/v2"
 
 	"bailiwick.dev/conformance/appliers/internal/checks"
-	"bailiwick.dev/conformance/appliers/internal/cluster"
 	"bailiwick.dev/conformance/appliers/internal/gitops"
+	"bailiwick.dev/conformance/internal/cluster"
 )
 
 // Exit codes.

@@ -10,9 +10,9 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"bailiwick.dev/conformance/appliers/internal/cluster"
 	"bailiwick.dev/conformance/appliers/internal/gitops"
 	"bailiwick.dev/conformance/appliers/internal/source"
+	"bailiwick.dev/conformance/internal/cluster"
 )
 
 const rbacGroup = "rbac.authorization.k8s.io"

@@ -9,9 +9,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"bailiwick.dev/conformance/appliers/internal/cluster"
 	"bailiwick.dev/conformance/appliers/internal/gitops"
 	"bailiwick.dev/conformance/appliers/internal/source"
+	"bailiwick.dev/conformance/internal/cluster"
 )
 
 // The targets of the check of removed namespaces. The last two are without an annotation in the cluster: the first of them by its

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	"bailiwick.dev/conformance/appliers/internal/cluster"
 	"bailiwick.dev/conformance/appliers/internal/gitops"
+	"bailiwick.dev/conformance/internal/cluster"
 )
 
 // changedRole gives Grants another role, with a generated and with a fixed name of the binding.

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"bailiwick.dev/conformance/appliers/internal/cluster"
 	"bailiwick.dev/conformance/appliers/internal/gitops"
 	"bailiwick.dev/conformance/appliers/internal/source"
+	"bailiwick.dev/conformance/internal/cluster"
 )
 
 // Options are the options of a run.
@@ -47,6 +47,7 @@ func all() []check {
 		{"removed target", (*bench).removedTarget},
 		{"shards", (*bench).shards},
 		{"changed role", (*bench).changedRole},
+		{"compared", (*bench).compared},
 		{"accounts", (*bench).accounts},
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"bailiwick.dev/conformance/appliers/internal/cluster"
 	"bailiwick.dev/conformance/appliers/internal/gitops"
+	"bailiwick.dev/conformance/internal/cluster"
 )
 
 // racing is how long the appliers of a move in one step are watched.

@@ -10,8 +10,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"bailiwick.dev/conformance/appliers/internal/cluster"
 	"bailiwick.dev/conformance/appliers/internal/gitops"
+	"bailiwick.dev/conformance/internal/cluster"
 )
 
 // The targets of the workspace of the repository for the release of the server.

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"bailiwick.dev/conformance/appliers/internal/cluster"
 	"bailiwick.dev/conformance/appliers/internal/source"
+	"bailiwick.dev/conformance/internal/cluster"
 )
 
 const (

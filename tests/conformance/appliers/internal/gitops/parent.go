@@ -8,8 +8,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"bailiwick.dev/conformance/appliers/internal/cluster"
 	"bailiwick.dev/conformance/appliers/internal/source"
+	"bailiwick.dev/conformance/internal/cluster"
 )
 
 // A Parent applies the delivery objects of a workspace, and deletes those that are gone, as an application of the folder would.

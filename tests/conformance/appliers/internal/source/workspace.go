@@ -10,7 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"bailiwick.dev/conformance/appliers/internal/cluster"
+	"bailiwick.dev/conformance/internal/cluster"
 )
 
 // Folder is the folder of each workspace in its repository.

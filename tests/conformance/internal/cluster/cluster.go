@@ -123,6 +123,32 @@ func (c *Cluster) Get(ctx context.Context, key Key) (*unstructured.Unstructured,
 	return object, err
 }
 
+// Create creates an object as a field manager.
+func (c *Cluster) Create(ctx context.Context, object *unstructured.Unstructured, manager string) error {
+	key := KeyOf(object)
+	client, err := c.resource(key)
+	if err != nil {
+		return fmt.Errorf("%s: %w", key, err)
+	}
+	if _, err := client.Create(ctx, object, metav1.CreateOptions{FieldManager: manager}); err != nil {
+		return fmt.Errorf("create %s: %w", key, err)
+	}
+	return nil
+}
+
+// Update replaces an object as a field manager.
+func (c *Cluster) Update(ctx context.Context, object *unstructured.Unstructured, manager string) error {
+	key := KeyOf(object)
+	client, err := c.resource(key)
+	if err != nil {
+		return fmt.Errorf("%s: %w", key, err)
+	}
+	if _, err := client.Update(ctx, object, metav1.UpdateOptions{FieldManager: manager}); err != nil {
+		return fmt.Errorf("update %s: %w", key, err)
+	}
+	return nil
+}
+
 // Delete deletes an object.
 func (c *Cluster) Delete(ctx context.Context, key Key) error {
 	client, err := c.resource(key)
