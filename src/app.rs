@@ -35,6 +35,7 @@ mod namespace;
 mod node_reach;
 mod output;
 mod pod_inputs;
+mod proof;
 mod question;
 mod removal;
 mod render;
@@ -77,7 +78,7 @@ pub use compare::{
     TargetDifferences,
 };
 pub use diagnostics::{Diagnostics, FindingRecord, RelatedRange, SourceRange};
-pub use drift::{Drift, DriftClass, DriftFinding, DriftOptions, DriftOutcome};
+pub use drift::{AccessDifference, Drift, DriftClass, DriftFinding, DriftOptions, DriftOutcome};
 pub use expire::MovedDay;
 pub use explain::{
     DefaultPolicy, ExplainedFile, ExplainedObject, FileState, ObjectIdentity, ObjectName, PolicyName, RoleSearch,

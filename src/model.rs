@@ -12,6 +12,7 @@ mod common_metadata;
 mod condition;
 mod data;
 mod delivery;
+mod drift;
 mod effect;
 mod expiry;
 mod facts;
@@ -49,6 +50,7 @@ pub use delivery::{
     ArgocdDelivery, ArgocdForm, DeliverySpec, Destination, FluxDelivery, FluxSourceKind, MOST_OBJECTS, OnRemoval,
     TargetDelivery, TargetDeliverySpec, WorkspaceDelivery,
 };
+pub use drift::{AcceptedObject, AcceptedObjectSpec, AcceptedRole, DifferingObject, DriftSpec};
 pub use effect::{EffectSeverity, HazardKind};
 pub use expiry::{ExpirySettings, ExpirySpec, Validity};
 pub use facts::{

@@ -2,10 +2,13 @@
 //!
 //! The input is a dump of the cluster. No cluster is contacted. Every text of a dump is a text of a tenant.
 
+mod accepted;
 mod access;
+mod comparison;
 mod diagnostics;
 mod fields;
 mod live;
+mod live_tests;
 mod unmanaged;
 mod wanted;
 
@@ -15,11 +18,12 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use self::fields::{DecidingKeys, FieldDifference};
+use self::accepted::AcceptList;
+use self::comparison::{LiveComparison, ObjectFindings};
+use self::fields::FieldDifference;
 use self::live::{LastWriter, LiveObjects, ObjectKey};
-use self::unmanaged::{Surroundings, UnmanagedScope};
-use self::wanted::{WantedObject, WantedObjects};
-use super::loaded_world::{LoadedWorld, WorldOptions, WorldParts, each_object, load_live, load_target_seen};
+use self::wanted::WantedObjects;
+use super::loaded_world::{WorldParts, each_object, load_target_seen};
 use super::test::{TestEvent, TestRun};
 use super::workspace::Workspace;
 use super::{Diagnostics, Error, isolation};
@@ -28,7 +32,6 @@ use crate::codes;
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::model::Target;
 use crate::parallel;
-use crate::yaml::NodeRef;
 
 /// The options of a comparison with a live cluster.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -51,6 +54,8 @@ pub struct Drift {
     pub wanted: usize,
     /// How many of them are live as they should be.
     pub equal: usize,
+    /// How many objects differ, and are accepted by `spec.drift.accept`.
+    pub accepted: usize,
     /// The differences, in order of class and object.
     pub findings: Vec<DriftFinding>,
     /// The number of unmanaged objects by owner: a Helm release, an operator, or another application of an applier.
@@ -59,7 +64,7 @@ pub struct Drift {
     pub not_compared: Vec<String>,
     /// The permissions of the live cluster beyond the policies (`gained`), and the permissions of the policies missing there
     /// (`lost`), by the objects of the policies and the unmanaged objects near them.
-    pub access: Vec<Change>,
+    pub access: Vec<AccessDifference>,
     /// How many questions of AccessTests were asked of the live objects.
     pub questions: usize,
     /// How many of them have another answer than the expected one.
@@ -96,6 +101,18 @@ pub struct DriftFinding {
     #[serde(skip)]
     #[schemars(skip)]
     pub(crate) origin: Option<Origin>,
+}
+
+/// Access of a class of subjects in the cluster beside the access by the policies, or without it.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AccessDifference {
+    /// The permissions with their subjects.
+    #[serde(flatten)]
+    pub change: Change,
+    /// The bindings and roles that give them to the first subject, as `RoleBinding/team-a/x <- ClusterRole/y`: for gained permissions in
+    /// the cluster, for lost ones in the policies.
+    pub by: Vec<String>,
 }
 
 /// The kind of a difference.
@@ -183,7 +200,7 @@ impl Workspace {
         };
         let ((live, found), desired) = parallel::both(self.options.threads(), read, || {
             let parts = WorldParts { see: &mut |object, origin| wanted.add(object, origin), members: None };
-            load_target_seen(self, target, &WorldOptions::default(), parts, &mut sink)
+            load_target_seen(self, target, &self.test_checks(target, &[]).world_options(), parts, &mut sink)
         });
         sink.absorb(found);
         let (live, desired) = (live?, desired?);
@@ -194,26 +211,40 @@ impl Workspace {
         if sink.has_errors() {
             return Err(Error::Invalid(self.diagnostics(sink)));
         }
-        let comparison =
-            LiveComparison { workspace: self, target, wanted: &wanted, live: &live, not_compared: &not_compared };
-        let ObjectFindings { equal, findings, owned } = comparison.findings();
-        let access = access::difference(self, target, &desired.world, &comparison, &findings)?;
+        let accept = AcceptList::new(self, target, &mut sink);
+        let comparison = LiveComparison {
+            workspace: self,
+            target,
+            wanted: &wanted,
+            live: &live,
+            not_compared: &not_compared,
+            accept: &accept,
+        };
+        let found = comparison.findings();
+        accept.report_unused(&mut sink);
+        let diagnostics = self.diagnostics(sink);
+        if diagnostics.has_errors() {
+            return Err(Error::Invalid(diagnostics));
+        }
+        let access = access::difference(&comparison, &desired.world, &found)?;
+        let ObjectFindings { equal, accepted, findings, owned } = found;
         let mut drift = Drift {
             target: target.name.clone(),
             wanted: wanted.len(),
             equal,
+            accepted: accepted.len(),
             findings,
             owned,
-            not_compared,
+            not_compared: not_compared.clone(),
             access,
             questions: 0,
             failures: 0,
         };
         let mut broken = Sink::new();
         drift.to_diagnostics().into_iter().for_each(|found| broken.push(found));
-        let tests = self.judge_live(target, &live, each, &mut broken);
+        let tests = live_tests::judge_live(&comparison, &desired, each, &mut broken);
         (drift.questions, drift.failures) = (tests.questions, tests.failures);
-        Ok(DriftOutcome { drift, diagnostics: self.diagnostics(sink), broken: self.own_diagnostics(broken), tests })
+        Ok(DriftOutcome { drift, diagnostics, broken: self.own_diagnostics(broken), tests })
     }
 
     /// Returns the resources for a dump of the cluster of a target, as kubectl names them, sorted.
@@ -259,28 +290,6 @@ impl Workspace {
             }
         }
     }
-
-    /// Runs the AccessTests of a target on the live objects, and judges its isolations if the dump has nodes.
-    fn judge_live(
-        &self,
-        target: &Target,
-        live: &LiveObjects,
-        each: &mut dyn FnMut(TestEvent<'_>),
-        broken: &mut Sink,
-    ) -> TestRun {
-        let mut tests = TestRun::default();
-        let checks = self.test_checks(target, &[]);
-        let judges_nodes = isolation::is_asserted(self, target) && live.has_kind("", "Node");
-        if judges_nodes || !checks.is_empty() {
-            let options = WorldOptions { with_surroundings: judges_nodes, ..checks.world_options() };
-            let loaded: LoadedWorld = load_live(self, target, live.trees(), &options, &mut Sink::new());
-            if judges_nodes {
-                isolation::judge(self, target, &loaded, broken);
-            }
-            tests.ask_all(&loaded, &checks, each);
-        }
-        tests
-    }
 }
 
 /// Reports the kinds of the policies without an object in the dump; returns them if they are left out.
@@ -297,127 +306,4 @@ fn missing_kinds(wanted: &WantedObjects, live: &LiveObjects, is_partial: bool, s
         sink.push(Diagnostic::error(codes::INCOMPLETE_DUMP, message).help(help));
     }
     missing
-}
-
-/// The objects of both sides.
-struct LiveComparison<'c> {
-    workspace: &'c Workspace,
-    target: &'c Target,
-    wanted: &'c WantedObjects,
-    live: &'c LiveObjects,
-    not_compared: &'c [String],
-}
-
-/// The findings about the objects.
-#[derive(Default)]
-struct ObjectFindings {
-    /// The number of objects as wanted.
-    equal: usize,
-    /// The findings, sorted.
-    findings: Vec<DriftFinding>,
-    /// The number of unmanaged objects by owner.
-    owned: BTreeMap<String, usize>,
-}
-
-impl LiveComparison<'_> {
-    /// Compares each live object, on all threads, and looks for missing objects.
-    fn findings(&self) -> ObjectFindings {
-        let mut keys = self.wanted.keys.clone();
-        self.live.iter().for_each(|(_, object)| keys.add(object));
-        let surroundings = Surroundings::new(self.workspace, self.target, self.wanted);
-        let mut found = ObjectFindings::default();
-        let judge = |(): &mut (), position: usize| self.judge(position, &keys, &surroundings);
-        parallel::in_order(
-            self.live.len(),
-            self.workspace.options.threads(),
-            || (),
-            judge,
-            |_, judgement| {
-                match judgement {
-                    Judgement::AsWanted => found.equal += 1,
-                    Judgement::Expected => {}
-                    Judgement::Differs(finding) => {
-                        finding.owner.iter().for_each(|owner| *found.owned.entry(owner.clone()).or_default() += 1);
-                        found.findings.push(*finding);
-                    }
-                }
-                true
-            },
-        );
-        let is_compared = |key: &ObjectKey| !self.not_compared.iter().any(|kind| kind == key.kind().1);
-        let missing = self.wanted.iter().filter(|(key, _)| !self.live.contains(key) && is_compared(key));
-        found.findings.extend(missing.map(|(key, wanted)| missing_object(key, wanted)));
-        found.findings.sort();
-        found
-    }
-
-    /// Judges the live object at a position.
-    fn judge(&self, position: usize, keys: &DecidingKeys, surroundings: &Surroundings) -> Judgement {
-        let Some((key, object)) = self.live.at(position) else { return Judgement::Expected };
-        if let Some(wanted) = self.wanted.get(key) {
-            return match compared(object, key, wanted, keys) {
-                Some(finding) => Judgement::Differs(Box::new(finding)),
-                None => Judgement::AsWanted,
-            };
-        }
-        let scope = surroundings.scope_of(object, key);
-        if scope == UnmanagedScope::Expected {
-            return Judgement::Expected;
-        }
-        let concerns_policies = scope == UnmanagedScope::Near;
-        let owner = live::owner(object);
-        let finding = finding(DriftClass::Unmanaged, object, key);
-        Judgement::Differs(Box::new(DriftFinding { concerns_policies, owner, ..finding }))
-    }
-}
-
-/// The result of the comparison of a live object.
-enum Judgement {
-    /// It is as the policies want it.
-    AsWanted,
-    /// No policy writes it, and it is expected in the cluster.
-    Expected,
-    /// It differs from the policies.
-    Differs(Box<DriftFinding>),
-}
-
-/// Returns the finding about an object of the policies without a live one.
-fn missing_object(key: &ObjectKey, wanted: &WantedObject) -> DriftFinding {
-    DriftFinding {
-        class: DriftClass::Missing,
-        object: key.to_string(),
-        role: None,
-        subjects: Vec::new(),
-        fields: Vec::new(),
-        writer: None,
-        owner: None,
-        concerns_policies: true,
-        origin: Some(wanted.origin),
-    }
-}
-
-/// Compares a live object with the wanted one; none if it is as wanted.
-fn compared(object: NodeRef<'_>, key: &ObjectKey, wanted: &WantedObject, keys: &DecidingKeys) -> Option<DriftFinding> {
-    let fields = fields::differences(&wanted.text, object, keys);
-    let is_terminating = object.path(&["metadata", "deletionTimestamp"]).is_some_and(|time| !time.is_null());
-    if fields.is_empty() && !is_terminating {
-        return None;
-    }
-    let class = if is_terminating { DriftClass::Terminating } else { DriftClass::Changed };
-    Some(DriftFinding { fields, origin: Some(wanted.origin), ..finding(class, object, key) })
-}
-
-/// Returns a finding about a live object without its fields.
-fn finding(class: DriftClass, object: NodeRef<'_>, key: &ObjectKey) -> DriftFinding {
-    DriftFinding {
-        class,
-        object: key.to_string(),
-        role: live::role(object),
-        subjects: live::subjects(object),
-        fields: Vec::new(),
-        writer: LastWriter::of(object),
-        owner: None,
-        concerns_policies: true,
-        origin: None,
-    }
 }

@@ -11,9 +11,9 @@ use serde::Deserialize;
 use super::delivery::{DeliveryLinker, check_texts};
 use super::severities::{DiagnosticSetting, DiagnosticSettings};
 use super::{
-    AppliedBy, ClusterPodSecurity, CommonMetadata, CommonMetadataSpec, Data, DeclaredNames, DeliverySpec,
-    ExpirySettings, ExpirySpec, Features, GrantRequirement, KnownSpec, Platform, RequirementSpec, Target,
-    TargetDeliverySpec, VariableScope, Version, WorkspaceDelivery,
+    AcceptedObject, AppliedBy, ClusterPodSecurity, CommonMetadata, CommonMetadataSpec, Data, DeclaredNames,
+    DeliverySpec, DriftSpec, ExpirySettings, ExpirySpec, Features, GrantRequirement, KnownSpec, Platform,
+    RequirementSpec, Target, TargetDeliverySpec, VariableScope, Version, WorkspaceDelivery,
 };
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::source::names;
@@ -102,6 +102,9 @@ pub struct WorkspaceSpec {
     /// The objects of Argo CD and Flux that apply the output. Default: none.
     #[serde(default)]
     pub delivery: Option<Spanned<DeliverySpec>>,
+    /// The settings of `bailiwick drift`. Default: no difference is accepted.
+    #[serde(default)]
+    pub drift: DriftSpec,
     /// In how many namespaces a renamed object makes the run warn of a mass recreate. Default: 100.
     #[serde(default)]
     pub mass_recreate_threshold: Option<usize>,
@@ -222,6 +225,8 @@ pub struct WorkspaceSettings {
     pub shards: Option<u32>,
     /// The delivery objects; none without them.
     pub delivery: Option<WorkspaceDelivery>,
+    /// The accepted differences between live clusters and the policies.
+    pub accepted_objects: Vec<AcceptedObject>,
     /// In how many namespaces a renamed object counts as a mass recreate.
     pub mass_recreate_threshold: usize,
     /// The clusters compiled for, in the order of the file.
@@ -286,6 +291,7 @@ impl WorkspaceSettings {
             requirements: GrantRequirement::link_all(&spec.requirements, sink),
             shards: shards(&spec),
             delivery,
+            accepted_objects: AcceptedObject::link_all(&spec.drift, &targets, sink),
             mass_recreate_threshold: spec.mass_recreate_threshold.unwrap_or(100),
             targets,
         })

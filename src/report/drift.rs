@@ -4,6 +4,7 @@ use super::access;
 use super::human::{grouped, number};
 use super::page::Page;
 use super::result::CommandResult;
+use crate::access::compare::Change;
 use crate::app::{Drift, DriftClass, DriftFinding};
 use crate::diag::foreign;
 
@@ -32,8 +33,12 @@ pub fn text(drift: &Drift, form: DriftText) -> String {
         0 => String::new(),
         terminating => format!(", {} terminating", grouped(terminating)),
     };
+    let accepted = match drift.accepted {
+        0 => String::new(),
+        accepted => format!(", {} accepted", grouped(accepted)),
+    };
     let line = format!(
-        "{}: {} wanted: {} missing, {} changed{terminating}, {} as they should be; {} unmanaged",
+        "{}: {} wanted: {} missing, {} changed{terminating}, {} as they should be; {} unmanaged{accepted}",
         drift.target,
         number(drift.wanted, "object"),
         grouped(count(DriftClass::Missing)),
@@ -57,7 +62,8 @@ pub fn text(drift: &Drift, form: DriftText) -> String {
     append_counts(&mut page, drift, form);
     if !drift.access.is_empty() {
         page.push_str("access of the live cluster beyond the policies (+), and access that it lacks (-):\n");
-        page.append(&access::changes(&drift.access));
+        let changes: Vec<Change> = drift.access.iter().map(|difference| difference.change.clone()).collect();
+        page.append(&access::changes(&changes));
     }
     page.finish()
 }

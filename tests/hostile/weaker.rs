@@ -64,6 +64,12 @@ const CHANGES: [(&str, &str, &str, &[&str]); 8] = [
     (
         "bailiwick.yaml",
         "spec:\n",
+        "spec:\n  drift: {accept: [{kind: RoleBinding, namespace: \"*\", name: \"*\", reason: any}]}\n",
+        &["`spec.drift.accept` accepts `RoleBinding/*/*`\n"],
+    ),
+    (
+        "bailiwick.yaml",
+        "spec:\n",
         "spec:\n  output: manifests\n",
         &["`spec.output` changes from `out` to `manifests`\n"],
     ),

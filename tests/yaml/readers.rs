@@ -135,7 +135,7 @@ fn the_fast_reader_reads_what_the_full_one_reads() {
     assert!(accepted * 3 > readable, "{accepted} of {readable}");
 }
 
-/// Random objects of JSON, as kubectl, jq and other programs print them.
+/// Returns random objects of JSON, as kubectl, jq and other programs print them.
 fn json_texts() -> impl Iterator<Item = (String, String)> {
     let mut random = Random::new(12);
     (0..3_000).map(move |number| {

@@ -116,6 +116,9 @@ bailiwick_yaml::declare_codes! {
     DRIFT_CHANGED: "drift-changed", [Error], "an object of the cluster differs from the policies";
     DRIFT_TERMINATING: "drift-terminating", [Error], "an object of the policies is being deleted in the cluster";
     DRIFT_UNMANAGED: "drift-unmanaged", [Error], "an object near the policies that no policy writes";
+    DRIFT_ACCEPT_EXPIRED: "drift-accept-expired", [Warning], "an accepted difference after its last day";
+    DRIFT_ACCEPT_UNUSED: "drift-accept-unused", [Warning], "an accepted difference that the cluster does not have";
+    LIVE_TEST_FAILED: "live-test-failed", [Error], "an AccessTest that passes on the policies and fails in the cluster";
     DRIFT_ACCESS: "drift-access", [Error], "a subject has other access in the cluster than by the policies";
     INCOMPLETE_DUMP: "incomplete-dump", [Error], "a dump has no object of a kind that the policies write";
     // The output.

@@ -106,6 +106,11 @@ fn workspace_fields(old: &model::WorkspaceSettings, new: &model::WorkspaceSettin
         let (old, new) = (listed(&old.fixture_globs), listed(&new.fixture_globs));
         lines.push(format!("`spec.fixtures` changes from [{old}] to [{new}]"));
     }
+    let accepted = |settings: &model::WorkspaceSettings| -> BTreeSet<String> {
+        settings.accepted_objects.iter().map(ToString::to_string).collect()
+    };
+    let new_entries = &accepted(new) - &accepted(old);
+    lines.extend(new_entries.iter().map(|entry| format!("`spec.drift.accept` accepts `{entry}`")));
     let codes: BTreeSet<&String> = old.diagnostics.settings().keys().chain(new.diagnostics.settings().keys()).collect();
     for code in codes {
         let setting = |settings: &DiagnosticSettings| settings.settings().get(code).map(|setting| setting.value);

@@ -1,14 +1,14 @@
 //! The findings of a comparison with a live cluster as diagnostics, for every format of reports.
 
-use super::{Drift, DriftClass, DriftFinding};
-use crate::access::compare::{Affected, Change};
+use super::{AccessDifference, Drift, DriftClass, DriftFinding};
+use crate::access::compare::Affected;
 use crate::access::cover;
 use crate::access::who_can::PermissionScope;
 use crate::app::words::{number, rule_text};
 use crate::codes;
 use crate::diag::Diagnostic;
 
-/// How many rules of a change a message names.
+/// How many rules and bindings of a change a message names.
 const NAMED_RULES: usize = 5;
 
 impl Drift {
@@ -60,7 +60,13 @@ fn of_object(finding: &DriftFinding) -> Diagnostic {
 }
 
 /// Describes what subjects gain and lose, one diagnostic each.
-fn of_access(change: &Change) -> impl Iterator<Item = Diagnostic> {
+fn of_access(difference: &AccessDifference) -> impl Iterator<Item = Diagnostic> {
+    let change = &difference.change;
+    let mut named: Vec<String> = difference.by.iter().take(NAMED_RULES).map(|link| format!("`{link}`")).collect();
+    named.extend(
+        difference.by.len().checked_sub(NAMED_RULES).filter(|more| *more > 0).map(|more| format!("{more} more")),
+    );
+    let by = (!named.is_empty()).then(|| format!("by {}", named.join(", ")));
     let who = subjects(&change.subjects);
     let sides = [("more than the policies grant", &change.gained), ("less than the policies grant", &change.lost)];
     let sides = sides.into_iter().filter(|(_, rules)| !rules.is_empty());
@@ -72,7 +78,9 @@ fn of_access(change: &Change) -> impl Iterator<Item = Diagnostic> {
             more => format!("; and {more} more"),
         };
         let message = format!("{who} can do {amount}: {}{more}", named.join("; "));
-        Diagnostic::error(codes::DRIFT_ACCESS, message).help("`bailiwick drift` lists the objects that differ")
+        let found =
+            Diagnostic::error(codes::DRIFT_ACCESS, message).help("`bailiwick drift` lists the objects that differ");
+        by.iter().cloned().fold(found, Diagnostic::note)
     })
 }
 

@@ -21,7 +21,7 @@ pub(super) struct WantedObjects {
     objects: HashMap<ObjectKey, WantedObject>,
     /// The kinds with their groups.
     pub(super) kinds: BTreeSet<(String, String)>,
-    /// The namespaces of the objects, and the Namespaces.
+    /// Names of Namespaces of the policies, and of namespaces with an object of the policies.
     pub(super) namespaces: BTreeSet<String>,
     /// The subjects of the bindings.
     pub(super) subjects: BTreeSet<String>,
@@ -30,7 +30,7 @@ pub(super) struct WantedObjects {
 }
 
 impl WantedObjects {
-    /// Adds an object.
+    /// Takes an object of the policies.
     pub(super) fn add(&mut self, object: NodeRef<'_>, origin: Origin) {
         let key = ObjectKey::of(object);
         let (group, kind) = key.kind();

@@ -6,18 +6,14 @@ use super::causes::{CausePlace, Evidence, InputChanges};
 use super::record::{CauseKind, EffectChange, EffectSeverity, Scope, Side};
 use super::state::TargetState;
 use crate::access::compare::{Affected, Change, ImpliedGroups, compare};
-use crate::access::proof::{Chain, RuleLink};
-use crate::access::world::account_user;
-use crate::access::{Identity, World, cover};
+use crate::access::{World, cover};
 use crate::app::account_names::AccountNames;
 use crate::app::compare::take_components;
+use crate::app::proof::{Proof, ProofPart, identity};
 use crate::app::subject_classes::{Member, bound_by_inputs, joined, members_of};
 use crate::diag::Origin;
 use crate::k8s::rbac::PolicyRule;
 use crate::model::Target;
-
-/// How many rights of an effect are searched for their causes.
-const MAXIMUM_SEARCHED: usize = 16;
 
 /// A change of the access of a class of subjects.
 #[derive(Debug, Clone)]
@@ -246,40 +242,7 @@ impl AccessComparison<'_> {
     }
 }
 
-/// The objects that give the rights of an effect.
-pub(super) struct Proof {
-    pub(super) parts: Vec<ProofPart>,
-}
-
-/// A binding with the role and the rule that give a right.
-pub(super) struct ProofPart {
-    pub(super) chain: Chain,
-    pub(super) rule: RuleLink,
-}
-
 impl Proof {
-    /// Finds the bindings and rules that give the first of some rights to a subject.
-    fn find(world: &World, affected: &Affected, atoms: &[PolicyRule]) -> Self {
-        let who = identity(&affected.subject);
-        let grants = match affected.scope.namespace() {
-            Some(namespace) => world.grants_of(&who, namespace),
-            None => world.all_grants_of(&who).into_iter().filter(is_cluster_wide).collect(),
-        };
-        let mut parts: Vec<ProofPart> = Vec::new();
-        for atom in atoms.iter().take(MAXIMUM_SEARCHED) {
-            let found = grants.iter().find_map(|chain| {
-                let rule = chain.rules.iter().find(|rule| cover::rule_covers(&rule.rule, atom))?;
-                Some((chain, rule))
-            });
-            let Some((chain, rule)) = found else { continue };
-            let is_known = |part: &ProofPart| part.chain.binding == chain.binding && part.rule.number == rule.number;
-            if !parts.iter().any(is_known) {
-                parts.push(ProofPart { chain: chain.clone(), rule: rule.clone() });
-            }
-        }
-        Self { parts }
-    }
-
     /// Returns the role that gives exactly some rights in a scope, such as `ClusterRole/edit`.
     fn role_with_exactly(&self, world: &World, atoms: &[PolicyRule], scope: Scope) -> Option<String> {
         let part = self.parts.first()?;
@@ -332,26 +295,6 @@ fn role_name(name: &str) -> Option<(Option<&str>, &str)> {
     match name.split_once('/')? {
         ("ClusterRole", name) => Some((None, name)),
         (_, rest) => rest.split_once('/').map(|(namespace, name)| (Some(namespace), name)),
-    }
-}
-
-fn is_cluster_wide(chain: &Chain) -> bool {
-    chain.binding.name.starts_with("ClusterRoleBinding/")
-}
-
-/// Returns the identity of a subject, as `User/name`, `Group/name` or `ServiceAccount/namespace/name`.
-pub(super) fn identity(subject: &str) -> Identity {
-    match subject.split_once('/') {
-        Some(("Group", name)) => Identity::member_of(name),
-        Some(("ServiceAccount", name)) => {
-            let (namespace, name) = match name.split_once('/') {
-                Some(parts) => parts,
-                None => ("", name),
-            };
-            Identity::from_user(&account_user(namespace, name))
-        }
-        Some((_, name)) => Identity::from_user(name),
-        None => Identity::from_user(subject),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::access::{AccessDelta, identity};
+use super::access::AccessDelta;
 use super::record::{EffectChange, EffectSeverity, Hazard, HazardKind};
 use super::state::TargetState;
 use crate::access::who_can::Where;
@@ -10,6 +10,7 @@ use crate::access::world::RoleKind;
 use crate::access::{BindingRef, Request, ResourceRequest, World};
 use crate::app::classes::Spread;
 use crate::app::compare::{Comparison, TargetComparison};
+use crate::app::proof::identity;
 use crate::app::words::number;
 use crate::k8s::rbac::PolicyRule;
 

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::access::{Proof, ProofPart};
 use super::accounts::AccountComparison;
 use super::causes::{CausePlace, InputChanges};
 use super::record::{CauseKind, EffectSeverity, PathChangeKind, ReviewedStep, Side, SmallerChange};
@@ -12,6 +11,7 @@ use crate::access::proof::{Chain, RuleLink};
 use crate::admission::installed::InstalledPolicies;
 use crate::app::account_names::AccountNames;
 use crate::app::classes::Spread;
+use crate::app::proof::{Proof, ProofPart};
 use crate::app::subject_classes::{Member, bound_by_inputs, joined};
 use crate::app::words::{place_text, rule_text};
 use crate::diag::{Files, Origin};

@@ -1,0 +1,81 @@
+//! The AccessTests and isolations of a target, judged on the live objects of its cluster.
+
+use std::collections::BTreeMap;
+
+use super::comparison::LiveComparison;
+use crate::app::isolation;
+use crate::app::loaded_world::{LoadedWorld, WorldOptions, load_live};
+use crate::app::test::{TestEvent, TestRun};
+use crate::app::words::number;
+use crate::codes;
+use crate::diag::{Diagnostic, Origin, Sink};
+
+/// Runs the AccessTests of a target on the live objects, and judges its isolations if the dump has nodes.
+pub(super) fn judge_live(
+    comparison: &LiveComparison<'_>,
+    desired: &LoadedWorld,
+    each: &mut dyn FnMut(TestEvent<'_>),
+    broken: &mut Sink,
+) -> TestRun {
+    let LiveComparison { workspace, target, live, .. } = *comparison;
+    let mut tests = TestRun::default();
+    let checks = workspace.test_checks(target, &[]);
+    let judges_nodes = isolation::is_asserted(workspace, target) && live.has_kind("", "Node");
+    if judges_nodes || !checks.is_empty() {
+        let options = WorldOptions { with_surroundings: judges_nodes, ..checks.world_options() };
+        let loaded: LoadedWorld = load_live(workspace, target, live.trees(), &options, &mut Sink::new());
+        if judges_nodes {
+            isolation::judge(workspace, target, &loaded, broken);
+        }
+        let mut failed = FailedExpectations::default();
+        tests.ask_all(&loaded, &checks, &mut |event| {
+            failed.add(&event);
+            each(event);
+        });
+        let mut failed_by_policies = FailedExpectations::default();
+        TestRun::default().ask_all(desired, &checks, &mut |event| failed_by_policies.add(&event));
+        failed.without(&failed_by_policies).for_each(|found| broken.push(found));
+    }
+    tests
+}
+
+/// The failed expectations of a run of tests, by their places.
+#[derive(Default)]
+struct FailedExpectations(BTreeMap<Origin, FailedExpectation>);
+
+/// The numbers of an expectation with failures.
+struct FailedExpectation {
+    test: String,
+    questions: usize,
+    failures: usize,
+}
+
+impl FailedExpectations {
+    fn add(&mut self, event: &TestEvent<'_>) {
+        let (name, origin, questions, failures) = match event {
+            TestEvent::Asked { check, questions, failures, .. } => {
+                (&check.meta.name, check.origin, *questions, *failures)
+            }
+            TestEvent::PathsAsked { check, questions, failures, .. } => {
+                (&check.meta.name, check.origin, *questions, *failures)
+            }
+            _ => return,
+        };
+        if failures > 0 {
+            self.0.insert(origin, FailedExpectation { test: (**name).to_owned(), questions, failures });
+        }
+    }
+
+    /// Returns the errors about expectations that fail here and not in the other run.
+    fn without(&self, other: &Self) -> impl Iterator<Item = Diagnostic> {
+        let own = self.0.iter().filter(|(origin, _)| !other.0.contains_key(origin));
+        own.map(|(origin, FailedExpectation { test, questions, failures })| {
+            let message = format!(
+                "the AccessTest `{test}` passes on the policies and fails in the cluster: {failures} of {}",
+                number(*questions, "question")
+            );
+            let help = "undo the difference that gives or takes the access, or change the test";
+            Diagnostic::error(codes::LIVE_TEST_FAILED, message).at(*origin).help(help)
+        })
+    }
+}
