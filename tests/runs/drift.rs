@@ -337,6 +337,43 @@ fn a_finding_names_its_fields_its_writer_and_its_access() {
     }
 }
 
+/// An accepted binding leaves the objects and the access. With another role it counts again, and AccessTests always see it.
+#[test]
+fn an_accepted_binding_counts_nowhere_until_its_role_changes() {
+    let mut cluster = Cluster::new();
+    let accept = "  drift:\n    accept:\n    - {kind: RoleBinding, namespace: \"team-*\", name: break-glass, reason: an incident, roleRef: {kind: ClusterRole, name: edit}}\n";
+    fs::write(cluster.root().join("bailiwick.yaml"), format!("{WORKSPACE}{accept}")).expect("a file");
+    let mut bind = |role: &str, user: &str| {
+        let binding = json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "RoleBinding",
+            "metadata": {"name": "break-glass", "namespace": "team-a"},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
+            "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}],
+        });
+        cluster.objects.insert(key(&binding), binding);
+        let run = cluster.drift(&[]);
+        (run.status.code(), String::from_utf8_lossy(&run.stdout).into_owned(), stderr(&run))
+    };
+    let (code, text, errors) = bind("edit", "bob");
+    assert_eq!(code, Some(0), "{text}{errors}");
+    assert!(text.contains("; 0 unmanaged, 1 accepted") && !text.contains("bob"), "{text}");
+    let (code, text, errors) = bind("edit", "alice");
+    assert_eq!(code, Some(1), "the AccessTest about alice fails: {text}{errors}");
+    let test = "error[live-test-failed]: the AccessTest `secrets` passes on the policies and fails in the cluster: 1 of 2 questions";
+    assert!(errors.contains(test) && !errors.contains("drift-access"), "{errors}");
+    let (code, text, errors) = bind("admin", "bob");
+    assert_eq!(code, Some(1), "{text}{errors}");
+    for line in [
+        "error[drift-unmanaged]",
+        "error[drift-access]",
+        "by `RoleBinding/team-a/break-glass <- ClusterRole/admin",
+        "warning[drift-accept-unused]",
+    ] {
+        assert!(errors.contains(line), "{line}: {errors}");
+    }
+}
+
 /// An owner of an unmanaged binding can be forged. Its access is shown all the same.
 #[test]
 fn an_owned_binding_cannot_hide_its_access() {
