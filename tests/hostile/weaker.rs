@@ -16,7 +16,7 @@ pub(super) fn assert_shown(folder: &Path, lines: &[&str]) {
 }
 
 /// Changes of a file from one text to another, with the lines that `diff` prints.
-const CHANGES: [(&str, &str, &str, &[&str]); 8] = [
+const CHANGES: [(&str, &str, &str, &[&str]); 9] = [
     (
         TEAMS,
         "    resources: [secrets]\n",
