@@ -10,6 +10,7 @@ mod delivered;
 mod findings;
 pub mod grant;
 pub mod group_set;
+pub mod guard;
 pub mod manifests;
 mod matching_files;
 pub mod namespace_set;
@@ -59,6 +60,7 @@ all_kinds![
     stack_manager::StackManagerKind,
     node_access::NodeAccessKind,
     group_set::GroupSetKind,
+    guard::GuardKind,
     access_test::AccessTestKind,
     approval_policy::ApprovalPolicyKind,
 ];

@@ -16,6 +16,7 @@ mod drift;
 mod effect;
 mod expiry;
 mod facts;
+mod guard;
 mod kind;
 mod known;
 mod linked;
@@ -58,6 +59,7 @@ pub use facts::{
     InstalledManager, InstalledProvider, InstalledStack, NamespaceProfile, PolicyFacts, TenancyGrant, TenancyGrants,
     TermLimit, UnreadAccounts, WrittenManifests, WrittenNamespaces, grant_words,
 };
+pub use guard::{GuardedTarget, PlatformWriter};
 pub use kind::{
     Contribution, DependentPolicy, Kind, KnownNamespace, LabelMap, Namespaces, Patterns, Policy, PolicyMeta,
     PolicyNamespace, RawDocument, Surroundings, TenancyPolicy, TenantPart, account_variables, check_pattern,

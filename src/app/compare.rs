@@ -8,6 +8,7 @@ mod earlier;
 mod effect;
 mod folded;
 mod gate;
+mod guard_settings;
 mod meaning;
 mod record;
 mod tree;

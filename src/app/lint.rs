@@ -8,6 +8,7 @@ mod comparison;
 mod constraints;
 mod delivery;
 mod expansions;
+mod guard;
 mod installed;
 mod nodes;
 mod risks;
@@ -282,6 +283,7 @@ impl LintedTarget<'_> {
         stacks::check(workspace, target, loaded, sink)?;
         expansions::check(workspace, target, selection, sink);
         delivery::check(self, selection, sink)?;
+        guard::check(workspace, target, loaded, sink)?;
         nodes::check_role(loaded, sink);
         nodes::check_agents(loaded, facts.on(&target.name), sink);
         nodes::check_selectors(loaded, facts.on(&target.name), sink);

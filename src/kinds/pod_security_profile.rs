@@ -11,6 +11,7 @@ mod judged;
 mod level;
 
 use crate::codes;
+pub(super) use cel::quoted;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

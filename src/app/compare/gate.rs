@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::delivery_settings;
+use super::guard_settings;
 use crate::admission::scc::bootstrap;
 use crate::admission::scc::defaults::{self, Start};
 use crate::app::unclaimed;
@@ -45,6 +46,7 @@ pub(super) fn changes(
             if has_other_baseline(before, target, world, workspace)? {
                 lines.push(named("its baseline changes, which the output does not show".to_owned()));
             }
+            lines.extend(guard_settings::of_target(old, new, target).into_iter().map(named));
             lines.extend(judged(old, new, target).into_iter().map(named));
             let kept_before = kept_objects_before(old, target, output)?;
             lines.extend(kept(&kept_before, &kept_objects(workspace, target)?).into_iter().map(named));

@@ -102,7 +102,7 @@ pub(super) fn numbers<'a>(ranges: impl IntoIterator<Item = &'a Range>) -> BTreeS
 }
 
 /// Quotes a string literal. Control characters are escaped, so that no value can end it.
-pub(super) fn quoted(text: &str) -> String {
+pub(in crate::kinds) fn quoted(text: &str) -> String {
     let mut literal = String::from("'");
     for letter in text.chars() {
         match letter {

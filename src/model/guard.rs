@@ -1,0 +1,48 @@
+//! The fact of a Guard about the compiled workspace.
+
+use std::collections::BTreeSet;
+
+use super::facts::facts_with_targets;
+use crate::diag::Origin;
+
+/// A Guard on a target, with the identities that write guarded objects.
+#[derive(Debug, Clone)]
+pub struct GuardedTarget {
+    /// The user of `appliedBy`.
+    pub applier: String,
+    /// The controllers of the platform.
+    pub platform: Vec<PlatformWriter>,
+    /// The users that may write, the applier and the controllers among them.
+    pub users: BTreeSet<String>,
+    /// The groups that may write, the break-glass groups among them.
+    pub groups: BTreeSet<String>,
+    /// Whether other writes are refused.
+    pub denies: bool,
+    /// The names of the guarded parts.
+    pub parts: BTreeSet<&'static str>,
+    /// The location of the Guard.
+    pub origin: Origin,
+    /// The name of the target, alone.
+    pub targets: BTreeSet<String>,
+}
+
+/// A controller of the platform that writes guarded objects.
+#[derive(Debug, Clone)]
+pub struct PlatformWriter {
+    /// Its user name.
+    pub user: String,
+    /// Its operations in admission, such as `UPDATE`.
+    pub operations: &'static [&'static str],
+    /// The kinds of the objects; empty for every guarded kind.
+    pub kinds: &'static [&'static str],
+}
+
+impl GuardedTarget {
+    /// The name of the admission policy and of its binding. A target has one Guard at most, since two of them admit only
+    /// the writers of both.
+    pub const OBJECT: &str = "bailiwick-guard";
+}
+
+facts_with_targets! {
+    GuardedTarget: targets;
+}
