@@ -33,6 +33,19 @@ const GUARDED: [(&str, &str, &str); 7] = [
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 
+/// Resources with pods in them, and the verbs by which a subject runs or enters a pod of another service account.
+const RUNS_PODS: [(&str, &str, &[&str]); 9] = [
+    ("", "pods", &["create"]),
+    ("", "pods/exec", &["create"]),
+    ("", "pods/ephemeralcontainers", &["patch", "update"]),
+    ("", "replicationcontrollers", &["create", "patch", "update"]),
+    ("apps", "daemonsets", &["create", "patch", "update"]),
+    ("apps", "deployments", &["create", "patch", "update"]),
+    ("apps", "statefulsets", &["create", "patch", "update"]),
+    ("batch", "cronjobs", &["create", "patch", "update"]),
+    ("batch", "jobs", &["create"]),
+];
+
 /// The prefix of the user name of a service account.
 const ACCOUNT: &str = "system:serviceaccount:";
 
@@ -45,7 +58,11 @@ pub(super) fn check(
 ) -> Result<(), RunError> {
     for guard in workspace.project.facts.on::<GuardedTarget>(&target.name) {
         check_lock(workspace, target, guard, sink)?;
-        check_switches(&loaded.world, guard, sink);
+        for finding in switches(&loaded.world, guard) {
+            if !workspace.project.accepts(&finding) {
+                sink.push(finding);
+            }
+        }
     }
     Ok(())
 }
@@ -179,8 +196,8 @@ fn write_of(user: &str, operation: &str, object: &AdmissionRequest) -> Admission
     }
 }
 
-/// Reports the subjects with a way around a Guard, one finding for each way.
-fn check_switches(world: &World, guard: &GuardedTarget, sink: &mut Sink) {
+/// Returns the findings about subjects with a way around a Guard, one for each way.
+fn switches(world: &World, guard: &GuardedTarget) -> Vec<Diagnostic> {
     let mut found: BTreeMap<String, (BTreeSet<String>, Option<Origin>)> = BTreeMap::new();
     for (request, way) in ways(guard) {
         for capable in world.who_can(&Request::Resource(request), Where::AsRequested).capable {
@@ -194,23 +211,20 @@ fn check_switches(world: &World, guard: &GuardedTarget, sink: &mut Sink) {
             }
         }
     }
-    for (way, (subjects, origin)) in found {
+    let finding = |(way, (subjects, origin)): (String, (BTreeSet<String>, Option<Origin>))| {
         let shown: Vec<&str> = subjects.iter().take(MAXIMUM_RIGHTS).map(String::as_str).collect();
         let more = match subjects.len().saturating_sub(MAXIMUM_RIGHTS) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        sink.push(
-            Diagnostic::warning(
-                codes::GUARD_CAN_BE_SWITCHED_OFF,
-                format!("a subject can switch the Guard off: it may {way}"),
-            )
+        let message = format!("a subject can switch the Guard off: it may {way}");
+        Diagnostic::warning(codes::GUARD_CAN_BE_SWITCHED_OFF, message)
             .at_maybe(origin)
             .and(guard.origin, "the Guard")
             .note(format!("the subjects: {}{more}", shown.join(", ")))
-            .help("remove the permission, or add the group to `breakGlass` if its members may write guarded objects"),
-        );
-    }
+            .help("remove the permission, or add the group to `breakGlass` if its members may write guarded objects")
+    };
+    found.into_iter().map(finding).collect()
 }
 
 /// Returns the requests that lead around a Guard, each with its words. The API server asks no admission policy about
@@ -224,7 +238,8 @@ fn ways(guard: &GuardedTarget) -> Vec<(ResourceRequest, String)> {
             ways.push((request(verb, [ADMISSION, resource, ""], ["", name]), way));
         }
     }
-    for group in &guard.groups {
+    // The Guard refuses this group, and the group can delete the Guard.
+    for group in guard.groups.iter().map(String::as_str).chain([MASTERS]) {
         ways.push((
             request("impersonate", ["", "groups", ""], ["", group]),
             format!("impersonate the group `{group}`"),
@@ -238,13 +253,22 @@ fn ways(guard: &GuardedTarget) -> Vec<(ResourceRequest, String)> {
             continue;
         };
         let whose = format!("the service account `{namespace}/{name}`");
-        let place = |name| [namespace, name];
+        let own = [namespace, name];
         ways.extend([
-            (request("impersonate", ["", "serviceaccounts", ""], place(name)), format!("impersonate {whose}")),
-            (request("create", ["", "serviceaccounts", "token"], place(name)), format!("create tokens of {whose}")),
-            (request("create", ["", "pods", ""], place("")), format!("create pods with {whose}")),
-            (request("create", ["", "secrets", ""], place("")), format!("create token Secrets of {whose}")),
+            (request("impersonate", ["", "serviceaccounts", ""], own), format!("impersonate {whose}")),
+            (request("create", ["", "serviceaccounts", "token"], own), format!("create tokens of {whose}")),
+            (request("create", ["", "secrets", ""], [namespace, ""]), format!("create token Secrets of {whose}")),
+            (request("list", ["", "secrets", ""], [namespace, ""]), format!("read token Secrets of {whose}")),
         ]);
+        for (group, resource, verbs) in RUNS_PODS {
+            let (resource, subresource) = resource.split_once('/').map_or((resource, ""), |parts| parts);
+            ways.extend(verbs.iter().map(|verb| {
+                (
+                    request(verb, [group, resource, subresource], [namespace, ""]),
+                    format!("run or enter pods of {whose}"),
+                )
+            }));
+        }
     }
     ways
 }
