@@ -16,7 +16,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use self::fields::{DecidingKeys, FieldDifference};
-use self::live::{LastWriter, LiveObjects, ObjectKey};
+pub(super) use self::live::ObjectKey;
+use self::live::{LastWriter, LiveObjects};
 use self::unmanaged::{Surroundings, UnmanagedScope};
 use self::wanted::{WantedObject, WantedObjects};
 use super::loaded_world::{LoadedWorld, WorldOptions, WorldParts, each_object, load_live, load_target_seen};
@@ -166,6 +167,9 @@ pub struct DriftOutcome {
     pub tests: TestRun,
 }
 
+/// Why a comparison is with one target.
+const ONE_CLUSTER: &str = "a dump is of one cluster";
+
 /// The kinds of the core group on escalation paths through nodes.
 const KINDS_OF_PATHS: [&str; 5] = ["Node", "PersistentVolume", "PersistentVolumeClaim", "Pod", "Secret"];
 
@@ -175,14 +179,14 @@ impl Workspace {
     /// # Errors
     /// When the target is not known, the policies do not compile, or the dump cannot be read or is not complete.
     pub fn drift(&self, options: &DriftOptions, each: &mut dyn FnMut(TestEvent<'_>)) -> Result<DriftOutcome, Error> {
-        let target = self.only_target(options.target.as_ref())?;
+        let target = self.only_target(options.target.as_deref(), ONE_CLUSTER)?;
         let (mut sink, mut wanted) = (Sink::new(), WantedObjects::default());
         let read = || {
             let mut found = Sink::new();
             (LiveObjects::read(&self.options, &options.live, &self.project.files, &mut found), found)
         };
         let ((live, found), desired) = parallel::both(self.options.threads(), read, || {
-            let parts = WorldParts { see: &mut |object, origin| wanted.add(object, origin), members: None };
+            let parts = WorldParts { see: &mut |object, origin| wanted.add(object, origin), members: None, above: &[] };
             load_target_seen(self, target, &WorldOptions::default(), parts, &mut sink)
         });
         sink.absorb(found);
@@ -221,7 +225,7 @@ impl Workspace {
     /// # Errors
     /// When the target is not known, or the policies do not compile.
     pub fn resources_to_dump(&self, target: Option<&String>) -> Result<Vec<String>, Error> {
-        let target = self.only_target(target)?;
+        let target = self.only_target(target.map(String::as_str), ONE_CLUSTER)?;
         let mut sink = Sink::new();
         let mut kinds: BTreeSet<(String, String)> = unmanaged::watched_kinds(target);
         each_object(self, target, &mut sink, &mut |object, _| {
@@ -244,20 +248,6 @@ impl Workspace {
         };
         let resources: BTreeSet<String> = kinds.iter().filter_map(resource).collect();
         Ok(resources.into_iter().collect())
-    }
-
-    /// Returns the target with a name, or the only one.
-    fn only_target(&self, name: Option<&String>) -> Result<&Target, Error> {
-        let names: Vec<String> = name.into_iter().cloned().collect();
-        match self.targets(&names)?.as_slice() {
-            [only] => Ok(only),
-            several => {
-                let names: Vec<&str> = several.iter().map(|target| target.name.as_str()).collect();
-                let message = "a dump is of one cluster, and the workspace has several targets";
-                let help = format!("name the target with `-t`: {}", names.join(", "));
-                Err(Error::invalid(Diagnostic::error(codes::INVALID_USAGE, message).help(help)))
-            }
-        }
     }
 
     /// Runs the AccessTests of a target on the live objects, and judges its isolations if the dump has nodes.
