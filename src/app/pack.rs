@@ -59,7 +59,7 @@ impl Workspace {
         let revision = revision.iter().map(|value| ("org.opencontainers.image.revision", value.as_str()));
         let source = source.iter().map(|value| ("org.opencontainers.image.source", value.as_str()));
         let layout = ImageLayout::new(&files, &revision.chain(source).collect::<Vec<_>>())?;
-        write(&output, &layout)?;
+        layout.write_to(&output)?;
         Ok(Packed { diagnostics, files: files.len(), digest: layout.digest })
     }
 }
@@ -75,32 +75,4 @@ fn is_free(path: &Path) -> Result<bool, RunError> {
         }
         Ok(_) => Ok(false),
     }
-}
-
-/// Writes a layout into a folder beside its place, and moves it there: a killed run leaves no half of a layout.
-fn write(output: &Path, layout: &ImageLayout) -> Result<(), RunError> {
-    let mut beside = output.components().as_path().to_owned().into_os_string();
-    beside.push(format!(".{}.tmp", std::process::id()));
-    let beside = PathBuf::from(beside);
-    let written = write_files(&beside, layout)
-        .and_then(|()| fs::rename(&beside, output).map_err(|error| RunError::io("write", output, &error)));
-    if written.is_err() {
-        _ = fs::remove_dir_all(&beside);
-    }
-    written
-}
-
-fn write_files(folder: &Path, layout: &ImageLayout) -> Result<(), RunError> {
-    if let Some(parent) = folder.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-        fs::create_dir_all(parent).map_err(|error| RunError::io("make the folder", parent, &error))?;
-    }
-    // The folder is new: it is no link to another place.
-    fs::create_dir(folder).map_err(|error| RunError::io("make the folder", folder, &error))?;
-    let blobs = folder.join("blobs/sha256");
-    fs::create_dir_all(&blobs).map_err(|error| RunError::io("make the folder", &blobs, &error))?;
-    for (path, bytes) in &layout.files {
-        let path = folder.join(path);
-        fs::write(&path, bytes).map_err(|error| RunError::io("write", &path, &error))?;
-    }
-    Ok(())
 }

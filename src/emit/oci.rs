@@ -5,7 +5,9 @@
 //! [`LAYER_TYPE`] (`util/oci/client.go`); the source-controller of Flux 2.9 takes the first layer.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::io::Write as _;
+use std::path::{Path, PathBuf};
 
 use data_encoding::HEXLOWER;
 use flate2::{Compression, GzBuilder};
@@ -55,6 +57,43 @@ impl ImageLayout {
         layout.files.insert("index.json".to_owned(), index.to_string().into_bytes());
         layout.files.insert("oci-layout".to_owned(), json!({"imageLayoutVersion": "1.0.0"}).to_string().into_bytes());
         Ok(layout)
+    }
+
+    /// Writes the layout into a folder that does not exist or is empty. The files are written beside their place, and then moved there: a
+    /// killed run leaves no half of a layout.
+    ///
+    /// # Errors
+    /// When the folder has a file, or a file cannot be written.
+    pub fn write_to(&self, output: &Path) -> Result<(), RunError> {
+        let mut beside = output.components().as_path().to_owned().into_os_string();
+        beside.push(format!(".{}.tmp", std::process::id()));
+        let beside = PathBuf::from(beside);
+        let moved = || fs::rename(&beside, output).map_err(|error| RunError::io("write", output, &error));
+        let written = self.write_files(&beside).and_then(|()| moved());
+        if written.is_err() {
+            _ = fs::remove_dir_all(&beside);
+        }
+        written
+    }
+
+    /// Writes the files into a new folder.
+    fn write_files(&self, folder: &Path) -> Result<(), RunError> {
+        let failed = |doing: &'static str, path: &Path| {
+            let path = path.to_owned();
+            move |error: std::io::Error| RunError::io(doing, &path, &error)
+        };
+        if let Some(parent) = folder.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+            fs::create_dir_all(parent).map_err(failed("make the folder", parent))?;
+        }
+        // The folder is new: it is no link to another place.
+        fs::create_dir(folder).map_err(failed("make the folder", folder))?;
+        let blobs = folder.join("blobs/sha256");
+        fs::create_dir_all(&blobs).map_err(failed("make the folder", &blobs))?;
+        for (path, bytes) in &self.files {
+            let path = folder.join(path);
+            fs::write(&path, bytes).map_err(failed("write", &path))?;
+        }
+        Ok(())
     }
 
     /// Adds a blob, and returns its descriptor.

@@ -124,7 +124,7 @@ fn a_generator_writes_lists_of_other_forms_anew_with_the_same_values() {
     let config =
         "{\"apiVersion\": \"bailiwick.dev/v1alpha1\", \"kind\": \"Bailiwick\", \"spec\": {\"directory\": \"access\"}}";
     for items in
-        ["[]", "null", "[{\"apiVersion\": \"v1\", \"kind\": \"Pod\", \"metadata\": {\"name\": \"a\"}, \"n\": 1.5}]"]
+        ["[]", "null", "[{\"apiVersion\": \"v1\", \"kind\": \"Pod\", \"metadata\": {\"name\": \"a\"}, \"size\": 1.5}]"]
     {
         let version = "config.kubernetes.io/v1beta1";
         let input = format!(
@@ -134,7 +134,7 @@ fn a_generator_writes_lists_of_other_forms_anew_with_the_same_values() {
         assert_eq!(run.status.code(), Some(0), "{}", stderr(&run));
         let text = String::from_utf8(run.stdout).expect("text");
         assert!(text.contains(version) && text.contains("kind: RoleBinding"), "{text}");
-        assert_eq!(text.contains("n: 1.5"), items.contains("1.5"), "{text}");
+        assert_eq!(text.contains("size: 1.5"), items.contains("1.5"), "{text}");
     }
 }
 
