@@ -38,7 +38,7 @@ const CONFIG_PATH: &str = "policies/functionConfig.yaml";
 const PATH: &str = "internal.config.kubernetes.io/path";
 const INDEX: &str = "internal.config.kubernetes.io/index";
 
-/// The options of a function.
+/// The cluster and the namespace that an AccessTest is about.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FunctionOptions {
     /// The version of the cluster of a validator: of Kubernetes, or of OpenShift on that platform. Default: the newest version.
@@ -49,7 +49,7 @@ pub struct FunctionOptions {
     pub default_namespace: Option<String>,
 }
 
-/// The outcome of a function.
+/// The list after a run.
 pub enum FunctionOutcome {
     /// The list with the generated objects, and the warnings about the policies.
     Generated(String, Diagnostics),

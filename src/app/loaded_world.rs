@@ -298,16 +298,15 @@ pub(crate) fn load_target_seen(
     let replaced: BTreeSet<ObjectKey> = objects_of(above).map(ObjectKey::of).collect();
     each_object(workspace, target, sink, &mut |object, place| {
         see(object, place);
-        if replaced.is_empty() || !replaced.contains(&ObjectKey::of(object)) {
-            builder.add(object, ObjectSource::Input(place));
-            surroundings.iter_mut().for_each(|known| known.add_document(object));
-            add_pods(object, place);
+        if !replaced.is_empty() && replaced.contains(&ObjectKey::of(object)) {
+            return;
         }
+        builder.add(object, ObjectSource::Input(place));
+        surroundings.iter_mut().for_each(|known| known.add_document(object));
+        add_pods(object, place);
     })?;
     objects_of(above).for_each(|object| add_pods(object, object.origin()));
-    for tree in above {
-        manifests::add_with_surroundings(&mut builder, tree, &mut surroundings, sink);
-    }
+    above.iter().for_each(|tree| _ = manifests::add_with_surroundings(&mut builder, tree, &mut surroundings, sink));
     if let (Some(known), Some(mut pods)) = (&mut surroundings, pods) {
         // Others report objects that cannot be read.
         let unheard = &mut Sink::new();
@@ -318,12 +317,7 @@ pub(crate) fn load_target_seen(
         known.hold_to(pods);
     }
     let lacks_members = members.is_some_and(|members| !builder.bind_members(members, MOST_MEMBERS));
-    let mut world = builder.build();
-    match above {
-        [] => declare_roles(&mut world, &target.known, options),
-        _ => world.declare_roles(|_, _| true),
-    }
-    report_doubts(&world, sink);
+    let world = finished(builder, target, options, above, sink);
     let files = Arc::clone(&workspace.project.files);
     let authorization_modes = api_server.map_or_else(Vec::new, |server| server.authorization_modes.clone());
     Ok(Some(LoadedWorld {
@@ -374,7 +368,18 @@ pub(crate) fn load_live(
     }
 }
 
-/// Returns the objects of manifests, those of lists included.
+/// Returns the world of a target with its declared roles; with manifests above its objects, any role may exist.
+fn finished(builder: Builder, target: &Target, options: &WorldOptions, above: &[Tree], sink: &mut Sink) -> World {
+    let mut world = builder.build();
+    match above {
+        [] => declare_roles(&mut world, &target.known, options),
+        _ => world.declare_roles(|_, _| true),
+    }
+    report_doubts(&world, sink);
+    world
+}
+
+/// Returns the objects of manifests, with the items of lists.
 fn objects_of(trees: &[Tree]) -> impl Iterator<Item = NodeRef<'_>> {
     trees.iter().flat_map(Tree::documents).flat_map(list::objects)
 }

@@ -44,7 +44,7 @@ impl Workspace {
         let output = self.options.at(output);
         if !is_free(&output)? {
             let message = format!("`{}` exists and is not an empty folder", output.display());
-            let help = "name a new folder for `--output`, or remove the one that is there";
+            let help = "name a new folder for `--output`, or remove that folder";
             return Err(Error::invalid(Diagnostic::error(codes::INVALID_USAGE, message).help(help)));
         }
         let compiled = self.compile(std::slice::from_ref(target), false)?;
@@ -64,7 +64,7 @@ impl Workspace {
     }
 }
 
-/// Whether nothing is at a path, or an empty folder. A link is something.
+/// Returns whether nothing is at a path, or an empty folder. A link is something.
 fn is_free(path: &Path) -> Result<bool, RunError> {
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(true),

@@ -325,7 +325,7 @@ impl Workspace {
         Diagnostics::new(list, &self.project.files)
     }
 
-    /// Returns the target with a name, or the only one. `why` says why there can be one only.
+    /// Returns the target with a name, or the only one. `why` is the reason for one target in the error.
     ///
     /// # Errors
     /// When no target has the name, or the workspace has several targets and no name is given.

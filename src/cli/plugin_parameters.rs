@@ -1,7 +1,7 @@
 //! The parameters of a config management plugin of Argo CD, which the cmp-server passes as variables of the environment.
 //!
-//! Source: Argo CD 3.2, `pkg/apis/application/v1alpha1/types.go` (`ApplicationSourcePluginParameters.Environ`). An Application
-//! without parameters has the name of the application alone.
+//! Source: Argo CD 3.2, `pkg/apis/application/v1alpha1/types.go` (`ApplicationSourcePluginParameters.Environ`). For an Application
+//! without parameters the list is `null`.
 
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ const APPLICATION: &str = "ARGOCD_APP_NAME";
 /// The name of the parameter with the target.
 const TARGET: &str = "target";
 
-/// Returns the targets to print: the named ones, or for a plugin of Argo CD the one of the parameter `target`. An application is for one
+/// Returns the targets to print: the named ones, or for a plugin of Argo CD the target of the parameter `target`. An application is for one
 /// cluster: without the parameter, there must be one target only.
 ///
 /// # Errors
@@ -45,6 +45,9 @@ fn target_in(written: &str) -> Result<Option<String>, Error> {
     let shape = r#"the form is `[{"name": "target", "string": "NAME"}]`"#;
     let parsed: Result<Value, _> = serde_json::from_str(written);
     let list = parsed.map_err(|error| refused(format!("`{PARAMETERS}` is no JSON: {error}"), shape))?;
+    if list.is_null() {
+        return Ok(None);
+    }
     let Some(list) = list.as_array() else { return Err(refused(format!("`{PARAMETERS}` is no list"), shape)) };
     let is_target = |entry: &&Value| entry.get("name").and_then(Value::as_str) == Some(TARGET);
     let entries: Vec<&Value> = list.iter().filter(is_target).collect();

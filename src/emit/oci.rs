@@ -1,7 +1,7 @@
 //! An image layout of the Open Container Initiative: the files of a target as one layer.
 //!
 //! The bytes depend on the files and the annotations alone: no time, user or folder is in them, and the level of the compression is
-//! fixed. Sources: image-spec v1.1, `image-layout.md`, `manifest.md` and `layer.md`. Argo CD 3.2 accepts one layer of
+//! fixed. Source: version 1.1 of the image specification. Argo CD 3.2 accepts one layer of
 //! [`LAYER_TYPE`] (`util/oci/client.go`); the source-controller of Flux 2.9 takes the first layer.
 
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ use crate::diag::RunError;
 
 /// The media type of the layer.
 pub const LAYER_TYPE: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
-/// The media type of the configuration: the one of artifacts of Flux. Argo CD does not look at it.
+/// The media type of the configuration: the type of artifacts of Flux. Argo CD does not look at it.
 const CONFIG_TYPE: &str = "application/vnd.cncf.flux.config.v1+json";
 /// The media type of the manifest.
 const MANIFEST_TYPE: &str = "application/vnd.oci.image.manifest.v1+json";

@@ -53,7 +53,7 @@ items:
 - {apiVersion: v1, kind: ConfigMap, metadata: {name: b, namespace: team-a}}
 ";
 
-/// A folder with a workspace `access` that has these targets.
+/// Makes a folder with a workspace `access` that has these targets.
 fn workspace(targets: &[&str]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     let access = folder.path().join("access");
@@ -283,6 +283,8 @@ fn a_plugin_of_argo_cd_prints_the_target_of_its_parameter() {
     assert_eq!(run(&[], &[]).status.code(), Some(0), "no plugin");
     let refused = [
         ("[]", "names no target"),
+        // The value without parameters.
+        ("null", "names no target"),
         (r#"[{"name": "target"}]"#, "has no `string`"),
         (r#"[{"name": "target", "array": ["prod"]}]"#, "has no `string`"),
         (r#"[{"name": "target", "string": "a"}, {"name": "target", "string": "b"}]"#, "twice"),
@@ -299,7 +301,7 @@ fn a_plugin_of_argo_cd_prints_the_target_of_its_parameter() {
     assert_eq!((unnamed.status.code(), unnamed.stdout.is_empty()), (Some(2), true));
 }
 
-/// The files of a folder with their bytes.
+/// Returns the files of a folder with their bytes.
 fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let entries = walkdir::WalkDir::new(folder).sort_by_file_name().into_iter().map(|entry| entry.expect("an entry"));
     let found = entries.filter(|entry| entry.file_type().is_file());
