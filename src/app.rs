@@ -22,6 +22,7 @@ mod drift;
 mod expire;
 mod explain;
 pub mod fingerprint;
+mod function;
 mod import;
 mod isolation;
 mod left_behind;
@@ -34,6 +35,7 @@ mod migrate;
 mod namespace;
 mod node_reach;
 mod output;
+mod pack;
 mod pod_inputs;
 mod proof;
 mod question;
@@ -83,6 +85,7 @@ pub use expire::MovedDay;
 pub use explain::{
     DefaultPolicy, ExplainedFile, ExplainedObject, FileState, ObjectIdentity, ObjectName, PolicyName, RoleSearch,
 };
+pub use function::{FunctionOptions, FunctionOutcome, ResourceList, Validation, run_function};
 pub use import::{AccessComparison, Import, ImportOptions, ImportSource, ImportedTarget, ListedObject, import};
 pub use left_behind::NotJudged;
 pub use lint::{AcceptedFinding, FindingChange, LintOptions, LintReport, Selection, Unanswered, lint_manifests};
@@ -98,6 +101,7 @@ pub use node_reach::{
     DeclaredNodes, NodeReach, NodeReachAnswer, NodeReachOptions, NodeSummary, PoolNodes, ReachedAccount, ReachedObject,
     SecretPath,
 };
+pub use pack::{PackOptions, Packed};
 pub use question::RequestOptions;
 pub use render::{CompiledFile, CompiledFiles, RenderOptions, StagedOutput, WrittenOutput};
 pub use shard::Shard;

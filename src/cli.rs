@@ -12,6 +12,7 @@ mod every_workspace;
 mod expire;
 mod explain;
 mod form_file;
+mod function;
 mod import;
 mod index;
 mod init;
@@ -20,7 +21,9 @@ mod man;
 mod merge;
 mod migrate;
 mod node_reach;
+mod pack;
 mod path_prefix;
+mod plugin_parameters;
 mod printing;
 mod question;
 mod render;
@@ -329,6 +332,18 @@ enum Command {
     /// Exit codes: 0 the cluster is as the policies want it; 1 it is not; 2 wrong usage, invalid input, or a dump that is not
     /// complete; 3 the run failed.
     Drift(drift::Arguments),
+    /// Run as a KRM function of kustomize and kpt, or as a post-renderer of Helm.
+    ///
+    /// Reads a ResourceList from standard input. With a `functionConfig` of the kind Bailiwick, adds the objects of a target. With an
+    /// AccessTest, tests the items, and prints failures as `results`. With --stream, reads plain manifests, runs the AccessTests of
+    /// the workspace with them, and prints the same bytes if no test fails.
+    ///
+    /// Exit codes: 0 success; 1 a test failed; 2 wrong usage or invalid input, with nothing on standard output; 3 the run failed.
+    Fn(function::Arguments),
+    /// Write the objects of a target as an OCI image layout, for Argo CD and Flux.
+    ///
+    /// The layer has the compiled files of the target, not the files of the output folder. The same policies give the same digest.
+    Pack(pack::Arguments),
     /// Convert objects of a cluster into policies, and report the result for each object.
     Migrate(migrate::Arguments),
     /// Explain a policy kind, a diagnostic, an object or a decision.
@@ -363,6 +378,8 @@ impl Command {
             Self::Ask(_) => "ask",
             Self::Import(_) => "import",
             Self::Drift(_) => "drift",
+            Self::Fn(_) => "fn",
+            Self::Pack(_) => "pack",
             Self::Migrate(_) => "migrate",
             Self::Explain(_) => "explain",
             Self::Schema(_) => "schema",
@@ -394,6 +411,8 @@ impl Command {
             | Self::Review(_)
             | Self::Report(_)
             | Self::Ask(_)
+            | Self::Fn(_)
+            | Self::Pack(_)
             | Self::Schema(_)
             | Self::Completions(_)
             | Self::Man(_) => Formats::default(),
@@ -526,6 +545,8 @@ fn run_in_workspace(global: &Global, command: &Command) -> Result<Outcome, Error
         Command::Ask(arguments) => ask::run(global, arguments),
         Command::Import(arguments) => import::run(global, arguments),
         Command::Drift(arguments) => drift::run(global, arguments),
+        Command::Fn(arguments) => function::run(global, arguments),
+        Command::Pack(arguments) => pack::run(global, arguments),
         Command::Migrate(arguments) => migrate::run(global, arguments),
         Command::Explain(arguments) => explain::run(global, arguments),
         Command::Schema(arguments) => schema::run(global, arguments),

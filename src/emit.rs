@@ -13,6 +13,7 @@ pub mod file;
 pub mod group;
 pub mod namespaces;
 pub mod objects;
+pub mod oci;
 pub mod plan;
 mod pods;
 pub mod revision;

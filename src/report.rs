@@ -10,6 +10,7 @@ pub mod checks;
 pub mod comparison;
 pub mod drift;
 pub mod explain;
+pub mod function;
 pub mod github;
 pub mod gitlab;
 mod html_page;

@@ -7,6 +7,7 @@ mod completions;
 mod delivery;
 mod determinism;
 mod diagnostic_forms;
+mod doors;
 mod drift;
 mod expiry;
 mod fingerprints;

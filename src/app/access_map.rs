@@ -107,7 +107,7 @@ impl Workspace {
                 )
             }));
         };
-        match load_target_seen(self, target, world, WorldParts { see: &mut see, members: None }, &mut sink)?
+        match load_target_seen(self, target, world, WorldParts { see: &mut see, members: None, above: &[] }, &mut sink)?
             .filter(|_| !sink.has_errors())
         {
             Some(loaded) => Ok((loaded, owners)),

@@ -21,7 +21,8 @@ use serde::Serialize;
 use self::accepted::AcceptList;
 use self::comparison::{LiveComparison, ObjectFindings};
 use self::fields::FieldDifference;
-use self::live::{LastWriter, LiveObjects, ObjectKey};
+pub(super) use self::live::ObjectKey;
+use self::live::{LastWriter, LiveObjects};
 use self::wanted::WantedObjects;
 use super::loaded_world::{WorldParts, each_object, load_target_seen};
 use super::test::{TestEvent, TestRun};
@@ -30,7 +31,6 @@ use super::{Diagnostics, Error, isolation};
 use crate::access::compare::Change;
 use crate::codes;
 use crate::diag::{Diagnostic, Origin, Sink};
-use crate::model::Target;
 use crate::parallel;
 
 /// The options of a comparison with a live cluster.
@@ -183,6 +183,9 @@ pub struct DriftOutcome {
     pub tests: TestRun,
 }
 
+/// Why a comparison is with one target.
+const ONE_CLUSTER: &str = "a dump is of one cluster";
+
 /// The kinds of the core group on escalation paths through nodes.
 const KINDS_OF_PATHS: [&str; 5] = ["Node", "PersistentVolume", "PersistentVolumeClaim", "Pod", "Secret"];
 
@@ -192,14 +195,14 @@ impl Workspace {
     /// # Errors
     /// When the target is not known, the policies do not compile, or the dump cannot be read or is not complete.
     pub fn drift(&self, options: &DriftOptions, each: &mut dyn FnMut(TestEvent<'_>)) -> Result<DriftOutcome, Error> {
-        let target = self.only_target(options.target.as_ref())?;
+        let target = self.only_target(options.target.as_deref(), ONE_CLUSTER)?;
         let (mut sink, mut wanted) = (Sink::new(), WantedObjects::default());
         let read = || {
             let mut found = Sink::new();
             (LiveObjects::read(&self.options, &options.live, &self.project.files, &mut found), found)
         };
         let ((live, found), desired) = parallel::both(self.options.threads(), read, || {
-            let parts = WorldParts { see: &mut |object, origin| wanted.add(object, origin), members: None };
+            let parts = WorldParts { see: &mut |object, origin| wanted.add(object, origin), members: None, above: &[] };
             load_target_seen(self, target, &self.test_checks(target, &[]).world_options(), parts, &mut sink)
         });
         sink.absorb(found);
@@ -252,7 +255,7 @@ impl Workspace {
     /// # Errors
     /// When the target is not known, or the policies do not compile.
     pub fn resources_to_dump(&self, target: Option<&String>) -> Result<Vec<String>, Error> {
-        let target = self.only_target(target)?;
+        let target = self.only_target(target.map(String::as_str), ONE_CLUSTER)?;
         let mut sink = Sink::new();
         let mut kinds: BTreeSet<(String, String)> = unmanaged::watched_kinds(target);
         each_object(self, target, &mut sink, &mut |object, _| {
@@ -275,20 +278,6 @@ impl Workspace {
         };
         let resources: BTreeSet<String> = kinds.iter().filter_map(resource).collect();
         Ok(resources.into_iter().collect())
-    }
-
-    /// Returns the target with a name, or the only one.
-    fn only_target(&self, name: Option<&String>) -> Result<&Target, Error> {
-        let names: Vec<String> = name.into_iter().cloned().collect();
-        match self.targets(&names)?.as_slice() {
-            [only] => Ok(only),
-            several => {
-                let names: Vec<&str> = several.iter().map(|target| target.name.as_str()).collect();
-                let message = "a dump is of one cluster, and the workspace has several targets";
-                let help = format!("name the target with `-t`: {}", names.join(", "));
-                Err(Error::invalid(Diagnostic::error(codes::INVALID_USAGE, message).help(help)))
-            }
-        }
     }
 }
 

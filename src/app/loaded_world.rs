@@ -4,11 +4,12 @@ mod baseline;
 mod manifests;
 mod surroundings;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::drift::ObjectKey;
 use super::memberships::{MembersByGroup, Memberships};
 use super::pod_inputs::PodInputs;
 use super::workspace::Workspace;
@@ -25,7 +26,7 @@ use crate::diag::{Diagnostic, Files, Origin, RunError, Sink};
 use crate::emit::committed::Committed;
 use crate::file_format::{Broken, FileFormat};
 use crate::k8s::catalogue::{FIRST_MINOR, LAST_MINOR};
-use crate::k8s::names;
+use crate::k8s::{list, names};
 use crate::model::{ApiServerSettings, Category, DeclaredNames, NameSet, NamespaceSample, Platform, Target, Version};
 use crate::node::{Cluster, ServerVersion as NodeVersion};
 use crate::paths::{EscalationGraph, GraphInputs};
@@ -257,7 +258,7 @@ pub(crate) fn load_target(
     options: &WorldOptions,
     sink: &mut Sink,
 ) -> Result<Option<LoadedWorld>, RunError> {
-    load_target_seen(workspace, target, options, WorldParts { see: &mut |_, _| {}, members: None }, sink)
+    load_target_seen(workspace, target, options, WorldParts { see: &mut |_, _| {}, members: None, above: &[] }, sink)
 }
 
 /// The most subjects that members of groups add to the bindings of a world.
@@ -269,6 +270,9 @@ pub(crate) struct WorldParts<'p> {
     pub(crate) see: &'p mut dyn FnMut(NodeRef<'_>, Origin),
     /// Users that are subjects of the bindings of their groups.
     pub(crate) members: Option<&'p MembersByGroup>,
+    /// Manifests above the compiled objects: a compiled object with the identity of one of theirs is left out. A role of a
+    /// binding that neither side has may exist in the cluster.
+    pub(crate) above: &'p [Tree],
 }
 
 /// Loads a target as [`load_target`] does, with further parts.
@@ -279,7 +283,7 @@ pub(crate) fn load_target_seen(
     parts: WorldParts<'_>,
     sink: &mut Sink,
 ) -> Result<Option<LoadedWorld>, RunError> {
-    let WorldParts { see, members } = parts;
+    let WorldParts { see, members, above } = parts;
     let api_server = workspace.project.facts.on::<ApiServerSettings>(&target.name).next();
     let mut surroundings = surroundings_of(options, target.version.minor(), target.platform == Platform::Openshift);
     if let Some(known) = &mut surroundings {
@@ -291,12 +295,18 @@ pub(crate) fn load_target_seen(
     let mut add_pods = |object: NodeRef<'_>, place| {
         pods.iter_mut().for_each(|pods| pods.add(object, Some(place), &mut Sink::new()));
     };
+    let replaced: BTreeSet<ObjectKey> = objects_of(above).map(ObjectKey::of).collect();
     each_object(workspace, target, sink, &mut |object, place| {
         see(object, place);
+        if !replaced.is_empty() && replaced.contains(&ObjectKey::of(object)) {
+            return;
+        }
         builder.add(object, ObjectSource::Input(place));
         surroundings.iter_mut().for_each(|known| known.add_document(object));
         add_pods(object, place);
     })?;
+    objects_of(above).for_each(|object| add_pods(object, object.origin()));
+    above.iter().for_each(|tree| _ = manifests::add_with_surroundings(&mut builder, tree, &mut surroundings, sink));
     if let (Some(known), Some(mut pods)) = (&mut surroundings, pods) {
         // Others report objects that cannot be read.
         let unheard = &mut Sink::new();
@@ -307,9 +317,7 @@ pub(crate) fn load_target_seen(
         known.hold_to(pods);
     }
     let lacks_members = members.is_some_and(|members| !builder.bind_members(members, MOST_MEMBERS));
-    let mut world = builder.build();
-    declare_roles(&mut world, &target.known, options);
-    report_doubts(&world, sink);
+    let world = finished(builder, target, options, above, sink);
     let files = Arc::clone(&workspace.project.files);
     let authorization_modes = api_server.map_or_else(Vec::new, |server| server.authorization_modes.clone());
     Ok(Some(LoadedWorld {
@@ -358,6 +366,22 @@ pub(crate) fn load_live(
         authorization_modes: api_server.map_or_else(Vec::new, |server| server.authorization_modes.clone()),
         release: target.version.release(),
     }
+}
+
+/// Returns the world of a target with its declared roles; with manifests above its objects, any role may exist.
+fn finished(builder: Builder, target: &Target, options: &WorldOptions, above: &[Tree], sink: &mut Sink) -> World {
+    let mut world = builder.build();
+    match above {
+        [] => declare_roles(&mut world, &target.known, options),
+        _ => world.declare_roles(|_, _| true),
+    }
+    report_doubts(&world, sink);
+    world
+}
+
+/// Returns the objects of manifests, with the items of lists.
+fn objects_of(trees: &[Tree]) -> impl Iterator<Item = NodeRef<'_>> {
+    trees.iter().flat_map(Tree::documents).flat_map(list::objects)
 }
 
 /// Declares the roles that others make, unless the objects are the whole cluster.

@@ -138,7 +138,7 @@ impl Workspace {
                 self,
                 target,
                 &WorldOptions::default(),
-                WorldParts { see: &mut see, members: None },
+                WorldParts { see: &mut see, members: None, above: &[] },
                 &mut sink,
             )?
         } else {

@@ -16,7 +16,7 @@ use crate::emit::totals::Totals;
 use crate::emit::write::STAGING;
 use crate::git;
 use crate::model::{self, NamespaceSample, Part, Target};
-use crate::source::{DiskSource, RecordedAnswers, RecordedSource, Sources};
+use crate::source::{DiskSource, MemorySource, RecordedAnswers, RecordedSource, Sources};
 use crate::stats::Stage;
 
 /// How many files of a class of a sample are named beside its representative.
@@ -126,6 +126,25 @@ impl Workspace {
             }
             None => Err(Error::Invalid(Diagnostics { list: diagnostics, files })),
         }
+    }
+
+    /// Opens a workspace whose files are in memory. It has no output folder.
+    ///
+    /// # Errors
+    /// When its policies cannot be linked.
+    pub(crate) fn in_memory(options: &Options, source: MemorySource, files: &Arc<Files>) -> Result<Self, Error> {
+        let mut sink = Sink::new();
+        let (world, answers) = RecordedSource::new(Box::new(source));
+        let project = compile::load(Box::new(world), Arc::clone(files), &mut sink)?;
+        let has_errors = sink.has_errors();
+        let list = sink.into_sorted(files);
+        let Some(project) = project.filter(|_| !has_errors) else {
+            return Err(Error::Invalid(Diagnostics::new(list, files)));
+        };
+        let found = project.without_accepted(list);
+        let (project, sampled) = (Arc::new(project), Arc::default());
+        let (root, files) = (PathBuf::new(), WorkspaceFiles::Folder(PathBuf::new()));
+        Ok(Self { options: options.clone(), root, files, project, sampled, shard: None, found, answers })
     }
 
     /// Opens another state of this workspace, such as a revision. Its diagnostics are reported at its own places.
@@ -304,6 +323,23 @@ impl Workspace {
     pub(crate) fn own_diagnostics(&self, sink: Sink) -> Diagnostics {
         let list = self.project.without_accepted(sink.into_sorted(&self.project.files));
         Diagnostics::new(list, &self.project.files)
+    }
+
+    /// Returns the target with a name, or the only one. `why` is the reason for one target in the error.
+    ///
+    /// # Errors
+    /// When no target has the name, or the workspace has several targets and no name is given.
+    pub(crate) fn only_target(&self, name: Option<&str>, why: &str) -> Result<&Target, Error> {
+        let names: Vec<String> = name.into_iter().map(str::to_owned).collect();
+        match self.targets(&names)?.as_slice() {
+            [only] => Ok(only),
+            several => {
+                let names: Vec<&str> = several.iter().map(|target| target.name.as_str()).collect();
+                let message = format!("{why}, and the workspace has several targets");
+                let help = format!("name the target with `-t`: {}", names.join(", "));
+                Err(Error::invalid(Diagnostic::error(codes::INVALID_USAGE, message).help(help)))
+            }
+        }
     }
 
     /// Whether the workspace has a target of this name.

@@ -40,6 +40,11 @@ const PARTS: &[Part] = &[
             ("ci.md", "Continuous integration", "the gate and its formats"),
             ("delivery.md", "Delivery", "Applications of Argo CD and Kustomizations of Flux"),
             ("drift.md", "Drift", "a live cluster against the policies"),
+            (
+                "packaging.md",
+                "Other tools",
+                "functions of kustomize, post-renderer of Helm, plugin of Argo CD, OCI images",
+            ),
             ("pods.md", "Limits of pods", "one profile for every platform"),
             ("psp-migration.md", "Leaving PodSecurityPolicy", "from the objects of a cluster to policies"),
             ("nodes.md", "Nodes", "kubelets, agents, and Secrets within reach of a node"),

@@ -6,6 +6,7 @@ use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 
 use super::every_workspace::WorkspacesArguments;
+use super::plugin_parameters;
 use super::printing::refuse_usage;
 use super::reporting::{Formats, OutputFormat, ReportArguments};
 use super::sandbox::{Paths, SandboxArguments};
@@ -23,7 +24,7 @@ use crate::stats::Stage;
 /// Options of `render`.
 #[derive(Debug, Default, Args)]
 pub(super) struct Arguments {
-    /// Compile only this target; may be repeated.
+    /// Compile only this target; may be repeated. With --stdout in a plugin of Argo CD, the default is the parameter `target`.
     #[arg(short, long = "target", value_name = "NAME")]
     targets: Vec<String>,
     #[command(flatten)]
@@ -143,7 +144,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
     with_part(global, &arguments.targets, &arguments.shard, |workspace, targets| {
         let options = RenderOptions { targets: arguments.targets.clone(), consent: (&arguments.consent).into() };
         let outcome = if arguments.stdout {
-            print_objects(global, workspace, arguments)?
+            print_objects(global, workspace, arguments, &plugin_parameters::targets(&arguments.targets, targets)?)?
         } else {
             write(global, workspace, targets, &options, cache.as_ref())?
         };
@@ -207,9 +208,14 @@ fn write(
     Ok(Outcome::Fine)
 }
 
-fn print_objects(global: &Global, workspace: &Workspace, arguments: &Arguments) -> Result<Outcome, Error> {
+fn print_objects(
+    global: &Global,
+    workspace: &Workspace,
+    arguments: &Arguments,
+    targets: &[String],
+) -> Result<Outcome, Error> {
     let is_json = arguments.format == Some(RenderFormat::Other(OutputFormat::JSON));
-    let compiled = workspace.compile(&arguments.targets, is_json)?;
+    let compiled = workspace.compile(targets, is_json)?;
     let outcome = tell(global, compiled.diagnostics);
     if outcome == Outcome::Invalid {
         return Ok(outcome);

@@ -95,15 +95,9 @@ impl Failures {
         let FailedQuestion { loaded, check, tested, who, request, decision, answer } = *failure;
         let report = DecisionReport { world: &loaded.world, files: &loaded.files, who, request, decision, answer };
         let target = loaded.target.as_deref().unwrap_or_default();
-        let (expected, found) = match (check.expectation, answer) {
-            (Expectation::Must, Answer::Dead) => ("must", "but no API server accepts the request"),
-            (Expectation::Must, Answer::Unknown) => ("must", "and the decision is unknown"),
-            (Expectation::Must, _) => ("must", "and may not"),
-            (Expectation::MustNot, Answer::Unknown) => ("must not", "and the decision is unknown"),
-            (Expectation::MustNot, _) => ("must not", "and may"),
-        };
         let place = place_text(check.origin, &loaded.files);
         let name = &check.meta.name;
+        let (expected, found) = expected_and_found(check.expectation, answer);
         let line = format!("FAIL {name} on `{target}` ({place}): {tested} {expected} {request}, {found}");
         writeln!(self.text, "{line}");
         self.lines.push(foreign::line(&line).into_owned());
@@ -152,6 +146,17 @@ impl Failures {
     /// Returns the failures in words.
     pub fn text(&self) -> &str {
         self.text.as_str()
+    }
+}
+
+/// Returns the words for an expectation, and for the answer in its place.
+pub(super) fn expected_and_found(expectation: Expectation, answer: Answer) -> (&'static str, &'static str) {
+    match (expectation, answer) {
+        (Expectation::Must, Answer::Dead) => ("must", "but no API server accepts the request"),
+        (Expectation::Must, Answer::Unknown) => ("must", "and the decision is unknown"),
+        (Expectation::Must, _) => ("must", "and may not"),
+        (Expectation::MustNot, Answer::Unknown) => ("must not", "and the decision is unknown"),
+        (Expectation::MustNot, _) => ("must not", "and may"),
     }
 }
 

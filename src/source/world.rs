@@ -230,7 +230,7 @@ fn cannot_list(path: &str, error: &io::Error) -> RunError {
     RunError::io("list", Path::new(path), error)
 }
 
-/// Files in memory, for tests.
+/// Files in memory.
 #[derive(Debug, Clone, Default)]
 pub struct MemorySource {
     files: BTreeMap<String, Vec<u8>>,

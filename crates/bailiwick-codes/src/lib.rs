@@ -97,6 +97,7 @@ bailiwick_yaml::declare_codes! {
     INVALID_QUESTION: "invalid-question", [Error], "an incomplete or invalid question";
     NOTHING_TO_MIGRATE: "nothing-to-migrate", [Error], "the inputs contain no object to migrate";
     UNUSABLE_INDEX: "unusable-index", [Error], "an index cannot be used";
+    INVALID_FUNCTION_INPUT: "invalid-function-input", [Error], "an input that `bailiwick fn` cannot use";
     UNKNOWN_VERSION: "unknown-version", [Error], "a version without known facts";
     EXPRESSION_TYPE: "expression-type", [Warning], "an expression does not fit a kind of the policy";
     LEGACY_ADDRESS: "legacy-address", [Warning], "an address range that later versions reject";

@@ -17,7 +17,7 @@ use crate::yaml::{NodeId, NodeRef, Tree};
 
 /// The identity of an object, whatever version of its API it was read in.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct ObjectKey {
+pub(in crate::app) struct ObjectKey {
     name: String,
     namespace: String,
     kind: String,
@@ -26,7 +26,7 @@ pub(super) struct ObjectKey {
 
 impl ObjectKey {
     /// Returns the identity of an object.
-    pub(super) fn of(object: NodeRef<'_>) -> Self {
+    pub(in crate::app) fn of(object: NodeRef<'_>) -> Self {
         let text = |keys: &[&str]| object.path(keys).and_then(NodeRef::as_str).map_or_else(String::new, str::to_owned);
         let group = object.text_at("apiVersion").split_once('/').map_or("", |(group, _)| group);
         Self {

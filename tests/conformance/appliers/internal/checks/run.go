@@ -48,6 +48,7 @@ func all() []check {
 		{"shards", (*bench).shards},
 		{"changed role", (*bench).changedRole},
 		{"compared", (*bench).compared},
+		{"plugin", (*bench).plugin},
 		{"accounts", (*bench).accounts},
 	}
 }

@@ -1,0 +1,45 @@
+//! `bailiwick pack`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::workspaces::{tell, with_targets};
+use super::{Global, Outcome};
+use crate::app::words::number;
+use crate::app::{Error, PackOptions};
+
+/// Options of `pack`.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Target to pack.
+    target: String,
+    /// Folder for the layout. It must not exist, or be empty.
+    #[arg(long, value_name = "DIR")]
+    output: PathBuf,
+    /// Revision of the sources, for the annotation `org.opencontainers.image.revision`.
+    #[arg(long, value_name = "TEXT")]
+    revision: Option<String>,
+    /// Address of the sources, for the annotation `org.opencontainers.image.source`.
+    #[arg(long, value_name = "URL")]
+    source: Option<String>,
+}
+
+/// Runs the command.
+pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Error> {
+    let Arguments { target, output, revision, source } = arguments;
+    with_targets(global, &[], |workspace, _| {
+        let options = PackOptions {
+            target: target.clone(),
+            output: output.clone(),
+            revision: revision.clone(),
+            source: source.clone(),
+        };
+        let packed = workspace.pack(&options)?;
+        let outcome = tell(global, packed.diagnostics);
+        let terminal = global.terminal();
+        terminal.result(&format!("{}\n", packed.digest));
+        terminal.note(&format!("{target}: {} in `{}`\n", number(packed.files, "file"), output.display()));
+        Ok(outcome)
+    })
+}
