@@ -22,8 +22,8 @@ use libtest_mimic::{Arguments, Trial};
 
 mod case;
 
-/// Codes of a folder or of the whole run, for which there is no line of a file.
-const WITHOUT_PLACE: [Code; 25] = [
+/// Codes of a folder, of the whole run, or of an object of a cluster, for which there is no line of a file.
+const WITHOUT_PLACE: [Code; 26] = [
     codes::INVALID_USAGE,
     codes::INVALID_QUESTION,
     codes::NEWER_THAN_KNOWN,
@@ -49,6 +49,7 @@ const WITHOUT_PLACE: [Code; 25] = [
     codes::INCOMPLETE_PARTS,
     codes::UNKNOWN_RULE,
     codes::WORKSPACE_NOT_FOUND,
+    codes::DRIFT_UNMANAGED,
 ];
 
 fn main() -> ExitCode {

@@ -26,7 +26,7 @@ use crate::k8s::list;
 use crate::kinds;
 use crate::model::Platform;
 use crate::source::{MemorySource, manifests};
-use crate::yaml::{self, NodeRef, Tree, de, schema};
+use crate::yaml::{self, NodeRef, Spanned, Tree, de, schema};
 
 /// The kind of the settings of a generator.
 const GENERATOR: &str = "Bailiwick";
@@ -74,7 +74,7 @@ pub struct Validation {
 #[serde(deny_unknown_fields)]
 struct GeneratorSpec {
     /// The folder of the workspace, below the folder in which the function runs.
-    directory: String,
+    directory: Spanned<String>,
     /// The name of the target; none for the only one.
     target: Option<String>,
 }
@@ -169,18 +169,18 @@ fn generate(
 }
 
 /// Returns the folder of a workspace below the folder in which the function runs; reports one that lies elsewhere.
-fn workspace_below(run: &Options, written: &str, sink: &mut Sink) -> Result<Option<PathBuf>, RunError> {
+fn workspace_below(run: &Options, written: &Spanned<String>, sink: &mut Sink) -> Result<Option<PathBuf>, RunError> {
     let start = run.at(Path::new("."));
     let start = start.canonicalize().map_err(|error| RunError::io("enter", &start, &error))?;
-    let path = Path::new(written);
+    let path = Path::new(&written.value);
     let stays = path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
     // The folder itself has the workspace file: no folder above it is searched.
     let folder = start.join(path).canonicalize().ok().filter(|folder| stays && folder.starts_with(&start));
     let folder = folder.filter(|folder| folder.join(WORKSPACE_FILE).symlink_metadata().is_ok());
     if folder.is_none() {
-        let message = format!("`{written}` is no folder with a workspace below the folder of the function");
+        let message = format!("`{}` is no folder with a workspace below the folder of the function", written.value);
         let help = "`spec.directory` is a relative path without `..`, to a folder with `bailiwick.yaml`; no link leaves the folder";
-        sink.push(Diagnostic::error(codes::INVALID_FUNCTION_INPUT, message).help(help));
+        sink.push(Diagnostic::error(codes::INVALID_FUNCTION_INPUT, message).at(written.origin).help(help));
     }
     Ok(folder)
 }

@@ -28,7 +28,8 @@ pub struct GuardKind;
 /// - create, update, patch and delete of Roles, ClusterRoles, RoleBindings and ClusterRoleBindings;
 /// - the same of ValidatingWebhookConfigurations and MutatingWebhookConfigurations;
 /// - labels `pod-security.kubernetes.io/*` of namespaces, through `namespaces`, `namespaces/status` and
-///   `namespaces/finalize`. Everybody with the permission of RBAC still creates namespaces without such labels.
+///   `namespaces/finalize`. Each subject with the permission of RBAC still creates
+///   namespaces without such labels.
 ///
 /// The user of `appliedBy` may write; its groups may not. The controllers for aggregated roles, namespaces, garbage and
 /// storage versions may write, and the API server itself.
@@ -59,10 +60,10 @@ pub struct GuardKind;
 /// member, delete the binding `bailiwick-guard`; the next apply brings it back.
 ///
 /// **Not refused** are writes of admission policies and their bindings, since the API server asks no admission policy
-/// about them: everybody who may update or delete ValidatingAdmissionPolicies or their bindings switches the Guard off.
-/// Everybody who may impersonate an allowed identity, or take a token of an allowed service account by
+/// about them: each subject with permission to update or delete ValidatingAdmissionPolicies or their bindings can switch the Guard off.
+/// A subject with permission to impersonate an allowed identity, or to get a token of an allowed service account by
 /// `serviceaccounts/token`, a pod or a Secret of its namespace, writes in its name. Static manifests of the control plane and writes to etcd
-/// pass no admission. A namespace that somebody deletes and creates again has no Pod Security labels until the next apply.
+/// pass no admission. A namespace that is deleted and created again has no Pod Security labels until the next apply.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct GuardSpec {
@@ -84,7 +85,7 @@ pub struct GuardSpec {
     /// The actions of the binding at a write by others: `Deny`, `Audit`, `Warn`. Default: `Deny`.
     #[serde(default)]
     #[schemars(length(min = 1))]
-    pub validation_actions: Option<Vec<ValidationAction>>,
+    pub validation_actions: Option<Vec<GuardAction>>,
     /// The message for a refused writer, one line: the place of the policies. Default: a line about git.
     #[serde(default)]
     pub message: Option<Spanned<String>>,
@@ -159,7 +160,7 @@ impl GuardedPart {
 
 /// The action at a write by others, as in a ValidatingAdmissionPolicyBinding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-pub enum ValidationAction {
+pub enum GuardAction {
     /// The write is refused.
     Deny,
     /// The audit log has a note of it.
@@ -168,7 +169,7 @@ pub enum ValidationAction {
     Warn,
 }
 
-impl ValidationAction {
+impl GuardAction {
     fn name(self) -> &'static str {
         match self {
             Self::Deny => "Deny",
@@ -183,8 +184,8 @@ impl GuardSpec {
         self.guards.as_ref().is_none_or(|parts| parts.contains(&part))
     }
 
-    fn validation_actions(&self) -> &[ValidationAction] {
-        self.validation_actions.as_deref().map_or(&[ValidationAction::Deny], |actions| actions)
+    fn validation_actions(&self) -> &[GuardAction] {
+        self.validation_actions.as_deref().map_or(&[GuardAction::Deny], |actions| actions)
     }
 }
 

@@ -1,6 +1,6 @@
-//! Checks for Guards that lock out the applier or admit everybody.
+//! Checks for Guards that lock out the applier or admit every user.
 
-use super::{GuardSpec, ValidationAction};
+use super::{GuardAction, GuardSpec};
 use crate::codes;
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::names::{dns_label, dns_subdomain};
@@ -11,7 +11,7 @@ use crate::yaml::Spanned;
 /// `pkg/features/kube_features.go`.
 const FIRST_MINOR: u32 = 30;
 
-/// Groups with members that nobody chose. Source: `k8s.io/apiserver/pkg/authentication/user/user.go`.
+/// Groups that the API server fills by itself. Source: `k8s.io/apiserver/pkg/authentication/user/user.go`.
 const BROAD_GROUPS: [&str; 4] =
     ["system:authenticated", "system:nodes", "system:serviceaccounts", "system:unauthenticated"];
 
@@ -57,7 +57,7 @@ fn check_target(spec: &GuardSpec, target: &Target, origin: Origin, sink: &mut Si
             .help("let an own service account or user apply the target"),
         );
     }
-    let is_enforced = spec.validation_actions().contains(&ValidationAction::Deny);
+    let is_enforced = spec.validation_actions().contains(&GuardAction::Deny);
     if target.platform == Platform::Openshift && is_enforced && spec.allow.is_none() {
         sink.push(
             wrong(
@@ -120,7 +120,7 @@ fn check_group(group: &Spanned<String>, sink: &mut Sink) {
 /// Checks the actions as `validateValidationActions` of `pkg/apis/admissionregistration/validation` does.
 fn check_actions(spec: &GuardSpec, origin: Origin, sink: &mut Sink) {
     let has = |wanted| spec.validation_actions().contains(&wanted);
-    if has(ValidationAction::Deny) && has(ValidationAction::Warn) {
+    if has(GuardAction::Deny) && has(GuardAction::Warn) {
         sink.push(
             wrong("a binding has either `Deny` or `Warn`".to_owned(), origin)
                 .help("remove `Warn`: a refused writer reads the message anyway"),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 
-use super::{GuardSpec, GuardedPart, ValidationAction, platform};
+use super::{GuardAction, GuardSpec, GuardedPart, platform};
 use crate::diag::Origin;
 use crate::kinds::pod_security_profile::quoted;
 use crate::model::{Data, GuardedTarget, ObjectId, Target, TypeMeta, Unit, UnitSource};
@@ -77,7 +77,7 @@ pub(super) fn fact(spec: &GuardSpec, target: &Target, origin: Origin) -> Option<
         platform: platform::writers(target.platform).collect(),
         users,
         groups,
-        denies: spec.validation_actions().contains(&ValidationAction::Deny),
+        denies: spec.validation_actions().contains(&GuardAction::Deny),
         parts: GuardedPart::ALL.into_iter().filter(|part| spec.guards(*part)).map(GuardedPart::name).collect(),
         origin,
         targets,
