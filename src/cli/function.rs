@@ -1,6 +1,6 @@
 //! `bailiwick fn`.
 
-use std::io::{Read as _, Write as _};
+use std::io::Read as _;
 
 use clap::Args;
 
@@ -53,10 +53,8 @@ fn read_input() -> Result<Option<Vec<u8>>, RunError> {
     Ok((bytes.len() as u64 <= most).then_some(bytes))
 }
 
-fn write_output(bytes: &[u8]) -> Result<(), RunError> {
-    let mut output = std::io::stdout().lock();
-    let written = output.write_all(bytes).and_then(|()| output.flush());
-    written.map_err(|error| RunError::new(format!("cannot write to standard output: {error}")))
+fn write_output(global: &Global, bytes: &[u8]) -> Result<(), RunError> {
+    global.terminal().pipe(bytes).map_err(|error| RunError::new(format!("cannot write to standard output: {error}")))
 }
 
 /// Runs as a generator or a validator.
@@ -75,14 +73,14 @@ fn function(global: &Global, arguments: &Arguments, input: Vec<u8>) -> Result<Ou
     match outcome {
         FunctionOutcome::Generated(text, diagnostics) => {
             tell(global, diagnostics);
-            write_output(text.as_bytes())?;
+            write_output(global, text.as_bytes())?;
             Ok(Outcome::Fine)
         }
         FunctionOutcome::Validated(mut validation) => {
             let outcome = conclude(global, &mut validation, &failures);
             if outcome != Outcome::Invalid {
                 let text = validation.list.map(|list| list.with_results(results.into_list()));
-                text.map_or(Ok(()), |text| write_output(text.as_bytes()))?;
+                text.map_or(Ok(()), |text| write_output(global, text.as_bytes()))?;
             }
             Ok(outcome)
         }
@@ -97,7 +95,7 @@ fn stream(global: &Global, arguments: &Arguments, input: Vec<u8>) -> Result<Outc
         let tested = workspace.test_manifests(target, namespace, input.clone(), &mut |event| failures.add(&event));
         let outcome = conclude(global, &mut tested?, &failures);
         if outcome == Outcome::Fine {
-            write_output(&input)?;
+            write_output(global, &input)?;
         }
         Ok(outcome)
     })

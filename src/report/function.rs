@@ -54,14 +54,13 @@ impl FunctionResults {
         result.insert("message".to_owned(), json!(foreign::line(message)));
         result.insert("severity".to_owned(), json!("error"));
         if let Some((kind, rest)) = object.and_then(|object| object.split_once('/')) {
-            let mut reference = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind});
-            match rest.split_once('/') {
+            let api_version = "rbac.authorization.k8s.io/v1";
+            let reference = match rest.split_once('/') {
                 Some((namespace, name)) => {
-                    reference["namespace"] = json!(namespace);
-                    reference["name"] = json!(name);
+                    json!({"apiVersion": api_version, "kind": kind, "namespace": namespace, "name": name})
                 }
-                None => reference["name"] = json!(rest),
-            }
+                None => json!({"apiVersion": api_version, "kind": kind, "name": rest}),
+            };
             result.insert("resourceRef".to_owned(), reference);
         }
         self.list.push(Value::Object(result));

@@ -73,6 +73,15 @@ impl Terminal {
         write(io::stdout().lock(), text);
     }
 
+    /// Writes bytes for the next program of a pipe, without a change.
+    ///
+    /// # Errors
+    /// Standard output cannot be written to.
+    pub fn pipe(self, bytes: &[u8]) -> io::Result<()> {
+        let mut output = io::stdout().lock();
+        output.write_all(bytes).and_then(|()| output.flush())
+    }
+
     /// Prints workflow commands of GitHub Actions, one a line.
     pub fn workflow_commands(self, commands: &str) {
         let shown: String = commands.lines().map(|command| format!("{}\n", foreign::line(command))).collect();

@@ -122,7 +122,7 @@ impl Written {
         self.bindings.iter().find_map(|binding| {
             let (policy, origin) = self.policies.get(&binding.policy)?;
             let decision = policy.evaluate(request, Some(binding), namespace);
-            (decision.answer == PolicyAnswer::Deny).then(|| (policy.name.as_str(), *origin, decision.message))
+            (decision.answer == PolicyAnswer::Deny).then_some((policy.name.as_str(), *origin, decision.message))
         })
     }
 }

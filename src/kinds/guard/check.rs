@@ -93,15 +93,13 @@ fn check_allowed(spec: &GuardSpec, sink: &mut Sink) {
         }
     }
     for account in &allow.service_accounts {
-        let names: [(&Spanned<String>, fn(&str) -> _); 2] =
-            [(&account.namespace, dns_label), (&account.name, dns_subdomain)];
-        for (name, is_valid) in names {
-            if is_valid(name).is_err() {
-                sink.push(
-                    wrong(format!("`{}` is not a name of Kubernetes", name.value), name.origin)
-                        .help("write the namespace and the name of a ServiceAccount"),
-                );
-            }
+        let invalid_namespace = dns_label(&account.namespace).is_err().then_some(&account.namespace);
+        let invalid_name = dns_subdomain(&account.name).is_err().then_some(&account.name);
+        for name in invalid_namespace.into_iter().chain(invalid_name) {
+            sink.push(
+                wrong(format!("`{}` is not a name of Kubernetes", name.value), name.origin)
+                    .help("write the namespace and the name of a ServiceAccount"),
+            );
         }
     }
 }

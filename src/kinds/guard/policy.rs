@@ -11,8 +11,10 @@ use crate::kinds::pod_security_profile::quoted;
 use crate::model::{Data, GuardedTarget, ObjectId, Target, TypeMeta, Unit, UnitSource};
 
 /// The templates of the kind.
-pub(super) const TEMPLATES: &[&str] =
-    &["guard/validatingadmissionpolicy.yaml.j2", "guard/validatingadmissionpolicybinding.yaml.j2"];
+pub(super) const TEMPLATES: &[&str] = &[POLICY_TEMPLATE, BINDING_TEMPLATE];
+
+const POLICY_TEMPLATE: &str = "guard/validatingadmissionpolicy.yaml.j2";
+const BINDING_TEMPLATE: &str = "guard/validatingadmissionpolicybinding.yaml.j2";
 
 /// The message for a refused writer, unless the Guard has one.
 const MESSAGE: &str =
@@ -96,10 +98,9 @@ pub(super) fn of_target(spec: &GuardSpec, target: &Target, origin: Origin) -> Ve
     ];
     let actions: BTreeSet<&str> = spec.validation_actions().iter().map(|action| action.name()).collect();
     let binding = [("validationActions", json!(actions))];
-    let [policy_template, binding_template] = [0, 1].map(|index| TEMPLATES[index]);
     vec![
-        unit("ValidatingAdmissionPolicy", policy_template, &policy, origin),
-        unit("ValidatingAdmissionPolicyBinding", binding_template, &binding, origin),
+        unit("ValidatingAdmissionPolicy", POLICY_TEMPLATE, &policy, origin),
+        unit("ValidatingAdmissionPolicyBinding", BINDING_TEMPLATE, &binding, origin),
     ]
 }
 
