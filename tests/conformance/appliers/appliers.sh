@@ -76,11 +76,11 @@ driver() {
   "$work/appliers" "$@" --kubeconfig "$KUBECONFIG" --work "$work"
 }
 
-# check APPLIER: all checks, or the check ONLY; the exit code of the script follows from them. With MATRIX=1, the permissions that an
+# check APPLIER [OPTION...]: all checks, or the check ONLY; the exit code of the script follows from them. With MATRIX=1, the permissions that an
 # account of the applier can do without are printed instead.
 check() {
   local code=0
-  driver check "$1" --binary "$binary" --root "$root" --seed "${SEED:-1}" $short ${ONLY:+--only "$ONLY"} ${MATRIX:+--matrix} || code=$?
+  driver check "$@" --binary "$binary" --root "$root" --seed "${SEED:-1}" $short ${ONLY:+--only "$ONLY"} ${MATRIX:+--matrix} || code=$?
   case $code in
     0) ;;
     1) echo "$1: checks failed"; exit 1 ;;

@@ -1,7 +1,8 @@
 // Command appliers checks an applier of GitOps that runs beside a kube-apiserver.
 //
 //	appliers install NAME --kubeconfig FILE --work FOLDER --definitions PATH,...
-//	appliers check NAME --kubeconfig FILE --work FOLDER --binary PATH --root FOLDER [--seed N] [--short] [--only CHECK] [--matrix]
+//	appliers check NAME --kubeconfig FILE --work FOLDER --binary PATH --root FOLDER [--registry ADDRESS] [--seed N] [--short]
+//	    [--only CHECK] [--matrix]
 //
 // NAME is flux or argocd. install makes the objects that the applier needs before it starts; check runs the checks. --matrix prints
 // instead which permission an account of the applier can do without. Ends with 0 when nothing differs, 1 when something does, 2 on
@@ -56,6 +57,7 @@ func run(arguments []string) (int, error) {
 	flags.StringVar(&options.Work, "work", "", "folder for files")
 	flags.StringVar(&options.Binary, "binary", "", "the program")
 	flags.StringVar(&options.Root, "root", "", "the workspace of the repository")
+	flags.StringVar(&options.Registry, "registry", "", "host and port of a registry for images")
 	flags.StringVar(&options.Only, "only", "", "the only check")
 	flags.Uint64Var(&options.Seed, "seed", 1, "what the roles of accounts depend on")
 	flags.BoolVar(&options.Short, "short", false, "without repetitions")

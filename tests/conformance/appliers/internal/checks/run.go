@@ -21,7 +21,9 @@ type Options struct {
 	Server  *cluster.Cluster
 	// Binary is the program, Root its workspace, and Work a folder for files.
 	Binary, Root, Work string
-	Seed               uint64
+	// Registry is the host and port of a registry for images; empty if there is none.
+	Registry string
+	Seed     uint64
 	// Short leaves out repetitions.
 	Short bool
 	// Only is the name of the only check, if it is not empty.
@@ -49,6 +51,7 @@ func all() []check {
 		{"changed role", (*bench).changedRole},
 		{"compared", (*bench).compared},
 		{"plugin", (*bench).plugin},
+		{"oci", (*bench).oci},
 		{"accounts", (*bench).accounts},
 	}
 }

@@ -13,12 +13,17 @@ func PluginApplication(workspace *source.Workspace, name, target string) *unstru
 	if target != "" {
 		plugin["parameters"] = []any{map[string]any{"name": "target", "string": target}}
 	}
+	return application(name, map[string]any{
+		"repoURL": workspace.URL(), "targetRevision": "main", "path": workspace.Path, "plugin": plugin,
+	})
+}
+
+// application returns an Application of a source that syncs by itself and deletes nothing.
+func application(name string, source map[string]any) *unstructured.Unstructured {
 	return object(argocdGroup+"/"+argocdVersion, "Application", argocdNamespace, name, map[string]any{"spec": map[string]any{
 		"project":     "access",
 		"destination": map[string]any{"server": argocdServer},
-		"source": map[string]any{
-			"repoURL": workspace.URL(), "targetRevision": "main", "path": workspace.Path, "plugin": plugin,
-		},
-		"syncPolicy": map[string]any{"automated": map[string]any{}},
+		"source":      source,
+		"syncPolicy":  map[string]any{"automated": map[string]any{}},
 	}})
 }
