@@ -151,3 +151,34 @@ fn a_weaker_promise_is_shown() {
     edit(folder.path(), "bailiwick.yaml", groups, &format!("{groups}    roles: []\n"));
     assert_status(&bailiwick(folder.path(), &["diff", "--against", "HEAD"]), 0);
 }
+
+#[test]
+fn a_looser_guard_is_shown() {
+    const GUARD: &str = "policies/guard.yaml";
+    let folder = example();
+    let guard = "apiVersion: bailiwick.dev/v1alpha1\nkind: Guard\nmetadata: {name: git}\nspec:\n  breakGlass: {groups: [emergency]}\n  validationActions: [Deny]\n  guards: [rbac, webhookConfigurations, podSecurityLabels]\n";
+    fs::write(folder.path().join(GUARD), guard).expect("a file");
+    let workspace = fs::read_to_string(folder.path().join("bailiwick.yaml")).expect("a file");
+    let applier = "name: production\n    appliedBy: {user: applier}\n";
+    fs::write(folder.path().join("bailiwick.yaml"), workspace.replacen("name: production\n", applier, 1))
+        .expect("a file");
+    assert_status(&bailiwick(folder.path(), &["render"]), 0);
+    commit(folder.path());
+    assert_status(&bailiwick(folder.path(), &["diff", "--against", "HEAD"]), 0);
+    for (from, to, line) in [
+        ("[Deny]", "[Audit]", "its Guard refuses nothing any more: `validationActions` has no `Deny`\n"),
+        (", podSecurityLabels]", "]", "its Guard does not guard `podSecurityLabels` any more\n"),
+        ("[emergency]", "[emergency, all]", "its Guard lets the group \"all\" write guarded objects\n"),
+        (
+            "  validationActions",
+            "  allow: {users: [mallory]}\n  validationActions",
+            "its Guard lets the user \"mallory\" write guarded objects\n",
+        ),
+    ] {
+        edit(folder.path(), GUARD, from, to);
+        assert_shown(folder.path(), &[line]);
+        fs::write(folder.path().join(GUARD), guard).expect("a file");
+    }
+    fs::remove_file(folder.path().join(GUARD)).expect("a file");
+    assert_shown(folder.path(), &["its Guard is removed: others can write guarded objects\n"]);
+}
