@@ -34,6 +34,7 @@ mod merge;
 mod migrate;
 mod namespace;
 mod node_reach;
+mod object_key;
 mod output;
 mod pack;
 mod pod_inputs;

@@ -59,7 +59,7 @@ pub use facts::{
     InstalledManager, InstalledProvider, InstalledStack, NamespaceProfile, PolicyFacts, TenancyGrant, TenancyGrants,
     TermLimit, UnreadAccounts, WrittenManifests, WrittenNamespaces, grant_words,
 };
-pub use guard::{GuardedTarget, PlatformWriter};
+pub use guard::{GuardedKind, GuardedTarget, PlatformWriter};
 pub use kind::{
     Contribution, DependentPolicy, Kind, KnownNamespace, LabelMap, Namespaces, Patterns, Policy, PolicyMeta,
     PolicyNamespace, RawDocument, Surroundings, TenancyPolicy, TenantPart, account_variables, check_pattern,

@@ -13,8 +13,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 pub use self::resource_list::ResourceList;
-use super::drift::ObjectKey;
 use super::loaded_world::{LoadedWorld, WorldOptions, WorldParts, load_live, load_target_seen};
+use super::object_key::ObjectKey;
 use super::test::{TestEvent, TestRun};
 use super::workspace::Workspace;
 use super::{CompiledFile, Diagnostics, Error, Options};

@@ -9,8 +9,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::drift::ObjectKey;
 use super::memberships::{MembersByGroup, Memberships};
+use super::object_key::ObjectKey;
 use super::pod_inputs::PodInputs;
 use super::workspace::Workspace;
 use super::{Diagnostics, Error, Options};

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::facts::facts_with_targets;
 use crate::diag::Origin;
+use crate::k8s::rbac;
 
 /// A Guard on a target, with the identities that write guarded objects.
 #[derive(Debug, Clone)]
@@ -36,6 +37,37 @@ pub struct PlatformWriter {
     /// The kinds of the objects; empty for every guarded kind.
     pub kinds: &'static [&'static str],
 }
+
+/// A guarded kind of objects.
+#[derive(Debug, Clone, Copy)]
+pub struct GuardedKind {
+    /// As in `kind`.
+    pub kind: &'static str,
+    /// The API group; empty for the core group.
+    pub api_group: &'static str,
+    /// The name in URLs, such as `clusterroles`.
+    pub resource: &'static str,
+}
+
+impl GuardedKind {
+    /// Every guarded kind. Of a Namespace, the labels of Pod Security are guarded.
+    pub const ALL: [Self; 7] = [
+        Self::new("Namespace", "", "namespaces"),
+        Self::new("MutatingWebhookConfiguration", ADMISSION, "mutatingwebhookconfigurations"),
+        Self::new("ValidatingWebhookConfiguration", ADMISSION, "validatingwebhookconfigurations"),
+        Self::new("ClusterRoleBinding", rbac::GROUP, "clusterrolebindings"),
+        Self::new("ClusterRole", rbac::GROUP, "clusterroles"),
+        Self::new("RoleBinding", rbac::GROUP, "rolebindings"),
+        Self::new("Role", rbac::GROUP, "roles"),
+    ];
+
+    const fn new(kind: &'static str, api_group: &'static str, resource: &'static str) -> Self {
+        Self { kind, api_group, resource }
+    }
+}
+
+/// The API group of admission policies and webhook configurations.
+const ADMISSION: &str = "admissionregistration.k8s.io";
 
 impl GuardedTarget {
     /// The name of the admission policy and of its binding. A target has one Guard at most, since two of them admit only

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::live::ObjectKey;
+use crate::app::object_key::ObjectKey;
 use crate::app::workspace::Workspace;
 use crate::codes;
 use crate::diag::{Diagnostic, Sink};

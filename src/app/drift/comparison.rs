@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::accepted::AcceptList;
 use super::fields::{self, DecidingKeys};
-use super::live::{self, LastWriter, LiveObjects, ObjectKey};
+use super::live::{self, LastWriter, LiveObjects};
 use super::unmanaged::{Surroundings, UnmanagedScope};
 use super::wanted::{WantedObject, WantedObjects};
 use super::{DriftClass, DriftFinding};
+use crate::app::object_key::ObjectKey;
 use crate::app::workspace::Workspace;
 use crate::model::Target;
 use crate::parallel;

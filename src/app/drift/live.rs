@@ -2,7 +2,6 @@
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
-use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,54 +10,10 @@ use serde::Serialize;
 
 use crate::app::Options;
 use crate::app::loaded_world::{duplicate, each_tree};
+use crate::app::object_key::ObjectKey;
 use crate::diag::{Files, RunError, Sink};
 use crate::k8s::list;
 use crate::yaml::{NodeId, NodeRef, Tree};
-
-/// The identity of an object, whatever version of its API it was read in.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(in crate::app) struct ObjectKey {
-    name: String,
-    namespace: String,
-    kind: String,
-    group: String,
-}
-
-impl ObjectKey {
-    /// Returns the identity of an object.
-    pub(in crate::app) fn of(object: NodeRef<'_>) -> Self {
-        let text = |keys: &[&str]| object.path(keys).and_then(NodeRef::as_str).map_or_else(String::new, str::to_owned);
-        let group = object.text_at("apiVersion").split_once('/').map_or("", |(group, _)| group);
-        Self {
-            group: group.to_owned(),
-            kind: text(&["kind"]),
-            namespace: text(&["metadata", "namespace"]),
-            name: text(&["metadata", "name"]),
-        }
-    }
-
-    /// Returns the API group and the kind.
-    pub(super) fn kind(&self) -> (&str, &str) {
-        (&self.group, &self.kind)
-    }
-
-    /// Returns the namespace; empty for none.
-    pub(super) fn namespace(&self) -> &str {
-        &self.namespace
-    }
-
-    /// Returns the name.
-    pub(super) fn name(&self) -> &str {
-        &self.name
-    }
-}
-
-impl fmt::Display for ObjectKey {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let slash = if self.namespace.is_empty() { "" } else { "/" };
-        write!(formatter, "{}/{}{slash}{}", self.kind, self.namespace, self.name)
-    }
-}
 
 /// The objects of a dump.
 pub(super) struct LiveObjects {

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::fields::{self, DecidingKeys};
-use super::live::{self, ObjectKey};
+use super::live;
 use super::wanted::WantedObjects;
+use crate::app::object_key::ObjectKey;
 use crate::app::workspace::Workspace;
 use crate::k8s::{default_policy, list, rbac};
 use crate::model::{Platform, Target};

@@ -3,7 +3,8 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::fields::DecidingKeys;
-use super::live::{self, ObjectKey};
+use super::live;
+use crate::app::object_key::ObjectKey;
 use crate::diag::Origin;
 use crate::yaml::{NodeRef, write};
 

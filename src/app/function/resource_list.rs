@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::app::drift::ObjectKey;
+use crate::app::object_key::ObjectKey;
 use crate::codes;
 use crate::diag::{Diagnostic, FileId, Files, Sink};
 use crate::source::manifests;

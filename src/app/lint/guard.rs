@@ -13,25 +13,12 @@ use crate::app::loaded_world::{LoadedWorld, each_object};
 use crate::app::workspace::Workspace;
 use crate::codes;
 use crate::diag::{Diagnostic, Origin, RunError, Sink};
-use crate::model::{GuardedTarget, Target};
+use crate::model::{GuardedKind, GuardedTarget, Target};
 use crate::yaml::NodeRef;
 use crate::yaml::schema::to_json;
 
 /// The API group of admission policies.
 const ADMISSION: &str = "admissionregistration.k8s.io";
-
-/// The kinds of guarded objects, with API group and resource.
-const GUARDED: [(&str, &str, &str); 7] = [
-    ("ClusterRole", RBAC, "clusterroles"),
-    ("ClusterRoleBinding", RBAC, "clusterrolebindings"),
-    ("MutatingWebhookConfiguration", ADMISSION, "mutatingwebhookconfigurations"),
-    ("Namespace", "", "namespaces"),
-    ("Role", RBAC, "roles"),
-    ("RoleBinding", RBAC, "rolebindings"),
-    ("ValidatingWebhookConfiguration", ADMISSION, "validatingwebhookconfigurations"),
-];
-
-const RBAC: &str = "rbac.authorization.k8s.io";
 
 /// Resources with pods in them, and the verbs by which a subject runs or enters a pod of another service account.
 const RUNS_PODS: [(&str, &str, &[&str]); 9] = [
@@ -97,7 +84,7 @@ impl Written {
             "ValidatingAdmissionPolicyBinding" => self.bindings.extend(Binding::read(object).ok()),
             _ => {}
         }
-        let Some((_, group, resource)) = GUARDED.iter().find(|(guarded, ..)| *guarded == kind) else { return };
+        let Some(guarded) = GuardedKind::ALL.iter().find(|guarded| guarded.kind == kind) else { return };
         let Some(metadata) = object.get("metadata") else { return };
         let json = to_json(object);
         let name = metadata.text_at("name").to_owned();
@@ -105,9 +92,9 @@ impl Written {
             self.namespaces.insert(name.clone(), json.clone());
         }
         self.guarded.push(AdmissionRequest {
-            api_group: (*group).to_owned(),
+            api_group: guarded.api_group.to_owned(),
             version: "v1".to_owned(),
-            resource: (*resource).to_owned(),
+            resource: guarded.resource.to_owned(),
             kind: kind.to_owned(),
             namespace: if kind == "Namespace" { name.clone() } else { metadata.text_at("namespace").to_owned() },
             name,

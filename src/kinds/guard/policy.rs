@@ -7,8 +7,9 @@ use serde_json::{Value as Json, json};
 
 use super::{GuardAction, GuardSpec, GuardedPart, platform};
 use crate::diag::Origin;
+use crate::k8s::rbac;
 use crate::kinds::pod_security_profile::quoted;
-use crate::model::{Data, GuardedTarget, ObjectId, Target, TypeMeta, Unit, UnitSource};
+use crate::model::{Data, GuardedKind, GuardedTarget, ObjectId, Target, TypeMeta, Unit, UnitSource};
 
 /// The templates of the kind.
 pub(super) const TEMPLATES: &[&str] = &[POLICY_TEMPLATE, BINDING_TEMPLATE];
@@ -23,15 +24,9 @@ const MESSAGE: &str =
 /// The labels that Pod Security reads, up to their last part. Source: `k8s.io/pod-security-admission/api/constants.go`.
 const LABELS: &str = "pod-security.kubernetes.io/";
 
-/// The parts of the cluster with rules for their resources; every version of a group is guarded.
-const RULES: [(GuardedPart, &str, &[&str]); 2] = [
-    (GuardedPart::Rbac, "rbac.authorization.k8s.io", &["clusterrolebindings", "clusterroles", "rolebindings", "roles"]),
-    (
-        GuardedPart::WebhookConfigurations,
-        "admissionregistration.k8s.io",
-        &["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
-    ),
-];
+/// The parts of the cluster that are whole API groups of guarded kinds; every version of a group is guarded.
+const GROUPS: [(GuardedPart, &str); 2] =
+    [(GuardedPart::Rbac, rbac::GROUP), (GuardedPart::WebhookConfigurations, "admissionregistration.k8s.io")];
 
 /// Resources whose writes can change the labels of a namespace. Source: `pkg/registry/core/namespace/strategy.go` of
 /// Kubernetes 1.37: updates of both subresources keep spec or status, and take the new labels.
@@ -105,9 +100,14 @@ pub(super) fn of_target(spec: &GuardSpec, target: &Target, origin: Origin) -> Ve
 }
 
 fn resource_rules(spec: &GuardSpec) -> Vec<Json> {
-    let guarded = RULES.iter().filter(|(part, ..)| spec.guards(*part));
-    let mut rules: Vec<Json> =
-        guarded.map(|(_, group, resources)| rule([group, "*"], &["CREATE", "DELETE", "UPDATE"], resources)).collect();
+    let groups = GROUPS.iter().filter(|(part, _)| spec.guards(*part));
+    let mut rules: Vec<Json> = groups
+        .map(|(_, group)| {
+            let kinds = GuardedKind::ALL.iter().filter(|kind| kind.api_group == *group);
+            let resources: Vec<&str> = kinds.map(|kind| kind.resource).collect();
+            rule([group, "*"], &["CREATE", "DELETE", "UPDATE"], &resources)
+        })
+        .collect();
     if spec.guards(GuardedPart::PodSecurityLabels) {
         rules.push(rule(["", "v1"], &["CREATE", "UPDATE"], &NAMESPACES));
     }

@@ -1,0 +1,50 @@
+//! The identity of an object.
+
+use std::fmt;
+
+use crate::yaml::NodeRef;
+
+/// The identity of an object, whatever version of its API it was read in.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct ObjectKey {
+    name: String,
+    namespace: String,
+    kind: String,
+    group: String,
+}
+
+impl ObjectKey {
+    /// Returns the identity of an object.
+    pub(crate) fn of(object: NodeRef<'_>) -> Self {
+        let text = |keys: &[&str]| object.path(keys).and_then(NodeRef::as_str).map_or_else(String::new, str::to_owned);
+        let group = object.text_at("apiVersion").split_once('/').map_or("", |(group, _)| group);
+        Self {
+            group: group.to_owned(),
+            kind: text(&["kind"]),
+            namespace: text(&["metadata", "namespace"]),
+            name: text(&["metadata", "name"]),
+        }
+    }
+
+    /// Returns the API group and the kind.
+    pub(crate) fn kind(&self) -> (&str, &str) {
+        (&self.group, &self.kind)
+    }
+
+    /// Returns the namespace; empty for none.
+    pub(crate) fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    /// Returns the name.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl fmt::Display for ObjectKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let slash = if self.namespace.is_empty() { "" } else { "/" };
+        write!(formatter, "{}/{}{slash}{}", self.kind, self.namespace, self.name)
+    }
+}
