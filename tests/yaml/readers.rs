@@ -213,7 +213,9 @@ fn edited(texts: impl Iterator<Item = (String, String)>) -> impl Iterator<Item =
         let mut characters = behind.chars();
         characters.next();
         let removed = format!("{before}{}", characters.as_str());
-        [(format!("{name}, inserted"), inserted), (format!("{name}, removed"), removed)]
+        let doubled = text.replacen('{', "{\"same\": 1, \"same\": 2, ", 1);
+        [("inserted", inserted), ("removed", removed), ("doubled", doubled)]
+            .map(|(edit, text)| (format!("{name}, {edit}"), text))
     })
 }
 
