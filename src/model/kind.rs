@@ -273,12 +273,12 @@ pub fn check_pattern(node: NodeRef<'_>, scope: VariableScope<'_>, sink: &mut Sin
     match Pattern::parse(text) {
         Ok(pattern) => {
             for name in pattern.variables().filter(|name| !scope.knows(name)) {
-                sink.push(unknown_variable(name, node.origin(), scope));
+                sink.push(unknown_variable(name, place_of_variable(node, text, name), scope));
             }
             Some(pattern)
         }
         Err(error) => {
-            let place = inside(node, error.position);
+            let place = inside(node, error.position, 1);
             sink.push(
                 Diagnostic::error(codes::INVALID_PATTERN, error.message)
                     .at(place)
@@ -322,17 +322,25 @@ fn unknown_variable(name: &str, origin: Origin, scope: VariableScope<'_>) -> Dia
     Diagnostic::error(codes::UNKNOWN_VARIABLE, format!("there is no variable `{name}`")).at(origin).help(help)
 }
 
-/// Locates a byte of a string that is in the text without escapes.
-fn inside(node: NodeRef<'_>, position: usize) -> Origin {
+/// Returns the place of the name of a variable in a string; the place of the string where the name is not written plainly.
+fn place_of_variable(node: NodeRef<'_>, text: &str, name: &str) -> Origin {
+    match text.find(&format!("{{{name}}}")) {
+        Some(brace) => inside(node, brace + 1, name.len()),
+        None => node.origin(),
+    }
+}
+
+/// Locates bytes of a string that is in the text without escapes.
+fn inside(node: NodeRef<'_>, position: usize, length: usize) -> Origin {
     let mut origin = node.origin();
     let written = (origin.span.end - origin.span.start) as usize;
-    let length = node.as_str().map_or(0, str::len);
-    let opening = match written.checked_sub(length) {
+    let whole = node.as_str().map_or(0, str::len);
+    let opening = match written.checked_sub(whole) {
         Some(0) => 0,
         Some(2) => 1,
         _ => return origin,
     };
     let start = origin.span.start as usize + opening + position;
-    origin.span = Span::new(start, start + 1);
+    origin.span = Span::new(start, start + length);
     origin
 }

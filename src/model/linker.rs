@@ -217,7 +217,8 @@ impl Offers {
     }
 
     fn names(&self, kind: &str) -> Vec<&str> {
-        let of_kind = self.announced.keys().filter(|(own, _)| *own == kind);
+        // A policy without a name is reported for itself.
+        let of_kind = self.announced.keys().filter(|(own, name)| *own == kind && !name.is_empty());
         of_kind.map(|(_, name)| name.as_str()).collect()
     }
 }

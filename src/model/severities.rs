@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::diag::{Code, DefaultSeverity, Diagnostic, Severity, Sink, nearest};
-use crate::yaml::Spanned;
+use crate::yaml::{NodeRef, Spanned};
 
 /// The key for all warnings.
 const WARNINGS: &str = "warnings";
@@ -54,11 +54,17 @@ impl std::fmt::Display for DiagnosticSetting {
 pub struct DiagnosticSettings(BTreeMap<String, Spanned<DiagnosticSetting>>);
 
 impl DiagnosticSettings {
-    /// Checks the entries and reports invalid ones.
-    pub(super) fn link(written: &BTreeMap<String, Spanned<DiagnosticSetting>>, sink: &mut Sink) -> Self {
+    /// Checks the entries and reports invalid ones at their keys. `root` is the document with the entries.
+    pub(super) fn link(
+        written: &BTreeMap<String, Spanned<DiagnosticSetting>>,
+        root: NodeRef<'_>,
+        sink: &mut Sink,
+    ) -> Self {
+        let entries = root.path(&["spec", "diagnostics"]);
         for (key, setting) in written {
             if let Some(problem) = refusal(key, setting.value) {
-                sink.push(problem.at(setting.origin));
+                let place = entries.and_then(|entries| entries.entry(key)).map(|(key, _)| key.origin());
+                sink.push(problem.at(place.map_or(setting.origin, |place| place)));
             }
         }
         Self(written.clone())

@@ -286,7 +286,7 @@ impl WorkspaceSettings {
             kept: spec.keep.iter().map(|glob| glob.value.clone()).collect(),
             fixtures: compiled_globs(&spec.fixtures, true, sink),
             fixture_globs: spec.fixtures.iter().map(|glob| glob.value.clone()).collect(),
-            diagnostics: DiagnosticSettings::link(&spec.diagnostics, sink),
+            diagnostics: DiagnosticSettings::link(&spec.diagnostics, root, sink),
             expiry: ExpirySettings::link(&spec.expiry, sink),
             requirements: GrantRequirement::link_all(&spec.requirements, sink),
             shards: shards(&spec),

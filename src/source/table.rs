@@ -21,8 +21,18 @@ pub struct TableRow<'r> {
 
 #[derive(Debug, Clone, Copy)]
 enum Cells<'r> {
-    Csv { columns: &'r [String], line: Line<'r> },
+    Csv { header: &'r Header, line: Line<'r> },
     Map(NodeRef<'r>),
+}
+
+/// The first line of a CSV file.
+#[derive(Debug)]
+struct Header {
+    origin: Origin,
+    /// The names of the columns.
+    columns: Vec<String>,
+    /// The places of the names.
+    places: Vec<Origin>,
 }
 
 /// A line of a CSV file.
@@ -119,11 +129,22 @@ impl Cell<'_> {
 }
 
 impl<'r> TableRow<'r> {
+    /// Returns the place of the name of a column in the header; none for a table without one, and for another name.
+    pub fn place_of_column(&self, name: &str) -> Option<Origin> {
+        match self.cells {
+            Cells::Csv { header, .. } => {
+                let index = header.columns.iter().position(|column| column == name)?;
+                header.places.get(index).copied()
+            }
+            Cells::Map(_) => None,
+        }
+    }
+
     /// Shows each cell with the name of its column.
     pub fn each_cell(self, see: &mut dyn FnMut(&'r str, Cell<'r>)) {
         match self.cells {
-            Cells::Csv { columns, line } => {
-                for (index, (column, text)) in columns.iter().zip(line.record.iter()).enumerate() {
+            Cells::Csv { header, line } => {
+                for (index, (column, text)) in header.columns.iter().zip(line.record.iter()).enumerate() {
                     see(column, Cell::Text(line.text_of(index, text), line, index));
                 }
             }
@@ -174,27 +195,28 @@ const MAXIMUM_LINE: usize = 3 << 19;
 /// Reads a CSV text whose first line names the columns, row by row.
 pub fn read_csv(file: FileId, text: &str, sink: &mut Sink, see: &mut dyn FnMut(TableRow<'_>, &mut Sink)) {
     let mut records = Records::new(file, text);
-    let mut header: Option<(Vec<String>, Origin)> = None;
+    let mut header: Option<Header> = None;
     let mut other_count = OtherCount::default();
     while let Some((written, origin)) = records.advance(sink) {
         let record = &records.record;
-        let Some((columns, header_origin)) = &header else {
-            header = Some((record.iter().map(|name| name.trim().to_owned()).collect(), origin));
+        let (starts, quoted) = (OnceCell::new(), OnceCell::new());
+        let text = first_line(written);
+        let line = Line { record, text, written, origin, starts: &starts, quoted: &quoted };
+        let Some(header) = &header else {
+            let columns = record.iter().map(|name| name.trim().to_owned()).collect();
+            let places = (0..record.len()).map(|index| line.place_of(index)).collect();
+            header = Some(Header { origin, columns, places });
             if check_header(record, origin, sink) {
                 continue;
             }
             break;
         };
-        if record.len() != columns.len() {
+        if record.len() != header.columns.len() {
             let is_open = record.iter().any(|cell| cell.contains('\n'));
-            other_count.add(columns.len(), record.len(), is_open, origin);
+            other_count.add(header.columns.len(), record.len(), is_open, origin);
             continue;
         }
-        let (starts, quoted) = (OnceCell::new(), OnceCell::new());
-        let text = first_line(written);
-        let line = Line { record, text, written, origin, starts: &starts, quoted: &quoted };
-        let cells = Cells::Csv { columns, line };
-        see(TableRow { origin, header: Some(*header_origin), cells }, sink);
+        see(TableRow { origin, header: Some(header.origin), cells: Cells::Csv { header, line } }, sink);
     }
     other_count.report(sink);
     if header.is_none() {

@@ -327,7 +327,9 @@ impl<'s> Columns<'s> {
                 if !reported.unknown.contains(column) {
                     reported.unknown.insert(column.to_owned());
                     reported.missing.extend(self.near(column).map(str::to_owned));
-                    sink.push(self.unknown_column(column, row.header.unwrap_or_else(|| cell.origin())));
+                    sink.push(
+                        self.unknown_column(column, row.place_of_column(column).unwrap_or_else(|| cell.origin())),
+                    );
                 }
                 fits = false;
                 return;
