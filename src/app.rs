@@ -19,6 +19,7 @@ mod compare;
 pub(crate) mod delivery;
 mod diagnostics;
 mod drift;
+mod editor;
 mod expire;
 mod explain;
 pub mod fingerprint;
@@ -82,6 +83,7 @@ pub use compare::{
 };
 pub use diagnostics::{Diagnostics, FindingRecord, RelatedRange, SourceRange};
 pub use drift::{AccessDifference, Drift, DriftClass, DriftFinding, DriftOptions, DriftOutcome};
+pub use editor::{Completion, Correction, DefinitionPlace, EditorWorkspace, Hover, HoverText};
 pub use expire::MovedDay;
 pub use explain::{
     DefaultPolicy, ExplainedFile, ExplainedObject, FileState, ObjectIdentity, ObjectName, PolicyName, RoleSearch,

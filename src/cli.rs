@@ -17,6 +17,7 @@ mod import;
 mod index;
 mod init;
 mod lint;
+mod lsp;
 mod man;
 mod merge;
 mod migrate;
@@ -35,6 +36,7 @@ mod schema;
 mod step_outputs;
 mod table;
 mod test;
+mod watch;
 mod who_can;
 mod workspaces;
 mod worlds;
@@ -346,6 +348,10 @@ enum Command {
     Pack(pack::Arguments),
     /// Convert objects of a cluster into policies, and report the result for each object.
     Migrate(migrate::Arguments),
+    /// Serve an editor, by the Language Server Protocol on standard input and output.
+    ///
+    /// Exit codes: 0 the editor shut the server down; 1 the editor is gone without a shutdown; 3 the run failed.
+    Lsp(lsp::Arguments),
     /// Explain a policy kind, a diagnostic, an object or a decision.
     Explain(explain::Arguments),
     /// Print the JSON Schema of policies or results.
@@ -381,6 +387,7 @@ impl Command {
             Self::Fn(_) => "fn",
             Self::Pack(_) => "pack",
             Self::Migrate(_) => "migrate",
+            Self::Lsp(_) => "lsp",
             Self::Explain(_) => "explain",
             Self::Schema(_) => "schema",
             Self::Completions(_) => "completions",
@@ -413,6 +420,7 @@ impl Command {
             | Self::Ask(_)
             | Self::Fn(_)
             | Self::Pack(_)
+            | Self::Lsp(_)
             | Self::Schema(_)
             | Self::Completions(_)
             | Self::Man(_) => Formats::default(),
@@ -442,6 +450,11 @@ impl Command {
             Self::Test(arguments) => arguments.workspaces.folder(global),
             _ => None,
         }
+    }
+
+    /// Whether the command runs again after each change.
+    fn is_watching(&self) -> bool {
+        matches!(self, Self::Check(arguments) if arguments.watch)
     }
 
     /// Whether a warning makes the answer no.
@@ -476,27 +489,46 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Outcome {
         Ok(cli) => cli,
         Err(error) => return printing::print_usage(&error, &arguments),
     };
-    cli.global.measured = Arc::new(Stats::new(cli.global.stats, cli.global.trace.is_some()));
-    cli.global.formats = cli.command.formats();
-    cli.global.formats.has_step_outputs = step_outputs::are_of(cli.command.name()) && step_outputs::file().is_some();
-    cli.global.reads_manifests = cli.command.reads_manifests();
-    cli.global.collected = Arc::new(Mutex::new(RunReport::new(cli.command.name())));
+    cli.prepare();
     let folder = cli.command.workspaces(&cli.global);
     let confined = folder.as_ref().map_or_else(|| cli.global.clone(), |folder| cli.global.in_folder(folder));
     // A new thread inherits the restrictions of its parent, so this comes before the first one starts.
-    let outcome = match cli.command.confine(&confined) {
-        Ok(Outcome::Fine) => parallel::with_room(|| run_command(&cli, folder.as_deref())),
-        Ok(outcome) => outcome,
-        Err(error) => printing::end(&cli.global, error),
-    };
-    let outcome = match Error::check_internal() {
-        Err(error) if outcome != Outcome::Failed => printing::end(&cli.global, error),
-        _ => outcome,
-    };
-    printing::print_more(&cli.global);
-    let outcome = reporting::finish(&cli.global, outcome);
-    printing::print_annotations(&cli.global);
-    outcome
+    match cli.command.confine(&confined) {
+        Ok(Outcome::Fine) if cli.command.is_watching() => watch::run(&mut cli),
+        Ok(Outcome::Fine) => cli.run_once(folder.as_deref()),
+        Ok(outcome) => cli.conclude(outcome),
+        Err(error) => cli.conclude(printing::end(&cli.global, error)),
+    }
+}
+
+impl Cli {
+    /// Forgets the measurements and the results of an earlier run.
+    fn prepare(&mut self) {
+        let Self { global, command } = self;
+        global.measured = Arc::new(Stats::new(global.stats, global.trace.is_some()));
+        global.formats = command.formats();
+        global.formats.has_step_outputs = step_outputs::are_of(command.name()) && step_outputs::file().is_some();
+        global.reads_manifests = command.reads_manifests();
+        global.collected = Arc::new(Mutex::new(RunReport::new(command.name())));
+        (global.warned, global.printed, global.annotations) = Default::default();
+    }
+
+    /// Runs the command, and prints what comes at the end of a run.
+    fn run_once(&self, workspaces: Option<&Path>) -> Outcome {
+        self.conclude(parallel::with_room(|| run_command(self, workspaces)))
+    }
+
+    /// Prints what comes at the end of a run.
+    fn conclude(&self, outcome: Outcome) -> Outcome {
+        let outcome = match Error::check_internal() {
+            Err(error) if outcome != Outcome::Failed => printing::end(&self.global, error),
+            _ => outcome,
+        };
+        printing::print_more(&self.global);
+        let outcome = reporting::finish(&self.global, outcome);
+        printing::print_annotations(&self.global);
+        outcome
+    }
 }
 
 impl Command {
@@ -548,6 +580,7 @@ fn run_in_workspace(global: &Global, command: &Command) -> Result<Outcome, Error
         Command::Fn(arguments) => function::run(global, arguments),
         Command::Pack(arguments) => pack::run(global, arguments),
         Command::Migrate(arguments) => migrate::run(global, arguments),
+        Command::Lsp(arguments) => lsp::run(global, arguments),
         Command::Explain(arguments) => explain::run(global, arguments),
         Command::Schema(arguments) => schema::run(global, arguments),
         Command::Completions(arguments) => completions::run(global, arguments),

@@ -20,7 +20,7 @@ pub use objects::{EntryMode, GitObject, Objects, TreeEntry};
 use crate::diag::RunError;
 
 /// The entry of a work tree that is its repository, or names it. Git never checks out an entry of this name.
-const DOT_GIT: &str = ".git";
+pub(crate) const DOT_GIT: &str = ".git";
 
 /// How many bytes a `.git` file may have, and others that hold one path.
 const MAXIMUM_LINK: u64 = 16 << 10;

@@ -67,10 +67,12 @@ pub mod cache;
 pub mod compile;
 pub mod file_format;
 pub mod git;
+mod lsp;
 pub mod migrate;
 mod parallel;
 pub mod report;
 pub mod stats;
+mod watch;
 
 pub mod app;
 pub use app::{

@@ -4,6 +4,7 @@
 //! leak into the output.
 
 mod edited;
+mod editor_files;
 pub mod manifests;
 pub mod names;
 mod recorded;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 
 use self::manifests::SkipCause;
 pub use edited::EditedSource;
+pub use editor_files::EditorFiles;
 pub use recorded::{Answered, RecordedAnswers, RecordedSource};
 pub use resolve::is_of_git;
 pub use table::{Cell, TableRow, cell_place, read_account, read_csv, read_list, read_names};

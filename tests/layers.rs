@@ -11,6 +11,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("parallel", &[]),
     ("file_format", &[]),
     ("stats", &[]),
+    ("watch", &["diag", "git"]),
+    ("lsp", &["app", "compile", "diag", "model", "parallel", "report", "watch", "yaml"]),
     ("source", &["codes", "diag", "yaml"]),
     ("model", &["codes", "diag", "yaml", "source", "k8s", "admission", "crossplane", "node", "paths"]),
     (
@@ -123,6 +125,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "cli",
         &[
             "app",
+            "lsp",
+            "watch",
             "codes",
             "parallel",
             "stats",

@@ -21,6 +21,7 @@ mod audit;
 mod case;
 mod crossplane;
 mod diagnostics;
+mod editor;
 mod expansion;
 mod facade;
 mod hostile;

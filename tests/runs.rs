@@ -24,6 +24,7 @@ mod passes;
 mod reports;
 mod revisions;
 mod strays;
+mod watch;
 mod workspaces;
 
 use std::path::Path;

@@ -99,7 +99,6 @@ impl Workspace {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn open(options: &Options) -> Result<Self, Error> {
-        let files = Arc::new(Files::new());
         let Some(root) = Self::find_root(options)? else {
             let diagnostic = Diagnostic::error(
                 codes::WORKSPACE_NOT_FOUND,
@@ -108,8 +107,17 @@ impl Workspace {
             .help("run `bailiwick init` to create a workspace here");
             return Err(Error::invalid(diagnostic));
         };
+        Self::open_files(options, root.clone(), WorkspaceFiles::Folder(root))
+    }
+
+    /// Loads the workspace of a folder from its files.
+    ///
+    /// # Errors
+    /// When its policies cannot be linked, or a file cannot be read.
+    pub(crate) fn open_files(options: &Options, root: PathBuf, place: WorkspaceFiles) -> Result<Self, Error> {
+        let files = Arc::new(Files::new());
         let mut sink = Sink::new();
-        let (world, answers) = RecordedSource::new(Box::new(DiskSource::new(&root)));
+        let (world, answers) = RecordedSource::new(place.boxed_source());
         let load = || compile::load(Box::new(world), Arc::clone(&files), &mut sink);
         let mut project = options.stats.time(Stage::Load, load, |_| (1, 0))?;
         if let Some(project) = &mut project {
@@ -120,7 +128,6 @@ impl Workspace {
         match project {
             Some(project) => {
                 let found = project.without_accepted(diagnostics);
-                let place = WorkspaceFiles::Folder(root.clone());
                 let (project, sampled) = (Arc::new(project), Arc::default());
                 Ok(Self { options: options.clone(), root, files: place, project, sampled, shard: None, found, answers })
             }
@@ -163,7 +170,7 @@ impl Workspace {
                 let found = project.without_accepted(list);
                 let options = Options { listener: None, ..self.options.clone() };
                 let root = match &place {
-                    WorkspaceFiles::Folder(root) => root.clone(),
+                    WorkspaceFiles::Folder(root) | WorkspaceFiles::Editor(root, _) => root.clone(),
                     WorkspaceFiles::Revision(_) | WorkspaceFiles::Edited(..) => self.root.clone(),
                 };
                 let (project, sampled) = (Arc::new(project), Arc::default());

@@ -1,4 +1,5 @@
-//! The place of the files of a workspace: a folder on disk, a folder of a revision in git, or one of them with edits.
+//! The place of the files of a workspace: a folder on disk, a folder of a revision in git, one of them with edits, or a folder
+//! that is open in an editor.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,9 +10,9 @@ use crate::diag::RunError;
 use crate::emit::committed::{Committed, Entry, Folder};
 use crate::emit::revision::RevisionTree;
 use crate::git::Repository;
-use crate::source::{DiskSource, EditedSource, FileContent, FileSource, Listing};
+use crate::source::{DiskSource, EditedSource, EditorFiles, FileContent, FileSource, Listing};
 
-/// A folder on disk, or a folder of a revision.
+/// The files of a workspace, on disk, in git or in an editor.
 #[derive(Clone)]
 pub(crate) enum WorkspaceFiles {
     /// A folder on disk.
@@ -20,6 +21,8 @@ pub(crate) enum WorkspaceFiles {
     Revision(Arc<RevisionTree>),
     /// Files with the texts of edited ones by their paths.
     Edited(Arc<WorkspaceFiles>, BTreeMap<String, String>),
+    /// A folder on disk with the open documents of an editor.
+    Editor(PathBuf, Arc<EditorFiles>),
 }
 
 impl WorkspaceFiles {
@@ -34,7 +37,7 @@ impl WorkspaceFiles {
     /// Whether the files are on disk.
     pub(crate) fn is_folder(&self) -> bool {
         match self {
-            Self::Folder(_) => true,
+            Self::Folder(_) | Self::Editor(..) => true,
             Self::Revision(_) => false,
             Self::Edited(files, _) => files.is_folder(),
         }
@@ -44,6 +47,7 @@ impl WorkspaceFiles {
     pub(crate) fn source(&self) -> Arc<dyn FileSource> {
         match self {
             Self::Folder(root) => Arc::new(DiskSource::new(root)),
+            Self::Editor(_, files) => Arc::clone(files) as Arc<dyn FileSource>,
             Self::Revision(files) => Arc::new(TreeWorld(Arc::clone(files))),
             Self::Edited(files, edited) => Arc::new(EditedSource::new(files.source(), edited.clone())),
         }
@@ -57,7 +61,7 @@ impl WorkspaceFiles {
     /// Opens an output folder, or the folder of a target in it.
     pub(crate) fn output(&self, output: &str, target: Option<&str>) -> Box<dyn Committed> {
         match self {
-            Self::Folder(root) => {
+            Self::Folder(root) | Self::Editor(root, _) => {
                 let whole = root.join(output);
                 Box::new(Folder::new(target.map_or(whole.clone(), |target| whole.join(target))))
             }

@@ -37,6 +37,7 @@ const PARTS: &[Part] = &[
             ("audit.md", "Unused access", "audit logs against grants, and the least permissions"),
             ("review.md", "Reviewing a change", "verdicts, approvals, and findings that are new"),
             ("report.md", "Reporting access", "the access of one state, for an audit"),
+            ("editors.md", "Editors", "the language server, and a check after each change"),
             ("ci.md", "Continuous integration", "the gate and its formats"),
             ("delivery.md", "Delivery", "Applications of Argo CD and Kustomizations of Flux"),
             ("drift.md", "Drift", "a live cluster against the policies"),

@@ -31,6 +31,9 @@ pub(super) struct Arguments {
     /// Print the changes of every file, without grouping files with similar changes.
     #[arg(long)]
     no_group: bool,
+    /// Check again after each change of a file, until the program is interrupted.
+    #[arg(long, conflicts_with_all = ["shard", "workspaces", "format", "reports"])]
+    pub(super) watch: bool,
     #[command(flatten)]
     pub(super) gate: GateArguments,
 }

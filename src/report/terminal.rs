@@ -1,8 +1,8 @@
 //! Standard output and standard error: the one place that prints.
 //!
 //! INVARIANT: nothing that this module prints moves a cursor, hides or reorders text, or is a workflow command of GitHub
-//! Actions, whatever a caller passes. Exceptions: colours of the program itself, the commands of `--diagnostics github`, and
-//! manifests, which other programs read and which the YAML writer has made.
+//! Actions, whatever a caller passes. Exceptions: colours of the program itself, the cleared screen of `--watch`, the commands of
+//! `--diagnostics github`, and manifests, which other programs read and which the YAML writer has made.
 
 #![expect(clippy::disallowed_methods, reason = "the one place that prints")]
 
@@ -143,11 +143,21 @@ impl Terminal {
         bar
     }
 
+    /// Clears the screen and moves to its first line, if both streams are a terminal.
+    pub fn clear(self) {
+        if io::stdout().is_terminal() && io::stderr().is_terminal() {
+            write(io::stdout().lock(), CLEAR);
+        }
+    }
+
     /// Returns whether standard error is a terminal and progress is wanted.
     pub fn is_watched(self) -> bool {
         !self.quiet && io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none()
     }
 }
+
+/// Clears the screen of a terminal with its history, and moves to the first line.
+const CLEAR: &str = "\u{1b}[2J\u{1b}[3J\u{1b}[H";
 
 /// The most columns of a line of progress.
 const COLUMNS: usize = 60;

@@ -301,6 +301,11 @@ impl Diagnostic {
         }
     }
 
+    /// Returns the name that the first remedy with a suggestion suggests: `NAME` of "did you mean `NAME`?".
+    pub fn suggestion(&self) -> Option<&str> {
+        self.help.iter().find_map(|help| help.strip_prefix("did you mean `")?.split_once('`').map(|(name, _)| name))
+    }
+
     /// Adds the subject of a finding of a risk rule.
     #[must_use]
     pub fn about(mut self, risk: Risk) -> Self {

@@ -120,7 +120,9 @@ impl OpenedBase {
 
 fn has_workspace_file(files: &WorkspaceFiles) -> Result<bool, RunError> {
     match files {
-        WorkspaceFiles::Folder(folder) => Ok(folder.join(WORKSPACE_FILE).symlink_metadata().is_ok()),
+        WorkspaceFiles::Folder(folder) | WorkspaceFiles::Editor(folder, _) => {
+            Ok(folder.join(WORKSPACE_FILE).symlink_metadata().is_ok())
+        }
         WorkspaceFiles::Revision(tree) => Ok(tree.kind(WORKSPACE_FILE).is_some()),
         WorkspaceFiles::Edited(files, _) => has_workspace_file(files),
     }
