@@ -156,20 +156,67 @@ struct Area {
     /// The path of the page with the list.
     path: &'static str,
     name: &'static str,
+    /// The contents in a sentence.
+    about: &'static str,
     codes: &'static [Code],
 }
 
 /// The codes of each area.
 const AREAS: &[Area] = &[
-    Area { path: "areas/compiler.md", name: "Policies, output and commands", codes: codes::CODES },
-    Area { path: "areas/grants.md", name: "Grants", codes: crate::access::codes::CODES },
-    Area { path: "areas/pods.md", name: "Pods and their limits", codes: crate::admission::codes::CODES },
-    Area { path: "areas/audit.md", name: "Audit logs", codes: crate::audit::codes::CODES },
-    Area { path: "areas/import.md", name: "Import of clusters", codes: crate::import::codes::CODES },
-    Area { path: "areas/crossplane.md", name: "Packages of Crossplane", codes: crate::crossplane::codes::CODES },
-    Area { path: "areas/nodes.md", name: "Nodes", codes: crate::node::codes::CODES },
-    Area { path: "areas/objects.md", name: "Objects", codes: crate::k8s::codes::CODES },
-    Area { path: "areas/yaml.md", name: "YAML", codes: crate::diag::codes::CODES },
+    Area {
+        path: "areas/compiler.md",
+        name: "Policies, output and commands",
+        about: "the workspace, policies, templates and accounts, the output, drift, and wrong usage",
+        codes: codes::CODES,
+    },
+    Area {
+        path: "areas/grants.md",
+        name: "Grants",
+        about: "dangerous, unused and ineffective permissions",
+        codes: crate::access::codes::CODES,
+    },
+    Area {
+        path: "areas/pods.md",
+        name: "Pods and their limits",
+        about: "Pod Security levels, PodSecurityPolicies, and constraints of OpenShift",
+        codes: crate::admission::codes::CODES,
+    },
+    Area {
+        path: "areas/audit.md",
+        name: "Audit logs",
+        about: "audit logs, and grants without a use",
+        codes: crate::audit::codes::CODES,
+    },
+    Area {
+        path: "areas/import.md",
+        name: "Import of clusters",
+        about: "the folder of an import",
+        codes: crate::import::codes::CODES,
+    },
+    Area {
+        path: "areas/crossplane.md",
+        name: "Packages of Crossplane",
+        about: "packages, their dependencies and conflicts",
+        codes: crate::crossplane::codes::CODES,
+    },
+    Area {
+        path: "areas/nodes.md",
+        name: "Nodes",
+        about: "permissions of the agents of nodes",
+        codes: crate::node::codes::CODES,
+    },
+    Area {
+        path: "areas/objects.md",
+        name: "Objects",
+        about: "manifests, and the rules of the API server",
+        codes: crate::k8s::codes::CODES,
+    },
+    Area {
+        path: "areas/yaml.md",
+        name: "YAML",
+        about: "the structure and the values of a file",
+        codes: crate::diag::codes::CODES,
+    },
 ];
 
 impl Area {

@@ -46,14 +46,14 @@ fn area_list() -> String {
         meaning, an example, the remedy and the severity. `bailiwick explain CODE` prints the same page.\n\n"
         .to_owned();
     for area in AREAS {
-        let _ = writeln!(text, "- [{}]({}): {} codes", area.name, area.path, area.codes.len());
+        let _ = writeln!(text, "- [{}]({}): {}", area.name, area.path, area.about);
     }
     text.push_str("\n`spec.diagnostics` of the [Workspace](kinds/workspace.md) sets severities.\n");
     text
 }
 
 fn code_list(area: &Area) -> String {
-    let mut text = format!("# {}\n\nThe diagnostics of this area:\n\n", area.name);
+    let mut text = format!("# Diagnostics: {}\n\nThese diagnostics are about {}.\n\n", area.name, area.about);
     for code in area.sorted() {
         let _ = writeln!(text, "- [{0}](../diagnostics/{0}.md): {1}", code.id(), code.title());
     }

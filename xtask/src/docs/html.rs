@@ -105,10 +105,13 @@ impl Page {
     }
 }
 
+/// The files of a style sheet: `url(...)`, and the texts of `@import`.
+#[expect(clippy::expect_used, reason = "a constant pattern")]
+static URL: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r#"url\(\s*['"]?([^'")]+?)['"]?\s*\)|@import\s+['"]([^'"]+)"#).expect("a pattern"));
+
 /// Returns the files that a style sheet loads.
 pub(super) fn style_references(style: &str) -> Vec<Reference> {
-    static URL: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r#"url\(\s*['"]?([^'")]+?)['"]?\s*\)|@import\s+['"]([^'"]+)"#).expect("a pattern"));
     let urls = URL.captures_iter(style).filter_map(|found| found.get(1).or_else(|| found.get(2)));
     urls.map(|url| Reference { url: url.as_str().to_owned(), used_as: Use::Loaded }).collect()
 }

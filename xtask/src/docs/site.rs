@@ -168,20 +168,25 @@ fn joined(file: &str, target: &str) -> Option<String> {
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
-    while let Some((first, tail)) = rest.split_first() {
-        let code = tail.get(..2).and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok());
-        match code.filter(|_| *first == b'%') {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = &tail[2..];
-            }
-            None => {
-                bytes.push(*first);
-                rest = tail;
-            }
-        }
+    while let [first, further @ ..] = rest {
+        let encoded = match further {
+            [high, low, after @ ..] if *first == b'%' => hexadecimal(*high, *low).map(|byte| (byte, after)),
+            _ => None,
+        };
+        let (byte, after) = match encoded {
+            Some(encoded) => encoded,
+            None => (*first, further),
+        };
+        bytes.push(byte);
+        rest = after;
     }
     String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Returns the byte of two hexadecimal digits.
+fn hexadecimal(high: u8, low: u8) -> Option<u8> {
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    u8::try_from(digit(high)? * 16 + digit(low)?).ok()
 }
 
 #[cfg(test)]
