@@ -1,17 +1,25 @@
 // Mends parts of mdBook's pages for keyboards and screen readers.
 (() => {
   document.getElementById("mdbook-menu-bar").setAttribute("role", "banner");
+  document.getElementById("mdbook-search-wrapper").setAttribute("role", "search");
+  document.getElementById("mdbook-searchbar").setAttribute("aria-label", "Search this book");
 
-  // A label of a hidden checkbox opens the table of contents, and no key reaches it. A button takes its place.
+  // A label of a hidden checkbox opens the table of contents, and no key reaches it. A button clicks the label.
   const label = document.getElementById("mdbook-sidebar-toggle");
   const checkbox = document.getElementById("mdbook-sidebar-toggle-anchor");
   const button = document.createElement("button");
+  button.id = "contents-button";
   button.type = "button";
-  for (const { name, value } of label.attributes) if (name !== "for") button.setAttribute(name, value);
+  button.className = label.className;
+  button.title = label.title;
+  button.setAttribute("aria-controls", "mdbook-sidebar");
   button.append(...label.childNodes);
-  label.replaceWith(button);
-  button.addEventListener("click", () => checkbox.click());
-  checkbox.addEventListener("change", () => button.setAttribute("aria-expanded", checkbox.checked));
+  label.style.display = "none";
+  label.after(button);
+  const update = () => button.setAttribute("aria-expanded", checkbox.checked);
+  update();
+  checkbox.addEventListener("change", update);
+  button.addEventListener("click", () => label.click());
 
   // A reader without a mouse scrolls wide code and wide tables with the arrow keys.
   const mark = () => {

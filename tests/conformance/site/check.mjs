@@ -76,7 +76,7 @@ const open = async (browser, origin, page, options, faults) => {
 
 const violations = async (tab) => {
   await tab.evaluate(axe);
-  const found = await tab.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+  const found = await tab.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"], preload: false }));
   const described = (node) => `${node.html.slice(0, 160)} ${node.any[0]?.message ?? ""}`;
   return found.violations.map((one) => `axe: ${one.id}: ${one.nodes.length}: ${one.nodes.slice(0, 3).map(described).join("\n    ")}`);
 };
@@ -137,6 +137,7 @@ const checkSearch = async (browser, origin) => {
     const { context, tab } = await open(browser, origin, "index.html", { viewport: SCREENS.desktop }, faults);
     const results = await search(tab, words);
     expect(results.slice(0, 5).some((link) => link.includes(page)), `search of ${words} at ${origin}: ${results.slice(0, 5)}`);
+    faults.push(...(await violations(tab)));
     expect(faults.length === 0, `search of ${words}: ${faults}`);
     await context.close();
   }
@@ -178,6 +179,24 @@ const checkSidebar = async (browser, origin) => {
   }
   expect(tab.url().endsWith("/diagnostics/yaml-syntax.html"), `the sidebar leads to ${tab.url()}`);
   expect(faults.length === 0, `the sidebar: ${faults}`);
+  await context.close();
+};
+
+// On a phone the table of contents is closed, and a key opens it.
+const checkContentsOfPhone = async (browser, origin) => {
+  const faults = [];
+  const { context, tab } = await open(browser, origin, "tutorial.html", { viewport: SCREENS.phone }, faults);
+  const contents = tab.locator("#mdbook-sidebar");
+  const right = () => contents.evaluate((one) => one.getBoundingClientRect().right);
+  expect((await right()) <= 0, `the table of contents covers a phone: ${await right()}`);
+  await tab.locator("#contents-button").focus();
+  await tab.keyboard.press("Enter");
+  await tab.waitForFunction(() => document.querySelector("#mdbook-sidebar").getBoundingClientRect().right > 100);
+  const expanded = await tab.locator("#contents-button").getAttribute("aria-expanded");
+  expect(expanded === "true", `the button of the table of contents: ${expanded}`);
+  if (pictures) await tab.screenshot({ path: join(pictures, "contents-phone.png") });
+  faults.push(...(await violations(tab)));
+  expect(faults.length === 0, `the table of contents of a phone: ${faults.join("\n  ")}`);
   await context.close();
 };
 
@@ -228,6 +247,7 @@ try {
   await attempt(checkPath, origin, "desktop");
   await attempt(checkPath, files, "phone");
   await attempt(checkSidebar, origin);
+  await attempt(checkContentsOfPhone, origin);
 } finally {
   await browser.close();
   server.close();
