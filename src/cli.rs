@@ -77,6 +77,16 @@ impl Outcome {
         if other.code() > self.code() { other } else { self }
     }
 
+    /// Describes the outcome for the manual.
+    fn meaning(self) -> &'static str {
+        match self {
+            Outcome::Fine => "success; the answer is yes",
+            Outcome::No => "the answer is no: a difference, a finding, a denied request, a failed test",
+            Outcome::Invalid => "wrong usage or invalid input",
+            Outcome::Failed => "the run failed: disk, permissions, git, or a fault of the program",
+        }
+    }
+
     /// Returns the exit code.
     pub fn code(self) -> u8 {
         match self {
@@ -471,9 +481,7 @@ impl Command {
 
 /// Returns every generated file below `docs/`, with its path there: what `explain` and `schema` print.
 pub fn generated_docs() -> Vec<(String, String)> {
-    let lists =
-        [("README.md", book::introduction()), ("SUMMARY.md", book::contents()), ("commands.md", book::commands())];
-    let mut files: Vec<(String, String)> = lists.map(|(path, text)| (path.to_owned(), text)).into();
+    let mut files = book::pages();
     files.extend(manual::pages());
     files.extend(schema::files().into_iter().map(|(name, text)| (format!("schema/{name}"), text)));
     files

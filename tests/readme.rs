@@ -58,13 +58,48 @@ fn the_commands_print_what_the_readme_says() {
 /// A newcomer gets from nothing to a workspace of three clusters, twelve teams and an operator.
 #[test]
 fn the_tutorial_leads_to_its_end() {
-    run_all("docs/tutorial.md", 20);
-    let text = std::fs::read_to_string(repository().join("docs/tutorial.md")).expect("the tutorial");
-    let ends_well = |command: &str| {
+    let chapters = [
+        "docs/tutorial.md",
+        "docs/tutorial/teams.md",
+        "docs/tutorial/operator.md",
+        "docs/tutorial/tests.md",
+        "docs/tutorial/gate.md",
+        "docs/tutorial/delivery.md",
+    ];
+    run_chapters(&chapters, 50);
+    let ends_well = |chapter: &str, command: &str| {
+        let text = std::fs::read_to_string(repository().join(chapter)).expect("a chapter");
         let (_, rest) = text.rsplit_once(&format!("$ bailiwick {command}; echo \"exit code $?\"\n")).expect(command);
         rest.lines().take_while(|line| !line.starts_with(['$', '`'])).any(|line| line == "exit code 0")
     };
-    assert!(ends_well("check") && ends_well("lint"));
+    assert!(ends_well("docs/tutorial/tests.md", "lint") && ends_well("docs/tutorial/delivery.md", "check --quiet"));
+    // The last section of a chapter leads to the next one.
+    for neighbors in chapters.windows(2) {
+        let text = std::fs::read_to_string(repository().join(neighbors[0])).expect("a chapter");
+        let last = text.lines().last().unwrap_or_default();
+        let next = Path::new(neighbors[1]).file_name().expect("a name").to_string_lossy();
+        assert!(last.starts_with("Next: [") && last.ends_with(&format!("{next})")), "{}: {last}", neighbors[0]);
+    }
+}
+
+#[test]
+fn the_first_page_prints_what_it_says() {
+    run_all("docs/README.md", 5);
+}
+
+#[test]
+fn the_adoption_prints_what_its_page_says() {
+    run_all("docs/adopt.md", 10);
+}
+
+#[test]
+fn openshift_prints_what_its_page_says() {
+    run_all("docs/openshift.md", 7);
+}
+
+#[test]
+fn tenants_print_what_their_page_says() {
+    run_all("docs/tenants.md", 9);
 }
 
 #[test]
@@ -129,32 +164,44 @@ fn the_gate_prints_what_its_page_says() {
 
 /// Runs the commands of a page, of which there are at least so many, in a fresh folder.
 fn run_all(page: &str, least: usize) {
-    let text = std::fs::read_to_string(repository().join(page)).expect("the text is there");
-    let steps = steps(&text);
-    assert!(steps.len() >= least, "{page} has {} commands", steps.len());
+    run_chapters(&[page], least);
+}
+
+/// Runs the commands of pages one after the other, of which there are at least so many, in one fresh folder.
+fn run_chapters(pages: &[&str], least: usize) {
     let folder = tempfile::tempdir().expect("a folder");
     // The pages name this repository so.
     #[cfg(unix)]
     std::os::unix::fs::symlink(repository().canonicalize().expect("a path"), folder.path().join("checkout"))
         .expect("a link");
+    let mut current = folder.path().to_path_buf();
+    let count: usize = pages.iter().map(|page| run_page(page, &mut current)).sum();
+    assert!(count >= least, "{pages:?} have {count} commands");
+}
+
+/// Runs the commands of a page in a folder, and moves to another folder with them. Returns their number.
+fn run_page(page: &str, current: &mut PathBuf) -> usize {
+    let text = std::fs::read_to_string(repository().join(page)).expect("the text is there");
+    let steps = steps(&text);
     let binary = PathBuf::from(env!("CARGO_BIN_EXE_bailiwick"));
     let path =
         format!("{}:{}", binary.parent().expect("a folder").display(), std::env::var("PATH").unwrap_or_default());
     let update = std::env::var_os("UPDATE").is_some();
     let mut lines: Vec<&str> = text.lines().collect();
     let mut printed = Vec::new();
-    let mut current = folder.path().to_path_buf();
     for step in &steps {
         if let Some(target) = step.command.strip_prefix("cd ") {
-            current = current.join(target);
+            *current = current.join(target);
             continue;
         }
         let run = Command::new("sh")
             .args(["-c", &format!("{{ {}\n}} 2>&1", step.command)])
-            .current_dir(&current)
+            .current_dir(&*current)
             .env("PATH", &path)
             .env("NO_COLOR", "1")
             .env("BAILIWICK_NO_CACHE", "1")
+            .envs(["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"].map(|name| (name, "demo")))
+            .envs(["GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"].map(|name| (name, "demo@example.org")))
             .output()
             .expect("a shell");
         let output = String::from_utf8_lossy(&run.stdout).into_owned();
@@ -169,6 +216,7 @@ fn run_all(page: &str, least: usize) {
         }
         std::fs::write(repository().join(page), lines.join("\n") + "\n").expect("a page");
     }
+    steps.len()
 }
 
 /// Returns every page of `docs/`, and the pages at the root of the repository.
@@ -245,7 +293,8 @@ fn the_book_has_every_page() {
         .filter(|page| page != "SUMMARY.md")
         .collect();
     let listed: BTreeSet<String> = unique.into_iter().map(str::to_owned).filter(|page| page.ends_with(".md")).collect();
-    assert_eq!(listed, pages, "edit `src/cli/book.rs`");
+    let differences: Vec<&String> = listed.symmetric_difference(&pages).collect();
+    assert!(differences.is_empty(), "edit `src/cli/book.rs`: {differences:?}");
 }
 
 /// The README names the two commands that a newcomer needs, and CI runs the second as it stands there.
@@ -256,4 +305,38 @@ fn ci_runs_the_readmes_test_command() {
     assert!(readme.contains("cargo run --release -- render"));
     assert!(readme.contains("\ncargo test\n"));
     assert!(ci.contains("\ncargo test\n"));
+}
+
+/// The page about the evidence has each harness, with the numbers of questions of `.ci/run` and of the nightly workflow.
+#[test]
+fn the_evidence_has_every_harness() {
+    let read = |path: &str| std::fs::read_to_string(repository().join(path)).expect("a file");
+    let (page, nightly, change) =
+        (read("docs/evidence.md"), read(".github/workflows/conformance.yml"), read(".ci/run"));
+    let nightly = nightly.lines().filter_map(|line| line.split_once("run: \"")?.1.split('"').next());
+    let change = change.lines().filter_map(|line| line.strip_prefix("tests/conformance/"));
+    let mut missing = Vec::new();
+    let mut checked = 0;
+    for command in nightly.chain(change) {
+        let mut words = command.split_whitespace();
+        let harness = words.next().unwrap_or_default();
+        let count = words.find_map(|word| word.parse::<u64>().ok());
+        let row = page.lines().find(|line| line.contains(&format!("`{harness}`")));
+        let has_count = |row: &str| count.is_none_or(|count| row.contains(&format!(" {} ", with_commas(count))));
+        checked += 1;
+        if !row.is_some_and(has_count) {
+            missing.push(command.to_owned());
+        }
+    }
+    assert!(checked > 30, "{checked}");
+    assert!(missing.is_empty(), "edit docs/evidence.md:\n{}", missing.join("\n"));
+}
+
+/// Returns a number with a comma after each three digits.
+fn with_commas(number: u64) -> String {
+    let digits = number.to_string();
+    let first = digits.len() % 3;
+    let groups = digits.as_bytes()[first..].chunks(3).map(|group| String::from_utf8_lossy(group));
+    let head = (first > 0).then(|| digits[..first].into());
+    head.into_iter().chain(groups).collect::<Vec<_>>().join(",")
 }

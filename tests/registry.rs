@@ -217,8 +217,9 @@ fn type_of(value: &Data) -> &'static str {
 fn the_generated_pages_are_in_step() {
     let docs = repository().join("docs");
     let expected = bailiwick::cli::generated_docs();
+    let folders = ["areas", "kinds", "diagnostics", "schema"];
     if std::env::var_os("UPDATE").is_some() {
-        for folder in ["kinds", "diagnostics", "schema"] {
+        for folder in folders {
             let _ = std::fs::remove_dir_all(docs.join(folder));
         }
         for (path, text) in &expected {
@@ -228,7 +229,7 @@ fn the_generated_pages_are_in_step() {
         }
     }
     let mut there = BTreeSet::new();
-    for folder in ["kinds", "diagnostics", "schema"] {
+    for folder in folders {
         files_below(&docs.join(folder), &format!("{folder}/"), &mut there);
     }
     let listed: BTreeSet<String> =

@@ -156,6 +156,18 @@ fn kind(name: &str) -> Option<String> {
     Some(text)
 }
 
+/// Returns the title and the fields of the schema of a result, without the fields of objects among them. A result with several forms has a
+/// list for each.
+pub(crate) fn result(schema: &Value) -> String {
+    let mut text = format!("{}\n\n", text_of(schema, "title"));
+    fields(schema, "", &mut text, &mut Vec::new());
+    for form in schema.get("anyOf").and_then(Value::as_array).into_iter().flatten() {
+        let _ = write!(text, "\n{}\n\n", description(form));
+        fields(form, "", &mut text, &mut Vec::new());
+    }
+    text
+}
+
 /// Lists the fields of an object; objects among them become sections of their own.
 fn fields(schema: &Value, path: &str, text: &mut String, sections: &mut Vec<(String, Value)>) {
     let required: Vec<&str> =
@@ -205,7 +217,11 @@ fn schema(name: &str) -> Value {
 }
 
 fn description(schema: &Value) -> String {
-    schema.get("description").and_then(Value::as_str).unwrap_or_default().to_owned()
+    text_of(schema, "description")
+}
+
+fn text_of(schema: &Value, key: &str) -> String {
+    schema.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
 fn first_sentence(text: &str) -> String {

@@ -1,11 +1,12 @@
 //! The pages of `docs/` that list others, and the page of the commands. `docs/` holds the same text, as an mdBook.
 
+mod reference;
+
 use std::fmt::Write as _;
 
 use clap::CommandFactory as _;
 
-use super::{Cli, schema};
-use crate::app::manual;
+use super::Cli;
 use crate::codes;
 use crate::diag::Code;
 use crate::kinds;
@@ -13,143 +14,279 @@ use crate::kinds;
 /// The width of help texts on the page of the commands.
 const WIDTH: usize = 100;
 
-/// The hand-written pages of a part of the book: path, title, and contents in a sentence.
-type Part = (&'static str, &'static [(&'static str, &'static str, &'static str)]);
+/// A page: path, title, and contents in a sentence.
+type Entry = (&'static str, &'static str, &'static str);
 
-/// The hand-written pages of the book. The page of the commands is generated and listed here.
-const PARTS: &[Part] = &[
-    (
-        "Learning",
-        &[
-            (
-                "tutorial.md",
-                "Tutorial",
-                "a workspace with three clusters, twelve teams and an operator, in ten minutes",
-            ),
-            ("glossary.md", "Glossary", "the nouns of this book"),
-        ],
-    ),
-    (
-        "Guides",
-        &[
-            ("questions.md", "Questions about access", "`can-i`, `who-can`, `lint` and AccessTests"),
-            ("import.md", "Importing a cluster", "the objects of clusters as policies, with proof"),
-            ("audit.md", "Unused access", "audit logs against grants, and the least permissions"),
-            ("review.md", "Reviewing a change", "verdicts, approvals, and findings that are new"),
-            ("report.md", "Reporting access", "the access of one state, for an audit"),
-            ("editors.md", "Editors", "the language server, and a check after each change"),
-            ("ci.md", "Continuous integration", "the gate and its formats"),
-            ("delivery.md", "Delivery", "Applications of Argo CD and Kustomizations of Flux"),
-            ("drift.md", "Drift", "a live cluster against the policies"),
-            (
-                "packaging.md",
-                "Other tools",
-                "functions of kustomize, post-renderer of Helm, plugin of Argo CD, OCI images",
-            ),
-            ("pods.md", "Limits of pods", "one profile for every platform"),
-            ("psp-migration.md", "Leaving PodSecurityPolicy", "from the objects of a cluster to policies"),
-            ("nodes.md", "Nodes", "kubelets, agents, and Secrets within reach of a node"),
-            ("crossplane.md", "Packages of Crossplane", "the permissions of stacks and of their manager"),
-            ("templates.md", "Templates", "the form of the output"),
-            ("parts.md", "Many machines", "compile in parts, and merge the parts"),
-        ],
-    ),
-    (
-        "Reference",
-        &[
-            ("commands.md", "Commands", "the help of every command"),
-            ("ask.md", "Protocol of ask", "questions and answers as JSON lines"),
-            ("guarantees.md", "Guarantees", "properties of every run, the cache, and speed"),
-            ("git.md", "Git", "how a revision is read"),
-            ("sandbox.md", "Sandbox", "the limits of a confined run"),
-        ],
-    ),
-    (
-        "Contributing",
-        &[
-            ("architecture.md", "Architecture", "crates and modules with their invariants"),
-            ("new-kubernetes-minor.md", "A new Kubernetes minor", "the steps to add a version"),
-        ],
-    ),
-];
-
-/// The codes of each area, with the name of the area.
-const AREAS: &[(&str, &[Code])] = &[
-    ("Policies, output and commands", codes::CODES),
-    ("Grants", crate::access::codes::CODES),
-    ("Pods and their limits", crate::admission::codes::CODES),
-    ("Audit logs", crate::audit::codes::CODES),
-    ("Import of clusters", crate::import::codes::CODES),
-    ("Packages of Crossplane", crate::crossplane::codes::CODES),
-    ("Nodes", crate::node::codes::CODES),
-    ("Objects", crate::k8s::codes::CODES),
-    ("YAML", crate::diag::codes::CODES),
-];
-
-/// Returns the codes of each area, sorted by id.
-fn areas() -> impl Iterator<Item = (&'static str, Vec<Code>)> {
-    AREAS.iter().map(|(name, codes)| {
-        let mut codes = codes.to_vec();
-        codes.sort_unstable();
-        (*name, codes)
-    })
+/// A part of the book for one need of a reader: a page, and further pages below it in groups.
+struct Part {
+    path: &'static str,
+    title: &'static str,
+    /// The first paragraph of the page. None for a page written by hand.
+    introduction: Option<&'static str>,
+    /// The name of each group, and its pages.
+    groups: &'static [(&'static str, &'static [Entry])],
 }
 
-/// Returns the first page of the book: an introduction, and every page as a link with its contents.
-pub(super) fn introduction() -> String {
-    let mut text = "# Bailiwick's manual\n\n\
-        Bailiwick compiles short policy files to the access objects of Kubernetes and OpenShift clusters, and evaluates access offline. \
-        New users begin with the [tutorial](tutorial.md).\n\n\
-        `bailiwick explain` prints the pages of kinds and diagnostics, and `bailiwick schema` the schemas.\n"
-        .to_owned();
-    for (part, list) in PARTS {
-        let _ = write!(text, "\n## {part}\n\n");
-        for (path, title, about) in *list {
-            let _ = writeln!(text, "- [{title}]({path}): {about}");
+/// The parts of the book.
+const PARTS: &[Part] = &[
+    Part {
+        path: "tutorial.md",
+        title: "Tutorial",
+        introduction: None,
+        groups: &[(
+            "Chapters",
+            &[
+                ("tutorial/teams.md", "Teams", "twelve teams from a CSV file"),
+                ("tutorial/operator.md", "An operator", "manifests of another team"),
+                ("tutorial/tests.md", "Tests and questions", "findings, answers and tests"),
+                ("tutorial/gate.md", "The gate", "a check of each pull request"),
+                ("tutorial/delivery.md", "Delivery to a cluster", "Argo CD or Flux applies the output"),
+            ],
+        )],
+    },
+    Part {
+        path: "howto.md",
+        title: "How-to guides",
+        introduction: Some(
+            "Each guide solves one task, for readers with a workspace. New users begin with the [tutorial](tutorial.md).",
+        ),
+        groups: &[
+            (
+                "Begin with existing access",
+                &[
+                    ("adopt.md", "Adopting a repository", "from hand-written manifests to policies, without a change"),
+                    ("import.md", "Importing a cluster", "the objects of clusters as policies, with proof"),
+                    ("psp-migration.md", "Leaving PodSecurityPolicy", "from the objects of a cluster to policies"),
+                ],
+            ),
+            (
+                "Ask and review",
+                &[
+                    ("questions.md", "Questions about access", "`can-i`, `who-can`, `lint` and AccessTests"),
+                    ("review.md", "Reviewing a change", "verdicts, approvals, and findings that are new"),
+                    ("report.md", "Reporting access", "the access of one state, for an audit"),
+                    ("audit.md", "Unused access", "audit logs against grants, and the least permissions"),
+                ],
+            ),
+            (
+                "Check and deliver",
+                &[
+                    ("editors.md", "Editors", "the language server, and a check after each change"),
+                    ("ci.md", "Continuous integration", "the gate and its formats"),
+                    ("delivery.md", "Delivery", "Applications of Argo CD and Kustomizations of Flux"),
+                    ("drift.md", "Drift", "a live cluster against the policies"),
+                    (
+                        "packaging.md",
+                        "Other tools",
+                        "functions of kustomize, post-renderer of Helm, plugin of Argo CD, OCI images",
+                    ),
+                ],
+            ),
+            (
+                "Platforms",
+                &[
+                    ("openshift.md", "OpenShift", "groups, constraints and labels of namespaces"),
+                    ("pods.md", "Limits of pods", "one profile for every platform"),
+                    ("nodes.md", "Nodes", "kubelets, agents, and Secrets within reach of a node"),
+                    ("crossplane.md", "Packages of Crossplane", "the permissions of stacks and of their manager"),
+                ],
+            ),
+            (
+                "Many tenants",
+                &[
+                    ("tenants.md", "100,000 tenants", "one class, a table of tenants, and grouped changes"),
+                    ("parts.md", "Many machines", "compile in parts, and merge the parts"),
+                ],
+            ),
+        ],
+    },
+    Part {
+        path: "reference.md",
+        title: "Reference",
+        introduction: Some("These pages have the facts, most of them generated from the source."),
+        groups: &[
+            (
+                "Policies",
+                &[
+                    (reference::KINDS, "Policy kinds", "each kind with its fields and examples"),
+                    ("templates.md", "Templates", "the form of the output, and the inputs of each template"),
+                ],
+            ),
+            (
+                "The program",
+                &[
+                    ("commands.md", "Commands", "the help of every command"),
+                    (reference::EXIT_CODES, "Exit codes", "the result of a run for scripts"),
+                    (reference::DIAGNOSTICS, "Diagnostics", "each error, warning and finding with examples"),
+                    (reference::SCHEMAS, "Schemas", "the JSON schemas of policies and of results"),
+                    ("ask.md", "Protocol of ask", "questions and answers as JSON lines"),
+                    ("git.md", "Git", "how a revision is read"),
+                    ("sandbox.md", "Sandbox", "the limits of a confined run"),
+                ],
+            ),
+            ("Words", &[("glossary.md", "Glossary", "the nouns of this book")]),
+        ],
+    },
+    Part {
+        path: "explanation.md",
+        title: "Explanation",
+        introduction: Some("These pages give the reasons: why an answer can be trusted, and how far."),
+        groups: &[(
+            "",
+            &[
+                ("decisions.md", "How a decision is made", "from objects to a world, and from a question to an answer"),
+                ("guarantees.md", "Guarantees", "properties of every run, the cache, and speed"),
+                ("evidence.md", "Evidence", "the comparisons with the code of Kubernetes and other projects"),
+                ("limits.md", "Limits", "everything that Bailiwick does not do"),
+            ],
+        )],
+    },
+    Part {
+        path: "architecture.md",
+        title: "Architecture",
+        introduction: None,
+        groups: &[(
+            "Contributing",
+            &[("new-kubernetes-minor.md", "A new Kubernetes minor", "the steps to add a version")],
+        )],
+    },
+];
+
+/// The diagnostics of one area.
+struct Area {
+    /// The path of the page with the list.
+    path: &'static str,
+    name: &'static str,
+    /// The contents in a sentence.
+    about: &'static str,
+    codes: &'static [Code],
+}
+
+/// The codes of each area.
+const AREAS: &[Area] = &[
+    Area {
+        path: "areas/compiler.md",
+        name: "Policies, output and commands",
+        about: "the workspace, policies, templates and accounts, the output, drift, and wrong usage",
+        codes: codes::CODES,
+    },
+    Area {
+        path: "areas/grants.md",
+        name: "Grants",
+        about: "dangerous, unused and ineffective permissions",
+        codes: crate::access::codes::CODES,
+    },
+    Area {
+        path: "areas/pods.md",
+        name: "Pods and their limits",
+        about: "Pod Security levels, PodSecurityPolicies, and constraints of OpenShift",
+        codes: crate::admission::codes::CODES,
+    },
+    Area {
+        path: "areas/audit.md",
+        name: "Audit logs",
+        about: "audit logs, and grants without a use",
+        codes: crate::audit::codes::CODES,
+    },
+    Area {
+        path: "areas/import.md",
+        name: "Import of clusters",
+        about: "the folder of an import",
+        codes: crate::import::codes::CODES,
+    },
+    Area {
+        path: "areas/crossplane.md",
+        name: "Packages of Crossplane",
+        about: "packages, their dependencies and conflicts",
+        codes: crate::crossplane::codes::CODES,
+    },
+    Area {
+        path: "areas/nodes.md",
+        name: "Nodes",
+        about: "permissions of the agents of nodes",
+        codes: crate::node::codes::CODES,
+    },
+    Area {
+        path: "areas/objects.md",
+        name: "Objects",
+        about: "manifests, and the rules of the API server",
+        codes: crate::k8s::codes::CODES,
+    },
+    Area {
+        path: "areas/yaml.md",
+        name: "YAML",
+        about: "the structure and the values of a file",
+        codes: crate::diag::codes::CODES,
+    },
+];
+
+impl Area {
+    /// Returns the codes, sorted by id.
+    fn sorted(&self) -> Vec<Code> {
+        let mut codes = self.codes.to_vec();
+        codes.sort_unstable();
+        codes
+    }
+}
+
+/// Returns the generated pages that list others, the page of the commands and the table of contents, with their paths below `docs/`.
+pub(super) fn pages() -> Vec<(String, String)> {
+    let mut pages = vec![("SUMMARY.md".to_owned(), contents()), ("commands.md".to_owned(), commands())];
+    pages.extend(PARTS.iter().filter_map(|part| Some((part.path.to_owned(), part.page()?))));
+    pages.extend(reference::pages());
+    pages
+}
+
+impl Part {
+    /// Returns the page, a list of the pages below it; none for a page written by hand.
+    fn page(&self) -> Option<String> {
+        let mut text = format!("# {}\n\n{}\n", self.title, self.introduction?);
+        for (name, entries) in self.groups {
+            let heading = if name.is_empty() { String::new() } else { format!("\n## {name}\n") };
+            let _ = writeln!(text, "{heading}");
+            for (path, title, about) in *entries {
+                let _ = writeln!(text, "- [{title}]({path}): {about}");
+            }
         }
+        Some(text)
     }
-    text.push_str("\n## Policy kinds\n\n");
-    for name in kinds::names() {
-        let _ = writeln!(text, "- [{name}](kinds/{}.md): {}", name.to_lowercase(), manual::summary(name));
-    }
-    text.push_str("\n## Schemas\n\n");
-    for (name, _) in schema::files() {
-        let _ = writeln!(text, "- [`{name}`](schema/{name})");
-    }
-    text.push_str("\n## Diagnostics\n");
-    for (area, codes) in areas() {
-        let _ = write!(text, "\n### {area}\n\n");
-        for code in codes {
-            let _ = writeln!(text, "- [{0}](diagnostics/{0}.md): {1}", code.id(), code.title());
-        }
-    }
-    text
 }
 
 /// Returns the table of contents, in the form of mdBook.
-pub(super) fn contents() -> String {
-    let mut text = "# Summary\n\n[Introduction](README.md)\n".to_owned();
-    for (part, list) in PARTS {
-        let _ = write!(text, "\n# {part}\n\n");
-        for (path, title, _) in *list {
-            let _ = writeln!(text, "- [{title}]({path})");
-        }
-    }
-    text.push_str("\n# Policy kinds\n\n");
-    for name in kinds::names() {
-        let _ = writeln!(text, "- [{name}](kinds/{}.md)", name.to_lowercase());
-    }
-    for (area, codes) in areas() {
-        let _ = write!(text, "\n# Diagnostics: {area}\n\n");
-        for code in codes {
-            let _ = writeln!(text, "- [{0}](diagnostics/{0}.md)", code.id());
+fn contents() -> String {
+    let mut text = "# Summary\n\n[Bailiwick](README.md)\n\n".to_owned();
+    for part in PARTS {
+        line(&mut text, 0, part.title, part.path);
+        for (path, title, _) in part.groups.iter().flat_map(|(_, entries)| *entries) {
+            line(&mut text, 1, title, path);
+            match *path {
+                reference::KINDS => {
+                    kinds::names().for_each(|name| line(&mut text, 2, name, &reference::kind_path(name)))
+                }
+                reference::DIAGNOSTICS => AREAS.iter().for_each(|area| area.add_contents(&mut text)),
+                _ => {}
+            }
         }
     }
     text
 }
 
+impl Area {
+    fn add_contents(&self, text: &mut String) {
+        line(text, 2, self.name, self.path);
+        for code in self.sorted() {
+            line(text, 3, code.id(), &format!("diagnostics/{}.md", code.id()));
+        }
+    }
+}
+
+/// Writes a line of the table of contents.
+fn line(text: &mut String, depth: usize, title: &str, path: &str) {
+    let _ = writeln!(text, "{}- [{title}]({path})", "  ".repeat(depth));
+}
+
 /// Returns the page with the help of every command, without the options that all commands share.
-pub(super) fn commands() -> String {
+fn commands() -> String {
     let mut text = "# Commands\n\nThis page is the help of every command, as `bailiwick COMMAND --help` prints it. The last section has \
         the options of all commands.\n"
         .to_owned();

@@ -1,5 +1,8 @@
 //! `cargo xtask docs`: the generated pages, the links, and the book.
 
+mod html;
+mod site;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
@@ -7,24 +10,35 @@ use std::process::{Command, ExitCode, Stdio};
 
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
+use self::site::Site;
 use crate::repository::{File, Repository};
+
+/// The folder of the built book.
+const BOOK: &str = "target/book";
 
 /// The tests that compare generated pages with the program. `UPDATE=1` makes them write the pages.
 const GENERATED: [&str; 2] = ["registry::the_generated_pages_are_in_step", "readme::"];
 
 /// Write the generated pages of docs/, check the links, and build the book
 ///
-/// The book needs mdBook (`cargo install mdbook --version 0.5.4 --locked`) and is written to target/book. Ends with 0 on
-/// success, 1 when a page or a link is wrong, 3 when a program cannot run.
+/// The book needs mdBook (`cargo install mdbook --version 0.5.4 --locked`), no network, and is written to target/book. Then the
+/// links, fragments, images and scripts of its HTML are checked. Ends with 0 on success, 1 when a page or a link is wrong, 3 when
+/// a program cannot run.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Compare the generated pages and check the links; write nothing
     #[arg(long)]
     check: bool,
+    /// Build the book from the pages as they are, and check its HTML
+    #[arg(long, conflicts_with = "check")]
+    book: bool,
 }
 
 /// Runs the steps.
 pub(crate) fn run(root: &Path, arguments: &Arguments) -> io::Result<ExitCode> {
+    if arguments.book {
+        return build(root);
+    }
     let are_current = generate(root, arguments.check)?;
     let broken = broken_links(&Repository::read(root)?.files);
     broken.iter().for_each(|link| println!("{link}"));
@@ -47,17 +61,31 @@ fn generate(root: &Path, is_check: bool) -> io::Result<bool> {
     Ok(test.status()?.success())
 }
 
-/// Builds the book.
+/// Builds the book into an empty folder, and checks it.
 fn build(root: &Path) -> io::Result<ExitCode> {
+    let book = root.join(BOOK);
+    match std::fs::remove_dir_all(&book) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
     let mdbook = Command::new("mdbook").args(["build", "docs"]).current_dir(root).stdin(Stdio::null()).status();
     match mdbook {
-        Ok(status) if status.success() => Ok(ExitCode::SUCCESS),
+        Ok(status) if status.success() => check_site(&book),
         Ok(_) => Ok(ExitCode::FAILURE),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Err(io::Error::other(
             "mdbook is not installed: the pages are written, and the book is not; run `cargo install mdbook --version 0.5.4 --locked`",
         )),
         Err(error) => Err(error),
     }
+}
+
+/// Checks the HTML of the book, and prints the findings and the size.
+fn check_site(book: &Path) -> io::Result<ExitCode> {
+    let site = Site::read(book)?;
+    let findings = site.findings();
+    findings.iter().for_each(|finding| println!("{finding}"));
+    println!("{BOOK}: {}, {} findings", site.summary(), findings.len());
+    Ok(if findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Returns the links of Markdown files that lead to no heading, one line each. A test checks that the files are there.

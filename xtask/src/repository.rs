@@ -26,7 +26,7 @@ impl File {
 
     /// Whether the file is generated from the comments and pages of the program, which are checked themselves.
     pub(crate) fn is_generated(&self) -> bool {
-        self.path.starts_with("docs/diagnostics/") || self.path.starts_with("docs/kinds/")
+        ["docs/areas/", "docs/diagnostics/", "docs/kinds/"].iter().any(|folder| self.path.starts_with(folder))
     }
 
     /// Whether the file is Rust.
