@@ -105,13 +105,14 @@ impl EditorWorkspace {
         let diagnostics = match Workspace::open_files(&self.options, self.root.clone(), files) {
             Ok(workspace) => {
                 let diagnostics = workspace.compile_diagnostics()?;
-                self.linked = Some(Arc::new(workspace));
+                free_beside(self.linked.replace(Arc::new(workspace)));
                 diagnostics
             }
             Err(Error::Invalid(diagnostics)) => diagnostics,
             Err(error) => return Err(error),
         };
-        self.analysis = Analysis { files: Arc::clone(&diagnostics.files), diagnostics, ..Analysis::default() };
+        let analysis = Analysis { files: Arc::clone(&diagnostics.files), diagnostics, ..Analysis::default() };
+        free_beside(std::mem::replace(&mut self.analysis, analysis));
         Ok(&self.analysis.diagnostics)
     }
 
@@ -157,6 +158,12 @@ impl EditorWorkspace {
         let templates = paths.iter().filter(|path| path.ends_with(TEMPLATE_EXTENSION));
         templates.filter_map(|path| path.strip_prefix(&prefix).map(str::to_owned)).collect()
     }
+}
+
+/// Frees the memory of a result on another thread: the editor waits for the next one.
+fn free_beside<T: Send + 'static>(result: T) {
+    // Without another thread, the result is freed here.
+    let _ = std::thread::Builder::new().spawn(move || drop(result));
 }
 
 impl Workspace {

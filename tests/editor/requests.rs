@@ -70,6 +70,7 @@ fn completions(client: &mut Client, from: &str, to: &str, behind_text: &str) -> 
     let text = POLICIES.replace(from, to);
     assert_ne!(text, POLICIES, "{from}");
     client.replace("policies/team.yaml", &text);
+    client.wait_for("policies/team.yaml");
     let (line, column) = behind(&text, behind_text);
     let found = client.request_at("textDocument/completion", "policies/team.yaml", line, column);
     found.as_array().expect("a list").iter().map(|item| item["label"].as_str().expect("a label").to_owned()).collect()

@@ -3,8 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::diag::{Files, Origin, Sink};
+use crate::diag::{FileId, Files, Origin, Sink};
 use crate::kinds;
+use crate::yaml::internal::slice;
 use crate::yaml::{self, NodeRef};
 
 /// The names of the policies and targets of a workspace, and the texts of some fields.
@@ -31,8 +32,12 @@ impl WorkspaceNames {
             if !is_yaml || !file.text().contains(kinds::API_VERSION) {
                 continue;
             }
-            let tree = yaml::read(file.text(), id, &mut Sink::new());
-            tree.documents().for_each(|root| names.add(root));
+            let mut sink = Sink::new();
+            let tree = yaml::read(file.text(), id, &mut sink);
+            match sink.has_errors() {
+                true => each_document(file.text(), id, &mut |root| names.add(root)),
+                false => tree.documents().for_each(|root| names.add(root)),
+            }
         }
         names
     }
@@ -60,7 +65,9 @@ impl WorkspaceNames {
         for (key, value) in node.entries() {
             match LEARNED.iter().find(|name| **name == key.as_key()) {
                 Some(name) => {
-                    let texts = value.as_str().into_iter().chain(value.items().filter_map(NodeRef::as_str));
+                    // A list of namespaces has names, or maps with names.
+                    let items = value.items().flat_map(|item| [Some(item), item.get("name")]);
+                    let texts = items.chain([Some(value)]).flatten().filter_map(NodeRef::as_str);
                     let names = texts.filter(|text| !text.contains(['*', '{'])).map(str::to_owned);
                     self.learned.entry(name).or_default().extend(names);
                 }
@@ -89,5 +96,40 @@ impl WorkspaceNames {
     pub(super) fn learned(&self, fields: &[&'static str]) -> BTreeSet<&str> {
         let found = fields.iter().filter_map(|field| self.learned.get(field)).flatten();
         found.map(String::as_str).collect()
+    }
+}
+
+/// The most documents of a text with errors that are read: each of them takes as long as the whole text.
+const MAXIMUM_DOCUMENTS: usize = 100;
+
+/// Reads the documents of a text one by one, since an error in a document makes the text unreadable. Their places are in the whole
+/// text.
+fn each_document(text: &str, file: FileId, see: &mut dyn FnMut(NodeRef<'_>)) {
+    let starts = text.match_indices("\n---").map(|(at, _)| at + 1);
+    let starts: Vec<usize> = std::iter::once(0).chain(starts).take(MAXIMUM_DOCUMENTS).collect();
+    let ends = starts.iter().skip(1).copied().chain([text.len()]);
+    for (start, end) in starts.iter().zip(ends) {
+        let alone = format!("{}{}", "\n".repeat(*start), slice(text, *start..end));
+        let mut sink = Sink::new();
+        let tree = yaml::read(&alone, file, &mut sink);
+        tree.documents().filter(|_| !sink.has_errors()).for_each(&mut *see);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_in_a_document_hides_no_other_document() {
+        let head = "apiVersion: bailiwick.dev/v1alpha1\n";
+        let good = |name: &str| format!("{head}kind: PermissionSet\nmetadata: {{name: {name}}}\n");
+        let text = format!("{}---\n{head}kind: Grant\nspec: [\n---\n{}", good("one"), good("two"));
+        let files = Files::new();
+        files.add("policies/a.yaml", text.as_str());
+        let names = WorkspaceNames::read(&files);
+        assert_eq!(names.policies("PermissionSet"), ["one", "two"]);
+        let [origin] = names.policy("PermissionSet", "two") else { panic!("one place") };
+        assert_eq!(&text[origin.span.start as usize..origin.span.end as usize], "two");
     }
 }

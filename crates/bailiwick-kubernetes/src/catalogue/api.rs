@@ -145,8 +145,8 @@ impl Api {
 
     /// Whether some request needs a verb on a resource, or may: a name known from rules alone counts.
     pub fn takes(&self, group: &str, resource: &str, verb: &str) -> bool {
-        self.catalogue().is_virtual(self.minor(), group, resource, verb)
-            || self.presence(group, resource).verbs.contains(&verb)
+        self.presence(group, resource).verbs.contains(&verb)
+            || self.catalogue().is_virtual(self.minor(), group, resource, verb)
     }
 
     /// Returns the verbs of a resource, by discovery and by the names known from rules alone, sorted.
