@@ -21,6 +21,7 @@ const PARTS: &[Part] = &[
     (
         "Learning",
         &[
+            ("install.md", "Installing", "packages, the image, and the checks of a download"),
             (
                 "tutorial.md",
                 "Tutorial",
@@ -68,6 +69,7 @@ const PARTS: &[Part] = &[
         &[
             ("architecture.md", "Architecture", "crates and modules with their invariants"),
             ("new-kubernetes-minor.md", "A new Kubernetes minor", "the steps to add a version"),
+            ("releasing.md", "Making a release", "the steps, the workflow and the packages"),
         ],
     ),
 ];
