@@ -121,7 +121,7 @@ fn chosen(release: &Release, platform: &Platform, arguments: &Arguments) -> io::
             _ => {}
         }
     }
-    if packages.iter().any(|package| package.is_manifest()) && !packages.contains(&Package::Archive) {
+    if packages.iter().any(|package| package.manifest_name().is_some()) && !packages.contains(&Package::Archive) {
         return Err(io::Error::other("a manifest has the checksum of the archive: add `archive` to `--only`"));
     }
     Ok(packages)
@@ -134,7 +134,8 @@ fn chosen(release: &Release, platform: &Platform, arguments: &Arguments) -> io::
 fn collect(release: &Release) -> io::Result<Vec<String>> {
     let mut expected: Vec<String> = Vec::new();
     for platform in Platform::ALL {
-        let packages = Package::ALL.into_iter().filter(|package| !package.is_manifest() && package.is_for(platform));
+        let is_built = |package: &Package| package.manifest_name().is_none() && package.is_for(platform);
+        let packages = Package::ALL.into_iter().filter(is_built);
         expected.extend(packages.map(|package| package.file_name(platform, &release.version)));
     }
     expected.sort();
@@ -145,10 +146,11 @@ fn collect(release: &Release) -> io::Result<Vec<String>> {
         }
     }
     let platforms: Vec<&Platform> = Platform::ALL.iter().collect();
-    for package in Package::ALL.into_iter().filter(|package| package.is_manifest()) {
-        let name = package.file_name(&Platform::ALL[0], &release.version);
-        fs::write(release.folder.join(&name), manifests::fill(release, package, &platforms)?)?;
-        expected.push(name);
+    for package in Package::ALL {
+        if let Some(name) = package.manifest_name() {
+            fs::write(release.folder.join(name), manifests::fill(release, package, &platforms)?)?;
+            expected.push(name.to_owned());
+        }
     }
     let strange = found.iter().find(|name| !expected.contains(name) && *name != sums::NAME);
     match strange {
@@ -163,4 +165,50 @@ fn empty(folder: &Path) -> io::Result<()> {
         fs::remove_dir_all(folder)?;
     }
     fs::create_dir_all(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_release_has_every_package_and_no_other_file() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let folder = std::env::temp_dir().join(format!("bailiwick-release-{}", std::process::id()));
+        empty(&folder).expect("a folder");
+        let repository = Some("https://git.example.org/bailiwick".to_owned());
+        let (version, stage) = ("0.1.0".to_owned(), folder.join("none"));
+        let release = Release { root, version, time: 0, repository, folder: folder.clone(), stage };
+        let write = |name: &str| fs::write(folder.join(name), name).expect("a file");
+        let collected = || {
+            let lines = collect(&release).and_then(|names| sums::write(&folder, names));
+            lines.map_err(|error| error.to_string())
+        };
+        for platform in Platform::ALL {
+            for package in Package::ALL {
+                if package.manifest_name().is_none() && package.is_for(platform) {
+                    write(&package.file_name(platform, &release.version));
+                }
+            }
+        }
+        // Five packages of each Linux, three of each macOS, and two manifests.
+        let lines = collected().expect("a release");
+        assert_eq!(lines.len(), 18);
+        assert_eq!(collected().expect("the same release"), lines);
+        let formula = fs::read_to_string(folder.join("bailiwick.rb")).expect("a formula");
+        let sum = sums::checksum(&folder, "bailiwick-0.1.0-aarch64-apple-darwin.tar.gz").expect("a checksum");
+        assert!(formula.contains(&sum));
+
+        write("bailiwick-0.0.9-x86_64-apple-darwin.tar.gz");
+        let error = collected().expect_err("a strange file");
+        assert_eq!(error, "`bailiwick-0.0.9-x86_64-apple-darwin.tar.gz` is no file of the release 0.1.0");
+        fs::remove_file(folder.join("bailiwick-0.0.9-x86_64-apple-darwin.tar.gz")).expect("a file");
+        fs::remove_file(folder.join("bailiwick_0.1.0-1_arm64.deb")).expect("a file");
+        let error = collected().expect_err("a missing file");
+        assert!(error.starts_with("`bailiwick_0.1.0-1_arm64.deb` is missing in "), "{error}");
+        fs::create_dir(folder.join("bailiwick_0.1.0-1_arm64.deb")).expect("a folder");
+        let error = collected().expect_err("a folder");
+        assert!(error.starts_with("`bailiwick_0.1.0-1_arm64.deb` in "), "{error}");
+        fs::remove_dir_all(&folder).expect("the folder");
+    }
 }

@@ -14,7 +14,8 @@ pub(crate) struct Platform {
     pub(crate) os: &'static str,
     /// The architecture as Go, OCI images, krew and Debian name it.
     pub(crate) architecture: &'static str,
-    /// The platform tags of a wheel. A static program runs under each C library of Linux; Rust 1.64 needs the kernel of `manylinux2014`.
+    /// The platform tags of a wheel. A static program needs no version of glibc, and Rust 1.64 needs the kernel of `manylinux2014`. maturin
+    /// has no tag of musl for a target of glibc, so that pip on Alpine does not take the wheel.
     pub(crate) wheel: &'static str,
     /// The oldest macOS for the linker; empty for Linux.
     pub(crate) oldest_macos: &'static str,
@@ -34,7 +35,7 @@ impl Platform {
             target: "aarch64-unknown-linux-gnu",
             os: "linux",
             architecture: "arm64",
-            wheel: "manylinux_2_17_aarch64.manylinux2014_aarch64.musllinux_1_1_aarch64",
+            wheel: "manylinux_2_17_aarch64.manylinux2014_aarch64",
             oldest_macos: "",
         },
         Self {
@@ -48,7 +49,7 @@ impl Platform {
             target: "x86_64-unknown-linux-gnu",
             os: "linux",
             architecture: "amd64",
-            wheel: "manylinux_2_17_x86_64.manylinux2014_x86_64.musllinux_1_1_x86_64",
+            wheel: "manylinux_2_17_x86_64.manylinux2014_x86_64",
             oldest_macos: "",
         },
     ];
@@ -95,9 +96,13 @@ impl Package {
         platform.os == "linux" || !matches!(self, Self::Deb | Self::Image)
     }
 
-    /// Whether the file lists the archives of several platforms.
-    pub(crate) fn is_manifest(self) -> bool {
-        matches!(self, Self::Krew | Self::Homebrew)
+    /// Returns the name of a file that lists the archives of several platforms.
+    pub(crate) fn manifest_name(self) -> Option<&'static str> {
+        match self {
+            Self::Krew => Some("bailiwick.krew.yaml"),
+            Self::Homebrew => Some("bailiwick.rb"),
+            Self::Archive | Self::Deb | Self::Image | Self::Sbom | Self::Wheel => None,
+        }
     }
 
     /// Returns the name of the file.
@@ -109,8 +114,7 @@ impl Package {
             Self::Image => format!("bailiwick-{version}-{target}.oci.tar"),
             Self::Sbom => format!("bailiwick-{version}-{target}.cdx.json"),
             Self::Wheel => format!("bailiwick-{version}-py3-none-{wheel}.whl"),
-            Self::Krew => "bailiwick.krew.yaml".to_owned(),
-            Self::Homebrew => "bailiwick.rb".to_owned(),
+            Self::Krew | Self::Homebrew => self.manifest_name().into_iter().collect(),
         }
     }
 }

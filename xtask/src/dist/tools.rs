@@ -12,8 +12,6 @@ struct Tool {
     package: Package,
     name: &'static str,
     version: &'static str,
-    /// The command that prints the version as its last word.
-    asked: &'static [&'static str],
     install: &'static str,
 }
 
@@ -22,16 +20,9 @@ const TOOLS: [Tool; 2] = [
         package: Package::Deb,
         name: "cargo-deb",
         version: "3.8.0",
-        asked: &["cargo-deb", "--version"],
         install: "cargo install cargo-deb --version 3.8.0 --locked",
     },
-    Tool {
-        package: Package::Wheel,
-        name: "maturin",
-        version: "1.16.0",
-        asked: &["maturin", "--version"],
-        install: "pip install maturin==1.16.0",
-    },
+    Tool { package: Package::Wheel, name: "maturin", version: "1.16.0", install: "pip install maturin==1.16.0" },
 ];
 
 /// Checks the tools of the packages before anything is built.
@@ -47,9 +38,10 @@ pub(crate) fn check(packages: &[Package]) -> io::Result<()> {
 impl Tool {
     fn problem(&self) -> Option<String> {
         let Self { package, name, version, install, .. } = self;
-        let found = match succeeded(Command::new(self.asked[0]).args(&self.asked[1..])) {
+        let found = match succeeded(Command::new(name).arg("--version")) {
             Err(_) => "not installed".to_owned(),
             Ok(output) => {
+                // The version is the last word.
                 let output = String::from_utf8_lossy(&output).into_owned();
                 let found = output.split_whitespace().last().map_or_else(String::new, str::to_owned);
                 if found == *version {

@@ -22,7 +22,7 @@ pub(crate) fn build(build: &Build<'_>, name: &str) -> io::Result<Vec<u8>> {
     let mut tool = Command::new("maturin");
     tool.args(["build", "--locked", "--quiet", "--profile", build.profile, "--target", build.platform.target]);
     if build.platform.is_static() {
-        tool.args(["--compatibility", "manylinux2014", "musllinux_1_1", "--auditwheel", "check"]);
+        tool.args(["--compatibility", "manylinux2014", "--auditwheel", "check"]);
     }
     tool.arg("--out").arg(&output).current_dir(stage);
     succeeded(build.with_environment(&mut tool))?;
