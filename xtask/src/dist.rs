@@ -1,7 +1,8 @@
 //! `cargo xtask dist`: the packages of a release.
 //!
 //! The same commit and the same toolchain give the same bytes: entries are sorted, each entry has the time of the commit, and the program has
-//! no path of the machine. The task reads files of the repository by [`source`] alone, and refuses links among them. It publishes nothing.
+//! no path of the machine. The task reads files of the repository by [`source`] alone, and refuses links among them. Beside them it reads
+//! the licences of crates where Cargo has unpacked the crates. It publishes nothing.
 
 use std::fs;
 use std::io;
@@ -13,6 +14,7 @@ mod contents;
 mod deb;
 mod graph;
 mod image;
+mod licences;
 mod manifests;
 mod package;
 mod program;
@@ -81,7 +83,8 @@ fn pack(release: &Release, arguments: &Arguments) -> io::Result<Vec<String>> {
     };
     empty(&release.folder)?;
     empty(&release.stage)?;
-    let contents = contents::gather(release, &program, program::runs_here(platform, arguments.program.is_some())?)?;
+    let runs_here = arguments.program.is_some() || platform.target == program::host()?;
+    let contents = contents::gather(release, &program, runs_here, licences::text(&graph)?)?;
     contents::stage(&contents, &release.stage)?;
     let mut written = Vec::new();
     for package in packages {

@@ -15,6 +15,8 @@ const COMPLETIONS: [(&str, &str); 3] = [("bash", "bailiwick.bash"), ("zsh", "_ba
 /// Files of the repository that belong to the packages.
 const TEXTS: [&str; 3] = ["CHANGELOG.md", "LICENSE", "README.md"];
 
+/// The file with the licences of the crates.
+const LICENCES: &str = "LICENSE-THIRD-PARTY";
 /// The name of the program.
 pub(crate) const PROGRAM: &str = "bailiwick";
 /// The name of the plugin of kubectl.
@@ -22,11 +24,12 @@ const PLUGIN: &str = "kubectl-bailiwick";
 
 /// Returns the files, sorted by path. The program prints the completions and the man pages. If the program runs on another machine, the
 /// program of the development profile prints them.
-pub(crate) fn gather(release: &Release, program: &Path, runs_here: bool) -> io::Result<Vec<Entry>> {
+pub(crate) fn gather(release: &Release, program: &Path, runs_here: bool, licences: String) -> io::Result<Vec<Entry>> {
     let root = &release.root;
     let mut entries = vec![
         Entry::program(PROGRAM, fs::read(program)?),
         Entry::program(PLUGIN, read(root, &format!("contrib/{PLUGIN}"))?),
+        Entry::text(LICENCES, licences.into_bytes()),
     ];
     for name in TEXTS {
         entries.push(Entry::text(name, read(root, name)?));

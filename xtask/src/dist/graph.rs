@@ -33,7 +33,8 @@ pub(crate) struct Crate {
     pub(crate) checksum: Option<String>,
     /// The addresses (package URL) of the dependencies, sorted.
     pub(crate) dependencies: Vec<String>,
-    folder: PathBuf,
+    /// The folder of the package on this machine.
+    pub(crate) folder: PathBuf,
 }
 
 impl Crate {

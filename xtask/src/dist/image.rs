@@ -57,7 +57,7 @@ pub(crate) fn build(release: &Release, platform: &Platform, contents: &[Entry]) 
     archive::tarred(&layout.entries, release.time)
 }
 
-/// Returns the files of the only layer: the program, its licence, and folders for a workspace and for temporary files.
+/// Returns the files of the only layer: the program, its licences, and folders for a workspace and for temporary files.
 fn layer(contents: &[Entry]) -> io::Result<Vec<Entry>> {
     let mut layer = vec![
         Entry::folder("tmp/", 0o1777, 0),
@@ -68,8 +68,10 @@ fn layer(contents: &[Entry]) -> io::Result<Vec<Entry>> {
         Entry::folder("usr/share/doc/", 0o755, 0),
         Entry::folder("usr/share/doc/bailiwick/", 0o755, 0),
     ];
-    let licence = contents.iter().filter(|entry| entry.path == "LICENSE");
-    layer.extend(licence.map(|entry| Entry { path: "usr/share/doc/bailiwick/LICENSE".to_owned(), ..entry.clone() }));
+    let licences = contents.iter().filter(|entry| entry.path.starts_with("LICENSE"));
+    layer.extend(
+        licences.map(|entry| Entry { path: format!("usr/share/doc/bailiwick/{}", entry.path), ..entry.clone() }),
+    );
     layer.push(Entry::folder("workspace/", 0o755, USER));
     Ok(layer)
 }

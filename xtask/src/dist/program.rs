@@ -64,11 +64,6 @@ impl Build<'_> {
     }
 }
 
-/// Returns whether a program for the platform runs on this machine. A given program does: there is no other for its completions.
-pub(crate) fn runs_here(platform: &Platform, is_given: bool) -> io::Result<bool> {
-    Ok(is_given || platform.target == host()?)
-}
-
 /// Returns the target triple of this machine.
 pub(crate) fn host() -> io::Result<String> {
     let version = succeeded(Command::new("rustc").arg("-vV"))?;
