@@ -41,7 +41,10 @@ fn main() -> std::io::Result<()> {
     }
     for variable in VARIABLES {
         println!("cargo::rerun-if-env-changed={variable}");
-        add(std::env::var_os(variable).unwrap_or_default().as_encoded_bytes());
+        let value = std::env::var_os(variable).unwrap_or_default();
+        // A flag that removes the folders of the machine from the program has their names.
+        let flags = value.as_encoded_bytes().split(|byte| *byte == 0x1f);
+        flags.filter(|flag| !flag.starts_with(b"--remap-path-prefix=")).for_each(&mut add);
     }
     let [first, second] = hashers.map(|hasher| hasher.finish());
     println!("cargo::rustc-env=BAILIWICK_BUILD={first:016x}{second:016x}");

@@ -52,6 +52,13 @@ const PARTS: &[Part] = &[
         ),
         groups: &[
             (
+                "Install and write",
+                &[
+                    ("install.md", "Installing", "packages, the image, and the checks of a download"),
+                    ("editors.md", "Editors", "the language server, and a check after each change"),
+                ],
+            ),
+            (
                 "Begin with existing access",
                 &[
                     ("adopt.md", "Adopting a repository", "from hand-written manifests to policies, without a change"),
@@ -71,7 +78,6 @@ const PARTS: &[Part] = &[
             (
                 "Check and deliver",
                 &[
-                    ("editors.md", "Editors", "the language server, and a check after each change"),
                     ("ci.md", "Continuous integration", "the gate and its formats"),
                     ("delivery.md", "Delivery", "Applications of Argo CD and Kustomizations of Flux"),
                     ("drift.md", "Drift", "a live cluster against the policies"),
@@ -147,7 +153,10 @@ const PARTS: &[Part] = &[
         introduction: None,
         groups: &[(
             "Contributing",
-            &[("new-kubernetes-minor.md", "A new Kubernetes minor", "the steps to add a version")],
+            &[
+                ("releasing.md", "Making a release", "the steps, the workflow and the packages"),
+                ("new-kubernetes-minor.md", "A new Kubernetes minor", "the steps to add a version"),
+            ],
         )],
     },
 ];

@@ -1,197 +1,217 @@
-//! `cargo xtask dist`: the program as it is published, in an archive with a checksum.
+//! `cargo xtask dist`: the packages of a release.
 //!
-//! The same commit and the same toolchain give the same bytes: entries are sorted, and every entry has the time of the commit
-//! and the owner 0.
+//! The same commit and the same toolchain give the same bytes: entries are sorted, each entry has the time of the commit, and the program has
+//! no path of the machine. The task reads files of the repository by [`source`] alone, and refuses links among them. Beside them it reads
+//! the licences of crates where Cargo has unpacked the crates. It publishes nothing.
 
 use std::fs;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
-use flate2::{Compression, GzBuilder};
-use sha2::{Digest as _, Sha256};
+mod archive;
+mod contents;
+mod deb;
+mod graph;
+mod image;
+mod licences;
+mod manifests;
+mod package;
+mod program;
+mod release;
+mod sbom;
+mod source;
+mod sums;
+mod tools;
+mod wheel;
 
-/// The shells with a completion script, each with the name of its file.
-const COMPLETIONS: [(&str, &str); 3] = [("bash", "bailiwick.bash"), ("zsh", "_bailiwick"), ("fish", "bailiwick.fish")];
+use graph::Graph;
+use package::{Package, Platform};
+use release::Release;
 
-/// Files of the repository that belong to the archive.
-const TEXTS: [&str; 3] = ["CHANGELOG.md", "LICENSE", "README.md"];
-
-/// Build the program for publication, and pack it with its completions and man pages
+/// Build the program for publication, and pack it
 ///
-/// Writes bailiwick-VERSION-TARGET.tar.gz and SHA256SUMS to target/dist-files. Entries of the archive have the time of
-/// SOURCE_DATE_EPOCH, or of the last commit. Ends with 0 on success, 3 when a step fails.
+/// Empties target/dist-files, and writes the packages of a target and SHA256SUMS there. The packages are an archive with completions and
+/// man pages, a Debian package, an image as an OCI layout in a tar file, a wheel, and a CycloneDX bill of materials. With --repository
+/// there are manifests for krew and Homebrew. Entries have the time of SOURCE_DATE_EPOCH, or of the last commit. Ends with 0 on success, 3
+/// when a step fails.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Target triple to build for; the machine's own by default
-    #[arg(long)]
+    #[arg(long, conflicts_with = "collect")]
     target: Option<String>,
     /// Build profile; `dist` is the published one
-    #[arg(long, default_value = "dist")]
+    #[arg(long, default_value = "dist", conflicts_with_all = ["collect", "program"])]
     profile: String,
+    /// Packages to write, separated by commas; all by default
+    #[arg(long, value_delimiter = ',', conflicts_with = "collect")]
+    only: Vec<Package>,
+    /// Pack this program and build none; for tests of the packages. There is no wheel of such a program
+    #[arg(long, conflicts_with = "collect")]
+    program: Option<PathBuf>,
+    /// Address of the repository at its forge, for the addresses of the release in the manifests, the image and the program
+    #[arg(long)]
+    repository: Option<String>,
+    /// Write the manifests and SHA256SUMS for the packages of all targets, which are in target/dist-files; build nothing
+    #[arg(long, requires = "repository")]
+    collect: bool,
 }
 
-/// Builds and packs the program.
+/// Writes the packages.
 pub(crate) fn run(root: &Path, arguments: &Arguments) -> io::Result<ExitCode> {
-    let target = match &arguments.target {
-        Some(target) => target.clone(),
-        None => host()?,
-    };
-    let program = build(root, &target, &arguments.profile)?;
-    let name = format!("bailiwick-{}-{target}", env!("CARGO_PKG_VERSION"));
-    let folder = root.join("target/dist-files");
-    let entries = entries(root, &program, &folder.join("man"))?;
-    let archive = archive(&name, &entries, time_of_source(root)?)?;
-    let sum: String = Sha256::digest(&archive).iter().map(|byte| format!("{byte:02x}")).collect();
-    let file = format!("{name}.tar.gz");
-    fs::write(folder.join(&file), &archive)?;
-    fs::write(folder.join("SHA256SUMS"), format!("{sum}  {file}\n"))?;
-    println!("{sum}  target/dist-files/{file}");
+    let release = Release::new(root, arguments.repository.clone())?;
+    let written = if arguments.collect { collect(&release)? } else { pack(&release, arguments)? };
+    for line in sums::write(&release.folder, written)? {
+        println!("{line}");
+    }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Builds the program for a target, and returns its path. A program for Linux needs no library of the system.
-fn build(root: &Path, target: &str, profile: &str) -> io::Result<PathBuf> {
-    let mut cargo = Command::new("cargo");
-    cargo.args(["build", "--locked", "--bin", "bailiwick", "--profile", profile, "--target", target]).current_dir(root);
-    if target.contains("-linux-") {
-        cargo.env("RUSTFLAGS", "-C target-feature=+crt-static");
-    }
-    succeeded(&mut cargo)?;
-    let name = if target.contains("-windows-") { "bailiwick.exe" } else { "bailiwick" };
-    Ok(root.join("target").join(target).join(profile).join(name))
-}
-
-/// A file of the archive.
-struct Entry {
-    /// The path below the folder of the archive.
-    path: String,
-    bytes: Vec<u8>,
-    mode: u32,
-}
-
-impl Entry {
-    fn text(path: impl Into<String>, bytes: Vec<u8>) -> Self {
-        Self { path: path.into(), bytes, mode: 0o644 }
-    }
-}
-
-/// Returns the files of the archive, sorted by path. `man` is a folder for the man pages. The completions and the man pages are
-/// printed by the program of the development profile, which runs on this machine.
-fn entries(root: &Path, program: &Path, man: &Path) -> io::Result<Vec<Entry>> {
-    let name = program.file_name().map(|name| name.to_string_lossy()).into_iter().collect::<String>();
-    let mut entries = vec![Entry { path: name, bytes: fs::read(program)?, mode: 0o755 }];
-    for name in TEXTS {
-        entries.push(Entry::text(name, fs::read(root.join(name))?));
-    }
-    for (shell, name) in COMPLETIONS {
-        let script = succeeded(own_program(root).args(["completions", shell]))?;
-        entries.push(Entry::text(format!("completions/{name}"), script));
-    }
-    if man.exists() {
-        fs::remove_dir_all(man)?;
-    }
-    succeeded(own_program(root).arg("man").arg("--output").arg(man))?;
-    for page in fs::read_dir(man)? {
-        let page = page?;
-        let path = format!("man/{}", page.file_name().to_string_lossy());
-        entries.push(Entry::text(path, fs::read(page.path())?));
-    }
-    entries.sort_by(|one, other| one.path.cmp(&other.path));
-    Ok(entries)
-}
-
-fn own_program(root: &Path) -> Command {
-    let mut cargo = Command::new("cargo");
-    cargo.args(["run", "--quiet", "--locked", "--bin", "bailiwick", "--"]).current_dir(root);
-    cargo
-}
-
-/// Returns a gzipped tar archive with the entries below one folder. `time` is in seconds since 1970.
-fn archive(folder: &str, entries: &[Entry], time: u64) -> io::Result<Vec<u8>> {
-    // The header of gzip has no time and no name.
-    let mut archive = tar::Builder::new(GzBuilder::new().write(Vec::new(), Compression::best()));
-    for entry in entries {
-        let mut header = tar::Header::new_ustar();
-        header.set_mode(entry.mode);
-        header.set_mtime(time);
-        header.set_uid(0);
-        header.set_gid(0);
-        header.set_size(entry.bytes.len() as u64);
-        archive.append_data(&mut header, format!("{folder}/{}", entry.path), entry.bytes.as_slice())?;
-    }
-    archive.into_inner()?.finish()
-}
-
-/// Returns the time of the source: `SOURCE_DATE_EPOCH`, or the time of the last commit.
-fn time_of_source(root: &Path) -> io::Result<u64> {
-    let text = match std::env::var("SOURCE_DATE_EPOCH") {
-        Ok(time) => time,
-        Err(_) => {
-            let time = succeeded(Command::new("git").args(["log", "-1", "--format=%ct"]).current_dir(root))?;
-            String::from_utf8_lossy(&time).into_owned()
-        }
+/// Builds the program for one target, writes its packages, and returns their names.
+fn pack(release: &Release, arguments: &Arguments) -> io::Result<Vec<String>> {
+    let platform = match &arguments.target {
+        Some(target) => Platform::of(target)?,
+        None => Platform::of(&program::host()?)?,
     };
-    text.trim().parse().map_err(|_| io::Error::other(format!("`{}` is no number of seconds since 1970", text.trim())))
+    let packages = chosen(release, platform, arguments)?;
+    tools::check(&packages)?;
+    let graph = Graph::read(release, platform)?;
+    let build = program::Build { release, platform, profile: &arguments.profile, hidden: graph.folders() };
+    let program = match &arguments.program {
+        Some(program) => program.clone(),
+        None => build.run()?,
+    };
+    empty(&release.folder)?;
+    empty(&release.stage)?;
+    let runs_here = arguments.program.is_some() || platform.target == program::host()?;
+    let contents = contents::gather(release, &program, runs_here, licences::text(&graph)?)?;
+    contents::stage(&contents, &release.stage)?;
+    let mut written = Vec::new();
+    for package in packages {
+        let name = package.file_name(platform, &release.version);
+        let bytes = match package {
+            Package::Archive => archive::gzipped(&contents, release.time)?,
+            Package::Deb => deb::build(release, platform, arguments.program.is_some())?,
+            Package::Image => image::build(release, platform, &contents)?,
+            Package::Sbom => sbom::build(release, &graph, &contents)?,
+            Package::Wheel => wheel::build(&build, &name)?,
+            Package::Krew | Package::Homebrew => manifests::fill(release, package, &[platform])?,
+        };
+        fs::write(release.folder.join(&name), bytes)?;
+        written.push(name);
+    }
+    Ok(written)
 }
 
-/// Returns the target triple of this machine.
-fn host() -> io::Result<String> {
-    let version = succeeded(Command::new("rustc").arg("-vV"))?;
-    let version = String::from_utf8_lossy(&version).into_owned();
-    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
-    host.map(str::to_owned).ok_or_else(|| io::Error::other("`rustc -vV` names no host"))
-}
-
-/// Runs a program, and returns its standard output.
+/// Returns the packages to write: the archive is before the manifests with its checksum.
 ///
 /// # Errors
-/// When the program cannot be started, or ends with another exit code than 0.
-fn succeeded(command: &mut Command) -> io::Result<Vec<u8>> {
-    let mut child = command.stdout(std::process::Stdio::piped()).spawn()?;
-    let mut output = Vec::new();
-    if let Some(stdout) = child.stdout.as_mut() {
-        stdout.read_to_end(&mut output)?;
+/// When the arguments ask for a package of another platform, for a wheel of a given program, or for a manifest without an address.
+fn chosen(release: &Release, platform: &Platform, arguments: &Arguments) -> io::Result<Vec<Package>> {
+    let obstacle = |package: Package| match package {
+        Package::Wheel if arguments.program.is_some() => Some("maturin builds its program itself"),
+        Package::Krew | Package::Homebrew if release.repository.is_none() => Some("its addresses need `--repository`"),
+        _ if !package.is_for(platform) => Some("it is for Linux"),
+        _ => None,
+    };
+    let mut packages = Vec::new();
+    for package in Package::ALL {
+        let asked = arguments.only.contains(&package);
+        match obstacle(package) {
+            Some(reason) if asked => return Err(io::Error::other(format!("there is no `{package}`: {reason}"))),
+            Some(reason) if arguments.only.is_empty() => println!("no `{package}`: {reason}"),
+            None if asked || arguments.only.is_empty() => packages.push(package),
+            _ => {}
+        }
     }
-    let status = child.wait()?;
-    if status.success() {
-        return Ok(output);
+    if packages.iter().any(|package| package.manifest_name().is_some()) && !packages.contains(&Package::Archive) {
+        return Err(io::Error::other("a manifest has the checksum of the archive: add `archive` to `--only`"));
     }
-    let program = command.get_program().to_string_lossy();
-    Err(io::Error::other(format!("`{program}` ended with {status}")))
+    Ok(packages)
+}
+
+/// Writes the manifests for all platforms, and returns the names of all files of the release.
+///
+/// # Errors
+/// When a package of a platform is missing, or another file is in the folder.
+fn collect(release: &Release) -> io::Result<Vec<String>> {
+    let mut expected: Vec<String> = Vec::new();
+    for platform in Platform::ALL {
+        let is_built = |package: &Package| package.manifest_name().is_none() && package.is_for(platform);
+        let packages = Package::ALL.into_iter().filter(is_built);
+        expected.extend(packages.map(|package| package.file_name(platform, &release.version)));
+    }
+    expected.sort();
+    let found = sums::files(&release.folder)?;
+    for name in &expected {
+        if !found.contains(name) {
+            return Err(io::Error::other(format!("`{name}` is missing in {}", release.folder.display())));
+        }
+    }
+    let platforms: Vec<&Platform> = Platform::ALL.iter().collect();
+    for package in Package::ALL {
+        if let Some(name) = package.manifest_name() {
+            fs::write(release.folder.join(name), manifests::fill(release, package, &platforms)?)?;
+            expected.push(name.to_owned());
+        }
+    }
+    let strange = found.iter().find(|name| !expected.contains(name) && *name != sums::NAME);
+    match strange {
+        Some(name) => Err(io::Error::other(format!("`{name}` is no file of the release {}", release.version))),
+        None => Ok(expected),
+    }
+}
+
+/// Makes a folder empty.
+fn empty(folder: &Path) -> io::Result<()> {
+    if folder.exists() {
+        fs::remove_dir_all(folder)?;
+    }
+    fs::create_dir_all(folder)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn packed(time: u64) -> Vec<u8> {
-        let program = Entry { path: "bailiwick".to_owned(), bytes: b"program".to_vec(), mode: 0o755 };
-        archive("bailiwick-0", &[program, Entry::text("man/a.1", b"page".to_vec())], time).expect("an archive")
-    }
-
     #[test]
-    fn the_same_files_give_the_same_bytes() {
-        assert_eq!(packed(7), packed(7));
-        assert_ne!(packed(7), packed(8));
-    }
+    fn a_release_has_every_package_and_no_other_file() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let folder = std::env::temp_dir().join(format!("bailiwick-release-{}", std::process::id()));
+        empty(&folder).expect("a folder");
+        let repository = Some("https://git.example.org/bailiwick".to_owned());
+        let (version, stage) = ("0.1.0".to_owned(), folder.join("none"));
+        let release = Release { root, version, time: 0, repository, folder: folder.clone(), stage };
+        let write = |name: &str| fs::write(folder.join(name), name).expect("a file");
+        let collected = || {
+            let lines = collect(&release).and_then(|names| sums::write(&folder, names));
+            lines.map_err(|error| error.to_string())
+        };
+        for platform in Platform::ALL {
+            for package in Package::ALL {
+                if package.manifest_name().is_none() && package.is_for(platform) {
+                    write(&package.file_name(platform, &release.version));
+                }
+            }
+        }
+        // Five packages of each Linux, three of each macOS, and two manifests.
+        let lines = collected().expect("a release");
+        assert_eq!(lines.len(), 18);
+        assert_eq!(collected().expect("the same release"), lines);
+        let formula = fs::read_to_string(folder.join("bailiwick.rb")).expect("a formula");
+        let sum = sums::checksum(&folder, "bailiwick-0.1.0-aarch64-apple-darwin.tar.gz").expect("a checksum");
+        assert!(formula.contains(&sum));
 
-    #[test]
-    fn the_program_is_executable_and_belongs_to_nobody() {
-        let bytes = packed(7);
-        let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(bytes.as_slice()));
-        let entries: Vec<(String, u32, u64, u64)> = archive
-            .entries()
-            .expect("entries")
-            .map(|entry| {
-                let entry = entry.expect("an entry");
-                let header = entry.header();
-                let path = entry.path().expect("a path").to_string_lossy().into_owned();
-                let number = |value: io::Result<u64>| value.expect("a number");
-                (path, header.mode().expect("a mode"), number(header.mtime()), number(header.uid()))
-            })
-            .collect();
-        let expected = [("bailiwick-0/bailiwick", 0o755), ("bailiwick-0/man/a.1", 0o644)];
-        assert_eq!(entries, expected.map(|(path, mode)| (path.to_owned(), mode, 7, 0)));
+        write("bailiwick-0.0.9-x86_64-apple-darwin.tar.gz");
+        let error = collected().expect_err("a strange file");
+        assert_eq!(error, "`bailiwick-0.0.9-x86_64-apple-darwin.tar.gz` is no file of the release 0.1.0");
+        fs::remove_file(folder.join("bailiwick-0.0.9-x86_64-apple-darwin.tar.gz")).expect("a file");
+        fs::remove_file(folder.join("bailiwick_0.1.0-1_arm64.deb")).expect("a file");
+        let error = collected().expect_err("a missing file");
+        assert!(error.starts_with("`bailiwick_0.1.0-1_arm64.deb` is missing in "), "{error}");
+        fs::create_dir(folder.join("bailiwick_0.1.0-1_arm64.deb")).expect("a folder");
+        let error = collected().expect_err("a folder");
+        assert!(error.starts_with("`bailiwick_0.1.0-1_arm64.deb` in "), "{error}");
+        fs::remove_dir_all(&folder).expect("the folder");
     }
 }

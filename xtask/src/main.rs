@@ -9,6 +9,7 @@ use clap::{Parser, Subcommand};
 
 mod api;
 mod ceilings;
+mod changelog;
 mod dist;
 mod docs;
 mod facts;
@@ -30,6 +31,7 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Task {
     Api(api::Arguments),
+    Changelog(changelog::Arguments),
     Dist(dist::Arguments),
     Docs(docs::Arguments),
     Facts(facts::Arguments),
@@ -42,6 +44,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let result = match arguments.task {
         Task::Api(arguments) => api::run(root(), &arguments),
+        Task::Changelog(arguments) => changelog::run(root(), &arguments),
         Task::Dist(arguments) => dist::run(root(), &arguments),
         Task::Docs(arguments) => docs::run(root(), &arguments),
         Task::Facts(arguments) => facts::run(root(), &arguments),
