@@ -25,6 +25,7 @@ mod expansion;
 mod facade;
 mod hostile;
 mod import;
+mod in_memory;
 mod layers;
 mod node;
 mod openshift;

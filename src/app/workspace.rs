@@ -16,7 +16,7 @@ use crate::emit::totals::Totals;
 use crate::emit::write::STAGING;
 use crate::git;
 use crate::model::{self, NamespaceSample, Part, Target};
-use crate::source::{DiskSource, MemorySource, RecordedAnswers, RecordedSource, Sources};
+use crate::source::{DiskSource, InputFiles, MemorySource, RecordedAnswers, RecordedSource, Sources};
 use crate::stats::Stage;
 
 /// How many files of a class of a sample are named beside its representative.
@@ -85,6 +85,17 @@ impl Workspace {
         Ok(folders.find(|folder| folder.join(compile::WORKSPACE_FILE).symlink_metadata().is_ok()))
     }
 
+    /// Finds the files of the workspace; none without one. Files in memory have the workspace file at their root.
+    pub(crate) fn find(options: &Options) -> Result<Option<WorkspaceFiles>, RunError> {
+        match &options.inputs {
+            InputFiles::Disk => Ok(Self::find_root(options)?.map(WorkspaceFiles::Folder)),
+            InputFiles::Memory(files) => {
+                let has_workspace = files.has_file(compile::WORKSPACE_FILE);
+                Ok(has_workspace.then(|| WorkspaceFiles::Memory(Arc::clone(files))))
+            }
+        }
+    }
+
     /// Finds and loads the workspace: the folder in which the run starts, or the nearest above it with a workspace file.
     ///
     /// # Errors
@@ -100,7 +111,7 @@ impl Workspace {
     /// ```
     pub fn open(options: &Options) -> Result<Self, Error> {
         let files = Arc::new(Files::new());
-        let Some(root) = Self::find_root(options)? else {
+        let Some(place) = Self::find(options)? else {
             let diagnostic = Diagnostic::error(
                 codes::WORKSPACE_NOT_FOUND,
                 "there is no `bailiwick.yaml` in this folder or above it",
@@ -109,7 +120,7 @@ impl Workspace {
             return Err(Error::invalid(diagnostic));
         };
         let mut sink = Sink::new();
-        let (world, answers) = RecordedSource::new(Box::new(DiskSource::new(&root)));
+        let (world, answers) = RecordedSource::new(place.boxed_source());
         let load = || compile::load(Box::new(world), Arc::clone(&files), &mut sink);
         let mut project = options.stats.time(Stage::Load, load, |_| (1, 0))?;
         if let Some(project) = &mut project {
@@ -120,7 +131,10 @@ impl Workspace {
         match project {
             Some(project) => {
                 let found = project.without_accepted(diagnostics);
-                let place = WorkspaceFiles::Folder(root.clone());
+                let root = match &place {
+                    WorkspaceFiles::Folder(root) => root.clone(),
+                    _ => PathBuf::new(),
+                };
                 let (project, sampled) = (Arc::new(project), Arc::default());
                 Ok(Self { options: options.clone(), root, files: place, project, sampled, shard: None, found, answers })
             }
@@ -164,7 +178,9 @@ impl Workspace {
                 let options = Options { listener: None, ..self.options.clone() };
                 let root = match &place {
                     WorkspaceFiles::Folder(root) => root.clone(),
-                    WorkspaceFiles::Revision(_) | WorkspaceFiles::Edited(..) => self.root.clone(),
+                    WorkspaceFiles::Revision(_) | WorkspaceFiles::Memory(_) | WorkspaceFiles::Edited(..) => {
+                        self.root.clone()
+                    }
                 };
                 let (project, sampled) = (Arc::new(project), Arc::default());
                 Ok(Self { options, root, files: place, project, sampled, shard: None, found, answers })

@@ -1,4 +1,4 @@
-//! The place of the files of a workspace: a folder on disk, a folder of a revision in git, or one of them with edits.
+//! The place of the files of a workspace: a folder on disk, a folder of a revision in git, memory, or one of them with edits.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,18 +6,20 @@ use std::sync::Arc;
 
 use super::compare::TreeWorld;
 use crate::diag::RunError;
-use crate::emit::committed::{Committed, Entry, Folder};
+use crate::emit::committed::{Committed, Entry, EntryKind, Folder};
 use crate::emit::revision::RevisionTree;
 use crate::git::Repository;
-use crate::source::{DiskSource, EditedSource, FileContent, FileSource, Listing};
+use crate::source::{DiskSource, EditedSource, FileContent, FileSource, Listing, MAXIMUM_FILE_SIZE, MemorySource};
 
-/// A folder on disk, or a folder of a revision.
+/// A folder on disk, a folder of a revision, or files in memory.
 #[derive(Clone)]
 pub(crate) enum WorkspaceFiles {
     /// A folder on disk.
     Folder(PathBuf),
     /// A folder of a revision.
     Revision(Arc<RevisionTree>),
+    /// The files of a caller without a disk.
+    Memory(Arc<MemorySource>),
     /// Files with the texts of edited ones by their paths.
     Edited(Arc<WorkspaceFiles>, BTreeMap<String, String>),
 }
@@ -35,7 +37,7 @@ impl WorkspaceFiles {
     pub(crate) fn is_folder(&self) -> bool {
         match self {
             Self::Folder(_) => true,
-            Self::Revision(_) => false,
+            Self::Revision(_) | Self::Memory(_) => false,
             Self::Edited(files, _) => files.is_folder(),
         }
     }
@@ -45,6 +47,7 @@ impl WorkspaceFiles {
         match self {
             Self::Folder(root) => Arc::new(DiskSource::new(root)),
             Self::Revision(files) => Arc::new(TreeWorld(Arc::clone(files))),
+            Self::Memory(files) => Arc::<MemorySource>::clone(files),
             Self::Edited(files, edited) => Arc::new(EditedSource::new(files.source(), edited.clone())),
         }
     }
@@ -64,6 +67,10 @@ impl WorkspaceFiles {
             Self::Revision(files) => {
                 let folder = target.map_or(output.to_owned(), |target| format!("{output}/{target}"));
                 Box::new(FolderOfRevision { files: Arc::clone(files), folder })
+            }
+            Self::Memory(files) => {
+                let folder = target.map_or(output.to_owned(), |target| format!("{output}/{target}"));
+                Box::new(FolderInMemory { files: Arc::clone(files), folder })
             }
             Self::Edited(files, _) => files.output(output, target),
         }
@@ -92,6 +99,26 @@ impl Committed for FolderOfRevision {
             let below = path.get(self.folder.len() + 1..);
             below.into_iter().for_each(|below| see(Entry { path: below.to_owned(), kind }));
         }
+        Ok(())
+    }
+}
+
+/// A folder of files in memory.
+struct FolderInMemory {
+    files: Arc<MemorySource>,
+    folder: String,
+}
+
+impl Committed for FolderInMemory {
+    fn read(&self, path: &str) -> Result<Option<Vec<u8>>, RunError> {
+        let content = self.files.read(&format!("{}/{path}", self.folder), MAXIMUM_FILE_SIZE as u64)?;
+        Ok(content.bytes().map(<[u8]>::to_vec))
+    }
+
+    fn each(&self, see: &mut dyn FnMut(Entry)) -> Result<(), RunError> {
+        let prefix = format!("{}/", self.folder);
+        let below = self.files.paths().filter_map(|path| path.strip_prefix(&prefix));
+        below.for_each(|path| see(Entry { path: path.to_owned(), kind: EntryKind::File }));
         Ok(())
     }
 }
