@@ -26,6 +26,7 @@ const PARTS: &[Part] = &[
                 "Tutorial",
                 "a workspace with three clusters, twelve teams and an operator, in ten minutes",
             ),
+            ("playground.md", "Playground", "policies, manifests and questions in the browser"),
             ("glossary.md", "Glossary", "the nouns of this book"),
         ],
     ),
