@@ -131,23 +131,21 @@ const compose = () => {
 
 // A run.
 
-const shortened = (text) =>
-  (text.length > LIMITS.shown ? `${text.slice(0, LIMITS.shown)}\n... ${text.length - LIMITS.shown} more characters` : text);
-
-const showPlaces = (findings) => {
-  const known = new Map(state.files.map((file, index) => [file.path.replace(/^\.\//, ""), index]));
-  const places = findings.filter((finding) => finding.place && known.has(finding.place.path.replace(/^\.\//, "")));
-  byId("places").replaceChildren(...places.slice(0, LIMITS.places).map(({ place, message }) => {
-    const button = element("button", `${place.path}:${place.line}:${place.column} ${message}`);
+// Lists the places that are in the files of the page.
+const showPlaces = (places) => {
+  const known = new Map(state.files.map((file, index) => [file.path, index]));
+  const found = places.map((place) => ({ ...place, index: known.get(place.path.replace(/^\.\//, "")) }));
+  byId("places").replaceChildren(...found.filter(({ index }) => index !== undefined).map(({ index, path, line, column, message }) => {
+    const button = element("button", `${path}:${line}:${column} ${message}`);
     button.type = "button";
     button.addEventListener("click", () => {
-      select(known.get(place.path.replace(/^\.\//, "")));
+      select(index);
       const text = byId("text");
-      const lines = text.value.split("\n").slice(0, place.line - 1);
-      const start = lines.reduce((sum, line) => sum + line.length + 1, 0) + place.column - 1;
+      const before = text.value.split("\n").slice(0, line - 1);
+      const start = before.reduce((sum, one) => sum + one.length + 1, 0) + column - 1;
       text.focus();
       text.setSelectionRange(start, start);
-      text.scrollTop = Math.max(0, place.line - 6) * Number.parseFloat(getComputedStyle(text).lineHeight);
+      text.scrollTop = Math.max(0, line - 6) * Number.parseFloat(getComputedStyle(text).lineHeight);
     });
     const item = document.createElement("li");
     item.append(button);
@@ -162,12 +160,12 @@ const show = (response) => {
     say(`Not run: ${response.refused}.`);
     return;
   }
-  byId("stdout").textContent = shortened(response.stdout);
-  byId("stderr").textContent = shortened(response.stderr);
+  byId("stdout").textContent = response.stdout;
+  byId("stderr").textContent = response.stderr;
   byId("stdout-heading").hidden = response.stdout === "";
   byId("stderr-heading").hidden = response.stderr === "";
-  byId("report").textContent = shortened(JSON.stringify(response.report, null, 2));
-  showPlaces(response.report?.findings ?? []);
+  byId("report").textContent = response.report;
+  showPlaces(response.places);
   byId("answer").hidden = false;
   say(`Exit code ${response.exitCode}: ${MEANINGS[response.exitCode]}.`);
   document.body.dataset.exitCode = response.exitCode;
@@ -221,10 +219,10 @@ const run = async () => {
       if (data.failed !== undefined) {
         say(`Failed: ${data.failed}`);
       } else {
-        show(JSON.parse(data.response));
+        show(data.response);
       }
     };
-    state.worker.postMessage({ module, request });
+    state.worker.postMessage({ module, request, limits: LIMITS });
   } catch (error) {
     fail(`Failed: ${error.message}`);
   }
@@ -268,7 +266,7 @@ const checked = (value) => {
     throw new Error("its files are not valid");
   }
   if (!isText(command, LIMITS.command)) throw new Error("its command is not valid");
-  if (!/^\d{4}-\d\d-\d\d$/.test(today)) throw new Error("its day is not valid");
+  if (!isText(today, 10) || !/^\d{4}-\d\d-\d\d$/.test(today)) throw new Error("its day is not valid");
   return { files, command, today };
 };
 

@@ -4,7 +4,23 @@
 
 const decode = (memory, address, length) => new TextDecoder().decode(new Uint8Array(memory.buffer, address, length));
 
-self.onmessage = async ({ data: { module, request } }) => {
+const shortened = (text, most) => (text.length > most ? `${text.slice(0, most)}\n... ${text.length - most} more characters` : text);
+
+// Returns what the page shows of a response. It is small, so that the page shows it at once.
+const reduced = (response, limits) => {
+  if (response.refused !== undefined) return response;
+  const { exitCode, stdout, stderr, report } = response;
+  const found = (report?.findings ?? []).filter((finding) => finding.place !== undefined).slice(0, limits.places);
+  return {
+    exitCode,
+    stdout: shortened(stdout, limits.shown),
+    stderr: shortened(stderr, limits.shown),
+    report: shortened(JSON.stringify(report, null, 2), limits.shown),
+    places: found.map(({ place, message }) => ({ path: place.path, line: place.line, column: place.column, message })),
+  };
+};
+
+self.onmessage = async ({ data: { module, request, limits } }) => {
   let exports;
   try {
     ({ exports } = await WebAssembly.instantiate(module, {}));
@@ -16,7 +32,8 @@ self.onmessage = async ({ data: { module, request } }) => {
     }
     new Uint8Array(exports.memory.buffer, address, bytes.length).set(bytes);
     exports.run();
-    self.postMessage({ response: decode(exports.memory, exports.response(), exports.response_length()) });
+    const response = JSON.parse(decode(exports.memory, exports.response(), exports.response_length()));
+    self.postMessage({ response: reduced(response, limits) });
   } catch (error) {
     // After a panic, the response is its message.
     let message = "";

@@ -51,7 +51,10 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> io::Result<ExitCode> {
 
 /// Builds the module, and returns its path.
 fn build(root: &Path, arguments: &Arguments) -> io::Result<PathBuf> {
-    let rustc = arguments.rustc.clone().map_or_else(|| PathBuf::from("rustc"), |rustc| rustc);
+    let rustc = match &arguments.rustc {
+        Some(rustc) => rustc,
+        None => Path::new("rustc"),
+    };
     let folder = root.join("target/wasm");
     let mut cargo = Command::new("cargo");
     cargo
@@ -60,12 +63,12 @@ fn build(root: &Path, arguments: &Arguments) -> io::Result<PathBuf> {
         .arg(&folder)
         .current_dir(root);
     if arguments.rustc.is_some() {
-        cargo.env("RUSTC", &rustc);
+        cargo.env("RUSTC", rustc);
     }
     if let Some(linker) = &arguments.linker {
         cargo.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", linker);
     }
-    match Library::find(&rustc)? {
+    match Library::find(rustc)? {
         Library::Built => {}
         // Only a nightly compiler builds it without the variable.
         Library::Sources => _ = cargo.args(["-Z", "build-std=std,panic_abort"]).env("RUSTC_BOOTSTRAP", "1"),

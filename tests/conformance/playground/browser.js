@@ -54,15 +54,18 @@ export const ask = async (page, files, command) => {
 };
 
 export const pressRun = async (page) => {
+  const start = performance.now();
   await page.click("#run");
   await page.waitForFunction(() => document.body.dataset.state === "idle", null, { timeout: 60000, polling: 20 });
-  return page.evaluate(() => ({
+  const time = performance.now() - start;
+  return page.evaluate((time) => ({
+    time,
     status: byId("status").textContent,
     code: document.body.dataset.exitCode === undefined ? null : Number(document.body.dataset.exitCode),
     stdout: byId("stdout").textContent,
     stderr: byId("stderr").textContent,
     report: byId("report").textContent,
-  }));
+  }), time);
 };
 
 // Returns the violations of axe-core.

@@ -66,9 +66,8 @@ const compare = async (page) => {
   const codes = {};
   let slowest = 0;
   for (const { name, files, words } of list) {
-    const start = performance.now();
     const answer = await ask(page, files, words);
-    slowest = Math.max(slowest, performance.now() - start);
+    slowest = Math.max(slowest, answer.time);
     const found = difference(answer, program(files, words));
     if (found !== null) problems.push(`${name}: ${found}`);
     codes[answer.code] = (codes[answer.code] ?? 0) + 1;

@@ -96,7 +96,7 @@ const BROKEN = [
   ["files that are no texts", shared({ ...STATE, files: [{ path: {}, text: 1 }] }), "its files are not valid"],
   ["too many files", shared({ ...STATE, files: Array(101).fill(STATE.files[0]) }), "its files are not valid"],
   ["a command that is no text", shared({ ...STATE, command: { toString: 1 } }), "its command is not valid"],
-  ["a day that is no text", shared({ ...STATE, today: ["2026-07-01"] }).replace(/$/, ""), "its day is not valid"],
+  ["a day that is no text", shared({ ...STATE, today: ["2026-07-01"] }), "its day is not valid"],
   ["null", shared(null), "cannot be opened"],
 ];
 
@@ -113,9 +113,8 @@ export const attack = async (setting) => {
     expect(answer.code === 0 && answer.stdout.startsWith("yes"), `after ${after}: ${answer.status}`);
   };
   for (const [name, files, words] of INPUTS) {
-    const start = performance.now();
     const answer = await ask(page, files, words);
-    const time = performance.now() - start;
+    const time = answer.time;
     expect(time < 25000, `${name}: ${Math.round(time)} ms`);
     const found = difference(answer, program(files, words));
     expect(found === null, `${name}: ${found}`);
@@ -135,10 +134,10 @@ export const attack = async (setting) => {
 // A run without an end, and a module that traps.
 const stopAndTrap = async (page, expect, works) => {
   // An instance with `request`, `run`, `response`, `response_length` and `memory`: `run` loops for ever, or traps.
-  const module = (body) => [0, 97, 115, 109, 1, 0, 0, 0, 1, 14, 3, 96, 1, 127, 1, 127, 96, 0, 0, 96, 0, 1, 127, 3, 5, 4, 0, 1, 2, 2, 5, 3, 1, 0, 1,
-    7, 54, 5, 6, 109, 101, 109, 111, 114, 121, 2, 0, 7, 114, 101, 113, 117, 101, 115, 116, 0, 0, 3, 114, 117, 110, 0, 1, 8, 114, 101, 115, 112, 111,
+  const module = (body) => [0, 97, 115, 109, 1, 0, 0, 0, 1, 13, 3, 96, 1, 127, 1, 127, 96, 0, 0, 96, 0, 1, 127, 3, 5, 4, 0, 1, 2, 2, 5, 3, 1, 0, 1,
+    7, 55, 5, 6, 109, 101, 109, 111, 114, 121, 2, 0, 7, 114, 101, 113, 117, 101, 115, 116, 0, 0, 3, 114, 117, 110, 0, 1, 8, 114, 101, 115, 112, 111,
     110, 115, 101, 0, 2, 15, 114, 101, 115, 112, 111, 110, 115, 101, 95, 108, 101, 110, 103, 116, 104, 0, 3,
-    10, 15 + body.length, 4, 4, 0, 65, 1, 11, body.length + 1, 0, ...body, 4, 0, 65, 0, 11, 4, 0, 65, 0, 11];
+    10, 18 + body.length, 4, 4, 0, 65, 1, 11, body.length + 1, 0, ...body, 4, 0, 65, 0, 11, 4, 0, 65, 0, 11];
   const replace = (body, time) => page.evaluate(async ([bytes, time]) => {
     globalThis.kept ??= { module: await load(), time: LIMITS.time };
     state.module = bytes === null ? globalThis.kept.module : await WebAssembly.compile(new Uint8Array(bytes));
