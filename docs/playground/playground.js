@@ -62,7 +62,8 @@ const select = (index) => {
 
 const setFiles = (files) => {
   state.files = files.map(({ path, text }) => ({ path, text }));
-  state.selected = 0;
+  // The workspace file comes first, and the policies are more telling.
+  state.selected = state.files.length - 1;
   showFiles();
 };
 
