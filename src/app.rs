@@ -67,6 +67,7 @@ use std::sync::{Arc, OnceLock};
 use crate::compile::{self, ObjectForm};
 use crate::diag::{Diagnostic, RunError, Severity};
 use crate::model::Date;
+use crate::source::InputFiles;
 use crate::stats::Stats;
 use crate::yaml::internal::{self, InternalError};
 
@@ -120,6 +121,8 @@ pub use workspace::{Workspace, target_names};
 pub struct Options {
     /// The folder in which the run starts. Relative paths begin here. Default: the current folder.
     pub directory: Option<PathBuf>,
+    /// The files that the other options name, and the workspace. Default: the files of the system.
+    pub inputs: InputFiles,
     /// The number of threads. Default: one for each core.
     pub jobs: Option<usize>,
     /// The day on which grants are judged as expired. Without it no grant is reported as expired.
@@ -153,7 +156,7 @@ pub enum Event<'e> {
 
 impl fmt::Debug for Options {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { directory, jobs, today, stats: _, listener: _ } = self;
+        let Self { directory, inputs: _, jobs, today, stats: _, listener: _ } = self;
         formatter
             .debug_struct("Options")
             .field("directory", directory)
@@ -184,7 +187,8 @@ impl Options {
         // To count the cores, the system's limits are read from files.
         static CORES: OnceLock<usize> = OnceLock::new();
         let cores = || *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from));
-        self.jobs.unwrap_or_else(cores)
+        // There is one thread in a browser, whatever the options want.
+        if cfg!(target_family = "wasm") { 1 } else { self.jobs.unwrap_or_else(cores) }
     }
 
     /// Returns the options of the compiler.

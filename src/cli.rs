@@ -14,6 +14,7 @@ mod explain;
 mod form_file;
 mod function;
 mod import;
+mod in_memory;
 mod index;
 mod init;
 mod lint;
@@ -49,13 +50,15 @@ use std::sync::{Arc, Mutex};
 use clap::builder::FalseyValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub use self::in_memory::{MemoryCommand, MemoryOutcome, run_in_memory};
 use self::reporting::Formats;
 use crate::app::{Error, Options, manual};
 use crate::diag::RunError;
 use crate::model::Date;
 use crate::parallel;
 use crate::report::github::Annotation;
-use crate::report::{ColorChoice, RunReport, Terminal};
+use crate::report::{ColorChoice, RunReport, Streams, Terminal};
+use crate::source::InputFiles;
 use crate::stats::Stats;
 
 /// The outcome of a run. The numbers are part of the interface.
@@ -176,6 +179,12 @@ pub struct Global {
     /// Whether the command reads manifests in place of a workspace.
     #[arg(skip)]
     reads_manifests: bool,
+    /// The files that the options name, and the workspace.
+    #[arg(skip)]
+    inputs: InputFiles,
+    /// The place of the texts of the run.
+    #[arg(skip)]
+    streams: Streams,
     /// The annotations of the run, which are printed at its end.
     #[arg(skip)]
     annotations: Arc<Mutex<Vec<Annotation>>>,
@@ -210,8 +219,13 @@ enum CacheFolder {
 
 impl Global {
     fn terminal(&self) -> Terminal {
-        let terminal = Terminal::new(self.color, self.quiet);
+        let terminal = self.terminal_of_reports();
         if self.format().is_some() { terminal.without_results() } else { terminal }
+    }
+
+    /// Returns the terminal for the report of the run.
+    fn terminal_of_reports(&self) -> Terminal {
+        Terminal::new(self.color, self.quiet).with_streams(&self.streams)
     }
 
     /// Returns the options of a run that starts in a folder.
@@ -280,6 +294,7 @@ impl Global {
     fn options(&self) -> Options {
         Options {
             directory: self.directory.clone(),
+            inputs: self.inputs.clone(),
             jobs: self.jobs.map(usize::from),
             today: Some(self.today()),
             stats: Arc::clone(&self.measured),
@@ -495,14 +510,19 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Outcome {
     }
     let mut cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
-        Err(error) => return printing::print_usage(&error, &arguments),
+        Err(error) => return printing::print_usage(&error, &arguments, &Streams::Standard),
     };
+    run_parsed(&mut cli)
+}
+
+/// Runs the command of a command line.
+fn run_parsed(cli: &mut Cli) -> Outcome {
     cli.prepare();
     let folder = cli.command.workspaces(&cli.global);
     let confined = folder.as_ref().map_or_else(|| cli.global.clone(), |folder| cli.global.in_folder(folder));
     // A new thread inherits the restrictions of its parent, so this comes before the first one starts.
     match cli.command.confine(&confined) {
-        Ok(Outcome::Fine) if cli.command.is_watching() => watch::run(&mut cli),
+        Ok(Outcome::Fine) if cli.command.is_watching() => watch::run(cli),
         Ok(Outcome::Fine) => cli.run_once(folder.as_deref()),
         Ok(outcome) => cli.conclude(outcome),
         Err(error) => cli.conclude(printing::end(&cli.global, error)),
@@ -516,6 +536,7 @@ impl Cli {
         global.measured = Arc::new(Stats::new(global.stats, global.trace.is_some()));
         global.formats = command.formats();
         global.formats.has_step_outputs = step_outputs::are_of(command.name()) && step_outputs::file().is_some();
+        global.formats.is_kept = matches!(global.streams, Streams::Kept(_));
         global.reads_manifests = command.reads_manifests();
         global.collected = Arc::new(Mutex::new(RunReport::new(command.name())));
         (global.warned, global.printed, global.annotations) = Default::default();

@@ -11,6 +11,7 @@ mod objects;
 
 use std::ffi::OsStr;
 use std::io::Read;
+#[cfg(unix)]
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -243,6 +244,12 @@ impl Repository {
         std::env::split_paths(&path).filter(is_foreign).collect()
     }
 
+    #[cfg(not(unix))]
+    fn is_program(&self, _: &Path) -> bool {
+        false
+    }
+
+    #[cfg(unix)]
     fn is_program(&self, path: &Path) -> bool {
         let is_executable = |file: std::fs::Metadata| file.is_file() && file.permissions().mode() & 0o111 != 0;
         path.metadata().is_ok_and(is_executable) && self.is_outside(path)
@@ -254,6 +261,7 @@ impl Repository {
     }
 
     /// Checks the owner by git's own rule (`safe.directory`). Git does not apply the rule to a repository of `--git-dir`.
+    #[cfg(unix)]
     fn check_owner(&self) -> Result<(), RunError> {
         let user = rustix::process::geteuid().as_raw();
         let before_sudo = || std::env::var("SUDO_UID").ok()?.parse::<u32>().ok();
@@ -268,6 +276,12 @@ impl Repository {
             }
         }
         Ok(())
+    }
+
+    /// Refuses every repository: no owner of its files vouches for it.
+    #[cfg(not(unix))]
+    fn check_owner(&self) -> Result<(), RunError> {
+        Err(RunError::new("git is not started: this system has no owners of files"))
     }
 }
 

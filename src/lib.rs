@@ -67,11 +67,13 @@ pub mod cache;
 pub mod compile;
 pub mod file_format;
 pub mod git;
+#[cfg_attr(not(unix), path = "lsp/no_system.rs")]
 mod lsp;
 pub mod migrate;
 mod parallel;
 pub mod report;
 pub mod stats;
+#[cfg_attr(not(unix), path = "watch/no_system.rs")]
 mod watch;
 
 pub mod app;

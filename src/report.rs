@@ -27,6 +27,8 @@ pub mod objects;
 pub mod page;
 pub mod paths;
 pub mod pod_security;
+#[cfg_attr(not(unix), path = "report/progress/no_system.rs")]
+mod progress;
 pub mod result;
 pub mod review;
 pub mod risk;
@@ -41,8 +43,9 @@ pub mod worlds;
 
 use serde::Serialize;
 
+pub use progress::ProgressLine;
 pub use run::RunReport;
-pub use terminal::{Answers, ColorChoice, Terminal};
+pub use terminal::{Answers, ColorChoice, KeptTexts, Streams, Terminal};
 
 use self::block::ReportBlock;
 use self::run::{TargetChange, TestResult};

@@ -5,9 +5,12 @@
 
 mod edited;
 mod editor_files;
+mod git_folder;
+mod inputs;
 pub mod manifests;
 pub mod names;
 mod recorded;
+#[cfg_attr(not(unix), path = "source/resolve/no_system.rs")]
 mod resolve;
 mod table;
 mod world;
@@ -20,8 +23,9 @@ use std::sync::Arc;
 use self::manifests::SkipCause;
 pub use edited::EditedSource;
 pub use editor_files::EditorFiles;
+pub use git_folder::is_of_git;
+pub use inputs::InputFiles;
 pub use recorded::{Answered, RecordedAnswers, RecordedSource};
-pub use resolve::is_of_git;
 pub use table::{Cell, TableRow, cell_place, read_account, read_csv, read_list, read_names};
 pub use world::{DiskSource, FileContent, FileSource, Listing, MemorySource, ReadRefusal, listing_below};
 

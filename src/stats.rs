@@ -76,7 +76,8 @@ struct Stretch {
 #[derive(Debug)]
 pub struct Stats {
     is_on: bool,
-    start: Instant,
+    /// The beginning of a measured run. A run that is not measured looks at no clock: a browser may have none.
+    start: Option<Instant>,
     counters: [Counter; Stage::ALL.len()],
     /// The data of a profile, if requested.
     stretches: Option<Mutex<Vec<Stretch>>>,
@@ -110,9 +111,10 @@ impl Stats {
 
     /// Measures, with a profile or without.
     pub fn new(is_on: bool, with_profile: bool) -> Self {
+        let is_on = is_on || with_profile;
         Self {
-            is_on: is_on || with_profile,
-            start: Instant::now(),
+            is_on,
+            start: is_on.then(Instant::now),
             counters: Default::default(),
             stretches: with_profile.then(Mutex::default),
             notes: Mutex::default(),
@@ -165,7 +167,7 @@ impl Stats {
     fn stretch(&self, name: &'static str, before: Instant, length: Duration, documents: usize) {
         if let Some(stretches) = &self.stretches {
             let thread = format!("{:?}", std::thread::current().id());
-            let start = before.duration_since(self.start);
+            let start = self.start.map_or(Duration::ZERO, |start| before.duration_since(start));
             let stretch = Stretch { name, thread, start, length, documents: documents as u64 };
             stretches.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(stretch);
         }
@@ -189,7 +191,8 @@ impl Stats {
                 _ = writeln!(text, "{name:<10} {documents:>12} {seconds:>10.3} {bytes:>14}");
             }
         }
-        _ = writeln!(text, "{:<10} {:>12} {:>10.3}", "whole run", "", self.start.elapsed().as_secs_f64());
+        let whole = self.start.map_or(Duration::ZERO, |start| start.elapsed());
+        _ = writeln!(text, "{:<10} {:>12} {:>10.3}", "whole run", "", whole.as_secs_f64());
         for note in self.notes.lock().unwrap_or_else(std::sync::PoisonError::into_inner).iter() {
             _ = writeln!(text, "{note}");
         }

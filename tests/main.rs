@@ -26,6 +26,7 @@ mod expansion;
 mod facade;
 mod hostile;
 mod import;
+mod in_memory;
 mod layers;
 mod node;
 mod openshift;

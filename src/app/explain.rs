@@ -3,7 +3,7 @@
 mod default_policy;
 mod object;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,7 +14,7 @@ use super::{Diagnostics, Error};
 use crate::codes;
 use crate::compile::{ObjectForm, OutputFile};
 use crate::diag::{Diagnostic, FileId, RunError, Sink, nearest};
-use crate::emit::committed::{Committed, Differing, Folder};
+use crate::emit::committed::Differing;
 use crate::model::Target;
 use crate::yaml::{self, NodeRef, Tree};
 
@@ -111,7 +111,7 @@ impl Workspace {
             let help = format!("the targets are: {}", names.join(", "));
             return refuse(format!("`{path}` is not in the folder of a target"), help);
         };
-        let folder = Folder::new(self.output().join(&target.name));
+        let folder = self.files.output(output, Some(&target.name));
         let mut made: Option<(OutputFile, Differing)> = None;
         let mut paths: Vec<String> = Vec::new();
         let work = |file: OutputFile| {
@@ -158,14 +158,20 @@ impl Workspace {
     /// Returns a path below the output folder, with `/` between its parts; none elsewhere. The path is relative to the working
     /// directory.
     fn below_output(&self, path: &str) -> Result<Option<String>, RunError> {
-        let start = std::env::current_dir()
-            .and_then(|start| start.canonicalize())
-            .map_err(|error| RunError::io("find", Path::new("."), &error))?;
-        let root = self.root.canonicalize().map_err(|error| RunError::io("find", &self.root, &error))?;
+        let (start, root) = if self.files.is_folder() { self.real_folders()? } else { Default::default() };
         let output = root.join(&self.project.workspace.output);
         let path = normal(&start.join(path));
         let below = path.strip_prefix(&output).ok().map(Path::to_string_lossy);
         Ok(below.filter(|below| !below.is_empty()).map(std::borrow::Cow::into_owned))
+    }
+
+    /// Returns the working directory and the folder of the workspace, without links.
+    fn real_folders(&self) -> Result<(PathBuf, PathBuf), RunError> {
+        let start = std::env::current_dir()
+            .and_then(|start| start.canonicalize())
+            .map_err(|error| RunError::io("find", Path::new("."), &error))?;
+        let root = self.root.canonicalize().map_err(|error| RunError::io("find", &self.root, &error))?;
+        Ok((start, root))
     }
 
     /// Searches targets for a compiled role, and stops at the first one. Without a namespace a ClusterRole or the first Role is

@@ -30,6 +30,7 @@ use crate::k8s::{list, names};
 use crate::model::{ApiServerSettings, Category, DeclaredNames, NameSet, NamespaceSample, Platform, Target, Version};
 use crate::node::{Cluster, ServerVersion as NodeVersion};
 use crate::paths::{EscalationGraph, GraphInputs};
+use crate::source::InputFiles;
 use crate::source::manifests::{self as files, FileFilter};
 use crate::yaml::{NodeRef, Tree};
 
@@ -160,7 +161,7 @@ impl LoadedWorld {
     pub fn from_index(run: &Options, path: &Path) -> Result<Self, Error> {
         let files = Arc::new(Files::new());
         let mut sink = Sink::new();
-        let loaded = match read_saved(&run.at(path))? {
+        let loaded = match read_saved(run, &run.at(path))? {
             Some(bytes) => load_saved(&bytes, path, &WorldOptions::default(), &files, &mut sink),
             None => {
                 sink.push(
@@ -456,7 +457,7 @@ fn read_inputs(
 ) -> Result<Vec<Input>, RunError> {
     let filter = FileFilter::new(&options.include, &options.exclude, sink);
     let namespace = default_namespace(options.default_namespace.as_deref(), sink);
-    let reading = Reading { jobs: run.threads(), files, filter: &filter, namespace };
+    let reading = Reading { run, files, filter: &filter, namespace };
     options.from.iter().map(|path| Input::read(&run.input_at(path), reading, sink)).collect()
 }
 
@@ -468,7 +469,7 @@ pub(crate) fn load_manifests(
     sink: &mut Sink,
 ) -> Result<Option<LoadedWorld>, RunError> {
     if let [only] = options.from.as_slice()
-        && let Some(bytes) = read_saved(&run.input_at(only))?
+        && let Some(bytes) = read_saved(run, &run.input_at(only))?
     {
         return Ok(load_saved(&bytes, only, options, files, sink));
     }
@@ -481,7 +482,7 @@ pub(crate) fn load_manifests(
     let (Some(version), Some(baseline)) = (version, baseline) else { return Ok(None) };
     let mut surroundings = surroundings_of(options, version.minor, version.release.is_some());
     let memberships = Memberships::default();
-    let mut reader = ManifestReader { jobs: run.threads(), files, surroundings: &mut surroundings, memberships };
+    let mut reader = ManifestReader { run, files, surroundings: &mut surroundings, memberships };
     let mut builder = reader.start(version.minor, &baseline, sink)?;
     if let (Baseline::DefaultPolicy(_), Some(release)) = (&baseline, version.release) {
         bootstrap::add_to(&mut builder, release);
@@ -533,7 +534,10 @@ fn version_of_inputs(options: &WorldOptions, inputs: &[Input], sink: &mut Sink) 
 }
 
 /// Returns the bytes of a file that `index` wrote; none for anything else.
-fn read_saved(path: &Path) -> Result<Option<Vec<u8>>, RunError> {
+fn read_saved(run: &Options, path: &Path) -> Result<Option<Vec<u8>>, RunError> {
+    if let InputFiles::Memory(_) = &run.inputs {
+        return Ok(run.inputs.bytes_in_memory(path).filter(|bytes| FileFormat::INDEX.is_on(bytes)));
+    }
     if !path.is_file() {
         return Ok(None);
     }
@@ -621,7 +625,7 @@ fn read_baseline(written: &str, run: &Options, sink: &mut Sink) -> Option<Baseli
         return Some(Baseline::None);
     }
     let path = run.input_at(Path::new(written));
-    if written == "-" || path.exists() {
+    if written == "-" || run.inputs.has(&path) {
         return Some(Baseline::Dump(path));
     }
     version_of(written, sink).map(Baseline::DefaultPolicy)

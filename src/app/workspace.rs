@@ -16,7 +16,7 @@ use crate::emit::totals::Totals;
 use crate::emit::write::STAGING;
 use crate::git;
 use crate::model::{self, NamespaceSample, Part, Target};
-use crate::source::{DiskSource, MemorySource, RecordedAnswers, RecordedSource, Sources};
+use crate::source::{DiskSource, InputFiles, MemorySource, RecordedAnswers, RecordedSource, Sources};
 use crate::stats::Stage;
 
 /// How many files of a class of a sample are named beside its representative.
@@ -85,6 +85,17 @@ impl Workspace {
         Ok(folders.find(|folder| folder.join(compile::WORKSPACE_FILE).symlink_metadata().is_ok()))
     }
 
+    /// Finds the files of the workspace; none without one. Files in memory have the workspace file at their root.
+    pub(crate) fn find(options: &Options) -> Result<Option<WorkspaceFiles>, RunError> {
+        match &options.inputs {
+            InputFiles::Disk => Ok(Self::find_root(options)?.map(WorkspaceFiles::Folder)),
+            InputFiles::Memory(files) => {
+                let has_workspace = files.has_file(compile::WORKSPACE_FILE);
+                Ok(has_workspace.then(|| WorkspaceFiles::Memory(Arc::clone(files))))
+            }
+        }
+    }
+
     /// Finds and loads the workspace: the folder in which the run starts, or the nearest above it with a workspace file.
     ///
     /// # Errors
@@ -99,7 +110,7 @@ impl Workspace {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn open(options: &Options) -> Result<Self, Error> {
-        let Some(root) = Self::find_root(options)? else {
+        let Some(place) = Self::find(options)? else {
             let diagnostic = Diagnostic::error(
                 codes::WORKSPACE_NOT_FOUND,
                 "there is no `bailiwick.yaml` in this folder or above it",
@@ -107,7 +118,11 @@ impl Workspace {
             .help("run `bailiwick init` to create a workspace here");
             return Err(Error::invalid(diagnostic));
         };
-        Self::open_files(options, root.clone(), WorkspaceFiles::Folder(root))
+        let root = match &place {
+            WorkspaceFiles::Folder(root) => root.clone(),
+            _ => PathBuf::new(),
+        };
+        Self::open_files(options, root, place)
     }
 
     /// Loads the workspace of a folder from its files.
@@ -171,7 +186,9 @@ impl Workspace {
                 let options = Options { listener: None, ..self.options.clone() };
                 let root = match &place {
                     WorkspaceFiles::Folder(root) | WorkspaceFiles::Editor(root, _) => root.clone(),
-                    WorkspaceFiles::Revision(_) | WorkspaceFiles::Edited(..) => self.root.clone(),
+                    WorkspaceFiles::Revision(_) | WorkspaceFiles::Memory(_) | WorkspaceFiles::Edited(..) => {
+                        self.root.clone()
+                    }
                 };
                 let (project, sampled) = (Arc::new(project), Arc::default());
                 Ok(Self { options, root, files: place, project, sampled, shard: None, found, answers })

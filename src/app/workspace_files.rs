@@ -1,5 +1,5 @@
-//! The place of the files of a workspace: a folder on disk, a folder of a revision in git, one of them with edits, or a folder
-//! that is open in an editor.
+//! The place of the files of a workspace: a folder on disk, a folder of a revision in git, memory, one of them with edits, or a
+//! folder that is open in an editor.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,18 +7,22 @@ use std::sync::Arc;
 
 use super::compare::TreeWorld;
 use crate::diag::RunError;
-use crate::emit::committed::{Committed, Entry, Folder};
+use crate::emit::committed::{Committed, Entry, EntryKind, Folder};
 use crate::emit::revision::RevisionTree;
 use crate::git::Repository;
-use crate::source::{DiskSource, EditedSource, EditorFiles, FileContent, FileSource, Listing};
+use crate::source::{
+    DiskSource, EditedSource, EditorFiles, FileContent, FileSource, Listing, MAXIMUM_FILE_SIZE, MemorySource,
+};
 
-/// The files of a workspace, on disk, in git or in an editor.
+/// The files of a workspace, on disk, in git, in memory or in an editor.
 #[derive(Clone)]
 pub(crate) enum WorkspaceFiles {
     /// A folder on disk.
     Folder(PathBuf),
     /// A folder of a revision.
     Revision(Arc<RevisionTree>),
+    /// The files of a caller without a disk.
+    Memory(Arc<MemorySource>),
     /// Files with the texts of edited ones by their paths.
     Edited(Arc<WorkspaceFiles>, BTreeMap<String, String>),
     /// A folder on disk with the open documents of an editor.
@@ -38,7 +42,7 @@ impl WorkspaceFiles {
     pub(crate) fn is_folder(&self) -> bool {
         match self {
             Self::Folder(_) | Self::Editor(..) => true,
-            Self::Revision(_) => false,
+            Self::Revision(_) | Self::Memory(_) => false,
             Self::Edited(files, _) => files.is_folder(),
         }
     }
@@ -49,6 +53,7 @@ impl WorkspaceFiles {
             Self::Folder(root) => Arc::new(DiskSource::new(root)),
             Self::Editor(_, files) => Arc::clone(files) as Arc<dyn FileSource>,
             Self::Revision(files) => Arc::new(TreeWorld(Arc::clone(files))),
+            Self::Memory(files) => Arc::<MemorySource>::clone(files),
             Self::Edited(files, edited) => Arc::new(EditedSource::new(files.source(), edited.clone())),
         }
     }
@@ -68,6 +73,10 @@ impl WorkspaceFiles {
             Self::Revision(files) => {
                 let folder = target.map_or(output.to_owned(), |target| format!("{output}/{target}"));
                 Box::new(FolderOfRevision { files: Arc::clone(files), folder })
+            }
+            Self::Memory(files) => {
+                let folder = target.map_or(output.to_owned(), |target| format!("{output}/{target}"));
+                Box::new(FolderInMemory { files: Arc::clone(files), folder })
             }
             Self::Edited(files, _) => files.output(output, target),
         }
@@ -96,6 +105,26 @@ impl Committed for FolderOfRevision {
             let below = path.get(self.folder.len() + 1..);
             below.into_iter().for_each(|below| see(Entry { path: below.to_owned(), kind }));
         }
+        Ok(())
+    }
+}
+
+/// A folder of files in memory.
+struct FolderInMemory {
+    files: Arc<MemorySource>,
+    folder: String,
+}
+
+impl Committed for FolderInMemory {
+    fn read(&self, path: &str) -> Result<Option<Vec<u8>>, RunError> {
+        let content = self.files.read(&format!("{}/{path}", self.folder), MAXIMUM_FILE_SIZE as u64)?;
+        Ok(content.bytes().map(<[u8]>::to_vec))
+    }
+
+    fn each(&self, see: &mut dyn FnMut(Entry)) -> Result<(), RunError> {
+        let prefix = format!("{}/", self.folder);
+        let below = self.files.paths().filter_map(|path| path.strip_prefix(&prefix));
+        below.for_each(|path| see(Entry { path: path.to_owned(), kind: EntryKind::File }));
         Ok(())
     }
 }

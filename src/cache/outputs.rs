@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::diag::RunError;
 use crate::digest::{Digest, digest};
-use crate::emit::committed::{Committed, Differing, Entry, Folder};
+use crate::emit::committed::{Committed, Differing, Entry, FileStamp, Folder};
 use crate::emit::plan::Counts;
 use crate::emit::totals::Totals;
 use crate::parallel;
@@ -23,17 +23,10 @@ pub(super) struct State {
     inode: u64,
 }
 
-impl From<rustix::fs::Stat> for State {
-    fn from(stat: rustix::fs::Stat) -> Self {
-        let nanoseconds = |seconds: i64, rest: Result<i64, std::num::TryFromIntError>| {
-            seconds.wrapping_mul(1_000_000_000).wrapping_add(rest.unwrap_or_default())
-        };
-        Self {
-            size: u64::try_from(stat.st_size).unwrap_or_default(),
-            modified: nanoseconds(stat.st_mtime, i64::try_from(stat.st_mtime_nsec)),
-            changed: nanoseconds(stat.st_ctime, i64::try_from(stat.st_ctime_nsec)),
-            inode: stat.st_ino,
-        }
+impl From<FileStamp> for State {
+    fn from(state: FileStamp) -> Self {
+        let FileStamp { size, modified, changed, inode } = state;
+        Self { size, modified, changed, inode }
     }
 }
 

@@ -3,19 +3,12 @@
 //! A cache decides which files `render` does not write. So its folder belongs to the user, other users can neither write to
 //! it nor replace it, and it is outside the workspace and the git work tree.
 
-use std::io::Read as _;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
-
-use rustix::fs::{FileType, Mode, OFlags};
 
 use crate::emit::write;
 
-/// The mode bits that let others write.
-const OTHERS_WRITE: u32 = 0o022;
-
-/// The mode bit of a folder in which users remove and rename only their own entries.
-const STICKY: u32 = 0o1000;
+#[cfg_attr(not(unix), path = "place/no_system.rs")]
+mod system;
 
 /// A folder that may hold a cache, as a canonical path; it need not be there.
 #[derive(Debug, Clone)]
@@ -66,42 +59,18 @@ impl Place {
         if let Some(outer) = around.iter().find(|outer| folder.starts_with(outer)) {
             return Err(UnfitFolder::InRepository((*outer).to_owned()));
         }
-        let user = rustix::process::geteuid().as_raw();
-        let is_there = |part: &&Path| part.symlink_metadata().is_ok();
-        for part in folder.ancestors().filter(is_there) {
-            let found = part.symlink_metadata().map_err(UnfitFolder::Unreadable)?;
-            let is_own = found.uid() == user;
-            let is_closed = found.mode() & OTHERS_WRITE == 0;
-            let is_sticky = found.mode() & STICKY != 0;
-            if part == folder && !(found.is_dir() && is_own && is_closed) {
-                return Err(UnfitFolder::NotOwn);
-            }
-            if part != folder && !((is_own || found.uid() == 0) && (is_closed || is_sticky)) {
-                return Err(UnfitFolder::OpenParent(part.to_owned()));
-            }
-        }
+        system::check_owners(&folder)?;
         Ok(Self { folder })
     }
 
     /// Reads a file of the cache of at most `most` bytes; none if it does not exist or another user can have written it.
     pub(super) fn read(&self, name: &str, most: u64) -> Option<Vec<u8>> {
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file = rustix::fs::open(self.folder.join(name), flags, Mode::empty()).ok()?;
-        let found = rustix::fs::fstat(&file).ok()?;
-        let is_file = FileType::from_raw_mode(found.st_mode) == FileType::RegularFile;
-        let is_own = found.st_uid == rustix::process::geteuid().as_raw();
-        let is_closed = Mode::from_raw_mode(found.st_mode).bits() & OTHERS_WRITE == 0;
-        if !(is_file && is_own && is_closed && u64::try_from(found.st_size).is_ok_and(|size| size <= most)) {
-            return None;
-        }
-        let mut bytes = Vec::new();
-        std::fs::File::from(file).take(most).read_to_end(&mut bytes).ok()?;
-        Some(bytes)
+        system::read_own(&self.folder.join(name), most)
     }
 
     /// Writes a file of the cache. If that fails, the next run is only slower.
     pub(super) fn write(&self, name: &str, bytes: &[u8]) {
-        let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.folder);
+        let made = system::make_own(&self.folder);
         _ = made.and_then(|()| write::replace(&self.folder.join(name), bytes));
     }
 }

@@ -69,6 +69,7 @@ const PARTS: &[Part] = &[
             (
                 "Ask and review",
                 &[
+                    ("playground.md", "Playground", "policies, manifests and questions in the browser"),
                     ("questions.md", "Questions about access", "`can-i`, `who-can`, `lint` and AccessTests"),
                     ("review.md", "Reviewing a change", "verdicts, approvals, and findings that are new"),
                     ("report.md", "Reporting access", "the access of one state, for an audit"),

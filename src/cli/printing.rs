@@ -16,7 +16,7 @@ use crate::diag::{Code, Diagnostic, Files, RunError, Severity, foreign, nearest}
 use crate::digest::digest_of_run;
 use crate::report::github::{self, Annotation};
 use crate::report::run::TestResult;
-use crate::report::{ColorChoice, Terminal, human, json};
+use crate::report::{ColorChoice, Streams, Terminal, human, json};
 
 /// From how many files on a run is long enough for a progress bar.
 const LONG_RUN: usize = 2_000;
@@ -28,12 +28,12 @@ pub(super) fn listener(terminal: Terminal) -> Listener {
     Arc::new(move |event| match event {
         Event::Compiling { target, done, total } if is_watched && total >= LONG_RUN => {
             let mut bar = bar.lock().unwrap_or_else(PoisonError::into_inner);
-            bar.get_or_insert_with(|| terminal.progress(target, total)).set_position(done as u64);
+            bar.get_or_insert_with(|| terminal.progress(target, total)).draw(done);
         }
         Event::Compiling { .. } => {}
         Event::Compiled => {
             if let Some(bar) = bar.lock().unwrap_or_else(PoisonError::into_inner).take() {
-                bar.finish_and_clear();
+                bar.clear();
             }
         }
         Event::Waiting => terminal.problem("waiting for another run that writes the output\n"),
@@ -139,7 +139,7 @@ fn more_about(errors: &BTreeSet<Code>) -> String {
     }
 }
 
-fn print_for_machines(terminal: Terminal, form: DiagnosticForm, diagnostics: &[Diagnostic], files: &Files) {
+fn print_for_machines(terminal: &Terminal, form: DiagnosticForm, diagnostics: &[Diagnostic], files: &Files) {
     match form {
         DiagnosticForm::Github => {
             let findings = diagnostics.iter().map(|diagnostic| FindingRecord::new(diagnostic, files));
@@ -154,7 +154,7 @@ impl Global {
     /// Keeps diagnostics for [`print_annotations`], or prints them as JSON.
     fn tell_machines(&self, diagnostics: &[Diagnostic], files: &Files) {
         if self.diagnostics != DiagnosticForm::Github {
-            return print_for_machines(self.terminal(), self.diagnostics, diagnostics, files);
+            return print_for_machines(&self.terminal(), self.diagnostics, diagnostics, files);
         }
         let paths = self.report_paths();
         let findings = diagnostics.iter().map(|diagnostic| {
@@ -244,8 +244,8 @@ fn failure(error: &RunError) -> Diagnostic {
 }
 
 /// Prints help and version, which are answers, or how the program is used, where it was used wrongly.
-pub(super) fn print_usage(error: &clap::Error, arguments: &[OsString]) -> Outcome {
-    let terminal = Terminal::new(ColorChoice::Auto, false);
+pub(super) fn print_usage(error: &clap::Error, arguments: &[OsString], streams: &Streams) -> Outcome {
+    let terminal = Terminal::new(ColorChoice::Auto, false).with_streams(streams);
     if !error.use_stderr() {
         terminal.help(&error.render().ansi().to_string());
         return Outcome::Fine;
@@ -262,7 +262,7 @@ pub(super) fn print_usage(error: &clap::Error, arguments: &[OsString]) -> Outcom
     };
     match form_of(&shown) {
         DiagnosticForm::Human => terminal.problem(&text),
-        form => print_for_machines(terminal, form, &[usage_as_diagnostic(error.kind(), &text)], &Files::new()),
+        form => print_for_machines(&terminal, form, &[usage_as_diagnostic(error.kind(), &text)], &Files::new()),
     }
     Outcome::Invalid
 }

@@ -15,7 +15,7 @@ use crate::emit::plan::Counts;
 use crate::emit::write;
 use crate::report::result::{CommandResult, Versioned};
 use crate::report::run::{TargetChange, TestResult};
-use crate::report::{ReportFormat, RunReport, Terminal, json};
+use crate::report::{ReportFormat, RunReport, json};
 
 /// The options of commands that report.
 #[derive(Debug, Clone, Default, Args)]
@@ -80,6 +80,8 @@ pub(super) struct Formats {
     pub(super) reports: Vec<ReportFile>,
     /// Whether a step of a GitHub workflow gets the counts of the run.
     pub(super) has_step_outputs: bool,
+    /// Whether the caller of the run gets its report.
+    pub(super) is_kept: bool,
 }
 
 impl Formats {
@@ -174,7 +176,8 @@ impl Global {
 
     /// Whether the run has a report.
     fn is_recorded(&self) -> bool {
-        self.format().is_some() || !self.formats.reports.is_empty() || self.formats.has_step_outputs
+        let Formats { reports, has_step_outputs, is_kept, .. } = &self.formats;
+        self.format().is_some() || !reports.is_empty() || *has_step_outputs || *is_kept
     }
 
     /// Prints one result as [`Global::print_results`] does.
@@ -233,7 +236,7 @@ impl Global {
         }
     }
 
-    fn collected(&self) -> MutexGuard<'_, RunReport> {
+    pub(super) fn collected(&self) -> MutexGuard<'_, RunReport> {
         match self.collected.lock() {
             Ok(report) => report,
             Err(poisoned) => poisoned.into_inner(),
@@ -253,7 +256,7 @@ pub(super) fn finish(global: &Global, outcome: Outcome) -> Outcome {
         Some(_) | None => format.text(&*report),
     };
     if let Some(format) = global.format() {
-        let terminal = Terminal::new(global.color, global.quiet);
+        let terminal = global.terminal_of_reports();
         let text = written(format);
         match format {
             ReportFormat::Github => terminal.workflow_commands(&text),

@@ -6,16 +6,16 @@
 
 #![expect(clippy::disallowed_methods, reason = "the one place that prints")]
 
-use std::fmt;
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use anstream::AutoStream;
-use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use anstream::adapter::strip_str;
 use serde::Serialize;
 
 use super::json;
 use super::page::Page;
+use super::progress::ProgressLine;
 use crate::diag::{RunError, foreign};
 
 /// When to use colour.
@@ -38,11 +38,77 @@ impl ColorChoice {
             ColorChoice::Never => anstream::ColorChoice::Never,
         }
     }
+
+    /// Returns a coloured text as a pipe gets it.
+    fn kept(self, text: &str) -> String {
+        match self {
+            ColorChoice::Always => text.to_owned(),
+            ColorChoice::Auto | ColorChoice::Never => strip_str(text).to_string(),
+        }
+    }
+}
+
+/// The texts of a run that prints nothing itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KeptTexts {
+    /// The text for standard output.
+    pub stdout: String,
+    /// The text for standard error.
+    pub stderr: String,
+}
+
+/// The place of the texts of a run.
+#[derive(Debug, Clone, Default)]
+pub enum Streams {
+    /// Standard output and standard error.
+    #[default]
+    Standard,
+    /// In memory, for the caller of the run.
+    Kept(Arc<Mutex<KeptTexts>>),
+}
+
+impl Streams {
+    /// Returns an empty place in memory.
+    pub fn kept() -> Self {
+        Self::Kept(Arc::default())
+    }
+
+    /// Returns the texts in memory, and leaves none.
+    pub fn take(&self) -> KeptTexts {
+        match self {
+            Self::Standard => KeptTexts::default(),
+            Self::Kept(kept) => std::mem::take(&mut *locked(kept)),
+        }
+    }
+
+    /// Writes a text for standard output.
+    fn write_output(&self, text: &str) {
+        match self {
+            Self::Standard => write(io::stdout().lock(), text),
+            Self::Kept(kept) => locked(kept).stdout.push_str(text),
+        }
+    }
+
+    /// Writes a text for standard error.
+    fn write_error(&self, text: &str) {
+        match self {
+            Self::Standard => write(io::stderr().lock(), text),
+            Self::Kept(kept) => locked(kept).stderr.push_str(text),
+        }
+    }
+}
+
+fn locked(kept: &Mutex<KeptTexts>) -> MutexGuard<'_, KeptTexts> {
+    match kept.lock() {
+        Ok(texts) => texts,
+        Err(poisoned) => poisoned.into_inner(),
+    }
 }
 
 /// The streams of results and messages.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Terminal {
+    streams: Streams,
     color: ColorChoice,
     quiet: bool,
     has_results: bool,
@@ -51,7 +117,13 @@ pub struct Terminal {
 impl Terminal {
     /// Returns a terminal; a quiet one swallows what is not a result or a problem.
     pub fn new(color: ColorChoice, quiet: bool) -> Self {
-        Self { color, quiet, has_results: true }
+        Self { streams: Streams::Standard, color, quiet, has_results: true }
+    }
+
+    /// Returns the terminal with another place for its texts.
+    #[must_use]
+    pub fn with_streams(self, streams: &Streams) -> Self {
+        Self { streams: streams.clone(), ..self }
     }
 
     /// Returns the terminal without its results, which a report has instead.
@@ -61,40 +133,40 @@ impl Terminal {
     }
 
     /// Prints a result.
-    pub fn result(self, text: &str) {
+    pub fn result(&self, text: &str) {
         if !self.has_results {
             return;
         }
-        write(io::stdout().lock(), &foreign::lines(text));
+        self.streams.write_output(&foreign::lines(text));
     }
 
     /// Prints manifests, byte for byte.
-    pub fn manifests(self, text: &str) {
-        write(io::stdout().lock(), text);
+    pub fn manifests(&self, text: &str) {
+        self.streams.write_output(text);
     }
 
     /// Writes bytes for the next program of a pipe, without a change.
     ///
     /// # Errors
     /// Standard output cannot be written to.
-    pub fn pipe(self, bytes: &[u8]) -> io::Result<()> {
+    pub fn pipe(&self, bytes: &[u8]) -> io::Result<()> {
         let mut output = io::stdout().lock();
         output.write_all(bytes).and_then(|()| output.flush())
     }
 
     /// Prints workflow commands of GitHub Actions, one a line.
-    pub fn workflow_commands(self, commands: &str) {
+    pub fn workflow_commands(&self, commands: &str) {
         let shown: String = commands.lines().map(|command| format!("{}\n", foreign::line(command))).collect();
-        write(io::stdout().lock(), &shown);
+        self.streams.write_output(&shown);
     }
 
     /// Prints a problem.
-    pub fn problem(self, text: &str) {
-        write(io::stderr().lock(), &foreign::lines(text));
+    pub fn problem(&self, text: &str) {
+        self.streams.write_error(&foreign::lines(text));
     }
 
     /// Prints an error without a place, and what to do.
-    pub fn failure(self, error: &RunError) {
+    pub fn failure(&self, error: &RunError) {
         let mut page = Page::new();
         writeln!(page, "error: {}", error.message);
         if let Some(help) = &error.help {
@@ -104,88 +176,55 @@ impl Terminal {
     }
 
     /// Prints a text with colours of this program, such as diagnostics.
-    pub fn coloured_problem(self, text: &str) {
-        write(AutoStream::new(io::stderr(), self.color.stream()), &foreign::coloured_lines(text));
+    pub fn coloured_problem(&self, text: &str) {
+        let text = foreign::coloured_lines(text);
+        match &self.streams {
+            Streams::Standard => write(AutoStream::new(io::stderr(), self.color.stream()), &text),
+            Streams::Kept(_) => self.streams.write_error(&self.color.kept(&text)),
+        }
     }
 
     /// Prints what is good to know.
-    pub fn note(self, text: &str) {
+    pub fn note(&self, text: &str) {
         if !self.quiet {
             self.problem(text);
         }
     }
 
     /// Prints help or the version.
-    pub fn help(self, text: &str) {
-        write(AutoStream::new(io::stdout(), self.color.stream()), &foreign::coloured_lines(text));
+    pub fn help(&self, text: &str) {
+        let text = foreign::coloured_lines(text);
+        match &self.streams {
+            Streams::Standard => write(AutoStream::new(io::stdout(), self.color.stream()), &text),
+            Streams::Kept(_) => self.streams.write_output(&self.color.kept(&text)),
+        }
     }
 
     /// Answers that are printed while questions are read.
-    pub fn answers(self) -> Answers {
+    pub fn answers(&self) -> Answers {
         Answers { output: BufWriter::with_capacity(1 << 16, io::stdout().lock()) }
     }
 
-    /// Returns a progress bar with a heading, out of sight until it is drawn.
-    pub fn progress(self, heading: &str, total: usize) -> ProgressBar {
-        let bar = ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::stderr());
-        let heading = foreign::line(heading).into_owned();
-        if let Ok(style) = ProgressStyle::with_template("{line}") {
-            bar.set_style(style.with_key("line", move |state: &ProgressState, line: &mut dyn fmt::Write| {
-                let progress = Progress {
-                    done: state.pos(),
-                    total: state.len().unwrap_or_default(),
-                    per_second: state.per_sec(),
-                    left: state.eta(),
-                };
-                let _ = line.write_str(&progress_line(&heading, &progress));
-            }));
-        }
-        bar
+    /// Returns a line of progress with a heading, out of sight until it is drawn.
+    pub fn progress(&self, heading: &str, total: usize) -> ProgressLine {
+        ProgressLine::new(&foreign::line(heading), total)
     }
 
     /// Clears the screen and moves to its first line, if both streams are a terminal.
-    pub fn clear(self) {
+    pub fn clear(&self) {
         if io::stdout().is_terminal() && io::stderr().is_terminal() {
             write(io::stdout().lock(), CLEAR);
         }
     }
 
     /// Returns whether standard error is a terminal and progress is wanted.
-    pub fn is_watched(self) -> bool {
+    pub fn is_watched(&self) -> bool {
         !self.quiet && io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none()
     }
 }
 
 /// Clears the screen of a terminal with its history, and moves to the first line.
 const CLEAR: &str = "\u{1b}[2J\u{1b}[3J\u{1b}[H";
-
-/// The most columns of a line of progress.
-const COLUMNS: usize = 60;
-
-/// The progress of a run.
-struct Progress {
-    /// The number of finished namespaces.
-    done: u64,
-    /// The number of all namespaces.
-    total: u64,
-    per_second: f64,
-    left: Duration,
-}
-
-/// Returns a line of progress with the numbers of finished and of all namespaces, without fractions. The bar takes the columns
-/// that are left.
-fn progress_line(heading: &str, progress: &Progress) -> String {
-    let Progress { done, total, per_second, left } = *progress;
-    // A run that has just begun may seem to take years.
-    let per_second = HumanCount(per_second.clamp(0.0, 9_999_999.0).round() as u64);
-    let left = left.min(Duration::from_secs(99 * 3600));
-    let numbers = format!("{}/{}, {per_second}/s, {:#} left", HumanCount(done), HumanCount(total), HumanDuration(left));
-    let room = COLUMNS.saturating_sub(numbers.len() + 2);
-    let heading: String = heading.chars().take(room / 2).collect();
-    let width = room.saturating_sub(heading.chars().count()).min(24);
-    let filled = (done.min(total) as usize * width).checked_div(total as usize).unwrap_or_default();
-    format!("{heading} {}{} {numbers}", "#".repeat(filled), "-".repeat(width - filled))
-}
 
 /// Lines of JSON on standard output.
 #[derive(Debug)]
@@ -214,30 +253,4 @@ impl Answers {
 /// Writes a text. A reader that went away is not our problem.
 fn write(mut stream: impl Write, text: &str) {
     let _ = stream.write_all(text.as_bytes()).and_then(|()| stream.flush());
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_line_of_progress_is_short_and_has_whole_numbers() {
-        let line = |heading, done, per_second, seconds| {
-            let left = Duration::from_secs(seconds);
-            progress_line(heading, &Progress { done, total: 1_000_000, per_second, left })
-        };
-        assert_eq!(
-            line("production", 250_000, 1234.5678, 607),
-            "production ###--------- 250,000/1,000,000, 1,235/s, 10m left"
-        );
-        for heading in ["t", "production", &"long".repeat(20)] {
-            for (done, per_second, seconds) in
-                [(0, 0.0, 0), (1, 0.3, 86_400 * 400), (999_999, 123_456.7, 1), (1_000_000, 9e15, u64::MAX)]
-            {
-                let line = line(heading, done, per_second, seconds);
-                assert!(line.chars().count() <= COLUMNS, "{line}");
-                assert!(!line.contains('.'), "{line}");
-            }
-        }
-    }
 }

@@ -1,6 +1,7 @@
 //! Kubernetes manifests from anywhere: a file, a folder, or what a pipe brings.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -28,9 +29,7 @@ pub fn find(path: &Path, filter: &FileFilter) -> Result<Vec<PathBuf>, RunError> 
     if !metadata.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
-    let is_hidden = |depth: usize, path: &Path| {
-        depth > 0 && path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'))
-    };
+    let is_hidden = |depth: usize, path: &Path| depth > 0 && path.file_name().is_some_and(is_hidden_name);
     let mut found = Vec::new();
     let walk = WalkDir::new(path).follow_links(true).into_iter();
     for entry in walk.filter_entry(|entry| !is_hidden(entry.depth(), entry.path())) {
@@ -40,14 +39,18 @@ pub fn find(path: &Path, filter: &FileFilter) -> Result<Vec<PathBuf>, RunError> 
             Err(error) if error.path().is_some_and(|at| is_hidden(error.depth(), at)) => continue,
             Err(error) => return Err(unlisted(path, &error)),
         };
-        let ending = entry.path().extension().map(|ending| ending.to_string_lossy().to_lowercase());
-        let is_read = entry.path().strip_prefix(path).is_ok_and(|below| filter.reads(below));
-        if is_read && !entry.file_type().is_dir() && ending.is_some_and(|ending| ENDINGS.contains(&ending.as_str())) {
+        let is_found = entry.path().strip_prefix(path).is_ok_and(|below| filter.finds(below));
+        if is_found && !entry.file_type().is_dir() {
             found.push(entry.into_path());
         }
     }
     found.sort();
     Ok(found)
+}
+
+/// Whether a name of a file or a folder is hidden.
+fn is_hidden_name(name: &OsStr) -> bool {
+    name.to_string_lossy().starts_with('.')
 }
 
 /// The reason why a file of a folder holds no object.
@@ -143,6 +146,13 @@ impl FileFilter {
     pub fn new(include: &[String], exclude: &[String], sink: &mut Sink) -> Self {
         let include = (!include.is_empty()).then(|| glob_set(include, true, sink));
         Self { include, exclude: glob_set(exclude, true, sink) }
+    }
+
+    /// Whether a file of a folder is read, by its path below the folder: a manifest that is not hidden.
+    pub(super) fn finds(&self, below: &Path) -> bool {
+        let ending = below.extension().map(|ending| ending.to_string_lossy().to_lowercase());
+        let is_manifest = ending.is_some_and(|ending| ENDINGS.contains(&ending.as_str()));
+        is_manifest && self.reads(below) && !below.iter().any(is_hidden_name)
     }
 
     /// Whether a file is read. An excluded file is not read, even if it is included.

@@ -241,11 +241,27 @@ impl MemorySource {
     pub fn new<P: Into<String>, T: Into<Vec<u8>>>(files: impl IntoIterator<Item = (P, T)>) -> Self {
         Self { files: files.into_iter().map(|(path, text)| (path.into(), text.into())).collect() }
     }
+
+    /// Returns the path of every file, sorted.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        self.files.keys().map(String::as_str)
+    }
+
+    /// Whether there is a file at a path.
+    pub fn has_file(&self, path: &str) -> bool {
+        self.files.contains_key(path)
+    }
+
+    /// Whether there is a file below a path.
+    pub fn has_folder(&self, path: &str) -> bool {
+        !listing_below(&self.files, path).files.is_empty()
+    }
 }
 
 impl FileSource for MemorySource {
     fn read(&self, path: &str, most: u64) -> Result<FileContent, RunError> {
         Ok(match self.files.get(path) {
+            None if self.has_folder(path) => FileContent::Refused(ReadRefusal::NoFile("a folder")),
             None => FileContent::Missing,
             Some(bytes) if bytes.len() as u64 > most => FileContent::Refused(ReadRefusal::TooLarge(bytes.len() as u64)),
             Some(bytes) => FileContent::Bytes(bytes.clone()),

@@ -15,6 +15,7 @@ mod docs;
 mod facts;
 mod finding;
 mod imports;
+mod playground;
 mod prose;
 mod repository;
 mod tests_of;
@@ -36,6 +37,7 @@ enum Task {
     Docs(docs::Arguments),
     Facts(facts::Arguments),
     Imports(imports::Arguments),
+    Playground(playground::Arguments),
     Prose(prose::Arguments),
     Tidy(tidy::Arguments),
 }
@@ -49,6 +51,7 @@ fn main() -> ExitCode {
         Task::Docs(arguments) => docs::run(root(), &arguments),
         Task::Facts(arguments) => facts::run(root(), &arguments),
         Task::Imports(arguments) => imports::run(root(), &arguments),
+        Task::Playground(arguments) => playground::run(root(), &arguments),
         Task::Prose(arguments) => prose::run(root(), &arguments),
         Task::Tidy(arguments) => tidy::run(root(), &arguments),
     };

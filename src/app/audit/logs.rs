@@ -116,7 +116,7 @@ fn read_policy(
     sink: &mut Sink,
 ) -> Result<Option<AuditPolicy>, RunError> {
     let mut policies = Vec::new();
-    each_tree(&run.input_at(path), 1, files, sink, &mut |tree, sink| {
+    each_tree(&run.input_at(path), run, files, sink, &mut |tree, sink| {
         for document in tree.documents() {
             match AuditPolicy::read(document) {
                 Ok(policy) => policies.push(policy),

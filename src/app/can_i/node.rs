@@ -11,6 +11,7 @@ use crate::access::{Answer, Identity, Request};
 use crate::admission::gate::{AdmittingConstraints, Gate};
 use crate::admission::pod::Pod;
 use crate::admission::policy::{self, AdmissionRequest};
+use crate::app::Options;
 use crate::app::loaded_world::{LoadedWorld, Surroundings, each_tree};
 use crate::app::words::rule_text;
 use crate::diag::{Files, RunError, Sink};
@@ -115,7 +116,7 @@ impl Written {
         let mut read = |path: Option<&Path>| -> Result<Option<Tree>, RunError> {
             let Some(path) = path else { return Ok(None) };
             let (mut found, mut objects) = (None, 0);
-            each_tree(path, 1, files, sink, &mut |tree, _| {
+            each_tree(path, &Options::default(), files, sink, &mut |tree, _| {
                 objects += tree.documents().flat_map(list::objects).count();
                 found.get_or_insert_with(|| tree.clone());
             })?;

@@ -35,7 +35,7 @@ impl LiveObjects {
     pub(super) fn read(run: &Options, path: &Path, files: &Arc<Files>, sink: &mut Sink) -> Result<Self, RunError> {
         let mut live =
             Self { trees: Vec::new(), objects: Vec::new(), positions: HashMap::new(), kinds: BTreeSet::new() };
-        each_tree(&run.input_at(path), run.threads(), files, sink, &mut |tree, sink| {
+        each_tree(&run.input_at(path), run, files, sink, &mut |tree, sink| {
             let file = tree.file();
             let tree = std::mem::replace(tree, Tree::new(file));
             live.add(list::with_types(&tree).map_or(tree, |typed| typed), sink);

@@ -46,7 +46,7 @@ impl DefaultPolicy {
     /// # Errors
     /// When the workspace cannot be opened, or has no target with one of the names.
     pub fn of_workspace(options: &Options, targets: &[String]) -> Result<Self, Error> {
-        if Workspace::find_root(options)?.is_none() {
+        if Workspace::find(options)?.is_none() {
             return Ok(Self::of_minor(LAST_MINOR));
         }
         let workspace = Workspace::open(options)?;

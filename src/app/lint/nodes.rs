@@ -211,7 +211,7 @@ pub(super) fn check_static_pods(
 ) -> Result<(), RunError> {
     for path in paths {
         let path = run.input_at(path);
-        each_tree(&path, run.threads(), files, sink, &mut |tree, sink| {
+        each_tree(&path, run, files, sink, &mut |tree, sink| {
             for manifest in tree.documents().flat_map(list::objects) {
                 for problem in static_pod_problems(manifest, version) {
                     let name = manifest.path(&["metadata", "name"]).and_then(|name| name.as_str()).unwrap_or("?");

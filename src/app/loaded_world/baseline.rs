@@ -66,7 +66,7 @@ impl BaselineInputs<'_> {
         };
         let Some(baseline) = baseline else { return Ok(None) };
         let memberships = Memberships::default();
-        let mut reader = ManifestReader { jobs: run.threads(), files: &project.files, surroundings, memberships };
+        let mut reader = ManifestReader { run, files: &project.files, surroundings, memberships };
         let mut builder = reader.start(minor, &baseline, sink)?;
         if options.baseline.is_none() && target.baseline.is_some() {
             let mut sources = Sources::new(files, Arc::clone(&project.files));

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::{Baseline, Surroundings};
 use crate::access::Builder;
 use crate::access::world::Added;
+use crate::app::Options;
 use crate::app::memberships::Memberships;
 use crate::app::words::number;
 use crate::codes;
@@ -18,8 +19,7 @@ use crate::yaml::{self, NodeRef, Tree};
 
 /// Reads manifests into a world, and into its surroundings where they are wanted.
 pub(super) struct ManifestReader<'r> {
-    /// The number of threads.
-    pub(super) jobs: usize,
+    pub(super) run: &'r Options,
     pub(super) files: &'r Arc<Files>,
     pub(super) surroundings: &'r mut Option<Surroundings>,
     /// The groups of users.
@@ -44,8 +44,7 @@ impl ManifestReader<'_> {
     /// Adds every object of a file, a folder or standard input.
     pub(super) fn add(&mut self, builder: &mut Builder, path: &Path, sink: &mut Sink) -> Result<(), RunError> {
         let filter = FileFilter::default();
-        let reading =
-            Reading { jobs: self.jobs, files: self.files, filter: &filter, namespace: MissingNamespace::None };
+        let reading = Reading { run: self.run, files: self.files, filter: &filter, namespace: MissingNamespace::None };
         let input = Input::read(path, reading, sink)?;
         self.add_input(builder, &input, sink);
         Ok(())
@@ -161,14 +160,14 @@ pub(crate) fn add_tree<'t>(
 /// Reads every file at a path, or standard input.
 pub(crate) fn each_tree(
     path: &Path,
-    jobs: usize,
+    run: &Options,
     files: &Arc<Files>,
     sink: &mut Sink,
     visit: &mut dyn FnMut(&mut Tree, &mut Sink),
 ) -> Result<(), RunError> {
     each_filtered_tree(
         path,
-        Reading { jobs, files, filter: &FileFilter::default(), namespace: MissingNamespace::None },
+        Reading { run, files, filter: &FileFilter::default(), namespace: MissingNamespace::None },
         sink,
         visit,
     )
@@ -177,8 +176,7 @@ pub(crate) fn each_tree(
 /// How the files at a path are read.
 #[derive(Clone, Copy)]
 pub(crate) struct Reading<'r> {
-    /// The number of threads.
-    pub(crate) jobs: usize,
+    pub(crate) run: &'r Options,
     pub(crate) files: &'r Arc<Files>,
     /// The files of a folder that are read.
     pub(crate) filter: &'r FileFilter,
@@ -217,7 +215,7 @@ pub(crate) fn each_filtered_tree(
     sink: &mut Sink,
     visit: &mut dyn FnMut(&mut Tree, &mut Sink),
 ) -> Result<(), RunError> {
-    let Reading { jobs, files, filter, namespace } = reading;
+    let Reading { run, files, filter, namespace } = reading;
     if path.as_os_str() == "-" {
         let Some(mut tree) = read_standard_input(files, sink)? else { return Ok(()) };
         let assumed = namespace.fill(&mut tree);
@@ -225,19 +223,19 @@ pub(crate) fn each_filtered_tree(
         assumed_namespace(assumed).into_iter().for_each(|note| sink.push(note));
         return Ok(());
     }
-    let paths = manifests::find(path, filter)?;
-    let is_folder = path.is_dir();
+    let paths = run.inputs.find(path, filter)?;
+    let is_folder = run.inputs.is_folder(path);
     let mut failed = None;
     let mut skipped = SkippedFiles::default();
     let mut assumed = 0;
     parallel::in_order(
         paths.len(),
-        jobs,
+        run.threads(),
         || (),
         |(), position| {
             let mut sink = Sink::new();
             let path = paths.get(position);
-            let read = path.map(|path| manifests::read(path, files, &mut sink)).transpose();
+            let read = path.map(|path| run.inputs.read(path, files, &mut sink)).transpose();
             let tree = read.map(|text| {
                 let (id, text) = text.flatten()?;
                 let mut tree = yaml::read(&text, id, &mut sink);

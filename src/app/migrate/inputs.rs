@@ -51,7 +51,7 @@ pub(super) fn read(
     let mut builder = Builder::new(minor).with_default_policy(minor);
     let mut found = Found::default();
     for path in from {
-        each_tree(&run.input_at(path), run.threads(), files, sink, &mut |tree, sink| {
+        each_tree(&run.input_at(path), run, files, sink, &mut |tree, sink| {
             add_tree(&mut builder, tree, sink, &mut |object, sink| found.add(object, sink));
         })?;
     }

@@ -39,7 +39,7 @@ impl KubeletInventory {
         let mut sink = Sink::new();
         let mut read: Option<Self> = None;
         let mut count = 0;
-        each_tree(&run.input_at(path), run.threads(), &files, &mut sink, &mut |tree, sink| {
+        each_tree(&run.input_at(path), run, &files, &mut sink, &mut |tree, sink| {
             for document in tree.documents() {
                 count += 1;
                 match from_node::<Self>(document) {

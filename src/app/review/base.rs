@@ -124,6 +124,7 @@ fn has_workspace_file(files: &WorkspaceFiles) -> Result<bool, RunError> {
             Ok(folder.join(WORKSPACE_FILE).symlink_metadata().is_ok())
         }
         WorkspaceFiles::Revision(tree) => Ok(tree.kind(WORKSPACE_FILE).is_some()),
+        WorkspaceFiles::Memory(files) => Ok(files.has_file(WORKSPACE_FILE)),
         WorkspaceFiles::Edited(files, _) => has_workspace_file(files),
     }
 }

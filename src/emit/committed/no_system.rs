@@ -1,0 +1,47 @@
+//! Takes the place of `folder.rs` on a system without files, such as a browser: no folder is there.
+
+use std::path::PathBuf;
+
+use super::{Committed, Entry, FileStamp};
+use crate::diag::RunError;
+
+pub use self::AbsentFolder as Folder;
+
+/// A folder that is not there.
+#[derive(Debug)]
+pub struct AbsentFolder;
+
+impl AbsentFolder {
+    /// Creates the view of a target's folder.
+    pub fn new(_: PathBuf) -> Self {
+        Self
+    }
+
+    /// Returns the state of no file.
+    pub fn stat(&self, _: &str) -> Option<FileStamp> {
+        None
+    }
+
+    /// Returns the beginning of no file.
+    pub fn head(&self, _: &str, _: usize) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// Lists no entries.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn list_except(&self, _: &dyn Fn(&str) -> bool) -> Result<Vec<Entry>, RunError> {
+        Ok(Vec::new())
+    }
+}
+
+impl Committed for AbsentFolder {
+    fn read(&self, _: &str) -> Result<Option<Vec<u8>>, RunError> {
+        Ok(None)
+    }
+
+    fn each(&self, _: &mut dyn FnMut(Entry)) -> Result<(), RunError> {
+        Ok(())
+    }
+}
