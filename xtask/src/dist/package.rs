@@ -35,7 +35,7 @@ impl Platform {
             target: "aarch64-unknown-linux-gnu",
             os: "linux",
             architecture: "arm64",
-            wheel: "manylinux_2_17_aarch64.manylinux2014_aarch64",
+            wheel: "manylinux2014_aarch64.manylinux_2_17_aarch64",
             oldest_macos: "",
         },
         Self {
@@ -49,7 +49,7 @@ impl Platform {
             target: "x86_64-unknown-linux-gnu",
             os: "linux",
             architecture: "amd64",
-            wheel: "manylinux_2_17_x86_64.manylinux2014_x86_64",
+            wheel: "manylinux2014_x86_64.manylinux_2_17_x86_64",
             oldest_macos: "",
         },
     ];
