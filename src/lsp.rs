@@ -11,11 +11,9 @@ mod uri;
 use std::sync::mpsc::{self, Sender};
 use std::thread;
 
-use gen_lsp_types::{
-    CodeActionOptions, CodeActionProvider, CompletionOptions, DefinitionProvider, HoverProvider, InitializeParams,
-    Save, ServerCapabilities, TextDocumentSync, TextDocumentSyncKind, TextDocumentSyncOptions, WorkspaceFolders,
-};
+use gen_lsp_types::{CodeActionKind, TextDocumentSyncKind, Uri};
 use lsp_server::Connection;
+use serde_json::Value;
 
 use self::server::{Event, Server};
 use self::text::Encoding;
@@ -61,10 +59,9 @@ fn serve(connection: &Connection, settings: Settings) -> Result<End, RunError> {
             .help("an editor starts `bailiwick lsp`; `bailiwick check --watch` is for a terminal")
     };
     let (id, parameters) = connection.initialize_start().map_err(|error| refused(&error))?;
-    let parameters: InitializeParams = serde_json::from_value(parameters).map_err(|error| refused(&error))?;
-    let general = parameters.capabilities.general.as_ref();
-    let offered = general.and_then(|general| general.position_encodings.as_deref());
-    let encoding = Encoding::choose(offered.map_or(&[], |offered| offered));
+    // Only these parts are read: the types of all capabilities take two megabytes of the program.
+    let encodings = parameters.pointer("/capabilities/general/positionEncodings").and_then(Value::as_array);
+    let encoding = Encoding::choose(encodings.into_iter().flatten().filter_map(Value::as_str));
     let result = serde_json::json!({
         "capabilities": capabilities(encoding),
         "serverInfo": { "name": "bailiwick", "version": env!("CARGO_PKG_VERSION") },
@@ -73,7 +70,7 @@ fn serve(connection: &Connection, settings: Settings) -> Result<End, RunError> {
     let (sender, events) = mpsc::channel();
     forward(connection, &sender);
     let mut server = Server::new(connection.sender.clone(), sender, settings, encoding);
-    server.open_folders(&folders(parameters));
+    server.open_folders(&folders(&parameters));
     Ok(server.run(&events))
 }
 
@@ -91,37 +88,24 @@ fn forward(connection: &Connection, events: &Sender<Event>) {
     });
 }
 
-/// Returns the folders that the editor has open.
-fn folders(parameters: InitializeParams) -> Vec<gen_lsp_types::Uri> {
-    let folders = parameters.workspace_folders_initialize_params.workspace_folders;
-    match folders {
-        Some(WorkspaceFolders::WorkspaceFolderList(folders)) => folders.into_iter().map(|folder| folder.uri).collect(),
-        #[expect(deprecated, reason = "older editors name the folder in this field only")]
-        Some(WorkspaceFolders::Null) | None => parameters.root_uri.into_iter().collect(),
-    }
+/// Returns the folders that the editor has open. Older editors name one folder only.
+fn folders(parameters: &Value) -> Vec<Uri> {
+    let folders = parameters.get("workspaceFolders").and_then(Value::as_array);
+    let uris = match folders {
+        Some(folders) => folders.iter().filter_map(|folder| folder.get("uri")).collect(),
+        None => parameters.get("rootUri").into_iter().collect::<Vec<_>>(),
+    };
+    uris.into_iter().filter_map(Value::as_str).map(|uri| Uri(uri.to_owned())).collect()
 }
 
-fn capabilities(encoding: Encoding) -> ServerCapabilities {
-    let sync = TextDocumentSyncOptions {
-        open_close: Some(true),
-        change: Some(TextDocumentSyncKind::Incremental),
-        save: Some(Save::Bool(true)),
-        ..TextDocumentSyncOptions::default()
-    };
-    let triggers = [" ", "[", ",", "/"].map(str::to_owned).to_vec();
-    ServerCapabilities {
-        position_encoding: Some(encoding.kind()),
-        text_document_sync: Some(TextDocumentSync::Options(sync)),
-        completion_provider: Some(CompletionOptions {
-            trigger_characters: Some(triggers),
-            ..CompletionOptions::default()
-        }),
-        hover_provider: Some(HoverProvider::Bool(true)),
-        definition_provider: Some(DefinitionProvider::Bool(true)),
-        code_action_provider: Some(CodeActionProvider::CodeActionOptions(CodeActionOptions {
-            code_action_kinds: Some(vec![gen_lsp_types::CodeActionKind::QuickFix]),
-            ..CodeActionOptions::default()
-        })),
-        ..ServerCapabilities::default()
-    }
+/// Returns the `ServerCapabilities` of the protocol.
+fn capabilities(encoding: Encoding) -> Value {
+    serde_json::json!({
+        "positionEncoding": encoding.name(),
+        "textDocumentSync": { "openClose": true, "change": TextDocumentSyncKind::Incremental, "save": true },
+        "completionProvider": { "triggerCharacters": [" ", "[", ",", "/"] },
+        "hoverProvider": true,
+        "definitionProvider": true,
+        "codeActionProvider": { "codeActionKinds": [CodeActionKind::QuickFix] },
+    })
 }

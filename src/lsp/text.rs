@@ -2,7 +2,7 @@
 
 use std::ops::Range as Bytes;
 
-use gen_lsp_types::{Position, PositionEncodingKind, Range, TextDocumentContentChangeEvent};
+use gen_lsp_types::{Position, Range, TextDocumentContentChangeEvent};
 
 use crate::diag::{Span, boundary_before};
 use crate::yaml::internal::{number, slice};
@@ -17,16 +17,16 @@ pub(super) enum Encoding {
 }
 
 impl Encoding {
-    /// Returns the best of the encodings of a client. A client without a list counts units of UTF-16.
-    pub(super) fn choose(offered: &[PositionEncodingKind]) -> Self {
-        if offered.contains(&PositionEncodingKind::UTF8) { Self::Utf8 } else { Self::Utf16 }
+    /// Returns the best of the encodings of a client, by their names in the protocol. A client without a list counts units of UTF-16.
+    pub(super) fn choose<'n>(mut offered: impl Iterator<Item = &'n str>) -> Self {
+        if offered.any(|name| name == Self::Utf8.name()) { Self::Utf8 } else { Self::Utf16 }
     }
 
     /// Returns the name in the protocol.
-    pub(super) fn kind(self) -> PositionEncodingKind {
+    pub(super) fn name(self) -> &'static str {
         match self {
-            Self::Utf8 => PositionEncodingKind::UTF8,
-            Self::Utf16 => PositionEncodingKind::UTF16,
+            Self::Utf8 => "utf-8",
+            Self::Utf16 => "utf-16",
         }
     }
 
@@ -117,6 +117,13 @@ mod tests {
         }
         assert_eq!(Encoding::Utf16.position(TEXT, TEXT.find('x').expect("x")), Position { line: 1, character: 5 });
         assert_eq!(Encoding::Utf8.position(TEXT, TEXT.find('x').expect("x")), Position { line: 1, character: 7 });
+    }
+
+    #[test]
+    fn a_client_with_utf8_counts_bytes() {
+        assert_eq!(Encoding::choose(["utf-16", "utf-8"].into_iter()), Encoding::Utf8);
+        assert_eq!(Encoding::choose(["utf-32"].into_iter()), Encoding::Utf16);
+        assert_eq!(Encoding::choose(std::iter::empty()), Encoding::Utf16);
     }
 
     #[test]

@@ -76,11 +76,14 @@ fn completions(client: &mut Client, from: &str, to: &str, behind_text: &str) -> 
     found.as_array().expect("a list").iter().map(|item| item["label"].as_str().expect("a label").to_owned()).collect()
 }
 
+/// A text and its replacement, the text before the cursor, labels of completions, and labels that are no completions.
+type CompletionRow<'r> = (&'r str, &'r str, &'r str, &'r [&'r str], &'r [&'r str]);
+
 #[test]
 fn completions_are_the_fields_and_names_of_a_place() {
     let scratch = tempfile::tempdir().expect("a folder");
     let mut client = editor(scratch.path());
-    let rows: [(&str, &str, &str, &[&str], &[&str]); 11] = [
+    let rows: [CompletionRow; 11] = [
         ("  clusterRoles: [view]", "  clu", "  clu", &["clusterRoles", "clusterWide"], &["permissionSets", "rules"]),
         ("    verbs: [get, list]", "    ve", "    ve", &["verbs", "access", "resourceNames"], &["resources", "to"]),
         ("verbs: [get, list]", "verbs: [get, ", "verbs: [get, ", &["list", "deletecollection"], &["post"]),
