@@ -243,6 +243,19 @@ impl Global {
         if path.as_os_str() == "-" { path.to_owned() } else { self.at(path) }
     }
 
+    /// Returns a variable of the environment that is not empty. A run over files in memory has no environment.
+    fn variable(&self, name: &str) -> Option<OsString> {
+        match self.inputs {
+            InputFiles::Disk => std::env::var_os(name).filter(|value| !value.is_empty()),
+            InputFiles::Memory(_) => None,
+        }
+    }
+
+    /// Whether the run is one of continuous integration, by the variable that every service sets.
+    fn is_in_ci(&self) -> bool {
+        self.variable("CI").is_some_and(|value| !value.eq_ignore_ascii_case("false"))
+    }
+
     /// Returns the current day. No other function reads a clock; the stages receive the day, and the output does not depend on it.
     #[expect(clippy::disallowed_methods, reason = "the day decides about warnings, never about the output")]
     fn today(&self) -> Date {
@@ -261,10 +274,9 @@ impl Global {
 
     /// Returns the folder for the cache of `render`. The variable may come from the repository, so it does not count in CI.
     fn cache_folder(&self) -> CacheFolder {
-        let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-        let folder = |name: &str| variable(name).map(PathBuf::from);
+        let folder = |name: &str| self.variable(name).map(PathBuf::from);
         let named = folder("BAILIWICK_CACHE_DIR").map(|folder| self.at(&folder));
-        let is_ci = sandbox::is_in_ci();
+        let is_ci = self.is_in_ci();
         if self.no_cache {
             return CacheFolder::None("");
         }
@@ -535,7 +547,7 @@ impl Cli {
         let Self { global, command } = self;
         global.measured = Arc::new(Stats::new(global.stats, global.trace.is_some()));
         global.formats = command.formats();
-        global.formats.has_step_outputs = step_outputs::are_of(command.name()) && step_outputs::file().is_some();
+        global.formats.has_step_outputs = step_outputs::are_of(command.name()) && step_outputs::file(global).is_some();
         global.formats.is_kept = matches!(global.streams, Streams::Kept(_));
         global.reads_manifests = command.reads_manifests();
         global.collected = Arc::new(Mutex::new(RunReport::new(command.name())));

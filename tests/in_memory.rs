@@ -98,3 +98,43 @@ fn diagnostics_of_policies_are_those_of_the_program() {
     assert!(compared > 200, "{compared}");
     println!("{compared} cases compared");
 }
+
+/// Set for the process that `variables_of_the_environment_do_not_count` starts.
+const IS_INNER: &str = "BAILIWICK_TEST_OF_MEMORY";
+
+#[test]
+fn variables_of_the_environment_do_not_count() {
+    let scratch = tempfile::tempdir().expect("a folder");
+    let outputs = scratch.path().join("outputs");
+    std::fs::write(&outputs, "").expect("a file");
+    if std::env::var_os(IS_INNER).is_some() {
+        let binding = "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: a},
+            roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}, subjects: [{kind: User, name: ann}]}";
+        let ended = run(
+            ["lint", "--from", "."].map(str::to_owned).into(),
+            &[("binding.yaml".to_owned(), binding.as_bytes().to_vec())],
+        );
+        assert_eq!(ended.outcome.code(), 1, "{ended:?}");
+        assert!(ended.texts.stderr.starts_with("warning[cluster-admin-binding]"), "{ended:?}");
+        tempfile::tempdir().expect("the process is not confined");
+        return;
+    }
+    let variables = [
+        ("CI", "true"),
+        ("BAILIWICK_COLOR", "always"),
+        ("BAILIWICK_DIRECTORY", "/proc"),
+        ("BAILIWICK_JOBS", "many"),
+        ("BAILIWICK_SANDBOX", "on"),
+        ("BAILIWICK_TODAY", "today"),
+        (IS_INNER, "1"),
+    ];
+    let ended = std::process::Command::new(std::env::current_exe().expect("this program"))
+        .args(["--exact", "in_memory::variables_of_the_environment_do_not_count"])
+        .envs(variables)
+        .env("GITHUB_OUTPUT", &outputs)
+        .output()
+        .expect("a process");
+    let text = String::from_utf8_lossy(&ended.stdout);
+    assert!(ended.status.success() && text.contains("1 passed"), "{text}");
+    assert_eq!(std::fs::read_to_string(&outputs).expect("a file"), "");
+}

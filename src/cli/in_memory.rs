@@ -4,8 +4,9 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 
+use clap::builder::Resettable;
 use clap::parser::ValueSource;
-use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _};
+use clap::{Arg, ArgMatches, CommandFactory as _, FromArgMatches as _};
 
 use super::printing::{print_usage, refuse_usage};
 use super::{Cli, Outcome, run_parsed};
@@ -130,10 +131,16 @@ pub fn run_in_memory(command: &MemoryCommand) -> MemoryOutcome {
 
 /// Parses a command line, and returns the matches of its command.
 fn parse(arguments: &[OsString]) -> Result<(ArgMatches, Cli), clap::Error> {
-    let mut program = Cli::command();
+    // The values of options that variables of the environment give are those of another run.
+    let mut program =
+        Cli::command().mut_args(without_variable).mut_subcommands(|command| command.mut_args(without_variable));
     let matches = program.try_get_matches_from_mut(arguments)?;
     let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut program))?;
     Ok((matches, cli))
+}
+
+fn without_variable(argument: Arg) -> Arg {
+    argument.env(Resettable::Reset)
 }
 
 /// Returns the first part of a command line that needs more than files in memory.

@@ -5,6 +5,7 @@
 
 use serde_json::Value;
 
+use super::Global;
 use crate::app::Error;
 use crate::codes;
 use crate::diag::Diagnostic;
@@ -22,12 +23,12 @@ const TARGET: &str = "target";
 ///
 /// # Errors
 /// When the parameters are no list, or name no target or several ones.
-pub(super) fn targets(named: &[String], all: &[&Target]) -> Result<Vec<String>, Error> {
+pub(super) fn targets(global: &Global, named: &[String], all: &[&Target]) -> Result<Vec<String>, Error> {
     if !named.is_empty() {
         return Ok(named.to_owned());
     }
-    let parameters = std::env::var_os(PARAMETERS).filter(|value| !value.is_empty());
-    let is_plugin = parameters.is_some() || std::env::var_os(APPLICATION).is_some();
+    let parameters = global.variable(PARAMETERS);
+    let is_plugin = parameters.is_some() || global.variable(APPLICATION).is_some();
     let target = parameters.map_or(Ok(None), |written| target_in(&written.to_string_lossy()))?;
     match (target, all) {
         (Some(target), _) => Ok(vec![target]),

@@ -144,7 +144,12 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
     with_part(global, &arguments.targets, &arguments.shard, |workspace, targets| {
         let options = RenderOptions { targets: arguments.targets.clone(), consent: (&arguments.consent).into() };
         let outcome = if arguments.stdout {
-            print_objects(global, workspace, arguments, &plugin_parameters::targets(&arguments.targets, targets)?)?
+            print_objects(
+                global,
+                workspace,
+                arguments,
+                &plugin_parameters::targets(global, &arguments.targets, targets)?,
+            )?
         } else {
             write(global, workspace, targets, &options, cache.as_ref())?
         };

@@ -272,7 +272,7 @@ pub(super) fn finish(global: &Global, outcome: Outcome) -> Outcome {
         }
     }
     if global.formats.has_step_outputs
-        && let Err(error) = step_outputs::append_counts(&report)
+        && let Err(error) = step_outputs::append_counts(global, &report)
     {
         result = result.worse(printing::print_failure(global, &error));
     }

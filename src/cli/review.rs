@@ -125,7 +125,7 @@ impl Arguments {
     pub(super) fn confine(&self, global: &Global) -> Result<Outcome, Error> {
         let reads = self.base_dir.iter().map(|folder| global.at(folder)).collect();
         let files = self.reports.iter().filter(|report| !report.is_output()).map(|report| global.at(&report.file));
-        let summary = step_outputs::summary_file();
+        let summary = step_outputs::summary_file(global);
         let (appended, writes) = files.partition(|path| Some(path) == summary.as_ref());
         self.sandbox.apply(global, Paths { reads, writes, appended })
     }
@@ -198,7 +198,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
         1 => Outcome::No,
         _ => Outcome::Invalid,
     };
-    write_outputs(&review, outcome)?;
+    write_outputs(global, &review, outcome)?;
     Ok(outcome)
 }
 
@@ -228,7 +228,7 @@ fn write_report(
     options: &ReviewFormOptions,
 ) -> Result<(), Error> {
     let path = global.at(&report.file);
-    if report.form == ReviewForm::Markdown && step_outputs::summary_file().as_ref() == Some(&path) {
+    if report.form == ReviewForm::Markdown && step_outputs::summary_file(global).as_ref() == Some(&path) {
         let options = ReviewFormOptions { budget: STEP_SUMMARY_BUDGET, ..options.clone() };
         return Ok(step_outputs::append_text(&path, &report.form.write(review, &options))?);
     }
@@ -244,8 +244,8 @@ fn write_report(
 }
 
 /// Appends the outputs of the step for other steps of a GitHub workflow, if there is a file for them.
-fn write_outputs(review: &ChangeReview, outcome: Outcome) -> Result<(), Error> {
-    if step_outputs::file().is_none() {
+fn write_outputs(global: &Global, review: &ChangeReview, outcome: Outcome) -> Result<(), Error> {
+    if step_outputs::file(global).is_none() {
         return Ok(());
     }
     let word = |value: serde_json::Value| value.as_str().map_or_else(|| "none".to_owned(), str::to_owned);
@@ -263,7 +263,7 @@ fn write_outputs(review: &ChangeReview, outcome: Outcome) -> Result<(), Error> {
         ("digest", digest),
     ];
     // Names of approvers come from the base; JSON has no line feed in a value.
-    Ok(step_outputs::append(&lines)?)
+    Ok(step_outputs::append(global, &lines)?)
 }
 
 #[cfg(test)]

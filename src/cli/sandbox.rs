@@ -75,13 +75,13 @@ impl SandboxArguments {
     /// # Errors
     /// When it has to be confined and cannot be.
     pub(super) fn apply(&self, global: &Global, mut paths: Paths) -> Result<Outcome, Error> {
-        let when = self.sandbox.unwrap_or_else(|| if is_in_ci() { When::Auto } else { When::Off });
+        let when = self.sandbox.unwrap_or_else(|| if global.is_in_ci() { When::Auto } else { When::Off });
         if when == When::Off {
             return Ok(Outcome::Fine);
         }
         paths.writes.extend(global.report_files());
         paths.writes.extend(global.trace.as_ref().map(|path| global.at(path)));
-        paths.appended.extend(step_outputs::file());
+        paths.appended.extend(step_outputs::file(global));
         // The paths begin at the folder of the process, and not at the folder of `-C`.
         for path in paths.reads.iter_mut().chain(&mut paths.writes).chain(&mut paths.appended) {
             *path = std::path::absolute(&*path).map_err(|error| RunError::io("find", path, &error))?;
@@ -119,11 +119,6 @@ impl SandboxArguments {
             Some(When::Off) | None => Outcome::Fine,
         }
     }
-}
-
-/// Whether the run is one of continuous integration, by the variable that every service sets.
-pub(super) fn is_in_ci() -> bool {
-    std::env::var_os("CI").is_some_and(|value| !value.is_empty() && !value.eq_ignore_ascii_case("false"))
 }
 
 /// The places of the file system that a confined run may use.

@@ -3,22 +3,23 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use super::Global;
 use crate::diag::RunError;
 use crate::report::RunReport;
 
 /// Returns the file for the outputs of the step; none outside a step.
-pub(super) fn file() -> Option<PathBuf> {
-    std::env::var_os("GITHUB_OUTPUT").map(PathBuf::from).filter(|path| path.is_file())
+pub(super) fn file(global: &Global) -> Option<PathBuf> {
+    global.variable("GITHUB_OUTPUT").map(PathBuf::from).filter(|path| path.is_file())
 }
 
 /// Returns the file for the summary of the step; none outside a step.
-pub(super) fn summary_file() -> Option<PathBuf> {
-    std::env::var_os("GITHUB_STEP_SUMMARY").map(PathBuf::from)
+pub(super) fn summary_file(global: &Global) -> Option<PathBuf> {
+    global.variable("GITHUB_STEP_SUMMARY").map(PathBuf::from)
 }
 
 /// Appends outputs to the file of the step, if there is one. A value has no line feed.
-pub(super) fn append(outputs: &[(&str, String)]) -> Result<(), RunError> {
-    let Some(path) = file() else { return Ok(()) };
+pub(super) fn append(global: &Global, outputs: &[(&str, String)]) -> Result<(), RunError> {
+    let Some(path) = file(global) else { return Ok(()) };
     let lines: Vec<String> = outputs.iter().map(|(name, value)| format!("{name}={value}\n")).collect();
     append_text(&path, &lines.concat())
 }
@@ -36,9 +37,9 @@ pub(super) fn are_of(command: &str) -> bool {
 }
 
 /// Appends the counts of a run: the objects that differ from the committed output, for `check`, and the findings.
-pub(super) fn append_counts(report: &RunReport) -> Result<(), RunError> {
+pub(super) fn append_counts(global: &Global, report: &RunReport) -> Result<(), RunError> {
     let differing = report.changes.iter().map(|target| target.created + target.changed + target.deleted);
     let drift = (report.command == "check").then(|| ("drift", differing.sum::<usize>().to_string()));
     let outputs: Vec<_> = drift.into_iter().chain([("findings", report.findings.len().to_string())]).collect();
-    append(&outputs)
+    append(global, &outputs)
 }
