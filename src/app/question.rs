@@ -215,7 +215,7 @@ mod tests {
             let written = written.trim_end_matches('.');
             for name in NAMES {
                 let full = format!("{}/{name}", resource.resource);
-                let is_served = catalogue.presence(LAST_MINOR, &resource.group, &full).served == Served::Yes;
+                let is_served = catalogue.availability(LAST_MINOR, &resource.group, &full) == Served::Yes;
                 if !is_served && name != "finalizers" {
                     continue;
                 }

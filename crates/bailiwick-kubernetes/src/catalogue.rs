@@ -310,6 +310,18 @@ impl Catalogue {
         self.find(group, name).map_or_else(nowhere, |found| found.presence(minor, subresource))
     }
 
+    /// Returns whether a minor serves a resource, by its name in rules, such as `pods/log`.
+    pub fn availability(&self, minor: u32, group: &str, resource: &str) -> Served {
+        let (name, subresource) = split(resource);
+        self.find(group, name).map_or(Served::No, |found| found.availability(minor, subresource))
+    }
+
+    /// Whether a verb is one of those of [`Catalogue::presence`].
+    fn serves(&self, minor: u32, group: &str, resource: &str, verb: &str) -> bool {
+        let (name, subresource) = split(resource);
+        self.find(group, name).is_some_and(|found| found.serves(minor, subresource, verb))
+    }
+
     /// Whether a name belongs to a subresource of any minor: a served one, one known from rules alone, `finalizers` of
     /// any resource, and `status` or `scale` of an unknown resource.
     pub fn is_subresource(&self, group: &str, resource: &str, name: &str) -> bool {
@@ -349,7 +361,7 @@ impl Catalogue {
         self.resources
             .iter()
             .filter(|found| found.resource == name)
-            .filter(|found| self.presence(minor, &found.group, resource).served == Served::Yes)
+            .filter(|found| self.availability(minor, &found.group, resource) == Served::Yes)
             .map(|found| found.group.as_str())
             .collect()
     }
@@ -426,7 +438,7 @@ impl Catalogue {
     /// Returns the first and the last minor with a resource on by default; none without such a minor.
     pub fn served_minors(&self, group: &str, resource: &str) -> Option<(u32, u32)> {
         let mut minors =
-            (FIRST_MINOR..=LAST_MINOR).filter(|minor| self.presence(*minor, group, resource).served == Served::Yes);
+            (FIRST_MINOR..=LAST_MINOR).filter(|minor| self.availability(*minor, group, resource) == Served::Yes);
         let first = minors.next()?;
         Some((first, minors.next_back().unwrap_or(first)))
     }
@@ -441,9 +453,7 @@ impl Resource {
     /// Returns the served part of the resource, or of a subresource, at a minor.
     fn presence(&self, minor: u32, subresource: Option<&str>) -> Presence<'_> {
         let mut presence = Presence { served: Served::No, versions: Vec::new(), verbs: Vec::new() };
-        for version in &self.versions {
-            let Some(verbs) = version.verbs_of(minor, subresource) else { continue };
-            let served = version.served(minor);
+        for (version, served, verbs) in self.versions_with(minor, subresource) {
             if served > presence.served {
                 presence.verbs.clear();
                 presence.served = served;
@@ -457,6 +467,31 @@ impl Resource {
         presence.verbs.sort_unstable();
         presence.verbs.dedup();
         presence
+    }
+
+    /// Returns whether a minor serves the resource or a subresource.
+    fn availability(&self, minor: u32, subresource: Option<&str>) -> Served {
+        self.versions_with(minor, subresource).map(|(_, served, _)| served).max().unwrap_or(Served::No)
+    }
+
+    /// Whether a verb is one of those of [`Resource::presence`].
+    fn serves(&self, minor: u32, subresource: Option<&str>, verb: &str) -> bool {
+        let versions = self.versions_with(minor, subresource);
+        // The verbs of versions served by default hide those of the other versions.
+        let best = versions.map(|(_, served, verbs)| (served, verbs.iter().any(|known| known == verb))).max();
+        best.is_some_and(|(_, has_verb)| has_verb)
+    }
+
+    /// Returns the versions of a minor with the resource or a subresource: whether each is served by default, and its verbs.
+    fn versions_with(
+        &self,
+        minor: u32,
+        subresource: Option<&str>,
+    ) -> impl Iterator<Item = (&ResourceVersion, Served, &[String])> {
+        self.versions.iter().filter_map(move |version| {
+            let verbs = version.verbs_of(minor, subresource)?;
+            Some((version, version.served(minor), verbs))
+        })
     }
 
     /// Whether a create stores the status of a custom resource: the version has no subresource for the status.

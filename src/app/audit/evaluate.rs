@@ -150,7 +150,7 @@ impl<'o> Observability<'o> {
         if let (Some(group), Some(resource), Some(verb)) = parts
             && (api.catalogue().is_asked_elsewhere(minor, group, resource, verb)
                 || verb == "*"
-                    && api.presence(group, resource).served != Served::Yes
+                    && api.availability(group, resource) != Served::Yes
                     && self.hidden_part(right).is_some())
         {
             return Some(ASKED_ELSEWHERE);

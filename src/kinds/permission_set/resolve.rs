@@ -296,7 +296,7 @@ impl Resolved<'_> {
     /// Returns the verbs of an access level that a resource supports; all verbs for an unknown resource.
     fn verbs_of(&self, access: AccessLevel, group: &str, wanted: &Wanted) -> Vec<String> {
         let resource = &wanted.cell.resource;
-        let served = |group: &str| self.api.presence(group, resource).served == Served::Yes;
+        let served = |group: &str| self.api.availability(group, resource) == Served::Yes;
         // A former group has the same objects as the present one.
         let group = if served(group) {
             group

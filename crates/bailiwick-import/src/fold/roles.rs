@@ -152,7 +152,7 @@ fn access(rule: &PolicyRule, minor: u32) -> Option<&'static str> {
         ACCESS.into_iter().find(|(_, verbs)| own.iter().copied().eq(BTreeSet::from_iter(verbs.iter().copied())))?;
     let api = Api::new(minor);
     let has_all = |group: &String, resource: &String| {
-        let is_served = api.presence(group, resource).served == Served::Yes;
+        let is_served = api.availability(group, resource) == Served::Yes;
         let is_known =
             is_served || api.catalogue().is_builtin_group(group) || resource.contains(['*', '/']) || group == "*";
         !is_known || is_served && verbs.iter().all(|verb| api.takes(group, resource, verb))

@@ -104,6 +104,11 @@ impl Api {
         self.catalogue().presence(self.minor(), group, resource)
     }
 
+    /// Returns whether a resource is served, by its name in rules.
+    pub fn availability(&self, group: &str, resource: &str) -> Served {
+        self.catalogue().availability(self.minor(), group, resource)
+    }
+
     /// Returns the entry of a resource, without its subresource.
     pub fn find(&self, group: &str, resource: &str) -> Option<&Resource> {
         self.catalogue().find(group, split(resource).0)
@@ -145,7 +150,7 @@ impl Api {
 
     /// Whether some request needs a verb on a resource, or may: a name known from rules alone counts.
     pub fn takes(&self, group: &str, resource: &str, verb: &str) -> bool {
-        self.presence(group, resource).verbs.contains(&verb)
+        self.catalogue().serves(self.minor(), group, resource, verb)
             || self.catalogue().is_virtual(self.minor(), group, resource, verb)
     }
 
@@ -161,7 +166,7 @@ impl Api {
 
     /// Whether a resource of a group is served, by default or not, or has a meaning in rules.
     pub fn knows(&self, group: &str, resource: &str) -> bool {
-        self.presence(group, resource).served != Served::No
+        self.availability(group, resource) != Served::No
             || self.catalogue().virtual_entries(self.minor(), group, resource).next().is_some()
     }
 
@@ -180,7 +185,7 @@ impl Api {
             }
         }
         let off = catalogue.resources.iter().find(|found| {
-            found.resource == split(resource).0 && self.presence(&found.group, resource).served == Served::Off
+            found.resource == split(resource).0 && self.availability(&found.group, resource) == Served::Off
         });
         if let Some(off) = off {
             return Lookup::Off(&off.group);
