@@ -1,6 +1,6 @@
 //! The admission rules for the pods of a namespace, as text and as JSON.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,6 +14,7 @@ use crate::admission::level::Level;
 use crate::admission::standards::labels::{PodSecurityLevels, PodSecurityMode};
 use crate::app::{AppliedProfile, NamespaceRules, SyncedRules, UsablePolicy};
 use crate::diag::Files;
+use crate::k8s::validation_action::ValidationAction;
 use crate::model::{PodSecurityProfile, Target};
 
 /// The admission rules for the pods of a namespace.
@@ -55,6 +56,9 @@ pub struct SyncedNamespace {
     /// The constraints of the target with an admission policy for further limits.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub limited_constraints: Vec<String>,
+    /// The constraints whose admission policy denies no pod, with the actions of the policy.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub without_deny: ActionsByProfile,
     /// The cluster configuration of the workspace.
     pub target: String,
 }
@@ -177,9 +181,15 @@ pub struct NamespaceLevels {
     /// The constraints of the target with an admission policy for further limits.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub limited_constraints: Vec<String>,
+    /// The profiles whose admission policy denies no pod, with the actions of the policy.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub without_deny: ActionsByProfile,
     /// The cluster configuration of the workspace.
     pub target: String,
 }
+
+/// The actions of bindings, by the names of their PodSecurityProfiles.
+type ActionsByProfile = BTreeMap<String, Vec<&'static str>>;
 
 /// The line about an exempt namespace.
 const EXEMPT: &str = "  exempt: Pod Security admission does not look at its pods\n";
@@ -203,7 +213,7 @@ pub struct NamespaceReport<'r> {
     /// The admission rules.
     pub rules: &'r NamespaceRules,
     /// The constraints of the target with an admission policy for further limits.
-    pub limited_constraints: &'r [String],
+    pub limited_constraints: &'r [AppliedProfile],
     /// The files of the places.
     pub files: &'r Files,
 }
@@ -238,13 +248,20 @@ impl NamespaceReport<'_> {
 
     fn limits_text(self) -> String {
         let mut page = Page::new();
-        for name in self.limited_constraints {
+        for AppliedProfile { name, without_deny, .. } in self.limited_constraints {
             let policy = PodSecurityProfile::admission_policy(name);
-            writeln!(
-                page,
-                "  the admission policy `{policy}` limits the pods of the constraints `{name}`; other constraints do not admit a \
-                 rejected pod"
-            );
+            match without_deny {
+                None => writeln!(
+                    page,
+                    "  the admission policy `{policy}` limits the pods of the constraints `{name}`; other constraints do not admit a \
+                     rejected pod"
+                ),
+                Some(actions) => writeln!(
+                    page,
+                    "  pods of the constraints `{name}` beyond the admission policy `{policy}` are {}, not denied",
+                    observed(actions)
+                ),
+            }
         }
         page.finish()
     }
@@ -263,6 +280,9 @@ impl NamespaceReport<'_> {
         for mode in PodSecurityMode::ALL {
             writeln!(page, "  {}: `{}`", mode.name(), levels.get(mode));
         }
+        if !self.target.pod_security_stage.enforces() {
+            page.push_str("  pods beyond a level of a policy are not denied: `modes` of the target has no `enforce`\n");
+        }
         page.finish()
     }
 
@@ -273,15 +293,14 @@ impl NamespaceReport<'_> {
         by_account: &[(AppliedProfile, Vec<String>)],
     ) -> String {
         let mut page = Page::new();
-        for (AppliedProfile { name, .. }, accounts) in by_account {
+        for (profile, accounts) in by_account {
             let accounts: Vec<String> = accounts.iter().map(|account| format!("`{account}`")).collect();
-            let accounts = accounts.join(", ");
-            writeln!(page, "  pods of {accounts} are held to the PodSecurityProfile `{name}` by its admission policy");
+            profile_line(profile, &format!("pods of {} are", accounts.join(", ")), &mut page);
         }
         match profile {
-            Some(AppliedProfile { name, .. }) => {
-                let pods = if by_account.is_empty() { "every pod" } else { "every other pod" };
-                writeln!(page, "  {pods} is held to the PodSecurityProfile `{name}` by its admission policy");
+            Some(profile) => {
+                let pods = if by_account.is_empty() { "every pod is" } else { "every other pod is" };
+                profile_line(profile, pods, &mut page);
             }
             None if self.target.version.release().is_some() => {}
             None => page.push_str("  no PodSecurityProfile\n"),
@@ -326,11 +345,24 @@ impl NamespaceReport<'_> {
                     accounts: by_account.iter().map(of_accounts).collect(),
                     levels: levels.collect(),
                     exempt: *is_exempt,
-                    limited_constraints: self.limited_constraints.to_vec(),
+                    limited_constraints: self.limited_names(),
+                    without_deny: self.without_deny(profile.iter().chain(by_account.iter().map(|(own, _)| own))),
                     target,
                 })
             }
         }
+    }
+
+    fn limited_names(self) -> Vec<String> {
+        self.limited_constraints.iter().map(|profile| profile.name.clone()).collect()
+    }
+
+    /// Returns the actions of the profiles and limited constraints that deny no pod.
+    fn without_deny<'p>(self, profiles: impl IntoIterator<Item = &'p AppliedProfile>) -> ActionsByProfile {
+        let actions = |AppliedProfile { name, without_deny, .. }: &AppliedProfile| {
+            Some((name.clone(), without_deny.as_ref()?.iter().map(|action| action.name()).collect()))
+        };
+        profiles.into_iter().filter_map(actions).chain(self.limited_constraints.iter().filter_map(actions)).collect()
     }
 
     fn synced_record(self, rules: &SyncedRules) -> SyncedNamespace {
@@ -351,9 +383,32 @@ impl NamespaceReport<'_> {
             fights: settled.fights.iter().map(|label| label.key()).collect(),
             findings: settled.lints.iter().map(|lint| lint.code().to_string()).collect(),
             lifts: lifts.iter().map(|lift| LiftRecord::new(lift, self.files)).collect(),
-            limited_constraints: self.limited_constraints.to_vec(),
+            limited_constraints: self.limited_names(),
+            without_deny: self.without_deny([]),
             target: self.target.name.clone(),
         }
+    }
+}
+
+fn profile_line(profile: &AppliedProfile, pods: &str, page: &mut Page) {
+    let AppliedProfile { name, without_deny, .. } = profile;
+    match without_deny {
+        None => writeln!(page, "  {pods} held to the PodSecurityProfile `{name}` by its admission policy"),
+        Some(actions) => writeln!(
+            page,
+            "  {pods} checked by the admission policy of the PodSecurityProfile `{name}`: pods beyond it are {}, not denied",
+            observed(actions)
+        ),
+    }
+}
+
+/// Returns the words for pods beyond a profile with these actions.
+fn observed(actions: &BTreeSet<ValidationAction>) -> &'static str {
+    match [ValidationAction::Audit, ValidationAction::Warn].map(|action| actions.contains(&action)) {
+        [true, true] => "audited and warned about",
+        [true, false] => "audited",
+        [false, true] => "warned about",
+        [false, false] => "admitted",
     }
 }
 

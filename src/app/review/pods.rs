@@ -19,6 +19,7 @@ use crate::admission::psp::{self, PodSecurityPolicy, select};
 use crate::admission::standards::labels::LevelVersion;
 use crate::admission::standards::{LevelDifference, difference};
 use crate::admission::workload::template_within;
+use crate::app::profile_bindings::text_without_deny;
 use crate::k8s::names;
 use crate::model::{DeclaredProfile, Enforcement, NamespaceProfile, PodSecurityProfile, ProfileAccounts};
 use crate::yaml;
@@ -179,7 +180,7 @@ impl PodComparison<'_> {
         let [old, new] = [(self.base, before), (self.head, after)].map(|(state, place)| {
             let judges = state.target.enforcement() == Enforcement::AdmissionPolicy;
             let applied = PodSecurityProfile::by_account(&place.labels, &place.annotations);
-            if judges { applied } else { BTreeMap::new() }
+            if judges { denying(state, applied) } else { BTreeMap::new() }
         });
         let of = |applied: &BTreeMap<&str, BTreeSet<&str>>, account: &str| -> BTreeSet<String> {
             let own = applied.get(account).or_else(|| applied.get(""));
@@ -217,8 +218,8 @@ impl PodComparison<'_> {
     fn change_of_profile(&self, old: Option<String>, new: Option<String>) -> Option<Likeness> {
         let (direction, details, certainty) = match (&old, &new) {
             (None, None) => return None,
-            (Some(_), None) => (Direction::Wider, Vec::new(), ChangeCertainty::Proven),
-            (None, Some(_)) => (Direction::Narrower, Vec::new(), ChangeCertainty::Proven),
+            (Some(old), None) => (Direction::Wider, undenied(self.head, old, "has"), ChangeCertainty::Proven),
+            (None, Some(new)) => (Direction::Narrower, undenied(self.base, new, "had"), ChangeCertainty::Proven),
             (Some(old), Some(new)) => match (profile(self.base, old), profile(self.head, new)) {
                 (Some(earlier), Some(present)) => match directed(&psp::compare::compare(&earlier, &present)) {
                     Some((direction, details)) => (direction, details, ChangeCertainty::Proven),
@@ -246,12 +247,17 @@ impl PodComparison<'_> {
 
     fn has_same_policies(&self, profile: &str) -> bool {
         let name = PodSecurityProfile::admission_policy(profile);
-        let of = |state: &TargetState<'_>| {
-            let is_own = |key: &str| key.starts_with("Validating") && key.rsplit('/').next() == Some(&*name);
-            let own = state.admission_policies.iter().filter(|(key, _)| is_own(key));
-            own.map(|(key, json)| (key.clone(), json.clone())).collect::<Vec<_>>()
+        let keys =
+            ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"].map(|kind| format!("{kind}/{name}"));
+        let of = |state: &TargetState<'_>, key: &String| {
+            let mut object = state.admission_policies.get(key).cloned();
+            // Both states deny pods, whatever else they do with them.
+            object.iter_mut().filter_map(|object| object.get_mut("spec")?.as_object_mut()).for_each(|spec| {
+                spec.remove("validationActions");
+            });
+            object
         };
-        of(self.base) == of(self.head)
+        keys.iter().all(|key| of(self.base, key) == of(self.head, key))
     }
 
     /// Compares the PodSecurityPolicies of both states, each with the namespaces of its users. A new permission to use a policy is
@@ -333,6 +339,24 @@ fn directed(comparison: &PspComparison) -> Option<(Direction, Vec<String>)> {
     };
     let details = [&comparison.widened, &comparison.narrowed, &comparison.defaults];
     Some((direction, details.into_iter().flatten().cloned().collect()))
+}
+
+/// Leaves out the profiles of a state that reject no pod.
+fn denying<'p>(
+    state: &TargetState<'_>,
+    mut applied: BTreeMap<&'p str, BTreeSet<&'p str>>,
+) -> BTreeMap<&'p str, BTreeSet<&'p str>> {
+    let denies = |profile: &&str| state.pods.bindings.without_deny(profile).is_none();
+    applied.values_mut().for_each(|profiles| profiles.retain(|profile| denies(profile)));
+    applied
+}
+
+/// Returns a text about a profile of a state that rejects no pod; none for a profile that the state does not have.
+fn undenied(state: &TargetState<'_>, name: &str, verb: &str) -> Vec<String> {
+    let mut declared = state.workspace.project.facts.on(&state.target.name);
+    let is_there = declared.any(|declared: &DeclaredProfile| declared.profile.name() == name);
+    let actions = state.pods.bindings.without_deny(name).filter(|_| is_there);
+    actions.into_iter().map(|actions| format!("its binding {verb} {}", text_without_deny(&actions))).collect()
 }
 
 /// The most service accounts that a text names.

@@ -1,0 +1,73 @@
+//! Levels and profiles that reject no pod: the stages before the last one of a rollout.
+
+use super::selection::Selection;
+use super::{LintedTarget, severity};
+use crate::access::risk::RiskSeverity;
+use crate::admission::level::Level;
+use crate::admission::standards::labels::PodSecurityMode;
+use crate::app::pod_inputs::PodInputs;
+use crate::app::profile_bindings::text_without_deny;
+use crate::codes;
+use crate::diag::{Diagnostic, Sink};
+use crate::model::{DeclaredProfile, Enforcement};
+
+/// Reports the levels and the profiles of a target that reject no pod.
+pub(super) fn check(linted: &LintedTarget<'_>, pods: &PodInputs<'_>, selection: &Selection, sink: &mut Sink) {
+    let project = &linted.workspace.project;
+    let setting = project.workspace.diagnostics.of_finding(codes::UNENFORCED_POD_SECURITY);
+    let severity = severity(setting, RiskSeverity::High);
+    if severity < selection.least() {
+        return;
+    }
+    for finding in levels(linted, pods).into_iter().chain(profiles(linted, pods)) {
+        if !project.accepts(&finding) {
+            sink.push(finding.labelled(severity.word()));
+        }
+    }
+}
+
+/// Returns the finding about namespaces with levels, and no label to enforce them.
+fn levels(linted: &LintedTarget<'_>, pods: &PodInputs<'_>) -> Option<Diagnostic> {
+    let stage = &linted.target.pod_security_stage;
+    if stage.enforces() {
+        return None;
+    }
+    let (first, level) = pods.objects.known_places().find_map(|(name, place)| {
+        let observed = [PodSecurityMode::Audit, PodSecurityMode::Warn].iter().filter_map(|mode| {
+            let level = Level::parse(place.labels.get(&mode.label())?)?;
+            (level < pods.objects.enforced_level(name, place)?.level).then_some(level)
+        });
+        Some((name, observed.min()?))
+    })?;
+    let finding =
+        Diagnostic::warning(codes::UNENFORCED_POD_SECURITY, "no Pod Security level of a policy rejects a pod")
+            .at_maybe(stage.origin)
+            .note(format!("such as the level `{level}` of the namespace `{first}`"));
+    Some(finding.help("add `enforce` to `modes` when the pods fit their levels"))
+}
+
+/// Returns the findings about profiles whose bindings have no `Deny`.
+fn profiles(linted: &LintedTarget<'_>, pods: &PodInputs<'_>) -> Vec<Diagnostic> {
+    let target = linted.target;
+    let has_policy = |declared: &&DeclaredProfile| match target.enforcement() {
+        Enforcement::AdmissionPolicy => true,
+        Enforcement::SecurityContextConstraints => {
+            target.has_policies_beside_constraints() && declared.profile.is_limited_beside()
+        }
+        Enforcement::PodSecurityPolicy | Enforcement::None => false,
+    };
+    let declared = linted.workspace.project.facts.on(&target.name).filter(has_policy);
+    let finding = |declared: &DeclaredProfile| {
+        let name = declared.profile.name();
+        let actions = pods.bindings.without_deny(name)?;
+        let message = format!("the admission policy of the profile `{name}` rejects no pod");
+        let finding = Diagnostic::warning(codes::UNENFORCED_POD_SECURITY, message)
+            .at(declared.policy.origin)
+            .note(format!("its binding has {}", text_without_deny(&actions)));
+        let stage = target.pod_security_stage.origin.filter(|_| !target.pod_security_stage.denies());
+        let finding =
+            stage.into_iter().fold(finding, |finding, origin| finding.and(origin, "the actions of the target"));
+        Some(finding.help("write `validationActions: [Deny]` when the pods fit the profile"))
+    };
+    declared.filter_map(finding).collect()
+}
