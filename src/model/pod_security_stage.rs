@@ -76,7 +76,7 @@ impl PodSecurityStage {
 /// Why a target cannot have a setting, with a help.
 type Refusal = (String, &'static str);
 
-/// Returns the words of a list. Reports a target that cannot have the list, an empty list, and a word that is there twice.
+/// Returns the words of a list. Reports a target that cannot have the list, and a word that is there twice.
 fn words<W: Copy + Ord>(
     list: &Spanned<Vec<Spanned<W>>>,
     refusal: Option<Refusal>,
@@ -85,9 +85,6 @@ fn words<W: Copy + Ord>(
 ) -> BTreeSet<W> {
     if let Some((message, help)) = refusal {
         invalid(message, list.origin, help, sink);
-    }
-    if list.value.is_empty() {
-        invalid("this list is empty".to_owned(), list.origin, "remove the list for its default", sink);
     }
     let mut words = BTreeSet::new();
     for word in &list.value {

@@ -280,8 +280,9 @@ impl NamespaceReport<'_> {
         for mode in PodSecurityMode::ALL {
             writeln!(page, "  {}: `{}`", mode.name(), levels.get(mode));
         }
-        if !self.target.pod_security_stage.enforces() {
-            page.push_str("  pods beyond a level of a policy are not denied: `modes` of the target has no `enforce`\n");
+        let strictest = levels.audit.level.min(levels.warn.level);
+        if !self.target.pod_security_stage.enforces() && strictest < levels.enforce.level {
+            writeln!(page, "  pods beyond `{strictest}` are not denied: `modes` of the target has no `enforce`");
         }
         page.finish()
     }

@@ -64,10 +64,8 @@ fn profiles(linted: &LintedTarget<'_>, pods: &PodInputs<'_>) -> Vec<Diagnostic> 
         let finding = Diagnostic::warning(codes::UNENFORCED_POD_SECURITY, message)
             .at(declared.policy.origin)
             .note(format!("its binding has {}", text_without_deny(&actions)));
-        let stage = target.pod_security_stage.origin.filter(|_| !target.pod_security_stage.denies());
-        let finding =
-            stage.into_iter().fold(finding, |finding, origin| finding.and(origin, "the actions of the target"));
-        Some(finding.help("write `validationActions: [Deny]` when the pods fit the profile"))
+        let help = "add `Deny` to `validationActions` of the target, in place of `Warn`, when the pods fit the profile";
+        Some(finding.help(help))
     };
     declared.filter_map(finding).collect()
 }
