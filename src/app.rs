@@ -39,7 +39,6 @@ mod object_key;
 mod output;
 mod pack;
 mod pod_inputs;
-mod profile_bindings;
 mod proof;
 mod question;
 mod removal;

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::loaded_world::{LoadedWorld, WorldOptions, WorldParts, each_object, load_target_seen};
-use super::profile_bindings::ProfileBindings;
 use super::workspace::Workspace;
 use super::{Diagnostics, Error};
 use crate::access::Identity;
@@ -20,7 +19,6 @@ use crate::admission::standards::labels::PodSecurityLevels;
 use crate::compile;
 use crate::diag::{Origin, Sink};
 use crate::k8s::list;
-use crate::k8s::validation_action::ValidationAction;
 use crate::model::{DeclaredProfile, Enforcement, PodSecurityProfile, Target};
 use crate::yaml::NodeRef;
 
@@ -69,8 +67,6 @@ pub struct AppliedProfile {
     pub name: String,
     /// The Pod Security level beside its admission policy.
     pub level: Option<Level>,
-    /// The actions of its bindings without `Deny`; none if its admission policy rejects pods.
-    pub without_deny: Option<BTreeSet<ValidationAction>>,
 }
 
 /// The labels that OpenShift computes for a namespace.
@@ -116,24 +112,11 @@ impl Workspace {
         Ok(NamespaceSearch { diagnostics, found, known })
     }
 
-    /// Returns the constraints of a target with an admission policy for further limits, as the profiles with their names.
-    ///
-    /// # Errors
-    /// When the target cannot be compiled.
-    pub fn limited_constraints(&self, target: &Target) -> Result<Vec<AppliedProfile>, Error> {
+    /// Returns the constraints of a target with an admission policy for further limits.
+    pub fn limited_constraints(&self, target: &Target) -> Vec<String> {
         let declared = self.project.facts.on(&target.name).filter(|_| target.has_policies_beside_constraints());
         let limited = declared.filter(|declared: &&DeclaredProfile| declared.profile.is_limited_beside());
-        let names: Vec<&str> = limited.map(|declared| declared.profile.name()).collect();
-        if names.is_empty() {
-            return Ok(Vec::new());
-        }
-        let bindings = ProfileBindings::of_target(self, target, &mut Sink::new())?;
-        let applied = |name: &str| AppliedProfile {
-            name: name.to_owned(),
-            level: None,
-            without_deny: bindings.without_deny(name),
-        };
-        Ok(names.into_iter().map(applied).collect())
+        limited.map(|declared| declared.profile.name().to_owned()).collect()
     }
 
     /// Explains a namespace whose labels no cluster computes.
@@ -145,11 +128,10 @@ impl Workspace {
                 list::objects(document).into_iter().for_each(|object| objects.add_policy(object));
             }
         }
-        let (mut sink, mut bindings) = (Sink::new(), ProfileBindings::default());
+        let mut sink = Sink::new();
         let mut see = |object: NodeRef<'_>, place: Origin| {
             objects.add_namespace(object, place);
             objects.add_policy(object);
-            bindings.add(object);
         };
         let loaded = if has_policies {
             load_target_seen(
@@ -173,10 +155,8 @@ impl Workspace {
             None => NamespaceRules::Levels {
                 place,
                 levels: target.pod_security.defaults.with_labels(&labels).0,
-                profile: labels
-                    .get(PodSecurityProfile::LABEL)
-                    .and_then(|own| self.applied_profile(target, own, &bindings)),
-                by_account: self.profiles_by_account(target, &annotations, &bindings),
+                profile: labels.get(PodSecurityProfile::LABEL).and_then(|own| self.applied_profile(target, own)),
+                by_account: self.profiles_by_account(target, &annotations),
                 is_exempt: target.pod_security.exemptions.has_namespace(name),
             },
         });
@@ -184,15 +164,11 @@ impl Workspace {
     }
 
     /// Returns a PodSecurityProfile, if the target has its admission policy.
-    fn applied_profile(&self, target: &Target, name: &str, bindings: &ProfileBindings) -> Option<AppliedProfile> {
+    fn applied_profile(&self, target: &Target, name: &str) -> Option<AppliedProfile> {
         let mut declared = self.project.facts.on(&target.name);
         let found = declared.find(|declared: &&DeclaredProfile| declared.profile.name() == name)?;
         let is_enforced = target.enforcement() == Enforcement::AdmissionPolicy;
-        is_enforced.then(|| AppliedProfile {
-            name: name.to_owned(),
-            level: found.profile.level(),
-            without_deny: bindings.without_deny(name),
-        })
+        is_enforced.then(|| AppliedProfile { name: name.to_owned(), level: found.profile.level() })
     }
 
     /// Returns the profiles of single service accounts of a namespace with these annotations, each with the accounts.
@@ -200,11 +176,10 @@ impl Workspace {
         &self,
         target: &Target,
         annotations: &BTreeMap<String, String>,
-        bindings: &ProfileBindings,
     ) -> Vec<(AppliedProfile, Vec<String>)> {
         let applied = PodSecurityProfile::of_accounts(annotations).filter_map(|(name, accounts)| {
             let accounts = accounts.into_iter().map(str::to_owned).collect();
-            Some((self.applied_profile(target, name, bindings)?, accounts))
+            Some((self.applied_profile(target, name)?, accounts))
         });
         applied.collect()
     }

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::profile_bindings::ProfileBindings;
 use super::workspace::Workspace;
 use crate::admission::gate::{AdmissionObjects, Profile};
 use crate::admission::installed::InstalledPolicies;
@@ -35,8 +34,6 @@ pub(crate) struct PodInputs<'i> {
     /// The admission policies that no policy of the workspace makes.
     pub(crate) admission_policies: InstalledPolicies,
     pub(crate) workloads: Vec<JudgedWorkload>,
-    /// The bindings of the output.
-    pub(crate) bindings: ProfileBindings,
 }
 
 impl<'i> PodInputs<'i> {
@@ -45,14 +42,7 @@ impl<'i> PodInputs<'i> {
         let minor = target.version.minor();
         let mut objects = AdmissionObjects::new(minor, target.platform == Platform::Openshift);
         objects.configure(target.pod_security.clone());
-        Self {
-            workspace,
-            target,
-            objects,
-            admission_policies: InstalledPolicies::new(minor),
-            workloads: Vec::new(),
-            bindings: ProfileBindings::default(),
-        }
+        Self { workspace, target, objects, admission_policies: InstalledPolicies::new(minor), workloads: Vec::new() }
     }
 
     /// Adds the constraints of OpenShift and the objects of the baseline. Their workloads belong to the cluster and are not
@@ -69,9 +59,6 @@ impl<'i> PodInputs<'i> {
 
     /// Adds an object of the inputs or of the output. Objects of the output have the place of their policy.
     pub(crate) fn add(&mut self, object: NodeRef<'_>, place: Option<Origin>, sink: &mut Sink) {
-        if place.is_some() {
-            self.bindings.add(object);
-        }
         if self.target.enforcement() == Enforcement::AdmissionPolicy && place.is_some() {
             // The output has nothing that cannot be read.
             _ = self.objects.add_admission_policy(object);

@@ -43,6 +43,11 @@ impl PodSecurityStage {
         self.validation_actions.contains(&ValidationAction::Deny)
     }
 
+    /// Returns the words of the actions.
+    pub fn action_names(&self) -> Vec<&'static str> {
+        self.validation_actions.iter().map(|action| action.name()).collect()
+    }
+
     /// Checks the settings of a target.
     pub(super) fn link(
         spec: Option<&Spanned<ClusterPodSecurity>>,

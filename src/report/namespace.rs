@@ -1,6 +1,6 @@
 //! The admission rules for the pods of a namespace, as text and as JSON.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -56,9 +56,9 @@ pub struct SyncedNamespace {
     /// The constraints of the target with an admission policy for further limits.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub limited_constraints: Vec<String>,
-    /// The constraints whose admission policy denies no pod, with the actions of the policy.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub without_deny: ActionsByProfile,
+    /// The actions on pods beyond these admission policies, if the policies deny no pod.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub validation_actions: Vec<&'static str>,
     /// The cluster configuration of the workspace.
     pub target: String,
 }
@@ -181,15 +181,12 @@ pub struct NamespaceLevels {
     /// The constraints of the target with an admission policy for further limits.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub limited_constraints: Vec<String>,
-    /// The profiles whose admission policy denies no pod, with the actions of the policy.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub without_deny: ActionsByProfile,
+    /// The actions on pods beyond the profiles, if the admission policies of the profiles deny no pod.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub validation_actions: Vec<&'static str>,
     /// The cluster configuration of the workspace.
     pub target: String,
 }
-
-/// The actions of bindings, by the names of their PodSecurityProfiles.
-type ActionsByProfile = BTreeMap<String, Vec<&'static str>>;
 
 /// The line about an exempt namespace.
 const EXEMPT: &str = "  exempt: Pod Security admission does not look at its pods\n";
@@ -213,7 +210,7 @@ pub struct NamespaceReport<'r> {
     /// The admission rules.
     pub rules: &'r NamespaceRules,
     /// The constraints of the target with an admission policy for further limits.
-    pub limited_constraints: &'r [AppliedProfile],
+    pub limited_constraints: &'r [String],
     /// The files of the places.
     pub files: &'r Files,
 }
@@ -248,18 +245,17 @@ impl NamespaceReport<'_> {
 
     fn limits_text(self) -> String {
         let mut page = Page::new();
-        for AppliedProfile { name, without_deny, .. } in self.limited_constraints {
+        for name in self.limited_constraints {
             let policy = PodSecurityProfile::admission_policy(name);
-            match without_deny {
+            match self.observed() {
                 None => writeln!(
                     page,
                     "  the admission policy `{policy}` limits the pods of the constraints `{name}`; other constraints do not admit a \
                      rejected pod"
                 ),
-                Some(actions) => writeln!(
+                Some(observed) => writeln!(
                     page,
-                    "  pods of the constraints `{name}` beyond the admission policy `{policy}` are {}, not denied",
-                    observed(actions)
+                    "  pods of the constraints `{name}` beyond the admission policy `{policy}` are {observed}, not denied"
                 ),
             }
         }
@@ -294,14 +290,14 @@ impl NamespaceReport<'_> {
         by_account: &[(AppliedProfile, Vec<String>)],
     ) -> String {
         let mut page = Page::new();
-        for (profile, accounts) in by_account {
+        for (AppliedProfile { name, .. }, accounts) in by_account {
             let accounts: Vec<String> = accounts.iter().map(|account| format!("`{account}`")).collect();
-            profile_line(profile, &format!("pods of {} are", accounts.join(", ")), &mut page);
+            self.profile_line(name, [&format!("pods of {}", accounts.join(", ")), "are"], &mut page);
         }
         match profile {
-            Some(profile) => {
-                let pods = if by_account.is_empty() { "every pod is" } else { "every other pod is" };
-                profile_line(profile, pods, &mut page);
+            Some(AppliedProfile { name, .. }) => {
+                let pods = if by_account.is_empty() { "every pod" } else { "every other pod" };
+                self.profile_line(name, [pods, "is"], &mut page);
             }
             None if self.target.version.release().is_some() => {}
             None => page.push_str("  no PodSecurityProfile\n"),
@@ -346,24 +342,41 @@ impl NamespaceReport<'_> {
                     accounts: by_account.iter().map(of_accounts).collect(),
                     levels: levels.collect(),
                     exempt: *is_exempt,
-                    limited_constraints: self.limited_names(),
-                    without_deny: self.without_deny(profile.iter().chain(by_account.iter().map(|(own, _)| own))),
+                    limited_constraints: self.limited_constraints.to_vec(),
+                    validation_actions: self.actions_without_deny(profile.is_some() || !by_account.is_empty()),
                     target,
                 })
             }
         }
     }
 
-    fn limited_names(self) -> Vec<String> {
-        self.limited_constraints.iter().map(|profile| profile.name.clone()).collect()
+    /// Writes the line about a profile of some pods, with the verb for the pods.
+    fn profile_line(self, name: &str, [pods, verb]: [&str; 2], page: &mut Page) {
+        match self.observed() {
+            None => writeln!(page, "  {pods} {verb} held to the PodSecurityProfile `{name}` by its admission policy"),
+            Some(observed) => {
+                writeln!(page, "  {pods} beyond the PodSecurityProfile `{name}` {verb} {observed}, not denied");
+            }
+        }
     }
 
-    /// Returns the actions of the profiles and limited constraints that deny no pod.
-    fn without_deny<'p>(self, profiles: impl IntoIterator<Item = &'p AppliedProfile>) -> ActionsByProfile {
-        let actions = |AppliedProfile { name, without_deny, .. }: &AppliedProfile| {
-            Some((name.clone(), without_deny.as_ref()?.iter().map(|action| action.name()).collect()))
-        };
-        profiles.into_iter().filter_map(actions).chain(self.limited_constraints.iter().filter_map(actions)).collect()
+    /// Returns a word for the pods beyond a profile; none if its admission policy denies them.
+    fn observed(self) -> Option<&'static str> {
+        let actions = &self.target.pod_security_stage.validation_actions;
+        let has = |action| actions.contains(&action);
+        match [ValidationAction::Deny, ValidationAction::Audit, ValidationAction::Warn].map(has) {
+            [true, ..] => None,
+            [_, true, true] => Some("audited and warned about"),
+            [_, true, false] => Some("audited"),
+            [_, false, _] => Some("warned about"),
+        }
+    }
+
+    /// Returns the actions on pods beyond the profiles, if they are not denied.
+    fn actions_without_deny(self, has_profile: bool) -> Vec<&'static str> {
+        let is_limited = has_profile || !self.limited_constraints.is_empty();
+        let stage = &self.target.pod_security_stage;
+        if is_limited && !stage.denies() { stage.action_names() } else { Vec::new() }
     }
 
     fn synced_record(self, rules: &SyncedRules) -> SyncedNamespace {
@@ -384,32 +397,10 @@ impl NamespaceReport<'_> {
             fights: settled.fights.iter().map(|label| label.key()).collect(),
             findings: settled.lints.iter().map(|lint| lint.code().to_string()).collect(),
             lifts: lifts.iter().map(|lift| LiftRecord::new(lift, self.files)).collect(),
-            limited_constraints: self.limited_names(),
-            without_deny: self.without_deny([]),
+            limited_constraints: self.limited_constraints.to_vec(),
+            validation_actions: self.actions_without_deny(false),
             target: self.target.name.clone(),
         }
-    }
-}
-
-fn profile_line(profile: &AppliedProfile, pods: &str, page: &mut Page) {
-    let AppliedProfile { name, without_deny, .. } = profile;
-    match without_deny {
-        None => writeln!(page, "  {pods} held to the PodSecurityProfile `{name}` by its admission policy"),
-        Some(actions) => writeln!(
-            page,
-            "  {pods} checked by the admission policy of the PodSecurityProfile `{name}`: pods beyond it are {}, not denied",
-            observed(actions)
-        ),
-    }
-}
-
-/// Returns the words for pods beyond a profile with these actions.
-fn observed(actions: &BTreeSet<ValidationAction>) -> &'static str {
-    match [ValidationAction::Audit, ValidationAction::Warn].map(|action| actions.contains(&action)) {
-        [true, true] => "audited and warned about",
-        [true, false] => "audited",
-        [false, true] => "warned about",
-        [false, false] => "admitted",
     }
 }
 

@@ -127,9 +127,12 @@ fn a_stage_without_enforcement_admits_more() {
         vec![(kind, direction, ChangeCertainty::Proven, details)]
     };
     let profile = |direction, detail| of(PodChangeKind::Profile, direction, detail);
-    assert_eq!(kubernetes("", &audit), profile(Direction::Wider, "its binding has `Audit` and no `Deny`"));
-    assert_eq!(kubernetes(&deny, &warn), profile(Direction::Wider, "its binding has `Audit`, `Warn` and no `Deny`"));
-    assert_eq!(kubernetes(&audit, ""), profile(Direction::Narrower, "its binding had `Audit` and no `Deny`"));
+    assert_eq!(kubernetes("", &audit), profile(Direction::Wider, "`validationActions` has `Audit` and no `Deny`"));
+    assert_eq!(
+        kubernetes(&deny, &warn),
+        profile(Direction::Wider, "`validationActions` has `Audit`, `Warn` and no `Deny`")
+    );
+    assert_eq!(kubernetes(&audit, ""), profile(Direction::Narrower, "`validationActions` had `Audit` and no `Deny`"));
     assert_eq!(kubernetes("", &deny), []);
     assert_eq!(kubernetes(&audit, &warn), []);
     let observed = ", podSecurity: {modes: [audit, warn]}";

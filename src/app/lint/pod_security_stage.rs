@@ -6,7 +6,6 @@ use crate::access::risk::RiskSeverity;
 use crate::admission::level::Level;
 use crate::admission::standards::labels::PodSecurityMode;
 use crate::app::pod_inputs::PodInputs;
-use crate::app::profile_bindings::text_without_deny;
 use crate::codes;
 use crate::diag::{Diagnostic, Sink};
 use crate::model::{DeclaredProfile, Enforcement};
@@ -19,7 +18,7 @@ pub(super) fn check(linted: &LintedTarget<'_>, pods: &PodInputs<'_>, selection: 
     if severity < selection.least() {
         return;
     }
-    for finding in levels(linted, pods).into_iter().chain(profiles(linted, pods)) {
+    for finding in levels(linted, pods).into_iter().chain(profiles(linted)) {
         if !project.accepts(&finding) {
             sink.push(finding.labelled(severity.word()));
         }
@@ -46,9 +45,10 @@ fn levels(linted: &LintedTarget<'_>, pods: &PodInputs<'_>) -> Option<Diagnostic>
     Some(finding.help("add `enforce` to `modes` when the pods fit their levels"))
 }
 
-/// Returns the findings about profiles whose bindings have no `Deny`.
-fn profiles(linted: &LintedTarget<'_>, pods: &PodInputs<'_>) -> Vec<Diagnostic> {
+/// Returns the finding about profiles whose bindings have no `Deny`.
+fn profiles(linted: &LintedTarget<'_>) -> Option<Diagnostic> {
     let target = linted.target;
+    let stage = &target.pod_security_stage;
     let has_policy = |declared: &&DeclaredProfile| match target.enforcement() {
         Enforcement::AdmissionPolicy => true,
         Enforcement::SecurityContextConstraints => {
@@ -56,16 +56,12 @@ fn profiles(linted: &LintedTarget<'_>, pods: &PodInputs<'_>) -> Vec<Diagnostic> 
         }
         Enforcement::PodSecurityPolicy | Enforcement::None => false,
     };
-    let declared = linted.workspace.project.facts.on(&target.name).filter(has_policy);
-    let finding = |declared: &DeclaredProfile| {
-        let name = declared.profile.name();
-        let actions = pods.bindings.without_deny(name)?;
-        let message = format!("the admission policy of the profile `{name}` rejects no pod");
-        let finding = Diagnostic::warning(codes::UNENFORCED_POD_SECURITY, message)
-            .at(declared.policy.origin)
-            .note(format!("its binding has {}", text_without_deny(&actions)));
-        let help = "add `Deny` to `validationActions` of the target, in place of `Warn`, when the pods fit the profile";
-        Some(finding.help(help))
-    };
-    declared.filter_map(finding).collect()
+    let mut declared = linted.workspace.project.facts.on(&target.name).filter(has_policy);
+    let first = declared.next().filter(|_| !stage.denies())?;
+    let actions = stage.action_names().join("`, `");
+    let message = "no admission policy of a PodSecurityProfile rejects a pod";
+    let finding = Diagnostic::warning(codes::UNENFORCED_POD_SECURITY, message)
+        .at_maybe(stage.origin)
+        .note(format!("such as the profile `{}`: its binding has `{actions}`", first.profile.name()));
+    Some(finding.help("add `Deny` to `validationActions`, in place of `Warn`, when the pods fit their profiles"))
 }

@@ -143,23 +143,23 @@ pub(super) fn policies_of_profiles(base: &TargetState<'_>, head: &TargetState<'_
     let is_of_profile = |key: &&String| {
         let name = key.rsplit('/').next();
         sides.iter().all(|(state, names)| {
-            let denies = |profile| state.pods.bindings.without_deny(profile).is_none();
             // The profiles that reject no pod are not compared, and their defaults change pods all the same.
-            let is_own = |name| names.get(name).is_some_and(|profile| !key.starts_with("Mutating") || denies(profile));
-            !state.admission_policies.contains_key(*key) || name.is_some_and(is_own)
+            let is_compared = state.target.pod_security_stage.denies() || !key.starts_with("Mutating");
+            let is_own = is_compared && name.is_some_and(|name| names.contains(name));
+            !state.admission_policies.contains_key(*key) || is_own
         })
     };
     keys.filter(is_of_profile).cloned().collect()
 }
 
-/// Returns the profiles of a state by the names of their admission policies and bindings.
-fn names_of_profiles<'s>(state: &TargetState<'s>) -> BTreeMap<String, &'s str> {
+/// Returns the names of the admission policies of the profiles of a state.
+fn names_of_profiles(state: &TargetState<'_>) -> BTreeSet<String> {
     // A policy beside constraints applies to the pods of any namespace, as other policies do.
     let is_compared = !state.target.has_policies_beside_constraints();
     let declared = state.workspace.project.facts.on(&state.target.name).filter(|_| is_compared);
     let names = declared.flat_map(|declared: &DeclaredProfile| {
         let name = declared.profile.name();
-        [PodSecurityProfile::admission_policy(name), PodSecurityProfile::accounts_binding(name)].map(|own| (own, name))
+        [PodSecurityProfile::admission_policy(name), PodSecurityProfile::accounts_binding(name)]
     });
     names.collect()
 }

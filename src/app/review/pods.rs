@@ -19,7 +19,6 @@ use crate::admission::psp::{self, PodSecurityPolicy, select};
 use crate::admission::standards::labels::LevelVersion;
 use crate::admission::standards::{LevelDifference, difference};
 use crate::admission::workload::template_within;
-use crate::app::profile_bindings::text_without_deny;
 use crate::k8s::names;
 use crate::model::{DeclaredProfile, Enforcement, NamespaceProfile, PodSecurityProfile, ProfileAccounts};
 use crate::yaml;
@@ -178,9 +177,8 @@ impl PodComparison<'_> {
     /// Compares the profiles of a namespace, for the service accounts without a profile of their own and for each other account.
     fn profiles(&self, before: &NamespaceContext, after: &NamespaceContext) -> Vec<Likeness> {
         let [old, new] = [(self.base, before), (self.head, after)].map(|(state, place)| {
-            let judges = state.target.enforcement() == Enforcement::AdmissionPolicy;
             let applied = PodSecurityProfile::by_account(&place.labels, &place.annotations);
-            if judges { denying(state, applied) } else { BTreeMap::new() }
+            if denies(state) { applied } else { BTreeMap::new() }
         });
         let of = |applied: &BTreeMap<&str, BTreeSet<&str>>, account: &str| -> BTreeSet<String> {
             let own = applied.get(account).or_else(|| applied.get(""));
@@ -218,8 +216,8 @@ impl PodComparison<'_> {
     fn change_of_profile(&self, old: Option<String>, new: Option<String>) -> Option<Likeness> {
         let (direction, details, certainty) = match (&old, &new) {
             (None, None) => return None,
-            (Some(old), None) => (Direction::Wider, undenied(self.head, old, "has"), ChangeCertainty::Proven),
-            (None, Some(new)) => (Direction::Narrower, undenied(self.base, new, "had"), ChangeCertainty::Proven),
+            (Some(_), None) => (Direction::Wider, without_deny(self.head, "has"), ChangeCertainty::Proven),
+            (None, Some(_)) => (Direction::Narrower, without_deny(self.base, "had"), ChangeCertainty::Proven),
             (Some(old), Some(new)) => match (profile(self.base, old), profile(self.head, new)) {
                 (Some(earlier), Some(present)) => match directed(&psp::compare::compare(&earlier, &present)) {
                     Some((direction, details)) => (direction, details, ChangeCertainty::Proven),
@@ -341,22 +339,16 @@ fn directed(comparison: &PspComparison) -> Option<(Direction, Vec<String>)> {
     Some((direction, details.into_iter().flatten().cloned().collect()))
 }
 
-/// Leaves out the profiles of a state that reject no pod.
-fn denying<'p>(
-    state: &TargetState<'_>,
-    mut applied: BTreeMap<&'p str, BTreeSet<&'p str>>,
-) -> BTreeMap<&'p str, BTreeSet<&'p str>> {
-    let denies = |profile: &&str| state.pods.bindings.without_deny(profile).is_none();
-    applied.values_mut().for_each(|profiles| profiles.retain(|profile| denies(profile)));
-    applied
+/// Whether the profiles of a state reject pods.
+fn denies(state: &TargetState<'_>) -> bool {
+    state.target.enforcement() == Enforcement::AdmissionPolicy && state.target.pod_security_stage.denies()
 }
 
-/// Returns a text about a profile of a state that rejects no pod; none for a profile that the state does not have.
-fn undenied(state: &TargetState<'_>, name: &str, verb: &str) -> Vec<String> {
-    let mut declared = state.workspace.project.facts.on(&state.target.name);
-    let is_there = declared.any(|declared: &DeclaredProfile| declared.profile.name() == name);
-    let actions = state.pods.bindings.without_deny(name).filter(|_| is_there);
-    actions.into_iter().map(|actions| format!("its binding {verb} {}", text_without_deny(&actions))).collect()
+/// Returns a text about the profiles of a state that reject no pod.
+fn without_deny(state: &TargetState<'_>, verb: &str) -> Vec<String> {
+    let stage = &state.target.pod_security_stage;
+    let text = || format!("`validationActions` {verb} `{}` and no `Deny`", stage.action_names().join("`, `"));
+    (!stage.denies()).then(text).into_iter().collect()
 }
 
 /// The most service accounts that a text names.

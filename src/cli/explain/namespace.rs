@@ -23,7 +23,7 @@ pub(super) fn explain(global: &Global, arguments: &Arguments, name: &str) -> Res
             print(global, search.diagnostics.list, &search.diagnostics.files);
             known.extend(search.known);
             let Some(rules) = &search.found else { continue };
-            let limited_constraints = &workspace.limited_constraints(target)?;
+            let limited_constraints = &workspace.limited_constraints(target);
             let report = NamespaceReport { name, target, rules, limited_constraints, files: &workspace.project.files };
             is_found = true;
             global.print_result(|| ExplainResult::Namespace(report.record()), || report.text());

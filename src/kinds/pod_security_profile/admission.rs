@@ -76,12 +76,8 @@ pub(super) fn validating(profile: WrittenProfile<'_>, checks: Blueprint, variabl
 
 /// Returns the actions of bindings on each target.
 fn actions(targets: &[Target]) -> Blueprint {
-    let of_target = |target: &Target| {
-        let actions = &target.pod_security_stage.validation_actions;
-        Data::List(actions.iter().map(|action| Data::text(action.name())).collect())
-    };
-    let each = targets.iter().map(|target| (target.name.clone(), Blueprint::Constant(of_target(target))));
-    Blueprint::by_target(each.collect())
+    let of_target = |target: &Target| Blueprint::from_value(&target.pod_security_stage.action_names());
+    Blueprint::by_target(targets.iter().map(|target| (target.name.clone(), of_target(target))).collect())
 }
 
 /// Builds an object of a profile without its expressions.
