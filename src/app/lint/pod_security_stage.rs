@@ -12,17 +12,13 @@ use crate::model::{DeclaredProfile, Enforcement};
 
 /// Reports the levels and the profiles of a target that reject no pod.
 pub(super) fn check(linted: &LintedTarget<'_>, pods: &PodInputs<'_>, selection: &Selection, sink: &mut Sink) {
-    let project = &linted.workspace.project;
-    let setting = project.workspace.diagnostics.of_finding(codes::UNENFORCED_POD_SECURITY);
+    let setting = linted.workspace.project.workspace.diagnostics.of_finding(codes::UNENFORCED_POD_SECURITY);
     let severity = severity(setting, RiskSeverity::High);
     if severity < selection.least() {
         return;
     }
-    for finding in levels(linted, pods).into_iter().chain(profiles(linted)) {
-        if !project.accepts(&finding) {
-            sink.push(finding.labelled(severity.word()));
-        }
-    }
+    let findings = levels(linted, pods).into_iter().chain(profiles(linted));
+    findings.for_each(|finding| sink.push(finding.labelled(severity.word())));
 }
 
 /// Returns the finding about namespaces with levels, and no label to enforce them.
@@ -39,7 +35,7 @@ fn levels(linted: &LintedTarget<'_>, pods: &PodInputs<'_>) -> Option<Diagnostic>
         Some((name, observed.min()?))
     })?;
     let finding =
-        Diagnostic::warning(codes::UNENFORCED_POD_SECURITY, "no Pod Security level of a policy rejects a pod")
+        Diagnostic::warning(codes::UNENFORCED_POD_SECURITY, "the Pod Security levels of policies are not enforced")
             .at_maybe(stage.origin)
             .note(format!("such as the level `{level}` of the namespace `{first}`"));
     Some(finding.help("add `enforce` to `modes` when the pods fit their levels"))
@@ -59,7 +55,7 @@ fn profiles(linted: &LintedTarget<'_>) -> Option<Diagnostic> {
     let mut declared = linted.workspace.project.facts.on(&target.name).filter(has_policy);
     let first = declared.next().filter(|_| !stage.denies())?;
     let actions = stage.action_names().join("`, `");
-    let message = "no admission policy of a PodSecurityProfile rejects a pod";
+    let message = "the PodSecurityProfiles of policies are not enforced";
     let finding = Diagnostic::warning(codes::UNENFORCED_POD_SECURITY, message)
         .at_maybe(stage.origin)
         .note(format!("such as the profile `{}`: its binding has `{actions}`", first.profile.name()));
