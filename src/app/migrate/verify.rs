@@ -266,7 +266,10 @@ impl Judge<'_> {
 /// Returns the word for a part of admission, and the way to its admission.
 fn words(by: By) -> (&'static str, &'static str) {
     match by {
-        By::Level => ("level", "change the workload, or set a looser `level` for the namespace"),
+        By::Level => (
+            "level",
+            "set the fields in the workload, as the patches of `migrate psp --plan` do, or set a looser `level` for the namespace",
+        ),
         By::Policies => ("policies", "grant the service account the use of a policy that admits the pods"),
         By::Constraints => ("constraints", "grant the service account the use of constraints that admit the pods"),
         By::Profile => (
