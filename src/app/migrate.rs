@@ -2,6 +2,7 @@
 
 mod inputs;
 mod kubelets;
+mod other_controllers;
 mod shards;
 
 use std::collections::BTreeMap;
@@ -15,6 +16,7 @@ use crate::migrate::superfluous::Superfluous;
 use crate::migrate::{self, Namespace, Policies};
 
 pub use self::kubelets::KubeletInventory;
+pub use self::other_controllers::OtherControllers;
 pub use self::shards::{MovingTarget, ShardMigration, ShardStep};
 
 /// The options of a migration of PodSecurityPolicies.
@@ -40,6 +42,8 @@ pub struct PspMigration {
     pub superfluous: Superfluous,
     /// How many objects were made by another object.
     pub made_by_others: usize,
+    /// The policies of other admission controllers.
+    pub others: OtherControllers,
 }
 
 /// Converts PodSecurityPolicies into profiles.
@@ -66,5 +70,6 @@ pub fn migrate_psp(run: &Options, options: &PspMigrationOptions) -> Result<PspMi
         declared: inputs.declared,
         superfluous: inputs.superfluous,
         made_by_others: inputs.owned,
+        others: OtherControllers { rules: inputs.others, limits: inputs.policies },
     })
 }

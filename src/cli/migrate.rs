@@ -156,7 +156,7 @@ fn psp(global: &Global, arguments: &PspArguments) -> Result<Outcome, Error> {
     let PspArguments { from, kubernetes_version, .. } = arguments;
     let options = PspMigrationOptions { from: from.clone(), kubernetes_version: kubernetes_version.clone() };
     let found = migrate_psp(&global.options(), &options)?;
-    let PspMigration { diagnostics, plan, policies, declared, superfluous, made_by_others } = found;
+    let PspMigration { diagnostics, plan, policies, declared, superfluous, made_by_others, others } = found;
     print(global, diagnostics.list, &diagnostics.files);
     let report = PspMigrationReport {
         plan: &plan,
@@ -164,6 +164,7 @@ fn psp(global: &Global, arguments: &PspArguments) -> Result<Outcome, Error> {
         declared: &declared,
         superfluous: &superfluous,
         made_by_others,
+        others: &others,
     };
     let text = match arguments.format {
         OutputFormat::JSON => json::pretty(&Versioned::new(report.record())),

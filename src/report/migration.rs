@@ -2,6 +2,7 @@
 //!
 //! The text describes tenants that are alike once, with their number; JSON has each of them.
 
+mod other_controllers;
 mod records;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,6 +15,7 @@ use crate::admission::level::Level;
 use crate::admission::psp::mapping::Reading;
 use crate::admission::psp::migrate::{FieldOutcome, Filled};
 use crate::admission::psp::plan::{NamespacePlan, Need, Plan, PolicyPlan, WorkloadPlan};
+use crate::app::OtherControllers;
 use crate::diag::foreign;
 use crate::migrate::superfluous::Superfluous;
 use crate::migrate::{Namespace, Policies};
@@ -34,6 +36,8 @@ pub struct PspMigrationReport<'r> {
     pub superfluous: &'r Superfluous,
     /// How many pods and other objects were passed over because another object had made them.
     pub made_by_others: usize,
+    /// The policies of other admission controllers.
+    pub others: &'r OtherControllers,
 }
 
 /// How many names of a list are printed.
@@ -94,6 +98,7 @@ fn sections(report: &PspMigrationReport<'_>) -> Vec<Entry> {
         ("Namespaces", namespaces(report)),
         ("Defaults that workloads rely on", relying(report)),
         ("PodSecurityPolicies that are left behind", left_behind(report.plan)),
+        ("Policies of other admission controllers", other_controllers::entries(report)),
         ("Roles and bindings that grant nothing any more", superfluous(report.superfluous)),
     ];
     let mut sections: Vec<Entry> = all

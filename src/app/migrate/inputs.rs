@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::access::{Builder, World};
+use crate::admission::others::{OtherPolicies, OtherRule};
 use crate::admission::psp::PodSecurityPolicy;
 use crate::admission::psp::plan::namespace_of;
 use crate::admission::workload::Workload;
@@ -31,6 +32,8 @@ pub(super) struct Inputs {
     pub(super) superfluous: Superfluous,
     /// How many objects another one has made, which is among the workloads itself or is unknown.
     pub(super) owned: usize,
+    /// The policies of other admission controllers.
+    pub(super) others: Vec<OtherRule>,
 }
 
 /// The newest minor with PodSecurityPolicies, for the rules of the API.
@@ -76,6 +79,7 @@ struct Found {
     workloads: BTreeMap<(String, &'static str, String), Workload>,
     roles: SuperfluousCollector,
     owned: usize,
+    others: OtherPolicies,
 }
 
 impl Found {
@@ -89,6 +93,7 @@ impl Found {
             ),
             (version, "PodSecurityPolicy") if VERSIONS.contains(&version) => self.policy(object, sink),
             ("v1", "Namespace") => self.namespace(object, text(&["metadata", "name"])),
+            _ if self.others.add(object) => {}
             _ => {
                 let namespace = text(&["metadata", "namespace"]);
                 if matches!(text(&["kind"]), "ServiceAccount" | "RoleBinding") && !namespace.is_empty() {
@@ -152,6 +157,7 @@ impl Found {
             workloads: self.workloads.into_values().collect(),
             superfluous: self.roles.finish(),
             owned: self.owned,
+            others: self.others.finish(),
         }
     }
 }

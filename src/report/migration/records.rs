@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use super::other_controllers::{OtherRuleRecord, records};
 use super::{PspMigrationReport, level, own_levels};
 use crate::admission::level::Level;
 use crate::admission::psp::mapping::Mapping;
@@ -28,6 +29,8 @@ pub struct PspMigrationResult {
     workloads: Vec<WorkloadRecord>,
     /// The number of objects that another object has made.
     made_by_others: usize,
+    /// The policies of other admission controllers.
+    other_controllers: Vec<OtherRuleRecord>,
     /// The roles and bindings that grant nothing any more.
     superfluous: SuperfluousRecord,
 }
@@ -179,6 +182,7 @@ impl PspMigrationReport<'_> {
             namespaces: plan.namespaces.iter().map(|namespace| self.namespace_record(namespace)).collect(),
             workloads: plan.workloads.iter().map(WorkloadRecord::new).collect(),
             made_by_others: self.made_by_others,
+            other_controllers: records(self),
             superfluous: SuperfluousRecord {
                 roles: self.superfluous.roles.clone(),
                 bindings: self.superfluous.bindings.clone(),
