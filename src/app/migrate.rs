@@ -2,6 +2,7 @@
 
 mod inputs;
 mod kubelets;
+mod other_controllers;
 mod shards;
 mod verify;
 mod workloads;
@@ -19,6 +20,7 @@ use crate::migrate::superfluous::Superfluous;
 use crate::migrate::{self, Namespace, Policies, stages};
 
 pub use self::kubelets::KubeletInventory;
+pub use self::other_controllers::OtherControllers;
 pub use self::shards::{MovingTarget, ShardMigration, ShardStep};
 pub use self::verify::{PodDump, PodRejection, PodVerification, PodVerificationOptions, RefusedPods};
 
@@ -55,6 +57,8 @@ pub struct PspMigration {
     pub level: LevelChoice,
     /// The number of templates that another workload of the manifests owns.
     pub owned_templates: usize,
+    /// The policies of other admission controllers.
+    pub others: OtherControllers,
 }
 
 /// Converts PodSecurityPolicies into profiles.
@@ -90,5 +94,6 @@ pub fn migrate_psp(run: &Options, options: &PspMigrationOptions) -> Result<PspMi
         superfluous: inputs.superfluous,
         level: options.level,
         owned_templates: inputs.workloads.owned_templates,
+        others: OtherControllers { rules: inputs.others, limits: inputs.policies },
     })
 }

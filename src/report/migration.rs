@@ -4,6 +4,7 @@
 
 mod evidence;
 mod namespaces;
+mod other_controllers;
 mod records;
 mod stages;
 
@@ -16,6 +17,7 @@ use super::page::Page;
 use crate::admission::psp::mapping::Reading;
 use crate::admission::psp::migrate::{FieldOutcome, Filled};
 use crate::admission::psp::plan::{Plan, PolicyPlan, WorkloadPlan};
+use crate::app::OtherControllers;
 use crate::diag::foreign;
 use crate::migrate::patches::WorkloadPatches;
 use crate::migrate::superfluous::Superfluous;
@@ -41,6 +43,8 @@ pub struct PspMigrationReport<'r> {
     pub to: u32,
     /// The number of templates that another workload of the manifests owns.
     pub owned_templates: usize,
+    /// The policies of other admission controllers.
+    pub others: &'r OtherControllers,
 }
 
 /// How many names of a list are printed.
@@ -103,6 +107,7 @@ fn sections(report: &PspMigrationReport<'_>) -> Vec<Entry> {
         ("Defaults that workloads rely on", relying(report)),
         ("Stages", stages::checklist(report)),
         ("PodSecurityPolicies that are left behind", left_behind(report.plan)),
+        ("Policies of other admission controllers", other_controllers::entries(report)),
         ("Roles and bindings that grant nothing any more", superfluous(report.superfluous)),
     ];
     let all = all.into_iter().filter(|(_, entries)| !entries.is_empty());

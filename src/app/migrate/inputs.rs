@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::access::{Builder, World};
+use crate::admission::others::{OtherPolicies, OtherRule};
 use crate::admission::psp::PodSecurityPolicy;
 use crate::app::Options;
 use crate::app::loaded_world::{add_tree, duplicate, each_tree, version_of};
@@ -28,6 +29,8 @@ pub(super) struct Inputs {
     pub(super) namespaces: BTreeSet<String>,
     pub(super) workloads: FoundWorkloads,
     pub(super) superfluous: Superfluous,
+    /// The policies of other admission controllers.
+    pub(super) others: Vec<OtherRule>,
 }
 
 /// The newest minor with PodSecurityPolicies, for the rules of the API.
@@ -72,6 +75,7 @@ struct Found {
     namespaces: BTreeSet<String>,
     workloads: WorkloadCollector,
     roles: SuperfluousCollector,
+    others: OtherPolicies,
 }
 
 impl Found {
@@ -85,6 +89,7 @@ impl Found {
             ),
             (version, "PodSecurityPolicy") if VERSIONS.contains(&version) => self.policy(object, sink),
             ("v1", "Namespace") => self.namespace(object, text(&["metadata", "name"])),
+            _ if self.others.add(object) => {}
             _ => {
                 let namespace = text(&["metadata", "namespace"]);
                 if matches!(text(&["kind"]), "ServiceAccount" | "RoleBinding") && !namespace.is_empty() {
@@ -130,6 +135,7 @@ impl Found {
             namespaces: self.namespaces,
             workloads: self.workloads.finish(),
             superfluous: self.roles.finish(),
+            others: self.others.finish(),
         }
     }
 }

@@ -144,6 +144,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
         patches: &found.patches,
         to: found.to,
         owned_templates: found.owned_templates,
+        others: &found.others,
     };
     let text = match arguments.format {
         OutputFormat::JSON => json::pretty(&Versioned::new(report.record())),

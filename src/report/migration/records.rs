@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::PspMigrationReport;
+use super::other_controllers::{OtherRuleRecord, records};
 use crate::admission::level::Level;
 use crate::admission::psp::mapping::Mapping;
 use crate::admission::psp::migrate::{FieldOutcome, Filled, PspDefault};
@@ -36,6 +37,8 @@ pub struct PspMigrationResult {
     patched: usize,
     /// The stages of the migration, in order.
     stages: Vec<StageRecord>,
+    /// The policies of other admission controllers.
+    other_controllers: Vec<OtherRuleRecord>,
     /// The roles and bindings that grant nothing any more.
     superfluous: SuperfluousRecord,
 }
@@ -248,6 +251,7 @@ impl PspMigrationReport<'_> {
             owned_templates: self.owned_templates,
             patched: self.patches.workloads(),
             stages: stages(self.to).into_iter().map(StageRecord::new).collect(),
+            other_controllers: records(self),
             superfluous: SuperfluousRecord {
                 roles: self.superfluous.roles.clone(),
                 bindings: self.superfluous.bindings.clone(),

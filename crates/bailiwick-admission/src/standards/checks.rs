@@ -36,7 +36,7 @@ pub const CHECKS: [Check; 19] = [
     baseline("procMount", 0, profiles::proc_mount),
     baseline("seLinuxOptions", 0, profiles::se_linux),
     baseline("seccompProfile_baseline", 0, profiles::seccomp),
-    baseline("sysctls", 0, host::sysctls),
+    baseline("sysctls", 0, host::pod_sysctls),
     baseline("windowsHostProcess", 0, host::processes),
     restricted("allowPrivilegeEscalation", 8, None, process::privilege_escalation),
     restricted("capabilities_restricted", 22, Some("capabilities_baseline"), process::kept_capabilities),

@@ -8,7 +8,7 @@ use crate::pod::{Container, Handler, Pod, VolumeSource, WindowsOptions};
 use bailiwick_kubernetes::volumes;
 
 /// The volume sources allowed by restricted.
-const ALLOWED_SOURCES: [&str; 9] = [
+pub(crate) const ALLOWED_SOURCES: [&str; 9] = [
     "configMap",
     "csi",
     "downwardAPI",
@@ -40,7 +40,12 @@ const SYSCTLS: [(u64, &str); 14] = [
 
 /// Whether the checks of a minor let a pod set a kernel parameter.
 pub(crate) fn allows_sysctl(name: &str, minor: u64) -> bool {
-    SYSCTLS.iter().any(|(since, safe)| *since <= minor && *safe == name)
+    sysctls(minor).any(|safe| safe == name)
+}
+
+/// Iterates over the kernel parameters that the checks of a minor let a pod set.
+pub(crate) fn sysctls(minor: u64) -> impl Iterator<Item = &'static str> {
+    SYSCTLS.iter().filter(move |(since, _)| *since <= minor).map(|(_, safe)| *safe)
 }
 
 /// Checks `hostNamespaces`: none of the three.
@@ -112,7 +117,7 @@ fn named_hosts(handler: &Handler) -> impl Iterator<Item = &str> {
 }
 
 /// Checks `sysctls`: only namespaced, safe parameters.
-pub(super) fn sysctls(pod: &Pod, minor: u64) -> Finding {
+pub(super) fn pod_sysctls(pod: &Pod, minor: u64) -> Finding {
     let set = pod.spec.security_context.iter().flat_map(|context| &context.sysctls);
     let unsafe_ones: Vec<&str> =
         set.map(|sysctl| sysctl.name.as_str()).filter(|name| !allows_sysctl(name, minor)).collect();

@@ -22,7 +22,12 @@ const SE_LINUX_TYPES: [(u64, &str); 5] =
 
 /// Whether the checks of a minor let a pod set a SELinux type.
 pub(crate) fn allows_se_linux_type(name: &str, minor: u64) -> bool {
-    SE_LINUX_TYPES.iter().any(|(since, allowed)| *since <= minor && *allowed == name)
+    se_linux_types(minor).any(|allowed| allowed == name)
+}
+
+/// Iterates over the SELinux types that the checks of a minor let a pod set.
+pub(crate) fn se_linux_types(minor: u64) -> impl Iterator<Item = &'static str> {
+    SE_LINUX_TYPES.iter().filter(move |(since, _)| *since <= minor).map(|(_, allowed)| *allowed)
 }
 
 /// Checks `appArmorProfile`: fields and annotations keep the default or name a local profile.
