@@ -2,13 +2,14 @@
 //
 //	world generate --into FOLDER [--seed N] [--namespaces N] [--tenants]
 //	world patch --truth FILE --patches FOLDER --into FILE
-//	world admit --truth FILE --objects FILE,FOLDER [--into FILE]
+//	world admit --truth FILE --objects FILE,FOLDER [--into FILE] [--without KIND]
 //
 // generate writes dump.yaml, as kubectl prints it, and truth.json with the fate of each workload. patch applies the patches of a
 // migration to the workloads, and writes the truth with their new pods. admit creates the pods of the workloads under the policies,
 // the service accounts and the RBAC objects of files and folders; an object of a later one replaces that of an earlier one. A pod that
-// ran and is rejected is a difference. With --into it writes the truth with the pods as the server stores them. Ends with 0 when nothing
-// differs, 1 when something does, 2 on wrong usage, 3 when the program itself cannot run.
+// ran and is rejected is a difference. With --into it writes the truth with the pods as the server stores them; --without leaves out the
+// objects of a kind, as a deliberate error. Ends with 0 when nothing differs, 1 when something does, 2 on wrong usage, 3 when the program
+// itself cannot run.
 package main
 
 import (
@@ -71,6 +72,7 @@ func run(arguments []string) (int, error) {
 	truth := flags.String("truth", "", "patch, admit: the file of the truth")
 	patches := flags.String("patches", "", "patch: the folder of the patches")
 	objects := flags.String("objects", "", "admit: files and folders, with commas between them")
+	without := flags.String("without", "", "admit: leave out the objects of a kind, as a deliberate error")
 	if err := flags.Parse(arguments[1:]); err != nil || flags.NArg() > 0 {
 		return usage, errors.Join(errUsage, err)
 	}
@@ -80,7 +82,7 @@ func run(arguments []string) (int, error) {
 	case "patch":
 		return equal, patch(*truth, *patches, *into)
 	case "admit":
-		return admit(*truth, strings.Split(*objects, ","), *into)
+		return admit(*truth, strings.Split(*objects, ","), *without, *into)
 	}
 	return usage, errUsage
 }
@@ -114,12 +116,12 @@ func patch(truth, patches, into string) error {
 	return world.WriteEntries(into, entries)
 }
 
-func admit(truth string, sources []string, into string) (int, error) {
+func admit(truth string, sources []string, without, into string) (int, error) {
 	entries, err := world.ReadEntries(truth)
 	if err != nil {
 		return cannot, err
 	}
-	objects, err := collect(sources)
+	objects, err := collect(sources, without)
 	if err != nil {
 		return cannot, err
 	}
@@ -170,7 +172,7 @@ func report(count int, differences []string) (int, error) {
 }
 
 // collect reads what a server needs: policies, accounts, and RBAC.
-func collect(sources []string) ([]runtime.Object, error) {
+func collect(sources []string, without string) ([]runtime.Object, error) {
 	byKey := map[string]int{}
 	var all []runtime.Object
 	for _, source := range sources {
@@ -183,6 +185,9 @@ func collect(sources []string) ([]runtime.Object, error) {
 			case *policyv1beta1.PodSecurityPolicy, *corev1.ServiceAccount,
 				*rbacv1.Role, *rbacv1.RoleBinding, *rbacv1.ClusterRole, *rbacv1.ClusterRoleBinding:
 			default:
+				continue
+			}
+			if object.GetObjectKind().GroupVersionKind().Kind == without {
 				continue
 			}
 			metadata, err := meta.Accessor(object)

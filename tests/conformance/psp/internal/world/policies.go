@@ -67,7 +67,7 @@ func (b *builder) policies() {
 	b.policy(hostIngress, edge, nil)
 
 	b.policy(restricted, strictSpec(), map[string]string{seccompAllowed: "docker/default,runtime/default", seccompDefault: "runtime/default"})
-	b.policy(relaxed, anything(usual...), map[string]string{seccompAllowed: "docker/default,runtime/default"})
+	b.policy(relaxed, anything(usual...), map[string]string{seccompAllowed: "*"})
 	// From before the tokens of accounts were projected.
 	old := anything("configMap", "emptyDir", "secret", "persistentVolumeClaim")
 	old.RequiredDropCapabilities = []corev1.Capability{"KILL", "MKNOD"}
