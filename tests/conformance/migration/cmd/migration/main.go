@@ -9,8 +9,7 @@
 // report holds the rows of the report against the truth. standards judges the pods with Pod Security admission and the labels of a stage;
 // with --loose the labels may be looser than the report, as in a stage that only warns. restore creates the namespaces, accounts and RBAC
 // objects of the dump on a server. server asks it for every pod as its creator, and keeps the verdicts; with --limits it first waits
-// until no namespace with a profile admits a privileged pod, other than those of the profile of the policy `privileged`. self-test tells
-// lies about all of it. Ends with 0 when nothing differs, 1 when something does, 2 on wrong usage, 3 when the program itself cannot run.
+// until no namespace admits a privileged pod whose policy in the report has limits. self-test tells lies about all of it. Ends with 0 when nothing differs, 1 when something does, 2 on wrong usage, 3 when the program itself cannot run.
 package main
 
 import (
@@ -183,7 +182,7 @@ func server(o options) (int, error) {
 	ctx, api := context.Background(), judge.NewServer(config)
 	differences := judge.Levels(&inputs.Report, inputs.Labels)
 	if o.limits {
-		admitting, err := api.Limits(ctx, inputs.Labels, map[string]bool{"privileged": true}, patience)
+		admitting, err := api.Limits(ctx, &inputs.Report, patience)
 		if err != nil {
 			return cannot, err
 		}

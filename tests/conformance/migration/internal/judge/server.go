@@ -20,8 +20,8 @@ const (
 	clients = 8
 	// polling is the time between two requests for one pod.
 	polling = 500 * time.Millisecond
-	// profileLabel names the profile of a namespace.
-	profileLabel = "bailiwick.dev/pod-security-profile"
+	// limitless is the policy of the worlds that has no limits.
+	limitless = "privileged"
 )
 
 // A Server is asked for pods, which it does not keep.
@@ -120,21 +120,22 @@ func inParallel(truth []plan.Entry, judge func(*plan.Entry) (string, error)) (Ve
 	return verdicts, failure
 }
 
-// Limits waits until the limits of profiles hold: each namespace with a profile other than `loosest` rejects a pod that asks for
-// everything. It returns the namespaces that still admit it after the time. Without that, a server without policies would pass.
-func (s *Server) Limits(ctx context.Context, labels map[string]map[string]string, loosest map[string]bool, patience time.Duration) ([]string, error) {
+// Limits waits until the limits of profiles hold: each namespace rejects a pod that asks for everything, unless its `default` account has
+// the policy without limits, or no policy. It returns the namespaces that still admit it after the time. Without that, a server without
+// admission policies would pass.
+func (s *Server) Limits(ctx context.Context, report *plan.Report, patience time.Duration) ([]string, error) {
 	client, err := kubernetes.NewForConfig(s.config)
 	if err != nil {
 		return nil, err
 	}
 	deadline := time.Now().Add(patience)
-	var admitted []string
-	for namespace, labels := range labels {
-		if profile := labels[profileLabel]; profile == "" || loosest[profile] {
+	var admitting []string
+	for _, namespace := range report.Namespaces {
+		if policy := namespace.PolicyOf("default"); policy == "" || policy == limitless {
 			continue
 		}
 		for {
-			message, err := create(ctx, client, everything(namespace))
+			message, err := create(ctx, client, everything(namespace.Name))
 			if err != nil {
 				return nil, err
 			}
@@ -142,13 +143,13 @@ func (s *Server) Limits(ctx context.Context, labels map[string]map[string]string
 				break
 			}
 			if time.Now().After(deadline) {
-				admitted = append(admitted, "Namespace "+namespace+": admits a privileged pod")
+				admitting = append(admitting, "Namespace "+namespace.Name+": admits a privileged pod")
 				break
 			}
 			time.Sleep(polling)
 		}
 	}
-	return admitted, nil
+	return admitting, nil
 }
 
 // everything is a pod that only a policy without limits admits.

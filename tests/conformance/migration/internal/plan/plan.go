@@ -63,6 +63,26 @@ func (w *Workload) Key() string { return key(w.Kind, w.Namespace, w.Name) }
 type Namespace struct {
 	Name  string `json:"name"`
 	Level string `json:"level"`
+	// Policy is the PodSecurityPolicy that becomes the profile of most service accounts.
+	Policy *string `json:"policy"`
+	// Accounts have a policy of their own.
+	Accounts []struct {
+		Name   string `json:"name"`
+		Policy string `json:"policy"`
+	} `json:"accounts"`
+}
+
+// PolicyOf returns the policy for the pods of a service account; empty for none.
+func (n *Namespace) PolicyOf(account string) string {
+	for _, own := range n.Accounts {
+		if own.Name == account {
+			return own.Policy
+		}
+	}
+	if n.Policy == nil {
+		return ""
+	}
+	return *n.Policy
 }
 
 // A Verification is the answer of `migrate verify`.
