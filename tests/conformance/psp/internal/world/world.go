@@ -65,7 +65,7 @@ func Generate(options Options) (*World, error) {
 	}
 	for number := b.namespaces; number < options.Namespaces; number++ {
 		if options.Tenants {
-			b.workers = 5
+			b.workers = 6
 			b.tenant(number)
 			continue
 		}
