@@ -69,6 +69,7 @@ func run(arguments []string) (int, error) {
 	seed := flags.Uint64("seed", 1, "generate: what the world depends on")
 	namespaces := flags.Int("namespaces", 50, "generate: how many namespaces")
 	tenants := flags.Bool("tenants", false, "generate: give each namespace a policy of its own")
+	asked := flags.Bool("asked", false, "generate: give pods without a template as their creators ask for them, and not as they are stored")
 	truth := flags.String("truth", "", "patch, admit: the file of the truth")
 	patches := flags.String("patches", "", "patch: the folder of the patches")
 	objects := flags.String("objects", "", "admit: files and folders, with commas between them")
@@ -78,7 +79,7 @@ func run(arguments []string) (int, error) {
 	}
 	switch arguments[0] {
 	case "generate":
-		return equal, generate(world.Options{Seed: *seed, Namespaces: *namespaces, Tenants: *tenants}, *into)
+		return equal, generate(world.Options{Seed: *seed, Namespaces: *namespaces, Tenants: *tenants, Asked: *asked}, *into)
 	case "patch":
 		return equal, patch(*truth, *patches, *into)
 	case "admit":

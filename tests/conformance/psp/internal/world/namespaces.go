@@ -3,6 +3,7 @@ package world
 import (
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"bailiwick.dev/conformance/psp/internal/server"
@@ -12,6 +13,7 @@ import (
 var (
 	databaseOperator = server.Account("database-operator", "operator")
 	flowController   = server.Account("flows", "controller")
+	cacheOperator    = server.Account("caches", "operator")
 	sre              = server.Person("ida@example.org", "oidc:sre")
 )
 
@@ -36,7 +38,7 @@ func (b *builder) kubeSystem() {
 	}
 }
 
-// operators adds two operators. Their accounts may create pods everywhere, and use a policy.
+// operators adds three operators. Their accounts may create pods everywhere, and two of them may use a policy.
 func (b *builder) operators() {
 	pods := rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get", "list", "watch", "create", "delete"}}
 	namespace := b.namespace("database-operator", "operator")
@@ -53,6 +55,13 @@ func (b *builder) operators() {
 	})
 	b.bindCluster("flow-controller", "flow-controller", account(namespace, "controller"))
 	b.deployment(namespace, "controller", b.spec("controller", careful))
+
+	// This one has no policy of its own: the accounts of its pods have to have one.
+	namespace = b.namespace("caches", "operator")
+	b.clusterRole("cache-operator", pods)
+	b.bindCluster("cache-operator", "cache-operator", account(namespace, "operator"))
+	b.bind(namespace, useRole(restricted), account(namespace, "operator"))
+	b.deployment(namespace, "operator", b.spec("operator", careful))
 }
 
 // monitoring is a namespace where an agent of the nodes runs beside a web application.
@@ -142,6 +151,18 @@ func (b *builder) strict(number int) {
 		b.deployment(namespace, "as-root", b.spec("app", user(0)))
 	}
 	b.extras(namespace)
+}
+
+// guarded is a namespace whose own workloads fit the restricted level, beside pods of an operator that the policy makes fit.
+func (b *builder) guarded(number int) {
+	namespace := b.namespace(fmt.Sprintf("%s-%d", one(b, "bank", "court", "clinic"), number), "app")
+	b.bind(namespace, useRole(restricted), accountsOf(namespace))
+	b.deployment(namespace, "api", b.spec("app", careful, user(1000)))
+	b.cronJob(namespace, "report", b.spec("app", careful))
+	b.bare(cacheOperator, namespace, "cache-0", b.spec("default", one[change](b, nonRoot, func(*corev1.PodSpec) {})), b.owner(cacheKind, "cache"))
+	if b.chance(50) {
+		b.statefulSet(namespace, "store", b.spec("default", user(1000)), b.owner(cacheKind, "store"))
+	}
 }
 
 // mixed is a namespace where one account may more than the others.

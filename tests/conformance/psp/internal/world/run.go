@@ -57,7 +57,12 @@ func (r *runner) start(plan plan) error {
 		r.bound(fate.Pod, corev1.PodRunning)
 		r.world.Objects = append(r.world.Objects, fate.Pod)
 		entry.Pods = []string{fate.Pod.Name}
-		return r.finish(fate.Pod, entry)
+		if err := r.finish(fate.Pod, entry); err != nil || !r.asked {
+			return err
+		}
+		asked, err := json.Marshal(Remade(object))
+		r.world.Entries[len(r.world.Entries)-1].Pod = asked
+		return err
 	case *appsv1.Deployment:
 		return r.deployment(object, plan)
 	case *appsv1.DaemonSet:

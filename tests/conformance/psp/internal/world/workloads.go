@@ -16,6 +16,7 @@ import (
 const (
 	databaseKind = "data.example.org/v1 Database"
 	flowKind     = "flows.example.net/v1alpha1 Flow"
+	cacheKind    = "caches.example.com/v1 Cache"
 )
 
 // namespace adds a namespace with its accounts, `default` among them.

@@ -49,6 +49,8 @@ type World struct {
 type Options struct {
 	Seed       uint64
 	Namespaces int
+	// Asked gives pods without a template as their creators ask for them, and not as they are stored.
+	Asked bool
 	// Tenants makes all namespaces beside the system's those of a tenant with a policy of its own.
 	Tenants bool
 }
@@ -57,7 +59,7 @@ type Options struct {
 func Generate(options Options) (*World, error) {
 	// The strategies of the server take the suffixes of names from this source.
 	utilrand.Seed(int64(options.Seed))
-	b := &builder{rand: rand.New(rand.NewPCG(options.Seed, 24)), workers: 2}
+	b := &builder{rand: rand.New(rand.NewPCG(options.Seed, 24)), workers: 2, asked: options.Asked}
 	b.policies()
 	shared := []func(){b.kubeSystem, b.operators, b.monitoring, b.ingress, b.storage, b.deployer}
 	for _, add := range shared {
@@ -69,7 +71,7 @@ func Generate(options Options) (*World, error) {
 			b.tenant(number)
 			continue
 		}
-		team := []func(int){b.tenant, b.tenant, b.tenant, b.relaxed, b.relaxed, b.strict, b.strict, b.mixed, b.people, b.legacy}
+		team := []func(int){b.tenant, b.tenant, b.tenant, b.relaxed, b.relaxed, b.strict, b.strict, b.guarded, b.mixed, b.people, b.legacy}
 		team[b.rand.IntN(len(team))](number)
 	}
 	return b.run()
@@ -97,6 +99,7 @@ type builder struct {
 	objects    []runtime.Object
 	plans      []plan
 	namespaces int
+	asked      bool
 	// workers limits the Deployments of a tenant.
 	workers int
 }
