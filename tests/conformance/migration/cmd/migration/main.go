@@ -1,13 +1,13 @@
 // Command migration compares `bailiwick migrate psp` and `bailiwick migrate verify` with Kubernetes, on a world of the command `world`.
 //
 //	migration report --truth FILE --dump FILE --report FILE
-//	migration standards --truth FILE --report FILE --folder FOLDER --verify FILE --release N.N [--loose]
+//	migration standards --truth FILE --report FILE --folder FOLDER --verify FILE --release N.N [--modes LIST]
 //	migration restore --dump FILE --kubeconfig FILE
 //	migration server --truth FILE --report FILE --folder FOLDER --verify FILE --kubeconfig FILE --verdicts FILE [--limits]
 //	migration self-test --truth FILE --dump FILE --report FILE --folder FOLDER --verify FILE --verdicts FILE --release N.N
 //
 // report holds the rows of the report against the truth. standards judges the pods with Pod Security admission and the labels of a stage;
-// with --loose the labels may be looser than the report, as in a stage that only warns. restore creates the namespaces, accounts and RBAC
+// the labels of some modes must not be looser than the report. restore creates the namespaces, accounts and RBAC
 // objects of the dump on a server. server asks it for every pod as its creator, and keeps the verdicts; with --limits it first waits
 // until no namespace admits a privileged pod whose policy in the report has limits. self-test tells lies about all of it. Ends with 0 when nothing differs, 1 when something does, 2 on wrong usage, 3 when the program itself cannot run.
 package main
@@ -19,6 +19,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -64,8 +65,8 @@ func main() {
 
 // options are those of all commands.
 type options struct {
-	truth, dump, report, folder, verify, verdicts, release, kubeconfig string
-	isLoose, limits                                                    bool
+	truth, dump, report, folder, verify, verdicts, release, kubeconfig, modes string
+	limits                                                                    bool
 }
 
 func run(arguments []string) (int, error) {
@@ -82,7 +83,7 @@ func run(arguments []string) (int, error) {
 	flags.StringVar(&o.verdicts, "verdicts", "", "the verdicts of the server")
 	flags.StringVar(&o.release, "release", "", "the release of Kubernetes of a stage")
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "the server")
-	flags.BoolVar(&o.isLoose, "loose", false, "labels may be looser than the report")
+	flags.StringVar(&o.modes, "modes", "enforce,audit,warn", "the modes whose labels have the levels of the report")
 	flags.BoolVar(&o.limits, "limits", false, "wait for the limits of the profiles")
 	if err := flags.Parse(arguments[1:]); err != nil || flags.NArg() > 0 {
 		return usage, errors.Join(errUsage, err)
@@ -127,8 +128,8 @@ func standards(o options) (int, error) {
 		return cannot, err
 	}
 	differences := judge.Refusals(inputs.Truth, verdicts, &inputs.Answer)
-	if !o.isLoose {
-		differences = append(differences, judge.Levels(&inputs.Report, inputs.Labels)...)
+	for _, mode := range strings.Split(o.modes, ",") {
+		differences = append(differences, judge.Levels(&inputs.Report, inputs.Labels, mode)...)
 	}
 	return conclude("Pod Security "+o.release, len(inputs.Truth), differences)
 }
@@ -180,7 +181,7 @@ func server(o options) (int, error) {
 		return cannot, err
 	}
 	ctx, api := context.Background(), judge.NewServer(config)
-	differences := judge.Levels(&inputs.Report, inputs.Labels)
+	differences := judge.Levels(&inputs.Report, inputs.Labels, "enforce")
 	if o.limits {
 		admitting, err := api.Limits(ctx, &inputs.Report, patience)
 		if err != nil {

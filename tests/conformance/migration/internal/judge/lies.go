@@ -25,7 +25,7 @@ func (i *Inputs) check() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	differences := append(Report(i.Truth, &i.Report, i.Owned), Levels(&i.Report, i.Labels)...)
+	differences := append(Report(i.Truth, &i.Report, i.Owned), Levels(&i.Report, i.Labels, "enforce")...)
 	// The answer is about another stage: whatever the levels reject is a difference here.
 	differences = append(differences, Refusals(i.Truth, verdicts, &plan.Verification{})...)
 	return append(differences, Refusals(i.Truth, i.Verdicts, &i.Answer)...), nil

@@ -83,17 +83,17 @@ func rootKey(entry *plan.Entry) string {
 	return root.Key()
 }
 
-// Levels compares the `enforce` labels of a stage with the levels of the report. A namespace without the label is privileged.
-func Levels(report *plan.Report, labels map[string]map[string]string) []string {
+// Levels compares the labels of a mode in a stage with the levels of the report. A namespace without the label is privileged.
+func Levels(report *plan.Report, labels map[string]map[string]string, mode string) []string {
 	order := []api.Level{api.LevelPrivileged, api.LevelBaseline, api.LevelRestricted}
 	var differences []string
 	for _, namespace := range report.Namespaces {
-		label := labels[namespace.Name][api.EnforceLevelLabel]
+		label := labels[namespace.Name]["pod-security.kubernetes.io/"+mode]
 		if label == "" {
 			label = string(api.LevelPrivileged)
 		}
 		if slices.Index(order, api.Level(label)) < slices.Index(order, api.Level(namespace.Level)) {
-			differences = append(differences, fmt.Sprintf("Namespace %s: %s, and %s in the report", namespace.Name, label, namespace.Level))
+			differences = append(differences, fmt.Sprintf("Namespace %s: %s is %s, and %s in the report", namespace.Name, mode, label, namespace.Level))
 		}
 	}
 	return differences

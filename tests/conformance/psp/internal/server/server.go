@@ -21,6 +21,7 @@ import (
 	"k8s.io/kubernetes/pkg/apis/core"
 	corev1internal "k8s.io/kubernetes/pkg/apis/core/v1"
 	policyinternal "k8s.io/kubernetes/pkg/apis/policy/v1beta1"
+	rbacinternal "k8s.io/kubernetes/pkg/apis/rbac/v1"
 	"k8s.io/kubernetes/pkg/capabilities"
 	podregistry "k8s.io/kubernetes/pkg/registry/core/pod"
 	"k8s.io/kubernetes/pkg/registry/rbac/validation"
@@ -163,7 +164,11 @@ func (s *Server) usablePolicies(creator Creator, pod *core.Pod) []any {
 	for _, one := range who {
 		// A binding of a missing role is an error beside the rules of all others.
 		more, _ := s.rules.RulesFor(one, pod.Namespace)
-		rules = append(rules, more...)
+		for _, rule := range more {
+			if rbacinternal.VerbMatches(&rule, "use") {
+				rules = append(rules, rule)
+			}
+		}
 	}
 	var usable []any
 	for _, policy := range s.policies {
