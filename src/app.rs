@@ -98,7 +98,8 @@ pub use manual::ManualPage;
 pub use memberships::Membership;
 pub use merge::{MergeOptions, Merged};
 pub use migrate::{
-    KubeletInventory, MovingTarget, PspMigration, PspMigrationOptions, ShardMigration, ShardStep, migrate_psp,
+    KubeletInventory, MovingTarget, PodDump, PodRejection, PodVerification, PodVerificationOptions, PspMigration,
+    PspMigrationOptions, RefusedPods, ShardMigration, ShardStep, migrate_psp,
 };
 pub use namespace::{AppliedProfile, NamespaceRules, NamespaceSearch, SyncedRules, UsablePolicy};
 pub use node_reach::{

@@ -5,7 +5,9 @@
 //! them. Roles and bindings are left out, since profiles need no permission to use them; [`superfluous`] lists the
 //! removable ones.
 
+pub mod patches;
 mod profile;
+pub mod stages;
 pub mod superfluous;
 mod tenants;
 
@@ -13,11 +15,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
+use self::patches::WorkloadPatches;
+use crate::admission::level::Level;
 use crate::admission::psp::PodSecurityPolicy;
-use crate::admission::psp::plan::{Need, Plan};
+use crate::admission::psp::plan::{LevelChoice, NamespacePlan, Plan};
+use crate::admission::standards::labels::PodSecurityMode;
 use crate::yaml;
 
 pub use tenants::TenancyAccounts;
+use tenants::TenantLevel;
 
 /// The metadata of a Namespace.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -37,6 +43,10 @@ pub struct Policies {
     pub tenancies: Vec<TenancyAccounts>,
     /// The place among these by PodSecurityPolicy.
     by_policy: BTreeMap<String, usize>,
+    /// The names of profiles by PodSecurityPolicy, where they differ.
+    renamed: BTreeMap<String, String>,
+    /// The Pod Security level of each namespace.
+    levels: BTreeMap<String, Level>,
 }
 
 impl Policies {
@@ -44,64 +54,182 @@ impl Policies {
     pub fn tenants_of(&self, policy: &str) -> Option<&TenancyAccounts> {
         self.by_policy.get(policy).and_then(|place| self.tenancies.get(*place))
     }
+
+    /// Returns the files of a plan, by their paths in its folder: a workspace with these policies and one target for each stage, and
+    /// the patches of each namespace.
+    pub fn plan_files(&self, patches: &WorkloadPatches, to: u32) -> Vec<(String, String)> {
+        let mut files = vec![("bailiwick.yaml".to_owned(), text(&[stages::workspace(to)]))];
+        files.extend(self.files.iter().map(|(name, documents)| (format!("policies/{name}"), text(documents))));
+        let patches = patches.by_namespace.iter();
+        files.extend(patches.map(|(namespace, patches)| (format!("patches/{namespace}.yaml"), text(patches))));
+        files
+    }
+
+    /// Returns the Pod Security level of a namespace of the plan.
+    pub fn level_of(&self, namespace: &str) -> Option<Level> {
+        self.levels.get(namespace).copied()
+    }
+
+    /// Returns the name of the profile that replaces a PodSecurityPolicy.
+    pub fn profile_of<'p>(&'p self, policy: &'p str) -> &'p str {
+        match self.tenants_of(policy) {
+            Some(tenants) => &tenants.profile,
+            None => self.renamed.get(policy).map_or(policy, String::as_str),
+        }
+    }
 }
 
 /// Labels and annotations reserved for the server or kubectl.
 const KEPT_BY_OTHERS: [&str; 2] = ["kubernetes.io/metadata.name", "kubectl.kubernetes.io/last-applied-configuration"];
 
-/// Builds the policies of a plan.
-pub fn policies(plan: &Plan, policies: &[PodSecurityPolicy], namespaces: &BTreeMap<String, Namespace>) -> Policies {
+/// The longest name of a profile in the value of a label.
+const LONGEST_NAME: usize = 63;
+
+/// The longest name of a profile of single service accounts: it is a part of the key of a label.
+const LONGEST_NAME_OF_ACCOUNTS: usize = 42;
+
+/// The start of the labels of Pod Security.
+const POD_SECURITY: &str = "pod-security.kubernetes.io/";
+
+/// Builds the policies of a plan. The levels of namespaces follow from `choice`.
+pub fn policies(
+    plan: &Plan,
+    policies: &[PodSecurityPolicy],
+    namespaces: &BTreeMap<String, Namespace>,
+    choice: LevelChoice,
+) -> Policies {
     let names: BTreeSet<&str> =
         plan.policies.iter().filter(|policy| policy.is_needed).map(|policy| policy.name.as_str()).collect();
     let needed = policies.iter().filter(|policy| names.contains(policy.name()));
-    let needed: BTreeMap<&str, &PodSecurityPolicy> = needed.map(|policy| (policy.name(), policy)).collect();
-    let nothing = Namespace::default();
-    let own = |name: &str| without_kept(namespaces.get(name).unwrap_or(&nothing));
-    let mut users: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for namespace in &plan.namespaces {
-        let disputed: &[String] = if let Need::Conflict(among) = &namespace.need { among } else { &[] };
-        for policy in namespace.need.policy().into_iter().chain(disputed.iter().map(String::as_str)) {
-            users.entry(policy).or_default().push(&namespace.name);
-        }
+    let inputs = Inputs {
+        plan,
+        needed: needed.map(|policy| (policy.name(), policy)).collect(),
+        declared: namespaces,
+        nothing: Namespace::default(),
+        choice,
+    };
+    let mut taken: BTreeSet<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    let groups = tenants::collapse(inputs.candidates(), &mut taken);
+    let renamed = renamed(plan, &mut taken);
+    let mut levels: BTreeMap<String, Level> =
+        plan.namespaces.iter().map(|namespace| (namespace.name.clone(), inputs.level(namespace))).collect();
+    for group in &groups {
+        levels.extend(group.tenants.namespaces.iter().map(|name| (name.clone(), group.level)));
     }
-    let alone = plan.namespaces.iter().filter_map(|namespace| {
-        let policy = namespace.need.policy()?;
-        let is_alone = users.get(policy).is_some_and(|users| users.len() == 1);
-        let policy = needed.get(policy).filter(|_| is_alone)?;
-        tenants::Candidate::new(&namespace.name, own(&namespace.name), policy)
-    });
-    let mut taken: BTreeSet<String> = needed.keys().map(|name| (*name).to_owned()).collect();
-    let groups = tenants::collapse(alone.collect(), &mut taken);
-    let tenants = groups.iter().map(|group| &group.tenants);
-    let of_tenants: BTreeSet<&String> = tenants.clone().flat_map(|tenants| &tenants.namespaces).collect();
-    let collapsed: BTreeSet<&str> = tenants.flat_map(|tenants| &tenants.policies).map(String::as_str).collect();
-
-    let mut profiles: Vec<Value> = needed
-        .iter()
-        .filter(|(name, _)| !collapsed.contains(*name))
-        .map(|(name, policy)| document("PodSecurityProfile", name, profile::spec(policy)))
-        .collect();
-    profiles.extend(groups.iter().map(|group| group.profile.clone()));
-    let items: Vec<Value> = plan
-        .namespaces
-        .iter()
-        .filter(|namespace| !of_tenants.contains(&namespace.name))
-        .filter_map(|namespace| Some(item(&namespace.name, &own(&namespace.name), stance(&namespace.need)?)))
-        .collect();
-    let mut sets = Vec::new();
-    if !items.is_empty() {
-        sets.push(document("NamespaceSet", "namespaces", json!({ "namespaces": items })));
-    }
-    let tenancies = groups.iter().map(|group| group.tenancy.clone()).collect();
-    let files = vec![("profiles.yaml", profiles), ("namespaces.yaml", sets), ("tenancies.yaml", tenancies)];
+    let files = inputs.files(&groups, &renamed);
     let tenancies: Vec<TenancyAccounts> = groups.into_iter().map(|group| group.tenants).collect();
     let places = tenancies.iter().enumerate();
     let by_policy = places.flat_map(|(place, tenants)| tenants.policies.iter().map(move |name| (name.clone(), place)));
-    Policies {
-        files: files.into_iter().filter(|(_, documents)| !documents.is_empty()).collect(),
-        by_policy: by_policy.collect(),
-        tenancies,
+    Policies { files, by_policy: by_policy.collect(), tenancies, renamed, levels }
+}
+
+/// The inputs of the policies.
+struct Inputs<'i> {
+    plan: &'i Plan,
+    /// The PodSecurityPolicies that become profiles, by name.
+    needed: BTreeMap<&'i str, &'i PodSecurityPolicy>,
+    /// The Namespaces.
+    declared: &'i BTreeMap<String, Namespace>,
+    /// The metadata of a namespace without a Namespace.
+    nothing: Namespace,
+    choice: LevelChoice,
+}
+
+impl Inputs<'_> {
+    /// Returns the Namespace of a plan.
+    fn declared(&self, namespace: &NamespacePlan) -> &Namespace {
+        match self.declared.get(&namespace.name) {
+            Some(declared) => declared,
+            None => &self.nothing,
+        }
     }
+
+    /// Returns the level for a namespace. Its own `enforce` label is not loosened.
+    fn level(&self, namespace: &NamespacePlan) -> Level {
+        let chosen = namespace.levels.chosen(self.choice);
+        enforced_level(self.declared(namespace)).map_or(chosen, |own| own.min(chosen))
+    }
+
+    /// Returns the namespaces with a policy that no other namespace has.
+    fn candidates(&self) -> Vec<tenants::Candidate> {
+        let mut users: BTreeMap<&str, usize> = BTreeMap::new();
+        for namespace in &self.plan.namespaces {
+            let disputed = namespace.needs.disputed().iter().map(String::as_str);
+            namespace.needs.all().chain(disputed).for_each(|policy| *users.entry(policy).or_default() += 1);
+        }
+        let single = self.plan.namespaces.iter().filter(|namespace| namespace.needs.accounts.is_empty());
+        let candidates = single.filter_map(|namespace| {
+            let policy = namespace.needs.common.policy().filter(|policy| users.get(policy) == Some(&1))?;
+            let (declared, level) = (self.declared(namespace), self.level(namespace));
+            let is_known = namespace.levels.observed.is_some() || enforced_level(declared).is_some();
+            let of_tenant = if is_known { TenantLevel::Known(level) } else { TenantLevel::Otherwise(level) };
+            let own = own_metadata(declared, level);
+            tenants::Candidate::new(&namespace.name, own, of_tenant, self.needed.get(policy)?)
+        });
+        candidates.collect()
+    }
+
+    /// Returns the files of the policies.
+    fn files(&self, groups: &[tenants::Group], renamed: &BTreeMap<String, String>) -> Vec<(&'static str, Vec<Value>)> {
+        let tenants = groups.iter().map(|group| &group.tenants);
+        let of_tenants: BTreeSet<&String> = tenants.clone().flat_map(|tenants| &tenants.namespaces).collect();
+        let collapsed: BTreeSet<&str> = tenants.flat_map(|tenants| &tenants.policies).map(String::as_str).collect();
+        let profile_of = |policy: &str| renamed.get(policy).map_or_else(|| policy.to_owned(), String::clone);
+        let own = self.needed.iter().filter(|(name, _)| !collapsed.contains(*name));
+        let mut profiles: Vec<Value> = own
+            .map(|(name, policy)| document("PodSecurityProfile", &profile_of(name), profile::spec(policy)))
+            .collect();
+        profiles.extend(groups.iter().map(|group| group.profile.clone()));
+        let others = self.plan.namespaces.iter().filter(|namespace| !of_tenants.contains(&namespace.name));
+        let items: Vec<Value> = others
+            .map(|namespace| {
+                let level = self.level(namespace);
+                let own = own_metadata(self.declared(namespace), level);
+                item(&namespace.name, &own, pod_security(namespace, level, &profile_of))
+            })
+            .collect();
+        let mut sets = Vec::new();
+        if !items.is_empty() {
+            sets.push(document("NamespaceSet", "namespaces", json!({ "namespaces": items })));
+        }
+        let tenancies = groups.iter().map(|group| group.tenancy.clone()).collect();
+        let files = vec![("profiles.yaml", profiles), ("namespaces.yaml", sets), ("tenancies.yaml", tenancies)];
+        files.into_iter().filter(|(_, documents)| !documents.is_empty()).collect()
+    }
+}
+
+/// Returns the level that the `enforce` label of a Namespace sets.
+pub fn enforced_level(namespace: &Namespace) -> Option<Level> {
+    let label = namespace.labels.get(&PodSecurityMode::Enforce.label());
+    label.map(|level| Level::parse_enforced(level))
+}
+
+/// Returns shorter names for policies whose names are too long for a profile.
+fn renamed(plan: &Plan, taken: &mut BTreeSet<String>) -> BTreeMap<String, String> {
+    let of_accounts: BTreeSet<&str> = plan
+        .namespaces
+        .iter()
+        .flat_map(|namespace| &namespace.needs.accounts)
+        .filter_map(|own| own.need.policy())
+        .collect();
+    let mut renamed = BTreeMap::new();
+    for policy in plan.policies.iter().filter(|policy| policy.is_needed) {
+        let longest = if of_accounts.contains(policy.name.as_str()) { LONGEST_NAME_OF_ACCOUNTS } else { LONGEST_NAME };
+        if policy.name.len() <= longest {
+            continue;
+        }
+        // Names of objects are ASCII.
+        let numbered = (1..).map(|number: usize| {
+            let end = format!("-{number}");
+            let start = policy.name.get(..longest - end.len()).unwrap_or_default();
+            format!("{}{end}", start.trim_end_matches(['-', '.']))
+        });
+        if let Some(name) = numbered.into_iter().find(|name| !taken.contains(name)) {
+            taken.insert(name.clone());
+            renamed.insert(policy.name.clone(), name);
+        }
+    }
+    renamed
 }
 
 /// Formats documents as the text of a file.
@@ -123,22 +251,41 @@ fn document(kind: &str, name: &str, spec: Value) -> Value {
     json!({ "apiVersion": "bailiwick.dev/v1alpha1", "kind": kind, "metadata": { "name": name }, "spec": spec })
 }
 
-fn without_kept(namespace: &Namespace) -> Namespace {
-    let others = |entries: &BTreeMap<String, String>| -> BTreeMap<String, String> {
-        let own = entries.iter().filter(|(key, _)| !KEPT_BY_OTHERS.contains(&key.as_str()));
-        own.map(|(key, value)| (key.clone(), value.clone())).collect()
+/// Returns the labels and annotations of a Namespace for its policy. Labels of Pod Security are left out, except the label that
+/// enforces the level: the first stage removes nothing.
+fn own_metadata(namespace: &Namespace, level: Level) -> Namespace {
+    let keeps_level = enforced_level(namespace) == Some(level);
+    let enforce = PodSecurityMode::Enforce;
+    let is_own = |key: &String| {
+        let is_of_level = key.starts_with(POD_SECURITY);
+        let is_kept = keeps_level && (*key == enforce.label() || *key == enforce.version_label());
+        !KEPT_BY_OTHERS.contains(&key.as_str()) && (!is_of_level || is_kept)
     };
-    Namespace { labels: others(&namespace.labels), annotations: others(&namespace.annotations) }
+    let own = |entries: &BTreeMap<String, String>| -> BTreeMap<String, String> {
+        entries.iter().filter(|(key, _)| is_own(key)).map(|(key, value)| (key.clone(), value.clone())).collect()
+    };
+    Namespace { labels: own(&namespace.labels), annotations: own(&namespace.annotations) }
 }
 
-/// Builds the Pod Security settings of a namespace; none if an administrator must decide. A namespace without
-/// admissible pods gets the strictest level.
-fn stance(need: &Need) -> Option<Value> {
-    match need {
-        Need::One(policy) | Need::Chosen { policy, .. } => Some(json!({ "profile": policy })),
-        Need::Nothing => Some(json!({ "level": "restricted" })),
-        Need::Conflict(_) => None,
+/// Builds the Pod Security settings of a namespace. A namespace whose pods no single policy admits has a level alone.
+fn pod_security(namespace: &NamespacePlan, level: Level, profile_of: &dyn Fn(&str) -> String) -> Value {
+    let mut settings = Map::new();
+    if let Some(policy) = namespace.needs.common.policy() {
+        settings.insert("profile".to_owned(), profile_of(policy).into());
     }
+    settings.insert("level".to_owned(), level.name().into());
+    let mut by_profile: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for own in &namespace.needs.accounts {
+        if let Some(policy) = own.need.policy() {
+            by_profile.entry(profile_of(policy)).or_default().push(&own.account);
+        }
+    }
+    let accounts = by_profile.into_iter().map(|(profile, names)| json!({ "names": names, "profile": profile }));
+    let accounts: Vec<Value> = accounts.collect();
+    if !accounts.is_empty() {
+        settings.insert("serviceAccounts".to_owned(), accounts.into());
+    }
+    Value::Object(settings)
 }
 
 fn item(name: &str, namespace: &Namespace, stance: Value) -> Value {

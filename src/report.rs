@@ -39,6 +39,7 @@ pub mod stacks;
 pub mod table;
 mod terminal;
 pub mod tests;
+pub mod verification;
 pub mod worlds;
 
 use serde::Serialize;

@@ -304,6 +304,7 @@ fn codes_of_findings_are_known() {
             codes::NAMESPACE_UNPROTECTED,
             codes::SHARD_TOO_LARGE,
             codes::SUBSTITUTION_IN_TEXT,
+            codes::UNENFORCED_POD_SECURITY,
         ];
         let is_finding = is_of_rule || others.contains(code);
         assert_eq!(code.is_finding(), is_finding, "{}", code.id());

@@ -206,3 +206,30 @@ fn the_holders_in_the_workspace_of_the_repository_are_the_holders_of_who_can() {
     }
     assert!(with_access > 100 && map.targets.len() > 3, "{with_access} cells with access");
 }
+
+/// A profile whose binding has no `Deny` limits no pod.
+#[test]
+fn the_map_has_the_profiles_that_reject_pods() {
+    let head = "apiVersion: bailiwick.dev/v1alpha1\nkind:";
+    let profiles = |settings: &str| {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::create_dir(folder.path().join("policies")).expect("a folder");
+        let workspace = format!(
+            "{head} Workspace\nmetadata: {{name: w}}\nspec:\n  targets: [{{name: t, version: \"1.37\"{settings}}}]\n"
+        );
+        let policies = format!(
+            "{head} PodSecurityProfile\nmetadata: {{name: web}}\nspec:\n  runAsUser: {{rule: RunAsAny}}\n  fsGroup: {{rule: RunAsAny}}\n  \
+             supplementalGroups: {{rule: RunAsAny}}\n  seLinux: {{rule: RunAsAny}}\n---\n\
+             {head} NamespaceSet\nmetadata: {{name: n}}\nspec:\n  namespaces: [{{name: shop, podSecurity: {{profile: web}}}}]\n"
+        );
+        fs::write(folder.path().join("bailiwick.yaml"), workspace).expect("a file");
+        fs::write(folder.path().join("policies/a.yaml"), policies).expect("a file");
+        let workspace = Workspace::open(&Options::in_folder(folder.path())).expect("a workspace");
+        let map = workspace.access_map(&AccessMapOptions::default()).expect("a map");
+        let group = map.targets[0].namespaces.iter().find(|group| group.names == ["shop"]).expect("a group");
+        group.profiles.clone()
+    };
+    assert_eq!(profiles(""), ["web"]);
+    assert_eq!(profiles(", podSecurity: {validationActions: [Audit, Deny]}"), ["web"]);
+    assert_eq!(profiles(", podSecurity: {validationActions: [Audit, Warn]}"), [""; 0]);
+}

@@ -11,6 +11,7 @@ mod expansions;
 mod guard;
 mod installed;
 mod nodes;
+mod pod_security_stage;
 mod risks;
 mod rule_places;
 mod selection;
@@ -276,7 +277,9 @@ impl LintedTarget<'_> {
         let facts = &workspace.project.facts;
         applier::check(workspace, target, loaded, spread, sink)?;
         let labels = compile::labels(&workspace.project, target, workspace.compiler(), &mut Sink::new())?;
-        workloads::check(self, labels.as_ref(), unanswered, sink)?;
+        let pods = workloads::inputs(self, labels.as_ref(), sink)?;
+        workloads::check(self, &pods, unanswered, sink);
+        pod_security_stage::check(self, &pods, selection, sink);
         if let Some(labels) = &labels {
             constraints::check(labels.world(), spread, &|finding| workspace.project.accepts(finding), sink);
         }

@@ -234,7 +234,8 @@ impl LoadedWorld {
         }))
     }
 
-    /// Returns the PodSecurityProfile that the labels of a namespace name, if its admission policy was requested and is bound.
+    /// Returns the PodSecurityProfile that the labels of a namespace name, if its admission policy was requested and
+    /// rejects pods.
     pub(super) fn profile_of<'l>(&self, labels: &'l BTreeMap<String, String>) -> Option<&'l str> {
         self.surroundings.as_ref()?.profile_of(labels)
     }

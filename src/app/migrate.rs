@@ -3,19 +3,24 @@
 mod inputs;
 mod kubelets;
 mod shards;
+mod verify;
+mod workloads;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::loaded_world::version_of;
 use super::{Diagnostics, Error, Options};
-use crate::admission::psp::plan::{self, Plan, PspCluster};
+use crate::admission::psp::plan::{self, LevelChoice, Plan, PspCluster};
 use crate::diag::{Files, Sink};
+use crate::migrate::patches::WorkloadPatches;
 use crate::migrate::superfluous::Superfluous;
-use crate::migrate::{self, Namespace, Policies};
+use crate::migrate::{self, Namespace, Policies, stages};
 
 pub use self::kubelets::KubeletInventory;
 pub use self::shards::{MovingTarget, ShardMigration, ShardStep};
+pub use self::verify::{PodDump, PodRejection, PodVerification, PodVerificationOptions, RefusedPods};
 
 /// The options of a migration of PodSecurityPolicies.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -24,6 +29,10 @@ pub struct PspMigrationOptions {
     pub from: Vec<PathBuf>,
     /// The version of the cluster, whose default policy is the baseline of the manifests.
     pub kubernetes_version: String,
+    /// The version of Kubernetes at the end of the migration.
+    pub to: String,
+    /// The choice of the levels of namespaces.
+    pub level: LevelChoice,
 }
 
 /// The policies that replace PodSecurityPolicies.
@@ -34,12 +43,18 @@ pub struct PspMigration {
     pub plan: Plan,
     /// The policies of the new workspace.
     pub policies: Policies,
+    /// The patches of workloads that rely on the defaults of their PodSecurityPolicies.
+    pub patches: WorkloadPatches,
+    /// The minor of Kubernetes at the end of the migration.
+    pub to: u32,
     /// The Namespaces of the manifests.
     pub declared: BTreeMap<String, Namespace>,
     /// Roles and bindings that are no longer needed.
     pub superfluous: Superfluous,
-    /// How many objects were made by another object.
-    pub made_by_others: usize,
+    /// The choice of the levels of namespaces.
+    pub level: LevelChoice,
+    /// The number of templates that another workload of the manifests owns.
+    pub owned_templates: usize,
 }
 
 /// Converts PodSecurityPolicies into profiles.
@@ -49,22 +64,31 @@ pub struct PspMigration {
 pub fn migrate_psp(run: &Options, options: &PspMigrationOptions) -> Result<PspMigration, Error> {
     let files = Arc::new(Files::new());
     let mut sink = Sink::new();
+    let to = version_of(&options.to, &mut sink);
     let inputs = inputs::read(run, &options.from, &options.kubernetes_version, &files, &mut sink)?;
     let diagnostics = Diagnostics { list: sink.into_sorted(&files), files };
-    let Some(inputs) = inputs.filter(|_| !diagnostics.has_errors()) else { return Err(Error::Invalid(diagnostics)) };
-    let plan = plan::plan(&PspCluster {
+    let Some((inputs, to)) = inputs.zip(to).filter(|_| !diagnostics.has_errors()) else {
+        return Err(Error::Invalid(diagnostics));
+    };
+    let mut plan = plan::plan(&PspCluster {
         world: &inputs.world,
         policies: &inputs.policies,
         namespaces: &inputs.namespaces,
-        workloads: &inputs.workloads,
+        workloads: &inputs.workloads.roots,
+        minors: &stages::minors(to),
     });
-    let policies = migrate::policies(&plan, &inputs.policies, &inputs.declared);
+    let policies = migrate::policies(&plan, &inputs.policies, &inputs.declared, options.level);
+    plan.set_levels(&inputs.policies, |namespace| policies.level_of(namespace));
+    let patches = WorkloadPatches::new(&plan, &inputs.workloads.roots, &inputs.policies);
     Ok(PspMigration {
         diagnostics,
         plan,
         policies,
+        patches,
+        to,
         declared: inputs.declared,
         superfluous: inputs.superfluous,
-        made_by_others: inputs.owned,
+        level: options.level,
+        owned_templates: inputs.workloads.owned_templates,
     })
 }

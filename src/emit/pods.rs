@@ -2,6 +2,7 @@
 //! constraints. PodSecurityPolicies are compared in `access`. The words hold no name, so that they are the same for
 //! all objects that change alike.
 
+use crate::k8s::validation_action::ValidationAction;
 use crate::yaml::{self, NodeRef};
 
 /// The Pod Security levels, the widest first.
@@ -17,6 +18,7 @@ pub(super) fn changed_pods(new: NodeRef<'_>, old: NodeRef<'_>) -> Option<String>
         "Namespace" => namespace(new, old),
         "SecurityContextConstraints" => constraints(new, old),
         "ValidatingAdmissionPolicy" => admission_policy(new, old),
+        "ValidatingAdmissionPolicyBinding" => binding(new, old),
         _ => Vec::new(),
     };
     (!changes.is_empty()).then(|| changes.join("; "))
@@ -63,6 +65,16 @@ fn constraints(new: NodeRef<'_>, old: NodeRef<'_>) -> Vec<String> {
         changes.push("becomes privileged".to_owned());
     }
     changes
+}
+
+fn binding(new: NodeRef<'_>, old: NodeRef<'_>) -> Vec<String> {
+    let actions = |object: NodeRef<'_>| -> Vec<String> {
+        let listed = object.path(&["spec", "validationActions"]).into_iter().flat_map(NodeRef::items);
+        listed.filter_map(|action| Some(action.as_str()?.to_owned())).collect()
+    };
+    let denies = |actions: &[String]| actions.iter().any(|action| action == ValidationAction::Deny.name());
+    let loses = denies(&actions(old)) && !denies(&actions(new));
+    loses.then(|| "loses the action `Deny`: its policy rejects nothing".to_owned()).into_iter().collect()
 }
 
 fn admission_policy(new: NodeRef<'_>, old: NodeRef<'_>) -> Vec<String> {

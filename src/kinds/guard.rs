@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::diag::Sink;
+use crate::k8s::validation_action::ValidationAction;
 use crate::model::{
     CommonMetadataSpec, Contribution, Kind, Linker, OutputFileKey, Patterns, Policy, PolicyMeta, RawDocument, Target,
     Unit,
@@ -85,7 +86,7 @@ pub struct GuardSpec {
     /// The actions of the binding at a write by others: `Deny`, `Audit`, `Warn`. Default: `Deny`.
     #[serde(default)]
     #[schemars(length(min = 1))]
-    pub validation_actions: Option<Vec<GuardAction>>,
+    pub validation_actions: Option<Vec<ValidationAction>>,
     /// The message for a refused writer, one line: the place of the policies. Default: a line about git.
     #[serde(default)]
     pub message: Option<Spanned<String>>,
@@ -158,34 +159,13 @@ impl GuardedPart {
     }
 }
 
-/// The action at a write by others, as in a ValidatingAdmissionPolicyBinding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-pub enum GuardAction {
-    /// The write is refused.
-    Deny,
-    /// The audit log has a note of it.
-    Audit,
-    /// The writer gets a warning.
-    Warn,
-}
-
-impl GuardAction {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Deny => "Deny",
-            Self::Audit => "Audit",
-            Self::Warn => "Warn",
-        }
-    }
-}
-
 impl GuardSpec {
     fn guards(&self, part: GuardedPart) -> bool {
         self.guards.as_ref().is_none_or(|parts| parts.contains(&part))
     }
 
-    fn validation_actions(&self) -> &[GuardAction] {
-        self.validation_actions.as_deref().map_or(&[GuardAction::Deny], |actions| actions)
+    fn validation_actions(&self) -> &[ValidationAction] {
+        self.validation_actions.as_deref().map_or(&[ValidationAction::Deny], |actions| actions)
     }
 }
 

@@ -14,6 +14,7 @@ use crate::admission::gate::FIRST_MINOR_WITH_LEVELS;
 use crate::admission::level::{Level, PolicyVersion};
 use crate::admission::scc;
 use crate::admission::scc::defaults::role_name;
+use crate::admission::standards::labels::PodSecurityMode;
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::rbac::PolicyRule;
 use crate::model::{
@@ -171,11 +172,11 @@ impl PodSecuritySettings<'_> {
             let default = if is_openshift { "latest".to_owned() } else { format!("v1.{}", target.version.minor()) };
             let version = self.version.map_or(default, str::to_owned);
             // With `privileged`, the other two modes have no effect.
-            let modes: &[&str] =
-                if level == Level::Privileged && !is_openshift { &["enforce"] } else { &["audit", "enforce", "warn"] };
-            for mode in modes {
-                labels.insert(format!("pod-security.kubernetes.io/{mode}"), level.name().to_owned());
-                labels.insert(format!("pod-security.kubernetes.io/{mode}-version"), version.clone());
+            let has_effect =
+                |mode: PodSecurityMode| is_openshift || level != Level::Privileged || mode == PodSecurityMode::Enforce;
+            for mode in target.pod_security_stage.modes.iter().copied().filter(|mode| has_effect(*mode)) {
+                labels.insert(mode.label(), level.name().to_owned());
+                labels.insert(mode.version_label(), version.clone());
             }
         }
         labels

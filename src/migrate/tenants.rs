@@ -10,6 +10,7 @@ use std::ops::Range;
 use serde_json::{Map, Value, json};
 
 use super::{Namespace, document, escaped, profile};
+use crate::admission::level::Level;
 use crate::admission::psp::PodSecurityPolicy;
 use crate::alike::Shape;
 
@@ -30,6 +31,7 @@ pub struct TenancyAccounts {
 
 /// A Tenancy with its profile.
 pub(super) struct Group {
+    pub(super) level: Level,
     pub(super) tenants: TenancyAccounts,
     pub(super) profile: Value,
     pub(super) tenancy: Value,
@@ -40,10 +42,20 @@ pub(super) struct Candidate {
     name: String,
     own: Namespace,
     policy: String,
+    level: TenantLevel,
     /// The spec of its profile as JSON, with a hole for each value that may vary.
     shape: Shape<Hole>,
     /// The values in the holes.
     values: Vec<Value>,
+}
+
+/// The Pod Security level of a tenant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TenantLevel {
+    /// The pods of the namespace, or its own label, decide.
+    Known(Level),
+    /// The namespace has no pods: the tenants that are alike decide, or else the text of the policy.
+    Otherwise(Level),
 }
 
 /// A value of a spec that may vary.
@@ -55,8 +67,9 @@ struct Hole {
 }
 
 impl Candidate {
-    pub(super) fn new(name: &str, own: Namespace, policy: &PodSecurityPolicy) -> Option<Self> {
-        Self::with_spec(name, own, policy.name(), &profile::spec(policy))
+    pub(super) fn new(name: &str, own: Namespace, level: TenantLevel, policy: &PodSecurityPolicy) -> Option<Self> {
+        let candidate = Self::with_spec(name, own, policy.name(), &profile::spec(policy))?;
+        Some(Self { level, ..candidate })
     }
 
     fn with_spec(name: &str, own: Namespace, policy: &str, spec: &Value) -> Option<Self> {
@@ -64,7 +77,8 @@ impl Candidate {
         written.add(spec, "");
         let Written { text, ranges, values } = written;
         let shape = Shape::cut(&text, ranges)?;
-        Some(Self { name: name.to_owned(), own, policy: policy.to_owned(), shape, values })
+        let (name, policy) = (name.to_owned(), policy.to_owned());
+        Some(Self { name, own, policy, level: TenantLevel::Otherwise(Level::Restricted), shape, values })
     }
 
     /// Returns the common parts of all tenants in a class; none for a policy unfit for a tenant.
@@ -101,8 +115,33 @@ pub(super) fn collapse(candidates: Vec<Candidate>, taken: &mut BTreeSet<String>)
         }
     }
     let mut tenancies = BTreeSet::new();
-    let alike = classes.iter().filter(|(_, members)| members.len() > 1);
-    alike.filter_map(|(class, members)| group(class, members, taken, &mut tenancies)).collect()
+    let mut groups = Vec::new();
+    for (class, members) in classes {
+        for (level, members) in by_level(members) {
+            if members.len() > 1 {
+                groups.extend(group(&class, level, &members, (taken, &mut tenancies)));
+            }
+        }
+    }
+    groups
+}
+
+/// Groups the members of a class by their levels. A member without pods gets the loosest level of the members with pods.
+fn by_level(members: Vec<Candidate>) -> BTreeMap<Level, Vec<Candidate>> {
+    let known = members.iter().filter_map(|member| match member.level {
+        TenantLevel::Known(level) => Some(level),
+        TenantLevel::Otherwise(_) => None,
+    });
+    let loosest = known.max();
+    let mut groups: BTreeMap<Level, Vec<Candidate>> = BTreeMap::new();
+    for member in members {
+        let level = match member.level {
+            TenantLevel::Known(level) => level,
+            TenantLevel::Otherwise(level) => loosest.unwrap_or(level),
+        };
+        groups.entry(level).or_default().push(member);
+    }
+    groups
 }
 
 /// Splits the name of a policy by the name of its namespace: the part of the namespace name missing from the policy,
@@ -166,9 +205,9 @@ impl Written {
 
 fn group(
     class: &Class,
+    level: Level,
     members: &[Candidate],
-    taken: &mut BTreeSet<String>,
-    tenancies: &mut BTreeSet<String>,
+    (taken, tenancies): (&mut BTreeSet<String>, &mut BTreeSet<String>),
 ) -> Option<Group> {
     // A common prefix of the namespace names is part of both patterns.
     let common = if class.prefix.is_empty() { common_prefix(members) } else { String::new() };
@@ -190,6 +229,7 @@ fn group(
             namespace.insert(field.to_owned(), entries.into());
         }
     }
+    namespace.insert("podSecurity".to_owned(), json!({ "level": level.name() }));
     let (before, behind) = &class.policy;
     let profile = unused(&format!("{before}{common}{behind}"), "tenant", taken);
     let tenancy = unused(&prefix, "tenants", tenancies);
@@ -210,6 +250,7 @@ fn group(
         policies: members.iter().map(|member| member.policy.clone()).collect(),
     };
     Some(Group {
+        level,
         tenants,
         profile: document("PodSecurityProfile", &profile, spec),
         tenancy: document("Tenancy", &tenancy, tenancy_spec),

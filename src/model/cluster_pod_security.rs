@@ -1,4 +1,4 @@
-//! The configuration of Pod Security admission on a target: defaults and exemptions.
+//! The settings of Pod Security on a target: the configuration of the cluster, and the stage of its rollout.
 
 use std::collections::BTreeSet;
 
@@ -9,22 +9,33 @@ use super::{Platform, Version};
 use crate::admission::gate::FIRST_MINOR_WITH_LEVELS;
 use crate::admission::level::{Level, PolicyVersion};
 use crate::admission::standards::configuration::{Configuration, Exemptions};
-use crate::admission::standards::labels::{LevelVersion, PodSecurityLevels};
+use crate::admission::standards::labels::{LevelVersion, PodSecurityLevels, PodSecurityMode};
 use crate::codes;
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::names;
+use crate::k8s::validation_action::ValidationAction;
 use crate::yaml::Spanned;
 
-/// The configuration of Pod Security admission: the PodSecurityConfiguration that the API server of the cluster reads.
+/// Pod Security on a target: the PodSecurityConfiguration that the API server of the cluster reads, and the stage of a rollout.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct ClusterPodSecurity {
     /// The levels of namespaces without labels.
     #[serde(default)]
-    pub defaults: DefaultLevels,
+    pub defaults: Option<DefaultLevels>,
     /// The requests without checks.
     #[serde(default)]
-    pub exemptions: PodSecurityExemptions,
+    pub exemptions: Option<PodSecurityExemptions>,
+    /// The modes of the labels that follow from `podSecurity` of namespaces and tenants: without `enforce`, no level rejects a pod.
+    /// Not on OpenShift, whose label synchronization sets missing labels. Default: all of them.
+    #[serde(default)]
+    #[schemars(length(min = 1))]
+    pub modes: Option<Spanned<Vec<Spanned<PodSecurityMode>>>>,
+    /// The actions of the bindings of PodSecurityProfiles: without `Deny`, no profile rejects a pod. `Deny` and `Warn`
+    /// exclude each other. Since Kubernetes 1.30 and OpenShift 4.17. Default: `Deny`.
+    #[serde(default)]
+    #[schemars(length(min = 1))]
+    pub validation_actions: Option<Spanned<Vec<Spanned<ValidationAction>>>>,
 }
 
 /// The levels of namespaces without labels, each with the version of its checks. Default: `privileged` and `latest`.
@@ -67,6 +78,12 @@ pub struct PodSecurityExemptions {
 }
 
 impl ClusterPodSecurity {
+    /// Whether the settings describe the configuration of the cluster. The stage of a rollout does not.
+    fn configures(&self) -> bool {
+        let is_stage = self.modes.is_some() || self.validation_actions.is_some();
+        self.defaults.is_some() || self.exemptions.is_some() || !is_stage
+    }
+
     /// Checks the configuration of a target, as the API server does when it starts.
     pub(super) fn link(
         spec: Option<&Spanned<Self>>,
@@ -75,10 +92,12 @@ impl ClusterPodSecurity {
         sink: &mut Sink,
     ) -> Configuration {
         let Some(spec) = spec else { return Configuration::default() };
-        if let Some((message, help)) = refusal(platform, version) {
+        if let Some((message, help)) = refusal(platform, version).filter(|_| spec.configures()) {
             sink.push(Diagnostic::error(codes::INVALID_WORKSPACE, message).at(spec.origin).help(help));
         }
-        let DefaultLevels { enforce, enforce_version, audit, audit_version, warn, warn_version } = &spec.defaults;
+        let (no_level, no_exemption) = (DefaultLevels::default(), PodSecurityExemptions::default());
+        let DefaultLevels { enforce, enforce_version, audit, audit_version, warn, warn_version } =
+            spec.defaults.as_ref().map_or(&no_level, |defaults| defaults);
         let mut level = |level: &Option<Level>, version: &Option<Spanned<String>>| LevelVersion {
             level: level.map_or(LevelVersion::PRIVILEGED.level, |level| level),
             version: version.as_ref().map_or(PolicyVersion::Latest, |version| version_of(version, sink)),
@@ -88,7 +107,8 @@ impl ClusterPodSecurity {
             audit: level(audit, audit_version),
             warn: level(warn, warn_version),
         };
-        let PodSecurityExemptions { usernames, namespaces, runtime_classes } = &spec.exemptions;
+        let PodSecurityExemptions { usernames, namespaces, runtime_classes } =
+            spec.exemptions.as_ref().map_or(&no_exemption, |exemptions| exemptions);
         let exemptions = Exemptions {
             usernames: exempt(usernames, "the name of a user", &|name| !name.is_empty(), sink),
             namespaces: exempt(namespaces, "the name of a namespace", &|name| names::dns_label(name).is_ok(), sink),
@@ -108,7 +128,7 @@ fn refusal(platform: Platform, version: Version) -> Option<(String, &'static str
     match platform {
         Platform::Openshift => Some((
             "OpenShift configures Pod Security admission itself".to_owned(),
-            "remove `podSecurity` from this target: its release has the defaults and exemptions",
+            "remove the defaults and exemptions from this target: its release has them",
         )),
         Platform::Kubernetes if version.minor() < FIRST_MINOR_WITH_LEVELS => Some((
             format!(

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{CommonMetadata, Data, DeclaredNames, TargetDelivery};
+use super::{CommonMetadata, Data, DeclaredNames, PodSecurityStage, TargetDelivery};
 use crate::admission::scc::release::Release;
 use crate::admission::standards::configuration::Configuration;
 use crate::diag::Diagnostic;
@@ -128,7 +128,7 @@ impl std::fmt::Display for Version {
 }
 
 /// The first minor with ValidatingAdmissionPolicy on every cluster.
-const FIRST_WITH_ADMISSION_POLICIES: u32 = 30;
+pub(super) const FIRST_WITH_ADMISSION_POLICIES: u32 = 30;
 
 /// The mechanism that enforces a profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -203,6 +203,8 @@ pub struct Target {
     pub common_metadata: CommonMetadata,
     /// The configuration of Pod Security admission.
     pub pod_security: Configuration,
+    /// The enforced part of Pod Security.
+    pub pod_security_stage: PodSecurityStage,
     /// The delivery of the output; none without objects of Argo CD and Flux.
     pub delivery: Option<Arc<TargetDelivery>>,
 }
@@ -233,6 +235,7 @@ impl Target {
             known: DeclaredNames::default(),
             common_metadata: CommonMetadata::default(),
             pod_security: Configuration::default(),
+            pod_security_stage: PodSecurityStage::default(),
             delivery: None,
         }
     }

@@ -13,7 +13,7 @@ use super::severities::{DiagnosticSetting, DiagnosticSettings};
 use super::{
     AcceptedObject, AppliedBy, ClusterPodSecurity, CommonMetadata, CommonMetadataSpec, Data, DeclaredNames,
     DeliverySpec, DriftSpec, ExpirySettings, ExpirySpec, Features, GrantRequirement, KnownSpec, Platform,
-    RequirementSpec, Target, TargetDeliverySpec, VariableScope, Version, WorkspaceDelivery,
+    PodSecurityStage, RequirementSpec, Target, TargetDeliverySpec, VariableScope, Version, WorkspaceDelivery,
 };
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::source::names;
@@ -162,9 +162,10 @@ pub struct RawTarget {
     /// Labels and annotations of every object on this target; they override entries of the workspace.
     #[serde(default)]
     pub common_metadata: CommonMetadataSpec,
-    /// The configuration of Pod Security admission, as the API server reads it. It is no object of the output: `lint`,
-    /// `review`, `explain namespace` and `can-i --admission` evaluate pods by it. Default: no level for namespaces
-    /// without labels, and no exemption.
+    /// The configuration of Pod Security admission, as the API server reads it: `defaults` and `exemptions` are no object of the
+    /// output, and `lint`, `review`, `explain namespace` and `can-i --admission` evaluate pods by them. `modes` and
+    /// `validationActions` are the stage of a rollout. Default: no level for namespaces without labels, no exemption, and
+    /// levels and profiles that reject pods.
     #[serde(default)]
     pub pod_security: Option<Spanned<ClusterPodSecurity>>,
     /// False for a target without delivery objects, or settings in place of the settings of `delivery` of the workspace.
@@ -589,6 +590,7 @@ fn link_target(raw: &RawTarget, sink: &mut Sink) -> Option<Target> {
         known: DeclaredNames::default(),
         common_metadata: CommonMetadata::default(),
         pod_security: ClusterPodSecurity::link(raw.pod_security.as_ref(), platform, version, sink),
+        pod_security_stage: PodSecurityStage::link(raw.pod_security.as_ref(), platform, version, sink),
         delivery: None,
     })
 }

@@ -20,7 +20,7 @@ use super::table::TableResult;
 use super::tests::TestFailure;
 use crate::app::access_map::AccessMap;
 use crate::app::review::ChangeReview;
-use crate::app::{Drift, FindingRecord, ShardMigration, TargetDifferences};
+use crate::app::{Drift, FindingRecord, PodVerification, ShardMigration, TargetDifferences};
 use crate::diag::{Diagnostic, Files, foreign};
 
 /// Returns every published schema of a result, with its name: `diagnostic` is a line of `--diagnostics json`, `run` a report, and each
@@ -39,6 +39,7 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         result_schema::<KubeletMigrationResult>("Result of migrate kubelets"),
         result_schema::<Drift>("Result of drift"),
         result_schema::<ShardMigration>("Result of migrate shards"),
+        result_schema::<PodVerification>("Result of migrate verify"),
         result_schema::<NodeReachResult>("Result of node-reach"),
         result_schema::<PspMigrationResult>("Result of migrate psp"),
         result_schema::<RenderedObject>("Object of render --stdout"),

@@ -2,19 +2,22 @@
 //!
 //! The text describes tenants that are alike once, with their number; JSON has each of them.
 
+mod evidence;
+mod namespaces;
 mod records;
+mod stages;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde_json::Value;
 
 use super::human::number;
 use super::page::Page;
-use crate::admission::level::Level;
 use crate::admission::psp::mapping::Reading;
 use crate::admission::psp::migrate::{FieldOutcome, Filled};
-use crate::admission::psp::plan::{NamespacePlan, Need, Plan, PolicyPlan, WorkloadPlan};
+use crate::admission::psp::plan::{Plan, PolicyPlan, WorkloadPlan};
 use crate::diag::foreign;
+use crate::migrate::patches::WorkloadPatches;
 use crate::migrate::superfluous::Superfluous;
 use crate::migrate::{Namespace, Policies};
 use crate::node::migration::KubeletMigration;
@@ -32,8 +35,12 @@ pub struct PspMigrationReport<'r> {
     pub declared: &'r BTreeMap<String, Namespace>,
     /// The grants of policies without effect after the migration.
     pub superfluous: &'r Superfluous,
-    /// How many pods and other objects were passed over because another object had made them.
-    pub made_by_others: usize,
+    /// The patches of workloads.
+    pub patches: &'r WorkloadPatches,
+    /// The minor of Kubernetes at the end of the migration.
+    pub to: u32,
+    /// The number of templates that another workload of the manifests owns.
+    pub owned_templates: usize,
 }
 
 /// How many names of a list are printed.
@@ -90,42 +97,52 @@ impl Entry {
 fn sections(report: &PspMigrationReport<'_>) -> Vec<Entry> {
     let all = [
         ("To be decided", decisions(report.plan)),
+        ("Namespaces", namespaces::namespaces(report)),
+        ("Pods", evidence::pods(report)),
         ("Profiles", profiles(report)),
-        ("Namespaces", namespaces(report)),
         ("Defaults that workloads rely on", relying(report)),
+        ("Stages", stages::checklist(report)),
         ("PodSecurityPolicies that are left behind", left_behind(report.plan)),
         ("Roles and bindings that grant nothing any more", superfluous(report.superfluous)),
     ];
-    let mut sections: Vec<Entry> = all
-        .into_iter()
-        .filter(|(_, entries)| !entries.is_empty())
-        .map(|(title, all)| Entry::with(title, all))
-        .collect();
-    if report.made_by_others > 0
-        && let Some(last) = sections.iter_mut().find(|section| section.text == "Namespaces")
-    {
-        let passed = number(report.made_by_others, "object");
-        last.details.push(Entry::new(format!("passed over: {passed} that another object has made")));
+    let all = all.into_iter().filter(|(_, entries)| !entries.is_empty());
+    all.map(|(title, entries)| Entry::with(title, first_of(entries))).collect()
+}
+
+/// The number of entries of a section.
+const MOST_ENTRIES: usize = 40;
+
+/// Returns the first entries of a section, and the number of the others.
+fn first_of(mut entries: Vec<Entry>) -> Vec<Entry> {
+    let more = entries.len().saturating_sub(MOST_ENTRIES);
+    if more > 0 {
+        entries.truncate(MOST_ENTRIES);
+        entries.push(Entry::new(format!("and {more} more; `--format json` has all of them")));
     }
-    sections
+    entries
 }
 
 fn decisions(plan: &Plan) -> Vec<Entry> {
     let mut found = Vec::new();
-    for namespace in &plan.namespaces {
-        if let Need::Conflict(among) = &namespace.need {
-            let text = format!(
-                "namespace `{}`: its pods get {}, and no policy admits all of them",
-                namespace.name,
-                quoted(among)
-            );
-            let help = "split the namespace, or change workloads until one policy fits; it is left out of the policies";
-            found.push(Entry::with(text, vec![Entry::new(help)]));
-        }
+    for namespace in plan.namespaces.iter().filter(|namespace| namespace.needs.is_conflict()) {
+        let text = format!(
+            "namespace `{}`: the pods of a service account get {}, and no policy admits all of them",
+            namespace.name,
+            quoted(namespace.needs.disputed())
+        );
+        let help = "give the workloads different service accounts, or change them until one policy fits; until then the namespace has a level and no profile";
+        found.push(Entry::with(text, vec![Entry::new(help)]));
     }
+    let mut refused: BTreeMap<&[String], Vec<String>> = BTreeMap::new();
     for workload in plan.workloads.iter().filter(|workload| workload.policy.is_none()) {
-        let reasons = workload.refusals.iter().map(Entry::new).collect();
-        found.push(Entry::with(format!("{}: its pods are refused already", shown(workload)), reasons));
+        refused.entry(&workload.refusals).or_default().push(shown(workload));
+    }
+    for (reasons, names) in refused {
+        let text = match names.as_slice() {
+            [only] => format!("{only}: its pods are rejected already"),
+            several => format!("{}: pods of {} are rejected already", some(several), number(several.len(), "workload")),
+        };
+        found.push(Entry::with(text, reasons.iter().map(Entry::new).collect()));
     }
     for workload in plan.workloads.iter().filter(|workload| !workload.changes.is_empty()) {
         let value = |value: &Option<Value>| value.as_ref().map_or_else(|| "nothing".to_owned(), Value::to_string);
@@ -134,7 +151,7 @@ fn decisions(plan: &Plan) -> Vec<Entry> {
             Entry::new(format!("{}: {} today, then {}", change.field, value(&change.before), value(&change.after)))
         });
         let policy = workload.policy.as_deref().unwrap_or_default();
-        let text = format!("{}: `{policy}` fills in other things than the policy of its namespace", shown(workload));
+        let text = format!("{}: `{policy}` sets other defaults than the policy of its namespace", shown(workload));
         found.push(Entry::with(text, changes.collect()));
     }
     for policy in plan.policies.iter().filter(|policy| policy.is_needed) {
@@ -183,22 +200,28 @@ fn profiles(report: &PspMigrationReport<'_>) -> Vec<Entry> {
                 details.push(Entry::new(format!("the entries describe `{}`, the first policy", policy.name)));
                 tenants.profile.as_str()
             }
-            None => &policy.name,
+            None => report.policies.profile_of(&policy.name),
         };
         details.extend(fates(policy));
-        Some(Entry::with(format!("`{name}`: level {}", policy.migration.level), details))
+        Some(Entry::with(format!("`{name}`: {}", stated(policy)), details))
     });
     told.collect()
 }
 
+/// Returns the level that the text of a policy allows, with the fields that decide it.
+fn stated(policy: &PolicyPlan) -> String {
+    let practical = policy.levels.iter().find(|(reading, _)| *reading == Reading::Practical);
+    let deciding = practical.into_iter().flat_map(|(_, mapping)| mapping.deciding());
+    let reasons: Vec<String> = deciding.map(|field| format!("{} ({})", field.field, field.reason)).collect();
+    let because = if reasons.is_empty() { String::new() } else { format!(" because of {}", reasons.join(", ")) };
+    let level = practical.map_or(policy.migration.level, |(_, mapping)| mapping.level);
+    let used = policy.migration.level;
+    let used = if used == level { String::new() } else { format!("; its namespaces have {used}") };
+    format!("level {level} by its text{because}{used}")
+}
+
 fn fates(policy: &PolicyPlan) -> Vec<Entry> {
     let mut details = Vec::new();
-    for (reading, mapping) in &policy.levels {
-        let reasons: Vec<String> =
-            mapping.deciding().map(|field| format!("{} ({})", field.field, field.reason)).collect();
-        let because = if reasons.is_empty() { String::new() } else { format!(", by {}", reasons.join(", ")) };
-        details.push(Entry::new(format!("{}: {}{because}", reading_text(*reading), mapping.level)));
-    }
     let fields = &policy.migration.fields;
     let named = |wanted: &dyn Fn(&FieldOutcome) -> bool| -> Vec<&str> {
         fields.iter().filter(|field| wanted(&field.fate)).map(|field| field.field).collect()
@@ -243,85 +266,12 @@ fn fates(policy: &PolicyPlan) -> Vec<Entry> {
     details
 }
 
-/// Returns a reading of the mapping, in words.
-fn reading_text(reading: Reading) -> &'static str {
-    match reading {
-        Reading::Practical => "as clusters are run (this one counts)",
-        Reading::Table => "by the letter of the documentation",
-        Reading::SeLinuxIgnored => "on nodes without SELinux",
-    }
-}
-
-/// Returns the level that a namespace gets.
-fn level(plan: &Plan, need: &Need) -> Option<Level> {
-    match need {
-        Need::Nothing => Some(Level::Restricted),
-        Need::Conflict(_) => None,
-        Need::One(_) | Need::Chosen { .. } => {
-            let found = plan.policies.binary_search_by_key(&need.policy(), |policy| Some(policy.name.as_str()));
-            found.ok().and_then(|place| plan.policies.get(place)).map(|policy| policy.migration.level)
-        }
-    }
-}
-
-fn namespaces(report: &PspMigrationReport<'_>) -> Vec<Entry> {
-    let plan = report.plan;
-    let mut told = Vec::new();
-    let plans: BTreeMap<&String, &NamespacePlan> = plan.namespaces.iter().map(|plan| (&plan.name, plan)).collect();
-    for tenants in &report.policies.tenancies {
-        let of: Vec<&NamespacePlan> = tenants.namespaces.iter().filter_map(|name| plans.get(name).copied()).collect();
-        let workloads = of.iter().map(|namespace| namespace.workloads).sum();
-        let level = of.first().and_then(|namespace| level(plan, &namespace.need)).unwrap_or(Level::Privileged);
-        told.push(Entry::new(format!(
-            "{} of the Tenancy `{}`: profile `{}`, level {level}, {}: {}",
-            number(tenants.namespaces.len(), "namespace"),
-            tenants.tenancy,
-            tenants.profile,
-            number(workloads, "workload"),
-            some(&tenants.namespaces)
-        )));
-    }
-    let of_tenants: BTreeSet<&String> =
-        report.policies.tenancies.iter().flat_map(|tenants| &tenants.namespaces).collect();
-    for namespace in plan.namespaces.iter().filter(|namespace| !of_tenants.contains(&namespace.name)) {
-        let (name, workloads) = (&namespace.name, number(namespace.workloads, "workload"));
-        let level = level(plan, &namespace.need).map_or_else(String::new, |level| format!("level {level}, "));
-        let (text, mut details) = match &namespace.need {
-            Need::One(policy) => (format!("`{name}`: profile `{policy}`, {level}{workloads}"), Vec::new()),
-            Need::Chosen { policy, among, widened } => {
-                let today = format!("its pods get {} today; this one admits them all", quoted(among));
-                let mut details = vec![Entry::new(today)];
-                if !widened.is_empty() {
-                    let accounts = quoted(widened);
-                    details.push(Entry::new(format!("service accounts that may not use it today: {accounts}")));
-                }
-                (format!("`{name}`: profile `{policy}`, {level}{workloads}"), details)
-            }
-            Need::Nothing => (format!("`{name}`: no pod gets in today; {level}{workloads}"), Vec::new()),
-            Need::Conflict(_) => (format!("`{name}`: to be decided, {workloads}"), Vec::new()),
-        };
-        let own = own_levels(report, name);
-        if !own.is_empty() {
-            details.push(Entry::new(format!("keeps its own labels, which win over the level: {}", own.join(", "))));
-        }
-        told.push(Entry::with(text, details));
-    }
-    told
-}
-
-/// Returns the Pod Security labels that a Namespace has already.
-fn own_levels(report: &PspMigrationReport<'_>, namespace: &str) -> Vec<String> {
-    let labels = report.declared.get(namespace).into_iter().flat_map(|declared| &declared.labels);
-    let own = labels.filter(|(key, _)| key.starts_with("pod-security.kubernetes.io/"));
-    own.map(|(key, value)| format!("{key}={value}")).collect()
-}
-
 /// Returns the defaults that workloads rely on. Workloads of one profile with the same fields are one entry.
 fn relying(report: &PspMigrationReport<'_>) -> Vec<Entry> {
     let mut alike: BTreeMap<(&str, Vec<&str>), Vec<&WorkloadPlan>> = BTreeMap::new();
     for workload in report.plan.workloads.iter().filter(|workload| !workload.relied_on.is_empty()) {
         let policy = workload.policy.as_deref().unwrap_or_default();
-        let policy = report.policies.tenants_of(policy).map_or(policy, |tenants| &tenants.profile);
+        let policy = report.policies.profile_of(policy);
         let fields = workload.relied_on.iter().map(|filled| filled.field.as_str()).collect();
         alike.entry((policy, fields)).or_default().push(workload);
     }

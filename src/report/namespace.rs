@@ -14,6 +14,7 @@ use crate::admission::level::Level;
 use crate::admission::standards::labels::{PodSecurityLevels, PodSecurityMode};
 use crate::app::{AppliedProfile, NamespaceRules, SyncedRules, UsablePolicy};
 use crate::diag::Files;
+use crate::k8s::validation_action::ValidationAction;
 use crate::model::{PodSecurityProfile, Target};
 
 /// The admission rules for the pods of a namespace.
@@ -55,6 +56,9 @@ pub struct SyncedNamespace {
     /// The constraints of the target with an admission policy for further limits.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub limited_constraints: Vec<String>,
+    /// The actions on pods beyond these admission policies, if the policies deny no pod.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub validation_actions: Vec<&'static str>,
     /// The cluster configuration of the workspace.
     pub target: String,
 }
@@ -177,6 +181,9 @@ pub struct NamespaceLevels {
     /// The constraints of the target with an admission policy for further limits.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub limited_constraints: Vec<String>,
+    /// The actions on pods beyond the profiles, if the admission policies of the profiles deny no pod.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub validation_actions: Vec<&'static str>,
     /// The cluster configuration of the workspace.
     pub target: String,
 }
@@ -240,11 +247,17 @@ impl NamespaceReport<'_> {
         let mut page = Page::new();
         for name in self.limited_constraints {
             let policy = PodSecurityProfile::admission_policy(name);
-            writeln!(
-                page,
-                "  the admission policy `{policy}` limits the pods of the constraints `{name}`; other constraints do not admit a \
-                 rejected pod"
-            );
+            match self.observed() {
+                None => writeln!(
+                    page,
+                    "  the admission policy `{policy}` limits the pods of the constraints `{name}`; other constraints do not admit a \
+                     rejected pod"
+                ),
+                Some(observed) => writeln!(
+                    page,
+                    "  pods of the constraints `{name}` beyond the admission policy `{policy}` are {observed}, not denied"
+                ),
+            }
         }
         page.finish()
     }
@@ -263,6 +276,10 @@ impl NamespaceReport<'_> {
         for mode in PodSecurityMode::ALL {
             writeln!(page, "  {}: `{}`", mode.name(), levels.get(mode));
         }
+        let strictest = levels.audit.level.min(levels.warn.level);
+        if !self.target.pod_security_stage.enforces() && strictest < levels.enforce.level {
+            writeln!(page, "  pods beyond `{strictest}` are not denied: `modes` of the target has no `enforce`");
+        }
         page.finish()
     }
 
@@ -275,13 +292,12 @@ impl NamespaceReport<'_> {
         let mut page = Page::new();
         for (AppliedProfile { name, .. }, accounts) in by_account {
             let accounts: Vec<String> = accounts.iter().map(|account| format!("`{account}`")).collect();
-            let accounts = accounts.join(", ");
-            writeln!(page, "  pods of {accounts} are held to the PodSecurityProfile `{name}` by its admission policy");
+            self.profile_line(name, [&format!("pods of {}", accounts.join(", ")), "are"], &mut page);
         }
         match profile {
             Some(AppliedProfile { name, .. }) => {
                 let pods = if by_account.is_empty() { "every pod" } else { "every other pod" };
-                writeln!(page, "  {pods} is held to the PodSecurityProfile `{name}` by its admission policy");
+                self.profile_line(name, [pods, "is"], &mut page);
             }
             None if self.target.version.release().is_some() => {}
             None => page.push_str("  no PodSecurityProfile\n"),
@@ -327,10 +343,40 @@ impl NamespaceReport<'_> {
                     levels: levels.collect(),
                     exempt: *is_exempt,
                     limited_constraints: self.limited_constraints.to_vec(),
+                    validation_actions: self.actions_without_deny(profile.is_some() || !by_account.is_empty()),
                     target,
                 })
             }
         }
+    }
+
+    /// Writes the line about a profile of some pods, with the verb for the pods.
+    fn profile_line(self, name: &str, [pods, verb]: [&str; 2], page: &mut Page) {
+        match self.observed() {
+            None => writeln!(page, "  {pods} {verb} held to the PodSecurityProfile `{name}` by its admission policy"),
+            Some(observed) => {
+                writeln!(page, "  {pods} beyond the PodSecurityProfile `{name}` {verb} {observed}, not denied");
+            }
+        }
+    }
+
+    /// Returns a word for the pods beyond a profile; none if its admission policy denies them.
+    fn observed(self) -> Option<&'static str> {
+        let actions = &self.target.pod_security_stage.validation_actions;
+        let has = |action| actions.contains(&action);
+        match [ValidationAction::Deny, ValidationAction::Audit, ValidationAction::Warn].map(has) {
+            [true, ..] => None,
+            [_, true, true] => Some("audited and warned about"),
+            [_, true, false] => Some("audited"),
+            [_, false, _] => Some("warned about"),
+        }
+    }
+
+    /// Returns the actions on pods beyond the profiles, if they are not denied.
+    fn actions_without_deny(self, has_profile: bool) -> Vec<&'static str> {
+        let is_limited = has_profile || !self.limited_constraints.is_empty();
+        let stage = &self.target.pod_security_stage;
+        if is_limited && !stage.denies() { stage.action_names() } else { Vec::new() }
     }
 
     fn synced_record(self, rules: &SyncedRules) -> SyncedNamespace {
@@ -352,6 +398,7 @@ impl NamespaceReport<'_> {
             findings: settled.lints.iter().map(|lint| lint.code().to_string()).collect(),
             lifts: lifts.iter().map(|lift| LiftRecord::new(lift, self.files)).collect(),
             limited_constraints: self.limited_constraints.to_vec(),
+            validation_actions: self.actions_without_deny(false),
             target: self.target.name.clone(),
         }
     }

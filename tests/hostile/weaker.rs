@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use super::gate::{TEAMS, assert_status, commit, edit, example, stdout};
-use crate::runs::bailiwick;
+use crate::runs::{bailiwick, stderr};
 
 /// Runs `diff --against HEAD` after a change, which has to end with 1 and to print these lines.
 pub(super) fn assert_shown(folder: &Path, lines: &[&str]) {
@@ -181,4 +181,61 @@ fn a_looser_guard_is_shown() {
     }
     fs::remove_file(folder.path().join(GUARD)).expect("a file");
     assert_shown(folder.path(), &["its Guard is removed: others can write guarded objects\n"]);
+}
+
+/// A pull request that takes `Deny` or `enforce` away, in the workspace file or in a template.
+#[test]
+fn a_looser_stage_of_pod_security_is_shown() {
+    const WORKSPACE: &str = "bailiwick.yaml";
+    const TEMPLATE: &str = "templates/pod-security-profile/validatingadmissionpolicybinding.yaml.j2";
+    let folder = example();
+    let profile = "apiVersion: bailiwick.dev/v1alpha1\nkind: PodSecurityProfile\nmetadata: {name: web}\nspec:\n  \
+        allowPrivilegeEscalation: false\n  runAsUser: {rule: RunAsAny}\n  fsGroup: {rule: RunAsAny}\n  \
+        supplementalGroups: {rule: RunAsAny}\n  seLinux: {rule: MustRunAs, seLinuxOptions: {type: container_t}}\n  \
+        volumes: [secret]\n---\n\
+        apiVersion: bailiwick.dev/v1alpha1\nkind: NamespaceSet\nmetadata: {name: web}\nspec:\n  \
+        namespaces: [{name: web, podSecurity: {profile: web}}]\n";
+    fs::write(folder.path().join("policies/web.yaml"), profile).expect("a file");
+    assert_status(&bailiwick(folder.path(), &["render"]), 0);
+    commit(folder.path());
+    assert_status(&bailiwick(folder.path(), &["diff", "--against", "HEAD"]), 0);
+    let before = fs::read_to_string(folder.path().join(WORKSPACE)).expect("a file");
+    let version = before.lines().find(|line| line.trim().starts_with("version:")).expect("a version");
+    let binding = "loses the action `Deny`: its policy rejects nothing";
+    let label = "loses the Pod Security level baseline to enforce";
+    let of_target = |what: &str| format!("target `production`: its {what}");
+    for (setting, lines) in [
+        (
+            "validationActions: [Audit]",
+            [
+                binding.to_owned(),
+                of_target("PodSecurityProfiles reject no pod any more: `validationActions` has no `Deny`"),
+            ],
+        ),
+        (
+            "modes: [audit, warn]",
+            [label.to_owned(), of_target("Pod Security levels reject no pod any more: `modes` has no `enforce`")],
+        ),
+    ] {
+        edit(folder.path(), WORKSPACE, version, &format!("{version}\n    podSecurity: {{{setting}}}"));
+        let run = bailiwick(folder.path(), &["check"]);
+        assert_status(&run, 1);
+        assert!(stderr(&run).contains(&lines[0]), "{}", stderr(&run));
+        // The output is committed along with the setting.
+        assert_status(&bailiwick(folder.path(), &["render"]), 0);
+        assert_shown(folder.path(), &[&lines[0], &lines[1]]);
+        let run = bailiwick(folder.path(), &["review", "--against", "HEAD"]);
+        assert_status(&run, 1);
+        assert!(stdout(&run).contains("in web admits more"), "{}", stdout(&run));
+        fs::write(folder.path().join(WORKSPACE), &before).expect("a file");
+        assert_status(&bailiwick(folder.path(), &["render"]), 0);
+    }
+    // A template with another action than the target is refused.
+    let own = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(TEMPLATE)).expect("a template");
+    let path = folder.path().join(TEMPLATE);
+    fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+    fs::write(path, own.replace("{{ validationActions }}", "[Audit]")).expect("a file");
+    let run = bailiwick(folder.path(), &["render"]);
+    assert_status(&run, 2);
+    assert!(stderr(&run).contains("renders `spec.validationActions[0]: Audit`"), "{}", stderr(&run));
 }

@@ -97,6 +97,59 @@ fn profiles_are_compared_for_each_service_account() {
     assert_eq!(profile_changes("", both), [(Direction::Wider, Some("service accounts csi-node, web".to_owned()))]);
 }
 
+/// Returns the changes of pods between two states of the settings of a target, with a profile, levels and a host path.
+fn stage_changes(target: &str, old: &str, new: &str) -> Vec<(PodChangeKind, Direction, ChangeCertainty, Vec<String>)> {
+    let head = "apiVersion: bailiwick.dev/v1alpha1\nkind:";
+    let any = "  fsGroup: {rule: RunAsAny}\n  supplementalGroups: {rule: RunAsAny}\n  seLinux: {rule: RunAsAny}\n";
+    let policies = format!(
+        "{head} PodSecurityProfile\nmetadata: {{name: app}}\nspec:\n  runAsUser: {{rule: RunAsAny}}\n{any}  \
+         volumes: [hostPath, secret]\n  hostPaths: [{{pathPrefix: /data}}]\n---\n\
+         {head} NamespaceSet\nmetadata: {{name: all}}\nspec:\n  namespaces:\n  \
+         - {{name: own, podSecurity: {{profile: app, level: baseline, labelSync: false}}}}\n"
+    );
+    let [old, new] = [old, new].map(|settings| workspace(&format!("{{name: t, {target}{settings}}}")));
+    let state = |settings| {
+        [("bailiwick.yaml", settings), ("policies/a.yaml", &*policies), ("policies/objects/a.yaml", NAMESPACE)]
+    };
+    let review = review(&state(&old), &state(&new));
+    let change = |change: &PodChange| (change.kind, change.direction, change.certainty, change.details.clone());
+    review.pods.iter().map(change).collect()
+}
+
+/// The stages of a rollout: a binding without `Deny` and a namespace without `enforce` reject no pod.
+#[test]
+fn a_stage_without_enforcement_admits_more() {
+    let kubernetes = |old: &str, new: &str| stage_changes("version: \"1.34\"", old, new);
+    let [audit, warn, deny] = ["[Audit]", "[Warn, Audit]", "[Audit, Deny]"]
+        .map(|actions| format!(", podSecurity: {{validationActions: {actions}}}"));
+    let of = |kind, direction, detail: &str| {
+        let details = Some(detail.to_owned()).filter(|detail| !detail.is_empty()).into_iter().collect();
+        vec![(kind, direction, ChangeCertainty::Proven, details)]
+    };
+    let profile = |direction, detail| of(PodChangeKind::Profile, direction, detail);
+    assert_eq!(kubernetes("", &audit), profile(Direction::Wider, "`validationActions` has `Audit` and no `Deny`"));
+    assert_eq!(
+        kubernetes(&deny, &warn),
+        profile(Direction::Wider, "`validationActions` has `Audit`, `Warn` and no `Deny`")
+    );
+    assert_eq!(kubernetes(&audit, ""), profile(Direction::Narrower, "`validationActions` had `Audit` and no `Deny`"));
+    assert_eq!(kubernetes("", &deny), []);
+    assert_eq!(kubernetes(&audit, &warn), []);
+    let observed = ", podSecurity: {modes: [audit, warn]}";
+    assert_eq!(kubernetes("", observed), of(PodChangeKind::Level, Direction::Wider, ""));
+    assert_eq!(kubernetes(observed, ""), of(PodChangeKind::Level, Direction::Narrower, ""));
+    assert_eq!(kubernetes("", ", podSecurity: {modes: [enforce]}"), []);
+    // On OpenShift, the policy beside the constraints is compared as other policies are.
+    let openshift = |old: &str, new: &str| {
+        let changes = stage_changes("platform: openshift, version: \"4.20\"", old, new);
+        changes.into_iter().map(|(kind, direction, ..)| (kind, direction)).collect::<Vec<_>>()
+    };
+    assert_eq!(openshift("", &audit), [(PodChangeKind::Policy, Direction::Wider)]);
+    assert_eq!(openshift(&audit, &deny), [(PodChangeKind::Policy, Direction::Narrower)]);
+    assert_eq!(openshift("", &deny), []);
+    assert_eq!(openshift(&audit, &warn), []);
+}
+
 const GRANT: &str = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: use}\n\
     rules: [{apiGroups: [GROUP], resources: [RESOURCE], verbs: [use], resourceNames: [open]}]\n---\n\
     apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: use, namespace: shop}\n\

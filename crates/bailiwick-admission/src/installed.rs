@@ -14,9 +14,7 @@ use serde_json::{Value as Json, json};
 
 use super::created::stored;
 use super::defaulted::{fill_pod, fill_template};
-use super::policy::{
-    AdmissionRequest, Binding, KnownRequest, PolicyAnswer, ValidatingAdmissionPolicy, ValidationAction,
-};
+use super::policy::{AdmissionRequest, Binding, KnownRequest, PolicyAnswer, ValidatingAdmissionPolicy};
 use super::workload::{Workload, resource_of, template_within_mut};
 use bailiwick_kubernetes::absent::{group_and_version, text_at};
 use bailiwick_yaml::NodeRef;
@@ -218,8 +216,8 @@ impl InstalledPolicies {
         }
         for (name, policy) in &self.policies {
             // A policy with warnings or audit alone rejects nothing.
-            let denies = |binding: &&Binding| binding.actions.contains(&ValidationAction::Deny);
-            let mut bindings = self.bindings.get(name).into_iter().flatten().filter(denies).peekable();
+            let mut bindings =
+                self.bindings.get(name).into_iter().flatten().filter(|binding| binding.denies()).peekable();
             if bindings.peek().is_none() || decisions.rejections.iter().any(|known| known.policy == *name) {
                 continue;
             }

@@ -26,7 +26,7 @@ mod tests;
 pub use bound::{BoundPolicy, NamespaceReads, PolicyCondition, PolicyState};
 pub use known::KnownRequest;
 pub use patches::{PatchError, Patches};
-pub use read::{Binding, ValidatingAdmissionPolicy, ValidationAction};
+pub use read::{Binding, ValidatingAdmissionPolicy};
 pub use request::{AdmissionRequest, RequestError};
 
 /// Admission or denial by a policy.

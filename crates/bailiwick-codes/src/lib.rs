@@ -108,6 +108,7 @@ bailiwick_yaml::declare_codes! {
     APPLIER_CANNOT_APPLY: "applier-cannot-apply", [Warning], "the applier of the output lacks the permission to write an object";
     GUARD_LOCKS_OUT: "guard-locks-out", [Warning], "an admission policy refuses the writes of the applier or of a controller";
     GUARD_CAN_BE_SWITCHED_OFF: "guard-can-be-switched-off", [Warning], "a subject can switch a Guard off or write as an allowed identity";
+    UNENFORCED_POD_SECURITY: "unenforced-pod-security", [Finding], "levels or profiles of Pod Security that reject no pod";
     SHARD_TOO_LARGE: "shard-too-large", [Finding], "a folder of the output has too many objects for one application";
     NAMESPACE_UNPROTECTED: "namespace-unprotected", [Finding], "an applier deletes a Namespace that goes from the manifests";
     SUBSTITUTION_IN_TEXT: "substitution-in-text", [Finding], "a text of an object that Flux can take for a variable";

@@ -43,4 +43,5 @@ pub mod stored;
 pub mod templates;
 pub mod user_group;
 pub mod validation;
+pub mod validation_action;
 pub mod volumes;

@@ -149,9 +149,7 @@ impl<'o> Observability<'o> {
         let parts = (right.api_groups.first(), right.resources.first(), right.verbs.first());
         if let (Some(group), Some(resource), Some(verb)) = parts
             && (api.catalogue().is_asked_elsewhere(minor, group, resource, verb)
-                || verb == "*"
-                    && api.availability(group, resource) != Served::Yes
-                    && self.hidden_part(right).is_some())
+                || verb == "*" && api.availability(group, resource) != Served::Yes && self.hidden_part(right).is_some())
         {
             return Some(ASKED_ELSEWHERE);
         }

@@ -361,6 +361,13 @@ fn settings(old: &Target, new: &Target) -> Vec<String> {
     if old.applied_by != new.applied_by {
         lines.push("another identity applies its output".to_owned());
     }
+    let (before, after) = (&old.pod_security_stage, &new.pod_security_stage);
+    if before.denies() && !after.denies() {
+        lines.push("its PodSecurityProfiles reject no pod any more: `validationActions` has no `Deny`".to_owned());
+    }
+    if before.enforces() && !after.enforces() {
+        lines.push("its Pod Security levels reject no pod any more: `modes` has no `enforce`".to_owned());
+    }
     lines
 }
 

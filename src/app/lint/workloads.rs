@@ -11,25 +11,23 @@ use crate::codes;
 use crate::diag::{Diagnostic, Origin, RunError, Sink};
 use crate::label::NamespaceLabels;
 
-/// Reports the workloads of a target whose pods would be rejected: the workloads of its Manifests policies.
-pub(super) fn check(
-    linted: &LintedTarget<'_>,
+/// Returns the workloads of the Manifests policies of a target, and the objects that decide about their pods.
+pub(super) fn inputs<'l>(
+    linted: &LintedTarget<'l>,
     labels: Option<&NamespaceLabels>,
-    unanswered: &mut Unanswered,
     sink: &mut Sink,
-) -> Result<(), RunError> {
+) -> Result<PodInputs<'l>, RunError> {
     let LintedTarget { workspace, target, .. } = *linted;
     let mut inputs = PodInputs::new(workspace, target);
     inputs.add_cluster_objects();
     inputs.add_analyzed_documents(sink);
     each_object(workspace, target, &mut Sink::new(), &mut |object, place| inputs.add(object, Some(place), sink))?;
     inputs.finish(labels, sink);
-    judge(linted, &inputs, unanswered, sink);
-    Ok(())
+    Ok(inputs)
 }
 
 /// Reports the workloads whose pods are refused. Findings that differ in names alone are reported once.
-fn judge(linted: &LintedTarget<'_>, inputs: &PodInputs<'_>, unanswered: &mut Unanswered, sink: &mut Sink) {
+pub(super) fn check(linted: &LintedTarget<'_>, inputs: &PodInputs<'_>, unanswered: &mut Unanswered, sink: &mut Sink) {
     let gate = Gate::new(&linted.loaded.world, &inputs.objects);
     let policies = AdmissionPolicies { installed: &inputs.admission_policies, gate };
     let mut alike = Alike::of_classes(linted.spread);

@@ -103,13 +103,13 @@ impl Surroundings {
         }
     }
 
-    /// Returns the PodSecurityProfile that the labels of a namespace name, if its admission policy is bound.
+    /// Returns the PodSecurityProfile that the labels of a namespace name, if a binding of its admission policy has `Deny`.
     pub(crate) fn profile_of<'l>(&self, labels: &'l BTreeMap<String, String>) -> Option<&'l str> {
         let profile = labels.get(PodSecurityProfile::LABEL)?;
         let policy = PodSecurityProfile::admission_policy(profile);
         let is_there = self.policies.iter().any(|(name, _)| *name == policy);
-        let is_bound = self.bindings.iter().any(|binding| binding.policy == policy);
-        (is_there && is_bound).then_some(profile)
+        let denies = self.bindings.iter().any(|binding| binding.policy == policy && binding.denies());
+        (is_there && denies).then_some(profile)
     }
 
     /// Returns the bound admission policies that deny a request, or whose decision is unknown.

@@ -6,8 +6,6 @@ use std::sync::Arc;
 
 use crate::access::{Builder, World};
 use crate::admission::psp::PodSecurityPolicy;
-use crate::admission::psp::plan::namespace_of;
-use crate::admission::workload::Workload;
 use crate::app::Options;
 use crate::app::loaded_world::{add_tree, duplicate, each_tree, version_of};
 use crate::codes;
@@ -17,7 +15,8 @@ use crate::k8s::validation;
 use crate::migrate::Namespace;
 use crate::migrate::superfluous::{Superfluous, SuperfluousCollector};
 use crate::yaml::NodeRef;
-use crate::yaml::de::DeError;
+
+use super::workloads::{FoundWorkloads, WorkloadCollector, malformed};
 
 /// The result of reading.
 pub(super) struct Inputs {
@@ -27,10 +26,8 @@ pub(super) struct Inputs {
     pub(super) declared: BTreeMap<String, Namespace>,
     /// These, and every namespace that something else is in.
     pub(super) namespaces: BTreeSet<String>,
-    pub(super) workloads: Vec<Workload>,
+    pub(super) workloads: FoundWorkloads,
     pub(super) superfluous: Superfluous,
-    /// How many objects another one has made, which is among the workloads itself or is unknown.
-    pub(super) owned: usize,
 }
 
 /// The newest minor with PodSecurityPolicies, for the rules of the API.
@@ -73,9 +70,8 @@ struct Found {
     policies: BTreeMap<String, (Origin, PodSecurityPolicy)>,
     declared: BTreeMap<String, Namespace>,
     namespaces: BTreeSet<String>,
-    workloads: BTreeMap<(String, &'static str, String), Workload>,
+    workloads: WorkloadCollector,
     roles: SuperfluousCollector,
-    owned: usize,
 }
 
 impl Found {
@@ -95,7 +91,7 @@ impl Found {
                     self.namespaces.insert(namespace.to_owned());
                 }
                 self.roles.add(object);
-                self.workload(object, sink);
+                self.namespaces.extend(self.workloads.add(object, sink));
             }
         }
     }
@@ -126,50 +122,16 @@ impl Found {
         self.namespaces.insert(name.to_owned());
     }
 
-    fn workload(&mut self, object: NodeRef<'_>, sink: &mut Sink) {
-        match Workload::read(object) {
-            // An object that a controller made has the defaults of policies, and no longer its own values.
-            Ok(Some(_)) if is_owned(object) => self.owned += 1,
-            Ok(Some(workload)) => {
-                let namespace = namespace_of(&workload).to_owned();
-                self.namespaces.insert(namespace.clone());
-                let (key, origin) = ((namespace, workload.kind, workload.name.clone()), workload.origin);
-                if let Some(first) = self.workloads.insert(key, workload) {
-                    sink.push(duplicate(origin, first.origin));
-                }
-            }
-            Ok(None) => {}
-            Err(problem) => sink.push(malformed(problem, object)),
-        }
-    }
-
     fn finish(self, world: World) -> Inputs {
         Inputs {
             world,
             policies: self.policies.into_values().map(|(_, policy)| policy).collect(),
             declared: self.declared,
             namespaces: self.namespaces,
-            workloads: self.workloads.into_values().collect(),
+            workloads: self.workloads.finish(),
             superfluous: self.roles.finish(),
-            owned: self.owned,
         }
     }
-}
-
-/// Returns whether a controller made the object from another object; the mirror of a kubelet's file is owned by its
-/// node.
-fn is_owned(object: NodeRef<'_>) -> bool {
-    let owners = object.path(&["metadata", "ownerReferences"]).into_iter().flat_map(NodeRef::items);
-    let text = |owner: NodeRef<'_>, key| owner.get(key).and_then(NodeRef::as_str).unwrap_or_default().to_owned();
-    owners
-        .filter(|owner| owner.get("controller").and_then(NodeRef::as_bool) == Some(true))
-        .any(|owner| text(owner, "kind") != "Node")
-}
-
-fn malformed(problem: DeError, object: NodeRef<'_>) -> Diagnostic {
-    Diagnostic::error(codes::MALFORMED_OBJECT, problem.message)
-        .at(problem.origin.unwrap_or_else(|| object.origin()))
-        .help("correct the object: the API server rejects it")
 }
 
 /// Holds a policy against the shape of its kind and the API server's rules, but for its metadata.

@@ -143,7 +143,10 @@ pub(super) fn policies_of_profiles(base: &TargetState<'_>, head: &TargetState<'_
     let is_of_profile = |key: &&String| {
         let name = key.rsplit('/').next();
         sides.iter().all(|(state, names)| {
-            !state.admission_policies.contains_key(*key) || name.is_some_and(|name| names.contains(name))
+            // The profiles that reject no pod are not compared, and their defaults change pods all the same.
+            let is_compared = state.target.pod_security_stage.denies() || !key.starts_with("Mutating");
+            let is_own = is_compared && name.is_some_and(|name| names.contains(name));
+            !state.admission_policies.contains_key(*key) || is_own
         })
     };
     keys.filter(is_of_profile).cloned().collect()

@@ -177,9 +177,8 @@ impl PodComparison<'_> {
     /// Compares the profiles of a namespace, for the service accounts without a profile of their own and for each other account.
     fn profiles(&self, before: &NamespaceContext, after: &NamespaceContext) -> Vec<Likeness> {
         let [old, new] = [(self.base, before), (self.head, after)].map(|(state, place)| {
-            let judges = state.target.enforcement() == Enforcement::AdmissionPolicy;
             let applied = PodSecurityProfile::by_account(&place.labels, &place.annotations);
-            if judges { applied } else { BTreeMap::new() }
+            if denies(state) { applied } else { BTreeMap::new() }
         });
         let of = |applied: &BTreeMap<&str, BTreeSet<&str>>, account: &str| -> BTreeSet<String> {
             let own = applied.get(account).or_else(|| applied.get(""));
@@ -217,8 +216,8 @@ impl PodComparison<'_> {
     fn change_of_profile(&self, old: Option<String>, new: Option<String>) -> Option<Likeness> {
         let (direction, details, certainty) = match (&old, &new) {
             (None, None) => return None,
-            (Some(_), None) => (Direction::Wider, Vec::new(), ChangeCertainty::Proven),
-            (None, Some(_)) => (Direction::Narrower, Vec::new(), ChangeCertainty::Proven),
+            (Some(_), None) => (Direction::Wider, without_deny(self.head, "has"), ChangeCertainty::Proven),
+            (None, Some(_)) => (Direction::Narrower, without_deny(self.base, "had"), ChangeCertainty::Proven),
             (Some(old), Some(new)) => match (profile(self.base, old), profile(self.head, new)) {
                 (Some(earlier), Some(present)) => match directed(&psp::compare::compare(&earlier, &present)) {
                     Some((direction, details)) => (direction, details, ChangeCertainty::Proven),
@@ -246,12 +245,17 @@ impl PodComparison<'_> {
 
     fn has_same_policies(&self, profile: &str) -> bool {
         let name = PodSecurityProfile::admission_policy(profile);
-        let of = |state: &TargetState<'_>| {
-            let is_own = |key: &str| key.starts_with("Validating") && key.rsplit('/').next() == Some(&*name);
-            let own = state.admission_policies.iter().filter(|(key, _)| is_own(key));
-            own.map(|(key, json)| (key.clone(), json.clone())).collect::<Vec<_>>()
+        let keys =
+            ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"].map(|kind| format!("{kind}/{name}"));
+        let of = |state: &TargetState<'_>, key: &String| {
+            let mut object = state.admission_policies.get(key).cloned();
+            // Both states deny pods, whatever else they do with them.
+            object.iter_mut().filter_map(|object| object.get_mut("spec")?.as_object_mut()).for_each(|spec| {
+                spec.remove("validationActions");
+            });
+            object
         };
-        of(self.base) == of(self.head)
+        keys.iter().all(|key| of(self.base, key) == of(self.head, key))
     }
 
     /// Compares the PodSecurityPolicies of both states, each with the namespaces of its users. A new permission to use a policy is
@@ -333,6 +337,18 @@ fn directed(comparison: &PspComparison) -> Option<(Direction, Vec<String>)> {
     };
     let details = [&comparison.widened, &comparison.narrowed, &comparison.defaults];
     Some((direction, details.into_iter().flatten().cloned().collect()))
+}
+
+/// Whether the profiles of a state reject pods.
+fn denies(state: &TargetState<'_>) -> bool {
+    state.target.enforcement() == Enforcement::AdmissionPolicy && state.target.pod_security_stage.denies()
+}
+
+/// Returns a text about the profiles of a state that reject no pod.
+fn without_deny(state: &TargetState<'_>, verb: &str) -> Vec<String> {
+    let stage = &state.target.pod_security_stage;
+    let text = || format!("`validationActions` {verb} `{}` and no `Deny`", stage.action_names().join("`, `"));
+    (!stage.denies()).then(text).into_iter().collect()
 }
 
 /// The most service accounts that a text names.

@@ -1,9 +1,10 @@
 //! Checks for Guards that lock out the applier or admit every user.
 
-use super::{GuardAction, GuardSpec};
+use super::GuardSpec;
 use crate::codes;
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::names::{dns_label, dns_subdomain};
+use crate::k8s::validation_action::ValidationAction;
 use crate::model::{Platform, Target};
 use crate::yaml::Spanned;
 
@@ -57,7 +58,7 @@ fn check_target(spec: &GuardSpec, target: &Target, origin: Origin, sink: &mut Si
             .help("let an own service account or user apply the target"),
         );
     }
-    let is_enforced = spec.validation_actions().contains(&GuardAction::Deny);
+    let is_enforced = spec.validation_actions().contains(&ValidationAction::Deny);
     if target.platform == Platform::Openshift && is_enforced && spec.allow.is_none() {
         sink.push(
             wrong(
@@ -115,10 +116,8 @@ fn check_group(group: &Spanned<String>, sink: &mut Sink) {
     }
 }
 
-/// Checks the actions as `validateValidationActions` of `pkg/apis/admissionregistration/validation` does.
 fn check_actions(spec: &GuardSpec, origin: Origin, sink: &mut Sink) {
-    let has = |wanted| spec.validation_actions().contains(&wanted);
-    if has(GuardAction::Deny) && has(GuardAction::Warn) {
+    if ValidationAction::exclude_each_other(spec.validation_actions().iter().copied()) {
         sink.push(
             wrong("a binding has either `Deny` or `Warn`".to_owned(), origin)
                 .help("remove `Warn`: a refused writer reads the message anyway"),

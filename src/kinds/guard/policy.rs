@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 
-use super::{GuardAction, GuardSpec, GuardedPart, platform};
+use super::{GuardSpec, GuardedPart, platform};
 use crate::diag::Origin;
 use crate::k8s::rbac;
+use crate::k8s::validation_action::ValidationAction;
 use crate::kinds::pod_security_profile::quoted;
 use crate::model::{Data, GuardedKind, GuardedTarget, ObjectId, Target, TypeMeta, Unit, UnitSource};
 
@@ -74,7 +75,7 @@ pub(super) fn fact(spec: &GuardSpec, target: &Target, origin: Origin) -> Option<
         platform: platform::writers(target.platform).collect(),
         users,
         groups,
-        denies: spec.validation_actions().contains(&GuardAction::Deny),
+        denies: spec.validation_actions().contains(&ValidationAction::Deny),
         parts: GuardedPart::ALL.into_iter().filter(|part| spec.guards(*part)).map(GuardedPart::name).collect(),
         origin,
         targets,

@@ -70,7 +70,14 @@ pub(super) fn validating(profile: WrittenProfile<'_>, checks: Blueprint, variabl
     let template = "pod-security-profile/validatingadmissionpolicy.yaml.j2";
     let policy = object(profile, V1, "ValidatingAdmissionPolicy", template);
     let template = "pod-security-profile/validatingadmissionpolicybinding.yaml.j2";
-    vec![policy.with("variables", variables).with("checks", checks), object(profile, V1, BINDING, template)]
+    let binding = object(profile, V1, BINDING, template).with("validationActions", actions(profile.targets));
+    vec![policy.with("variables", variables).with("checks", checks), binding]
+}
+
+/// Returns the actions of bindings on each target.
+fn actions(targets: &[Target]) -> Blueprint {
+    let of_target = |target: &Target| Blueprint::from_value(&target.pod_security_stage.action_names());
+    Blueprint::by_target(targets.iter().map(|target| (target.name.clone(), of_target(target))).collect())
 }
 
 /// Builds an object of a profile without its expressions.

@@ -6,11 +6,15 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{PspMigrationReport, level, own_levels};
+use super::PspMigrationReport;
 use crate::admission::level::Level;
 use crate::admission::psp::mapping::Mapping;
 use crate::admission::psp::migrate::{FieldOutcome, Filled, PspDefault};
-use crate::admission::psp::plan::{DefaultChange, NamespacePlan, Need, PolicyPlan, WorkloadPlan};
+use crate::admission::psp::plan::{
+    DefaultChange, LevelBlocker, NamespacePlan, Need, PolicyEvidence, PolicyPlan, WorkloadPlan,
+};
+use crate::migrate::enforced_level;
+use crate::migrate::stages::{Stage, stages};
 use crate::node::migration::KubeletMigration;
 use crate::report::result::CommandResult;
 
@@ -26,8 +30,12 @@ pub struct PspMigrationResult {
     tenancies: Vec<TenancyRecord>,
     namespaces: Vec<NamespaceRecord>,
     workloads: Vec<WorkloadRecord>,
-    /// The number of objects that another object has made.
-    made_by_others: usize,
+    /// The number of templates that another workload owns, such as the ReplicaSets of a Deployment.
+    owned_templates: usize,
+    /// The number of workloads with a patch.
+    patched: usize,
+    /// The stages of the migration, in order.
+    stages: Vec<StageRecord>,
     /// The roles and bindings that grant nothing any more.
     superfluous: SuperfluousRecord,
 }
@@ -104,16 +112,61 @@ struct NamespaceRecord {
     policy: Option<String>,
     /// The PodSecurityProfile.
     profile: Option<String>,
-    /// The Pod Security level; none if a person has to decide.
-    level: Option<String>,
-    /// The PodSecurityPolicies of its pods, if there are several.
+    /// The Pod Security level.
+    level: String,
+    /// The strictest level that admits its pods; none without pods.
+    observed_level: Option<String>,
+    /// The level that the texts of its PodSecurityPolicies allow; none without a policy.
+    stated_level: Option<String>,
+    /// The level of its own `enforce` label.
+    own_level: Option<String>,
+    /// The workloads that a stricter level rejects.
+    blockers: Vec<BlockerRecord>,
+    /// The PodSecurityPolicies of its pods, if there are several for one service account.
     among: Vec<String>,
     /// The service accounts that may not use the policy today.
     widened: Vec<String>,
-    /// The Pod Security labels of the Namespace.
-    own_labels: Vec<String>,
+    /// The service accounts with a policy of their own.
+    accounts: Vec<AccountRecord>,
     /// The number of workloads.
     workloads: usize,
+}
+
+/// A service account with a policy of its own.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+struct AccountRecord {
+    name: String,
+    policy: String,
+    profile: String,
+    /// The PodSecurityPolicies of its pods, if there are several.
+    among: Vec<String>,
+    /// Whether the service account may not use the policy today.
+    widened: bool,
+}
+
+/// A workload whose pods a level rejects.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+struct BlockerRecord {
+    kind: String,
+    name: String,
+    /// The strictest level that admits its pods.
+    level: String,
+    /// The checks that reject them by level, each with the values of one pod.
+    checks: BTreeMap<String, BTreeMap<String, String>>,
+}
+
+/// A stage of the migration.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct StageRecord {
+    /// The name of its target.
+    target: String,
+    /// The version of Kubernetes.
+    version: String,
+    /// The modes of the Pod Security labels; none for all.
+    modes: Option<Vec<String>>,
+    /// The actions of the bindings of admission policies; none for `Deny`, and the empty list for no admission policy.
+    validation_actions: Option<Vec<String>>,
 }
 
 /// A workload with the effect on its pods.
@@ -123,8 +176,22 @@ struct WorkloadRecord {
     kind: String,
     namespace: String,
     name: String,
+    /// The service account of its pods.
+    account: String,
+    /// The owner of the workload, if it is not among the objects.
+    owner: Option<String>,
+    /// The number of its pods that run.
+    pods: usize,
+    /// The PodSecurityPolicies of these pods in the annotation `kubernetes.io/psp`, with the number of pods.
+    recorded: BTreeMap<String, usize>,
     /// The PodSecurityPolicy of its pods; none for pods that are rejected.
     policy: Option<String>,
+    /// The origin of the policy: `grants` of its controller and service account, `recorded`, or `creators` of pods.
+    evidence: String,
+    /// The users and groups that have to create the pods themselves.
+    creators: Vec<String>,
+    /// Whether a patch can set the defaults.
+    is_patchable: bool,
     /// The defaults that its pods get.
     relied_on: Vec<Filled>,
     /// The defaults that differ under the policy of the namespace.
@@ -178,7 +245,9 @@ impl PspMigrationReport<'_> {
             tenancies: tenancies.collect(),
             namespaces: plan.namespaces.iter().map(|namespace| self.namespace_record(namespace)).collect(),
             workloads: plan.workloads.iter().map(WorkloadRecord::new).collect(),
-            made_by_others: self.made_by_others,
+            owned_templates: self.owned_templates,
+            patched: self.patches.workloads(),
+            stages: stages(self.to).into_iter().map(StageRecord::new).collect(),
             superfluous: SuperfluousRecord {
                 roles: self.superfluous.roles.clone(),
                 bindings: self.superfluous.bindings.clone(),
@@ -205,7 +274,7 @@ impl PspMigrationReport<'_> {
         });
         PolicyRecord {
             name: policy.name.clone(),
-            profile: policy.is_needed.then(|| self.profile_of(&policy.name).to_owned()),
+            profile: policy.is_needed.then(|| self.policies.profile_of(&policy.name).to_owned()),
             broken: policy.broken.clone(),
             level: policy.migration.level.name().to_owned(),
             readings: readings.collect(),
@@ -217,29 +286,74 @@ impl PspMigrationReport<'_> {
     }
 
     fn namespace_record(&self, namespace: &NamespacePlan) -> NamespaceRecord {
-        let policy = namespace.need.policy();
-        let (need, among, widened): (_, &[String], &[String]) = match &namespace.need {
-            Need::One(_) => ("one", &[], &[]),
-            Need::Chosen { among, widened, .. } => ("chosen", among, widened),
-            Need::Conflict(among) => ("conflict", among, &[]),
-            Need::Nothing => ("nothing", &[], &[]),
+        let common = &namespace.needs.common;
+        let policy = common.policy();
+        let need = match common {
+            Need::One(_) => "one",
+            Need::Chosen { .. } => "chosen",
+            Need::Conflict(_) => "conflict",
+            Need::Nothing => "nothing",
         };
+        let (among, widened) = choice(common);
+        let accounts = namespace.needs.accounts.iter().filter_map(|own| {
+            let policy = own.need.policy()?.to_owned();
+            let (among, widened) = choice(&own.need);
+            let profile = self.policies.profile_of(&policy).to_owned();
+            Some(AccountRecord { name: own.account.clone(), policy, profile, among, widened: !widened.is_empty() })
+        });
+        let name = |level: Level| level.name().to_owned();
+        let level = self.policies.level_of(&namespace.name);
         NamespaceRecord {
             name: namespace.name.clone(),
             need: need.to_owned(),
             policy: policy.map(str::to_owned),
-            profile: policy.map(|policy| self.profile_of(policy).to_owned()),
-            level: level(self.plan, &namespace.need).map(|level| Level::name(level).to_owned()),
-            among: among.to_vec(),
-            widened: widened.to_vec(),
-            own_labels: own_levels(self, &namespace.name),
+            profile: policy.map(|policy| self.policies.profile_of(policy).to_owned()),
+            level: level.map_or_else(String::new, name),
+            observed_level: namespace.levels.observed.map(name),
+            stated_level: namespace.levels.stated.map(name),
+            own_level: self.declared.get(&namespace.name).and_then(enforced_level).map(name),
+            blockers: namespace.levels.blockers.iter().map(BlockerRecord::new).collect(),
+            among,
+            widened,
+            accounts: accounts.collect(),
             workloads: namespace.workloads,
         }
     }
+}
 
-    /// Returns the profile that replaces a policy.
-    fn profile_of<'p>(&'p self, policy: &'p str) -> &'p str {
-        self.policies.tenants_of(policy).map_or(policy, |tenants| &tenants.profile)
+/// Returns the policies out of which one was chosen, and the service accounts that may not use it today.
+fn choice(need: &Need) -> (Vec<String>, Vec<String>) {
+    match need {
+        Need::Chosen { among, widened, .. } => (among.clone(), widened.clone()),
+        Need::Conflict(among) => (among.clone(), Vec::new()),
+        Need::One(_) | Need::Nothing => (Vec::new(), Vec::new()),
+    }
+}
+
+impl BlockerRecord {
+    fn new(blocker: &LevelBlocker) -> Self {
+        let checks = blocker.checks.iter().map(|(level, checks)| {
+            let checks = checks.iter().map(|(check, detail)| ((*check).to_owned(), detail.clone())).collect();
+            (level.name().to_owned(), checks)
+        });
+        Self {
+            kind: blocker.kind.to_owned(),
+            name: blocker.name.clone(),
+            level: blocker.level.name().to_owned(),
+            checks: checks.collect(),
+        }
+    }
+}
+
+impl StageRecord {
+    fn new(stage: Stage) -> Self {
+        let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
+        Self {
+            target: stage.target.to_owned(),
+            version: format!("1.{}", stage.minor),
+            modes: stage.modes.map(texts),
+            validation_actions: stage.validation_actions.map(texts),
+        }
     }
 }
 
@@ -254,7 +368,27 @@ impl ReadingRecord {
 
 impl WorkloadRecord {
     fn new(workload: &WorkloadPlan) -> Self {
-        let WorkloadPlan { kind, namespace, name, policy, relied_on, changes, refusals } = workload.clone();
-        Self { kind: kind.to_owned(), namespace, name, policy, relied_on, changes, refusals }
+        let plan = workload.clone();
+        let (evidence, creators) = match plan.evidence {
+            PolicyEvidence::Grants => ("grants", Vec::new()),
+            PolicyEvidence::Recorded => ("recorded", Vec::new()),
+            PolicyEvidence::Creators(creators) => ("creators", creators),
+        };
+        Self {
+            kind: plan.kind.to_owned(),
+            namespace: plan.namespace,
+            name: plan.name,
+            account: plan.account,
+            owner: plan.owner.reference().map(ToString::to_string),
+            pods: plan.pods,
+            recorded: plan.recorded,
+            policy: plan.policy,
+            evidence: evidence.to_owned(),
+            creators,
+            is_patchable: plan.is_patchable,
+            relied_on: plan.relied_on,
+            changes: plan.changes,
+            refusals: plan.refusals,
+        }
     }
 }

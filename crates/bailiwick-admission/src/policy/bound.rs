@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value as Json;
 
 use super::known::KnownRequest;
-use super::read::{Binding, Constraints, ValidatingAdmissionPolicy, ValidationAction};
+use super::read::{Binding, Constraints, ValidatingAdmissionPolicy};
 use super::request::namespace_value;
 use super::{AdmissionRequest, PolicyAnswer};
 use bailiwick_cel::{Environment, Fail, FieldReads, FieldStep, MeaningId, Meanings, Program, Value};
@@ -241,7 +241,7 @@ fn conditions(
     let ignores_failures = policy.ignores_failures && (policy.has_params || !asked.is_empty());
     let context = format!("{matching:?} {asked:?} {ignores_failures} {parameters}");
     let (mut found, mut of_namespace) = (BTreeSet::new(), BTreeMap::new());
-    if binding.actions.contains(&ValidationAction::Deny) {
+    if binding.denies() {
         let always = meanings.always(true);
         for (index, validation) in policy.validations.iter().enumerate() {
             let all = meanings.conditions(&validation.program, scope, policy.ignores_failures);

@@ -4,10 +4,11 @@ use serde_json::Value as Json;
 
 use super::known::KnownRequest;
 use super::matching::{Match, is_exempt, matches};
-use super::read::{Binding, ValidatingAdmissionPolicy, Validation, ValidationAction};
+use super::read::{Binding, ValidatingAdmissionPolicy, Validation};
 use super::request::{AdmissionRequest, namespace_value};
 use super::{PolicyAnswer, PolicyDecision};
 use bailiwick_cel::{Environment, Fail, Program, Value};
+use bailiwick_kubernetes::validation_action::ValidationAction;
 
 /// The cost limit of all conditions, and of all validations with their messages.
 const CONDITIONS_BUDGET: u64 = 2_500_000;

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use crate::pod::or_default;
 use bailiwick_cel::{Names, Program};
 use bailiwick_kubernetes::selector::LabelSelector;
+use bailiwick_kubernetes::validation_action::ValidationAction;
 use bailiwick_yaml::NodeRef;
 use bailiwick_yaml::de::{DeError, from_node};
 
@@ -51,17 +52,6 @@ pub struct Binding {
     pub actions: Vec<ValidationAction>,
     pub(super) constraints: Option<Constraints>,
     pub(super) has_params: bool,
-}
-
-/// An action on a violation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub enum ValidationAction {
-    /// The request is refused.
-    Deny,
-    /// The user gets a warning.
-    Warn,
-    /// It goes to the audit log.
-    Audit,
 }
 
 /// The matching requests of a policy.
@@ -254,6 +244,11 @@ impl ValidatingAdmissionPolicy {
 }
 
 impl Binding {
+    /// Whether the binding refuses requests on a violation.
+    pub fn denies(&self) -> bool {
+        self.actions.contains(&ValidationAction::Deny)
+    }
+
     /// Adds the keys of the namespace labels in the selector of the binding.
     pub(crate) fn add_namespace_labels(&self, keys: &mut BTreeSet<String>) {
         let own = self.constraints.iter().flat_map(|constraints| constraints.namespaces.keys());

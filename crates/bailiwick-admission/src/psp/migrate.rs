@@ -86,7 +86,11 @@ impl Migration {
 
 /// Returns the migration of a policy, with the level of one reading of the mapping.
 pub fn migrate(policy: &PodSecurityPolicy, reading: Reading) -> Migration {
-    let level = map(policy, reading).level;
+    migrate_to_level(policy, map(policy, reading).level)
+}
+
+/// Returns the migration of a policy whose namespaces have a level.
+pub fn migrate_to_level(policy: &PodSecurityPolicy, level: Level) -> Migration {
     Migration { level, fields: fates::all(policy, level), mutating: fillings(policy) }
 }
 

@@ -14,6 +14,11 @@ pub(super) const SECCOMP_CONTAINER: &str = "container.seccomp.security.alpha.kub
 /// The start of the annotation of a pod with the AppArmor profile of one container.
 pub(super) const APP_ARMOR_CONTAINER: &str = "container.apparmor.security.beta.kubernetes.io/";
 
+/// Whether an annotation of a pod has a seccomp or AppArmor profile.
+pub(super) fn is_profile_annotation(key: &str) -> bool {
+    key == SECCOMP_POD || key.starts_with(SECCOMP_CONTAINER) || key.starts_with(APP_ARMOR_CONTAINER)
+}
+
 /// The profiles of one kind in a policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Syscalls<'p> {

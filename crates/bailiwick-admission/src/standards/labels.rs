@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+
 use super::words;
 use crate::level::{Level, PolicyVersion};
 
@@ -19,7 +22,8 @@ pub struct LevelVersion {
 }
 
 /// The use of a level.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum PodSecurityMode {
     /// Violations reject the pod.
     Enforce,

@@ -8,6 +8,7 @@ use crate::absent;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::names::{self, Reasons};
+use crate::validation_action::ValidationAction;
 use bailiwick_cel::{self as cel, ExpectedType, ExpressionError, ExpressionScope};
 use bailiwick_yaml::NodeRef;
 use bailiwick_yaml::schema::to_json;
@@ -542,21 +543,21 @@ fn param_ref(reference: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
 }
 
 fn validation_actions(spec: NodeRef<'_>, path: &Path<'_>, report: &mut Report<'_>) {
-    const ACTIONS: [&str; 3] = ["Audit", "Deny", "Warn"];
     let node = place(spec, "validationActions");
     let mut seen = BTreeSet::new();
     for (index, item) in items(spec, "validationActions") {
         let action = absent::text(item.as_str());
         let path = path.index(index);
-        if !ACTIONS.contains(&action) {
-            report.unsupported(&path, item, "the action", action, &ACTIONS);
+        if !ValidationAction::ALL.iter().any(|known| known.name() == action) {
+            report.unsupported(&path, item, "the action", action, &ValidationAction::ALL.map(ValidationAction::name));
         }
         if !seen.insert(action) {
             let message = format!("the action `{}` is in the list twice", shown(action));
             report.add(ErrorKind::Duplicate, &path, item, message);
         }
     }
-    if seen.contains("Deny") && seen.contains("Warn") {
+    let known = ValidationAction::ALL.into_iter().filter(|action| seen.contains(action.name()));
+    if ValidationAction::exclude_each_other(known) {
         let message = "`Deny` and `Warn` exclude each other".to_owned();
         report.teach(
             ErrorKind::Invalid,

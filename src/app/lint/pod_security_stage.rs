@@ -1,0 +1,63 @@
+//! Levels and profiles that reject no pod: the stages before the last one of a rollout.
+
+use super::selection::Selection;
+use super::{LintedTarget, severity};
+use crate::access::risk::RiskSeverity;
+use crate::admission::level::Level;
+use crate::admission::standards::labels::PodSecurityMode;
+use crate::app::pod_inputs::PodInputs;
+use crate::codes;
+use crate::diag::{Diagnostic, Sink};
+use crate::model::{DeclaredProfile, Enforcement};
+
+/// Reports the levels and the profiles of a target that reject no pod.
+pub(super) fn check(linted: &LintedTarget<'_>, pods: &PodInputs<'_>, selection: &Selection, sink: &mut Sink) {
+    let setting = linted.workspace.project.workspace.diagnostics.of_finding(codes::UNENFORCED_POD_SECURITY);
+    let severity = severity(setting, RiskSeverity::High);
+    if severity < selection.least() {
+        return;
+    }
+    let findings = levels(linted, pods).into_iter().chain(profiles(linted));
+    findings.for_each(|finding| sink.push(finding.labelled(severity.word())));
+}
+
+/// Returns the finding about namespaces with levels, and no label to enforce them.
+fn levels(linted: &LintedTarget<'_>, pods: &PodInputs<'_>) -> Option<Diagnostic> {
+    let stage = &linted.target.pod_security_stage;
+    if stage.enforces() {
+        return None;
+    }
+    let (first, level) = pods.objects.known_places().find_map(|(name, place)| {
+        let observed = [PodSecurityMode::Audit, PodSecurityMode::Warn].iter().filter_map(|mode| {
+            let level = Level::parse(place.labels.get(&mode.label())?)?;
+            (level < pods.objects.enforced_level(name, place)?.level).then_some(level)
+        });
+        Some((name, observed.min()?))
+    })?;
+    let finding =
+        Diagnostic::warning(codes::UNENFORCED_POD_SECURITY, "the Pod Security levels of policies are not enforced")
+            .at_maybe(stage.origin)
+            .note(format!("such as the level `{level}` of the namespace `{first}`"));
+    Some(finding.help("add `enforce` to `modes` when the pods fit their levels"))
+}
+
+/// Returns the finding about profiles whose bindings have no `Deny`.
+fn profiles(linted: &LintedTarget<'_>) -> Option<Diagnostic> {
+    let target = linted.target;
+    let stage = &target.pod_security_stage;
+    let has_policy = |declared: &&DeclaredProfile| match target.enforcement() {
+        Enforcement::AdmissionPolicy => true,
+        Enforcement::SecurityContextConstraints => {
+            target.has_policies_beside_constraints() && declared.profile.is_limited_beside()
+        }
+        Enforcement::PodSecurityPolicy | Enforcement::None => false,
+    };
+    let mut declared = linted.workspace.project.facts.on(&target.name).filter(has_policy);
+    let first = declared.next().filter(|_| !stage.denies())?;
+    let actions = stage.action_names().join("`, `");
+    let message = "the PodSecurityProfiles of policies are not enforced";
+    let finding = Diagnostic::warning(codes::UNENFORCED_POD_SECURITY, message)
+        .at_maybe(stage.origin)
+        .note(format!("such as the profile `{}`: its binding has `{actions}`", first.profile.name()));
+    Some(finding.help("add `Deny` to `validationActions`, in place of `Warn`, when the pods fit their profiles"))
+}

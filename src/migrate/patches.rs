@@ -1,0 +1,171 @@
+//! Patches of workloads that rely on the defaults of a PodSecurityPolicy: the template sets the values itself.
+//!
+//! The form is that of `kubectl patch --type strategic` and of `patches` in a kustomization.yaml.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::admission::pod::{Container, Pod};
+use crate::admission::psp::PodSecurityPolicy;
+use crate::admission::psp::plan::{ObservedWorkload, Plan};
+use crate::admission::psp::select::{PodOperation, choose_among};
+use crate::admission::workload::Workload;
+use crate::k8s::templates::KINDS;
+
+/// The patches of a migration.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct WorkloadPatches {
+    /// The patches by namespace.
+    pub by_namespace: BTreeMap<String, Vec<Value>>,
+}
+
+impl WorkloadPatches {
+    /// Returns the number of patched workloads.
+    pub fn workloads(&self) -> usize {
+        self.by_namespace.values().map(Vec::len).sum()
+    }
+
+    /// Makes the patches for the workloads of a plan.
+    pub fn new(plan: &Plan, workloads: &[ObservedWorkload], policies: &[PodSecurityPolicy]) -> Self {
+        let policies: BTreeMap<&str, &PodSecurityPolicy> =
+            policies.iter().map(|policy| (policy.name(), policy)).collect();
+        let workloads: BTreeMap<(&str, &str, &str), &ObservedWorkload> =
+            workloads.iter().map(|observed| (key(&observed.workload), observed)).collect();
+        let needs: BTreeMap<&str, _> =
+            plan.namespaces.iter().map(|namespace| (namespace.name.as_str(), &namespace.needs)).collect();
+        let mut by_namespace: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+        for found in plan.workloads.iter().filter(|workload| workload.is_patchable) {
+            let needed = needs.get(found.namespace.as_str()).and_then(|needs| needs.policy_of(&found.account));
+            let policy = needed.or(found.policy.as_deref()).and_then(|name| policies.get(name));
+            let observed = workloads.get(&(found.namespace.as_str(), found.kind, found.name.as_str()));
+            if let (Some(policy), Some(observed)) = (policy, observed)
+                && let Some(patch) = patch(&observed.workload, policy)
+            {
+                by_namespace.entry(found.namespace.clone()).or_default().push(patch);
+            }
+        }
+        Self { by_namespace }
+    }
+}
+
+fn key(workload: &Workload) -> (&str, &'static str, &str) {
+    (workload.namespace(), workload.kind, &workload.name)
+}
+
+/// Returns the patch of a workload with the defaults of a policy; none for a complete template.
+fn patch(workload: &Workload, policy: &PodSecurityPolicy) -> Option<Value> {
+    let written = workload.pod();
+    let stored = choose_among([policy], |_| true, &written, PodOperation::Create).pod?;
+    let template = template_patch(&written, &stored);
+    if template.is_empty() {
+        return None;
+    }
+    let (group, kind, path) = KINDS.iter().find(|(_, kind, _)| *kind == workload.kind)?;
+    let api_version = if group.is_empty() { "v1".to_owned() } else { format!("{group}/v1") };
+    let metadata = json!({ "name": workload.name, "namespace": workload.namespace() });
+    let mut patch = json!({ "apiVersion": api_version, "kind": kind, "metadata": metadata });
+    let within = path.iter().rev().fold(Value::Object(template), |inner, key| json!({ *key: inner }));
+    merge(&mut patch, &within);
+    Some(patch)
+}
+
+/// Returns the values of a stored pod that a template lacks.
+fn template_patch(written: &Pod, stored: &Pod) -> Map<String, Value> {
+    let mut spec = difference(&written.spec.security_context, &stored.spec.security_context)
+        .map(|context| Map::from_iter([("securityContext".to_owned(), context)]))
+        .unwrap_or_default();
+    if written.spec.runtime_class_name != stored.spec.runtime_class_name
+        && let Some(class) = &stored.spec.runtime_class_name
+    {
+        spec.insert("runtimeClassName".to_owned(), class.as_str().into());
+    }
+    let lists = [
+        ("containers", &written.spec.containers, &stored.spec.containers),
+        ("initContainers", &written.spec.init_containers, &stored.spec.init_containers),
+    ];
+    for (list, written, stored) in lists {
+        let patches: Vec<Value> = written.iter().zip(stored).filter_map(container_patch).collect();
+        if !patches.is_empty() {
+            spec.insert(list.to_owned(), patches.into());
+        }
+    }
+    let mut template = Map::new();
+    let annotations: Map<String, Value> = stored
+        .metadata
+        .annotations
+        .iter()
+        // Annotations for seccomp have no effect since 1.27: the field is in the patch.
+        .filter(|(key, value)| key.starts_with(APP_ARMOR) && written.metadata.annotations.get(*key) != Some(value))
+        .map(|(key, value)| (key.clone(), value.as_str().into()))
+        .collect();
+    if !annotations.is_empty() {
+        template.insert("metadata".to_owned(), json!({ "annotations": annotations }));
+    }
+    if !spec.is_empty() {
+        template.insert("spec".to_owned(), spec.into());
+    }
+    template
+}
+
+/// The start of the annotation with the AppArmor profile of a container; from 1.30 on the API server turns it into a field.
+const APP_ARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
+
+fn container_patch((written, stored): (&Container, &Container)) -> Option<Value> {
+    let context = difference(&written.security_context, &stored.security_context)?;
+    Some(json!({ "name": stored.name, "securityContext": context }))
+}
+
+/// Returns the fields of a security context that differ; none without a difference.
+fn difference<T: Serialize>(written: &Option<T>, stored: &Option<T>) -> Option<Value> {
+    let value = |context: &Option<T>| serde_json::to_value(context).unwrap_or_default();
+    added(&value(written), &value(stored))
+}
+
+/// Returns the parts of a value that an earlier value lacks.
+fn added(before: &Value, after: &Value) -> Option<Value> {
+    match (before, after) {
+        (_, Value::Null) => None,
+        (before, after) if before == after => None,
+        (before, Value::Object(after)) => {
+            let entries = after.iter().filter_map(|(key, after)| {
+                let before = before.get(key).unwrap_or(&Value::Null);
+                Some((key.clone(), added(before, after)?))
+            });
+            let entries: Map<String, Value> = entries.filter(|(_, value)| !is_empty(value)).collect();
+            (!entries.is_empty()).then_some(entries.into())
+        }
+        (_, after) => Some(after.clone()),
+    }
+}
+
+/// Whether a value counts as absent: the API server leaves out empty lists and texts.
+fn is_empty(value: &Value) -> bool {
+    value.as_array().is_some_and(Vec::is_empty) || value.as_str() == Some("")
+}
+
+/// Merges a strategic merge patch into an object: maps by key, containers by name; any other value replaces the earlier one. A null
+/// removes the entry.
+pub fn merge(object: &mut Value, patch: &Value) {
+    match (object, patch) {
+        (Value::Object(object), Value::Object(patch)) => {
+            for (key, patch) in patch {
+                match object.get_mut(key) {
+                    _ if patch.is_null() => _ = object.remove(key),
+                    Some(value) => merge(value, patch),
+                    None => _ = object.insert(key.clone(), patch.clone()),
+                }
+            }
+        }
+        (Value::Array(items), Value::Array(patches)) if patches.iter().all(|patch| patch.get("name").is_some()) => {
+            for patch in patches {
+                match items.iter_mut().find(|item| item.get("name") == patch.get("name")) {
+                    Some(item) => merge(item, patch),
+                    None => items.push(patch.clone()),
+                }
+            }
+        }
+        (object, patch) => *object = patch.clone(),
+    }
+}

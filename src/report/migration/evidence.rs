@@ -1,0 +1,99 @@
+//! The section about the pods that run: whose they are, and the policies that the API server recorded for them.
+
+use std::collections::BTreeMap;
+
+use super::{Entry, PspMigrationReport, quoted, shown, some};
+use crate::admission::psp::plan::{PolicyEvidence, WorkloadOwner, WorkloadPlan};
+use crate::report::human::number;
+
+/// Returns the entries about pods. Each pod of the manifests is counted once.
+pub(super) fn pods(report: &PspMigrationReport<'_>) -> Vec<Entry> {
+    let workloads = &report.plan.workloads;
+    let mut entries = Vec::new();
+    let of_templates: usize = workloads.iter().filter(|workload| !is_pod(workload)).map(|workload| workload.pods).sum();
+    if of_templates > 0 {
+        let with_pods = workloads.iter().filter(|workload| !is_pod(workload) && workload.pods > 0).count();
+        let pods = number(of_templates, "pod");
+        entries.push(Entry::new(format!("{pods} of {} with a template", number(with_pods, "workload"))));
+    }
+    if report.owned_templates > 0 {
+        let templates = number(report.owned_templates, "template");
+        entries.push(Entry::new(format!("{templates} of other workloads, such as the ReplicaSets of a Deployment")));
+    }
+    entries.extend(by_owner(workloads));
+    entries.extend(differing(workloads));
+    entries.extend(creators(workloads));
+    entries
+}
+
+fn is_pod(workload: &WorkloadPlan) -> bool {
+    workload.kind == "Pod"
+}
+
+/// Returns the pods without a template among the objects, by the kind of their owners.
+fn by_owner(workloads: &[WorkloadPlan]) -> Vec<Entry> {
+    let mut alike: BTreeMap<String, Vec<&WorkloadPlan>> = BTreeMap::new();
+    for workload in workloads {
+        let text = match &workload.owner {
+            WorkloadOwner::None if is_pod(workload) => "of users or accounts that made the pods themselves".to_owned(),
+            WorkloadOwner::None => continue,
+            WorkloadOwner::OtherKind(owner) => format!("of the kind `{}`", kind(&owner.group, &owner.kind)),
+            WorkloadOwner::Missing(owner) => {
+                format!("of a {} that is not among the objects", kind(&owner.group, &owner.kind))
+            }
+            WorkloadOwner::OtherAccount(owner) => {
+                format!("of a {} whose template has another service account", kind(&owner.group, &owner.kind))
+            }
+        };
+        alike.entry(text).or_default().push(workload);
+    }
+    let entries = alike.into_iter().map(|(text, workloads)| {
+        let names: Vec<String> = workloads.iter().map(|workload| shown(workload)).collect();
+        let kind = if workloads.iter().all(|workload| is_pod(workload)) { "pod" } else { "workload" };
+        Entry::new(format!("{} {text}: {}", number(names.len(), kind), some(&names)))
+    });
+    entries.collect()
+}
+
+fn kind(group: &str, kind: &str) -> String {
+    if group.is_empty() { kind.to_owned() } else { format!("{kind}.{group}") }
+}
+
+/// Returns the workloads with pods under another policy than the one of new pods.
+fn differing(workloads: &[WorkloadPlan]) -> Vec<Entry> {
+    let mut alike: BTreeMap<(Vec<String>, Option<&str>), Vec<&WorkloadPlan>> = BTreeMap::new();
+    for workload in workloads {
+        let others: Vec<String> =
+            workload.recorded.keys().filter(|recorded| Some(*recorded) != workload.policy.as_ref()).cloned().collect();
+        if !others.is_empty() {
+            alike.entry((others, workload.policy.as_deref())).or_default().push(workload);
+        }
+    }
+    let entries = alike.into_iter().map(|((recorded, policy), workloads)| {
+        let names: Vec<String> = workloads.iter().map(|workload| shown(workload)).collect();
+        let new = match policy {
+            Some(policy) => format!("new pods get `{policy}`"),
+            None => "no policy admits new pods".to_owned(),
+        };
+        let count = number(names.len(), "workload");
+        Entry::new(format!("pods of {count} run under {}, and {new}: {}", quoted(&recorded), some(&names)))
+    });
+    entries.collect()
+}
+
+/// Returns the pods that only some users can create again.
+fn creators(workloads: &[WorkloadPlan]) -> Vec<Entry> {
+    let mut alike: BTreeMap<(&[String], Option<&str>), Vec<&WorkloadPlan>> = BTreeMap::new();
+    for workload in workloads {
+        if let PolicyEvidence::Creators(creators) = &workload.evidence {
+            alike.entry((creators, workload.policy.as_deref())).or_default().push(workload);
+        }
+    }
+    let entries = alike.into_iter().map(|((creators, policy), workloads)| {
+        let names: Vec<String> = workloads.iter().map(|workload| shown(workload)).collect();
+        let policy = policy.map_or_else(String::new, |policy| format!(" under `{policy}`"));
+        let creators = some(creators);
+        Entry::new(format!("{} only if {creators} creates it{policy}: {}", number(names.len(), "pod"), some(&names)))
+    });
+    entries.collect()
+}

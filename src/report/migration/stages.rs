@@ -1,0 +1,82 @@
+//! The section about the stages of the migration, as a checklist.
+
+use std::collections::BTreeMap;
+
+use super::{Entry, PspMigrationReport, quoted};
+use crate::admission::psp::migrate::FieldOutcome;
+use crate::migrate::stages::{Stage, stages};
+use crate::report::human::number;
+
+/// Returns one entry for each stage.
+pub(super) fn checklist(report: &PspMigrationReport<'_>) -> Vec<Entry> {
+    let stages = stages(report.to);
+    let steps = stages.iter().map(|stage| Entry::with(title(stage), steps(stage, report)));
+    steps.collect()
+}
+
+/// Returns the setting of the target of a stage.
+fn title(stage: &Stage) -> String {
+    let mut settings = Vec::new();
+    for (key, values) in [("modes", stage.modes), ("validationActions", stage.validation_actions)] {
+        settings.extend(values.map(|values| format!("{key}: [{}]", values.join(", "))));
+    }
+    let settings =
+        if settings.is_empty() { String::new() } else { format!(", podSecurity: {{{}}}", settings.join(", ")) };
+    format!("`{{name: {}, version: \"1.{}\"{settings}}}`", stage.target, stage.minor)
+}
+
+fn steps(stage: &Stage, report: &PspMigrationReport<'_>) -> Vec<Entry> {
+    let line = |text: &str| Entry::new(text.to_owned());
+    match stage.target {
+        "warn" => {
+            let mut steps =
+                vec![line("namespaces get labels for the modes audit and warn; no pod is rejected by them")];
+            let patched = report.patches.workloads();
+            if patched > 0 {
+                let workloads = number(patched, "workload");
+                steps.push(Entry::new(format!(
+                    "apply the patches: {workloads} set the defaults of their policies themselves from then on"
+                )));
+            }
+            steps.push(line("read the audit log for `pod-security.kubernetes.io/audit-violations`"));
+            steps
+        }
+        "enforce" => vec![line("namespaces get their level, beside the PodSecurityPolicies")],
+        "levels" => {
+            let mut steps = vec![line("upgrade: PodSecurityPolicies are gone, and levels are the only limit")];
+            steps.extend(unlimited(report));
+            steps
+        }
+        "audit" => vec![
+            line("upgrade: the admission policies of the profiles warn and write to the audit log"),
+            line("run `bailiwick migrate verify` with a new dump"),
+        ],
+        _ => vec![line("the admission policies reject pods"), line("remove the roles and bindings that grant nothing")],
+    }
+}
+
+/// Returns the limits that no level has, by field: they are missing until the stage with admission policies.
+fn unlimited(report: &PspMigrationReport<'_>) -> Vec<Entry> {
+    let mut by_field: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for policy in report.plan.policies.iter().filter(|policy| policy.is_needed) {
+        let profile = report.policies.profile_of(&policy.name);
+        for field in &policy.migration.fields {
+            let fields = by_field.entry(field.field).or_default();
+            if matches!(field.fate, FieldOutcome::NeedsPolicy(_)) && !fields.iter().any(|known| known == profile) {
+                fields.push(profile.to_owned());
+            }
+        }
+    }
+    let mut by_profiles: BTreeMap<Vec<String>, Vec<String>> = BTreeMap::new();
+    for (field, mut profiles) in by_field.into_iter().filter(|(_, profiles)| !profiles.is_empty()) {
+        profiles.sort();
+        by_profiles.entry(profiles).or_default().push(field.to_owned());
+    }
+    let entries = by_profiles.into_iter().map(|(mut profiles, fields)| {
+        let more = profiles.len().saturating_sub(super::SHOWN);
+        profiles.truncate(super::SHOWN);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        Entry::new(format!("limits of {}{more} that no level has: {}", quoted(&profiles), fields.join(", ")))
+    });
+    entries.collect()
+}

@@ -1,0 +1,72 @@
+//! The result of `migrate verify` in words.
+
+use std::collections::BTreeMap;
+
+use super::human::number;
+use super::page::Page;
+use super::result::CommandResult;
+use crate::app::{PodRejection, PodVerification, RefusedPods};
+
+impl CommandResult for PodVerification {
+    const NAME: &'static str = "migrate-verify";
+}
+
+/// How many names of a list are printed.
+const SHOWN: usize = 3;
+
+/// Returns the verdict about the pods of a dump. Workloads with equal rejections are one entry.
+pub fn text(verification: &PodVerification) -> String {
+    let PodVerification { target, workloads, pods, patched, refused, not_in_output, not_evaluated } = verification;
+    let mut page = Page::new();
+    let all = format!("{} with {}", number(*workloads, "workload"), number(*pods, "pod"));
+    let patched = if *patched > 0 { format!(", {patched} of them patched") } else { String::new() };
+    let verdict = match refused.len() {
+        0 => "all are admitted".to_owned(),
+        count => format!("{} rejected", if count == 1 { "1 is".to_owned() } else { format!("{count} are") }),
+    };
+    writeln!(page, "`{target}`: {all}{patched}; {verdict}");
+    let mut alike: BTreeMap<&[PodRejection], Vec<&RefusedPods>> = BTreeMap::new();
+    for refused in refused {
+        alike.entry(&refused.rejections).or_default().push(refused);
+    }
+    for (rejections, refused) in alike {
+        let names: Vec<String> = refused.iter().map(|refused| shown(refused)).collect();
+        writeln!(page, "{}: {}", number(names.len(), "workload"), some(&names));
+        for rejection in rejections {
+            let by = match rejection.by.as_str() {
+                "level" => "the Pod Security level of the namespace",
+                "policies" => "PodSecurityPolicies",
+                "constraints" => "SecurityContextConstraints",
+                _ => "the profile of the namespace",
+            };
+            writeln!(page, "  rejected by {by}: {}", rejection.reasons.join("; "));
+            writeln!(page, "  help: {}", rejection.help);
+        }
+    }
+    if !not_in_output.is_empty() {
+        let names: Vec<String> = not_in_output.keys().cloned().collect();
+        let namespaces = number(names.len(), "namespace");
+        let workloads = number(not_in_output.values().sum(), "workload");
+        let text = "evaluated with the labels of the manifests";
+        writeln!(page, "not in the output: {namespaces} with {workloads}, {text}: {}", some(&names));
+    }
+    for (kind, names) in not_evaluated {
+        writeln!(page, "not evaluated: {}: {}", number(names.len(), kind), some(names));
+    }
+    page.finish()
+}
+
+fn shown(refused: &RefusedPods) -> String {
+    let RefusedPods { kind, namespace, name, of, pods, .. } = refused;
+    let of = of.as_ref().map_or_else(String::new, |of| format!(" of {of}"));
+    let pods = if kind == "Pod" && *pods <= 1 { String::new() } else { format!(" ({})", number(*pods, "pod")) };
+    format!("{kind}/{namespace}/{name}{of}{pods}")
+}
+
+/// Returns the first names of a list, and the number of the others.
+fn some(names: &[String]) -> String {
+    let first: Vec<&str> = names.iter().take(SHOWN).map(String::as_str).collect();
+    let more = names.len().saturating_sub(SHOWN);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", first.join(", "))
+}
