@@ -102,31 +102,25 @@ func Levels(report *plan.Report, labels map[string]map[string]string, mode strin
 // A Verdicts map has a message for each workload whose pod Kubernetes rejects, and an empty text for the others.
 type Verdicts map[string]string
 
-// Refusals compares the verdicts about pods that ran with the answer of `migrate verify`: the rejected ones are those of the answer.
+// Refusals compares the verdicts with the answer of `migrate verify`: the rejected workloads are those of the answer. A workload without
+// a verdict is one whose pods 1.24 rejects, before and after.
 func Refusals(truth []plan.Entry, verdicts Verdicts, answer *plan.Verification) []string {
-	named := map[string]bool{}
-	for _, refusal := range answer.Refused {
-		named[refusal.Key()] = true
-	}
+	named := answer.Named(truth)
 	var differences []string
 	for _, entry := range truth {
 		message, judged := verdicts[entry.Key()]
 		switch {
-		case !entry.Ran():
-			continue
-		case !judged:
+		case !judged && entry.Ran():
 			differences = append(differences, entry.Key()+": nobody was asked")
 		case message != "" && !named[entry.Key()]:
 			differences = append(differences, fmt.Sprintf("%s: rejected, and `migrate verify` says that it is admitted: %s", entry.Key(), message))
-		case message == "" && named[entry.Key()]:
+		case message == "" && judged && named[entry.Key()]:
 			differences = append(differences, entry.Key()+": admitted, and `migrate verify` says that it is rejected")
 		}
 		delete(named, entry.Key())
 	}
 	for _, name := range slices.Sorted(maps.Keys(named)) {
-		if message, judged := verdicts[name]; !judged || message == "" {
-			differences = append(differences, name+": rejected by `migrate verify`, and it did not run")
-		}
+		differences = append(differences, name+": rejected by `migrate verify`, and not among the workloads")
 	}
 	sort.Strings(differences)
 	return differences

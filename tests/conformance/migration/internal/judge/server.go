@@ -76,15 +76,12 @@ func create(ctx context.Context, client kubernetes.Interface, pod *corev1.Pod) (
 // Verdicts asks for the pods of all workloads. A server heeds new policies only after some time, so where the verdict is not the wanted
 // one it is asked again, until the time is over.
 func (s *Server) Verdicts(ctx context.Context, truth []plan.Entry, answer *plan.Verification, patience time.Duration) (Verdicts, error) {
-	named := map[string]bool{}
-	for _, refusal := range answer.Refused {
-		named[refusal.Key()] = true
-	}
+	named := answer.Named(truth)
 	deadline := time.Now().Add(patience)
 	return inParallel(truth, func(entry *plan.Entry) (string, error) {
 		for {
 			message, err := s.Create(ctx, entry)
-			if err != nil || (message != "") == named[entry.Key()] || !entry.Ran() || time.Now().After(deadline) {
+			if err != nil || (message != "") == named[entry.Key()] || time.Now().After(deadline) {
 				return message, err
 			}
 			time.Sleep(polling)

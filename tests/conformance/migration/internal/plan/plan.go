@@ -24,10 +24,12 @@ type Entry struct {
 		User   string   `json:"user"`
 		Groups []string `json:"groups"`
 	} `json:"creator"`
-	Policy string     `json:"policy"`
-	Root   string     `json:"root"`
-	Pods   []string   `json:"pods"`
-	Pod    corev1.Pod `json:"pod"`
+	Policy string `json:"policy"`
+	// Rejection is the message of 1.24.
+	Rejection string     `json:"rejection"`
+	Root      string     `json:"root"`
+	Pods      []string   `json:"pods"`
+	Pod       corev1.Pod `json:"pod"`
 }
 
 // Key names a workload.
@@ -90,16 +92,39 @@ type Verification struct {
 	Refused []Refusal `json:"refused"`
 }
 
-// A Refusal is a workload or a pod that a stage rejects.
+// A Refusal is a workload that a stage rejects, or a pod of a workload whose template is admitted.
 type Refusal struct {
 	Kind      string `json:"kind"`
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
-	By        any    `json:"by"`
+	Of        string `json:"of"`
 }
 
 // Key names a workload.
 func (r *Refusal) Key() string { return key(r.Kind, r.Namespace, r.Name) }
+
+// Named returns the entries that an answer rejects. A pod of a former template stands for the ReplicaSet of this template.
+func (v *Verification) Named(truth []Entry) map[string]bool {
+	former := map[string]string{}
+	for index := range truth {
+		entry := &truth[index]
+		if entry.Root == "" {
+			continue
+		}
+		for _, pod := range entry.Pods {
+			former[key("Pod", entry.Namespace, pod)] = entry.Key()
+		}
+	}
+	named := map[string]bool{}
+	for _, refusal := range v.Refused {
+		name := refusal.Key()
+		if entry, isFormer := former[name]; isFormer && refusal.Of != "" {
+			name = entry
+		}
+		named[name] = true
+	}
+	return named
+}
 
 // ReadJSON reads a file.
 func ReadJSON[T any](path string) (T, error) {

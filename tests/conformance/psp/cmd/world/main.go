@@ -7,7 +7,7 @@
 // generate writes dump.yaml, as kubectl prints it, and truth.json with the fate of each workload. patch applies the patches of a
 // migration to the workloads, and writes the truth with their new pods. admit creates the pods of the workloads under the policies,
 // the service accounts and the RBAC objects of files and folders; an object of a later one replaces that of an earlier one. A pod that
-// ran and is rejected is a difference. With --into it writes the truth with the pods as the server stores them; --without leaves out the
+// ran and is rejected is a difference. With --into it writes the truth with the pods as the server stores them, and its rejections; --without leaves out the
 // objects of a kind, as a deliberate error. Ends with 0 when nothing differs, 1 when something does, 2 on wrong usage, 3 when the program
 // itself cannot run.
 package main
@@ -141,15 +141,15 @@ func admit(truth string, sources []string, without, into string) (int, error) {
 		if err != nil {
 			return cannot, err
 		}
-		if fate.Pod == nil {
-			if entry.Policy != "" {
-				differences = append(differences, fmt.Sprintf("%s was admitted by %s for %s: %s", entry.Key(), entry.Policy, entry.Creator.User, fate.Rejection))
+		if fate.Pod == nil && entry.Policy != "" {
+			differences = append(differences, fmt.Sprintf("%s was admitted by %s for %s: %s", entry.Key(), entry.Policy, entry.Creator.User, fate.Rejection))
+		}
+		if fate.Pod != nil {
+			if entry.Pod, err = json.Marshal(fate.Pod); err != nil {
+				return cannot, err
 			}
-			continue
 		}
-		if entry.Pod, err = json.Marshal(fate.Pod); err != nil {
-			return cannot, err
-		}
+		entry.Rejection = fate.Rejection
 		stored = append(stored, entry)
 	}
 	if into != "" {
