@@ -7,9 +7,10 @@
 //	migration self-test --truth FILE --dump FILE --report FILE --folder FOLDER --verify FILE --verdicts FILE --release N.N
 //
 // report holds the rows of the report against the truth. standards judges the pods with Pod Security admission and the labels of a stage;
-// the labels of some modes must not be looser than the report. restore creates the namespaces, accounts and RBAC
-// objects of the dump on a server. server asks it for every pod as its creator, and keeps the verdicts; with --limits it first waits
-// until no namespace admits a privileged pod whose policy in the report has limits. self-test tells lies about all of it. Ends with 0 when nothing differs, 1 when something does, 2 on wrong usage, 3 when the program itself cannot run.
+// the labels of some modes must not be looser than the report. restore creates the namespaces, accounts and RBAC objects of the dump on
+// a server. server asks it for every pod as its creator, and keeps the verdicts; with --limits it first waits until no namespace admits a
+// privileged pod whose policy in the report has limits. self-test tells lies about all of it. Ends with 0 when nothing differs, 1 when
+// something does, 2 on wrong usage, 3 when the program itself cannot run.
 package main
 
 import (

@@ -1,15 +1,15 @@
 // Command world makes a cluster of Kubernetes 1.24 with PodSecurityPolicies, and creates its pods again.
 //
-//	world generate --into FOLDER [--seed N] [--namespaces N] [--tenants]
+//	world generate --into FOLDER [--seed N] [--namespaces N] [--tenants] [--asked]
 //	world patch --truth FILE --patches FOLDER --into FILE
 //	world admit --truth FILE --objects FILE,FOLDER [--into FILE] [--without KIND]
 //
 // generate writes dump.yaml, as kubectl prints it, and truth.json with the fate of each workload. patch applies the patches of a
 // migration to the workloads, and writes the truth with their new pods. admit creates the pods of the workloads under the policies,
 // the service accounts and the RBAC objects of files and folders; an object of a later one replaces that of an earlier one. A pod that
-// ran and is rejected is a difference. With --into it writes the truth with the pods as the server stores them, and its rejections; --without leaves out the
-// objects of a kind, as a deliberate error. Ends with 0 when nothing differs, 1 when something does, 2 on wrong usage, 3 when the program
-// itself cannot run.
+// ran and is rejected is a difference. With --into it writes the truth with the pods as the server stores them, and with its rejections;
+// --without leaves out the objects of a kind, as a deliberate error. Ends with 0 when nothing differs, 1 when something does, 2 on wrong
+// usage, 3 when the program itself cannot run.
 package main
 
 import (
