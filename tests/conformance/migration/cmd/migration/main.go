@@ -1,13 +1,13 @@
 // Command migration compares `bailiwick migrate psp` and `bailiwick migrate verify` with Kubernetes, on a world of the command `world`.
 //
 //	migration report --truth FILE --dump FILE --report FILE
-//	migration standards --truth FILE --report FILE --folder FOLDER --verify FILE --release N.N [--modes LIST]
+//	migration standards --truth FILE --report FILE --folder FOLDER --verify FILE --release N.N [--modes LIST] [--ran]
 //	migration restore --dump FILE --kubeconfig FILE
 //	migration server --truth FILE --report FILE --folder FOLDER --verify FILE --kubeconfig FILE --verdicts FILE [--limits]
 //	migration self-test --truth FILE --dump FILE --report FILE --folder FOLDER --verify FILE --verdicts FILE --release N.N
 //
 // report holds the rows of the report against the truth. standards judges the pods with Pod Security admission and the labels of a stage;
-// the labels of some modes must not be looser than the report. restore creates the namespaces, accounts and RBAC objects of the dump on
+// the labels of some modes must not be looser than the report, and with --ran only workloads that ran are judged. restore creates the namespaces, accounts and RBAC objects of the dump on
 // a server. server asks it for every pod as its creator, and keeps the verdicts; with --limits it first waits until no namespace admits a
 // privileged pod whose policy in the report has limits. self-test tells lies about all of it. Ends with 0 when nothing differs, 1 when
 // something does, 2 on wrong usage, 3 when the program itself cannot run.
@@ -67,7 +67,7 @@ func main() {
 // options are those of all commands.
 type options struct {
 	truth, dump, report, folder, verify, verdicts, release, kubeconfig, modes string
-	limits                                                                    bool
+	limits, ran                                                               bool
 }
 
 func run(arguments []string) (int, error) {
@@ -85,6 +85,7 @@ func run(arguments []string) (int, error) {
 	flags.StringVar(&o.release, "release", "", "the release of Kubernetes of a stage")
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "the server")
 	flags.StringVar(&o.modes, "modes", "enforce,audit,warn", "the modes whose labels have the levels of the report")
+	flags.BoolVar(&o.ran, "ran", false, "leave out workloads whose pods were rejected before")
 	flags.BoolVar(&o.limits, "limits", false, "wait for the limits of the profiles")
 	if err := flags.Parse(arguments[1:]); err != nil || flags.NArg() > 0 {
 		return usage, errors.Join(errUsage, err)
@@ -123,6 +124,9 @@ func standards(o options) (int, error) {
 	inputs, err := read(o)
 	if err != nil {
 		return cannot, err
+	}
+	if o.ran {
+		inputs.Truth = slices.DeleteFunc(inputs.Truth, func(entry plan.Entry) bool { return !entry.Ran() })
 	}
 	verdicts, err := judge.Standards(inputs.Truth, inputs.Labels, o.release)
 	if err != nil {
@@ -254,6 +258,9 @@ func read(o options) (*judge.Inputs, error) {
 		if inputs.Verdicts, err = plan.ReadJSON[judge.Verdicts](o.verdicts); !errors.Is(err, os.ErrNotExist) {
 			note(err)
 		}
+	}
+	if o.dump != "" && len(inputs.Answer.Refused) > 0 {
+		note(inputs.AddPods(o.dump))
 	}
 	return inputs, errors.Join(failures...)
 }
