@@ -22,10 +22,7 @@ func Report(truth []plan.Entry, report *plan.Report, owned int) []string {
 	}
 	wanted := map[string]*row{}
 	for _, entry := range truth {
-		name := entry.Key()
-		if entry.Root != "" {
-			name = rootKey(&entry)
-		}
+		name := entry.RootKey()
 		if wanted[name] == nil {
 			wanted[name] = &row{recorded: map[string]int{}}
 		}
@@ -74,15 +71,6 @@ func Report(truth []plan.Entry, report *plan.Report, owned int) []string {
 	return differences
 }
 
-func rootKey(entry *plan.Entry) string {
-	var kind, name string
-	if _, err := fmt.Sscanf(entry.Root, "%s %s", &kind, &name); err != nil {
-		return entry.Root
-	}
-	root := plan.Entry{Kind: kind, Namespace: entry.Namespace, Name: name}
-	return root.Key()
-}
-
 // Levels compares the labels of a mode in a stage with the levels of the report. A namespace without the label is privileged.
 func Levels(report *plan.Report, labels map[string]map[string]string, mode string) []string {
 	order := []api.Level{api.LevelPrivileged, api.LevelBaseline, api.LevelRestricted}
@@ -102,19 +90,20 @@ func Levels(report *plan.Report, labels map[string]map[string]string, mode strin
 // A Verdicts map has a message for each workload whose pod Kubernetes rejects, and an empty text for the others.
 type Verdicts map[string]string
 
-// Refusals compares the verdicts with the answer of `migrate verify`: the rejected workloads are those of the answer. A workload without
-// a verdict is one whose pods 1.24 rejects, before and after.
+// Refusals compares the verdicts with the answer of `migrate verify`: the rejected workloads are those of the answer. A rejected Deployment
+// stands for the pods of its former template, too: the answer does not list them again.
 func Refusals(truth []plan.Entry, verdicts Verdicts, answer *plan.Verification) []string {
 	named := answer.Named(truth)
+	all := maps.Clone(named)
 	var differences []string
 	for _, entry := range truth {
 		message, judged := verdicts[entry.Key()]
 		switch {
 		case !judged && entry.Ran():
 			differences = append(differences, entry.Key()+": nobody was asked")
-		case message != "" && !named[entry.Key()]:
+		case message != "" && !all[entry.Key()] && !all[entry.RootKey()]:
 			differences = append(differences, fmt.Sprintf("%s: rejected, and `migrate verify` says that it is admitted: %s", entry.Key(), message))
-		case message == "" && judged && named[entry.Key()]:
+		case message == "" && judged && all[entry.Key()]:
 			differences = append(differences, entry.Key()+": admitted, and `migrate verify` says that it is rejected")
 		}
 		delete(named, entry.Key())

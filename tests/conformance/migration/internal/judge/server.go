@@ -81,7 +81,7 @@ func (s *Server) Verdicts(ctx context.Context, truth []plan.Entry, answer *plan.
 	return inParallel(truth, func(entry *plan.Entry) (string, error) {
 		for {
 			message, err := s.Create(ctx, entry)
-			if err != nil || (message != "") == named[entry.Key()] || time.Now().After(deadline) {
+			if err != nil || (message != "") == (named[entry.Key()] || named[entry.RootKey()]) || time.Now().After(deadline) {
 				return message, err
 			}
 			time.Sleep(polling)

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -102,6 +103,15 @@ type Refusal struct {
 
 // Key names a workload.
 func (r *Refusal) Key() string { return key(r.Kind, r.Namespace, r.Name) }
+
+// RootKey names the workload that owns this one in the dump; the entry itself without such a workload.
+func (e *Entry) RootKey() string {
+	kind, name, isOwned := strings.Cut(e.Root, " ")
+	if !isOwned {
+		return e.Key()
+	}
+	return key(kind, e.Namespace, name)
+}
 
 // Named returns the entries that an answer rejects. A pod of a former template stands for the ReplicaSet of this template.
 func (v *Verification) Named(truth []Entry) map[string]bool {
