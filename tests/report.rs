@@ -220,7 +220,7 @@ fn the_map_has_the_profiles_that_reject_pods() {
         let policies = format!(
             "{head} PodSecurityProfile\nmetadata: {{name: web}}\nspec:\n  runAsUser: {{rule: RunAsAny}}\n  fsGroup: {{rule: RunAsAny}}\n  \
              supplementalGroups: {{rule: RunAsAny}}\n  seLinux: {{rule: RunAsAny}}\n---\n\
-             {head} NamespaceSet\nmetadata: {{name: n}}\nspec:\n  namespaces: [{{name: shop, podSecurity: {{profile: web}}}}]\n"
+             {head} NamespaceSet\nmetadata: {{name: namespaces}}\nspec:\n  namespaces: [{{name: shop, podSecurity: {{profile: web}}}}]\n"
         );
         fs::write(folder.path().join("bailiwick.yaml"), workspace).expect("a file");
         fs::write(folder.path().join("policies/a.yaml"), policies).expect("a file");

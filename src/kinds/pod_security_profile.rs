@@ -421,9 +421,12 @@ impl Kind for PodSecurityProfileKind {
         } else {
             Blueprint::Constant(Data::Null)
         };
-        if let Some(target) = targets.iter().find(|target| target.enforcement() == Enforcement::None) {
+        let has_levels_alone = |target: &Target| target.pod_security_stage.has_levels_alone();
+        let without_policies = targets.iter().filter(|target| target.enforcement() == Enforcement::None);
+        if let Some(target) = without_policies.clone().find(|target| !has_levels_alone(target)) {
             sink.push(unenforceable(&meta, target));
         }
+        let has_level = is_on(Enforcement::AdmissionPolicy) || without_policies.count() > 0;
         check_ranges(&spec, document, &targets, sink);
         check_defaults(&spec, document, sink);
         if is_on(Enforcement::AdmissionPolicy) {
@@ -437,6 +440,7 @@ impl Kind for PodSecurityProfileKind {
         let limits = if is_on(Enforcement::SecurityContextConstraints) { Limit::of(&spec) } else { Vec::new() };
         beside::check(&limits, &spec, document, &targets, sink);
         let defaults = admission::filled_in(&spec, &variables, &targets);
+        defaults_not_set(&spec, &meta, &targets).into_iter().for_each(|warning| sink.push(warning));
         let profile = Arc::new(PodSecurityProfile::new(PodSecurityProfileParts {
             name: meta.name.to_string(),
             variables: variables.clone(),
@@ -448,7 +452,7 @@ impl Kind for PodSecurityProfileKind {
             is_limited_beside: !limits.is_empty(),
             defaults_by_account: Holding::ByAccount.defaults(&meta.name, &defaults),
             defaults,
-            level: is_on(Enforcement::AdmissionPolicy).then(|| level::level(&spec)),
+            level: has_level.then(|| level::level(&spec)),
         }));
         let content = document.spec.origin();
         let mut by_account = ByAccount::default();
@@ -515,11 +519,30 @@ fn unenforceable(meta: &PolicyMeta, target: &Target) -> Diagnostic {
     };
     Diagnostic::error(codes::POD_SECURITY_POLICY_REMOVED, message)
         .at(meta.origin)
-        .help("choose PSa labels plus a validating policy, or exclude the target with `targets`")
+        .help("write `podSecurity: {validationActions: []}` at the target for the levels of profiles alone, or exclude the target with `targets`")
         .note(format!(
             "the target `{}` runs Kubernetes {}, but ValidatingAdmissionPolicy needs 1.30",
             target.name, target.version
         ))
+}
+
+/// Returns the warning about targets that set no defaults: neither PodSecurityPolicies nor constraints, and no
+/// MutatingAdmissionPolicy.
+fn defaults_not_set(spec: &PodSecurityProfileSpec, meta: &PolicyMeta, targets: &[Target]) -> Option<Diagnostic> {
+    let sets_none = |target: &&Target| {
+        let has_policies = matches!(target.enforcement(), Enforcement::AdmissionPolicy | Enforcement::None);
+        has_policies && target.mutating_admission_policy().is_none() && admission::has_defaults(spec, target)
+    };
+    let without: Vec<&Target> = targets.iter().filter(sets_none).collect();
+    let (first, version) = without.first().map(|target| (&target.name, target.version))?;
+    let more = without.len() - 1;
+    let more = if more > 0 { format!(" and {more} more targets") } else { String::new() };
+    let message = format!("`{first}`{more} does not set the defaults of the profile `{}`", meta.name);
+    let note = format!(
+        "Kubernetes {version} has no MutatingAdmissionPolicy; it is on by default since 1.36, and `features` can turn it on since 1.34"
+    );
+    let help = "set the fields in workloads; `bailiwick migrate psp --plan` writes patches, and `bailiwick migrate verify` finds the pods";
+    Some(Diagnostic::warning(codes::DEFAULTS_NOT_SET, message).at(meta.origin).note(note).help(help))
 }
 
 /// Reports missing ranges: only OpenShift has a range of the namespace.

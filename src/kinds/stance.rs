@@ -167,7 +167,9 @@ impl PodSecuritySettings<'_> {
             labels.insert(PodSecurityProfile::LABEL.to_owned(), profile.name().replace('{', "{{").replace('}', "}}"));
             labels.extend(AccountProfile::labels(self.accounts));
         }
-        let level = self.level.or(held.and_then(|own| self.level_of(own))).filter(|_| !self.without_levels);
+        let by_level = self.profile.filter(|_| target.enforcement() == Enforcement::None);
+        let level = self.level.or(held.or(by_level).and_then(|own| self.level_of(own)));
+        let level = level.filter(|_| !self.without_levels);
         if let Some(level) = level.filter(|_| target.version.minor() >= FIRST_MINOR_WITH_LEVELS) {
             let default = if is_openshift { "latest".to_owned() } else { format!("v1.{}", target.version.minor()) };
             let version = self.version.map_or(default, str::to_owned);

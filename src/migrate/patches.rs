@@ -11,8 +11,7 @@ use crate::admission::pod::{Container, Pod};
 use crate::admission::psp::PodSecurityPolicy;
 use crate::admission::psp::plan::{ObservedWorkload, Plan};
 use crate::admission::psp::select::{PodOperation, choose_among};
-use crate::admission::workload::Workload;
-use crate::k8s::templates::KINDS;
+use crate::admission::workload::{Workload, template_path};
 
 /// The patches of a migration.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -62,10 +61,10 @@ fn patch(workload: &Workload, policy: &PodSecurityPolicy) -> Option<Value> {
     if template.is_empty() {
         return None;
     }
-    let (group, kind, path) = KINDS.iter().find(|(_, kind, _)| *kind == workload.kind)?;
+    let (group, path) = template_path(workload.kind)?;
     let api_version = if group.is_empty() { "v1".to_owned() } else { format!("{group}/v1") };
     let metadata = json!({ "name": workload.name, "namespace": workload.namespace() });
-    let mut patch = json!({ "apiVersion": api_version, "kind": kind, "metadata": metadata });
+    let mut patch = json!({ "apiVersion": api_version, "kind": workload.kind, "metadata": metadata });
     let within = path.iter().rev().fold(Value::Object(template), |inner, key| json!({ *key: inner }));
     merge(&mut patch, &within);
     Some(patch)

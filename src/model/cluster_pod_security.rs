@@ -32,9 +32,9 @@ pub struct ClusterPodSecurity {
     #[schemars(length(min = 1))]
     pub modes: Option<Spanned<Vec<Spanned<PodSecurityMode>>>>,
     /// The actions of the bindings of PodSecurityProfiles: without `Deny`, no profile rejects a pod. `Deny` and `Warn`
-    /// exclude each other. Since Kubernetes 1.30 and OpenShift 4.17. Default: `Deny`.
+    /// exclude each other. Since Kubernetes 1.30 and OpenShift 4.17. Kubernetes 1.25 to 1.29 have no policies for profiles: the
+    /// empty list states that the levels of profiles are their only limit there. Default: `Deny`.
     #[serde(default)]
-    #[schemars(length(min = 1))]
     pub validation_actions: Option<Spanned<Vec<Spanned<ValidationAction>>>>,
 }
 

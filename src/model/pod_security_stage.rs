@@ -16,7 +16,7 @@ use crate::yaml::Spanned;
 pub struct PodSecurityStage {
     /// The modes of the labels that follow from `podSecurity` of namespaces and tenants.
     pub modes: BTreeSet<PodSecurityMode>,
-    /// The actions of the bindings of ValidatingAdmissionPolicies of PodSecurityProfiles.
+    /// The actions of the bindings of ValidatingAdmissionPolicies of PodSecurityProfiles. Empty where levels alone enforce profiles.
     pub validation_actions: BTreeSet<ValidationAction>,
     /// The location of the settings; none without settings.
     pub origin: Option<Origin>,
@@ -43,6 +43,11 @@ impl PodSecurityStage {
         self.validation_actions.contains(&ValidationAction::Deny)
     }
 
+    /// Whether profiles have no admission policy, and the levels of their namespaces are the only limit.
+    pub fn has_levels_alone(&self) -> bool {
+        self.validation_actions.is_empty()
+    }
+
     /// Returns the words of the actions.
     pub fn action_names(&self) -> Vec<&'static str> {
         self.validation_actions.iter().map(|action| action.name()).collect()
@@ -62,7 +67,7 @@ impl PodSecurityStage {
             words(modes, refusal, PodSecurityMode::name, sink)
         });
         let actions = spec.validation_actions.as_ref().map(|actions| {
-            let refusal = refusal_of_actions(platform, version);
+            let refusal = refusal_of_actions(platform, version, actions.is_empty());
             let words = words(actions, refusal, ValidationAction::name, sink);
             if ValidationAction::exclude_each_other(words.iter().copied()) {
                 let help = "remove `Warn`: the user of a denied pod reads the message anyway";
@@ -80,6 +85,9 @@ impl PodSecurityStage {
 
 /// Why a target cannot have a setting, with a help.
 type Refusal = (String, &'static str);
+
+/// The last minor with PodSecurityPolicies.
+const LAST_WITH_POD_SECURITY_POLICIES: u32 = 24;
 
 /// Returns the words of a list. Reports a target that cannot have the list, and a word that is there twice.
 fn words<W: Copy + Ord>(
@@ -118,9 +126,17 @@ fn refusal_of_modes(platform: Platform, version: Version) -> Option<Refusal> {
     }
 }
 
-/// Returns why PodSecurityProfiles have no ValidatingAdmissionPolicy.
-fn refusal_of_actions(platform: Platform, version: Version) -> Option<Refusal> {
-    if version.minor() >= FIRST_WITH_ADMISSION_POLICIES {
+/// Returns why a target cannot have actions of ValidatingAdmissionPolicies, or cannot be without.
+fn refusal_of_actions(platform: Platform, version: Version, are_none: bool) -> Option<Refusal> {
+    let serves_policies = version.minor() >= FIRST_WITH_ADMISSION_POLICIES;
+    let serves_neither =
+        platform == Platform::Kubernetes && !serves_policies && version.minor() > LAST_WITH_POD_SECURITY_POLICIES;
+    if are_none {
+        let message = "profiles have objects on this target that reject pods, and no setting removes them".to_owned();
+        let help = "remove `validationActions`, or write `[Audit]` to observe the admission policies of profiles";
+        return (!serves_neither).then_some((message, help));
+    }
+    if serves_policies {
         return None;
     }
     Some(match platform {
@@ -132,7 +148,11 @@ fn refusal_of_actions(platform: Platform, version: Version) -> Option<Refusal> {
             format!(
                 "Kubernetes {version} has no ValidatingAdmissionPolicy; it needs 1.{FIRST_WITH_ADMISSION_POLICIES}"
             ),
-            "remove `validationActions` from this target; `modes` limits the labels of its levels",
+            if serves_neither {
+                "write `validationActions: []` to enforce the levels of profiles alone"
+            } else {
+                "remove `validationActions` from this target; `modes` limits the labels of its levels"
+            },
         ),
     })
 }

@@ -300,6 +300,11 @@ impl NamespaceReport<'_> {
                 self.profile_line(name, [pods, "is"], &mut page);
             }
             None if self.target.version.release().is_some() => {}
+            None if self.target.pod_security_stage.has_levels_alone() => {
+                page.push_str(
+                    "  profiles have no limit but the level: Kubernetes 1.25 to 1.29 have no policies for them\n",
+                );
+            }
             None => page.push_str("  no PodSecurityProfile\n"),
         }
         let mut all: Vec<&AppliedProfile> = profile.into_iter().chain(by_account.iter().map(|(own, _)| own)).collect();

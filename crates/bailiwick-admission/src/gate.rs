@@ -335,7 +335,29 @@ impl<'w> Gate<'w> {
             None => &nowhere,
         };
         let account = Identity::from_user(&account_user(namespace, workload.service_account()));
-        self.judge_in(workload, template, &Surroundings { place, usable: UsablePolicies::Account(&account) })
+        let creator = Identity::from_user(workload.creator());
+        if self.objects.is_openshift || self.objects.policies.is_empty() || workload.creator().is_empty() {
+            return self.judge_in(
+                workload,
+                template,
+                &Surroundings { place, usable: UsablePolicies::Account(&account) },
+            );
+        }
+        // The service account of a pod and its creator may each use policies.
+        let names = [&account, &creator].map(|identity| usable_names(self.world, identity, namespace));
+        let usable = match names {
+            [Some(mut names), Some(more)] => {
+                names.extend(more);
+                return self.judge_in(
+                    workload,
+                    template,
+                    &Surroundings { place, usable: UsablePolicies::Named(&names) },
+                );
+            }
+            [None, _] => UsablePolicies::Account(&account),
+            [_, None] => UsablePolicies::Account(&creator),
+        };
+        self.judge_in(workload, template, &Surroundings { place, usable })
     }
 
     /// Returns the objections to the pods of a workload in given surroundings.
@@ -401,7 +423,7 @@ impl<'w> Gate<'w> {
             reasons.push(format!("`{}`: {}", refusal.policy, problems.join(", ")));
         }
         if reasons.is_empty() {
-            reasons.push("its service account may use no policy".to_owned());
+            reasons.push("neither its service account nor its controller may use a policy".to_owned());
         }
         Err(reasons)
     }

@@ -33,6 +33,12 @@ pub(super) fn template_within_mut<'o>(
     path.iter().try_fold(object, |node, key| node.get_mut(key))
 }
 
+/// Returns the API group of a workload kind, and the path to its template.
+pub fn template_path(kind: &str) -> Option<(&'static str, &'static [&'static str])> {
+    let (group, _, path) = KINDS.iter().find(|(_, known, _)| *known == kind)?;
+    Some((group, path))
+}
+
 /// Returns the API group and the resource of a workload kind.
 pub(super) fn resource_of(kind: &str) -> Option<(&'static str, String)> {
     let (group, kind, _) = KINDS.iter().find(|(_, known, _)| *known == kind)?;

@@ -63,6 +63,7 @@ bailiwick_yaml::declare_codes! {
     SERVER_FIELD: "server-field", [Error, Note], "a field that only the server sets";
     UNRESOLVED_REFERENCE: "unresolved-reference", [Error, Warning], "a binding refers to a role that does not exist";
     POD_SECURITY_POLICY_REMOVED: "podsecuritypolicy-removed", [Error], "a PodSecurityPolicy for a cluster without PodSecurityPolicy";
+    DEFAULTS_NOT_SET: "defaults-not-set", [Warning], "a target sets no defaults of a profile";
     INEXPRESSIBLE_LIMIT: "inexpressible-limit", [Error], "the platform has no field for a limit";
     USER_SUBJECT_INVISIBLE: "user-subject-invisible", [Warning], "a binding names a service account as a user";
     STACK_CONTROLLER_ON_NODE: "stack-controller-on-node", [Warning], "the controller of a stack uses the node";

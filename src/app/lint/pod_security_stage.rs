@@ -50,14 +50,26 @@ fn profiles(linted: &LintedTarget<'_>) -> Option<Diagnostic> {
         Enforcement::SecurityContextConstraints => {
             target.has_policies_beside_constraints() && declared.profile.is_limited_beside()
         }
-        Enforcement::PodSecurityPolicy | Enforcement::None => false,
+        // Levels alone.
+        Enforcement::None => true,
+        Enforcement::PodSecurityPolicy => false,
     };
     let mut declared = linted.workspace.project.facts.on(&target.name).filter(has_policy);
     let first = declared.next().filter(|_| !stage.denies())?;
-    let actions = stage.action_names().join("`, `");
-    let message = "the PodSecurityProfiles of policies are not enforced";
-    let finding = Diagnostic::warning(codes::UNENFORCED_POD_SECURITY, message)
-        .at_maybe(stage.origin)
-        .note(format!("such as the profile `{}`: its binding has `{actions}`", first.profile.name()));
-    Some(finding.help("add `Deny` to `validationActions`, in place of `Warn`, when the pods fit their profiles"))
+    let name = first.profile.name();
+    let (message, note, help) = if stage.has_levels_alone() {
+        (
+            "the PodSecurityProfiles of policies have no limit but the levels of their namespaces",
+            format!("such as the profile `{name}`: Kubernetes {} has no admission policy", target.version),
+            "upgrade to Kubernetes 1.30, and remove `validationActions: []`",
+        )
+    } else {
+        (
+            "the PodSecurityProfiles of policies are not enforced",
+            format!("such as the profile `{name}`: its binding has `{}`", stage.action_names().join("`, `")),
+            "add `Deny` to `validationActions`, in place of `Warn`, when the pods fit their profiles",
+        )
+    };
+    let finding = Diagnostic::warning(codes::UNENFORCED_POD_SECURITY, message).at_maybe(stage.origin).note(note);
+    Some(finding.help(help))
 }

@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::workloads::{FoundWorkloads, WorkloadCollector, WorkloadKey};
+use crate::access::{Builder, ObjectSource};
 use crate::admission::gate::{By, Gate};
 use crate::admission::psp::plan::ObservedWorkload;
 use crate::admission::workload::{Workload, template_within};
@@ -21,7 +22,7 @@ use crate::diag::{Diagnostic, Files, Sink};
 use crate::k8s::absent::{group_and_version, text_at};
 use crate::k8s::list;
 use crate::migrate::patches::merge;
-use crate::model::Target;
+use crate::model::{Platform, Target};
 use crate::yaml::schema::to_json;
 use crate::yaml::{self, NodeRef};
 
@@ -91,9 +92,10 @@ pub struct PodDump {
     /// The warnings about the manifests.
     pub diagnostics: Diagnostics,
     found: FoundWorkloads,
-    /// Namespaces by name.
-    namespaces: BTreeMap<String, Value>,
-    service_accounts: Vec<Value>,
+    /// Namespaces, service accounts and PodSecurityPolicies.
+    surroundings: Vec<Value>,
+    /// Roles and bindings.
+    access: Vec<Value>,
     /// The patches by namespace, kind and name of the workload.
     patches: BTreeMap<(String, String, String), Value>,
     not_evaluated: BTreeMap<String, Vec<String>>,
@@ -108,7 +110,7 @@ impl PodDump {
         let files = Arc::new(Files::new());
         let mut sink = Sink::new();
         let mut workloads = WorkloadCollector::with_objects();
-        let (mut namespaces, mut service_accounts) = (BTreeMap::new(), Vec::new());
+        let (mut surroundings, mut access) = (Vec::new(), Vec::new());
         let mut not_evaluated: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for path in &options.from {
             each_tree(&run.input_at(path), run, &files, &mut sink, &mut |tree, sink| {
@@ -116,8 +118,10 @@ impl PodDump {
                     let (kind, name) = (text_at(object, &["kind"]), text_at(object, &["metadata", "name"]));
                     let (group, _) = group_and_version(text_at(object, &["apiVersion"]));
                     match (group, kind) {
-                        ("", "Namespace") => _ = namespaces.insert(name.to_owned(), to_json(object)),
-                        ("", "ServiceAccount") => service_accounts.push(to_json(object)),
+                        ("", "Namespace" | "ServiceAccount") | ("policy", "PodSecurityPolicy") => {
+                            surroundings.push(to_json(object));
+                        }
+                        ("rbac.authorization.k8s.io", _) => access.push(to_json(object)),
                         (ADMISSION, kind) if !kind.ends_with("Binding") => {
                             not_evaluated.entry(kind.to_owned()).or_default().push(name.to_owned());
                         }
@@ -147,7 +151,7 @@ impl PodDump {
         if diagnostics.has_errors() {
             return Err(Error::Invalid(diagnostics));
         }
-        Ok(Self { diagnostics, found, namespaces, service_accounts, patches, not_evaluated })
+        Ok(Self { diagnostics, found, surroundings, access, patches, not_evaluated })
     }
 }
 
@@ -160,19 +164,38 @@ impl Workspace {
     /// # Errors
     /// When the workspace does not compile.
     pub fn verify_pods(&self, target: &Target, dump: &PodDump) -> Result<PodVerification, Error> {
-        let loaded = LoadedWorld::from_target(self, target, &WorldOptions::default())?;
         let mut sink = Sink::new();
         let mut inputs = PodInputs::new(self, target);
         inputs.add_cluster_objects();
-        each_object(self, target, &mut sink, &mut |object, place| inputs.add(object, Some(place), &mut Sink::new()))?;
-        let compiled: BTreeSet<String> = inputs.objects.known_places().map(|(name, _)| name.to_owned()).collect();
-        let of_dump = dump.namespaces.iter().filter(|(name, _)| !compiled.contains(*name)).map(|(_, object)| object);
-        for object in of_dump.chain(&dump.service_accounts) {
+        for object in &dump.surroundings {
             // An object of another shape decides nothing.
             yaml::from_json(object).documents().for_each(|object| _ = inputs.objects.add(object));
         }
+        // Roles and bindings of the cluster stay until the last stage. Compiled objects come last, in the place of others.
+        let minor = target.version.minor();
+        let mut access = Builder::new(minor).with_default_policy(minor);
+        for object in &dump.access {
+            let tree = yaml::from_json(object);
+            tree.documents().for_each(|object| _ = access.add(object, ObjectSource::Dump(object.origin())));
+        }
+        let mut compiled = BTreeSet::new();
+        each_object(self, target, &mut sink, &mut |object, place| {
+            if (text_at(object, &["apiVersion"]), text_at(object, &["kind"])) == ("v1", "Namespace") {
+                compiled.insert(text_at(object, &["metadata", "name"]).to_owned());
+            }
+            _ = access.add(object, ObjectSource::Input(place));
+            inputs.add(object, Some(place), &mut Sink::new());
+        })?;
         inputs.finish(None, &mut sink);
-        let gate = Gate::new(&loaded.world, &inputs.objects);
+        let diagnostics = self.diagnostics(sink);
+        if diagnostics.has_errors() {
+            return Err(Error::Invalid(diagnostics));
+        }
+        let world = match target.platform {
+            Platform::Kubernetes => access.build(),
+            Platform::Openshift => LoadedWorld::from_target(self, target, &WorldOptions::default())?.world,
+        };
+        let gate = Gate::new(&world, &inputs.objects);
         let roots = &dump.found.roots;
         let mut verification = PodVerification {
             target: target.name.clone(),
@@ -266,7 +289,10 @@ impl Judge<'_> {
 /// Returns the word for a part of admission, and the way to its admission.
 fn words(by: By) -> (&'static str, &'static str) {
     match by {
-        By::Level => ("level", "change the workload, or set a looser `level` for the namespace"),
+        By::Level => (
+            "level",
+            "set the fields in the workload, as the patches of `migrate psp --plan` do, or set a looser `level` for the namespace",
+        ),
         By::Policies => ("policies", "grant the service account the use of a policy that admits the pods"),
         By::Constraints => ("constraints", "grant the service account the use of constraints that admit the pods"),
         By::Profile => (

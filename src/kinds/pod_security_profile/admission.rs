@@ -145,6 +145,11 @@ fn account_variable(name: &str) -> (String, String) {
     (variable_name(name), format!("namespaceObject.metadata.?annotations[?'{annotation}'].orValue('')"))
 }
 
+/// Whether a profile has defaults that a mutating policy can set.
+pub(super) fn has_defaults(spec: &PodSecurityProfileSpec, target: &Target) -> bool {
+    !defaults::patches(spec, target, Form::Map).is_empty()
+}
+
 /// Returns the defaults that mutating policies set, for each target that serves them.
 pub(super) fn filled_in(spec: &PodSecurityProfileSpec, variables: &[String], targets: &[Target]) -> ProfileDefaults {
     let serves = |target: &&Target| {
