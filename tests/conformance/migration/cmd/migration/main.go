@@ -1,13 +1,13 @@
 // Command migration compares `bailiwick migrate psp` and `bailiwick migrate verify` with Kubernetes, on a world of the command `world`.
 //
 //	migration report --truth FILE --dump FILE --report FILE
-//	migration standards --truth FILE --report FILE --folder FOLDER --verify FILE --release N.N [--modes LIST] [--ran] [--no-mirrors]
+//	migration standards --truth FILE --report FILE --folder FOLDER --verify FILE --release N.N [--modes LIST] [--ran]
 //	migration restore --dump FILE --kubeconfig FILE
 //	migration server --truth FILE --report FILE --folder FOLDER --verify FILE --kubeconfig FILE --verdicts FILE [--limits]
 //	migration self-test --truth FILE --dump FILE --report FILE --folder FOLDER --verify FILE --verdicts FILE --release N.N
 //
 // report holds the rows of the report against the truth. standards judges the pods with Pod Security admission and the labels of a stage;
-// the labels of some modes must not be looser than the report, and --ran and --no-mirrors leave out workloads. restore creates the
+// the labels of some modes must not be looser than the report, and --ran leaves out workloads whose pods never ran. restore creates the
 // namespaces, accounts and RBAC objects of the dump on a server. server asks it for every pod as its creator, and keeps the verdicts; with
 // --limits it first waits until no namespace admits a privileged pod whose policy in the report has limits. self-test tells lies about all
 // of it. Ends with 0 when nothing differs, 1 when something does, 2 on wrong usage, 3 when the program itself cannot run.
@@ -23,7 +23,6 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/tools/clientcmd"
@@ -68,7 +67,7 @@ func main() {
 // options are those of all commands.
 type options struct {
 	truth, dump, report, folder, verify, verdicts, release, kubeconfig, modes string
-	limits, ran, noMirrors                                                    bool
+	limits, ran                                                               bool
 }
 
 func run(arguments []string) (int, error) {
@@ -87,7 +86,6 @@ func run(arguments []string) (int, error) {
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "the server")
 	flags.StringVar(&o.modes, "modes", "enforce,audit,warn", "the modes whose labels have the levels of the report")
 	flags.BoolVar(&o.ran, "ran", false, "leave out workloads whose pods were rejected before")
-	flags.BoolVar(&o.noMirrors, "no-mirrors", false, "leave out the mirror pods of static pods")
 	flags.BoolVar(&o.limits, "limits", false, "wait for the limits of the profiles")
 	if err := flags.Parse(arguments[1:]); err != nil || flags.NArg() > 0 {
 		return usage, errors.Join(errUsage, err)
@@ -127,9 +125,9 @@ func standards(o options) (int, error) {
 	if err != nil {
 		return cannot, err
 	}
-	inputs.Truth = slices.DeleteFunc(inputs.Truth, func(entry plan.Entry) bool {
-		return (o.ran && !entry.Ran()) || (o.noMirrors && entry.Pod.Annotations[corev1.MirrorPodAnnotationKey] != "")
-	})
+	if o.ran {
+		inputs.Truth = slices.DeleteFunc(inputs.Truth, func(entry plan.Entry) bool { return !entry.Ran() })
+	}
 	verdicts, err := judge.Standards(inputs.Truth, inputs.Labels, o.release)
 	if err != nil {
 		return cannot, err

@@ -73,7 +73,6 @@ func run(arguments []string) (int, error) {
 	truth := flags.String("truth", "", "patch, admit: the file of the truth")
 	patches := flags.String("patches", "", "patch: the folder of the patches")
 	objects := flags.String("objects", "", "admit: files and folders, with commas between them")
-	accounts := flags.String("accounts", "", "admit: a file whose service accounts are taken, and nothing else")
 	without := flags.String("without", "", "admit: leave out the objects of a kind, as a deliberate error")
 	if err := flags.Parse(arguments[1:]); err != nil || flags.NArg() > 0 {
 		return usage, errors.Join(errUsage, err)
@@ -84,7 +83,7 @@ func run(arguments []string) (int, error) {
 	case "patch":
 		return equal, patch(*truth, *patches, *into)
 	case "admit":
-		return admit(*truth, sources{strings.Split(*objects, ","), *accounts, *without}, *into)
+		return admit(*truth, sources{strings.Split(*objects, ","), *without}, *into)
 	}
 	return usage, errUsage
 }
@@ -120,9 +119,8 @@ func patch(truth, patches, into string) error {
 
 // sources are the objects of a server.
 type sources struct {
-	// all are files and folders, and accounts is a file whose service accounts count.
-	all      []string
-	accounts string
+	// all are files and folders.
+	all []string
 	// without is a kind that is left out.
 	without string
 }
@@ -186,18 +184,18 @@ func report(count int, differences []string) (int, error) {
 func (s sources) read() ([]runtime.Object, error) {
 	byKey := map[string]int{}
 	var all []runtime.Object
-	add := func(source string, isTaken func(runtime.Object) bool) error {
+	for _, source := range s.all {
 		objects, err := world.ReadObjects(source)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for _, object := range objects {
-			if !isTaken(object) || object.GetObjectKind().GroupVersionKind().Kind == s.without {
+			if !isForServer(object) || object.GetObjectKind().GroupVersionKind().Kind == s.without {
 				continue
 			}
 			metadata, err := meta.Accessor(object)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			key := fmt.Sprintf("%T %s/%s", object, metadata.GetNamespace(), metadata.GetName())
 			if index, known := byKey[key]; known {
@@ -207,31 +205,16 @@ func (s sources) read() ([]runtime.Object, error) {
 			byKey[key] = len(all)
 			all = append(all, object)
 		}
-		return nil
-	}
-	if s.accounts != "" {
-		if err := add(s.accounts, isAccount); err != nil {
-			return nil, err
-		}
-	}
-	for _, source := range s.all {
-		if err := add(source, isForServer); err != nil {
-			return nil, err
-		}
 	}
 	return all, nil
-}
-
-func isAccount(object runtime.Object) bool {
-	_, is := object.(*corev1.ServiceAccount)
-	return is
 }
 
 // isForServer is true for the objects that decide about pods.
 func isForServer(object runtime.Object) bool {
 	switch object.(type) {
-	case *policyv1beta1.PodSecurityPolicy, *rbacv1.Role, *rbacv1.RoleBinding, *rbacv1.ClusterRole, *rbacv1.ClusterRoleBinding:
+	case *policyv1beta1.PodSecurityPolicy, *corev1.ServiceAccount,
+		*rbacv1.Role, *rbacv1.RoleBinding, *rbacv1.ClusterRole, *rbacv1.ClusterRoleBinding:
 		return true
 	}
-	return isAccount(object)
+	return false
 }
