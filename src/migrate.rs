@@ -221,7 +221,7 @@ fn renamed(plan: &Plan, taken: &mut BTreeSet<String>) -> BTreeMap<String, String
         // Names of objects are ASCII.
         let numbered = (1..).map(|number: usize| {
             let end = format!("-{number}");
-            let start = policy.name.get(..longest - end.len()).unwrap_or_default();
+            let start: String = policy.name.chars().take(longest - end.len()).collect();
             format!("{}{end}", start.trim_end_matches(['-', '.']))
         });
         if let Some(name) = numbered.into_iter().find(|name| !taken.contains(name)) {

@@ -131,7 +131,7 @@ pub fn run_in_memory(command: &MemoryCommand) -> MemoryOutcome {
 
 /// Parses a command line, and returns the matches of its command.
 fn parse(arguments: &[OsString]) -> Result<(ArgMatches, Cli), clap::Error> {
-    // The values of options that variables of the environment give are those of another run.
+    // A variable of the environment gives a value to an option of another run.
     let mut program =
         Cli::command().mut_args(without_variable).mut_subcommands(|command| command.mut_args(without_variable));
     let matches = program.try_get_matches_from_mut(arguments)?;

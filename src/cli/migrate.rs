@@ -33,9 +33,10 @@ enum What {
     Psp(psp::Arguments),
     /// Evaluate the pods of a cluster by the compiled output.
     ///
-    /// Reads the workloads and pods of a cluster, and evaluates them by the Pod Security levels, profiles, PodSecurityPolicies or
-    /// constraints of each target: new pods of each template, and each pod as it runs. Prints the rejected ones, with the reason
-    /// and the way to admission. Admission policies and webhooks of the cluster itself are not evaluated.
+    /// Reads the workloads and pods of a cluster, and evaluates the pods by the Pod Security levels, profiles, PodSecurityPolicies
+    /// or constraints of each target. Evaluates new pods of each template. Evaluates as it runs a pod without a template, or with
+    /// containers that its template lacks. Prints the rejected pods, with the reason and the way to admission. Admission policies
+    /// and webhooks of the cluster itself are not evaluated.
     ///
     /// Exit codes: 0 every pod is admitted; 1 a pod is rejected; 2 wrong usage or invalid input; 3 the run failed.
     Verify(verify::Arguments),

@@ -421,12 +421,7 @@ impl Kind for PodSecurityProfileKind {
         } else {
             Blueprint::Constant(Data::Null)
         };
-        let has_levels_alone = |target: &Target| target.pod_security_stage.has_levels_alone();
-        let without_policies = targets.iter().filter(|target| target.enforcement() == Enforcement::None);
-        if let Some(target) = without_policies.clone().find(|target| !has_levels_alone(target)) {
-            sink.push(unenforceable(&meta, target));
-        }
-        let has_level = is_on(Enforcement::AdmissionPolicy) || without_policies.count() > 0;
+        check_policies(&meta, &targets, sink);
         check_ranges(&spec, document, &targets, sink);
         check_defaults(&spec, document, sink);
         if is_on(Enforcement::AdmissionPolicy) {
@@ -452,7 +447,7 @@ impl Kind for PodSecurityProfileKind {
             is_limited_beside: !limits.is_empty(),
             defaults_by_account: Holding::ByAccount.defaults(&meta.name, &defaults),
             defaults,
-            level: has_level.then(|| level::level(&spec)),
+            level: (is_on(Enforcement::AdmissionPolicy) || is_on(Enforcement::None)).then(|| level::level(&spec)),
         }));
         let content = document.spec.origin();
         let mut by_account = ByAccount::default();
@@ -508,6 +503,15 @@ fn user_role(name: &str, asked: Origin, content: Origin) -> ObjectBlueprint {
     ObjectBlueprint::new(RBAC, "ClusterRole", template, role, asked)
         .with("constraints", Blueprint::from_value(&name))
         .content_at(content)
+}
+
+/// Reports a target without policies for profiles, unless the target states that levels are enough.
+fn check_policies(meta: &PolicyMeta, targets: &[Target], sink: &mut Sink) {
+    let is_refused =
+        |target: &&Target| target.enforcement() == Enforcement::None && !target.pod_security_stage.has_levels_alone();
+    if let Some(target) = targets.iter().find(is_refused) {
+        sink.push(unenforceable(meta, target));
+    }
 }
 
 /// Returns the diagnostic for Kubernetes 1.25 to 1.29, with neither PodSecurityPolicy nor admission policies.

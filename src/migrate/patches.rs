@@ -1,6 +1,6 @@
 //! Patches of workloads that rely on the defaults of a PodSecurityPolicy: the template sets the values itself.
 //!
-//! The form is that of `kubectl patch --type strategic` and of `patches` in a kustomization.yaml.
+//! `kubectl patch --type strategic` and `patches` in a kustomization.yaml take such patches.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::admission::workload::{Workload, template_path};
 /// The patches of a migration.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct WorkloadPatches {
-    /// The patches by namespace.
+    /// The patches of each namespace, in the order of its workloads.
     pub by_namespace: BTreeMap<String, Vec<Value>>,
 }
 
@@ -72,9 +72,9 @@ fn patch(workload: &Workload, policy: &PodSecurityPolicy) -> Option<Value> {
 
 /// Returns the values of a stored pod that a template lacks.
 fn template_patch(written: &Pod, stored: &Pod) -> Map<String, Value> {
-    let mut spec = difference(&written.spec.security_context, &stored.spec.security_context)
-        .map(|context| Map::from_iter([("securityContext".to_owned(), context)]))
-        .unwrap_or_default();
+    let context = difference(&written.spec.security_context, &stored.spec.security_context);
+    let mut spec: Map<String, Value> =
+        context.into_iter().map(|context| ("securityContext".to_owned(), context)).collect();
     if written.spec.runtime_class_name != stored.spec.runtime_class_name
         && let Some(class) = &stored.spec.runtime_class_name
     {
@@ -85,7 +85,8 @@ fn template_patch(written: &Pod, stored: &Pod) -> Map<String, Value> {
         ("initContainers", &written.spec.init_containers, &stored.spec.init_containers),
     ];
     for (list, written, stored) in lists {
-        let patches: Vec<Value> = written.iter().zip(stored).filter_map(container_patch).collect();
+        let patches = written.iter().zip(stored).filter_map(|(written, stored)| container_patch(written, stored));
+        let patches: Vec<Value> = patches.collect();
         if !patches.is_empty() {
             spec.insert(list.to_owned(), patches.into());
         }
@@ -111,15 +112,15 @@ fn template_patch(written: &Pod, stored: &Pod) -> Map<String, Value> {
 /// The start of the annotation with the AppArmor profile of a container; from 1.30 on the API server turns it into a field.
 const APP_ARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
 
-fn container_patch((written, stored): (&Container, &Container)) -> Option<Value> {
+fn container_patch(written: &Container, stored: &Container) -> Option<Value> {
     let context = difference(&written.security_context, &stored.security_context)?;
     Some(json!({ "name": stored.name, "securityContext": context }))
 }
 
 /// Returns the fields of a security context that differ; none without a difference.
 fn difference<T: Serialize>(written: &Option<T>, stored: &Option<T>) -> Option<Value> {
-    let value = |context: &Option<T>| serde_json::to_value(context).unwrap_or_default();
-    added(&value(written), &value(stored))
+    // A security context has texts, numbers and lists alone.
+    added(&serde_json::to_value(written).ok()?, &serde_json::to_value(stored).ok()?)
 }
 
 /// Returns the parts of a value that an earlier value lacks.
@@ -129,8 +130,8 @@ fn added(before: &Value, after: &Value) -> Option<Value> {
         (before, after) if before == after => None,
         (before, Value::Object(after)) => {
             let entries = after.iter().filter_map(|(key, after)| {
-                let before = before.get(key).unwrap_or(&Value::Null);
-                Some((key.clone(), added(before, after)?))
+                let before = before.get(key);
+                Some((key.clone(), added(before.map_or(&Value::Null, |before| before), after)?))
             });
             let entries: Map<String, Value> = entries.filter(|(_, value)| !is_empty(value)).collect();
             (!entries.is_empty()).then_some(entries.into())

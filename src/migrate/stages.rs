@@ -12,7 +12,7 @@ const LAST_WITHOUT_ADMISSION_POLICIES: u32 = 29;
 
 /// A stage of the migration. Each is a change of the target of the cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stage {
+pub struct MigrationStage {
     /// The name of its target.
     pub target: &'static str,
     /// The minor of Kubernetes.
@@ -24,18 +24,18 @@ pub struct Stage {
 }
 
 /// Returns the stages of a migration to a minor, in order.
-pub fn stages(to: u32) -> Vec<Stage> {
-    let stage = |target, minor| Stage { target, minor, modes: None, validation_actions: None };
+pub fn stages(to: u32) -> Vec<MigrationStage> {
+    let stage = |target, minor| MigrationStage { target, minor, modes: None, validation_actions: None };
     let mut stages = vec![
-        Stage { modes: Some(&["audit", "warn"]), ..stage("warn", LAST_WITH_POLICIES) },
+        MigrationStage { modes: Some(&["audit", "warn"]), ..stage("warn", LAST_WITH_POLICIES) },
         stage("enforce", LAST_WITH_POLICIES),
     ];
     if to > LAST_WITH_POLICIES {
         let minor = to.min(LAST_WITHOUT_ADMISSION_POLICIES);
-        stages.push(Stage { validation_actions: Some(&[]), ..stage("levels", minor) });
+        stages.push(MigrationStage { validation_actions: Some(&[]), ..stage("levels", minor) });
     }
     if to > LAST_WITHOUT_ADMISSION_POLICIES {
-        stages.push(Stage { validation_actions: Some(&["Audit", "Warn"]), ..stage("audit", to) });
+        stages.push(MigrationStage { validation_actions: Some(&["Audit", "Warn"]), ..stage("audit", to) });
         stages.push(stage("deny", to));
     }
     stages
@@ -48,7 +48,7 @@ pub fn minors(to: u32) -> BTreeSet<u32> {
 
 /// Returns a workspace with a target for each stage.
 pub fn workspace(to: u32) -> Value {
-    let targets: Vec<Value> = stages(to).iter().map(Stage::target).collect();
+    let targets: Vec<Value> = stages(to).iter().map(MigrationStage::target).collect();
     json!({
         "apiVersion": "bailiwick.dev/v1alpha1",
         "kind": "Workspace",
@@ -57,7 +57,7 @@ pub fn workspace(to: u32) -> Value {
     })
 }
 
-impl Stage {
+impl MigrationStage {
     /// Returns the target of the stage, as the workspace file has it.
     fn target(&self) -> Value {
         let mut pod_security = Map::new();

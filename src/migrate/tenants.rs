@@ -106,6 +106,12 @@ struct Class {
     annotations: Vec<String>,
 }
 
+/// The names that new objects may not have.
+struct TakenNames<'t> {
+    profiles: &'t mut BTreeSet<String>,
+    tenancies: BTreeSet<String>,
+}
+
 /// Groups candidates with one profile. Taken names are not used for profiles.
 pub(super) fn collapse(candidates: Vec<Candidate>, taken: &mut BTreeSet<String>) -> Vec<Group> {
     let mut classes: BTreeMap<Class, Vec<Candidate>> = BTreeMap::new();
@@ -114,12 +120,12 @@ pub(super) fn collapse(candidates: Vec<Candidate>, taken: &mut BTreeSet<String>)
             classes.entry(class).or_default().push(candidate);
         }
     }
-    let mut tenancies = BTreeSet::new();
+    let mut names = TakenNames { profiles: taken, tenancies: BTreeSet::new() };
     let mut groups = Vec::new();
     for (class, members) in classes {
         for (level, members) in by_level(members) {
             if members.len() > 1 {
-                groups.extend(group(&class, level, &members, (taken, &mut tenancies)));
+                groups.extend(group(&class, level, &members, &mut names));
             }
         }
     }
@@ -137,7 +143,7 @@ fn by_level(members: Vec<Candidate>) -> BTreeMap<Level, Vec<Candidate>> {
     for member in members {
         let level = match member.level {
             TenantLevel::Known(level) => level,
-            TenantLevel::Otherwise(level) => loosest.unwrap_or(level),
+            TenantLevel::Otherwise(level) => loosest.map_or(level, |loosest| loosest),
         };
         groups.entry(level).or_default().push(member);
     }
@@ -203,12 +209,7 @@ impl Written {
     }
 }
 
-fn group(
-    class: &Class,
-    level: Level,
-    members: &[Candidate],
-    (taken, tenancies): (&mut BTreeSet<String>, &mut BTreeSet<String>),
-) -> Option<Group> {
+fn group(class: &Class, level: Level, members: &[Candidate], names_in_use: &mut TakenNames<'_>) -> Option<Group> {
     // A common prefix of the namespace names is part of both patterns.
     let common = if class.prefix.is_empty() { common_prefix(members) } else { String::new() };
     let prefix = format!("{}{common}", class.prefix);
@@ -231,8 +232,8 @@ fn group(
     }
     namespace.insert("podSecurity".to_owned(), json!({ "level": level.name() }));
     let (before, behind) = &class.policy;
-    let profile = unused(&format!("{before}{common}{behind}"), "tenant", taken);
-    let tenancy = unused(&prefix, "tenants", tenancies);
+    let profile = unused(&format!("{before}{common}{behind}"), "tenant", names_in_use.profiles);
+    let tenancy = unused(&prefix, "tenants", &mut names_in_use.tenancies);
     let accounts: Vec<Value> = (0..members.len()).filter_map(|index| columns.account(index)).collect();
     let tenancy_spec = json!({
         "accounts": { "inline": accounts },

@@ -8,11 +8,12 @@ mod other_controllers;
 mod records;
 mod stages;
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::human::number;
+use super::human::{grouped, number};
 use super::page::Page;
 use crate::admission::psp::mapping::Reading;
 use crate::admission::psp::migrate::{FieldOutcome, Filled};
@@ -115,56 +116,85 @@ fn sections(report: &PspMigrationReport<'_>) -> Vec<Entry> {
 }
 
 /// The number of entries of a section.
-const MOST_ENTRIES: usize = 40;
+const MOST_ENTRIES: usize = 16;
 
 /// Returns the first entries of a section, and the number of the others.
 fn first_of(mut entries: Vec<Entry>) -> Vec<Entry> {
     let more = entries.len().saturating_sub(MOST_ENTRIES);
     if more > 0 {
         entries.truncate(MOST_ENTRIES);
-        entries.push(Entry::new(format!("and {more} more; `--format json` has all of them")));
+        entries.push(Entry::new(format!("and {} more; `--format json` has all of them", grouped(more))));
     }
     entries
 }
 
 fn decisions(plan: &Plan) -> Vec<Entry> {
-    let mut found = Vec::new();
-    for namespace in plan.namespaces.iter().filter(|namespace| namespace.needs.is_conflict()) {
-        let text = format!(
-            "namespace `{}`: the pods of a service account get {}, and no policy admits all of them",
-            namespace.name,
-            quoted(namespace.needs.disputed())
-        );
-        let help = "give the workloads different service accounts, or change them until one policy fits; until then the namespace has a level and no profile";
-        found.push(Entry::with(text, vec![Entry::new(help)]));
-    }
-    let mut refused: BTreeMap<&[String], Vec<String>> = BTreeMap::new();
-    for workload in plan.workloads.iter().filter(|workload| workload.policy.is_none()) {
-        refused.entry(&workload.refusals).or_default().push(shown(workload));
-    }
-    for (reasons, names) in refused {
-        let text = match names.as_slice() {
-            [only] => format!("{only}: its pods are rejected already"),
-            several => format!("{}: pods of {} are rejected already", some(several), number(several.len(), "workload")),
-        };
-        found.push(Entry::with(text, reasons.iter().map(Entry::new).collect()));
-    }
+    let mut found = conflicts(plan);
+    found.extend(rejected(plan));
+    let mut alike: BTreeMap<(String, Vec<String>), Vec<String>> = BTreeMap::new();
     for workload in plan.workloads.iter().filter(|workload| !workload.changes.is_empty()) {
         let value = |value: &Option<Value>| value.as_ref().map_or_else(|| "nothing".to_owned(), Value::to_string);
         let changes = workload.changes.iter();
-        let changes = changes.map(|change| {
-            Entry::new(format!("{}: {} today, then {}", change.field, value(&change.before), value(&change.after)))
-        });
-        let policy = workload.policy.as_deref().unwrap_or_default();
-        let text = format!("{}: `{policy}` sets other defaults than the policy of its namespace", shown(workload));
-        found.push(Entry::with(text, changes.collect()));
+        let changes = changes
+            .map(|change| format!("{}: {} today, then {}", change.field, value(&change.before), value(&change.after)));
+        let policy = workload.policy.as_deref();
+        let policy = policy.map_or_else(String::new, |policy| without_namespace(policy, &workload.namespace));
+        alike.entry((policy, changes.collect())).or_default().push(shown(workload));
     }
+    found.extend(alike.into_iter().map(|((policy, changes), names)| {
+        let text = format!("{}: `{policy}` sets other defaults than the policy of the namespace", some(&names));
+        Entry::with(text, changes.into_iter().map(Entry::new).collect())
+    }));
     for policy in plan.policies.iter().filter(|policy| policy.is_needed) {
         for (field, reason) in policy.lost() {
             found.push(Entry::new(format!("policy `{}`: `{field}` is lost: {reason}", policy.name)));
         }
     }
     found
+}
+
+/// Returns the namespaces with pods of one service account that no single policy admits.
+fn conflicts(plan: &Plan) -> Vec<Entry> {
+    let mut alike: BTreeMap<Vec<String>, Vec<String>> = BTreeMap::new();
+    for namespace in plan.namespaces.iter().filter(|namespace| namespace.needs.is_conflict()) {
+        let among = namespace.needs.disputed().iter().map(|policy| without_namespace(policy, &namespace.name));
+        alike.entry(among.collect()).or_default().push(format!("`{}`", namespace.name));
+    }
+    let entries = alike.into_iter().map(|(among, names)| {
+        let word = if names.len() == 1 { "namespace" } else { "namespaces" };
+        let text = format!(
+            "{word} {}: the pods of a service account get {}, and no policy admits all of them",
+            some(&names),
+            quoted(&among)
+        );
+        let help = "give the workloads different service accounts, or change them until one policy fits; until then the namespace has a level and no profile";
+        Entry::with(text, vec![Entry::new(help)])
+    });
+    entries.collect()
+}
+
+/// Returns the workloads whose new pods are rejected today.
+fn rejected(plan: &Plan) -> Vec<Entry> {
+    let mut alike: BTreeMap<Vec<String>, Vec<String>> = BTreeMap::new();
+    for workload in plan.workloads.iter().filter(|workload| !workload.refusals.is_empty()) {
+        let reasons = workload.refusals.iter().map(|reason| without_namespace(reason, &workload.namespace));
+        alike.entry(reasons.collect()).or_default().push(shown(workload));
+    }
+    let mut alike: Vec<_> = alike.into_iter().collect();
+    alike.sort_by_key(|(_, names)| Reverse(names.len()));
+    let entries = alike.into_iter().map(|(reasons, names)| {
+        let text = match names.as_slice() {
+            [only] => format!("{only}: its pods are rejected already"),
+            several => format!("{}: pods of {} are rejected already", some(several), number(several.len(), "workload")),
+        };
+        Entry::with(text, reasons.into_iter().map(Entry::new).collect())
+    });
+    entries.collect()
+}
+
+/// Replaces the name of a namespace in a text, so that texts about alike namespaces are equal.
+fn without_namespace(text: &str, namespace: &str) -> String {
+    text.replace(namespace, "{namespace}")
 }
 
 fn quoted(names: &[String]) -> String {
@@ -175,7 +205,7 @@ fn quoted(names: &[String]) -> String {
 fn some(names: &[String]) -> String {
     let first: Vec<&str> = names.iter().take(SHOWN).map(String::as_str).collect();
     let more = names.len().saturating_sub(SHOWN);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let more = if more > 0 { format!(" and {} more", grouped(more)) } else { String::new() };
     format!("{}{more}", first.join(", "))
 }
 
@@ -235,38 +265,31 @@ fn fates(policy: &PolicyPlan) -> Vec<Entry> {
     if !by_level.is_empty() {
         details.push(Entry::new(format!("kept by the Pod Security level: {}", by_level.join(", "))));
     }
-    let limits: Vec<Entry> =
-        policy.migration.for_policy().map(|(field, limit)| Entry::new(format!("{field}: {limit}"))).collect();
+    let limits: Vec<String> =
+        policy.migration.for_policy().map(|(field, limit)| format!("{field} ({limit})")).collect();
     if !limits.is_empty() {
-        details.push(Entry::with("kept by the admission policy:", limits));
+        details.push(Entry::new(format!("kept by the admission policy: {}", limits.join(", "))));
     }
     let open = named(&|fate| *fate == FieldOutcome::Unlimited);
     if !open.is_empty() {
         details.push(Entry::new(format!("without a limit: {}", open.join(", "))));
     }
-    let dropped: Vec<Entry> = fields
+    let dropped: Vec<String> = fields
         .iter()
         .filter_map(|field| match &field.fate {
             FieldOutcome::NoEffect(reason) | FieldOutcome::Dropped(reason) => {
-                Some(Entry::new(format!("{}: {reason}", field.field)))
+                Some(format!("{} ({reason})", field.field))
             }
             _ => None,
         })
         .collect();
     if !dropped.is_empty() {
-        details.push(Entry::with("dropped:", dropped));
+        details.push(Entry::new(format!("dropped: {}", dropped.join(", "))));
     }
-    let filled: Vec<Entry> = policy
-        .migration
-        .mutating
-        .iter()
-        .map(|filling| Entry::new(format!("{}: {}", filling.field, filling.what)))
-        .collect();
+    let filled: Vec<String> =
+        policy.migration.mutating.iter().map(|filling| format!("{} ({})", filling.field, filling.what)).collect();
     if !filled.is_empty() {
-        details.push(Entry::with(
-            "defaults, set by a MutatingAdmissionPolicy from Kubernetes 1.36 on; before, pods have to set the fields themselves:",
-            filled,
-        ));
+        details.push(Entry::new(format!("defaults, set from Kubernetes 1.36 on: {}", filled.join(", "))));
     }
     details
 }
@@ -287,9 +310,11 @@ fn relying(report: &PspMigrationReport<'_>) -> Vec<Entry> {
             let first = values.next().map(|filled| &filled.value);
             let is_same = values.all(|filled: &Filled| Some(&filled.value) == first);
             let value = first.filter(|_| is_same).map_or_else(|| "another for each".to_owned(), Value::to_string);
-            Entry::new(format!("{field}: {value}"))
+            format!("{field}: {value}")
         });
-        Entry::with(format!("by `{policy}`, {}: {}", number(names.len(), "workload"), some(&names)), values.collect())
+        let values: Vec<String> = values.collect();
+        let title = format!("by `{policy}`, {}: {}", number(names.len(), "workload"), some(&names));
+        Entry::with(title, vec![Entry::new(values.join(", "))])
     });
     let mut told: Vec<Entry> = told.collect();
     let says_all = |workload: &&WorkloadPlan| workload.policy.is_some() && workload.relied_on.is_empty();
@@ -302,16 +327,16 @@ fn relying(report: &PspMigrationReport<'_>) -> Vec<Entry> {
 }
 
 fn left_behind(plan: &Plan) -> Vec<Entry> {
-    let left = plan.policies.iter().filter(|policy| !policy.is_needed);
-    let told = left.map(|policy| {
+    let mut alike: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for policy in plan.policies.iter().filter(|policy| !policy.is_needed) {
         let why = match (policy.broken.as_slice(), policy.workloads) {
             ([], 0) => "no namespace needs it".to_owned(),
             ([], count) => format!("{} will be held to the policy of the namespace", number(count, "workload")),
             (reasons, _) => format!("no subject can use it: {}", reasons.join("; ")),
         };
-        Entry::new(format!("`{}`: {why}", policy.name))
-    });
-    told.collect()
+        alike.entry(why).or_default().push(format!("`{}`", policy.name));
+    }
+    alike.into_iter().map(|(why, names)| Entry::new(format!("{}: {why}", some(&names)))).collect()
 }
 
 fn superfluous(found: &Superfluous) -> Vec<Entry> {

@@ -316,7 +316,7 @@ impl Catalogue {
         self.find(group, name).map_or(Served::No, |found| found.availability(minor, subresource))
     }
 
-    /// Whether a verb is one of those of [`Catalogue::presence`].
+    /// Whether [`Catalogue::presence`] has a verb.
     fn serves(&self, minor: u32, group: &str, resource: &str, verb: &str) -> bool {
         let (name, subresource) = split(resource);
         self.find(group, name).is_some_and(|found| found.serves(minor, subresource, verb))
@@ -471,13 +471,13 @@ impl Resource {
 
     /// Returns whether a minor serves the resource or a subresource.
     fn availability(&self, minor: u32, subresource: Option<&str>) -> Served {
-        self.versions_with(minor, subresource).map(|(_, served, _)| served).max().unwrap_or(Served::No)
+        self.versions_with(minor, subresource).fold(Served::No, |best, (_, served, _)| best.max(served))
     }
 
-    /// Whether a verb is one of those of [`Resource::presence`].
+    /// Whether [`Resource::presence`] has a verb.
     fn serves(&self, minor: u32, subresource: Option<&str>, verb: &str) -> bool {
         let versions = self.versions_with(minor, subresource);
-        // The verbs of versions served by default hide those of the other versions.
+        // The verbs of versions served by default hide the verbs of other versions.
         let best = versions.map(|(_, served, verbs)| (served, verbs.iter().any(|known| known == verb))).max();
         best.is_some_and(|(_, has_verb)| has_verb)
     }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::workloads::{FoundWorkloads, WorkloadCollector, WorkloadKey};
 use crate::access::{Builder, ObjectSource};
 use crate::admission::gate::{By, Gate};
-use crate::admission::psp::plan::ObservedWorkload;
+use crate::admission::psp::plan::{ObservedWorkload, is_extended};
 use crate::admission::workload::{Workload, template_within};
 use crate::app::loaded_world::{each_object, each_tree};
 use crate::app::pod_inputs::PodInputs;
@@ -234,7 +234,7 @@ struct JudgedPods {
 }
 
 impl Judge<'_> {
-    /// Evaluates new pods of a workload, and its pods that run: webhooks may have changed them.
+    /// Evaluates new pods of a workload, and its pods that run with containers or volumes that the template lacks: a webhook adds them.
     fn workload(&self, observed: &ObservedWorkload) -> JudgedPods {
         let workload = &observed.workload;
         let key = (workload.namespace().to_owned(), workload.kind, workload.name.clone());
@@ -260,8 +260,8 @@ impl Judge<'_> {
                 origin: workload.origin,
             };
             let of = observed.has_template().then(|| workload.to_string());
-            // The pods of a rejected template are not listed again.
-            if of.is_none() || refused.is_empty() {
+            // The controller replaces pods by pods of the template. The pods of a rejected template are not listed again.
+            if of.is_none() || (refused.is_empty() && is_extended(&pods.pod, &workload.template)) {
                 refused.extend(self.refused(&pod, object, pods.count).map(|refused| RefusedPods { of, ..refused }));
             }
         }
@@ -269,7 +269,7 @@ impl Judge<'_> {
     }
 
     fn refused(&self, workload: &Workload, object: &Value, pods: usize) -> Option<RefusedPods> {
-        let template = template_within(workload.kind, object).unwrap_or(&Value::Null);
+        let template = template_within(workload.kind, object)?;
         let rejections = self.gate.judge(workload, template).into_iter().map(|refused| {
             let (by, help) = words(refused.by);
             PodRejection { by: by.to_owned(), reasons: refused.reasons, help: help.to_owned() }

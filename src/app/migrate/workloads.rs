@@ -91,7 +91,10 @@ impl WorkloadCollector {
     pub(super) fn finish(self) -> FoundWorkloads {
         let is_root = |key: &WorkloadKey| self.root_of(key) == key;
         // The owners of a ring own each other: each of its objects is a workload.
-        let root = |key| Some(self.root_of(key)).filter(|root| is_root(root)).unwrap_or(key);
+        let root = |key| {
+            let last = self.root_of(key);
+            if is_root(last) { last } else { key }
+        };
         let root_of: BTreeMap<WorkloadKey, WorkloadKey> =
             self.objects.keys().map(|key| (key.clone(), root(key).clone())).collect();
         let mut roots: BTreeMap<WorkloadKey, ObservedWorkload> = BTreeMap::new();
@@ -122,7 +125,11 @@ impl WorkloadCollector {
                 }
             }
         }
-        FoundWorkloads { roots: roots.into_values().collect(), owned_templates, json: self.json.unwrap_or_default() }
+        FoundWorkloads {
+            roots: roots.into_values().collect(),
+            owned_templates,
+            json: self.json.into_iter().flatten().collect(),
+        }
     }
 
     /// Returns the last owner of an object among the objects; the object itself without one.
@@ -157,7 +164,7 @@ impl Owner {
         Some(kind)
     }
 
-    /// Returns the reference as that of an owner without a template among the objects.
+    /// Returns the owner of an object whose owner has no template among the objects.
     fn without_template(self) -> WorkloadOwner {
         match self.template_kind() {
             Some(_) => WorkloadOwner::Missing(self.reference),

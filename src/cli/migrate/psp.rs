@@ -25,14 +25,14 @@ pub(super) struct Arguments {
     /// Version of the cluster. Its default policy is the baseline of the manifests.
     #[arg(long, value_name = "VERSION", default_value = "1.24")]
     kubernetes_version: String,
-    /// Version of Kubernetes at the end of the migration. The levels stand its checks, and those of the stages before.
+    /// Version of Kubernetes at the end of the migration. The levels admit the pods by its checks, and by the checks of each stage.
     #[arg(long, value_name = "VERSION", default_value = "1.37")]
     to: String,
     /// Level of namespaces. A namespace without the chosen level gets the other one.
     #[arg(long, value_name = "WHICH", default_value = "observed")]
     level: LevelArgument,
     /// Folder for the plan: a workspace with the policies and one target for each stage, patches of workloads, and the report
-    /// with a checklist as plan.md.
+    /// with a checklist in Markdown.
     #[arg(long, value_name = "FOLDER", conflicts_with = "output")]
     plan: Option<PathBuf>,
     /// Folder for the files of the policies. Default: print them to standard output.

@@ -21,6 +21,7 @@ pub(super) fn pods(report: &PspMigrationReport<'_>) -> Vec<Entry> {
         entries.push(Entry::new(format!("{templates} of other workloads, such as the ReplicaSets of a Deployment")));
     }
     entries.extend(by_owner(workloads));
+    entries.extend(with_defaults(report));
     entries.extend(differing(workloads));
     entries.extend(creators(workloads));
     entries
@@ -59,7 +60,22 @@ fn kind(group: &str, kind: &str) -> String {
     if group.is_empty() { kind.to_owned() } else { format!("{kind}.{group}") }
 }
 
-/// Returns the workloads with pods under another policy than the one of new pods.
+/// Returns the pods without a template whose policies have defaults: their own values are unknown.
+fn with_defaults(report: &PspMigrationReport<'_>) -> Vec<Entry> {
+    let has_defaults = |name: &str| {
+        report.plan.policies.iter().any(|policy| policy.name == name && !policy.migration.mutating.is_empty())
+    };
+    let pods = report.plan.workloads.iter().filter(|workload| is_pod(workload) && workload.pods > 0);
+    let pods = pods.filter(|workload| workload.policy.as_deref().is_some_and(has_defaults));
+    let names: Vec<String> = pods.map(shown).collect();
+    if names.is_empty() {
+        return Vec::new();
+    }
+    let text = "may have values from the defaults of their policies: their owners have to set the values themselves";
+    vec![Entry::new(format!("{} without a template {text}: {}", number(names.len(), "pod"), some(&names)))]
+}
+
+/// Returns the workloads whose pods run under another policy than new pods get.
 fn differing(workloads: &[WorkloadPlan]) -> Vec<Entry> {
     let mut alike: BTreeMap<(Vec<String>, Option<&str>), Vec<&WorkloadPlan>> = BTreeMap::new();
     for workload in workloads {

@@ -1,8 +1,9 @@
 //! The section about namespaces: their profiles, their level, and the workloads in the way of a stricter one.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Entry, PspMigrationReport, quoted, some};
+use super::{Entry, MOST_ENTRIES, PspMigrationReport, quoted, some};
 use crate::admission::level::Level;
 use crate::admission::psp::plan::{LevelBlocker, NamespacePlan, Need};
 use crate::migrate::enforced_level;
@@ -37,6 +38,10 @@ pub(super) fn namespaces(report: &PspMigrationReport<'_>) -> Vec<Entry> {
     }
     let mut groups: Vec<_> = alike.into_iter().collect();
     groups.sort_by_key(|(_, namespaces)| namespaces.first().map(|namespace| namespace.name.clone()));
+    if groups.len() > MOST_ENTRIES {
+        // The largest groups are the most useful ones.
+        groups.sort_by_key(|(_, namespaces)| Reverse(namespaces.len()));
+    }
     for ((settings, details), namespaces) in groups {
         let names: Vec<String> = namespaces.iter().map(|namespace| format!("`{}`", namespace.name)).collect();
         let workloads = number(namespaces.iter().map(|namespace| namespace.workloads).sum(), "workload");
@@ -86,11 +91,11 @@ fn details(report: &PspMigrationReport<'_>, namespace: &NamespacePlan) -> Vec<St
         details.push(format!("profile `{profile}` for the {word} {}", some_quoted(&accounts)));
     }
     let levels = &namespace.levels;
-    let most = levels.observed.unwrap_or(Level::Restricted);
+    let most = Level::loosest(levels.observed);
     let mut blockers: Vec<&LevelBlocker> = levels.blockers.iter().filter(|blocker| blocker.level == most).collect();
     blockers.sort_by_key(|blocker| (blocker.kind, &blocker.name));
     for blocker in blockers.iter().take(SHOWN_BLOCKERS) {
-        let stricter = Level::ALL.into_iter().rev().find(|level| *level < blocker.level).unwrap_or(Level::Restricted);
+        let stricter = if blocker.level == Level::Privileged { Level::Baseline } else { Level::Restricted };
         details.push(format!(
             "{}/{} is in the way of {stricter}: {}",
             blocker.kind,

@@ -15,7 +15,7 @@ use crate::admission::psp::plan::{
     DefaultChange, LevelBlocker, NamespacePlan, Need, PolicyEvidence, PolicyPlan, WorkloadPlan,
 };
 use crate::migrate::enforced_level;
-use crate::migrate::stages::{Stage, stages};
+use crate::migrate::stages::{MigrationStage, stages};
 use crate::node::migration::KubeletMigration;
 use crate::report::result::CommandResult;
 
@@ -350,7 +350,7 @@ impl BlockerRecord {
 }
 
 impl StageRecord {
-    fn new(stage: Stage) -> Self {
+    fn new(stage: MigrationStage) -> Self {
         let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
         Self {
             target: stage.target.to_owned(),

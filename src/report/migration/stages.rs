@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Entry, PspMigrationReport, quoted};
 use crate::admission::psp::migrate::FieldOutcome;
-use crate::migrate::stages::{Stage, stages};
+use crate::migrate::stages::{MigrationStage, stages};
 use crate::report::human::number;
 
 /// Returns one entry for each stage.
@@ -15,7 +15,7 @@ pub(super) fn checklist(report: &PspMigrationReport<'_>) -> Vec<Entry> {
 }
 
 /// Returns the setting of the target of a stage.
-fn title(stage: &Stage) -> String {
+fn title(stage: &MigrationStage) -> String {
     let mut settings = Vec::new();
     for (key, values) in [("modes", stage.modes), ("validationActions", stage.validation_actions)] {
         settings.extend(values.map(|values| format!("{key}: [{}]", values.join(", "))));
@@ -25,7 +25,7 @@ fn title(stage: &Stage) -> String {
     format!("`{{name: {}, version: \"1.{}\"{settings}}}`", stage.target, stage.minor)
 }
 
-fn steps(stage: &Stage, report: &PspMigrationReport<'_>) -> Vec<Entry> {
+fn steps(stage: &MigrationStage, report: &PspMigrationReport<'_>) -> Vec<Entry> {
     let line = |text: &str| Entry::new(text.to_owned());
     match stage.target {
         "warn" => {

@@ -23,10 +23,10 @@ use crate::pod::Pod;
 use bailiwick_access::World;
 use bailiwick_kubernetes::absent;
 
-pub use self::levels::{LevelBlocker, LevelChoice, NamespaceLevels};
+pub use self::levels::{LevelBlocker, LevelChoice, PossibleLevels};
 use self::needs::Judge;
 pub use self::needs::{AccountNeed, Need, NeededPolicies};
-pub use self::observed::{ObservedWorkload, OwnerReference, RunningPods, WorkloadOwner};
+pub use self::observed::{ObservedWorkload, OwnerReference, RunningPods, WorkloadOwner, is_extended};
 
 /// The objects of a cluster.
 #[derive(Debug)]
@@ -83,7 +83,7 @@ pub struct NamespacePlan {
     /// The needed policies.
     pub needs: NeededPolicies,
     /// The levels of its pods.
-    pub levels: NamespaceLevels,
+    pub levels: PossibleLevels,
 }
 
 /// A default of pods with a later change.
@@ -108,7 +108,7 @@ pub struct WorkloadPlan {
     pub name: String,
     /// Name of the service account of its pods.
     pub account: String,
-    /// Its owner.
+    /// The object that owns the workload.
     pub owner: WorkloadOwner,
     /// The number of its pods that run.
     pub pods: usize,
@@ -124,7 +124,7 @@ pub struct WorkloadPlan {
     pub relied_on: Vec<Filled>,
     /// Changed defaults under the policy of their namespace.
     pub changes: Vec<DefaultChange>,
-    /// Why they are refused.
+    /// Why new pods are rejected today. Pods of an earlier template may run.
     pub refusals: Vec<String>,
 }
 
@@ -133,7 +133,7 @@ pub struct WorkloadPlan {
 pub enum PolicyEvidence {
     /// The grants of its controller and its service account.
     Grants,
-    /// The annotations of its pods: nobody knows their creator, or the grants are not among the objects.
+    /// The annotations of its pods: their creator is unknown, or the grants are not among the objects.
     Recorded,
     /// The grants of users that may create pods in the namespace, as `User/name`. They have to create the pods themselves.
     Creators(Vec<String>),
@@ -165,7 +165,7 @@ impl Plan {
     /// Whether a decision is needed before the removal of the policies.
     pub fn needs_decision(&self) -> bool {
         self.namespaces.iter().any(|namespace| namespace.needs.is_conflict())
-            || self.workloads.iter().any(|workload| workload.policy.is_none() || !workload.changes.is_empty())
+            || self.workloads.iter().any(|workload| !workload.refusals.is_empty() || !workload.changes.is_empty())
             || self.policies.iter().any(|policy| policy.is_needed && policy.lost().next().is_some())
     }
 }
@@ -225,7 +225,7 @@ fn namespace_plan(
     let observed = Level::loosest(blockers.iter().map(|blocker| blocker.level));
     let stated = needs.all().filter_map(|name| judge.policy(name)).map(|policy| map(policy, Reading::Practical).level);
     let stated: Vec<Level> = stated.collect();
-    let levels = NamespaceLevels {
+    let levels = PossibleLevels {
         stated: (!stated.is_empty()).then(|| Level::loosest(stated)),
         observed: (!evidence.is_empty()).then_some(observed),
         blockers,

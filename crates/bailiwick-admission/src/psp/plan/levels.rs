@@ -9,9 +9,9 @@ use crate::psp::PodSecurityPolicy;
 use crate::psp::select::{PodOperation, choose_among};
 use crate::standards::violations;
 
-/// Levels of a namespace.
+/// The Pod Security levels that are possible for the pods of a namespace.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NamespaceLevels {
+pub struct PossibleLevels {
     /// The level that the texts of its PodSecurityPolicies allow: the loosest of them. None without a policy.
     pub stated: Option<Level>,
     /// The strictest level that admits its pods. None for a namespace without a workload that runs or may run.
@@ -43,14 +43,14 @@ pub enum LevelChoice {
     Stated,
 }
 
-impl NamespaceLevels {
+impl PossibleLevels {
     /// Returns the level for the labels of the namespace. A namespace without a policy and without a pod gets the strictest level.
     pub fn chosen(&self, choice: LevelChoice) -> Level {
         let (first, second) = match choice {
             LevelChoice::Observed => (self.observed, self.stated),
             LevelChoice::Stated => (self.stated, self.observed),
         };
-        first.or(second).unwrap_or(Level::Restricted)
+        Level::loosest(first.or(second))
     }
 
     /// Returns the next stricter level than the observed one, with the only workload in its way; none for several workloads.
@@ -83,7 +83,15 @@ pub(super) fn blocker(
             }
         }
     }
-    let level = Level::ALL.into_iter().find(|level| !checks.contains_key(level)).unwrap_or(Level::Privileged);
+    let stands = |level: &Level| !checks.contains_key(level);
+    // The loosest level has no check.
+    let level = if stands(&Level::Restricted) {
+        Level::Restricted
+    } else if stands(&Level::Baseline) {
+        Level::Baseline
+    } else {
+        Level::Privileged
+    };
     let name = observed.workload.name.clone();
     (level != Level::Restricted).then_some(LevelBlocker { kind: observed.workload.kind, name, level, checks })
 }
@@ -94,7 +102,7 @@ fn created(observed: &ObservedWorkload, policy: Option<&PodSecurityPolicy>) -> O
     let written = observed.workload.pod();
     let filled = policy.filter(|_| observed.is_patchable());
     let filled = filled.and_then(|policy| choose_among([policy], |_| true, &written, PodOperation::Create).pod);
-    // A pod without a template is among those that run, if it runs.
+    // A pod without a template is a running pod, if it runs.
     match filled {
         Some(filled) => Some(filled),
         None => (observed.has_template() || observed.running.is_empty()).then_some(written),

@@ -140,8 +140,10 @@ impl<'c> Judge<'c> {
         let who: Vec<&Identity> = std::iter::once(&account).chain(&creator).collect();
         let choice = choose_among(self.usable(&who, namespace), |_| true, &pod, PodOperation::Create);
         let by_grants = choice.policy.clone().filter(|_| choice.is_allowed());
+        // Pods of an earlier template may run although the present template is rejected.
+        let is_rejected = by_grants.is_none() && creator.is_some();
         let (policy, evidence) = self.evidence(observed, by_grants, &pod);
-        let refusals = if policy.is_some() { Vec::new() } else { reasons(&choice) };
+        let refusals = if policy.is_some() && !is_rejected { Vec::new() } else { reasons(&choice) };
         let chosen = policy.as_deref().and_then(|name| self.policy(name));
         let relied_on = chosen.map_or_else(Vec::new, |chosen| filled_by(chosen, &pod));
         WorkloadPlan {
@@ -174,7 +176,7 @@ impl<'c> Judge<'c> {
             (Some(policy), None) => (Some(policy), PolicyEvidence::Grants),
             (Some(policy), Some(_)) if knows_creator => (Some(policy), PolicyEvidence::Grants),
             (_, Some(recorded)) => (Some(recorded), PolicyEvidence::Recorded),
-            (None, None) if knows_creator => (None, PolicyEvidence::Grants),
+            (None, None) if knows_creator => (self.recorded_before(observed), PolicyEvidence::Recorded),
             (None, None) => self.by_creators(observed.workload.namespace(), pod),
         }
     }
@@ -188,6 +190,13 @@ impl<'c> Judge<'c> {
         best.map(|(policy, _)| policy.name().to_owned())
     }
 
+    /// Returns the recorded policy of most pods, also if it rejects new ones.
+    fn recorded_before(&self, observed: &ObservedWorkload) -> Option<String> {
+        let counts = observed.recorded();
+        let known = counts.iter().filter(|(name, _)| self.policy(name).is_some());
+        known.max_by_key(|(_, count)| **count).map(|(name, _)| (*name).to_owned())
+    }
+
     /// Returns the policy of a pod of a user that may create pods in a namespace, with these users.
     fn by_creators(&self, namespace: &str, pod: &Pod) -> (Option<String>, PolicyEvidence) {
         let request = Request::Resource(ResourceRequest {
@@ -197,7 +206,7 @@ impl<'c> Judge<'c> {
             ..ResourceRequest::default()
         });
         let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        // Members of `system:masters` may use every policy, which says nothing about the pod.
+        // Members of `system:masters` may use every policy: their grants are no evidence.
         let mut subjects = self.world.who_can(&request, Where::AsRequested).subjects();
         subjects.retain(|subject| subject != MASTERS);
         for subject in subjects {
@@ -272,12 +281,14 @@ impl<'c> Judge<'c> {
         choice.policy.or_else(first)
     }
 
-    /// Returns one policy for all pods of a service account, out of the policies that the account may use and those of its pods:
+    /// Returns one policy for all pods of a service account, out of the policies that the account may use and the policies of its pods:
     /// preferably a policy that the account may use, then the strictest, then one in use.
     fn one_for_all(&self, namespace: &str, account: &str, workloads: &[&Planned<'_>], among: &[&str]) -> Need {
         let identity = Identity::from_user(&account_user(namespace, account));
+        // A template that is rejected today stays rejected.
+        let admitted = || workloads.iter().filter(|(_, plan)| plan.refusals.is_empty());
         let admits_all =
-            |policy: &PodSecurityPolicy| workloads.iter().all(|(observed, _)| admits(policy, &observed.workload.pod()));
+            |policy: &PodSecurityPolicy| admitted().all(|(observed, _)| admits(policy, &observed.workload.pod()));
         let usable = self.usable(&[&identity], namespace);
         let in_use = among.iter().filter_map(|name| self.policy(name));
         let candidates: BTreeMap<&str, &PodSecurityPolicy> =

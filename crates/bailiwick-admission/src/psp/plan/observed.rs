@@ -1,6 +1,6 @@
 //! The workloads of a cluster with the pods that run of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use bailiwick_access::request::Identity;
@@ -42,7 +42,7 @@ pub enum WorkloadOwner {
 pub struct OwnerReference {
     /// The API group; empty for the core group.
     pub group: String,
-    /// The kind of the owner.
+    /// Kind of the object.
     pub kind: String,
     /// The name of the object.
     pub name: String,
@@ -139,6 +139,17 @@ impl ObservedWorkload {
     pub(super) fn account(&self) -> Identity {
         Identity::from_user(&account_user(self.workload.namespace(), self.workload.service_account()))
     }
+}
+
+/// Whether something changed a pod after its template, such as a webhook that adds a container.
+pub fn is_extended(pod: &Pod, template: &Pod) -> bool {
+    let containers =
+        |pod: &Pod| -> BTreeSet<String> { pod.containers().map(|container| container.name.clone()).collect() };
+    let volumes = |pod: &Pod| -> BTreeSet<String> {
+        let names = pod.spec.volumes.iter().map(|volume| volume.name.clone());
+        names.filter(|name| !name.starts_with(TOKEN_VOLUME)).collect()
+    };
+    !containers(pod).is_subset(&containers(template)) || !volumes(pod).is_subset(&volumes(template))
 }
 
 /// The start of the name of the volume with the token of the service account; random characters follow.
