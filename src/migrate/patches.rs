@@ -10,7 +10,6 @@ use serde_json::{Map, Value, json};
 use crate::admission::pod::{Container, Pod};
 use crate::admission::psp::PodSecurityPolicy;
 use crate::admission::psp::plan::{ObservedWorkload, Plan};
-use crate::admission::psp::select::{PodOperation, choose_among};
 use crate::admission::workload::{Workload, template_path};
 
 /// The patches of a migration.
@@ -40,7 +39,8 @@ impl WorkloadPatches {
             let policy = needed.or(found.policy.as_deref()).and_then(|name| policies.get(name));
             let observed = workloads.get(&(found.namespace.as_str(), found.kind, found.name.as_str()));
             if let (Some(policy), Some(observed)) = (policy, observed)
-                && let Some(patch) = patch(&observed.workload, policy)
+                && let Some(stored) = found.created(observed, policy)
+                && let Some(patch) = patch(&observed.workload, &stored)
             {
                 by_namespace.entry(found.namespace.clone()).or_default().push(patch);
             }
@@ -53,11 +53,9 @@ fn key(workload: &Workload) -> (&str, &'static str, &str) {
     (workload.namespace(), workload.kind, &workload.name)
 }
 
-/// Returns the patch of a workload with the defaults of a policy; none for a complete template.
-fn patch(workload: &Workload, policy: &PodSecurityPolicy) -> Option<Value> {
-    let written = workload.pod();
-    let stored = choose_among([policy], |_| true, &written, PodOperation::Create).pod?;
-    let template = template_patch(&written, &stored);
+/// Returns the patch of a workload with the values of its stored pods; none for a complete template.
+fn patch(workload: &Workload, stored: &Pod) -> Option<Value> {
+    let template = template_patch(&workload.pod(), stored);
     if template.is_empty() {
         return None;
     }

@@ -187,7 +187,7 @@ struct WorkloadRecord {
     pods: usize,
     /// The PodSecurityPolicies of these pods in the annotation `kubernetes.io/psp`, with the number of pods.
     recorded: BTreeMap<String, usize>,
-    /// The PodSecurityPolicy of its pods; none for pods that are rejected.
+    /// The PodSecurityPolicy of new pods; none for pods that are rejected.
     policy: Option<String>,
     /// The origin of the policy: `grants` of its controller and service account, `recorded`, or `creators` of pods.
     evidence: String,
@@ -386,7 +386,7 @@ impl WorkloadRecord {
             owner: plan.owner.reference().map(ToString::to_string),
             pods: plan.pods,
             recorded: plan.recorded,
-            policy: plan.policy,
+            policy: plan.policy.filter(|_| plan.refusals.is_empty()),
             evidence: evidence.to_owned(),
             creators,
             is_patchable: plan.is_patchable,

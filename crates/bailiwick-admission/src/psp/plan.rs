@@ -18,6 +18,7 @@ use super::PodSecurityPolicy;
 use super::admit::PspProvider;
 use super::mapping::{Mapping, Reading, map};
 use super::migrate::{FieldOutcome, Filled, Migration, migrate, migrate_to_level, relied_on};
+use super::select::{PodOperation, choose_among};
 use crate::level::Level;
 use crate::pod::Pod;
 use bailiwick_access::World;
@@ -118,6 +119,8 @@ pub struct WorkloadPlan {
     pub policy: Option<String>,
     /// The origin of the policy.
     pub evidence: PolicyEvidence,
+    /// A new pod as 1.24 stores it, with the defaults of the policy; none for a policy by another evidence than grants.
+    pub stored: Option<Pod>,
     /// Whether a patch of the template can set the defaults of the policy.
     pub is_patchable: bool,
     /// The defaults filled in for them.
@@ -137,6 +140,16 @@ pub enum PolicyEvidence {
     Recorded,
     /// The grants of users that may create pods in the namespace, as `User/name`. They have to create the pods themselves.
     Creators(Vec<String>),
+}
+
+impl WorkloadPlan {
+    /// Returns a new pod of the workload as 1.24 stores it under a policy; none if the policy rejects the pod.
+    pub fn created(&self, observed: &ObservedWorkload, policy: &PodSecurityPolicy) -> Option<Pod> {
+        if let Some(stored) = self.stored.as_ref().filter(|_| self.policy.as_deref() == Some(policy.name())) {
+            return Some(stored.clone());
+        }
+        choose_among([policy], |_| true, &observed.workload.pod(), PodOperation::Create).pod
+    }
 }
 
 impl PolicyPlan {
@@ -219,7 +232,8 @@ fn namespace_plan(
         .iter()
         .filter_map(|(observed, plan)| {
             let policy = needs.policy_of(&plan.account).or(plan.policy.as_deref());
-            levels::blocker(observed, policy.and_then(|name| judge.policy(name)), minors)
+            let created = policy.and_then(|name| judge.policy(name)).and_then(|policy| plan.created(observed, policy));
+            levels::blocker(observed, created, minors)
         })
         .collect();
     let observed = Level::loosest(blockers.iter().map(|blocker| blocker.level));

@@ -5,8 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::observed::ObservedWorkload;
 use crate::level::{Level, PolicyVersion};
 use crate::pod::Pod;
-use crate::psp::PodSecurityPolicy;
-use crate::psp::select::{PodOperation, choose_among};
 use crate::standards::violations;
 
 /// The Pod Security levels that are possible for the pods of a namespace.
@@ -63,14 +61,14 @@ impl PossibleLevels {
     }
 }
 
-/// Returns the obstacle of a workload to a stricter level; none for pods that the strictest level admits. `policy` fills in the
-/// defaults of new pods, and `minors` are the versions of the checks.
+/// Returns the obstacle of a workload to a stricter level; none for pods that the strictest level admits. `created` is a
+/// new pod with the defaults of its policy, and `minors` are the versions of the checks.
 pub(super) fn blocker(
     observed: &ObservedWorkload,
-    policy: Option<&PodSecurityPolicy>,
+    created: Option<Pod>,
     minors: &BTreeSet<u32>,
 ) -> Option<LevelBlocker> {
-    let new = created(observed, policy);
+    let new = new_pod(observed, created);
     let running = observed.running.iter().map(|pods| &pods.pod);
     let mut checks: BTreeMap<Level, BTreeMap<&'static str, String>> = BTreeMap::new();
     for pod in running.chain(&new) {
@@ -98,13 +96,10 @@ pub(super) fn blocker(
 
 /// Returns a new pod of a workload. The pods of a template that can be changed have the defaults of their policy: a patch of the
 /// template sets them.
-fn created(observed: &ObservedWorkload, policy: Option<&PodSecurityPolicy>) -> Option<Pod> {
-    let written = observed.workload.pod();
-    let filled = policy.filter(|_| observed.is_patchable());
-    let filled = filled.and_then(|policy| choose_among([policy], |_| true, &written, PodOperation::Create).pod);
-    // A pod without a template is a running pod, if it runs.
-    match filled {
-        Some(filled) => Some(filled),
-        None => (observed.has_template() || observed.running.is_empty()).then_some(written),
+fn new_pod(observed: &ObservedWorkload, created: Option<Pod>) -> Option<Pod> {
+    match created.filter(|_| observed.is_patchable()) {
+        Some(created) => Some(created),
+        // A pod without a template is a running pod, if it runs.
+        None => (observed.has_template() || observed.running.is_empty()).then(|| observed.workload.pod()),
     }
 }

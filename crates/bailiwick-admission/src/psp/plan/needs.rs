@@ -144,6 +144,7 @@ impl<'c> Judge<'c> {
         let is_rejected = by_grants.is_none() && creator.is_some();
         let (policy, evidence) = self.evidence(observed, by_grants, &pod);
         let refusals = if policy.is_some() && !is_rejected { Vec::new() } else { reasons(&choice) };
+        let is_by_grants = policy == choice.policy && refusals.is_empty();
         let chosen = policy.as_deref().and_then(|name| self.policy(name));
         let relied_on = chosen.map_or_else(Vec::new, |chosen| filled_by(chosen, &pod));
         WorkloadPlan {
@@ -156,6 +157,7 @@ impl<'c> Judge<'c> {
             recorded: observed.recorded().into_iter().map(|(name, count)| (name.to_owned(), count)).collect(),
             policy,
             evidence,
+            stored: choice.pod.filter(|_| is_by_grants),
             is_patchable: observed.is_patchable(),
             relied_on,
             changes: Vec::new(),
