@@ -103,71 +103,89 @@ fn toolforge_leaves_its_policies_behind() {
     assert_eq!((&tool["policy"], &tool["level"]), (&"tool-blurp-psp".into(), &"privileged".into()));
 }
 
-/// Returns a Deployment with a random pod for the policy of a tool.
-fn random_deployment(dice: &mut Dice, number: usize, tool: &str, user: i64) -> Value {
+/// Returns a security context with some of the fields.
+fn random_context(dice: &mut Dice, percent: usize, fields: &[(&str, &[Value])]) -> Map<String, Value> {
     let mut context = Map::new();
-    let mut set = |dice: &mut Dice, field: &str, values: &[Value]| {
-        // Half of the fields are absent.
-        if dice.below(2) == 0 {
-            context.insert(field.to_owned(), values[dice.below(values.len())].clone());
+    for (field, values) in fields {
+        if dice.chance(percent) {
+            let value = dice.one_of(values).expect("a value").clone();
+            context.insert((*field).to_owned(), value);
         }
-    };
-    set(dice, "runAsUser", &[json!(user), json!(user), json!(0), json!(user + 1)]);
-    set(dice, "runAsGroup", &[json!(user), json!(user), json!(user), json!(0)]);
-    set(dice, "allowPrivilegeEscalation", &[json!(false), json!(false), json!(true)]);
-    set(dice, "privileged", &[json!(false), json!(false), json!(false), json!(true)]);
-    set(dice, "readOnlyRootFilesystem", &[json!(true), json!(false)]);
-    set(
-        dice,
-        "capabilities",
-        &[json!({ "drop": ["ALL"] }), json!({ "drop": ["NET_RAW"] }), json!({ "add": ["CHOWN"] })],
-    );
-    set(dice, "seccompProfile", &[json!({ "type": "RuntimeDefault" }), json!({ "type": "Unconfined" })]);
-    let container = json!({ "name": "c", "image": "i", "securityContext": context });
-    let mut of_pod = Map::new();
-    let mut set = |dice: &mut Dice, field: &str, values: &[Value]| {
-        if dice.below(3) == 0 {
-            of_pod.insert(field.to_owned(), values[dice.below(values.len())].clone());
-        }
-    };
-    set(dice, "runAsUser", &[json!(user), json!(0)]);
-    set(dice, "fsGroup", &[json!(user), json!(user), json!(7)]);
-    set(dice, "supplementalGroups", &[json!([1]), json!([65535, user]), json!([0])]);
-    set(
-        dice,
-        "seccompProfile",
-        &[json!({ "type": "RuntimeDefault" }), json!({ "type": "RuntimeDefault" }), json!({ "type": "Unconfined" })],
-    );
-    let volumes = [
-        (json!({ "name": "v", "emptyDir": {} }), false),
-        (json!({ "name": "v", "configMap": { "name": "x" } }), false),
-        (json!({ "name": "v", "persistentVolumeClaim": { "claimName": "x" } }), false),
-        (json!({ "name": "v", "hostPath": { "path": "/data/project/x" } }), false),
-        (json!({ "name": "v", "hostPath": { "path": "/etc/ldap.conf" } }), true),
-        (json!({ "name": "v", "hostPath": { "path": "/etc/ldap.conf" } }), false),
-        (json!({ "name": "v", "hostPath": { "path": "/data/projects" } }), false),
-        (json!({ "name": "v", "nfs": { "server": "s", "path": "/" } }), false),
-    ];
-    let (volume, is_read_only) = volumes[dice.below(volumes.len())].clone();
-    let mut containers = vec![container];
-    let mut spec = json!({ "securityContext": of_pod });
-    if dice.below(2) == 0 {
-        spec["volumes"] = json!([volume]);
-        containers[0]["volumeMounts"] = json!([{ "name": "v", "mountPath": "/v", "readOnly": is_read_only }]);
     }
-    spec["containers"] = containers.into();
-    if dice.below(8) == 0 {
-        spec["hostNetwork"] = json!(true);
-    }
-    json!({
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": { "name": format!("w{number}"), "namespace": format!("tool-{tool}") },
-        "spec": { "selector": { "matchLabels": { "a": "b" } }, "template": { "metadata": { "labels": { "a": "b" } }, "spec": spec } },
-    })
+    context
 }
 
-/// The policies of Wikimedia's tools, with pods that say half of what the policy fills in. From 1.30 to 1.35 no API server fills in
+/// Returns the spec of a random pod for the policy of a tool.
+fn random_pod(dice: &mut Dice, user: i64) -> Value {
+    let (default, unconfined) = (json!({ "type": "RuntimeDefault" }), json!({ "type": "Unconfined" }));
+    let own = json!(user);
+    let of_container = [
+        ("runAsUser", &[own.clone(), own.clone(), json!(0), json!(user + 1)][..]),
+        ("runAsGroup", &[own.clone(), own.clone(), own.clone(), json!(0)]),
+        ("allowPrivilegeEscalation", &[json!(false), json!(false), json!(true)]),
+        ("privileged", &[json!(false), json!(false), json!(false), json!(true)]),
+        ("readOnlyRootFilesystem", &[json!(true), json!(false)]),
+        ("capabilities", &[json!({ "drop": ["ALL"] }), json!({ "drop": ["NET_RAW"] }), json!({ "add": ["CHOWN"] })]),
+        ("seccompProfile", &[default.clone(), unconfined.clone()]),
+    ];
+    let of_pod = [
+        ("runAsUser", &[own.clone(), json!(0)][..]),
+        ("fsGroup", &[own.clone(), own.clone(), json!(7)]),
+        ("supplementalGroups", &[json!([1]), json!([65535, user]), json!([0])]),
+        ("seccompProfile", &[default.clone(), default.clone(), unconfined.clone()]),
+    ];
+    let host_path = |path: &str| json!({ "hostPath": { "path": path } });
+    let volumes = [
+        json!({ "emptyDir": {} }),
+        json!({ "configMap": { "name": "x" } }),
+        json!({ "persistentVolumeClaim": { "claimName": "x" } }),
+        json!({ "nfs": { "server": "s", "path": "/" } }),
+        host_path("/data/project/x"),
+        host_path("/data/projects"),
+        host_path("/etc/ldap.conf"),
+    ];
+    let mut container = json!({ "name": "c", "image": "i" });
+    container["securityContext"] = random_context(dice, 50, &of_container).into();
+    let mut spec = json!({ "securityContext": random_context(dice, 33, &of_pod) });
+    if dice.chance(50) {
+        let mut volume = dice.one_of(&volumes).expect("a volume").clone();
+        volume["name"] = json!("v");
+        spec["volumes"] = json!([volume]);
+        container["volumeMounts"] = json!([{ "name": "v", "mountPath": "/v", "readOnly": dice.chance(50) }]);
+    }
+    spec["containers"] = json!([container]);
+    if dice.chance(12) {
+        spec["hostNetwork"] = json!(true);
+    }
+    spec
+}
+
+/// Returns the objects of a tool: its policy, its grant, and Deployments with random pods.
+fn tool(dice: &mut Dice, policy: &str, name: &str, user: i64, count: usize) -> String {
+    let policy = policy.replace("{$username}", name).replace("$user.id", &user.to_string());
+    let namespace = format!("tool-{name}");
+    let group = "rbac.authorization.k8s.io";
+    let psp = json!({ "name": "psp", "namespace": namespace });
+    let mut objects = vec![
+        json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": namespace } }),
+        json!({ "apiVersion": format!("{group}/v1"), "kind": "Role", "metadata": psp, "rules": [{ "apiGroups": ["policy"],
+            "resources": ["podsecuritypolicies"], "resourceNames": [format!("tool-{name}-psp")], "verbs": ["use"] }] }),
+        json!({ "apiVersion": format!("{group}/v1"), "kind": "RoleBinding", "metadata": psp,
+            "roleRef": { "apiGroup": group, "kind": "Role", "name": "psp" },
+            "subjects": [{ "kind": "ServiceAccount", "name": "default", "namespace": namespace }] }),
+    ];
+    for number in 0..count {
+        let labels = json!({ "app": "w" });
+        let template = json!({ "metadata": { "labels": labels }, "spec": random_pod(dice, user) });
+        let metadata = json!({ "name": format!("w{number}"), "namespace": namespace });
+        let spec = json!({ "selector": { "matchLabels": labels }, "template": template });
+        objects.push(json!({ "apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec }));
+    }
+    let objects: String = objects.iter().map(|object| format!("---\n{object}\n")).collect();
+    format!("---\n{policy}{objects}")
+}
+
+/// The policies of Wikimedia's tools, with pods that set a part of the defaults of the policy. From 1.30 to 1.35 no API server fills in
 /// the rest: the admission policies admit the patched workloads that the PodSecurityPolicy admits, and no others.
 #[test]
 fn patched_pods_of_toolforge_are_admitted_as_before() {
@@ -180,24 +198,8 @@ fn patched_pods_of_toolforge_are_admitted_as_before() {
         seed.split("---\n").find(|document| document.contains("name: tool-{$username}-psp")).expect("a policy");
     let folder = tempfile::tempdir().expect("a folder");
     let (count, mut dice) = (rounds(600, 6000), Dice::new(25));
-    let mut dump = String::new();
-    for (number, tool) in ["anagrams", "blurp", "quiz"].iter().enumerate() {
-        let user = 50_000 + i64::try_from(number).expect("a number");
-        let policy = policy.replace("{$username}", tool).replace("$user.id", &user.to_string());
-        let grant = format!(
-            "---\n{{apiVersion: v1, kind: Namespace, metadata: {{name: tool-{tool}}}}}\n---\n\
-             {{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {{name: psp, namespace: tool-{tool}}}, rules: \
-             [{{apiGroups: [policy], resources: [podsecuritypolicies], resourceNames: [tool-{tool}-psp], verbs: [use]}}]}}\n---\n\
-             {{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {{name: psp, namespace: tool-{tool}}}, roleRef: \
-             {{apiGroup: rbac.authorization.k8s.io, kind: Role, name: psp}}, subjects: \
-             [{{kind: ServiceAccount, name: default, namespace: tool-{tool}}}]}}\n"
-        );
-        dump.push_str(&format!("---\n{policy}{grant}"));
-        for place in 0..count / 3 {
-            let deployment = random_deployment(&mut dice, place, tool, user);
-            dump.push_str(&format!("---\n{deployment}\n"));
-        }
-    }
+    let tools = [("anagrams", 50_000), ("blurp", 50_007), ("quiz", 50_112)];
+    let dump: String = tools.iter().map(|(name, user)| tool(&mut dice, policy, name, *user, count / 3)).collect();
     std::fs::write(folder.path().join("cluster.yaml"), dump).expect("a file");
     let arguments = ["migrate", "psp", "--from", "cluster.yaml", "--to", "1.33", "--plan", "plan", "--format", "json"];
     let run = bailiwick(folder.path(), &arguments);
