@@ -523,7 +523,8 @@ fn unenforceable(meta: &PolicyMeta, target: &Target) -> Diagnostic {
     };
     Diagnostic::error(codes::POD_SECURITY_POLICY_REMOVED, message)
         .at(meta.origin)
-        .help("write `podSecurity: {validationActions: []}` at the target for the levels of profiles alone, or exclude the target with `targets`")
+        .help("choose PSa labels plus a validating policy, or exclude the target with `targets`")
+        .help("write `podSecurity: {validationActions: []}` at the target for the levels of profiles alone")
         .note(format!(
             "the target `{}` runs Kubernetes {}, but ValidatingAdmissionPolicy needs 1.30",
             target.name, target.version

@@ -16,7 +16,8 @@ const SHOWN: usize = 3;
 
 /// Returns the verdict about the pods of a dump. Workloads with equal rejections are one entry.
 pub fn text(verification: &PodVerification) -> String {
-    let PodVerification { target, workloads, pods, patched, refused, not_in_output, not_evaluated } = verification;
+    let PodVerification { target, workloads, pods, patched, unused_patches, refused, not_in_output, not_evaluated } =
+        verification;
     let mut page = Page::new();
     let all = format!("{} with {}", number(*workloads, "workload"), number(*pods, "pod"));
     let patched = if *patched > 0 { format!(", {patched} of them patched") } else { String::new() };
@@ -43,6 +44,9 @@ pub fn text(verification: &PodVerification) -> String {
             writeln!(page, "  help: {}", rejection.help);
         }
     }
+    if !unused_patches.is_empty() {
+        writeln!(page, "patches of no workload among the manifests: {}", some(unused_patches));
+    }
     if !not_in_output.is_empty() {
         let names: Vec<String> = not_in_output.keys().cloned().collect();
         let namespaces = number(names.len(), "namespace");
@@ -51,7 +55,7 @@ pub fn text(verification: &PodVerification) -> String {
         writeln!(page, "not in the output: {namespaces} with {workloads}, {text}: {}", some(&names));
     }
     for (kind, names) in not_evaluated {
-        writeln!(page, "not evaluated: {}: {}", number(names.len(), kind), some(names));
+        writeln!(page, "not evaluated: {kind} {}", some(names));
     }
     page.finish()
 }

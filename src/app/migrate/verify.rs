@@ -47,6 +47,8 @@ pub struct PodVerification {
     pub pods: usize,
     /// The number of workloads that were patched.
     pub patched: usize,
+    /// The patches of workloads that are not among the manifests, as `KIND/NAMESPACE/NAME`.
+    pub unused_patches: Vec<String>,
     /// The workloads and pods that the target rejects, by namespace, kind and name.
     pub refused: Vec<RefusedPods>,
     /// The namespaces with workloads that are not in the output, with the number of workloads. They were evaluated with the labels of
@@ -155,6 +157,20 @@ impl PodDump {
     }
 }
 
+impl PodDump {
+    /// Returns the patches without a workload.
+    fn unused_patches(&self) -> Vec<String> {
+        let roots = self.found.roots.iter().map(|observed| &observed.workload);
+        let known: BTreeSet<(&str, &str, &str)> =
+            roots.map(|workload| (workload.namespace(), workload.kind, workload.name.as_str())).collect();
+        let unused = self
+            .patches
+            .keys()
+            .filter(|(namespace, kind, name)| !known.contains(&(namespace.as_str(), kind.as_str(), name.as_str())));
+        unused.map(|(namespace, kind, name)| format!("{kind}/{namespace}/{name}")).collect()
+    }
+}
+
 /// The API group of admission policies and webhooks.
 const ADMISSION: &str = "admissionregistration.k8s.io";
 
@@ -202,6 +218,7 @@ impl Workspace {
             workloads: roots.len(),
             pods: roots.iter().map(ObservedWorkload::pods).sum(),
             patched: 0,
+            unused_patches: dump.unused_patches(),
             refused: Vec::new(),
             not_in_output: BTreeMap::new(),
             not_evaluated: dump.not_evaluated.clone(),

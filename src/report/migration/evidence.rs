@@ -16,6 +16,10 @@ pub(super) fn pods(report: &PspMigrationReport<'_>) -> Vec<Entry> {
         let pods = number(of_templates, "pod");
         entries.push(Entry::new(format!("{pods} of {} with a template", number(with_pods, "workload"))));
     }
+    if workloads.iter().all(|workload| workload.pods == 0) && !workloads.is_empty() {
+        let text = "no pod is among the objects: pods of users and operators are unknown, and so are recorded policies";
+        entries.push(Entry::new(text));
+    }
     if report.owned_templates > 0 {
         let templates = number(report.owned_templates, "template");
         entries.push(Entry::new(format!("{templates} of other workloads, such as the ReplicaSets of a Deployment")));
