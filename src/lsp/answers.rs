@@ -172,9 +172,11 @@ fn message(diagnostic: &diag::Diagnostic) -> String {
     format!("{}{targets}{}", diagnostic.message, notes.chain(help).collect::<String>())
 }
 
-/// Whether a place is in a file of the workspace, and not in a text of the program.
+/// Whether a place is in a file of the workspace, and not in a text of the program. The place can be behind the end of the text, as in an
+/// empty file.
 fn is_of_workspace(files: &Files, origin: Origin) -> bool {
-    files.has(origin) && !files.get(origin.file).path().starts_with('<')
+    let file = files.get(origin.file);
+    !file.path().is_empty() && !file.path().starts_with('<')
 }
 
 fn beginning() -> Range {
