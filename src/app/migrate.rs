@@ -1,5 +1,6 @@
 //! Migrations of the objects of a cluster into policies.
 
+mod dump;
 mod inputs;
 mod kubelets;
 mod other_controllers;
@@ -15,14 +16,16 @@ use super::loaded_world::version_of;
 use super::{Diagnostics, Error, Options};
 use crate::admission::psp::plan::{self, LevelChoice, Plan, PspCluster};
 use crate::diag::{Files, Sink};
+use crate::k8s::catalogue::LAST_MINOR;
 use crate::migrate::patches::WorkloadPatches;
 use crate::migrate::superfluous::Superfluous;
 use crate::migrate::{self, Namespace, Policies, stages};
 
+pub use self::dump::{PodDump, PodVerificationOptions};
 pub use self::kubelets::KubeletInventory;
 pub use self::other_controllers::OtherControllers;
 pub use self::shards::{MovingTarget, ShardMigration, ShardStep};
-pub use self::verify::{PodDump, PodRejection, PodVerification, PodVerificationOptions, RefusedPods};
+pub use self::verify::{PodRejection, PodVerification, RefusedPods};
 
 /// The options of a migration of PodSecurityPolicies.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -31,8 +34,8 @@ pub struct PspMigrationOptions {
     pub from: Vec<PathBuf>,
     /// The version of the cluster, whose default policy is the baseline of the manifests.
     pub kubernetes_version: String,
-    /// The version of Kubernetes at the end of the migration.
-    pub to: String,
+    /// The version of Kubernetes at the end of the migration. Default: the newest known version.
+    pub to: Option<String>,
     /// The choice of the levels of namespaces.
     pub level: LevelChoice,
 }
@@ -53,8 +56,6 @@ pub struct PspMigration {
     pub declared: BTreeMap<String, Namespace>,
     /// Roles and bindings that are no longer needed.
     pub superfluous: Superfluous,
-    /// The choice of the levels of namespaces.
-    pub level: LevelChoice,
     /// The number of templates that another workload of the manifests owns.
     pub owned_templates: usize,
     /// The policies of other admission controllers.
@@ -68,7 +69,10 @@ pub struct PspMigration {
 pub fn migrate_psp(run: &Options, options: &PspMigrationOptions) -> Result<PspMigration, Error> {
     let files = Arc::new(Files::new());
     let mut sink = Sink::new();
-    let to = version_of(&options.to, &mut sink);
+    let to = match &options.to {
+        Some(version) => version_of(version, &mut sink),
+        None => Some(LAST_MINOR),
+    };
     let inputs = inputs::read(run, &options.from, &options.kubernetes_version, &files, &mut sink)?;
     let diagnostics = Diagnostics { list: sink.into_sorted(&files), files };
     let Some((inputs, to)) = inputs.zip(to).filter(|_| !diagnostics.has_errors()) else {
@@ -92,7 +96,6 @@ pub fn migrate_psp(run: &Options, options: &PspMigrationOptions) -> Result<PspMi
         to,
         declared: inputs.declared,
         superfluous: inputs.superfluous,
-        level: options.level,
         owned_templates: inputs.workloads.owned_templates,
         others: OtherControllers { rules: inputs.others, limits: inputs.policies },
     })

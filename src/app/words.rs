@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::access::proof::{Chain, Link};
-pub use crate::diag::words::{grouped, number};
+pub use crate::diag::words::{first_names, grouped, number};
 use crate::diag::{Files, Origin};
 use crate::k8s::rbac::PolicyRule;
 

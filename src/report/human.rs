@@ -8,7 +8,7 @@ use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
 use super::page::Page;
-pub use crate::app::words::{grouped, more_alike, number};
+pub use crate::app::words::{first_names, grouped, more_alike, number};
 use crate::diag::{Code, Diagnostic, Files, LineColumn, Origin, Severity, SourceFile, Span, boundary_before, foreign};
 use crate::emit::plan::Counts;
 

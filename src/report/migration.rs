@@ -13,8 +13,9 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::human::{grouped, number};
+use super::human::{first_names, grouped, number};
 use super::page::Page;
+use crate::access::risk::without_names;
 use crate::admission::psp::mapping::Reading;
 use crate::admission::psp::migrate::{FieldOutcome, Filled};
 use crate::admission::psp::plan::{Plan, PolicyPlan, WorkloadPlan};
@@ -138,7 +139,7 @@ fn decisions(plan: &Plan) -> Vec<Entry> {
         let changes = changes
             .map(|change| format!("{}: {} today, then {}", change.field, value(&change.before), value(&change.after)));
         let policy = workload.policy.as_deref();
-        let policy = policy.map_or_else(String::new, |policy| without_namespace(policy, &workload.namespace));
+        let policy = policy.map_or_else(String::new, |policy| pattern(policy, &workload.namespace));
         alike.entry((policy, changes.collect())).or_default().push(shown(workload));
     }
     found.extend(alike.into_iter().map(|((policy, changes), names)| {
@@ -157,7 +158,7 @@ fn decisions(plan: &Plan) -> Vec<Entry> {
 fn conflicts(plan: &Plan) -> Vec<Entry> {
     let mut alike: BTreeMap<Vec<String>, Vec<String>> = BTreeMap::new();
     for namespace in plan.namespaces.iter().filter(|namespace| namespace.needs.is_conflict()) {
-        let among = namespace.needs.disputed().iter().map(|policy| without_namespace(policy, &namespace.name));
+        let among = namespace.needs.disputed().iter().map(|policy| pattern(policy, &namespace.name));
         alike.entry(among.collect()).or_default().push(format!("`{}`", namespace.name));
     }
     let entries = alike.into_iter().map(|(among, names)| {
@@ -192,21 +193,26 @@ fn rejected(plan: &Plan) -> Vec<Entry> {
     entries.collect()
 }
 
-/// Replaces the name of a namespace in a text, so that texts about alike namespaces are equal.
+/// Replaces the name of a namespace in the quoted names of a text, so that texts about alike namespaces are equal.
 fn without_namespace(text: &str, namespace: &str) -> String {
-    text.replace(namespace, "{namespace}")
+    let parts = text.split('`').enumerate();
+    // Each second part is between two marks.
+    let parts = parts.map(|(place, part)| if place % 2 == 1 { pattern(part, namespace) } else { part.to_owned() });
+    parts.collect::<Vec<_>>().join("`")
+}
+
+/// Returns a name with a variable in the place of the name of a namespace, as a whole word.
+fn pattern(name: &str, namespace: &str) -> String {
+    without_names(name, [namespace, ""]).replace('\0', "{namespace}")
 }
 
 fn quoted(names: &[String]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the first names of a list, and how many there are besides.
+/// Returns the first names of a list, and the number of the others.
 fn some(names: &[String]) -> String {
-    let first: Vec<&str> = names.iter().take(SHOWN).map(String::as_str).collect();
-    let more = names.len().saturating_sub(SHOWN);
-    let more = if more > 0 { format!(" and {} more", grouped(more)) } else { String::new() };
-    format!("{}{more}", first.join(", "))
+    first_names(names, SHOWN)
 }
 
 fn shown(workload: &WorkloadPlan) -> String {
@@ -377,4 +383,19 @@ pub fn kubelets(report: &KubeletMigration) -> String {
         writeln!(text, "  {}. {}{by}: {}", step.step, state.as_str().unwrap_or_default(), step.what);
     }
     text.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{pattern, without_namespace};
+
+    #[test]
+    fn only_quoted_names_lose_the_namespace() {
+        let reason = "`spec-psp`: spec.containers[0]: the kind `hostPath` of `a`";
+        assert_eq!(without_namespace(reason, "spec"), reason.replace("spec-psp", "{namespace}-psp"));
+        assert_eq!(without_namespace(reason, "a"), reason.replace("`a`", "`{namespace}`"));
+        assert_eq!(without_namespace(reason, ""), reason);
+        assert_eq!(pattern("tool-ann-psp", "tool-ann"), "{namespace}-psp");
+        assert_eq!(pattern("annual", "ann"), "annual");
+    }
 }

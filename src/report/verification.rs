@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::human::number;
+use super::human::{first_names, number};
 use super::page::Page;
 use super::result::CommandResult;
 use crate::app::{PodRejection, PodVerification, RefusedPods};
@@ -16,8 +16,8 @@ const SHOWN: usize = 3;
 
 /// Returns the verdict about the pods of a dump. Workloads with equal rejections are one entry.
 pub fn text(verification: &PodVerification) -> String {
-    let PodVerification { target, workloads, pods, patched, unused_patches, refused, not_in_output, not_evaluated } =
-        verification;
+    let PodVerification { target, workloads, pods, patched, refused, not_in_output, not_evaluated, .. } = verification;
+    let PodVerification { unused_patches, not_enforced, .. } = verification;
     let mut page = Page::new();
     let all = format!("{} with {}", number(*workloads, "workload"), number(*pods, "pod"));
     let patched = if *patched > 0 { format!(", {patched} of them patched") } else { String::new() };
@@ -26,13 +26,17 @@ pub fn text(verification: &PodVerification) -> String {
         count => format!("{} rejected", if count == 1 { "1 is".to_owned() } else { format!("{count} are") }),
     };
     writeln!(page, "`{target}`: {all}{patched}; {verdict}");
+    for part in not_enforced {
+        let setting = if part == "levels" { "`modes` has no `enforce`" } else { "`validationActions` has no `Deny`" };
+        writeln!(page, "not enforced on this target: the {part}, since {setting}");
+    }
     let mut alike: BTreeMap<&[PodRejection], Vec<&RefusedPods>> = BTreeMap::new();
     for refused in refused {
         alike.entry(&refused.rejections).or_default().push(refused);
     }
     for (rejections, refused) in alike {
         let names: Vec<String> = refused.iter().map(|refused| shown(refused)).collect();
-        writeln!(page, "{}: {}", number(names.len(), "workload"), some(&names));
+        writeln!(page, "{}: {}", number(names.len(), "workload"), first_names(&names, SHOWN));
         for rejection in rejections {
             let by = match rejection.by.as_str() {
                 "level" => "the Pod Security level of the namespace",
@@ -45,17 +49,17 @@ pub fn text(verification: &PodVerification) -> String {
         }
     }
     if !unused_patches.is_empty() {
-        writeln!(page, "patches of no workload among the manifests: {}", some(unused_patches));
+        writeln!(page, "patches that change no workload of the manifests: {}", first_names(unused_patches, SHOWN));
     }
     if !not_in_output.is_empty() {
         let names: Vec<String> = not_in_output.keys().cloned().collect();
         let namespaces = number(names.len(), "namespace");
         let workloads = number(not_in_output.values().sum(), "workload");
         let text = "evaluated with the labels of the manifests";
-        writeln!(page, "not in the output: {namespaces} with {workloads}, {text}: {}", some(&names));
+        writeln!(page, "not in the output: {namespaces} with {workloads}, {text}: {}", first_names(&names, SHOWN));
     }
     for (kind, names) in not_evaluated {
-        writeln!(page, "not evaluated: {kind} {}", some(names));
+        writeln!(page, "not evaluated: {kind} {}", first_names(names, SHOWN));
     }
     page.finish()
 }
@@ -65,12 +69,4 @@ fn shown(refused: &RefusedPods) -> String {
     let of = of.as_ref().map_or_else(String::new, |of| format!(" of {of}"));
     let pods = if kind == "Pod" && *pods <= 1 { String::new() } else { format!(" ({})", number(*pods, "pod")) };
     format!("{kind}/{namespace}/{name}{of}{pods}")
-}
-
-/// Returns the first names of a list, and the number of the others.
-fn some(names: &[String]) -> String {
-    let first: Vec<&str> = names.iter().take(SHOWN).map(String::as_str).collect();
-    let more = names.len().saturating_sub(SHOWN);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("{}{more}", first.join(", "))
 }

@@ -57,6 +57,7 @@ pub use powers::DangerousPermissions;
 pub use reached::{ReachedPower, ReachedPowers};
 pub use table::{EdgeKind, EdgeTarget, PermissionReach, RiskEdge, RiskRule, all, of_code, of_id};
 pub use tenants::Tenants;
+pub use unlike::without_names;
 
 /// How much a finding opens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]

@@ -26,8 +26,9 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "VERSION", default_value = "1.24")]
     kubernetes_version: String,
     /// Version of Kubernetes at the end of the migration. The levels admit the pods by its checks, and by the checks of each stage.
-    #[arg(long, value_name = "VERSION", default_value = "1.37")]
-    to: String,
+    /// Default: the newest known version.
+    #[arg(long, value_name = "VERSION")]
+    to: Option<String>,
     /// Level of namespaces. A namespace without the chosen level gets the other one.
     #[arg(long, value_name = "WHICH", default_value = "observed")]
     level: LevelArgument,

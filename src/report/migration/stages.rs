@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Entry, PspMigrationReport, quoted};
+use super::{Entry, PspMigrationReport, some};
 use crate::admission::psp::migrate::FieldOutcome;
 use crate::migrate::stages::{MigrationStage, stages};
 use crate::report::human::number;
@@ -72,11 +72,9 @@ fn unlimited(report: &PspMigrationReport<'_>) -> Vec<Entry> {
         profiles.sort();
         by_profiles.entry(profiles).or_default().push(field.to_owned());
     }
-    let entries = by_profiles.into_iter().map(|(mut profiles, fields)| {
-        let more = profiles.len().saturating_sub(super::SHOWN);
-        profiles.truncate(super::SHOWN);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        Entry::new(format!("limits of {}{more} that no level has: {}", quoted(&profiles), fields.join(", ")))
+    let entries = by_profiles.into_iter().map(|(profiles, fields)| {
+        let profiles: Vec<String> = profiles.iter().map(|profile| format!("`{profile}`")).collect();
+        Entry::new(format!("limits of {} that no level has: {}", some(&profiles), fields.join(", ")))
     });
     entries.collect()
 }

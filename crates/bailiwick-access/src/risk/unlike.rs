@@ -193,8 +193,8 @@ fn unlike<'g, 'w>(
     namespaces.iter().filter_map(differs).collect()
 }
 
-/// Replaces names in a text by a placeholder, as whole words.
-fn without_names(text: &str, names: [&str; 2]) -> String {
+/// Replaces names in a text by a zero byte, as whole words. An empty name replaces nothing.
+pub fn without_names(text: &str, names: [&str; 2]) -> String {
     names.into_iter().filter(|name| !name.is_empty()).fold(text.to_owned(), |text, name| {
         let mut made = String::new();
         let mut rest = text.as_str();

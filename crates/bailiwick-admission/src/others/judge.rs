@@ -7,7 +7,7 @@ use crate::level::Level;
 use crate::psp::{PodSecurityPolicy, Spec};
 use crate::standards::labels::LevelVersion;
 
-/// The volume type that stands for all.
+/// The volume type in a PodSecurityPolicy that allows every type.
 const ALL_VOLUMES: &str = "*";
 
 /// The strategy without a limit.

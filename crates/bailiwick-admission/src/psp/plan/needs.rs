@@ -178,7 +178,10 @@ impl<'c> Judge<'c> {
             (Some(policy), None) => (Some(policy), PolicyEvidence::Grants),
             (Some(policy), Some(_)) if knows_creator => (Some(policy), PolicyEvidence::Grants),
             (_, Some(recorded)) => (Some(recorded), PolicyEvidence::Recorded),
-            (None, None) if knows_creator => (self.recorded_before(observed), PolicyEvidence::Recorded),
+            (None, None) if knows_creator => match self.recorded_before(observed) {
+                Some(recorded) => (Some(recorded), PolicyEvidence::Recorded),
+                None => (None, PolicyEvidence::Grants),
+            },
             (None, None) => self.by_creators(observed.workload.namespace(), pod),
         }
     }
