@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Entry, MOST_ENTRIES, PspMigrationReport, quoted, some};
 use crate::admission::level::Level;
-use crate::admission::psp::plan::{LevelBlocker, NamespacePlan, Need};
+use crate::admission::psp::plan::{LevelBlocker, NamespacePlan, Need, PossibleLevels};
 use crate::migrate::enforced_level;
 use crate::report::human::number;
 
@@ -66,13 +66,15 @@ fn settings(report: &PspMigrationReport<'_>, namespace: &NamespacePlan) -> Strin
 /// Returns the level of a namespace, with the level that the texts of its PodSecurityPolicies allow.
 fn level(report: &PspMigrationReport<'_>, namespace: &NamespacePlan) -> String {
     let Some(level) = report.policies.level_of(&namespace.name) else { return String::new() };
-    let other = |text: &str, other: Option<Level>| match other.filter(|other| *other != level) {
-        Some(other) => format!(" ({text} {other})"),
-        None => String::new(),
-    };
-    let stated = other("by the texts of its policies", namespace.levels.stated);
-    let observed = other("by its pods", namespace.levels.observed);
-    format!("level {level}{stated}{observed}, ")
+    let PossibleLevels { stated, observed, .. } = &namespace.levels;
+    let others = [(stated, "by the texts of its policies"), (observed, "by its pods")];
+    let others = others.into_iter().filter_map(|(other, by)| {
+        let other = other.filter(|other| *other != level)?;
+        Some(format!("{other} {by}"))
+    });
+    let others: Vec<String> = others.collect();
+    let others = if others.is_empty() { String::new() } else { format!(" ({})", others.join(", ")) };
+    format!("level {level}{others}, ")
 }
 
 fn details(report: &PspMigrationReport<'_>, namespace: &NamespacePlan) -> Vec<String> {
