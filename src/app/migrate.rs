@@ -75,7 +75,7 @@ pub fn migrate_psp(run: &Options, options: &PspMigrationOptions) -> Result<PspMi
     };
     let inputs = inputs::read(run, &options.from, &options.kubernetes_version, &files, &mut sink)?;
     let diagnostics = Diagnostics { list: sink.into_sorted(&files), files };
-    let Some((inputs, to)) = inputs.zip(to).filter(|_| !diagnostics.has_errors()) else {
+    let Some((mut inputs, to)) = inputs.zip(to).filter(|_| !diagnostics.has_errors()) else {
         return Err(Error::Invalid(diagnostics));
     };
     let mut plan = plan::plan(&PspCluster {
@@ -85,6 +85,7 @@ pub fn migrate_psp(run: &Options, options: &PspMigrationOptions) -> Result<PspMi
         workloads: &inputs.workloads.roots,
         minors: &stages::minors(to),
     });
+    inputs.policies.extend(plan.merged.iter().cloned());
     let policies = migrate::policies(&plan, &inputs.policies, &inputs.declared, options.level);
     plan.set_levels(&inputs.policies, |namespace| policies.level_of(namespace));
     let patches = WorkloadPatches::new(&plan, &inputs.workloads.roots, &inputs.policies);

@@ -28,6 +28,7 @@ pub(super) fn answer(kind: &str, body: &Value) -> Option<Result<Value, AskError>
         "psp-admit" => psp::admit,
         "psp-choose" => psp::choose,
         "psp-compare" => psp::compare,
+        "psp-merge" => psp::merge,
         "psp-migrate" => psp::migrate,
         "admission-policy" => admission_policy::admission_policy,
         _ => return None,
@@ -59,6 +60,7 @@ const KEYS: &[Keys] = &[
     ("psp-admit", &[&["psp", "pod"]]),
     ("psp-choose", &[&["psps", "usable", "pod", "update"]]),
     ("psp-compare", &[&["old", "new"]]),
+    ("psp-merge", &[&["psps"]]),
     ("psp-migrate", &[&["psp", "reading", "pod"]]),
     ("admission-policy", &[&["minor", "policy", "binding", "namespace", "requests"]]),
     (

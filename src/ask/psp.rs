@@ -8,7 +8,7 @@ use crate::admission::psp::admit::PspProvider;
 use crate::admission::psp::mapping::{self, Mapping, Reading};
 use crate::admission::psp::migrate::{self, FieldOutcome};
 use crate::admission::psp::select::{PodOperation, choose_among};
-use crate::admission::psp::{PodSecurityPolicy, PspViolation, compare, synchronise, validity};
+use crate::admission::psp::{PodSecurityPolicy, PspViolation, compare, merge, synchronise, validity};
 use crate::yaml;
 
 /// Answers `{"psp": {...}}`: the level in each reading, and the contribution of each field.
@@ -64,8 +64,7 @@ pub(super) fn admit(body: &Value) -> Result<Value, AskError> {
 /// # Errors
 /// Why it is not a question.
 pub(super) fn choose(body: &Value) -> Result<Value, AskError> {
-    let list = body.get("psps").and_then(Value::as_array).ok_or(AskError::NotAList("psps"))?;
-    let policies = list.iter().map(read_policy).collect::<Result<Vec<_>, _>>()?;
+    let policies = policies(body)?;
     let usable = body.get("usable").and_then(Value::as_array);
     let may_use = |name: &str| usable.is_none_or(|names| names.iter().any(|usable| usable.as_str() == Some(name)));
     let is_update = body.get("update").and_then(Value::as_bool).unwrap_or_default();
@@ -91,6 +90,16 @@ pub(super) fn choose(body: &Value) -> Result<Value, AskError> {
 /// Why it is not a question.
 pub(super) fn compare(body: &Value) -> Result<Value, AskError> {
     Ok(json!(compare::compare(&policy(body, "old")?, &policy(body, "new")?)))
+}
+
+/// Answers `{"psps": [...]}`: `psp`, one policy in their place.
+///
+/// # Errors
+/// Why it is not a question.
+pub(super) fn merge(body: &Value) -> Result<Value, AskError> {
+    let policies = policies(body)?;
+    let merged = merge::merge("merged", &policies.iter().collect::<Vec<_>>());
+    Ok(json!({ "psp": merged }))
 }
 
 /// The reason why a default value is no limit.
@@ -131,6 +140,11 @@ pub(super) fn migrate(body: &Value) -> Result<Value, AskError> {
 
 fn policy(body: &Value, key: &'static str) -> Result<PodSecurityPolicy, AskError> {
     read_policy(body.get(key).ok_or(AskError::Missing(key))?)
+}
+
+fn policies(body: &Value) -> Result<Vec<PodSecurityPolicy>, AskError> {
+    let list = body.get("psps").and_then(Value::as_array).ok_or(AskError::NotAList("psps"))?;
+    list.iter().map(read_policy).collect()
 }
 
 fn read_policy(value: &Value) -> Result<PodSecurityPolicy, AskError> {

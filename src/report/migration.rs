@@ -9,7 +9,7 @@ mod records;
 mod stages;
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -243,6 +243,10 @@ fn profiles(report: &PspMigrationReport<'_>) -> Vec<Entry> {
             }
             None => report.policies.profile_of(&policy.name),
         };
+        if !policy.merges.is_empty() {
+            let merged = quoted(&policy.merges);
+            details.push(Entry::new(format!("a new policy: each limit is the loosest limit of {merged}")));
+        }
         details.extend(fates(policy));
         Some(Entry::with(format!("`{name}`: {}", stated(policy)), details))
     });
@@ -333,9 +337,12 @@ fn relying(report: &PspMigrationReport<'_>) -> Vec<Entry> {
 }
 
 fn left_behind(plan: &Plan) -> Vec<Entry> {
+    let merging = plan.policies.iter().filter(|policy| policy.is_needed).flat_map(|policy| &policy.merges);
+    let merged: BTreeSet<&String> = merging.collect();
     let mut alike: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for policy in plan.policies.iter().filter(|policy| !policy.is_needed) {
         let why = match (policy.broken.as_slice(), policy.workloads) {
+            ([], _) if merged.contains(&policy.name) => "a merged policy replaces it".to_owned(),
             ([], 0) => "no namespace needs it".to_owned(),
             ([], count) => format!("{} will be held to the policy of the namespace", number(count, "workload")),
             (reasons, _) => format!("no subject can use it: {}", reasons.join("; ")),

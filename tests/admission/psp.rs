@@ -1,11 +1,15 @@
 //! PodSecurityPolicy against the recorded cases: levels by the documentation's mapping, verdicts of the real provider,
 //! and what a change of a real policy means.
 
+use std::collections::BTreeSet;
+
 use bailiwick::access::request::Identity;
 use bailiwick::access::world::{Added, Builder};
 use bailiwick::admission::pod::Pod;
 use bailiwick::admission::psp::PodSecurityPolicy;
+use bailiwick::admission::psp::compare::compare;
 use bailiwick::admission::psp::mapping::{Reading, map};
+use bailiwick::admission::psp::merge::merge;
 use bailiwick::admission::psp::select::{PodOperation, PodRequest, choose, usable};
 use bailiwick::ask::{AskError, Connection};
 use bailiwick::diag::{FileId, Sink};
@@ -140,6 +144,30 @@ fn the_tool_policy_needs_an_admission_policy_for_its_ids_and_paths() {
     }
     assert_eq!(answer["reliedOn"].as_array().map(Vec::len), Some(7), "{answer:#}");
     assert!(ask("psp-migrate", &json!({ "psp": psp, "reading": "other" })).is_err());
+}
+
+/// Returns the fields of some changes of a policy: the text before the first sign.
+fn fields(changes: &[String]) -> BTreeSet<&str> {
+    changes.iter().filter_map(|change| change.split(' ').next()).collect()
+}
+
+#[test]
+fn a_merged_policy_is_as_loose_as_needed() {
+    let (file, cases) = cases(include_str!("psp-levels.yaml"));
+    let policies: Vec<PodSecurityPolicy> = cases.iter().map(|case| policy(&of_case(&file, case))).collect();
+    for one in &policies {
+        let same = compare(one, &merge("merged", &[one, one]));
+        assert!(same.is_same(), "{}: {same:#?}", one.name());
+        for other in &policies {
+            let (needed, found) = (compare(one, other), compare(one, &merge("merged", &[one, other])));
+            let names = format!("{} with {}: {found:#?}", one.name(), other.name());
+            assert_eq!(found.narrowed, [""; 0], "{names}");
+            assert!(fields(&found.widened).is_subset(&fields(&needed.widened)), "{names}, and not {needed:#?}");
+        }
+    }
+    let merged = ask("psp-merge", &json!({ "psps": [of_case(&file, &cases[0]), of_case(&file, &cases[1])] }));
+    assert_eq!(merged.expect("an answer")["psp"]["metadata"]["name"], "merged");
+    assert!(ask("psp-merge", &json!({ "psps": {} })).is_err());
 }
 
 #[test]

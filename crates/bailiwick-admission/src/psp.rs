@@ -11,6 +11,7 @@
 pub mod admit;
 pub mod compare;
 pub mod mapping;
+pub mod merge;
 pub mod migrate;
 pub mod plan;
 mod profiles;
@@ -36,7 +37,7 @@ pub use strategies::{SAFE_SYSCTLS, StrategyError, UnusablePolicy};
 const LAST_ID: i64 = i32::MAX as i64;
 
 /// A PodSecurityPolicy as written.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PodSecurityPolicy {
     /// Name and annotations of the policy.
@@ -48,7 +49,7 @@ pub struct PodSecurityPolicy {
 }
 
 /// Name and annotations of a policy.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PspMetadata {
     /// Name in the cluster.
@@ -60,7 +61,7 @@ pub struct PspMetadata {
 }
 
 /// The spec of a policy (`facts/psp/psp-fields.yaml`).
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Spec {
     /// Whether containers may be privileged.
@@ -171,7 +172,7 @@ pub struct PspIdRange {
 }
 
 /// How a user or group id is chosen.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct IdStrategy {
     /// `MustRunAs`, `MustRunAsNonRoot` (users), `MayRunAs` (groups) or `RunAsAny`.
@@ -183,7 +184,7 @@ pub struct IdStrategy {
 }
 
 /// How the SELinux context is chosen.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PspSeLinuxStrategy {
     /// `MustRunAs` or `RunAsAny`.
@@ -194,7 +195,7 @@ pub struct PspSeLinuxStrategy {
 }
 
 /// A path of the node.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct AllowedHostPath {
     /// The path, with all paths below it.
@@ -206,7 +207,7 @@ pub struct AllowedHostPath {
 }
 
 /// A driver of flexVolumes.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PspFlexVolume {
     /// Its name.
@@ -215,7 +216,7 @@ pub struct PspFlexVolume {
 }
 
 /// A driver of inline CSI volumes.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CsiDriver {
     /// Name, as registered on the nodes.
@@ -224,7 +225,7 @@ pub struct CsiDriver {
 }
 
 /// RuntimeClasses.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct RuntimeClass {
     /// Their names; `*` for all.

@@ -55,7 +55,7 @@ pub(super) fn namespaces(report: &PspMigrationReport<'_>) -> Vec<Entry> {
 fn settings(report: &PspMigrationReport<'_>, namespace: &NamespacePlan) -> String {
     let level = level(report, namespace);
     match &namespace.needs.common {
-        Need::One(policy) | Need::Chosen { policy, .. } => {
+        Need::One(policy) | Need::Chosen { policy, .. } | Need::Merged { policy, .. } => {
             format!("profile `{}`, {level}", report.policies.profile_of(policy))
         }
         Need::Nothing => format!("no pod gets in today; {level}"),
@@ -122,10 +122,20 @@ fn details(report: &PspMigrationReport<'_>, namespace: &NamespacePlan) -> Vec<St
 
 /// Adds the choice of one policy out of several.
 fn chosen(need: &Need, details: &mut Vec<String>) {
-    let Need::Chosen { policy, among, widened } = need else { return };
-    details.push(format!("its pods get {} today; `{policy}` admits them all", quoted(among)));
+    let (text, widened, of) = match need {
+        Need::Chosen { policy, among, widened } => {
+            (format!("its pods get {} today; `{policy}` admits them all", quoted(among)), widened, format!("`{policy}`"))
+        }
+        Need::Merged { policy, among, widened } => (
+            format!("its pods get {} today, and none admits them all; `{policy}` merges their limits", quoted(among)),
+            widened,
+            "all of them".to_owned(),
+        ),
+        Need::One(_) | Need::Conflict(_) | Need::Nothing => return,
+    };
+    details.push(text);
     if !widened.is_empty() {
-        details.push(format!("service accounts that may not use `{policy}` today: {}", quoted(widened)));
+        details.push(format!("service accounts that may not use {of} today: {}", quoted(widened)));
     }
 }
 

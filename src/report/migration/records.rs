@@ -47,6 +47,9 @@ pub struct PspMigrationResult {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 struct PolicyRecord {
     name: String,
+    /// The policies that a merged policy replaces; empty for a policy of the cluster.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    merges: Vec<String>,
     /// The PodSecurityProfile; none if no namespace needs the policy.
     profile: Option<String>,
     /// The errors of an unusable policy.
@@ -109,7 +112,7 @@ struct TenancyRecord {
 #[serde(rename_all = "camelCase")]
 struct NamespaceRecord {
     name: String,
-    /// `one`, `chosen`, `conflict` or `nothing`.
+    /// `one`, `chosen`, `merged`, `conflict` or `nothing`.
     need: String,
     /// The PodSecurityPolicy that it needs.
     policy: Option<String>,
@@ -278,6 +281,7 @@ impl PspMigrationReport<'_> {
         });
         PolicyRecord {
             name: policy.name.clone(),
+            merges: policy.merges.clone(),
             profile: policy.is_needed.then(|| self.policies.profile_of(&policy.name).to_owned()),
             broken: policy.broken.clone(),
             level: policy.migration.level.name().to_owned(),
@@ -295,6 +299,7 @@ impl PspMigrationReport<'_> {
         let need = match common {
             Need::One(_) => "one",
             Need::Chosen { .. } => "chosen",
+            Need::Merged { .. } => "merged",
             Need::Conflict(_) => "conflict",
             Need::Nothing => "nothing",
         };
@@ -328,7 +333,7 @@ impl PspMigrationReport<'_> {
 /// Returns the policies out of which one was chosen, and the service accounts that may not use it today.
 fn choice(need: &Need) -> (Vec<String>, Vec<String>) {
     match need {
-        Need::Chosen { among, widened, .. } => (among.clone(), widened.clone()),
+        Need::Chosen { among, widened, .. } | Need::Merged { among, widened, .. } => (among.clone(), widened.clone()),
         Need::Conflict(among) => (among.clone(), Vec::new()),
         Need::One(_) | Need::Nothing => (Vec::new(), Vec::new()),
     }

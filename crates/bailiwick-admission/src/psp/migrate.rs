@@ -141,21 +141,25 @@ fn user_filling(spec: &Spec) -> Option<String> {
 /// # Errors
 /// Why the policy cannot be used.
 pub fn relied_on(policy: &PodSecurityPolicy, pod: &Pod) -> Result<Vec<Filled>, UnusablePolicy> {
-    let filled = PspProvider::new(policy)?.admit(pod).pod;
+    Ok(differences(pod, &PspProvider::new(policy)?.admit(pod).pod))
+}
+
+/// Returns the values that a pod has after admission and did not have before.
+pub(super) fn differences(before: &Pod, after: &Pod) -> Vec<Filled> {
     let mut found = Differences(Vec::new());
-    found.pod(pod, &filled);
+    found.pod(before, after);
     let lists = [
-        ("initContainers", &pod.spec.init_containers, &filled.spec.init_containers),
-        ("containers", &pod.spec.containers, &filled.spec.containers),
-        ("ephemeralContainers", &pod.spec.ephemeral_containers, &filled.spec.ephemeral_containers),
+        ("initContainers", &before.spec.init_containers, &after.spec.init_containers),
+        ("containers", &before.spec.containers, &after.spec.containers),
+        ("ephemeralContainers", &before.spec.ephemeral_containers, &after.spec.ephemeral_containers),
     ];
     for (list, before, after) in lists {
         for (index, (before, after)) in before.iter().zip(after).enumerate() {
             found.container(&format!("spec.{list}[{index}].securityContext"), before, after);
         }
     }
-    found.app_armor(pod, &filled);
-    Ok(found.0)
+    found.app_armor(before, after);
+    found.0
 }
 
 struct Differences(Vec<Filled>);

@@ -17,15 +17,14 @@ use serde_json::Value;
 use super::PodSecurityPolicy;
 use super::admit::PspProvider;
 use super::mapping::{Mapping, Reading, map};
-use super::migrate::{FieldOutcome, Filled, Migration, migrate, migrate_to_level, relied_on};
-use super::select::{PodOperation, choose_among};
+use super::migrate::{FieldOutcome, Filled, Migration, differences, migrate, migrate_to_level, relied_on};
 use crate::level::Level;
 use crate::pod::Pod;
 use bailiwick_access::World;
 use bailiwick_kubernetes::absent;
 
 pub use self::levels::{LevelBlocker, LevelChoice, PossibleLevels};
-use self::needs::Judge;
+use self::needs::{Judge, Planned, stored};
 pub use self::needs::{AccountNeed, Need, NeededPolicies};
 pub use self::observed::{ObservedWorkload, OwnerReference, RunningPods, WorkloadOwner, is_extended};
 
@@ -53,13 +52,17 @@ pub struct Plan {
     pub namespaces: Vec<NamespacePlan>,
     /// Every workload, by namespace, kind and name.
     pub workloads: Vec<WorkloadPlan>,
+    /// The policies that replace several policies of the cluster.
+    pub merged: Vec<PodSecurityPolicy>,
 }
 
 /// A policy and its migration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PolicyPlan {
-    /// Name in the cluster.
+    /// Name in the cluster; a new name for a merged policy.
     pub name: String,
+    /// The policies that a merged policy replaces; none for a policy of the cluster.
+    pub merges: Vec<String>,
     /// The errors of an unusable policy.
     pub broken: Vec<String>,
     /// The level by each reading of the mapping.
@@ -119,7 +122,7 @@ pub struct WorkloadPlan {
     pub policy: Option<String>,
     /// The origin of the policy.
     pub evidence: PolicyEvidence,
-    /// A new pod as 1.24 stores it, with the defaults of the policy; none for a policy by another evidence than grants.
+    /// A new pod as 1.24 stores it, with the defaults of the policy; none for a rejected pod.
     pub stored: Option<Pod>,
     /// Whether a patch of the template can set the defaults of the policy.
     pub is_patchable: bool,
@@ -143,12 +146,15 @@ pub enum PolicyEvidence {
 }
 
 impl WorkloadPlan {
-    /// Returns a new pod of the workload as 1.24 stores it under a policy; none if the policy rejects the pod.
+    /// Returns a new pod of the workload under a policy, after the patches of the migration; none if the policy rejects the pod. A
+    /// patched pod keeps the defaults of its own policy.
     pub fn created(&self, observed: &ObservedWorkload, policy: &PodSecurityPolicy) -> Option<Pod> {
-        if let Some(stored) = self.stored.as_ref().filter(|_| self.policy.as_deref() == Some(policy.name())) {
-            return Some(stored.clone());
+        let of_template = || stored(policy, &observed.workload.pod());
+        match &self.stored {
+            Some(stored) if self.policy.as_deref() == Some(policy.name()) => Some(stored.clone()),
+            Some(patched) if self.is_patchable => stored(policy, patched).or_else(of_template),
+            _ => of_template(),
         }
-        choose_among([policy], |_| true, &observed.workload.pod(), PodOperation::Create).pod
     }
 }
 
@@ -187,57 +193,67 @@ impl Plan {
 pub fn plan(cluster: &PspCluster<'_>) -> Plan {
     let by_name: BTreeMap<&str, &PodSecurityPolicy> =
         cluster.policies.iter().map(|policy| (policy.name(), policy)).collect();
-    let judge = Judge::new(cluster.world, by_name);
-    let mut found: Vec<(&ObservedWorkload, WorkloadPlan)> =
+    let mut judge = Judge::new(cluster.world, by_name);
+    let mut found: Vec<Planned<'_>> =
         cluster.workloads.iter().map(|workload| (workload, judge.workload(workload))).collect();
     let key = |plan: &WorkloadPlan| (plan.namespace.clone(), plan.kind, plan.name.clone());
     found.sort_by_key(|(_, plan)| key(plan));
-    let mut here: BTreeMap<&str, Vec<&(&ObservedWorkload, WorkloadPlan)>> = BTreeMap::new();
-    for workload in &found {
-        here.entry(&workload.1.namespace).or_default().push(workload);
-    }
-    let namespaces: Vec<NamespacePlan> = cluster
-        .namespaces
-        .iter()
-        .map(|name| namespace_plan(&judge, name, absent::list(here.get(name.as_str())), cluster.minors))
-        .collect();
+    let namespaces = namespace_plans(&mut judge, cluster, &found);
     let needs: BTreeMap<&str, &NeededPolicies> =
         namespaces.iter().map(|namespace| (namespace.name.as_str(), &namespace.needs)).collect();
     let workloads: Vec<WorkloadPlan> = found
         .into_iter()
         .map(|(observed, mut plan)| {
-            let needed = needs.get(plan.namespace.as_str()).and_then(|needs| needs.policy_of(&plan.account));
-            let policy = needed.and_then(|name| judge.policy(name));
-            if let Some(policy) = policy.filter(|policy| plan.policy.as_deref().is_some_and(|own| own != policy.name()))
+            let needed = needs.get(plan.namespace.as_str()).and_then(|needs| judge.needed(needs.need_of(&plan.account)));
+            if let Some(policy) = needed.filter(|needed| plan.policy.as_deref().is_some_and(|own| own != needed.name()))
             {
-                plan.changes = changes(&plan.relied_on, &filled_by(policy, &observed.workload.pod()));
+                plan.changes = changes(&plan, observed, policy);
             }
             plan
         })
         .collect();
-    Plan { policies: policy_plans(&judge, &namespaces, &workloads), namespaces, workloads }
+    let policies = policy_plans(&judge, &namespaces, &workloads);
+    Plan { policies, namespaces, workloads, merged: judge.into_merged().into_values().collect() }
+}
+
+/// Makes the plans of all namespaces, with merged policies for conflicts.
+fn namespace_plans(judge: &mut Judge<'_>, cluster: &PspCluster<'_>, found: &[Planned<'_>]) -> Vec<NamespacePlan> {
+    let mut by_namespace: BTreeMap<&str, Vec<&Planned<'_>>> = BTreeMap::new();
+    for workload in found {
+        by_namespace.entry(&workload.1.namespace).or_default().push(workload);
+    }
+    let here = |name: &String| absent::list(by_namespace.get(name.as_str()));
+    let needs: Vec<Vec<AccountNeed>> =
+        cluster.namespaces.iter().map(|name| judge.account_needs(name, here(name))).collect();
+    judge.merge(needs.iter().flatten());
+    let plans = cluster.namespaces.iter().zip(needs).map(|(name, needs)| {
+        let needs = judge.needs(name, here(name), needs);
+        namespace_plan(judge, name, needs, here(name), cluster.minors)
+    });
+    plans.collect()
 }
 
 /// Makes the plan of a namespace with its workloads.
 fn namespace_plan(
     judge: &Judge<'_>,
     name: &str,
-    here: &[&(&ObservedWorkload, WorkloadPlan)],
+    needs: NeededPolicies,
+    here: &[&Planned<'_>],
     minors: &BTreeSet<u32>,
 ) -> NamespacePlan {
-    let needs = judge.needs(name, here);
-    let is_evidence = |(_, plan): &&(&ObservedWorkload, WorkloadPlan)| plan.pods > 0 || plan.policy.is_some();
+    let is_evidence = |(_, plan): &&Planned<'_>| plan.pods > 0 || plan.policy.is_some();
     let evidence: Vec<_> = here.iter().copied().filter(is_evidence).collect();
     let blockers: Vec<LevelBlocker> = evidence
         .iter()
         .filter_map(|(observed, plan)| {
-            let policy = needs.policy_of(&plan.account).or(plan.policy.as_deref());
-            let created = policy.and_then(|name| judge.policy(name)).and_then(|policy| plan.created(observed, policy));
+            let own = || judge.policy(plan.policy.as_deref()?);
+            let policy = judge.needed(needs.need_of(&plan.account)).or_else(own);
+            let created = policy.and_then(|policy| plan.created(observed, policy));
             levels::blocker(observed, created, minors)
         })
         .collect();
     let observed = Level::loosest(blockers.iter().map(|blocker| blocker.level));
-    let stated = needs.all().filter_map(|name| judge.policy(name)).map(|policy| map(policy, Reading::Practical).level);
+    let stated = needs.each().filter_map(|need| judge.needed(need)).map(|policy| map(policy, Reading::Practical).level);
     let stated: Vec<Level> = stated.collect();
     let levels = PossibleLevels {
         stated: (!stated.is_empty()).then(|| Level::loosest(stated)),
@@ -247,17 +263,20 @@ fn namespace_plan(
     NamespacePlan { name: name.to_owned(), workloads: here.len(), needs, levels }
 }
 
-fn changes(before: &[Filled], after: &[Filled]) -> Vec<DefaultChange> {
+/// Returns the defaults of a workload that change under another policy than its own.
+fn changes(plan: &WorkloadPlan, observed: &ObservedWorkload, policy: &PodSecurityPolicy) -> Vec<DefaultChange> {
+    let template = observed.workload.pod();
+    let after = plan.created(observed, policy).map_or_else(Vec::new, |created| differences(&template, &created));
     let value = |list: &[Filled], field: &str| {
         list.iter().find(|filled| filled.field == field).map(|filled| filled.value.clone())
     };
-    let mut fields: Vec<&str> = before.iter().chain(after).map(|filled| filled.field.as_str()).collect();
+    let mut fields: Vec<&str> = plan.relied_on.iter().chain(&after).map(|filled| filled.field.as_str()).collect();
     fields.sort_unstable();
     fields.dedup();
     let all = fields.into_iter().map(|field| DefaultChange {
         field: field.to_owned(),
-        before: value(before, field),
-        after: value(after, field),
+        before: value(&plan.relied_on, field),
+        after: value(&after, field),
     });
     all.filter(|change| change.before != change.after).collect()
 }
@@ -275,11 +294,14 @@ fn policy_plans(judge: &Judge<'_>, namespaces: &[NamespacePlan], workloads: &[Wo
     for policy in workloads.iter().filter_map(|workload| workload.policy.as_deref()) {
         *counts.entry(policy).or_default() += 1;
     }
-    let plans = judge.policies().map(|policy| {
+    let merges: BTreeMap<&str, &Vec<String>> = judge.merged().map(|(among, policy)| (policy.name(), among)).collect();
+    let all = judge.policies().chain(judge.merged().map(|(_, policy)| policy));
+    let plans = all.map(|policy| {
         let name = policy.name();
         let namespaces = needing.remove(name).into_iter().flatten().collect::<Vec<_>>();
         PolicyPlan {
             name: name.to_owned(),
+            merges: absent::list(merges.get(name).copied()).to_vec(),
             broken: PspProvider::new(policy).err().map_or_else(Vec::new, |error| error.texts()),
             levels: Reading::ALL.map(|reading| (reading, map(policy, reading))).into(),
             migration: migrate(policy, Reading::Practical),

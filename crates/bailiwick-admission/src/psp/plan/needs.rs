@@ -10,12 +10,14 @@ use super::{ObservedWorkload, PolicyEvidence, WorkloadPlan, filled_by};
 use crate::pod::{Container, Pod};
 use crate::psp::admit::PspProvider;
 use crate::psp::mapping::{Reading, map};
+use crate::psp::merge::merge;
 use crate::psp::select::{Choice, PodOperation, choose_among, may_use, usable_names};
 use crate::psp::{PodSecurityPolicy, PspViolation};
 use bailiwick_access::World;
 use bailiwick_access::request::{Identity, Request, ResourceRequest};
 use bailiwick_access::who_can::Where;
 use bailiwick_access::world::account_user;
+use bailiwick_kubernetes::absent;
 
 /// The subject with every permission.
 const MASTERS: &str = "Group/system:masters";
@@ -34,7 +36,7 @@ pub struct NeededPolicies {
 pub struct AccountNeed {
     /// Name of the service account.
     pub account: String,
-    /// The needed policy: [`Need::One`] or [`Need::Chosen`].
+    /// The needed policy.
     pub need: Need,
 }
 
@@ -52,7 +54,16 @@ pub enum Need {
         /// Service accounts without permission to use it today.
         widened: Vec<String>,
     },
-    /// The pods of one service account get several, and none admits all of them.
+    /// The pods get several, none admits all of them, and a merged policy does.
+    Merged {
+        /// The name of the merged policy.
+        policy: String,
+        /// The policies of the pods today.
+        among: Vec<String>,
+        /// Service accounts without permission to use one of them today.
+        widened: Vec<String>,
+    },
+    /// The pods of one service account get several, and neither one of them nor a merged policy admits all pods.
     Conflict(Vec<String>),
     /// No pod gets in today.
     Nothing,
@@ -62,23 +73,40 @@ impl Need {
     /// Returns the needed policy.
     pub fn policy(&self) -> Option<&str> {
         match self {
-            Need::One(policy) | Need::Chosen { policy, .. } => Some(policy),
+            Need::One(policy) | Need::Chosen { policy, .. } | Need::Merged { policy, .. } => Some(policy),
             Need::Conflict(_) | Need::Nothing => None,
+        }
+    }
+
+    /// Returns the policies of the pods that the need replaces by a merged one.
+    pub fn merged(&self) -> &[String] {
+        match self {
+            Need::Merged { among, .. } => among,
+            _ => &[],
         }
     }
 }
 
 impl NeededPolicies {
+    /// Returns the need of the pods of a service account.
+    pub fn need_of(&self, account: &str) -> &Need {
+        let own = self.accounts.iter().find(|own| own.account == account);
+        own.map_or(&self.common, |own| &own.need)
+    }
+
     /// Returns the policy of the pods of a service account.
     pub fn policy_of(&self, account: &str) -> Option<&str> {
-        let own = self.accounts.iter().find(|own| own.account == account);
-        own.map_or(&self.common, |own| &own.need).policy()
+        self.need_of(account).policy()
     }
 
     /// Iterates over the needed policies, each once.
     pub fn all(&self) -> impl Iterator<Item = &str> {
-        let all = self.accounts.iter().map(|own| &own.need).chain([&self.common]);
-        all.filter_map(Need::policy).collect::<BTreeSet<_>>().into_iter()
+        self.each().filter_map(Need::policy).collect::<BTreeSet<_>>().into_iter()
+    }
+
+    /// Iterates over the needs of the namespace and of its service accounts.
+    pub fn each(&self) -> impl Iterator<Item = &Need> {
+        std::iter::once(&self.common).chain(self.accounts.iter().map(|own| &own.need))
     }
 
     /// Whether no policy admits all pods of a service account.
@@ -99,19 +127,59 @@ impl NeededPolicies {
 pub(super) struct Judge<'c> {
     world: &'c World,
     by_name: BTreeMap<&'c str, &'c PodSecurityPolicy>,
+    /// Merged policies, by the names of the policies that they replace.
+    merged: BTreeMap<Vec<String>, PodSecurityPolicy>,
 }
 
+/// The number of policies in the name of a merged policy.
+const NAMED: usize = 3;
+
 /// A workload with its plan.
-type Planned<'c> = (&'c ObservedWorkload, WorkloadPlan);
+pub(super) type Planned<'c> = (&'c ObservedWorkload, WorkloadPlan);
 
 impl<'c> Judge<'c> {
     pub(super) fn new(world: &'c World, by_name: BTreeMap<&'c str, &'c PodSecurityPolicy>) -> Self {
-        Self { world, by_name }
+        Self { world, by_name, merged: BTreeMap::new() }
     }
 
-    /// Returns a policy by its name.
+    /// Returns a policy of the cluster by its name.
     pub(super) fn policy(&self, name: &str) -> Option<&'c PodSecurityPolicy> {
         self.by_name.get(name).copied()
+    }
+
+    /// Returns the needed policy: of the cluster, or a merged one.
+    pub(super) fn needed(&self, need: &Need) -> Option<&PodSecurityPolicy> {
+        match need {
+            Need::Merged { among, .. } => self.merged.get(among),
+            other => self.policy(other.policy()?),
+        }
+    }
+
+    /// Merges the policies of each conflict.
+    pub(super) fn merge<'n>(&mut self, needs: impl Iterator<Item = &'n AccountNeed>) {
+        let conflicts = needs.filter_map(|own| match &own.need {
+            Need::Conflict(among) => Some(among),
+            _ => None,
+        });
+        let mut taken: BTreeSet<String> = self.by_name.keys().map(|name| (*name).to_owned()).collect();
+        for among in conflicts.collect::<BTreeSet<_>>() {
+            let name = merged_name(among, &taken);
+            let mut policies: Vec<&PodSecurityPolicy> = among.iter().filter_map(|name| self.policy(name)).collect();
+            // The defaults of the strictest policy come first.
+            policies.sort_by_key(|policy| looseness(policy));
+            self.merged.insert(among.clone(), merge(&name, &policies));
+            taken.insert(name);
+        }
+    }
+
+    /// Iterates over the merged policies, with the names of the policies that they replace.
+    pub(super) fn merged(&self) -> impl Iterator<Item = (&Vec<String>, &PodSecurityPolicy)> {
+        self.merged.iter()
+    }
+
+    /// Returns the merged policies, by the names of the policies that they replace.
+    pub(super) fn into_merged(self) -> BTreeMap<Vec<String>, PodSecurityPolicy> {
+        self.merged
     }
 
     /// Iterates over the policies by name.
@@ -147,6 +215,7 @@ impl<'c> Judge<'c> {
         let is_by_grants = policy == choice.policy && refusals.is_empty();
         let chosen = policy.as_deref().and_then(|name| self.policy(name));
         let relied_on = chosen.map_or_else(Vec::new, |chosen| filled_by(chosen, &pod));
+        let stored = if is_by_grants { choice.pod } else { chosen.and_then(|chosen| stored(chosen, &pod)) };
         WorkloadPlan {
             kind: workload.kind,
             namespace: namespace.to_owned(),
@@ -157,7 +226,7 @@ impl<'c> Judge<'c> {
             recorded: observed.recorded().into_iter().map(|(name, count)| (name.to_owned(), count)).collect(),
             policy,
             evidence,
-            stored: choice.pod.filter(|_| is_by_grants),
+            stored,
             is_patchable: observed.is_patchable(),
             relied_on,
             changes: Vec::new(),
@@ -222,45 +291,56 @@ impl<'c> Judge<'c> {
                 found.entry(policy).or_default().push(subject);
             }
         }
-        let strictest = found.into_iter().min_by_key(|(name, _)| self.looseness(name));
+        let strictest = found.into_iter().min_by_key(|(name, _)| self.policy(name).map(looseness));
         match strictest {
             Some((policy, creators)) => (Some(policy), PolicyEvidence::Creators(creators)),
             None => (None, PolicyEvidence::Grants),
         }
     }
 
-    /// Returns the order of policies from strict to loose: the level, the number of fields that decide it, and the name.
-    fn looseness(&self, policy: &str) -> Option<impl Ord + use<>> {
-        let mapping = map(self.policy(policy)?, Reading::Practical);
-        Some((mapping.level, mapping.deciding().count(), policy.to_owned()))
+    /// Returns the needs of the service accounts with pods in a namespace.
+    pub(super) fn account_needs(&self, namespace: &str, here: &[&Planned<'_>]) -> Vec<AccountNeed> {
+        let need = |(account, workloads): (&str, Vec<&Planned<'_>>)| AccountNeed {
+            account: account.to_owned(),
+            need: self.need_of(namespace, account, &workloads),
+        };
+        by_account(here).into_iter().map(need).collect()
     }
 
-    /// Returns the policies needed by a namespace with some workloads.
-    pub(super) fn needs(&self, name: &str, here: &[&Planned<'_>]) -> NeededPolicies {
-        let mut by_account: BTreeMap<&str, Vec<&Planned<'_>>> = BTreeMap::new();
-        for planned in here.iter().filter(|(_, plan)| plan.policy.is_some()) {
-            by_account.entry(&planned.1.account).or_default().push(planned);
+    /// Returns the policies needed by a namespace with some workloads. Merged policies take the place of conflicts.
+    pub(super) fn needs(&self, name: &str, here: &[&Planned<'_>], mut needs: Vec<AccountNeed>) -> NeededPolicies {
+        let workloads = by_account(here);
+        for own in &mut needs {
+            let workloads = absent::list(workloads.get(own.account.as_str()));
+            if let Some(merged) = self.merged_need(name, own, workloads) {
+                own.need = merged;
+            }
         }
-        let needs: Vec<AccountNeed> = by_account
-            .into_iter()
-            .map(|(account, workloads)| AccountNeed {
-                account: account.to_owned(),
-                need: self.need_of(name, account, &workloads),
-            })
-            .collect();
         if let Some(conflict) = needs.iter().find(|own| matches!(own.need, Need::Conflict(_))) {
             return NeededPolicies { common: conflict.need.clone(), accounts: Vec::new() };
         }
-        let policies: BTreeSet<&str> = needs.iter().filter_map(|own| own.need.policy()).collect();
+        let policies = needs.iter().filter_map(|own| self.needed(&own.need));
         // Service accounts without a pod, and new ones, get the strictest policy.
-        let Some(common) = policies.iter().min_by_key(|policy| self.looseness(policy)).copied().map(str::to_owned)
-        else {
+        let Some(common) = policies.min_by_key(|policy| looseness(policy)).map(|policy| policy.name().to_owned()) else {
             let common = self.of_default_account(name).map_or(Need::Nothing, Need::One);
             return NeededPolicies { common, accounts: Vec::new() };
         };
         let (of_common, accounts): (Vec<_>, Vec<_>) =
             needs.into_iter().partition(|own| own.need.policy() == Some(common.as_str()));
-        NeededPolicies { common: merged(common, of_common), accounts }
+        NeededPolicies { common: combined(common, of_common), accounts }
+    }
+
+    /// Returns the merged policy for a conflict, if it admits all pods of the service account.
+    fn merged_need(&self, namespace: &str, own: &AccountNeed, workloads: &[&Planned<'_>]) -> Option<Need> {
+        let Need::Conflict(among) = &own.need else { return None };
+        let policy = self.merged.get(among).filter(|policy| admits_all(policy, workloads))?;
+        let identity = Identity::from_user(&account_user(namespace, &own.account));
+        let may = among.iter().all(|name| may_use(self.world, &identity, namespace, name));
+        Some(Need::Merged {
+            policy: policy.name().to_owned(),
+            among: among.clone(),
+            widened: if may { Vec::new() } else { vec![own.account.clone()] },
+        })
     }
 
     /// Returns the policy needed by the pods of a service account.
@@ -290,19 +370,15 @@ impl<'c> Judge<'c> {
     /// preferably a policy that the account may use, then the strictest, then one in use.
     fn one_for_all(&self, namespace: &str, account: &str, workloads: &[&Planned<'_>], among: &[&str]) -> Need {
         let identity = Identity::from_user(&account_user(namespace, account));
-        // A template that is rejected today stays rejected.
-        let admitted = || workloads.iter().filter(|(_, plan)| plan.refusals.is_empty());
-        let admits_all =
-            |policy: &PodSecurityPolicy| admitted().all(|(observed, _)| admits(policy, &observed.workload.pod()));
         let usable = self.usable(&[&identity], namespace);
         let in_use = among.iter().filter_map(|name| self.policy(name));
         let candidates: BTreeMap<&str, &PodSecurityPolicy> =
             usable.into_iter().chain(in_use).map(|policy| (policy.name(), policy)).collect();
-        let fitting = candidates.into_values().filter(|policy| admits_all(policy));
+        let fitting = candidates.into_values().filter(|policy| admits_all(policy, workloads));
         let may = |policy: &PodSecurityPolicy| may_use(self.world, &identity, namespace, policy.name());
         let best = fitting
             .map(|policy| (policy, may(policy)))
-            .min_by_key(|(policy, may)| (!may, self.looseness(policy.name()), !among.contains(&policy.name())));
+            .min_by_key(|(policy, may)| (!may, looseness(policy), !among.contains(&policy.name())));
         let among = among.iter().map(|name| (*name).to_owned()).collect();
         match best {
             Some((policy, may)) => Need::Chosen {
@@ -315,19 +391,63 @@ impl<'c> Judge<'c> {
     }
 }
 
-/// Merges the needs of service accounts with one policy.
-fn merged(policy: String, needs: Vec<AccountNeed>) -> Need {
-    let (mut among, mut widened) = (BTreeSet::new(), Vec::new());
+/// Groups workloads whose pods have a policy by their service accounts.
+fn by_account<'h, 'c>(here: &[&'h Planned<'c>]) -> BTreeMap<&'h str, Vec<&'h Planned<'c>>> {
+    let mut by_account: BTreeMap<&str, Vec<&Planned<'_>>> = BTreeMap::new();
+    for planned in here.iter().copied().filter(|(_, plan)| plan.policy.is_some()) {
+        by_account.entry(&planned.1.account).or_default().push(planned);
+    }
+    by_account
+}
+
+/// Combines the needs of service accounts with one policy.
+fn combined(policy: String, needs: Vec<AccountNeed>) -> Need {
+    let (mut among, mut widened, mut is_merged) = (BTreeSet::new(), Vec::new(), false);
     for own in needs {
-        if let Need::Chosen { among: more, widened: accounts, .. } = own.need {
+        is_merged |= matches!(own.need, Need::Merged { .. });
+        if let Need::Chosen { among: more, widened: accounts, .. } | Need::Merged { among: more, widened: accounts, .. } =
+            own.need
+        {
             among.extend(more);
             widened.extend(accounts);
         }
     }
-    if among.is_empty() {
-        return Need::One(policy);
+    let among: Vec<String> = among.into_iter().collect();
+    match among.is_empty() {
+        true => Need::One(policy),
+        false if is_merged => Need::Merged { policy, among, widened },
+        false => Need::Chosen { policy, among, widened },
     }
-    Need::Chosen { policy, among: among.into_iter().collect(), widened }
+}
+
+/// Returns the name of a merged policy. Taken names are not used.
+fn merged_name(among: &[String], taken: &BTreeSet<String>) -> String {
+    let mut parts: Vec<String> = among.iter().take(NAMED).cloned().collect();
+    if among.len() > NAMED {
+        parts.push(format!("{}-others", among.len() - NAMED));
+    }
+    let name = parts.join("-or-");
+    let numbered = (2..).map(|number: usize| format!("{name}-{number}"));
+    let mut names = std::iter::once(name.clone()).chain(numbered);
+    // The numbers do not end.
+    names.find(|name| !taken.contains(name)).unwrap_or(name.clone())
+}
+
+/// Returns the order of policies from strict to loose: the level, the number of fields that decide it, and the name.
+fn looseness(policy: &PodSecurityPolicy) -> impl Ord + use<> {
+    let mapping = map(policy, Reading::Practical);
+    (mapping.level, mapping.deciding().count(), policy.name().to_owned())
+}
+
+/// Whether a policy admits new pods of all workloads. A template that is rejected today stays rejected.
+fn admits_all(policy: &PodSecurityPolicy, workloads: &[&Planned<'_>]) -> bool {
+    let mut admitted = workloads.iter().filter(|(_, plan)| plan.refusals.is_empty());
+    admitted.all(|(observed, _)| admits(policy, &observed.workload.pod()))
+}
+
+/// Returns a new pod as 1.24 stores it under a policy; none for a rejected pod.
+pub(super) fn stored(policy: &PodSecurityPolicy, pod: &Pod) -> Option<Pod> {
+    choose_among([policy], |_| true, pod, PodOperation::Create).pod
 }
 
 /// Whether a policy admits a new pod.

@@ -1,7 +1,10 @@
 package compare
 
 import (
+	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 
 	"bailiwick.dev/conformance/psp/internal/kube"
 )
@@ -50,7 +53,9 @@ func differentChoice(q question, pod []byte, found Answer) ([]string, error) {
 	}
 	name := ""
 	if found.PSP != nil {
-		name = *found.PSP
+		if err := json.Unmarshal(found.PSP, &name); err != nil {
+			return nil, err
+		}
 	}
 	if q.body["update"] == true {
 		kept, err := kube.Keep(policies, usable, pod)
@@ -70,4 +75,41 @@ func differentChoice(q question, pod []byte, found Answer) ([]string, error) {
 		all = append(all, told("pod", real.Pod, parts)...)
 	}
 	return all, nil
+}
+
+// differentMerge puts the pods of each policy to the merged policy: it has to admit a pod as the policy stores it, and to change nothing
+// but the sign of another seccomp annotation.
+func differentMerge(q question, pod []byte, found Answer) ([]string, error) {
+	policies, err := kube.Texts(q.body["psps"].([]any))
+	if err != nil {
+		return nil, err
+	}
+	for _, policy := range policies {
+		if alone, err := kube.Admit(policy, pod); err != nil || alone.Broken || !kube.IsValid(policy) {
+			return nil, err
+		}
+	}
+	if len(policies) > 0 && !kube.IsValid(found.PSP) {
+		return []string{fmt.Sprintf("valid: an API server refuses the merged policy %s", found.PSP)}, nil
+	}
+	for index, policy := range policies {
+		alone, err := kube.Admit(policy, pod)
+		if err != nil {
+			return nil, err
+		}
+		if alone.Broken || alone.Invalid || len(alone.Fields) > 0 {
+			continue
+		}
+		merged, err := kube.Admit(found.PSP, alone.Whole)
+		if err != nil {
+			return nil, err
+		}
+		// Ids without root beside ranges: a pod that asks for root by `runAsNonRoot: false` has an id of the ranges, and the merged
+		// policy refuses the question alone.
+		refused := slices.DeleteFunc(merged.Fields, func(field string) bool { return strings.HasSuffix(field, ".runAsNonRoot") })
+		if merged.Broken || len(refused) > 0 {
+			return []string{fmt.Sprintf("merged: policy %d admits the pod, the merged policy refuses %v", index, refused)}, nil
+		}
+	}
+	return nil, nil
 }

@@ -17,12 +17,13 @@ type question struct {
 	body cases.Object
 }
 
-// kinds are the kinds of questions: one policy and a pod, many policies of which some may be used, and a policy that
-// changes; the pod of the last one is not for the other side, which says nothing about pods.
+// kinds are the kinds of questions: one policy and a pod, many policies of which some may be used, a policy that changes, and
+// policies to merge; the pods of the last two are not for the other side, which says nothing about pods.
 const (
 	admit   = "psp-admit"
 	choose  = "psp-choose"
 	meaning = "psp-compare"
+	merge   = "psp-merge"
 )
 
 // random makes a question whose policies an API server would take.
@@ -32,6 +33,12 @@ func random(source *rand.Rand) question {
 		return question{admit, cases.Object{"psp": valid(source, "p"), "pod": cases.Pod(source)}}
 	case source.IntN(4) == 0:
 		return question{meaning, change(source)}
+	case source.IntN(3) == 0:
+		policies := []any{}
+		for _, name := range []string{"a", "b", "c"}[:2+source.IntN(2)] {
+			policies = append(policies, valid(source, name))
+		}
+		return question{merge, cases.Object{"psps": policies, "pod": cases.Pod(source)}}
 	}
 	names := []string{"d", "a", "c", "b"}[:1+source.IntN(4)]
 	policies, usable := []any{}, []any{}
@@ -105,17 +112,21 @@ func valid(source *rand.Rand, name string) cases.Object {
 // asked returns the question as the program gets it.
 func (q question) asked() cases.Object {
 	body := q.body
-	if q.kind == meaning {
+	switch q.kind {
+	case meaning:
 		body = cases.Object{"old": q.body["old"], "new": q.body["new"]}
+	case merge:
+		body = cases.Object{"psps": q.body["psps"]}
 	}
 	return cases.Object{q.kind: body}
 }
 
 // Answer is what `bailiwick ask` says to either kind.
 type Answer struct {
-	Error   string          `json:"error,omitempty"`
-	Allowed bool            `json:"allowed"`
-	PSP     *string         `json:"psp,omitempty"`
+	Error   string `json:"error,omitempty"`
+	Allowed bool   `json:"allowed"`
+	// PSP is the name of a policy, or a merged policy.
+	PSP     json.RawMessage `json:"psp,omitempty"`
 	Mutated bool            `json:"mutated"`
 	Broken  json.RawMessage `json:"broken,omitempty"`
 	Errors  []Violation     `json:"errors"`
@@ -151,6 +162,9 @@ func differences(q question, text []byte) ([]string, error) {
 	}
 	if q.kind == meaning {
 		return differentMeaning(q, pod, found)
+	}
+	if q.kind == merge {
+		return differentMerge(q, pod, found)
 	}
 	policy, err := json.Marshal(q.body["psp"])
 	if err != nil {

@@ -121,7 +121,7 @@ func isSame(found, points []string) bool {
 func (q question) isIncomplete() bool {
 	_, isList := q.body["psps"].([]any)
 	_, isUsable := q.body["usable"].([]any)
-	return q.body["pod"] == nil || (q.kind == admit && q.body["psp"] == nil) || (q.kind == choose && !(isList && isUsable)) || (q.kind == meaning && (q.body["old"] == nil || q.body["new"] == nil))
+	return q.body["pod"] == nil || (q.kind == admit && q.body["psp"] == nil) || (q.kind == choose && !(isList && isUsable)) || (q.kind == merge && !isList) || (q.kind == meaning && (q.body["old"] == nil || q.body["new"] == nil))
 }
 
 // smaller are the values with one part less.

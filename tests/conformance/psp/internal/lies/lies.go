@@ -16,6 +16,8 @@ type Lie struct {
 	answer   func(*kube.Answer)
 	// blind sees no meaning in any change of a policy.
 	blind bool
+	// first merges policies into the first one.
+	first bool
 }
 
 // spec misreads the spec of the policy.
@@ -197,6 +199,7 @@ var All = []Lie{
 	{Name: "privileged", answer: not("privileged")},
 	{Name: "always-mutated", answer: func(answer *kube.Answer) { answer.Mutated = true }},
 	{Name: "changes-mean-nothing", blind: true},
+	{Name: "first-policy-is-merged", first: true},
 	{Name: "recorded-policy-is-forgotten", question: func(_, pod cases.Object) {
 		metadata, _ := pod["metadata"].(cases.Object)
 		if annotations, ok := metadata["annotations"].(cases.Object); ok {

@@ -33,6 +33,9 @@ func answer(line []byte, lie *Lie) (cases.Object, error) {
 		if kind == "psp-compare" {
 			return meaning(lie), nil
 		}
+		if kind == "psp-merge" {
+			return merged(body["psps"].([]any), lie), nil
+		}
 		pod, _ := body["pod"].(cases.Object)
 		policies, _ := body["psps"].([]any)
 		if policy, ok := body["psp"].(cases.Object); ok {
@@ -61,6 +64,22 @@ func meaning(lie *Lie) cases.Object {
 		return cases.Object{"widened": []string{}, "narrowed": []string{}, "defaults": []string{}}
 	}
 	return cases.Object{"widened": []string{"something"}, "narrowed": []string{"something"}}
+}
+
+// merged answers with a policy that allows everything, for which there is no real code; or a lie: with the first policy.
+func merged(policies []any, lie *Lie) cases.Object {
+	if lie != nil && lie.first {
+		return cases.Object{"psp": policies[0]}
+	}
+	anything := cases.Object{"rule": "RunAsAny"}
+	spec := cases.Object{
+		"privileged": true, "hostNetwork": true, "hostPID": true, "hostIPC": true, "volumes": []string{"*"},
+		"hostPorts": []cases.Object{{"min": 0, "max": 65535}}, "allowedCapabilities": []string{"*"},
+		"allowedUnsafeSysctls": []string{"*"}, "allowedProcMountTypes": []string{"Default", "Unmasked"},
+		"runAsUser": anything, "fsGroup": anything, "supplementalGroups": anything, "seLinux": anything,
+	}
+	metadata := cases.Object{"name": "anything", "annotations": cases.Object{seccompAllowed: "*"}}
+	return cases.Object{"psp": cases.Object{"apiVersion": "policy/v1beta1", "kind": "PodSecurityPolicy", "metadata": metadata, "spec": spec}}
 }
 
 func admit(policy, pod []byte, lie *Lie) (cases.Object, error) {

@@ -75,9 +75,12 @@ func (b *builder) monitoring() {
 	b.statefulSet(namespace, "metrics", b.spec("dashboards", user(65534), b.disk))
 }
 
+// ingress is a namespace with pods of one account under two policies, none of which admits them all.
 func (b *builder) ingress() {
 	namespace := b.namespace("ingress", "ingress")
 	b.bind(namespace, useRole(hostIngress), account(namespace, "ingress"))
+	b.bind(namespace, useRole(nodeAgent), account(namespace, "ingress"))
+	b.daemonSet(namespace, "logs", b.spec("ingress", b.hostPath("/var/log", true)))
 	spec := b.spec("ingress", adding("NET_BIND_SERVICE"), user(101), hostPort(443), onHostNetwork)
 	b.daemonSet(namespace, "ingress", spec)
 	b.deployment(namespace, "backend", b.spec("ingress", user(1000)))
