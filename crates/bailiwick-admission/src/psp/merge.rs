@@ -150,18 +150,21 @@ impl<'p> Merged<'p> {
         })
     }
 
-    /// Adds the annotations for seccomp. A policy without names admits pods without a profile alone, and a policy with names admits
-    /// no such pod: only `*` allows both.
+    /// Adds the annotations for seccomp. A policy without names admits pods without a profile alone; in a list, an empty name allows
+    /// such pods.
     fn seccomp(&self, annotations: &mut BTreeMap<String, String>) {
         let all: Vec<Syscalls<'_>> = self.0.iter().map(|policy| policy.seccomp()).collect();
-        let has_names = |profiles: &Syscalls<'_>| profiles.names().any(|name| !name.is_empty());
-        let allowed = if all.iter().any(has_names) {
-            let is_any = all.iter().any(|profiles| !has_names(profiles) || profiles.names().any(|name| name == "*"));
-            Some(if is_any { "*".to_owned() } else { union_of_names(&all) })
-        } else {
-            None
-        };
-        let needs_default = allowed.as_deref().is_some_and(|names| names != "*");
+        let mut names: Vec<&str> = Vec::new();
+        for profiles in &all {
+            let listed: Vec<&str> = profiles.names().collect();
+            add_names(&mut names, if listed.is_empty() { &[""] } else { &listed });
+        }
+        if names.contains(&"*") {
+            names = vec!["*"];
+        }
+        // A list of one empty name is no list.
+        let allowed = (names != [""]).then(|| names.join(","));
+        let needs_default = !names.contains(&"*") && !names.contains(&"");
         add_syscalls("seccomp.security.alpha.kubernetes.io", allowed, default(&all, needs_default), annotations);
     }
 
@@ -169,7 +172,11 @@ impl<'p> Merged<'p> {
     fn app_armor(&self, annotations: &mut BTreeMap<String, String>) {
         let all: Vec<Syscalls<'_>> = self.0.iter().map(|policy| policy.app_armor()).collect();
         let has_lists = all.iter().all(|profiles| profiles.allowed.is_some());
-        let allowed = has_lists.then(|| union_of_names(&all));
+        let mut names: Vec<&str> = Vec::new();
+        for profiles in &all {
+            add_names(&mut names, &profiles.names().collect::<Vec<_>>());
+        }
+        let allowed = has_lists.then(|| names.join(","));
         add_syscalls("apparmor.security.beta.kubernetes.io", allowed, default(&all, has_lists), annotations);
     }
 }
@@ -230,15 +237,13 @@ fn with_ranges(rule: &str, all: &[&IdStrategy]) -> IdStrategy {
     IdStrategy { rule: rule.to_owned(), ranges }
 }
 
-/// Returns the names of some lists of profiles, each once.
-fn union_of_names(all: &[Syscalls<'_>]) -> String {
-    let mut names: Vec<&str> = Vec::new();
-    for name in all.iter().flat_map(Syscalls::names) {
-        if !names.contains(&name) {
+/// Adds the names that a list lacks.
+fn add_names<'p>(names: &mut Vec<&'p str>, more: &[&'p str]) {
+    for name in more {
+        if !names.contains(name) {
             names.push(name);
         }
     }
-    names.join(",")
 }
 
 /// Returns the default that all policies have, or else a required default: the first one.
