@@ -288,49 +288,98 @@ fn the_tests_of_a_new_workspace_run_in_its_workflow() {
     }
 }
 
-/// The commands of the pods of the Jobs, each with a disk of its own and the shared disk.
-#[test]
-fn the_jobs_open_one_pull_request_with_the_output_of_one_run() {
-    let upstream = Upstream::new();
-    let objects = upstream.yaml("ci/bailiwick-job.yaml");
-    let job = |name: &str| {
-        objects.iter().find(|object| object["kind"] == "Job" && object["metadata"]["name"] == name).expect("the Job")
-    };
-    let parts = job("bailiwick-parts");
-    assert_eq!(parts["spec"]["completionMode"], "Indexed");
-    assert_eq!(parts["spec"]["completions"], PARTS);
-    let script = |job: &serde_json::Value| {
+/// The Jobs that compile on a cluster, with the shared disk of their pods.
+struct Jobs {
+    upstream: Upstream,
+    objects: Vec<serde_json::Value>,
+    shared: tempfile::TempDir,
+}
+
+impl Jobs {
+    fn new() -> Self {
+        let upstream = Upstream::new();
+        let objects = upstream.yaml("ci/bailiwick-job.yaml");
+        Self { upstream, objects, shared: tempfile::tempdir().expect("a folder") }
+    }
+
+    fn job(&self, name: &str) -> &serde_json::Value {
+        let is_it = |object: &&serde_json::Value| object["kind"] == "Job" && object["metadata"]["name"] == name;
+        self.objects.iter().find(is_it).expect("the Job")
+    }
+
+    fn settings(&self) -> &serde_json::Value {
+        &self.objects.iter().find(|object| object["kind"] == "ConfigMap").expect("what the run is about")["data"]
+    }
+
+    /// Runs the commands of a pod with a disk of its own, with some other variables than the Job has.
+    fn pod(&self, index: Option<usize>, others: &[(&'static str, &str)]) -> std::process::Output {
+        let job = self.job(if index.is_some() { "bailiwick-parts" } else { "bailiwick-merge" });
         let container = &job["spec"]["template"]["spec"]["containers"][0];
         assert_eq!(container["command"], serde_json::json!(["sh", "-ec"]));
-        container["args"][0].as_str().expect("a script").to_owned()
-    };
-    let run = objects.iter().find(|object| object["kind"] == "ConfigMap").expect("what the run is about");
-    assert_eq!(run["data"]["PARTS"], PARTS.to_string());
-    let shared = tempfile::tempdir().expect("a folder");
-    let pod = |index: Option<usize>, script: &str| {
         let work = tempfile::tempdir().expect("a folder");
         let mut variables = vec![
-            ("REPOSITORY", format!("file://{}", upstream.folder.path().display())),
-            ("REVISION", upstream.revision.clone()),
-            ("SHARED", shared.path().display().to_string()),
+            ("REPOSITORY", format!("file://{}", self.upstream.folder.path().display())),
+            ("REVISION", self.upstream.revision.clone()),
+            ("SHARED", self.shared.path().display().to_string()),
             ("WORK", work.path().display().to_string()),
             ("HOME", work.path().display().to_string()),
-            ("ASKED", shared.path().join("asked").display().to_string()),
+            ("ASKED", self.shared.path().join("asked").display().to_string()),
             ("OPEN", "0".to_owned()),
+            ("HOSTNAME", "a-pod".to_owned()),
         ];
-        for name in ["PARTS", "BASE", "BRANCH"] {
-            variables.push((name, run["data"][name].as_str().expect("a text").to_owned()));
+        for name in ["PARTS", "BASE", "BRANCH", "PATIENCE"] {
+            variables.push((name, self.settings()[name].as_str().expect("a text").to_owned()));
         }
         variables.extend(index.map(|index| ("JOB_COMPLETION_INDEX", index.to_string())));
-        shell_fine(work.path(), script, &variables);
-    };
-    for index in (0..PARTS).rev() {
-        pod(Some(index), &script(parts));
+        variables.extend(others.iter().map(|(name, value)| (*name, (*value).to_owned())));
+        shell(work.path(), container["args"][0].as_str().expect("a script"), &variables)
     }
-    pod(None, &script(job("bailiwick-merge")));
-    let asked = fs::read_to_string(shared.path().join("asked")).expect("what was asked");
+}
+
+#[test]
+fn the_jobs_open_one_pull_request_with_the_output_of_one_run() {
+    let jobs = Jobs::new();
+    let parts = jobs.job("bailiwick-parts");
+    assert_eq!(parts["spec"]["completionMode"], "Indexed");
+    assert_eq!(parts["spec"]["completions"], PARTS);
+    assert_eq!(jobs.settings()["PARTS"], PARTS.to_string());
+    for index in (0..PARTS).rev() {
+        let part = jobs.pod(Some(index), &[]);
+        assert!(part.status.success(), "{}", stderr(&part));
+    }
+    let merge = jobs.pod(None, &[]);
+    assert!(merge.status.success(), "{}", stderr(&merge));
+    let asked = fs::read_to_string(jobs.shared.path().join("asked")).expect("what was asked");
     assert_eq!(asked.lines().filter(|line| line.starts_with("pr create")).count(), 1, "{asked}");
-    upstream.assert_branch();
+    jobs.upstream.assert_branch();
+}
+
+/// A part that never ends well does not keep the merge waiting until the deadline of the Jobs.
+#[test]
+fn the_merge_names_missing_parts_and_failed_pods() {
+    let jobs = Jobs::new();
+    assert!(jobs.pod(Some(0), &[]).status.success());
+    let failed = jobs.pod(Some(1), &[("REPOSITORY", "file:///nowhere")]);
+    assert_eq!(failed.status.code(), Some(128), "{}", stderr(&failed));
+    let merge = jobs.pod(None, &[("PATIENCE", "5")]);
+    assert_eq!(merge.status.code(), Some(3), "{}", stderr(&merge));
+    let told = "no pod of a part gave a sign of life for 5 seconds; missing parts: 2/3 3/3\npod a-pod: exit code 128\n";
+    assert!(stderr(&merge).starts_with(told), "{}", stderr(&merge));
+    let rules = &jobs.job("bailiwick-merge")["spec"]["podFailurePolicy"]["rules"];
+    assert_eq!(rules[0]["onExitCodes"]["values"], serde_json::json!([2, 3]), "no second attempt");
+}
+
+/// Pods have to fit on one node with two CPUs: the merge waits beside the parts.
+#[test]
+fn a_part_fits_beside_the_merge() {
+    let jobs = Jobs::new();
+    let asked = ["bailiwick-parts", "bailiwick-merge"].map(|name| {
+        let requests = &jobs.job(name)["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"];
+        let cpu = requests["cpu"].as_str().and_then(|cpu| cpu.strip_suffix('m')).expect("a number of millicores");
+        cpu.parse::<u32>().expect("a number")
+    });
+    // The kubelet and the system keep some of a node.
+    assert!(asked.iter().sum::<u32>() <= 1_500, "{asked:?}");
 }
 
 #[test]
