@@ -5,6 +5,7 @@
 //! them. Roles and bindings are left out, since profiles need no permission to use them; [`superfluous`] lists the
 //! removable ones.
 
+mod constraints;
 pub mod patches;
 mod profile;
 pub mod stages;
@@ -15,13 +16,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
+use self::constraints::Priorities;
 use self::patches::WorkloadPatches;
+use self::stages::Destination;
 use crate::admission::level::Level;
 use crate::admission::psp::PodSecurityPolicy;
 use crate::admission::psp::plan::{LevelChoice, NamespacePlan, Plan};
 use crate::admission::standards::labels::PodSecurityMode;
 use crate::yaml;
 
+pub use constraints::ConstraintRules;
 pub use tenants::TenancyAccounts;
 use tenants::TenantLevel;
 
@@ -47,6 +51,8 @@ pub struct Policies {
     renamed: BTreeMap<String, String>,
     /// The Pod Security level of each namespace.
     levels: BTreeMap<String, Level>,
+    /// The fields of each profile with a limit that constraints have no field for; empty for Kubernetes.
+    beside_constraints: BTreeMap<String, Vec<&'static str>>,
 }
 
 impl Policies {
@@ -57,12 +63,17 @@ impl Policies {
 
     /// Returns the files of a plan, by their paths in its folder: a workspace with these policies and one target for each stage, and
     /// the patches of each namespace.
-    pub fn plan_files(&self, patches: &WorkloadPatches, to: u32) -> Vec<(String, String)> {
+    pub fn plan_files(&self, patches: &WorkloadPatches, to: Destination) -> Vec<(String, String)> {
         let mut files = vec![("bailiwick.yaml".to_owned(), text(&[stages::workspace(to)]))];
         files.extend(self.files.iter().map(|(name, documents)| (format!("policies/{name}"), text(documents))));
         let patches = patches.by_namespace.iter();
         files.extend(patches.map(|(namespace, patches)| (format!("patches/{namespace}.yaml"), text(patches))));
         files
+    }
+
+    /// Iterates over the profiles with limits that constraints have no field for, with the fields.
+    pub fn beside_constraints(&self) -> impl Iterator<Item = (&str, &[&'static str])> {
+        self.beside_constraints.iter().map(|(profile, fields)| (profile.as_str(), fields.as_slice()))
     }
 
     /// Returns the Pod Security level of a namespace of the plan.
@@ -91,12 +102,13 @@ const LONGEST_NAME_OF_ACCOUNTS: usize = 42;
 /// The start of the labels of Pod Security.
 const POD_SECURITY: &str = "pod-security.kubernetes.io/";
 
-/// Builds the policies of a plan. The levels of namespaces follow from `choice`.
+/// Builds the policies of a plan. The levels of namespaces follow from `choice`, and the profiles fit the cluster of `rules`.
 pub fn policies(
     plan: &Plan,
     policies: &[PodSecurityPolicy],
     namespaces: &BTreeMap<String, Namespace>,
     choice: LevelChoice,
+    rules: ConstraintRules<'_>,
 ) -> Policies {
     let names: BTreeSet<&str> =
         plan.policies.iter().filter(|policy| policy.is_needed).map(|policy| policy.name.as_str()).collect();
@@ -107,20 +119,29 @@ pub fn policies(
         declared: namespaces,
         nothing: Namespace::default(),
         choice,
+        rules,
     };
-    let mut taken: BTreeSet<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    let reserved = rules.reserved();
+    let mut taken: BTreeSet<String> = names.union(&reserved).map(|name| (*name).to_owned()).collect();
     let groups = tenants::collapse(inputs.candidates(), &mut taken);
-    let renamed = renamed(plan, &mut taken);
+    let renamed = renamed(plan, &reserved, &mut taken);
     let mut levels: BTreeMap<String, Level> =
         plan.namespaces.iter().map(|namespace| (namespace.name.clone(), inputs.level(namespace))).collect();
     for group in &groups {
         levels.extend(group.tenants.namespaces.iter().map(|name| (name.clone(), group.level)));
     }
-    let files = inputs.files(&groups, &renamed);
+    let profiles = inputs.profiles(&groups, &renamed);
+    let beside_constraints = profiles.iter().filter_map(|profile| {
+        let fields = rules.limits(profile.get("spec")?);
+        let name = profile.pointer("/metadata/name")?.as_str()?;
+        (!fields.is_empty()).then(|| (name.to_owned(), fields))
+    });
+    let beside_constraints = beside_constraints.collect();
+    let files = inputs.files(&groups, profiles, &renamed);
     let tenancies: Vec<TenancyAccounts> = groups.into_iter().map(|group| group.tenants).collect();
     let places = tenancies.iter().enumerate();
     let by_policy = places.flat_map(|(place, tenants)| tenants.policies.iter().map(move |name| (name.clone(), place)));
-    Policies { files, by_policy: by_policy.collect(), tenancies, renamed, levels }
+    Policies { files, by_policy: by_policy.collect(), tenancies, renamed, levels, beside_constraints }
 }
 
 /// The inputs of the policies.
@@ -133,6 +154,7 @@ struct Inputs<'i> {
     /// The metadata of a namespace without a Namespace.
     nothing: Namespace,
     choice: LevelChoice,
+    rules: ConstraintRules<'i>,
 }
 
 impl Inputs<'_> {
@@ -157,9 +179,16 @@ impl Inputs<'_> {
             let disputed = namespace.needs.disputed().iter().map(String::as_str);
             namespace.needs.all().chain(disputed).for_each(|policy| *users.entry(policy).or_default() += 1);
         }
+        let reserved = self.rules.reserved();
         let single = self.plan.namespaces.iter().filter(|namespace| namespace.needs.accounts.is_empty());
         let candidates = single.filter_map(|namespace| {
             let policy = namespace.needs.common.policy().filter(|policy| users.get(policy) == Some(&1))?;
+            // Each tenant has constraints with the name of its policy.
+            let is_fit =
+                !reserved.contains(policy) && self.rules.fits_tenants(&profile::spec(self.needed.get(policy)?));
+            if !is_fit {
+                return None;
+            }
             let (declared, level) = (self.declared(namespace), self.level(namespace));
             let is_known = namespace.levels.observed.is_some() || enforced_level(declared).is_some();
             let of_tenant = if is_known { TenantLevel::Known(level) } else { TenantLevel::Otherwise(level) };
@@ -169,17 +198,37 @@ impl Inputs<'_> {
         candidates.collect()
     }
 
-    /// Returns the files of the policies.
-    fn files(&self, groups: &[tenants::Group], renamed: &BTreeMap<String, String>) -> Vec<(&'static str, Vec<Value>)> {
+    /// Returns the profiles.
+    fn profiles(&self, groups: &[tenants::Group], renamed: &BTreeMap<String, String>) -> Vec<Value> {
+        let priorities = Priorities::new(self.plan);
         let tenants = groups.iter().map(|group| &group.tenants);
-        let of_tenants: BTreeSet<&String> = tenants.clone().flat_map(|tenants| &tenants.namespaces).collect();
         let collapsed: BTreeSet<&str> = tenants.flat_map(|tenants| &tenants.policies).map(String::as_str).collect();
-        let profile_of = |policy: &str| renamed.get(policy).map_or_else(|| policy.to_owned(), String::clone);
         let own = self.needed.iter().filter(|(name, _)| !collapsed.contains(*name));
-        let mut profiles: Vec<Value> = own
-            .map(|(name, policy)| document("PodSecurityProfile", &profile_of(name), profile::spec(policy)))
-            .collect();
-        profiles.extend(groups.iter().map(|group| group.profile.clone()));
+        let own = own.map(|(name, policy)| {
+            let profile = renamed.get(*name).map_or(*name, String::as_str);
+            let mut spec = profile::spec(policy);
+            self.rules.add_priority(&mut spec, priorities.of(name));
+            document("PodSecurityProfile", profile, spec)
+        });
+        let of_groups = groups.iter().map(|group| {
+            let mut profile = group.profile.clone();
+            // No account of a tenant has a policy of its own.
+            self.rules.add_priority(&mut profile["spec"], priorities.least());
+            profile
+        });
+        own.chain(of_groups).collect()
+    }
+
+    /// Returns the files of the policies.
+    fn files(
+        &self,
+        groups: &[tenants::Group],
+        profiles: Vec<Value>,
+        renamed: &BTreeMap<String, String>,
+    ) -> Vec<(&'static str, Vec<Value>)> {
+        let tenants = groups.iter().map(|group| &group.tenants);
+        let of_tenants: BTreeSet<&String> = tenants.flat_map(|tenants| &tenants.namespaces).collect();
+        let profile_of = |policy: &str| renamed.get(policy).map_or_else(|| policy.to_owned(), String::clone);
         let others = self.plan.namespaces.iter().filter(|namespace| !of_tenants.contains(&namespace.name));
         let items: Vec<Value> = others
             .map(|namespace| {
@@ -204,8 +253,8 @@ pub fn enforced_level(namespace: &Namespace) -> Option<Level> {
     label.map(|level| Level::parse_enforced(level))
 }
 
-/// Returns shorter names for policies whose names are too long for a profile.
-fn renamed(plan: &Plan, taken: &mut BTreeSet<String>) -> BTreeMap<String, String> {
+/// Returns other names for policies whose names are too long for a profile, or reserved.
+fn renamed(plan: &Plan, reserved: &BTreeSet<&str>, taken: &mut BTreeSet<String>) -> BTreeMap<String, String> {
     let of_accounts: BTreeSet<&str> = plan
         .namespaces
         .iter()
@@ -215,7 +264,7 @@ fn renamed(plan: &Plan, taken: &mut BTreeSet<String>) -> BTreeMap<String, String
     let mut renamed = BTreeMap::new();
     for policy in plan.policies.iter().filter(|policy| policy.is_needed) {
         let longest = if of_accounts.contains(policy.name.as_str()) { LONGEST_NAME_OF_ACCOUNTS } else { LONGEST_NAME };
-        if policy.name.len() <= longest {
+        if policy.name.len() <= longest && !reserved.contains(policy.name.as_str()) {
             continue;
         }
         // Names of objects are ASCII.

@@ -22,6 +22,7 @@ use crate::admission::psp::plan::{Plan, PolicyPlan, WorkloadPlan};
 use crate::app::OtherControllers;
 use crate::diag::foreign;
 use crate::migrate::patches::WorkloadPatches;
+use crate::migrate::stages::Destination;
 use crate::migrate::superfluous::Superfluous;
 use crate::migrate::{Namespace, Policies};
 use crate::node::migration::KubeletMigration;
@@ -41,8 +42,8 @@ pub struct PspMigrationReport<'r> {
     pub superfluous: &'r Superfluous,
     /// The patches of workloads.
     pub patches: &'r WorkloadPatches,
-    /// The minor of Kubernetes at the end of the migration.
-    pub to: u32,
+    /// The cluster at the end of the migration.
+    pub to: Destination,
     /// The number of templates that another workload of the manifests owns.
     pub owned_templates: usize,
     /// The policies of other admission controllers.

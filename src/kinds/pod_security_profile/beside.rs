@@ -52,6 +52,11 @@ impl Limit {
         limits.into_iter().filter(|(_, is_set)| *is_set).map(|(limit, _)| limit).collect()
     }
 
+    /// Returns the field of the profile.
+    pub(super) fn field(self) -> &'static str {
+        self.words().0
+    }
+
     /// Returns the field of the profile, and what the constraints lack in words.
     fn words(self) -> (&'static str, &'static str) {
         match self {
@@ -98,8 +103,15 @@ pub(super) fn check(
         return;
     }
     judged::check_values(spec, document, sink);
+    let has_constraints = |target: &&Target| target.enforcement() == Enforcement::SecurityContextConstraints;
+    // Such a target states that the constraints are enough.
+    if targets.iter().filter(has_constraints).all(|target| target.pod_security_stage.has_no_policies()) {
+        return;
+    }
     let is_old = |target: &&Target| {
-        target.enforcement() == Enforcement::SecurityContextConstraints && !target.has_policies_beside_constraints()
+        has_constraints(target)
+            && !target.has_policies_beside_constraints()
+            && !target.pod_security_stage.has_no_policies()
     };
     let reason = match (targets.iter().find(is_old), account_variables(document.spec).first()) {
         (Some(target), _) => {

@@ -164,7 +164,9 @@ struct BlockerRecord {
 struct StageRecord {
     /// The name of its target.
     target: String,
-    /// The version of Kubernetes.
+    /// The platform of the cluster: `kubernetes` or `openshift`.
+    platform: String,
+    /// The version of the platform.
     version: String,
     /// The modes of the Pod Security labels; none for all.
     modes: Option<Vec<String>>,
@@ -354,7 +356,8 @@ impl StageRecord {
         let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
         Self {
             target: stage.target.to_owned(),
-            version: format!("1.{}", stage.minor),
+            platform: stage.platform().to_owned(),
+            version: stage.version(),
             modes: stage.modes.map(texts),
             validation_actions: stage.validation_actions.map(texts),
         }
