@@ -16,7 +16,9 @@ use std::sync::Arc;
 use super::loaded_world::{release_of, version_of};
 use super::{Diagnostics, Error, Options};
 use crate::admission::psp::plan::{self, LevelChoice, Plan, PspCluster};
-use crate::diag::{Files, Sink};
+use crate::admission::scc::release::Release;
+use crate::codes;
+use crate::diag::{Diagnostic, Files, Sink};
 use crate::k8s::catalogue::LAST_MINOR;
 use crate::kinds::pod_security_profile::limits_beside_constraints;
 use crate::migrate::patches::WorkloadPatches;
@@ -109,7 +111,15 @@ pub fn migrate_psp(run: &Options, options: &PspMigrationOptions) -> Result<PspMi
 /// Returns the cluster at the end of the migration; none for an unknown version.
 fn destination(options: &PspMigrationOptions, sink: &mut Sink) -> Option<Destination> {
     match (options.platform, &options.to) {
-        (Some(Platform::Openshift), version) => release_of(version.as_ref(), sink).map(Destination::Openshift),
+        (Some(Platform::Openshift), version) => {
+            let release = release_of(version.as_ref(), sink)?;
+            if release < Release::FIRST {
+                let message = format!("the constraints of OpenShift {release} are unknown");
+                let help = format!("name one from {} to {}", Release::FIRST, Release::LAST);
+                sink.push(Diagnostic::error(codes::UNKNOWN_VERSION, message).help(help));
+            }
+            Some(Destination::Openshift(release))
+        }
         (Some(Platform::Kubernetes) | None, Some(version)) => version_of(version, sink).map(Destination::Kubernetes),
         (Some(Platform::Kubernetes) | None, None) => Some(Destination::Kubernetes(LAST_MINOR)),
     }

@@ -4,7 +4,7 @@
 //! (`pkg/securitycontextconstraints/sccadmission/admission.go` of openshift/apiserver-library-go). Each account may use
 //! `restricted-v2`, so the constraints of a profile need a higher priority to set their own defaults.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
@@ -22,14 +22,20 @@ pub struct ConstraintRules<'r> {
     pub limits_beside: &'r dyn Fn(&Value) -> Vec<&'static str>,
 }
 
-/// The priority of the constraints of a profile: above `anyuid`, the constraints of the platform with the highest priority (10).
-const PRIORITY: i32 = 11;
+/// The priority of the constraints of the profile of a namespace: above `anyuid`, the constraints of the platform with the highest
+/// priority (10).
+pub(super) const OF_NAMESPACES: i32 = 11;
+
+/// The priority of the constraints of the profile of single service accounts: they may use the profile of their namespace, too.
+pub(super) const OF_ACCOUNTS: i32 = 12;
 
 impl ConstraintRules<'_> {
-    /// Returns the names that no profile can have: constraints of the platform have them.
+    /// Returns the names that no profile can have: constraints of the platform have them. A later release may have further names.
     pub(super) fn reserved(&self) -> BTreeSet<&'static str> {
-        // A later release may have further constraints.
-        self.to.release().map(|_| defaults::names(Release::LAST).collect()).unwrap_or_default()
+        match self.to {
+            Destination::Kubernetes(_) => BTreeSet::new(),
+            Destination::Openshift(_) => defaults::names(Release::LAST).collect(),
+        }
     }
 
     /// Returns the fields of a profile with a limit that constraints have no field for; none for another platform.
@@ -55,49 +61,30 @@ impl ConstraintRules<'_> {
     }
 }
 
-/// The priorities of the constraints of profiles.
-pub(super) struct Priorities(BTreeMap<String, i32>);
+/// The policies of a plan by their use.
+pub(super) struct PolicyUses<'p> {
+    /// The policies of namespaces.
+    pub(super) of_namespaces: BTreeSet<&'p str>,
+    /// The policies of single service accounts.
+    pub(super) of_accounts: BTreeSet<&'p str>,
+}
 
-impl Priorities {
-    /// Determines the priorities. A service account with a policy of its own may use the policy of its namespace, too: its own
-    /// constraints come first. Policies with a cycle of such demands get the priority of the longest chain without one.
-    pub(super) fn new(plan: &Plan) -> Self {
-        let demands: BTreeSet<(&str, &str)> = plan
-            .namespaces
-            .iter()
-            .flat_map(|namespace| {
-                let common = namespace.needs.common.policy();
-                let own = namespace.needs.accounts.iter().filter_map(|own| own.need.policy());
-                own.filter_map(move |own| Some((common?, own))).filter(|(common, own)| common != own)
-            })
-            .collect();
-        let mut priorities: BTreeMap<String, i32> = BTreeMap::new();
-        let of = |priorities: &BTreeMap<String, i32>, policy: &str| {
-            priorities.get(policy).map_or(PRIORITY, |priority| *priority)
-        };
-        let policies: BTreeSet<&str> = demands.iter().flat_map(|(common, own)| [*common, *own]).collect();
-        for _ in 1..policies.len() {
-            let before = priorities.clone();
-            for (common, own) in &demands {
-                let least = of(&before, common) + 1;
-                if of(&priorities, own) < least {
-                    priorities.insert((*own).to_owned(), least);
-                }
-            }
-            if priorities == before {
-                break;
-            }
-        }
-        Self(priorities)
+impl<'p> PolicyUses<'p> {
+    pub(super) fn new(plan: &'p Plan) -> Self {
+        let needs = || plan.namespaces.iter().map(|namespace| &namespace.needs);
+        let of_accounts = needs().flat_map(|needs| &needs.accounts).filter_map(|own| own.need.policy());
+        let of_namespaces = needs().filter_map(|needs| needs.common.policy());
+        Self { of_namespaces: of_namespaces.collect(), of_accounts: of_accounts.collect() }
     }
 
-    /// Returns the priority without a demand.
-    pub(super) fn least(&self) -> i32 {
-        PRIORITY
+    /// Returns the priority for the constraints of the one profile of a policy.
+    pub(super) fn priority(&self, policy: &str) -> i32 {
+        let is_of_accounts = self.of_accounts.contains(policy) && !self.of_namespaces.contains(policy);
+        if is_of_accounts { OF_ACCOUNTS } else { OF_NAMESPACES }
     }
 
-    /// Returns the priority for the constraints of a policy.
-    pub(super) fn of(&self, policy: &str) -> i32 {
-        self.0.get(policy).map_or(PRIORITY, |priority| *priority)
+    /// Iterates over the policies with two profiles on OpenShift, since constraints have one priority.
+    pub(super) fn of_both(&self) -> impl Iterator<Item = &'p str> {
+        self.of_namespaces.intersection(&self.of_accounts).copied()
     }
 }

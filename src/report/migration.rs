@@ -4,6 +4,7 @@
 
 mod evidence;
 mod namespaces;
+mod openshift;
 mod other_controllers;
 mod records;
 mod stages;
@@ -242,9 +243,12 @@ fn profiles(report: &PspMigrationReport<'_>) -> Vec<Entry> {
                 details.push(Entry::new(format!("the entries describe `{}`, the first policy", policy.name)));
                 tenants.profile.as_str()
             }
-            None => report.policies.profile_of(&policy.name),
+            None => {
+                details.extend(openshift::names(policy, report));
+                report.policies.profile_of(&policy.name)
+            }
         };
-        details.extend(fates(policy));
+        details.extend(fates(policy, report.to));
         Some(Entry::with(format!("`{name}`: {}", stated(policy)), details))
     });
     told.collect()
@@ -262,7 +266,7 @@ fn stated(policy: &PolicyPlan) -> String {
     format!("level {level} by its text{because}{used}")
 }
 
-fn fates(policy: &PolicyPlan) -> Vec<Entry> {
+fn fates(policy: &PolicyPlan, to: Destination) -> Vec<Entry> {
     let mut details = Vec::new();
     let fields = &policy.migration.fields;
     let named = |wanted: &dyn Fn(&FieldOutcome) -> bool| -> Vec<&str> {
@@ -272,11 +276,7 @@ fn fates(policy: &PolicyPlan) -> Vec<Entry> {
     if !by_level.is_empty() {
         details.push(Entry::new(format!("kept by the Pod Security level: {}", by_level.join(", "))));
     }
-    let limits: Vec<String> =
-        policy.migration.for_policy().map(|(field, limit)| format!("{field} ({limit})")).collect();
-    if !limits.is_empty() {
-        details.push(Entry::new(format!("kept by the admission policy: {}", limits.join(", "))));
-    }
+    details.extend(openshift::limits(policy, to));
     let open = named(&|fate| *fate == FieldOutcome::Unlimited);
     if !open.is_empty() {
         details.push(Entry::new(format!("without a limit: {}", open.join(", "))));
@@ -293,11 +293,7 @@ fn fates(policy: &PolicyPlan) -> Vec<Entry> {
     if !dropped.is_empty() {
         details.push(Entry::new(format!("dropped: {}", dropped.join(", "))));
     }
-    let filled: Vec<String> =
-        policy.migration.mutating.iter().map(|filling| format!("{} ({})", filling.field, filling.what)).collect();
-    if !filled.is_empty() {
-        details.push(Entry::new(format!("defaults, set from Kubernetes 1.36 on: {}", filled.join(", "))));
-    }
+    details.extend(openshift::defaults(policy, to));
     details
 }
 

@@ -93,6 +93,9 @@ fn constraints(found: &ConstraintsVerification, page: &mut Page) {
         let text = "evaluated with two allocations of user ids and SELinux levels, since OpenShift allocates them";
         writeln!(page, "{text}: {count}: {}", names(&found.without_ranges));
     }
+    if found.without_platform_constraints {
+        writeln!(page, "not evaluated: the constraints of the platform, which are unknown before OpenShift 4.11");
+    }
     for (policy, reason) in &found.undecided {
         writeln!(page, "no answer of the admission policy `{policy}`: {reason}");
     }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::dump::PodDump;
-use super::verify::PodRejection;
+use super::verify::{PodRejection, RefusedPods};
 use crate::access::request::Identity;
 use crate::access::world::account_user;
 use crate::admission::gate::{AdmissionObjects, Gate};
@@ -17,12 +17,13 @@ use crate::admission::labels::namespace::RUN_LEVEL_LABEL;
 use crate::admission::labels::neighbours::skips_constraints;
 use crate::admission::scc::range;
 use crate::admission::workload::{Workload, template_within};
+use crate::model::Target;
 
 /// The verdict about constraints, and its assumptions.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConstraintsVerification {
-    /// The workloads whose pods are admitted by constraints of the platform in place of the constraints of a profile, as
+    /// The admitted workloads whose pods have constraints of the platform in place of the constraints of a profile, as
     /// `KIND/NAMESPACE/NAME`, by the name of the constraints.
     pub other_constraints: BTreeMap<String, Vec<String>>,
     /// The namespaces with workloads whose pods OpenShift does not evaluate by constraints: the run levels 0 and 1.
@@ -35,6 +36,8 @@ pub struct ConstraintsVerification {
     pub without_ranges: BTreeSet<String>,
     /// The admission policies without an answer, each with the first reason.
     pub undecided: BTreeMap<String, String>,
+    /// Whether the constraints of the platform are unknown: before OpenShift 4.11.
+    pub without_platform_constraints: bool,
     /// The number of roles and bindings of the manifests. They were not counted: OpenShift is another cluster.
     pub grants_not_counted: usize,
 }
@@ -95,8 +98,26 @@ impl ConstraintsJudge<'_> {
     }
 }
 
+impl ConstraintsVerification {
+    /// Leaves out rejected workloads: with the other allocation, constraints of the platform can reject a pod.
+    pub(super) fn remove_refused<'r>(&mut self, refused: impl Iterator<Item = &'r RefusedPods>) {
+        let refused: BTreeSet<String> =
+            refused.map(|refused| format!("{}/{}/{}", refused.kind, refused.namespace, refused.name)).collect();
+        for workloads in self.other_constraints.values_mut() {
+            workloads.retain(|workload| !refused.contains(workload));
+        }
+        self.other_constraints.retain(|_, workloads| !workloads.is_empty());
+    }
+}
+
 /// Adds the assumptions that no single workload decides.
-pub(super) fn add_assumptions(found: &mut ConstraintsVerification, dump: &PodDump, allocated: &BTreeSet<String>) {
+pub(super) fn add_assumptions(
+    found: &mut ConstraintsVerification,
+    target: &Target,
+    dump: &PodDump,
+    allocated: &BTreeSet<String>,
+) {
+    found.without_platform_constraints = target.release_with_defaults().is_none();
     let used: BTreeSet<&str> = dump.found.roots.iter().map(|root| root.workload.namespace()).collect();
     found.without_ranges = allocated.iter().filter(|name| used.contains(name.as_str())).cloned().collect();
     found.grants_not_counted = dump.access.len();

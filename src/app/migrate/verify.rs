@@ -133,7 +133,8 @@ impl Workspace {
                 let other = Judge::new(&world, &inputs, &compiled, dump).all();
                 judged.workloads.iter_mut().zip(other.workloads).for_each(|(judged, other)| judged.add_refused(other));
             }
-            constraints::add_assumptions(openshift, dump, &allocated);
+            openshift.remove_refused(judged.workloads.iter().flat_map(|judged| &judged.refused));
+            constraints::add_assumptions(openshift, target, dump, &allocated);
         }
         Ok(self.verification(target, dump, &compiled, judged))
     }

@@ -113,7 +113,8 @@ pub(super) fn check(
             && !target.has_policies_beside_constraints()
             && !target.pod_security_stage.has_no_policies()
     };
-    let reason = match (targets.iter().find(is_old), account_variables(document.spec).first()) {
+    let old = targets.iter().find(is_old);
+    let reason = match (old, account_variables(document.spec).first()) {
         (Some(target), _) => {
             format!("an admission policy beside them needs OpenShift 4.17, and the target `{}` is older", target.name)
         }
@@ -126,9 +127,14 @@ pub(super) fn check(
         let place = document.spec.get(field).map_or(document.meta.origin, |node| node.origin());
         let message = format!("SecurityContextConstraints {what}");
         let diagnostic = Diagnostic::error(codes::INEXPRESSIBLE_LIMIT, message).at(place).note(reason.clone());
-        sink.push(
-            diagnostic.help("exclude the OpenShift targets with `targets`, and write a separate profile for them"),
-        );
+        let diagnostic =
+            diagnostic.help("exclude the OpenShift targets with `targets`, and write a separate profile for them");
+        sink.push(match old {
+            Some(_) => {
+                diagnostic.help("write `podSecurity: {validationActions: []}` at the target for constraints alone")
+            }
+            None => diagnostic,
+        });
     }
 }
 

@@ -304,7 +304,7 @@ impl PspMigrationReport<'_> {
         let accounts = namespace.needs.accounts.iter().filter_map(|own| {
             let policy = own.need.policy()?.to_owned();
             let (among, widened) = choice(&own.need);
-            let profile = self.policies.profile_of(&policy).to_owned();
+            let profile = self.policies.account_profile_of(&policy).to_owned();
             Some(AccountRecord { name: own.account.clone(), policy, profile, among, widened: !widened.is_empty() })
         });
         let name = |level: Level| level.name().to_owned();

@@ -80,6 +80,14 @@ fn steps_on_openshift(stage: &MigrationStage, report: &PspMigrationReport<'_>) -
             "an account that may use all constraints gets them first, too, in any namespace: `openshift.io/required-scc` names others for its pods",
         ),
     ];
+    let shared = report.plan.namespaces.iter().filter(|namespace| !namespace.needs.accounts.is_empty());
+    let shared: Vec<String> = shared.map(|namespace| format!("`{}`", namespace.name)).collect();
+    if !shared.is_empty() {
+        steps.push(Entry::new(format!(
+            "service accounts with a profile of their own may use the constraints of their namespace, too: {}",
+            some(&shared)
+        )));
+    }
     let has_policies = stage.validation_actions != Some(&[]);
     if has_policies {
         steps.push(line("the admission policies beside the constraints warn and write to the audit log"));

@@ -11,7 +11,7 @@ import (
 const chosen = "openshift.io/scc"
 
 // Constraints compares the constraints that OpenShift chooses for the pods with the answer of `migrate verify`: they are those of the
-// profile of the service account, or the answer names them. The answer does not tell of former templates.
+// profile of the service account, or the answer names them. The answer does not tell of former templates and of rejected pods.
 func Constraints(truth []plan.Entry, report *plan.Report, answer *plan.Verification) []string {
 	named := map[string]string{}
 	for constraints, workloads := range answer.Openshift.OtherConstraints {
@@ -19,11 +19,12 @@ func Constraints(truth []plan.Entry, report *plan.Report, answer *plan.Verificat
 			named[workload] = constraints
 		}
 	}
+	refused := answer.Named(truth)
 	var differences []string
 	for index := range truth {
 		entry := &truth[index]
 		constraints := entry.Pod.Annotations[chosen]
-		if entry.Root != "" || entry.Rejection != "" || constraints == "" {
+		if refused[entry.Key()] || entry.Root != "" || entry.Rejection != "" || constraints == "" {
 			continue
 		}
 		wanted, isNamed := named[entry.Kind+"/"+entry.Namespace+"/"+entry.Name]
