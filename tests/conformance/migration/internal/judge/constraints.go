@@ -11,7 +11,8 @@ import (
 const chosen = "openshift.io/scc"
 
 // Constraints compares the constraints that OpenShift chooses for the pods with the answer of `migrate verify`: they are those of the
-// profile of the service account, or the answer names them. The answer does not tell of former templates and of rejected pods.
+// profile of the service account for the pods that 1.24 admits, and those that the answer names for others. The answer does not tell of
+// former templates and of rejected pods.
 func Constraints(truth []plan.Entry, report *plan.Report, answer *plan.Verification) []string {
 	named := map[string]string{}
 	for constraints, workloads := range answer.Openshift.OtherConstraints {
@@ -27,9 +28,10 @@ func Constraints(truth []plan.Entry, report *plan.Report, answer *plan.Verificat
 		if refused[entry.Key()] || entry.Root != "" || entry.Rejection != "" || constraints == "" {
 			continue
 		}
+		ofProfile := report.ConstraintsOf(entry.Namespace, accountOf(entry))
 		wanted, isNamed := named[entry.Kind+"/"+entry.Namespace+"/"+entry.Name]
-		if !isNamed {
-			wanted = report.ConstraintsOf(entry.Namespace, accountOf(entry))
+		if !isNamed || entry.Policy != "" && ofProfile != "" {
+			wanted = ofProfile
 		}
 		if wanted != constraints {
 			differences = append(differences, fmt.Sprintf("%s: admitted by %s, and by %q in the answer", entry.Key(), constraints, wanted))
