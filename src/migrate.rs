@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 
 use self::patches::WorkloadPatches;
-use self::stages::Destination;
+use self::stages::FinalCluster;
 use crate::admission::level::Level;
 use crate::admission::psp::PodSecurityPolicy;
 use crate::admission::psp::plan::{LevelChoice, NamespacePlan, Plan};
@@ -63,7 +63,7 @@ impl Policies {
 
     /// Returns the files of a plan, by their paths in its folder: a workspace with these policies and one target for each stage, and
     /// the patches of each namespace.
-    pub fn plan_files(&self, patches: &WorkloadPatches, to: Destination) -> Vec<(String, String)> {
+    pub fn plan_files(&self, patches: &WorkloadPatches, to: FinalCluster) -> Vec<(String, String)> {
         let mut files = vec![("bailiwick.yaml".to_owned(), text(&[stages::workspace(to)]))];
         files.extend(self.files.iter().map(|(name, documents)| (format!("policies/{name}"), text(documents))));
         let patches = patches.by_namespace.iter();
@@ -226,9 +226,9 @@ impl Inputs<'_> {
         let tenants = groups.iter().map(|group| &group.tenants);
         let collapsed: BTreeSet<&str> = tenants.flat_map(|tenants| &tenants.policies).map(String::as_str).collect();
         let profile = |name: &str, policy: &PodSecurityPolicy, priority: i32| {
-            let mut spec = profile::spec(policy);
-            self.rules.add_priority(&mut spec, priority);
-            document("PodSecurityProfile", name, spec)
+            let mut profile = document("PodSecurityProfile", name, profile::spec(policy));
+            self.rules.add_priority(&mut profile, priority);
+            profile
         };
         let own = self.needed.iter().filter(|(name, _)| !collapsed.contains(*name)).flat_map(|(name, policy)| {
             let first = profile(names.of_namespace(name), policy, uses.priority(name));
@@ -238,7 +238,7 @@ impl Inputs<'_> {
         let of_groups = groups.iter().map(|group| {
             let mut profile = group.profile.clone();
             // No account of a tenant has a policy of its own.
-            self.rules.add_priority(&mut profile["spec"], constraints::OF_NAMESPACES);
+            self.rules.add_priority(&mut profile, constraints::OF_NAMESPACES);
             profile
         });
         own.chain(of_groups).collect()

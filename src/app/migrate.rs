@@ -22,7 +22,7 @@ use crate::diag::{Diagnostic, Files, Sink};
 use crate::k8s::catalogue::LAST_MINOR;
 use crate::kinds::pod_security_profile::limits_beside_constraints;
 use crate::migrate::patches::WorkloadPatches;
-use crate::migrate::stages::Destination;
+use crate::migrate::stages::FinalCluster;
 use crate::migrate::superfluous::Superfluous;
 use crate::migrate::{self, ConstraintRules, Namespace, Policies, stages};
 use crate::model::Platform;
@@ -60,7 +60,7 @@ pub struct PspMigration {
     /// The patches of workloads that rely on the defaults of their PodSecurityPolicies.
     pub patches: WorkloadPatches,
     /// The cluster at the end of the migration.
-    pub to: Destination,
+    pub to: FinalCluster,
     /// The Namespaces of the manifests.
     pub declared: BTreeMap<String, Namespace>,
     /// Roles and bindings that are no longer needed.
@@ -109,7 +109,7 @@ pub fn migrate_psp(run: &Options, options: &PspMigrationOptions) -> Result<PspMi
 }
 
 /// Returns the cluster at the end of the migration; none for an unknown version.
-fn destination(options: &PspMigrationOptions, sink: &mut Sink) -> Option<Destination> {
+fn destination(options: &PspMigrationOptions, sink: &mut Sink) -> Option<FinalCluster> {
     match (options.platform, &options.to) {
         (Some(Platform::Openshift), version) => {
             let release = release_of(version.as_ref(), sink)?;
@@ -118,9 +118,9 @@ fn destination(options: &PspMigrationOptions, sink: &mut Sink) -> Option<Destina
                 let help = format!("name one from {} to {}", Release::FIRST, Release::LAST);
                 sink.push(Diagnostic::error(codes::UNKNOWN_VERSION, message).help(help));
             }
-            Some(Destination::Openshift(release))
+            Some(FinalCluster::Openshift(release))
         }
-        (Some(Platform::Kubernetes) | None, Some(version)) => version_of(version, sink).map(Destination::Kubernetes),
-        (Some(Platform::Kubernetes) | None, None) => Some(Destination::Kubernetes(LAST_MINOR)),
+        (Some(Platform::Kubernetes) | None, Some(version)) => version_of(version, sink).map(FinalCluster::Kubernetes),
+        (Some(Platform::Kubernetes) | None, None) => Some(FinalCluster::Kubernetes(LAST_MINOR)),
     }
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::stages::Destination;
+use super::stages::FinalCluster;
 use crate::admission::psp::plan::Plan;
 use crate::admission::scc::defaults;
 use crate::admission::scc::release::Release;
@@ -17,7 +17,7 @@ use crate::admission::scc::release::Release;
 #[derive(Clone, Copy)]
 pub struct ConstraintRules<'r> {
     /// The cluster at the end of the migration.
-    pub to: Destination,
+    pub to: FinalCluster,
     /// Returns the fields of the spec of a profile with a limit that constraints have no field for.
     pub limits_beside: &'r dyn Fn(&Value) -> Vec<&'static str>,
 }
@@ -33,16 +33,16 @@ impl ConstraintRules<'_> {
     /// Returns the names that no profile can have: constraints of the platform have them. A later release may have further names.
     pub(super) fn reserved(&self) -> BTreeSet<&'static str> {
         match self.to {
-            Destination::Kubernetes(_) => BTreeSet::new(),
-            Destination::Openshift(_) => defaults::names(Release::LAST).collect(),
+            FinalCluster::Kubernetes(_) => BTreeSet::new(),
+            FinalCluster::Openshift(_) => defaults::names(Release::LAST).collect(),
         }
     }
 
     /// Returns the fields of a profile with a limit that constraints have no field for; none for another platform.
     pub(super) fn limits(&self, spec: &Value) -> Vec<&'static str> {
         match self.to {
-            Destination::Kubernetes(_) => Vec::new(),
-            Destination::Openshift(_) => (self.limits_beside)(spec),
+            FinalCluster::Kubernetes(_) => Vec::new(),
+            FinalCluster::Openshift(_) => (self.limits_beside)(spec),
         }
     }
 
@@ -53,10 +53,11 @@ impl ConstraintRules<'_> {
         limits.is_empty() || !self.to.has_admission_policies() && !limits.contains(&"runAsUser")
     }
 
-    /// Adds the priority of its constraints to the spec of a profile.
-    pub(super) fn add_priority(&self, spec: &mut Value, priority: i32) {
-        if self.to.release().is_some() {
-            spec["openshift"] = json!({ "priority": priority });
+    /// Adds the priority of its constraints to a profile.
+    pub(super) fn add_priority(&self, profile: &mut Value, priority: i32) {
+        let spec = profile.get_mut("spec").and_then(Value::as_object_mut);
+        if let Some(spec) = spec.filter(|_| self.to.release().is_some()) {
+            spec.insert("openshift".to_owned(), json!({ "priority": priority }));
         }
     }
 }

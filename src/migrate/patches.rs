@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::stages::Destination;
+use super::stages::FinalCluster;
 use crate::admission::pod::{Container, Pod, SeLinuxOptions};
 use crate::admission::psp::PodSecurityPolicy;
 use crate::admission::psp::plan::{ObservedWorkload, Plan};
@@ -27,7 +27,7 @@ impl WorkloadPatches {
     }
 
     /// Makes the patches for the workloads of a plan, whose pods end on a cluster.
-    pub fn new(plan: &Plan, workloads: &[ObservedWorkload], policies: &[PodSecurityPolicy], to: Destination) -> Self {
+    pub fn new(plan: &Plan, workloads: &[ObservedWorkload], policies: &[PodSecurityPolicy], to: FinalCluster) -> Self {
         let policies: BTreeMap<&str, &PodSecurityPolicy> =
             policies.iter().map(|policy| (policy.name(), policy)).collect();
         let workloads: BTreeMap<(&str, &str, &str), &ObservedWorkload> =
@@ -52,7 +52,7 @@ impl WorkloadPatches {
 
 /// Returns a stored pod without the values that a patch leaves to the cluster: constraints add the SELinux level of the namespace to
 /// options without a level, and reject pods that set such options themselves.
-fn to_be_set(mut stored: Pod, workload: &Workload, to: Destination) -> Pod {
+fn to_be_set(mut stored: Pod, workload: &Workload, to: FinalCluster) -> Pod {
     if to.release().is_none() {
         return stored;
     }

@@ -16,14 +16,14 @@ const LAST_WITHOUT_ADMISSION_POLICIES: u32 = 29;
 
 /// The cluster at the end of a migration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Destination {
+pub enum FinalCluster {
     /// The same cluster, at a minor of Kubernetes.
     Kubernetes(u32),
     /// Another cluster, of a release of OpenShift.
     Openshift(Release),
 }
 
-impl Destination {
+impl FinalCluster {
     /// Whether profiles have admission policies at the end: since Kubernetes 1.30, and beside constraints since OpenShift 4.17.
     pub fn has_admission_policies(self) -> bool {
         let minor = match self {
@@ -47,8 +47,8 @@ impl Destination {
 pub struct MigrationStage {
     /// The name of its target.
     pub target: &'static str,
-    /// The cluster of the stage.
-    pub cluster: Destination,
+    /// The platform and its version.
+    pub cluster: FinalCluster,
     /// The modes of the Pod Security labels; none for all.
     pub modes: Option<&'static [&'static str]>,
     /// The actions of the bindings of admission policies; none for `Deny`. The empty list stands for no admission policy.
@@ -56,20 +56,20 @@ pub struct MigrationStage {
 }
 
 /// Returns the stages of a migration, in order.
-pub fn stages(to: Destination) -> Vec<MigrationStage> {
+pub fn stages(to: FinalCluster) -> Vec<MigrationStage> {
     let stage = |target, cluster| MigrationStage { target, cluster, modes: None, validation_actions: None };
-    let first = Destination::Kubernetes(LAST_WITH_POLICIES);
+    let first = FinalCluster::Kubernetes(LAST_WITH_POLICIES);
     let mut stages =
         vec![MigrationStage { modes: Some(&["audit", "warn"]), ..stage("warn", first) }, stage("enforce", first)];
     match to {
-        Destination::Kubernetes(minor) if minor > LAST_WITH_POLICIES => {
-            let cluster = Destination::Kubernetes(minor.min(LAST_WITHOUT_ADMISSION_POLICIES));
+        FinalCluster::Kubernetes(minor) if minor > LAST_WITH_POLICIES => {
+            let cluster = FinalCluster::Kubernetes(minor.min(LAST_WITHOUT_ADMISSION_POLICIES));
             stages.push(MigrationStage { validation_actions: Some(&[]), ..stage("levels", cluster) });
         }
-        Destination::Openshift(_) if !to.has_admission_policies() => {
+        FinalCluster::Openshift(_) if !to.has_admission_policies() => {
             stages.push(MigrationStage { validation_actions: Some(&[]), ..stage("constraints", to) });
         }
-        Destination::Kubernetes(_) | Destination::Openshift(_) => {}
+        FinalCluster::Kubernetes(_) | FinalCluster::Openshift(_) => {}
     }
     if to.has_admission_policies() {
         stages.push(MigrationStage { validation_actions: Some(&["Audit", "Warn"]), ..stage("audit", to) });
@@ -79,16 +79,16 @@ pub fn stages(to: Destination) -> Vec<MigrationStage> {
 }
 
 /// Returns the minors of the stages, whose checks decide about the level of a namespace.
-pub fn minors(to: Destination) -> BTreeSet<u32> {
+pub fn minors(to: FinalCluster) -> BTreeSet<u32> {
     let minors = stages(to).into_iter().map(|stage| match stage.cluster {
-        Destination::Kubernetes(minor) => minor,
-        Destination::Openshift(release) => release.kubernetes_minor(),
+        FinalCluster::Kubernetes(minor) => minor,
+        FinalCluster::Openshift(release) => release.kubernetes_minor(),
     });
     minors.collect()
 }
 
 /// Returns a workspace with a target for each stage.
-pub fn workspace(to: Destination) -> Value {
+pub fn workspace(to: FinalCluster) -> Value {
     let targets: Vec<Value> = stages(to).iter().map(MigrationStage::target).collect();
     json!({
         "apiVersion": "bailiwick.dev/v1alpha1",
@@ -102,16 +102,16 @@ impl MigrationStage {
     /// Returns the platform of the cluster, as the workspace file has it.
     pub fn platform(&self) -> &'static str {
         match self.cluster {
-            Destination::Kubernetes(_) => "kubernetes",
-            Destination::Openshift(_) => "openshift",
+            FinalCluster::Kubernetes(_) => "kubernetes",
+            FinalCluster::Openshift(_) => "openshift",
         }
     }
 
     /// Returns the version of the cluster: of Kubernetes, or of OpenShift.
     pub fn version(&self) -> String {
         match self.cluster {
-            Destination::Kubernetes(minor) => format!("1.{minor}"),
-            Destination::Openshift(release) => release.to_string(),
+            FinalCluster::Kubernetes(minor) => format!("1.{minor}"),
+            FinalCluster::Openshift(release) => release.to_string(),
         }
     }
 

@@ -23,7 +23,7 @@ use crate::admission::psp::plan::{Plan, PolicyPlan, WorkloadPlan};
 use crate::app::OtherControllers;
 use crate::diag::foreign;
 use crate::migrate::patches::WorkloadPatches;
-use crate::migrate::stages::Destination;
+use crate::migrate::stages::FinalCluster;
 use crate::migrate::superfluous::Superfluous;
 use crate::migrate::{Namespace, Policies};
 use crate::node::migration::KubeletMigration;
@@ -44,7 +44,7 @@ pub struct PspMigrationReport<'r> {
     /// The patches of workloads.
     pub patches: &'r WorkloadPatches,
     /// The cluster at the end of the migration.
-    pub to: Destination,
+    pub to: FinalCluster,
     /// The number of templates that another workload of the manifests owns.
     pub owned_templates: usize,
     /// The policies of other admission controllers.
@@ -266,7 +266,7 @@ fn stated(policy: &PolicyPlan) -> String {
     format!("level {level} by its text{because}{used}")
 }
 
-fn fates(policy: &PolicyPlan, to: Destination) -> Vec<Entry> {
+fn fates(policy: &PolicyPlan, to: FinalCluster) -> Vec<Entry> {
     let mut details = Vec::new();
     let fields = &policy.migration.fields;
     let named = |wanted: &dyn Fn(&FieldOutcome) -> bool| -> Vec<&str> {

@@ -42,7 +42,7 @@ pub struct ConstraintsVerification {
     pub grants_not_counted: usize,
 }
 
-/// A second allocation beside the one that the evaluation of constraints assumes: the range of user ids, and the SELinux level.
+/// Another allocation than the evaluation of constraints assumes: the range of user ids, and the SELinux level.
 const OTHER_ALLOCATION: [(&str, &str); 2] = [(range::UID_RANGE, "1500000000/10000"), (range::MCS, "s0:c271,c270")];
 
 /// Allocates ranges for the namespaces without them. Returns the names of these namespaces.

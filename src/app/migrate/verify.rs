@@ -36,8 +36,8 @@ pub struct PodVerification {
     pub patched: usize,
     /// The patches that change no workload of the manifests, as `KIND/NAMESPACE/NAME`.
     pub unused_patches: Vec<String>,
-    /// The parts of Pod Security that reject no pod on the target: `levels` without the mode `enforce`, `profiles` without the action
-    /// `Deny`, and on OpenShift `limits`, the limits of profiles that constraints have no field for.
+    /// The parts of Pod Security that reject no pod on the target: `levels` without the mode `enforce`, and `profiles` without the
+    /// action `Deny`. On OpenShift, `limits` are the limits of profiles that constraints have no field for.
     pub not_enforced: Vec<String>,
     /// The workloads and pods that the target rejects, by namespace, kind and name.
     pub refused: Vec<RefusedPods>,

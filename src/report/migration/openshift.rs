@@ -3,7 +3,7 @@
 use super::{Entry, PspMigrationReport};
 use crate::admission::psp::migrate::PspDefault;
 use crate::admission::psp::plan::PolicyPlan;
-use crate::migrate::stages::Destination;
+use crate::migrate::stages::FinalCluster;
 
 /// The fields of a PodSecurityPolicy with defaults that constraints do not set.
 const NOT_SET_BY_CONSTRAINTS: [&str; 3] =
@@ -13,14 +13,14 @@ const NOT_SET_BY_CONSTRAINTS: [&str; 3] =
 const WITHOUT_LIMIT: &str = "allowedProcMountTypes";
 
 /// Returns the entries about the limits of a policy beyond the level.
-pub(super) fn limits(policy: &PolicyPlan, to: Destination) -> Vec<Entry> {
+pub(super) fn limits(policy: &PolicyPlan, to: FinalCluster) -> Vec<Entry> {
     let is_lost = |field: &str| to.release().is_some() && field == WITHOUT_LIMIT;
     let keeper = match to {
-        Destination::Kubernetes(_) => "the admission policy",
-        Destination::Openshift(_) if to.has_admission_policies() => {
+        FinalCluster::Kubernetes(_) => "the admission policy",
+        FinalCluster::Openshift(_) if to.has_admission_policies() => {
             "the constraints, or the admission policy beside them"
         }
-        Destination::Openshift(_) => "the constraints, as far as they have a field",
+        FinalCluster::Openshift(_) => "the constraints, as far as they have a field",
     };
     let named = |wanted: bool| {
         let limits = policy.migration.for_policy().filter(|(field, _)| is_lost(field) == wanted);
@@ -35,15 +35,15 @@ pub(super) fn limits(policy: &PolicyPlan, to: Destination) -> Vec<Entry> {
 }
 
 /// Returns the entries about the defaults of a policy.
-pub(super) fn defaults(policy: &PolicyPlan, to: Destination) -> Vec<Entry> {
+pub(super) fn defaults(policy: &PolicyPlan, to: FinalCluster) -> Vec<Entry> {
     let all = &policy.migration.mutating;
     let entry = |title: &str, defaults: &mut dyn Iterator<Item = &PspDefault>| {
         let defaults: Vec<String> = defaults.map(|default| format!("{} ({})", default.field, default.what)).collect();
         (!defaults.is_empty()).then(|| Entry::new(format!("{title}: {}", defaults.join(", "))))
     };
     let entries = match to {
-        Destination::Kubernetes(_) => [entry("defaults, set from Kubernetes 1.36 on", &mut all.iter()), None],
-        Destination::Openshift(_) => {
+        FinalCluster::Kubernetes(_) => [entry("defaults, set from Kubernetes 1.36 on", &mut all.iter()), None],
+        FinalCluster::Openshift(_) => {
             let is_set = |default: &&PspDefault| !NOT_SET_BY_CONSTRAINTS.contains(&default.field);
             [
                 entry("defaults, set by the constraints", &mut all.iter().filter(is_set)),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Entry, PspMigrationReport, some};
 use crate::admission::psp::migrate::FieldOutcome;
-use crate::migrate::stages::{Destination, MigrationStage, stages};
+use crate::migrate::stages::{FinalCluster, MigrationStage, stages};
 use crate::report::human::number;
 
 /// Returns one entry for each stage.
@@ -23,8 +23,8 @@ fn title(stage: &MigrationStage) -> String {
     let settings =
         if settings.is_empty() { String::new() } else { format!(", podSecurity: {{{}}}", settings.join(", ")) };
     let platform = match stage.cluster {
-        Destination::Kubernetes(_) => String::new(),
-        Destination::Openshift(_) => format!(", platform: {}", stage.platform()),
+        FinalCluster::Kubernetes(_) => String::new(),
+        FinalCluster::Openshift(_) => format!(", platform: {}", stage.platform()),
     };
     format!("`{{name: {}{platform}, version: \"{}\"{settings}}}`", stage.target, stage.version())
 }
@@ -121,7 +121,7 @@ fn unlimited(report: &PspMigrationReport<'_>) -> Vec<Entry> {
     limits(by_field, "that no level has")
 }
 
-/// Returns an entry for the fields of the same profiles. `means` says what their limits lack.
+/// Returns an entry for the fields of the same profiles. `means` describes the limits.
 fn limits(by_field: BTreeMap<&str, Vec<String>>, means: &str) -> Vec<Entry> {
     let mut by_profiles: BTreeMap<Vec<String>, Vec<String>> = BTreeMap::new();
     for (field, mut profiles) in by_field.into_iter().filter(|(_, profiles)| !profiles.is_empty()) {
