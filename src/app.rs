@@ -98,8 +98,8 @@ pub use manual::ManualPage;
 pub use memberships::Membership;
 pub use merge::{MergeOptions, Merged};
 pub use migrate::{
-    KubeletInventory, MovingTarget, OtherControllers, PodDump, PodRejection, PodVerification, PodVerificationOptions,
-    PspMigration, PspMigrationOptions, RefusedPods, ShardMigration, ShardStep, migrate_psp,
+    ConstraintsVerification, KubeletInventory, MovingTarget, OtherControllers, PodDump, PodRejection, PodVerification,
+    PodVerificationOptions, PspMigration, PspMigrationOptions, RefusedPods, ShardMigration, ShardStep, migrate_psp,
 };
 pub use namespace::{AppliedProfile, NamespaceRules, NamespaceSearch, SyncedRules, UsablePolicy};
 pub use node_reach::{

@@ -5,6 +5,7 @@
 //! them. Roles and bindings are left out, since profiles need no permission to use them; [`superfluous`] lists the
 //! removable ones.
 
+mod constraints;
 pub mod patches;
 mod profile;
 pub mod stages;
@@ -16,12 +17,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 
 use self::patches::WorkloadPatches;
+use self::stages::FinalCluster;
 use crate::admission::level::Level;
 use crate::admission::psp::PodSecurityPolicy;
 use crate::admission::psp::plan::{LevelChoice, NamespacePlan, Plan};
 use crate::admission::standards::labels::PodSecurityMode;
 use crate::yaml;
 
+pub use constraints::ConstraintRules;
+use constraints::PolicyUses;
 pub use tenants::TenancyAccounts;
 use tenants::TenantLevel;
 
@@ -43,10 +47,12 @@ pub struct Policies {
     pub tenancies: Vec<TenancyAccounts>,
     /// The place among these by PodSecurityPolicy.
     by_policy: BTreeMap<String, usize>,
-    /// The names of profiles by PodSecurityPolicy, where they differ.
-    renamed: BTreeMap<String, String>,
+    /// The names of the profiles.
+    names: ProfileNames,
     /// The Pod Security level of each namespace.
     levels: BTreeMap<String, Level>,
+    /// The fields of each profile with a limit that constraints have no field for; empty for Kubernetes.
+    beside_constraints: BTreeMap<String, Vec<&'static str>>,
 }
 
 impl Policies {
@@ -57,12 +63,17 @@ impl Policies {
 
     /// Returns the files of a plan, by their paths in its folder: a workspace with these policies and one target for each stage, and
     /// the patches of each namespace.
-    pub fn plan_files(&self, patches: &WorkloadPatches, to: u32) -> Vec<(String, String)> {
+    pub fn plan_files(&self, patches: &WorkloadPatches, to: FinalCluster) -> Vec<(String, String)> {
         let mut files = vec![("bailiwick.yaml".to_owned(), text(&[stages::workspace(to)]))];
         files.extend(self.files.iter().map(|(name, documents)| (format!("policies/{name}"), text(documents))));
         let patches = patches.by_namespace.iter();
         files.extend(patches.map(|(namespace, patches)| (format!("patches/{namespace}.yaml"), text(patches))));
         files
+    }
+
+    /// Iterates over the profiles with limits that constraints have no field for, with the fields.
+    pub fn beside_constraints(&self) -> impl Iterator<Item = (&str, &[&'static str])> {
+        self.beside_constraints.iter().map(|(profile, fields)| (profile.as_str(), fields.as_slice()))
     }
 
     /// Returns the Pod Security level of a namespace of the plan.
@@ -74,8 +85,31 @@ impl Policies {
     pub fn profile_of<'p>(&'p self, policy: &'p str) -> &'p str {
         match self.tenants_of(policy) {
             Some(tenants) => &tenants.profile,
-            None => self.renamed.get(policy).map_or(policy, String::as_str),
+            None => self.names.of_namespace(policy),
         }
+    }
+
+    /// Returns the name of the profile that replaces a PodSecurityPolicy for single service accounts.
+    pub fn account_profile_of<'p>(&'p self, policy: &'p str) -> &'p str {
+        self.names.of_account(policy)
+    }
+}
+
+/// The names of profiles that differ from the names of their PodSecurityPolicies, by policy.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct ProfileNames {
+    renamed: BTreeMap<String, String>,
+    /// The names of second profiles, for single service accounts.
+    second: BTreeMap<String, String>,
+}
+
+impl ProfileNames {
+    fn of_namespace<'n>(&'n self, policy: &'n str) -> &'n str {
+        self.renamed.get(policy).map_or(policy, String::as_str)
+    }
+
+    fn of_account<'n>(&'n self, policy: &'n str) -> &'n str {
+        self.second.get(policy).map_or_else(|| self.of_namespace(policy), String::as_str)
     }
 }
 
@@ -91,12 +125,13 @@ const LONGEST_NAME_OF_ACCOUNTS: usize = 42;
 /// The start of the labels of Pod Security.
 const POD_SECURITY: &str = "pod-security.kubernetes.io/";
 
-/// Builds the policies of a plan. The levels of namespaces follow from `choice`.
+/// Builds the policies of a plan. The levels of namespaces follow from `choice`, and the profiles fit the cluster of `rules`.
 pub fn policies(
     plan: &Plan,
     policies: &[PodSecurityPolicy],
     namespaces: &BTreeMap<String, Namespace>,
     choice: LevelChoice,
+    rules: ConstraintRules<'_>,
 ) -> Policies {
     let names: BTreeSet<&str> =
         plan.policies.iter().filter(|policy| policy.is_needed).map(|policy| policy.name.as_str()).collect();
@@ -107,20 +142,29 @@ pub fn policies(
         declared: namespaces,
         nothing: Namespace::default(),
         choice,
+        rules,
     };
-    let mut taken: BTreeSet<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    let mut taken: BTreeSet<String> = names.union(&rules.reserved()).map(|name| (*name).to_owned()).collect();
     let groups = tenants::collapse(inputs.candidates(), &mut taken);
-    let renamed = renamed(plan, &mut taken);
+    let uses = PolicyUses::new(plan);
+    let names = inputs.names(&uses, &mut taken);
     let mut levels: BTreeMap<String, Level> =
         plan.namespaces.iter().map(|namespace| (namespace.name.clone(), inputs.level(namespace))).collect();
     for group in &groups {
         levels.extend(group.tenants.namespaces.iter().map(|name| (name.clone(), group.level)));
     }
-    let files = inputs.files(&groups, &renamed);
+    let profiles = inputs.profiles(&groups, &uses, &names);
+    let beside_constraints = profiles.iter().filter_map(|profile| {
+        let fields = rules.limits(profile.get("spec")?);
+        let name = profile.pointer("/metadata/name")?.as_str()?;
+        (!fields.is_empty()).then(|| (name.to_owned(), fields))
+    });
+    let beside_constraints = beside_constraints.collect();
+    let files = inputs.files(&groups, profiles, &names);
     let tenancies: Vec<TenancyAccounts> = groups.into_iter().map(|group| group.tenants).collect();
     let places = tenancies.iter().enumerate();
     let by_policy = places.flat_map(|(place, tenants)| tenants.policies.iter().map(move |name| (name.clone(), place)));
-    Policies { files, by_policy: by_policy.collect(), tenancies, renamed, levels }
+    Policies { files, by_policy: by_policy.collect(), tenancies, names, levels, beside_constraints }
 }
 
 /// The inputs of the policies.
@@ -133,6 +177,7 @@ struct Inputs<'i> {
     /// The metadata of a namespace without a Namespace.
     nothing: Namespace,
     choice: LevelChoice,
+    rules: ConstraintRules<'i>,
 }
 
 impl Inputs<'_> {
@@ -157,9 +202,16 @@ impl Inputs<'_> {
             let disputed = namespace.needs.disputed().iter().map(String::as_str);
             namespace.needs.all().chain(disputed).for_each(|policy| *users.entry(policy).or_default() += 1);
         }
+        let reserved = self.rules.reserved();
         let single = self.plan.namespaces.iter().filter(|namespace| namespace.needs.accounts.is_empty());
         let candidates = single.filter_map(|namespace| {
             let policy = namespace.needs.common.policy().filter(|policy| users.get(policy) == Some(&1))?;
+            // Each tenant has constraints with the name of its policy.
+            let is_fit =
+                !reserved.contains(policy) && self.rules.fits_tenants(&profile::spec(self.needed.get(policy)?));
+            if !is_fit {
+                return None;
+            }
             let (declared, level) = (self.declared(namespace), self.level(namespace));
             let is_known = namespace.levels.observed.is_some() || enforced_level(declared).is_some();
             let of_tenant = if is_known { TenantLevel::Known(level) } else { TenantLevel::Otherwise(level) };
@@ -169,23 +221,62 @@ impl Inputs<'_> {
         candidates.collect()
     }
 
-    /// Returns the files of the policies.
-    fn files(&self, groups: &[tenants::Group], renamed: &BTreeMap<String, String>) -> Vec<(&'static str, Vec<Value>)> {
+    /// Returns the profiles.
+    fn profiles(&self, groups: &[tenants::Group], uses: &PolicyUses<'_>, names: &ProfileNames) -> Vec<Value> {
         let tenants = groups.iter().map(|group| &group.tenants);
-        let of_tenants: BTreeSet<&String> = tenants.clone().flat_map(|tenants| &tenants.namespaces).collect();
         let collapsed: BTreeSet<&str> = tenants.flat_map(|tenants| &tenants.policies).map(String::as_str).collect();
-        let profile_of = |policy: &str| renamed.get(policy).map_or_else(|| policy.to_owned(), String::clone);
-        let own = self.needed.iter().filter(|(name, _)| !collapsed.contains(*name));
-        let mut profiles: Vec<Value> = own
-            .map(|(name, policy)| document("PodSecurityProfile", &profile_of(name), profile::spec(policy)))
-            .collect();
-        profiles.extend(groups.iter().map(|group| group.profile.clone()));
+        let profile = |name: &str, policy: &PodSecurityPolicy, priority: i32| {
+            let mut profile = document("PodSecurityProfile", name, profile::spec(policy));
+            self.rules.add_priority(&mut profile, priority);
+            profile
+        };
+        let own = self.needed.iter().filter(|(name, _)| !collapsed.contains(*name)).flat_map(|(name, policy)| {
+            let first = profile(names.of_namespace(name), policy, uses.priority(name));
+            let second = names.second.get(*name).map(|name| profile(name, policy, constraints::OF_ACCOUNTS));
+            [Some(first), second].into_iter().flatten()
+        });
+        let of_groups = groups.iter().map(|group| {
+            let mut profile = group.profile.clone();
+            // No account of a tenant has a policy of its own.
+            self.rules.add_priority(&mut profile, constraints::OF_NAMESPACES);
+            profile
+        });
+        own.chain(of_groups).collect()
+    }
+
+    /// Returns the names of profiles whose policies have names that are too long or reserved, and of second profiles.
+    fn names(&self, uses: &PolicyUses<'_>, taken: &mut BTreeSet<String>) -> ProfileNames {
+        let reserved = self.rules.reserved();
+        let mut names = ProfileNames::default();
+        for policy in self.needed.keys().copied() {
+            let longest = if uses.of_accounts.contains(policy) { LONGEST_NAME_OF_ACCOUNTS } else { LONGEST_NAME };
+            if policy.len() > longest || reserved.contains(policy) {
+                names.renamed.insert(policy.to_owned(), numbered(policy, longest, taken));
+            }
+        }
+        if self.rules.to.release().is_some() {
+            let second =
+                uses.of_both().map(|policy| (policy.to_owned(), numbered(policy, LONGEST_NAME_OF_ACCOUNTS, taken)));
+            names.second = second.collect();
+        }
+        names
+    }
+
+    /// Returns the files of the policies.
+    fn files(
+        &self,
+        groups: &[tenants::Group],
+        profiles: Vec<Value>,
+        names: &ProfileNames,
+    ) -> Vec<(&'static str, Vec<Value>)> {
+        let tenants = groups.iter().map(|group| &group.tenants);
+        let of_tenants: BTreeSet<&String> = tenants.flat_map(|tenants| &tenants.namespaces).collect();
         let others = self.plan.namespaces.iter().filter(|namespace| !of_tenants.contains(&namespace.name));
         let items: Vec<Value> = others
             .map(|namespace| {
                 let level = self.level(namespace);
                 let own = own_metadata(self.declared(namespace), level);
-                item(&namespace.name, &own, pod_security(namespace, level, &profile_of))
+                item(&namespace.name, &own, pod_security(namespace, level, names))
             })
             .collect();
         let mut sets = Vec::new();
@@ -204,32 +295,19 @@ pub fn enforced_level(namespace: &Namespace) -> Option<Level> {
     label.map(|level| Level::parse_enforced(level))
 }
 
-/// Returns shorter names for policies whose names are too long for a profile.
-fn renamed(plan: &Plan, taken: &mut BTreeSet<String>) -> BTreeMap<String, String> {
-    let of_accounts: BTreeSet<&str> = plan
-        .namespaces
-        .iter()
-        .flat_map(|namespace| &namespace.needs.accounts)
-        .filter_map(|own| own.need.policy())
-        .collect();
-    let mut renamed = BTreeMap::new();
-    for policy in plan.policies.iter().filter(|policy| policy.is_needed) {
-        let longest = if of_accounts.contains(policy.name.as_str()) { LONGEST_NAME_OF_ACCOUNTS } else { LONGEST_NAME };
-        if policy.name.len() <= longest {
-            continue;
-        }
+/// Returns an unused name of at most so many letters: a name with a number.
+fn numbered(name: &str, longest: usize, taken: &mut BTreeSet<String>) -> String {
+    let mut number = 1;
+    loop {
+        let end = format!("-{number}");
         // Names of objects are ASCII.
-        let numbered = (1..).map(|number: usize| {
-            let end = format!("-{number}");
-            let start: String = policy.name.chars().take(longest - end.len()).collect();
-            format!("{}{end}", start.trim_end_matches(['-', '.']))
-        });
-        if let Some(name) = numbered.into_iter().find(|name| !taken.contains(name)) {
-            taken.insert(name.clone());
-            renamed.insert(policy.name.clone(), name);
+        let start: String = name.chars().take(longest - end.len()).collect();
+        let name = format!("{}{end}", start.trim_end_matches(['-', '.']));
+        if taken.insert(name.clone()) {
+            return name;
         }
+        number += 1;
     }
-    renamed
 }
 
 /// Formats documents as the text of a file.
@@ -268,16 +346,16 @@ fn own_metadata(namespace: &Namespace, level: Level) -> Namespace {
 }
 
 /// Builds the Pod Security settings of a namespace. A namespace whose pods no single policy admits has a level alone.
-fn pod_security(namespace: &NamespacePlan, level: Level, profile_of: &dyn Fn(&str) -> String) -> Value {
+fn pod_security(namespace: &NamespacePlan, level: Level, names: &ProfileNames) -> Value {
     let mut settings = Map::new();
     if let Some(policy) = namespace.needs.common.policy() {
-        settings.insert("profile".to_owned(), profile_of(policy).into());
+        settings.insert("profile".to_owned(), names.of_namespace(policy).into());
     }
     settings.insert("level".to_owned(), level.name().into());
-    let mut by_profile: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    let mut by_profile: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for own in &namespace.needs.accounts {
         if let Some(policy) = own.need.policy() {
-            by_profile.entry(profile_of(policy)).or_default().push(&own.account);
+            by_profile.entry(names.of_account(policy)).or_default().push(&own.account);
         }
     }
     let accounts = by_profile.into_iter().map(|(profile, names)| json!({ "names": names, "profile": profile }));

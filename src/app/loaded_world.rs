@@ -704,6 +704,11 @@ pub(crate) fn version_of(written: &str, sink: &mut Sink) -> Option<u32> {
     ClusterVersion::read(Platform::Kubernetes, written, sink).map(|version| version.minor)
 }
 
+/// Returns the release of a version of OpenShift; the newest known release without a version.
+pub(crate) fn release_of(written: Option<&String>, sink: &mut Sink) -> Option<Release> {
+    ClusterVersion::of(Platform::Openshift, written, sink).and_then(|version| version.release)
+}
+
 /// Reports ClusterRoles whose rules do not follow from the manifests.
 fn report_doubts(world: &World, sink: &mut Sink) {
     for ring in &world.doubts().rings {

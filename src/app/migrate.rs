@@ -1,5 +1,6 @@
 //! Migrations of the objects of a cluster into policies.
 
+mod constraints;
 mod dump;
 mod inputs;
 mod kubelets;
@@ -12,15 +13,21 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::loaded_world::version_of;
+use super::loaded_world::{release_of, version_of};
 use super::{Diagnostics, Error, Options};
 use crate::admission::psp::plan::{self, LevelChoice, Plan, PspCluster};
-use crate::diag::{Files, Sink};
+use crate::admission::scc::release::Release;
+use crate::codes;
+use crate::diag::{Diagnostic, Files, Sink};
 use crate::k8s::catalogue::LAST_MINOR;
+use crate::kinds::pod_security_profile::limits_beside_constraints;
 use crate::migrate::patches::WorkloadPatches;
+use crate::migrate::stages::FinalCluster;
 use crate::migrate::superfluous::Superfluous;
-use crate::migrate::{self, Namespace, Policies, stages};
+use crate::migrate::{self, ConstraintRules, Namespace, Policies, stages};
+use crate::model::Platform;
 
+pub use self::constraints::ConstraintsVerification;
 pub use self::dump::{PodDump, PodVerificationOptions};
 pub use self::kubelets::KubeletInventory;
 pub use self::other_controllers::OtherControllers;
@@ -34,7 +41,9 @@ pub struct PspMigrationOptions {
     pub from: Vec<PathBuf>,
     /// The version of the cluster, whose default policy is the baseline of the manifests.
     pub kubernetes_version: String,
-    /// The version of Kubernetes at the end of the migration. Default: the newest known version.
+    /// The platform at the end of the migration; none for Kubernetes.
+    pub platform: Option<Platform>,
+    /// The version of the platform at the end of the migration. Default: the newest known version.
     pub to: Option<String>,
     /// The choice of the levels of namespaces.
     pub level: LevelChoice,
@@ -50,8 +59,8 @@ pub struct PspMigration {
     pub policies: Policies,
     /// The patches of workloads that rely on the defaults of their PodSecurityPolicies.
     pub patches: WorkloadPatches,
-    /// The minor of Kubernetes at the end of the migration.
-    pub to: u32,
+    /// The cluster at the end of the migration.
+    pub to: FinalCluster,
     /// The Namespaces of the manifests.
     pub declared: BTreeMap<String, Namespace>,
     /// Roles and bindings that are no longer needed.
@@ -69,10 +78,7 @@ pub struct PspMigration {
 pub fn migrate_psp(run: &Options, options: &PspMigrationOptions) -> Result<PspMigration, Error> {
     let files = Arc::new(Files::new());
     let mut sink = Sink::new();
-    let to = match &options.to {
-        Some(version) => version_of(version, &mut sink),
-        None => Some(LAST_MINOR),
-    };
+    let to = destination(options, &mut sink);
     let inputs = inputs::read(run, &options.from, &options.kubernetes_version, &files, &mut sink)?;
     let diagnostics = Diagnostics { list: sink.into_sorted(&files), files };
     let Some((mut inputs, to)) = inputs.zip(to).filter(|_| !diagnostics.has_errors()) else {
@@ -86,9 +92,10 @@ pub fn migrate_psp(run: &Options, options: &PspMigrationOptions) -> Result<PspMi
         minors: &stages::minors(to),
     });
     inputs.policies.extend(plan.merged.iter().cloned());
-    let policies = migrate::policies(&plan, &inputs.policies, &inputs.declared, options.level);
+    let rules = ConstraintRules { to, limits_beside: &limits_beside_constraints };
+    let policies = migrate::policies(&plan, &inputs.policies, &inputs.declared, options.level, rules);
     plan.set_levels(&inputs.policies, |namespace| policies.level_of(namespace));
-    let patches = WorkloadPatches::new(&plan, &inputs.workloads.roots, &inputs.policies);
+    let patches = WorkloadPatches::new(&plan, &inputs.workloads.roots, &inputs.policies, to);
     Ok(PspMigration {
         diagnostics,
         plan,
@@ -100,4 +107,21 @@ pub fn migrate_psp(run: &Options, options: &PspMigrationOptions) -> Result<PspMi
         owned_templates: inputs.workloads.owned_templates,
         others: OtherControllers { rules: inputs.others, limits: inputs.policies },
     })
+}
+
+/// Returns the cluster at the end of the migration; none for an unknown version.
+fn destination(options: &PspMigrationOptions, sink: &mut Sink) -> Option<FinalCluster> {
+    match (options.platform, &options.to) {
+        (Some(Platform::Openshift), version) => {
+            let release = release_of(version.as_ref(), sink)?;
+            if release < Release::FIRST {
+                let message = format!("the constraints of OpenShift {release} are unknown");
+                let help = format!("name one from {} to {}", Release::FIRST, Release::LAST);
+                sink.push(Diagnostic::error(codes::UNKNOWN_VERSION, message).help(help));
+            }
+            Some(FinalCluster::Openshift(release))
+        }
+        (Some(Platform::Kubernetes) | None, Some(version)) => version_of(version, sink).map(FinalCluster::Kubernetes),
+        (Some(Platform::Kubernetes) | None, None) => Some(FinalCluster::Kubernetes(LAST_MINOR)),
+    }
 }

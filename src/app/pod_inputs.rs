@@ -85,6 +85,11 @@ impl<'i> PodInputs<'i> {
         }
     }
 
+    /// Whether the target is a cluster of OpenShift.
+    pub(crate) fn is_openshift(&self) -> bool {
+        self.target.platform == Platform::Openshift
+    }
+
     /// Whether the policy at a place is of a profile whose pods constraints admit.
     fn is_beside_constraints(&self, place: Option<Origin>) -> bool {
         let policy = place.and_then(|place| self.workspace.project.policy_at(place));

@@ -467,6 +467,13 @@ impl Kind for PodSecurityProfileKind {
     }
 }
 
+/// Returns the fields of the spec of a profile with a limit that SecurityContextConstraints have no field for. A spec of another shape
+/// has none.
+pub fn limits_beside_constraints(spec: &serde_json::Value) -> Vec<&'static str> {
+    let spec = PodSecurityProfileSpec::deserialize(spec);
+    spec.map_or_else(|_| Vec::new(), |spec| Limit::of(&spec).into_iter().map(Limit::field).collect())
+}
+
 /// Offers a profile to other policies.
 fn share(profile: Arc<PodSecurityProfile>, variables: Vec<String>, meta: &PolicyMeta, linker: &mut Linker<'_>) {
     linker.facts.push(DeclaredProfile { profile: Arc::clone(&profile), policy: meta.clone() });
@@ -508,7 +515,7 @@ fn user_role(name: &str, asked: Origin, content: Origin) -> ObjectBlueprint {
 /// Reports a target without policies for profiles, unless the target states that levels are enough.
 fn check_policies(meta: &PolicyMeta, targets: &[Target], sink: &mut Sink) {
     let is_refused =
-        |target: &&Target| target.enforcement() == Enforcement::None && !target.pod_security_stage.has_levels_alone();
+        |target: &&Target| target.enforcement() == Enforcement::None && !target.pod_security_stage.has_no_policies();
     if let Some(target) = targets.iter().find(is_refused) {
         sink.push(unenforceable(meta, target));
     }

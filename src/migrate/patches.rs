@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::admission::pod::{Container, Pod};
+use super::stages::FinalCluster;
+use crate::admission::pod::{Container, Pod, SeLinuxOptions};
 use crate::admission::psp::PodSecurityPolicy;
 use crate::admission::psp::plan::{ObservedWorkload, Plan};
 use crate::admission::workload::{Workload, template_path};
@@ -25,8 +26,8 @@ impl WorkloadPatches {
         self.by_namespace.values().map(Vec::len).sum()
     }
 
-    /// Makes the patches for the workloads of a plan.
-    pub fn new(plan: &Plan, workloads: &[ObservedWorkload], policies: &[PodSecurityPolicy]) -> Self {
+    /// Makes the patches for the workloads of a plan, whose pods end on a cluster.
+    pub fn new(plan: &Plan, workloads: &[ObservedWorkload], policies: &[PodSecurityPolicy], to: FinalCluster) -> Self {
         let policies: BTreeMap<&str, &PodSecurityPolicy> =
             policies.iter().map(|policy| (policy.name(), policy)).collect();
         let workloads: BTreeMap<(&str, &str, &str), &ObservedWorkload> =
@@ -39,7 +40,7 @@ impl WorkloadPatches {
             let policy = needed.or(found.policy.as_deref()).and_then(|name| policies.get(name));
             let observed = workloads.get(&(found.namespace.as_str(), found.kind, found.name.as_str()));
             if let (Some(policy), Some(observed)) = (policy, observed)
-                && let Some(stored) = found.created(observed, policy)
+                && let Some(stored) = found.created(observed, policy).map(|pod| to_be_set(pod, &observed.workload, to))
                 && let Some(patch) = patch(&observed.workload, &stored)
             {
                 by_namespace.entry(found.namespace.clone()).or_default().push(patch);
@@ -47,6 +48,35 @@ impl WorkloadPatches {
         }
         Self { by_namespace }
     }
+}
+
+/// Returns a stored pod without the values that a patch leaves to the cluster: constraints add the SELinux level of the namespace to
+/// options without a level, and reject pods that set such options themselves.
+fn to_be_set(mut stored: Pod, workload: &Workload, to: FinalCluster) -> Pod {
+    if to.release().is_none() {
+        return stored;
+    }
+    let lacks_level = |options: &Option<SeLinuxOptions>| options.as_ref().is_some_and(|own| own.level.is_empty());
+    let written = &workload.template.spec;
+    if let Some(context) = &mut stored.spec.security_context
+        && lacks_level(&context.se_linux_options)
+    {
+        let own = written.security_context.as_ref().and_then(|context| context.se_linux_options.clone());
+        context.se_linux_options = own;
+    }
+    let lists = [
+        (&mut stored.spec.containers, &written.containers),
+        (&mut stored.spec.init_containers, &written.init_containers),
+    ];
+    for (container, written) in lists.into_iter().flat_map(|(stored, written)| stored.iter_mut().zip(written)) {
+        if let Some(context) = &mut container.security_context
+            && lacks_level(&context.se_linux_options)
+        {
+            let own = written.security_context.as_ref().and_then(|context| context.se_linux_options.clone());
+            context.se_linux_options = own;
+        }
+    }
+    stored
 }
 
 fn key(workload: &Workload) -> (&str, &'static str, &str) {

@@ -33,7 +33,8 @@ pub struct ClusterPodSecurity {
     pub modes: Option<Spanned<Vec<Spanned<PodSecurityMode>>>>,
     /// The actions of the bindings of PodSecurityProfiles: without `Deny`, no profile rejects a pod. `Deny` and `Warn`
     /// exclude each other. Since Kubernetes 1.30 and OpenShift 4.17. Kubernetes 1.25 to 1.29 have no policies for profiles: the
-    /// empty list states that the levels of profiles are their only limit there. Default: `Deny`.
+    /// empty list states that the levels of profiles are their only limit there. Before OpenShift 4.17, the empty list states that
+    /// constraints are the only limit: limits without a field in them are left out. Default: `Deny`.
     #[serde(default)]
     pub validation_actions: Option<Spanned<Vec<Spanned<ValidationAction>>>>,
 }

@@ -16,7 +16,8 @@ use crate::yaml::Spanned;
 pub struct PodSecurityStage {
     /// The modes of the labels that follow from `podSecurity` of namespaces and tenants.
     pub modes: BTreeSet<PodSecurityMode>,
-    /// The actions of the bindings of ValidatingAdmissionPolicies of PodSecurityProfiles. Empty where levels alone enforce profiles.
+    /// The actions of the bindings of ValidatingAdmissionPolicies of PodSecurityProfiles. Empty where levels or constraints alone
+    /// enforce profiles.
     pub validation_actions: BTreeSet<ValidationAction>,
     /// The location of the settings; none without settings.
     pub origin: Option<Origin>,
@@ -43,8 +44,8 @@ impl PodSecurityStage {
         self.validation_actions.contains(&ValidationAction::Deny)
     }
 
-    /// Whether profiles have no admission policy, and the levels of their namespaces are the only limit.
-    pub fn has_levels_alone(&self) -> bool {
+    /// Whether profiles have no admission policy: the levels of their namespaces, or the constraints on OpenShift, are the only limit.
+    pub fn has_no_policies(&self) -> bool {
         self.validation_actions.is_empty()
     }
 
@@ -131,10 +132,11 @@ fn refusal_of_actions(platform: Platform, version: Version, are_none: bool) -> O
     let serves_policies = version.minor() >= FIRST_WITH_ADMISSION_POLICIES;
     let serves_neither =
         platform == Platform::Kubernetes && !serves_policies && version.minor() > LAST_WITH_POD_SECURITY_POLICIES;
+    let has_constraints_alone = platform == Platform::Openshift && !serves_policies;
     if are_none {
         let message = "profiles have objects on this target that reject pods, and no setting removes them".to_owned();
         let help = "remove `validationActions`, or write `[Audit]` to observe the admission policies of profiles";
-        return (!serves_neither).then_some((message, help));
+        return (!serves_neither && !has_constraints_alone).then_some((message, help));
     }
     if serves_policies {
         return None;
@@ -142,7 +144,7 @@ fn refusal_of_actions(platform: Platform, version: Version, are_none: bool) -> O
     Some(match platform {
         Platform::Openshift => (
             "a profile has an admission policy beside its constraints since OpenShift 4.17".to_owned(),
-            "remove `validationActions` from this target: its constraints reject pods",
+            "remove `validationActions` from this target: its constraints reject pods; `[]` states that constraints are the only limit",
         ),
         Platform::Kubernetes => (
             format!(

@@ -4,6 +4,7 @@
 
 mod evidence;
 mod namespaces;
+mod openshift;
 mod other_controllers;
 mod records;
 mod stages;
@@ -22,6 +23,7 @@ use crate::admission::psp::plan::{Plan, PolicyPlan, WorkloadPlan};
 use crate::app::OtherControllers;
 use crate::diag::foreign;
 use crate::migrate::patches::WorkloadPatches;
+use crate::migrate::stages::FinalCluster;
 use crate::migrate::superfluous::Superfluous;
 use crate::migrate::{Namespace, Policies};
 use crate::node::migration::KubeletMigration;
@@ -41,8 +43,8 @@ pub struct PspMigrationReport<'r> {
     pub superfluous: &'r Superfluous,
     /// The patches of workloads.
     pub patches: &'r WorkloadPatches,
-    /// The minor of Kubernetes at the end of the migration.
-    pub to: u32,
+    /// The cluster at the end of the migration.
+    pub to: FinalCluster,
     /// The number of templates that another workload of the manifests owns.
     pub owned_templates: usize,
     /// The policies of other admission controllers.
@@ -241,13 +243,16 @@ fn profiles(report: &PspMigrationReport<'_>) -> Vec<Entry> {
                 details.push(Entry::new(format!("the entries describe `{}`, the first policy", policy.name)));
                 tenants.profile.as_str()
             }
-            None => report.policies.profile_of(&policy.name),
+            None => {
+                details.extend(openshift::names(policy, report));
+                report.policies.profile_of(&policy.name)
+            }
         };
         if !policy.merges.is_empty() {
             let merged = quoted(&policy.merges);
             details.push(Entry::new(format!("a new policy: each limit is the loosest limit of {merged}")));
         }
-        details.extend(fates(policy));
+        details.extend(fates(policy, report.to));
         Some(Entry::with(format!("`{name}`: {}", stated(policy)), details))
     });
     told.collect()
@@ -265,7 +270,7 @@ fn stated(policy: &PolicyPlan) -> String {
     format!("level {level} by its text{because}{used}")
 }
 
-fn fates(policy: &PolicyPlan) -> Vec<Entry> {
+fn fates(policy: &PolicyPlan, to: FinalCluster) -> Vec<Entry> {
     let mut details = Vec::new();
     let fields = &policy.migration.fields;
     let named = |wanted: &dyn Fn(&FieldOutcome) -> bool| -> Vec<&str> {
@@ -275,11 +280,7 @@ fn fates(policy: &PolicyPlan) -> Vec<Entry> {
     if !by_level.is_empty() {
         details.push(Entry::new(format!("kept by the Pod Security level: {}", by_level.join(", "))));
     }
-    let limits: Vec<String> =
-        policy.migration.for_policy().map(|(field, limit)| format!("{field} ({limit})")).collect();
-    if !limits.is_empty() {
-        details.push(Entry::new(format!("kept by the admission policy: {}", limits.join(", "))));
-    }
+    details.extend(openshift::limits(policy, to));
     let open = named(&|fate| *fate == FieldOutcome::Unlimited);
     if !open.is_empty() {
         details.push(Entry::new(format!("without a limit: {}", open.join(", "))));
@@ -296,11 +297,7 @@ fn fates(policy: &PolicyPlan) -> Vec<Entry> {
     if !dropped.is_empty() {
         details.push(Entry::new(format!("dropped: {}", dropped.join(", "))));
     }
-    let filled: Vec<String> =
-        policy.migration.mutating.iter().map(|filling| format!("{} ({})", filling.field, filling.what)).collect();
-    if !filled.is_empty() {
-        details.push(Entry::new(format!("defaults, set from Kubernetes 1.36 on: {}", filled.join(", "))));
-    }
+    details.extend(openshift::defaults(policy, to));
     details
 }
 

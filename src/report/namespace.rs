@@ -300,7 +300,7 @@ impl NamespaceReport<'_> {
                 self.profile_line(name, [pods, "is"], &mut page);
             }
             None if self.target.version.release().is_some() => {}
-            None if self.target.pod_security_stage.has_levels_alone() => {
+            None if self.target.pod_security_stage.has_no_policies() => {
                 page.push_str(
                     "  profiles have no limit but the level: Kubernetes 1.25 to 1.29 have no policies for them\n",
                 );

@@ -1,11 +1,11 @@
 //! The result of `migrate verify` in words.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::human::{first_names, number};
 use super::page::Page;
 use super::result::CommandResult;
-use crate::app::{PodRejection, PodVerification, RefusedPods};
+use crate::app::{ConstraintsVerification, PodRejection, PodVerification, RefusedPods};
 
 impl CommandResult for PodVerification {
     const NAME: &'static str = "migrate-verify";
@@ -27,8 +27,14 @@ pub fn text(verification: &PodVerification) -> String {
     };
     writeln!(page, "`{target}`: {all}{patched}; {verdict}");
     for part in not_enforced {
-        let setting = if part == "levels" { "`modes` has no `enforce`" } else { "`validationActions` has no `Deny`" };
-        writeln!(page, "not enforced on this target: the {part}, since {setting}");
+        let (part, setting) = match part.as_str() {
+            "levels" => ("the levels", "`modes` has no `enforce`"),
+            "limits" => {
+                ("the limits of profiles that constraints have no field for", "`validationActions` has no `Deny`")
+            }
+            _ => ("the profiles", "`validationActions` has no `Deny`"),
+        };
+        writeln!(page, "not enforced on this target: {part}, since {setting}");
     }
     let mut alike: BTreeMap<&[PodRejection], Vec<&RefusedPods>> = BTreeMap::new();
     for refused in refused {
@@ -58,10 +64,48 @@ pub fn text(verification: &PodVerification) -> String {
         let text = "evaluated with the labels of the manifests";
         writeln!(page, "not in the output: {namespaces} with {workloads}, {text}: {}", first_names(&names, SHOWN));
     }
+    verification.openshift.iter().for_each(|openshift| constraints(openshift, &mut page));
     for (kind, names) in not_evaluated {
         writeln!(page, "not evaluated: {kind} {}", first_names(names, SHOWN));
     }
     page.finish()
+}
+
+/// Writes the constraints that admit pods, and the assumptions about OpenShift.
+fn constraints(found: &ConstraintsVerification, page: &mut Page) {
+    let names = |names: &BTreeSet<String>| first_names(&names.iter().cloned().collect::<Vec<_>>(), SHOWN);
+    for (name, workloads) in &found.other_constraints {
+        let count = number(workloads.len(), "workload");
+        let text = "admitted by constraints of the platform, and not by the constraints of a profile";
+        writeln!(page, "{text}: {count} by `{name}`: {}", first_names(workloads, SHOWN));
+    }
+    if !found.without_constraints.is_empty() {
+        let text = "not evaluated by constraints, as on OpenShift: the namespaces of the run levels 0 and 1";
+        writeln!(page, "{text}: {}", names(&found.without_constraints));
+    }
+    if !found.by_account_alone.is_empty() {
+        let count = number(found.by_account_alone.len(), "pod");
+        let text = "evaluated by the service account alone, since the constraints of the creator are unknown";
+        writeln!(page, "{text}: {count} without a template: {}", first_names(&found.by_account_alone, SHOWN));
+    }
+    if !found.without_ranges.is_empty() {
+        let count = number(found.without_ranges.len(), "namespace");
+        let text = "evaluated with two allocations of user ids and SELinux levels, since OpenShift allocates them";
+        writeln!(page, "{text}: {count}: {}", names(&found.without_ranges));
+    }
+    if found.without_platform_constraints {
+        writeln!(page, "not evaluated: the constraints of the platform, which are unknown before OpenShift 4.11");
+    }
+    for (policy, reason) in &found.undecided {
+        writeln!(page, "no answer of the admission policy `{policy}`: {reason}");
+    }
+    if found.grants_not_counted > 0 {
+        let grants = match found.grants_not_counted {
+            1 => "1 role or binding".to_owned(),
+            count => format!("{count} roles and bindings"),
+        };
+        writeln!(page, "not counted: {grants} of the manifests, since OpenShift is another cluster");
+    }
 }
 
 fn shown(refused: &RefusedPods) -> String {

@@ -70,6 +70,8 @@ fn arguments_are_shown_and_not_obeyed() {
         &["-C", NAME, "render"],
         &["merge", NAME],
         &["migrate", "psp", "--from", NAME],
+        &["migrate", "psp", "--from", "policies", "--platform", NAME],
+        &["migrate", "psp", "--from", "policies", "--platform", "openshift", "--to", NAME],
         &["render", "--trace", &format!("{NAME}/x")],
         &["index", "--output", &format!("{NAME}/x")],
         &["init", NAME, "--ci", "--parts", NAME],

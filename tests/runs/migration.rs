@@ -185,39 +185,85 @@ fn tool(dice: &mut Dice, policy: &str, name: &str, user: i64, count: usize) -> S
     format!("---\n{policy}{objects}")
 }
 
-/// The policies of Wikimedia's tools, with pods that set a part of the defaults of the policy. From 1.30 to 1.35 no API server fills in
-/// the rest: the admission policies admit the patched workloads that the PodSecurityPolicy admits, and no others.
+/// The namespace and the name of a workload, as JSON.
+type WorkloadName = (String, String);
+
+fn name_of(entry: &Value) -> WorkloadName {
+    (entry["namespace"].to_string(), entry["name"].to_string())
+}
+
+/// Writes a plan for so many workloads of three tools under the policies of Wikimedia, with pods that set a part of the defaults of the
+/// policy, and renders it. Returns the workloads whose pods the policies reject.
+fn plan_of_tools(shared: &Path, folder: &Path, count: usize, arguments: &[&str]) -> BTreeSet<WorkloadName> {
+    let seed = std::fs::read_to_string(shared.join("facts/toolforge/seed000-objects.yaml")).expect("a file");
+    let policy =
+        seed.split("---\n").find(|document| document.contains("name: tool-{$username}-psp")).expect("a policy");
+    let mut dice = Dice::new(25);
+    let tools = [("anagrams", 50_000), ("blurp", 50_007), ("quiz", 50_112)];
+    let dump: String = tools.iter().map(|(name, user)| tool(&mut dice, policy, name, *user, count / 3)).collect();
+    std::fs::write(folder.join("cluster.yaml"), dump).expect("a file");
+    let common = ["migrate", "psp", "--from", "cluster.yaml", "--plan", "plan", "--format", "json"];
+    let run = bailiwick(folder, &[&common[..], arguments].concat());
+    assert_eq!(run.status.code(), Some(1), "{}", stderr(&run));
+    let report: Value = serde_json::from_slice(&run.stdout).expect("a report in JSON");
+    let workloads = report["workloads"].as_array().expect("workloads");
+    let rejected: BTreeSet<_> = workloads.iter().filter(|workload| workload["policy"].is_null()).map(name_of).collect();
+    assert_eq!(workloads.len(), count);
+    assert!(rejected.len() > count / 4 && rejected.len() < count * 19 / 20, "{} of {count}", rejected.len());
+    let rendered = bailiwick(folder, &["-C", "plan", "render"]);
+    assert!(rendered.status.success(), "{}", stderr(&rendered));
+    rejected
+}
+
+/// Returns the verdict about the patched pods on a target of the plan.
+fn verification(folder: &Path, target: &str) -> Value {
+    let arguments = ["-C", "plan", "migrate", "verify", "--from", "../cluster.yaml", "--patches", "patches"];
+    let run = bailiwick(folder, &[&arguments[..], &["--target", target, "--format", "json"]].concat());
+    serde_json::from_slice(&run.stdout).expect("a result in JSON")
+}
+
+fn refused(verification: &Value) -> BTreeSet<WorkloadName> {
+    verification["refused"].as_array().expect("a list").iter().map(name_of).collect()
+}
+
+/// From 1.30 to 1.35 no API server fills in the defaults of a policy: the admission policies admit the patched workloads that the
+/// PodSecurityPolicy admits, and no others.
 #[test]
 fn patched_pods_of_toolforge_are_admitted_as_before() {
     let Some(shared) = shared() else {
         note("the shared folder is not there; the pods of Toolforge are not migrated");
         return;
     };
-    let seed = std::fs::read_to_string(shared.join("facts/toolforge/seed000-objects.yaml")).expect("a file");
-    let policy =
-        seed.split("---\n").find(|document| document.contains("name: tool-{$username}-psp")).expect("a policy");
     let folder = tempfile::tempdir().expect("a folder");
-    let (count, mut dice) = (rounds(600, 6000), Dice::new(25));
-    let tools = [("anagrams", 50_000), ("blurp", 50_007), ("quiz", 50_112)];
-    let dump: String = tools.iter().map(|(name, user)| tool(&mut dice, policy, name, *user, count / 3)).collect();
-    std::fs::write(folder.path().join("cluster.yaml"), dump).expect("a file");
-    let arguments = ["migrate", "psp", "--from", "cluster.yaml", "--to", "1.33", "--plan", "plan", "--format", "json"];
-    let run = bailiwick(folder.path(), &arguments);
-    assert_eq!(run.status.code(), Some(1), "{}", stderr(&run));
-    let report: Value = serde_json::from_slice(&run.stdout).expect("a report in JSON");
-    let workloads = report["workloads"].as_array().expect("workloads");
-    let name = |entry: &Value| (entry["namespace"].to_string(), entry["name"].to_string());
-    let rejected: BTreeSet<_> = workloads.iter().filter(|workload| workload["policy"].is_null()).map(name).collect();
-    assert_eq!(workloads.len(), count);
-    assert!(rejected.len() > count / 4 && rejected.len() < count * 19 / 20, "{} of {count}", rejected.len());
-    let rendered = bailiwick(folder.path(), &["-C", "plan", "render"]);
-    assert!(rendered.status.success() && stderr(&rendered).contains("defaults-not-set"), "{}", stderr(&rendered));
+    let rejected = plan_of_tools(&shared, folder.path(), rounds(600, 6000), &["--to", "1.33"]);
     for target in ["warn", "enforce", "deny"] {
-        let arguments = ["-C", "plan", "migrate", "verify", "--from", "../cluster.yaml", "--patches", "patches"];
-        let run = bailiwick(folder.path(), &[&arguments[..], &["--target", target, "--format", "json"]].concat());
-        let verification: Value = serde_json::from_slice(&run.stdout).expect("a result in JSON");
-        let refused: BTreeSet<_> = verification["refused"].as_array().expect("a list").iter().map(name).collect();
+        let refused = refused(&verification(folder.path(), target));
         let differing: Vec<_> = refused.symmetric_difference(&rejected).collect();
         assert!(differing.is_empty(), "{target}: {} differ, such as {:?}", differing.len(), differing.first());
     }
+}
+
+/// On OpenShift, the constraints and the admission policies beside them admit these workloads. Constraints of the platform may admit
+/// others, and the verdict names them.
+#[test]
+fn patched_pods_of_toolforge_are_admitted_on_openshift() {
+    let Some(shared) = shared() else {
+        note("the shared folder is not there; the pods of Toolforge are not migrated");
+        return;
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let arguments = ["--platform", "openshift", "--to", "4.20"];
+    let rejected = plan_of_tools(&shared, folder.path(), rounds(600, 6000), &arguments);
+    let verification = verification(folder.path(), "deny");
+    let refused = refused(&verification);
+    assert!(refused.is_subset(&rejected), "{:?}", refused.difference(&rejected).next());
+    let others = verification["openshift"]["otherConstraints"].as_object().expect("constraints");
+    let others: BTreeSet<&str> =
+        others.values().flat_map(|names| names.as_array().expect("names")).filter_map(Value::as_str).collect();
+    for (namespace, name) in rejected.difference(&refused) {
+        let workload = format!("Deployment/{namespace}/{name}").replace('"', "");
+        assert!(others.contains(workload.as_str()), "{workload} is admitted, and was not before");
+    }
+    let policies = snapshot(&folder.path().join("plan/out/deny/cluster"));
+    assert!(policies.iter().any(|(path, _)| path.ends_with("validatingadmissionpolicy.yaml")));
 }

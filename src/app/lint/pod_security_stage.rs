@@ -8,7 +8,7 @@ use crate::admission::standards::labels::PodSecurityMode;
 use crate::app::pod_inputs::PodInputs;
 use crate::codes;
 use crate::diag::{Diagnostic, Sink};
-use crate::model::{DeclaredProfile, Enforcement};
+use crate::model::{DeclaredProfile, Enforcement, Platform};
 
 /// Reports the levels and the profiles of a target that reject no pod.
 pub(super) fn check(linted: &LintedTarget<'_>, pods: &PodInputs<'_>, selection: &Selection, sink: &mut Sink) {
@@ -48,7 +48,8 @@ fn profiles(linted: &LintedTarget<'_>) -> Option<Diagnostic> {
     let has_policy = |declared: &&DeclaredProfile| match target.enforcement() {
         Enforcement::AdmissionPolicy => true,
         Enforcement::SecurityContextConstraints => {
-            target.has_policies_beside_constraints() && declared.profile.is_limited_beside()
+            (target.has_policies_beside_constraints() || stage.has_no_policies())
+                && declared.profile.is_limited_beside()
         }
         // Levels alone.
         Enforcement::None => true,
@@ -57,7 +58,13 @@ fn profiles(linted: &LintedTarget<'_>) -> Option<Diagnostic> {
     let mut declared = linted.workspace.project.facts.on(&target.name).filter(has_policy);
     let first = declared.next().filter(|_| !stage.denies())?;
     let name = first.profile.name();
-    let (message, note, help) = if stage.has_levels_alone() {
+    let (message, note, help) = if stage.has_no_policies() && target.platform == Platform::Openshift {
+        (
+            "the PodSecurityProfiles of policies have no limit but their constraints",
+            format!("such as the profile `{name}`: OpenShift before 4.17 has no admission policy for its other limits"),
+            "upgrade to OpenShift 4.17, and remove `validationActions: []`",
+        )
+    } else if stage.has_no_policies() {
         (
             "the PodSecurityProfiles of policies have no limit but the levels of their namespaces",
             format!("such as the profile `{name}`: Kubernetes {} has no admission policy", target.version),

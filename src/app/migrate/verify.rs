@@ -6,8 +6,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::constraints::{self, ConstraintsJudge, ConstraintsVerification};
 use super::dump::PodDump;
-use crate::access::{Builder, ObjectSource};
+use crate::access::{Builder, ObjectSource, World};
 use crate::admission::gate::{By, Gate};
 use crate::admission::psp::plan::{ObservedWorkload, is_extended};
 use crate::admission::workload::{Workload, template_within};
@@ -18,8 +19,8 @@ use crate::app::{Error, LoadedWorld, WorldOptions};
 use crate::compile;
 use crate::diag::Sink;
 use crate::k8s::absent::text_at;
-use crate::model::{Enforcement, Platform, Target};
-use crate::yaml;
+use crate::model::{DeclaredProfile, Enforcement, Platform, Target};
+use crate::yaml::{self, NodeRef};
 
 /// The verdict of a target about the pods of a dump.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -36,7 +37,7 @@ pub struct PodVerification {
     /// The patches that change no workload of the manifests, as `KIND/NAMESPACE/NAME`.
     pub unused_patches: Vec<String>,
     /// The parts of Pod Security that reject no pod on the target: `levels` without the mode `enforce`, and `profiles` without the
-    /// action `Deny`.
+    /// action `Deny`. On OpenShift, `limits` are the limits of profiles that constraints have no field for.
     pub not_enforced: Vec<String>,
     /// The workloads and pods that the target rejects, by namespace, kind and name.
     pub refused: Vec<RefusedPods>,
@@ -45,6 +46,9 @@ pub struct PodVerification {
     pub not_in_output: BTreeMap<String, usize>,
     /// The objects of the manifests that decide about pods and were not evaluated, by kind, with their names.
     pub not_evaluated: BTreeMap<String, Vec<String>>,
+    /// The constraints of OpenShift, and the assumptions about its cluster; none for Kubernetes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub openshift: Option<ConstraintsVerification>,
 }
 
 /// A workload whose pods are rejected.
@@ -78,6 +82,14 @@ pub struct PodRejection {
     pub help: String,
 }
 
+impl PodRejection {
+    /// Returns the rejection by an admission policy beside constraints.
+    pub(super) fn by_policy_beside_constraints(reasons: Vec<String>) -> Self {
+        let (by, help) = words(By::Profile);
+        Self { by: by.to_owned(), reasons, help: help.to_owned() }
+    }
+}
+
 impl Workspace {
     /// Evaluates the pods of a dump by the compiled objects of a target.
     ///
@@ -98,11 +110,9 @@ impl Workspace {
             let tree = yaml::from_json(object);
             tree.documents().for_each(|object| _ = access.add(object, ObjectSource::Dump(object.origin())));
         }
-        let mut compiled = BTreeSet::new();
+        let mut compiled = Compiled::default();
         each_object(self, target, &mut sink, &mut |object, place| {
-            if (text_at(object, &["apiVersion"]), text_at(object, &["kind"])) == ("v1", "Namespace") {
-                compiled.insert(text_at(object, &["metadata", "name"]).to_owned());
-            }
+            compiled.add(object);
             _ = access.add(object, ObjectSource::Input(place));
             inputs.add(object, Some(place), &mut Sink::new());
         })?;
@@ -116,47 +126,98 @@ impl Workspace {
             Platform::Kubernetes => access.build(),
             Platform::Openshift => LoadedWorld::from_target(self, target, &WorldOptions::default())?.world,
         };
-        let gate = Gate::new(&world, &inputs.objects);
-        let judge = Judge { gate, dump };
+        let mut judged = Judge::new(&world, &inputs, &compiled, dump).all();
+        if let Some(openshift) = &mut judged.openshift {
+            let allocated = constraints::allocate(&mut inputs.objects);
+            if !allocated.is_empty() {
+                let other = Judge::new(&world, &inputs, &compiled, dump).all();
+                judged.workloads.iter_mut().zip(other.workloads).for_each(|(judged, other)| judged.add_refused(other));
+            }
+            openshift.remove_refused(judged.workloads.iter().flat_map(|judged| &judged.refused));
+            constraints::add_assumptions(openshift, target, dump, &allocated);
+        }
+        Ok(self.verification(target, dump, &compiled, judged))
+    }
+
+    /// Returns the result for a target.
+    fn verification(
+        &self,
+        target: &Target,
+        dump: &PodDump,
+        compiled: &Compiled,
+        judged: JudgedWorkloads,
+    ) -> PodVerification {
         let roots = &dump.found.roots;
         let mut not_in_output: BTreeMap<String, usize> = BTreeMap::new();
-        let (mut patched, mut refused) = (Vec::new(), Vec::new());
-        for observed in roots {
-            let namespace = observed.workload.namespace();
-            if !compiled.contains(namespace) {
+        for namespace in roots.iter().map(|observed| observed.workload.namespace()) {
+            if !compiled.namespaces.contains(namespace) {
                 *not_in_output.entry(namespace.to_owned()).or_default() += 1;
             }
-            let judged = judge.workload(observed);
-            patched.extend(judged.is_patched.then_some(&observed.workload));
-            refused.extend(judged.refused);
         }
-        Ok(PodVerification {
+        let patched = roots.iter().zip(&judged.workloads).filter(|(_, judged)| judged.is_patched);
+        let patched: Vec<&Workload> = patched.map(|(observed, _)| &observed.workload).collect();
+        PodVerification {
             target: target.name.clone(),
             workloads: roots.len(),
             pods: roots.iter().map(ObservedWorkload::pods).sum(),
             patched: patched.len(),
             unused_patches: dump.unused_patches(&patched),
-            not_enforced: not_enforced(target),
-            refused,
+            not_enforced: not_enforced(self, target),
+            refused: judged.workloads.into_iter().flat_map(|judged| judged.refused).collect(),
             not_in_output,
             not_evaluated: dump.not_evaluated.clone(),
-        })
+            openshift: judged.openshift,
+        }
+    }
+}
+
+/// The names of compiled objects.
+#[derive(Default)]
+struct Compiled {
+    namespaces: BTreeSet<String>,
+    constraints: BTreeSet<String>,
+}
+
+impl Compiled {
+    fn add(&mut self, object: NodeRef<'_>) {
+        let name = text_at(object, &["metadata", "name"]).to_owned();
+        match (text_at(object, &["apiVersion"]), text_at(object, &["kind"])) {
+            ("v1", "Namespace") => _ = self.namespaces.insert(name),
+            ("security.openshift.io/v1", "SecurityContextConstraints") => _ = self.constraints.insert(name),
+            _ => {}
+        }
     }
 }
 
 /// Returns the parts of Pod Security that reject no pod on a target.
-fn not_enforced(target: &Target) -> Vec<String> {
+fn not_enforced(workspace: &Workspace, target: &Target) -> Vec<String> {
     let stage = &target.pod_security_stage;
-    let has_policies = target.enforcement() == Enforcement::AdmissionPolicy || target.has_policies_beside_constraints();
-    let parts =
-        [("levels", !stage.enforces()), ("profiles", stage.has_levels_alone() || (has_policies && !stage.denies()))];
+    let has_open_profiles = match target.enforcement() {
+        Enforcement::AdmissionPolicy | Enforcement::None => !stage.denies(),
+        Enforcement::PodSecurityPolicy | Enforcement::SecurityContextConstraints => false,
+    };
+    let has_constraints = target.enforcement() == Enforcement::SecurityContextConstraints;
+    let mut profiles = workspace.project.facts.on(&target.name);
+    let has_open_limits = has_constraints
+        && !stage.denies()
+        && profiles.any(|declared: &DeclaredProfile| declared.profile.is_limited_beside());
+    let parts = [("levels", !stage.enforces()), ("profiles", has_open_profiles), ("limits", has_open_limits)];
     parts.into_iter().filter(|(_, is_open)| *is_open).map(|(part, _)| part.to_owned()).collect()
 }
 
 /// The admission of a target, with the objects of the dump.
 struct Judge<'j> {
     gate: Gate<'j>,
+    /// The constraints of OpenShift; none for Kubernetes.
+    constraints: Option<ConstraintsJudge<'j>>,
     dump: &'j PodDump,
+}
+
+/// The verdicts about all workloads.
+struct JudgedWorkloads {
+    /// In the order of the dump.
+    workloads: Vec<JudgedPods>,
+    openshift: Option<ConstraintsVerification>,
 }
 
 /// The verdicts about a workload and its pods.
@@ -165,9 +226,38 @@ struct JudgedPods {
     refused: Vec<RefusedPods>,
 }
 
-impl Judge<'_> {
+impl JudgedPods {
+    /// Adds the rejections of another evaluation.
+    fn add_refused(&mut self, other: Self) {
+        let is_new = |refused: &RefusedPods| {
+            self.refused.iter().all(|known| (&known.kind, &known.name) != (&refused.kind, &refused.name))
+        };
+        let new: Vec<RefusedPods> = other.refused.into_iter().filter(is_new).collect();
+        self.refused.extend(new);
+    }
+}
+
+impl<'j> Judge<'j> {
+    fn new(world: &'j World, inputs: &'j PodInputs<'_>, compiled: &'j Compiled, dump: &'j PodDump) -> Self {
+        let gate = Gate::new(world, &inputs.objects);
+        let constraints = inputs.is_openshift().then_some(ConstraintsJudge {
+            gate,
+            objects: &inputs.objects,
+            policies: &inputs.admission_policies,
+            of_profiles: &compiled.constraints,
+        });
+        Self { gate, constraints, dump }
+    }
+
+    /// Evaluates all workloads of the dump.
+    fn all(&self) -> JudgedWorkloads {
+        let mut openshift = self.constraints.as_ref().map(|_| ConstraintsVerification::default());
+        let workloads = self.dump.found.roots.iter().map(|observed| self.workload(observed, &mut openshift));
+        JudgedWorkloads { workloads: workloads.collect(), openshift }
+    }
+
     /// Evaluates new pods of a workload, and its pods that run with containers or volumes that the template lacks: a webhook adds them.
-    fn workload(&self, observed: &ObservedWorkload) -> JudgedPods {
+    fn workload(&self, observed: &ObservedWorkload, openshift: &mut Option<ConstraintsVerification>) -> JudgedPods {
         let workload = &observed.workload;
         let key = (workload.namespace().to_owned(), workload.kind, workload.name.clone());
         let json = &self.dump.found.json;
@@ -179,7 +269,7 @@ impl Judge<'_> {
         };
         let mut refused = Vec::new();
         if observed.has_template() {
-            refused.extend(self.refused(current, object, observed.pods()));
+            refused.extend(self.refused(current, object, observed.pods(), openshift));
         }
         for pods in &observed.running {
             let pod_key = (key.0.clone(), "Pod", pods.name.clone());
@@ -194,19 +284,29 @@ impl Judge<'_> {
             let of = observed.has_template().then(|| workload.to_string());
             // The controller replaces pods by pods of the template. The pods of a rejected template are not listed again.
             if of.is_none() || (refused.is_empty() && is_extended(&pods.pod, &workload.template)) {
-                refused.extend(self.refused(&pod, object, pods.count).map(|refused| RefusedPods { of, ..refused }));
+                let found = self.refused(&pod, object, pods.count, openshift);
+                refused.extend(found.map(|refused| RefusedPods { of, ..refused }));
             }
         }
         JudgedPods { is_patched: patched.is_some(), refused }
     }
 
-    fn refused(&self, workload: &Workload, object: &Value, pods: usize) -> Option<RefusedPods> {
+    fn refused(
+        &self,
+        workload: &Workload,
+        object: &Value,
+        pods: usize,
+        openshift: &mut Option<ConstraintsVerification>,
+    ) -> Option<RefusedPods> {
         let template = template_within(workload.kind, object)?;
         let rejections = self.gate.judge(workload, template).into_iter().map(|refused| {
             let (by, help) = words(refused.by);
             PodRejection { by: by.to_owned(), reasons: refused.reasons, help: help.to_owned() }
         });
-        let rejections: Vec<PodRejection> = rejections.collect();
+        let mut rejections: Vec<PodRejection> = rejections.collect();
+        if let (Some(constraints), Some(found)) = (&self.constraints, openshift) {
+            rejections.extend(constraints.judge(workload, object, found));
+        }
         (!rejections.is_empty()).then(|| RefusedPods {
             kind: workload.kind.to_owned(),
             namespace: workload.namespace().to_owned(),

@@ -8,10 +8,12 @@ use clap::{Args, ValueEnum};
 
 use super::super::printing::{print, refuse_usage};
 use super::super::reporting::{Formats, OutputFormat, ReportFile};
+use super::super::worlds::platform_parser;
 use super::super::{Global, Outcome};
 use super::output::{self, Destination};
 use crate::admission::psp::plan::LevelChoice;
 use crate::app::{Error, PspMigrationOptions, migrate_psp};
+use crate::model::Platform;
 use crate::report::migration::{self, PspMigrationReport};
 use crate::report::result::Versioned;
 use crate::report::{ReportFormat, json};
@@ -25,8 +27,11 @@ pub(super) struct Arguments {
     /// Version of the cluster. Its default policy is the baseline of the manifests.
     #[arg(long, value_name = "VERSION", default_value = "1.24")]
     kubernetes_version: String,
-    /// Version of Kubernetes at the end of the migration. The levels admit the pods by its checks, and by the checks of each stage.
-    /// Default: the newest known version.
+    /// Platform at the end of the migration. With openshift, the workloads move to another cluster. Default: kubernetes.
+    #[arg(long, value_name = "PLATFORM", value_parser = platform_parser())]
+    platform: Option<Platform>,
+    /// Version at the end of the migration: of Kubernetes, or of OpenShift with --platform openshift. The levels admit the pods by its
+    /// checks, and by the checks of each stage. Default: the newest known version.
     #[arg(long, value_name = "VERSION")]
     to: Option<String>,
     /// Level of namespaces. A namespace without the chosen level gets the other one.
@@ -129,6 +134,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
     let options = PspMigrationOptions {
         from: arguments.from.clone(),
         kubernetes_version: arguments.kubernetes_version.clone(),
+        platform: arguments.platform,
         to: arguments.to.clone(),
         level: match arguments.level {
             LevelArgument::Observed => LevelChoice::Observed,

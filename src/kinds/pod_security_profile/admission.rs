@@ -68,7 +68,7 @@ pub(super) fn objects(holding: Holding, profile: WrittenProfile<'_>) -> Vec<Obje
 /// Builds the ValidatingAdmissionPolicy of a profile, and its binding.
 pub(super) fn validating(profile: WrittenProfile<'_>, checks: Blueprint, variables: Blueprint) -> Vec<ObjectBlueprint> {
     let template = "pod-security-profile/validatingadmissionpolicy.yaml.j2";
-    let policy = object(profile, V1, "ValidatingAdmissionPolicy", template);
+    let policy = object(profile, V1, VALIDATING, template);
     let template = "pod-security-profile/validatingadmissionpolicybinding.yaml.j2";
     let binding = object(profile, V1, BINDING, template).with("validationActions", actions(profile.targets));
     vec![policy.with("variables", variables).with("checks", checks), binding]
@@ -107,14 +107,20 @@ pub(super) fn account_bindings(objects: &[ObjectBlueprint], meta: &PolicyMeta) -
     bindings.map(for_accounts).collect()
 }
 
+const VALIDATING: &str = "ValidatingAdmissionPolicy";
 const BINDING: &str = "ValidatingAdmissionPolicyBinding";
 const MUTATING: &str = "MutatingAdmissionPolicy";
 const MUTATING_BINDING: &str = "MutatingAdmissionPolicyBinding";
 
-/// Whether the target serves the version of an object.
+/// Whether the target serves the version of an object. A target with constraints alone has no admission policy beside them.
 pub(super) fn is_served(object: &ObjectBlueprint, target: &Target) -> bool {
-    !matches!(&*object.object_type.kind, MUTATING | MUTATING_BINDING)
-        || target.mutating_admission_policy() == Some(&*object.object_type.api_version)
+    match &*object.object_type.kind {
+        MUTATING | MUTATING_BINDING => target.mutating_admission_policy() == Some(&*object.object_type.api_version),
+        VALIDATING | BINDING => {
+            target.enforcement() == Enforcement::AdmissionPolicy || target.has_policies_beside_constraints()
+        }
+        _ => true,
+    }
 }
 
 /// Returns the variables of the expressions, in the order of their declaration.

@@ -52,6 +52,11 @@ impl Limit {
         limits.into_iter().filter(|(_, is_set)| *is_set).map(|(limit, _)| limit).collect()
     }
 
+    /// Returns the field of the profile.
+    pub(super) fn field(self) -> &'static str {
+        self.words().0
+    }
+
     /// Returns the field of the profile, and what the constraints lack in words.
     fn words(self) -> (&'static str, &'static str) {
         match self {
@@ -98,10 +103,18 @@ pub(super) fn check(
         return;
     }
     judged::check_values(spec, document, sink);
+    let has_constraints = |target: &&Target| target.enforcement() == Enforcement::SecurityContextConstraints;
+    // Such a target states that the constraints are enough.
+    if targets.iter().filter(has_constraints).all(|target| target.pod_security_stage.has_no_policies()) {
+        return;
+    }
     let is_old = |target: &&Target| {
-        target.enforcement() == Enforcement::SecurityContextConstraints && !target.has_policies_beside_constraints()
+        has_constraints(target)
+            && !target.has_policies_beside_constraints()
+            && !target.pod_security_stage.has_no_policies()
     };
-    let reason = match (targets.iter().find(is_old), account_variables(document.spec).first()) {
+    let old = targets.iter().find(is_old);
+    let reason = match (old, account_variables(document.spec).first()) {
         (Some(target), _) => {
             format!("an admission policy beside them needs OpenShift 4.17, and the target `{}` is older", target.name)
         }
@@ -114,9 +127,14 @@ pub(super) fn check(
         let place = document.spec.get(field).map_or(document.meta.origin, |node| node.origin());
         let message = format!("SecurityContextConstraints {what}");
         let diagnostic = Diagnostic::error(codes::INEXPRESSIBLE_LIMIT, message).at(place).note(reason.clone());
-        sink.push(
-            diagnostic.help("exclude the OpenShift targets with `targets`, and write a separate profile for them"),
-        );
+        let diagnostic =
+            diagnostic.help("exclude the OpenShift targets with `targets`, and write a separate profile for them");
+        sink.push(match old {
+            Some(_) => {
+                diagnostic.help("write `podSecurity: {validationActions: []}` at the target for constraints alone")
+            }
+            None => diagnostic,
+        });
     }
 }
 

@@ -88,7 +88,7 @@ fn details(report: &PspMigrationReport<'_>, namespace: &NamespacePlan) -> Vec<St
         chosen(&own.need, &mut details);
     }
     for (policy, accounts) in by_policy {
-        let profile = report.policies.profile_of(policy);
+        let profile = report.policies.account_profile_of(policy);
         let word = if accounts.len() == 1 { "service account" } else { "service accounts" };
         details.push(format!("profile `{profile}` for the {word} {}", some_quoted(&accounts)));
     }

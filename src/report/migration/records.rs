@@ -167,7 +167,9 @@ struct BlockerRecord {
 struct StageRecord {
     /// The name of its target.
     target: String,
-    /// The version of Kubernetes.
+    /// The platform of the cluster: `kubernetes` or `openshift`.
+    platform: String,
+    /// The version of the platform.
     version: String,
     /// The modes of the Pod Security labels; none for all.
     modes: Option<Vec<String>>,
@@ -307,7 +309,7 @@ impl PspMigrationReport<'_> {
         let accounts = namespace.needs.accounts.iter().filter_map(|own| {
             let policy = own.need.policy()?.to_owned();
             let (among, widened) = choice(&own.need);
-            let profile = self.policies.profile_of(&policy).to_owned();
+            let profile = self.policies.account_profile_of(&policy).to_owned();
             Some(AccountRecord { name: own.account.clone(), policy, profile, among, widened: !widened.is_empty() })
         });
         let name = |level: Level| level.name().to_owned();
@@ -359,7 +361,8 @@ impl StageRecord {
         let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
         Self {
             target: stage.target.to_owned(),
-            version: format!("1.{}", stage.minor),
+            platform: stage.platform().to_owned(),
+            version: stage.version(),
             modes: stage.modes.map(texts),
             validation_actions: stage.validation_actions.map(texts),
         }

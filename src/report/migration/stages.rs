@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Entry, PspMigrationReport, some};
 use crate::admission::psp::migrate::FieldOutcome;
-use crate::migrate::stages::{MigrationStage, stages};
+use crate::migrate::stages::{FinalCluster, MigrationStage, stages};
 use crate::report::human::number;
 
 /// Returns one entry for each stage.
@@ -22,11 +22,18 @@ fn title(stage: &MigrationStage) -> String {
     }
     let settings =
         if settings.is_empty() { String::new() } else { format!(", podSecurity: {{{}}}", settings.join(", ")) };
-    format!("`{{name: {}, version: \"1.{}\"{settings}}}`", stage.target, stage.minor)
+    let platform = match stage.cluster {
+        FinalCluster::Kubernetes(_) => String::new(),
+        FinalCluster::Openshift(_) => format!(", platform: {}", stage.platform()),
+    };
+    format!("`{{name: {}{platform}, version: \"{}\"{settings}}}`", stage.target, stage.version())
 }
 
 fn steps(stage: &MigrationStage, report: &PspMigrationReport<'_>) -> Vec<Entry> {
     let line = |text: &str| Entry::new(text.to_owned());
+    if stage.cluster.release().is_some() {
+        return steps_on_openshift(stage, report);
+    }
     match stage.target {
         "warn" => {
             let mut steps =
@@ -55,6 +62,50 @@ fn steps(stage: &MigrationStage, report: &PspMigrationReport<'_>) -> Vec<Entry> 
     }
 }
 
+/// Returns the steps of a stage on OpenShift.
+fn steps_on_openshift(stage: &MigrationStage, report: &PspMigrationReport<'_>) -> Vec<Entry> {
+    let line = |text: &str| Entry::new(text.to_owned());
+    if stage.target == "deny" {
+        return vec![
+            line("the admission policies beside the constraints reject pods"),
+            line("leave the roles and bindings that grant nothing behind"),
+        ];
+    }
+    let mut steps = vec![
+        line("apply the output to the new cluster, then the patched workloads: PodSecurityPolicies do not exist there"),
+        line(
+            "the constraints of a profile reject pods; their priority is above the constraints of the platform, so that its defaults apply",
+        ),
+        line(
+            "an account that may use all constraints gets them first, too, in any namespace: `openshift.io/required-scc` names others for its pods",
+        ),
+    ];
+    let shared = report.plan.namespaces.iter().filter(|namespace| !namespace.needs.accounts.is_empty());
+    let shared: Vec<String> = shared.map(|namespace| format!("`{}`", namespace.name)).collect();
+    if !shared.is_empty() {
+        steps.push(Entry::new(format!(
+            "service accounts with a profile of their own may use the constraints of their namespace, too: {}",
+            some(&shared)
+        )));
+    }
+    let has_policies = stage.validation_actions != Some(&[]);
+    if has_policies {
+        steps.push(line("the admission policies beside the constraints warn and write to the audit log"));
+    }
+    let means = if has_policies {
+        "that an admission policy has, since no constraints have a field for them"
+    } else {
+        "that no constraints have"
+    };
+    let mut by_field: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for (profile, fields) in report.policies.beside_constraints() {
+        fields.iter().for_each(|field| by_field.entry(field).or_default().push(profile.to_owned()));
+    }
+    steps.extend(limits(by_field, means));
+    steps.push(line("run `bailiwick migrate verify` with a new dump: OpenShift admits the pods of people by their own permissions, too"));
+    steps
+}
+
 /// Returns the limits that no level has, by field: they are missing until the stage with admission policies.
 fn unlimited(report: &PspMigrationReport<'_>) -> Vec<Entry> {
     let mut by_field: BTreeMap<&str, Vec<String>> = BTreeMap::new();
@@ -67,6 +118,11 @@ fn unlimited(report: &PspMigrationReport<'_>) -> Vec<Entry> {
             }
         }
     }
+    limits(by_field, "that no level has")
+}
+
+/// Returns an entry for the fields of the same profiles. `means` describes the limits.
+fn limits(by_field: BTreeMap<&str, Vec<String>>, means: &str) -> Vec<Entry> {
     let mut by_profiles: BTreeMap<Vec<String>, Vec<String>> = BTreeMap::new();
     for (field, mut profiles) in by_field.into_iter().filter(|(_, profiles)| !profiles.is_empty()) {
         profiles.sort();
@@ -74,7 +130,7 @@ fn unlimited(report: &PspMigrationReport<'_>) -> Vec<Entry> {
     }
     let entries = by_profiles.into_iter().map(|(profiles, fields)| {
         let profiles: Vec<String> = profiles.iter().map(|profile| format!("`{profile}`")).collect();
-        Entry::new(format!("limits of {} that no level has: {}", some(&profiles), fields.join(", ")))
+        Entry::new(format!("limits of {} {means}: {}", some(&profiles), fields.join(", ")))
     });
     entries.collect()
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use crate::scc::admit::REQUIRED_SCC;
 use bailiwick_access::request::Identity;
 use bailiwick_access::world::account_user;
 
@@ -160,7 +161,7 @@ fn without_name(mut pod: Pod) -> Pod {
     let PodMetadata { name, labels, annotations, .. } = &mut pod.metadata;
     name.clear();
     labels.clear();
-    annotations.retain(|key, _| is_profile_annotation(key));
+    annotations.retain(|key, _| is_profile_annotation(key) || key == REQUIRED_SCC);
     let is_token = |name: &str| name.starts_with(TOKEN_VOLUME);
     for volume in pod.spec.volumes.iter_mut().filter(|volume| is_token(&volume.name)) {
         TOKEN_VOLUME.clone_into(&mut volume.name);

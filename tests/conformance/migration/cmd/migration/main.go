@@ -4,13 +4,17 @@
 //	migration standards --truth FILE --report FILE --folder FOLDER --verify FILE --release N.N [--modes LIST] [--ran]
 //	migration restore --dump FILE --kubeconfig FILE
 //	migration server --truth FILE --report FILE --folder FOLDER --verify FILE --kubeconfig FILE --verdicts FILE [--limits]
+//	migration pods --truth FILE --report FILE --dump FILE --verify FILE --into FILE
+//	migration constraints --truth FILE --report FILE --folder FOLDER --verify FILE --release N.N
+//	migration self-test-constraints --truth FILE --report FILE --folder FOLDER --verify FILE --release N.N
 //	migration self-test --truth FILE --dump FILE --report FILE --folder FOLDER --verify FILE --verdicts FILE --release N.N
 //
 // report holds the rows of the report against the truth. standards judges the pods with Pod Security admission and the labels of a stage;
 // the labels of some modes must not be looser than the report, and --ran leaves out workloads whose pods never ran. restore creates the
 // namespaces, accounts and RBAC objects of the dump on a server. server asks it for every pod as its creator, and keeps the verdicts; with
 // --limits it first waits until no namespace admits a privileged pod whose policy in the report has limits. self-test tells lies about all
-// of it. Ends with 0 when nothing differs, 1 when something does, 2 on wrong usage, 3 when the program itself cannot run.
+// of it. pods writes the truth with the running pods that the answer names. constraints compares the constraints of the pods of a cluster of
+// OpenShift with the answer, and self-test-constraints tells lies about them. --rejected counts the rejections in the truth. Ends with 0 when nothing differs, 1 when something does, 2 on wrong usage, 3 when the program itself cannot run.
 package main
 
 import (
@@ -44,6 +48,8 @@ const (
 const (
 	// shown is how many differences are printed.
 	shown = 5
+	// withPolicies is the last release with PodSecurityPolicies.
+	withPolicies = "1.24"
 	// patience is how long a server may take to heed new policies.
 	patience = 30 * time.Second
 )
@@ -66,8 +72,8 @@ func main() {
 
 // options are those of all commands.
 type options struct {
-	truth, dump, report, folder, verify, verdicts, release, kubeconfig, modes string
-	limits, ran                                                               bool
+	truth, dump, report, folder, verify, verdicts, release, kubeconfig, modes, into string
+	limits, ran, rejected                                                           bool
 }
 
 func run(arguments []string) (int, error) {
@@ -87,11 +93,14 @@ func run(arguments []string) (int, error) {
 	flags.StringVar(&o.modes, "modes", "enforce,audit,warn", "the modes whose labels have the levels of the report")
 	flags.BoolVar(&o.ran, "ran", false, "leave out workloads whose pods were rejected before")
 	flags.BoolVar(&o.limits, "limits", false, "wait for the limits of the profiles")
+	flags.BoolVar(&o.rejected, "rejected", false, "count the rejections in the truth; 1.24 counts them always")
+	flags.StringVar(&o.into, "into", "", "the file for the truth")
 	if err := flags.Parse(arguments[1:]); err != nil || flags.NArg() > 0 {
 		return usage, errors.Join(errUsage, err)
 	}
 	commands := map[string]func(options) (int, error){
 		"report": report, "standards": standards, "restore": restore, "server": server, "self-test": selfTest,
+		"pods": pods, "constraints": constraints, "self-test-constraints": selfTestConstraints,
 	}
 	command := commands[arguments[0]]
 	if command == nil {
@@ -216,8 +225,32 @@ func rejected(inputs *judge.Inputs, verdicts judge.Verdicts, ran bool) int {
 	return count
 }
 
+func pods(o options) (int, error) {
+	inputs, err := read(o)
+	if err != nil {
+		return cannot, err
+	}
+	return equal, plan.WriteJSON(o.into, inputs.Truth)
+}
+
+func constraints(o options) (int, error) {
+	inputs, err := read(o)
+	if err != nil {
+		return cannot, err
+	}
+	return conclude("constraints", len(inputs.Truth), judge.Constraints(inputs.Truth, &inputs.Report, &inputs.Answer))
+}
+
+func selfTestConstraints(o options) (int, error) {
+	return concludeLies(judge.SelfTestConstraints(func() (*judge.Inputs, error) { return read(o) }))
+}
+
 func selfTest(o options) (int, error) {
-	count, unnoticed, err := judge.SelfTest(func() (*judge.Inputs, error) { return read(o) })
+	return concludeLies(judge.SelfTest(func() (*judge.Inputs, error) { return read(o) }))
+}
+
+// concludeLies prints the lies that nobody notices.
+func concludeLies(count int, unnoticed []string, err error) (int, error) {
 	if err != nil {
 		return cannot, err
 	}
@@ -239,6 +272,11 @@ func read(o options) (*judge.Inputs, error) {
 	var err error
 	inputs.Truth, err = plan.ReadJSON[[]plan.Entry](o.truth)
 	note(err)
+	for index := range inputs.Truth {
+		if !o.rejected && o.release != withPolicies {
+			inputs.Truth[index].Rejection = ""
+		}
+	}
 	inputs.Report, err = plan.ReadJSON[plan.Report](o.report)
 	note(err)
 	if o.dump != "" {

@@ -74,11 +74,14 @@ func create(ctx context.Context, client kubernetes.Interface, pod *corev1.Pod) (
 }
 
 // Verdicts asks for the pods of all workloads. A server heeds new policies only after some time, so where the verdict is not the wanted
-// one it is asked again, until the time is over.
+// one it is asked again, until the time is over. It is not asked for a pod that was rejected before.
 func (s *Server) Verdicts(ctx context.Context, truth []plan.Entry, answer *plan.Verification, patience time.Duration) (Verdicts, error) {
 	named := answer.Named(truth)
 	deadline := time.Now().Add(patience)
 	return inParallel(truth, func(entry *plan.Entry) (string, error) {
+		if entry.Rejection != "" {
+			return entry.Rejection, nil
+		}
 		for {
 			message, err := s.Create(ctx, entry)
 			// Of a former template the answer does not tell.

@@ -12,11 +12,8 @@ import (
 	"bailiwick.dev/conformance/migration/internal/plan"
 )
 
-// withPolicies is the last version with PodSecurityPolicies.
-const withPolicies = "1.24"
-
-// Standards judges the pods of workloads by the Pod Security labels of their namespaces, as a server of a version does. A server of 1.24
-// has the rejections of PodSecurityPolicies, too.
+// Standards judges the pods of workloads by the Pod Security labels of their namespaces, as a server of a version does. A pod that the
+// server has rejected before stays rejected.
 func Standards(truth []plan.Entry, labels map[string]map[string]string, version string) (Verdicts, error) {
 	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
 	if err != nil {
@@ -30,7 +27,7 @@ func Standards(truth []plan.Entry, labels map[string]map[string]string, version 
 	verdicts := Verdicts{}
 	for index := range truth {
 		entry := &truth[index]
-		if version == withPolicies && entry.Rejection != "" {
+		if entry.Rejection != "" {
 			verdicts[entry.Key()] = entry.Rejection
 			continue
 		}

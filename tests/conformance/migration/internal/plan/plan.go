@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -47,6 +48,7 @@ type Report struct {
 	// OwnedTemplates counts the templates that belong to another workload.
 	OwnedTemplates int         `json:"ownedTemplates"`
 	Namespaces     []Namespace `json:"namespaces"`
+	Tenancies      []Tenancy   `json:"tenancies"`
 }
 
 // A Workload is a row of the report.
@@ -62,6 +64,11 @@ type Workload struct {
 // Key names a workload.
 func (w *Workload) Key() string { return key(w.Kind, w.Namespace, w.Name) }
 
+// A Tenancy is the namespaces with one profile.
+type Tenancy struct {
+	Profile string `json:"profile"`
+}
+
 // A Namespace is a row of the report.
 type Namespace struct {
 	Name  string `json:"name"`
@@ -70,9 +77,32 @@ type Namespace struct {
 	Policy *string `json:"policy"`
 	// Accounts have a policy of their own.
 	Accounts []struct {
-		Name   string `json:"name"`
-		Policy string `json:"policy"`
+		Name    string `json:"name"`
+		Policy  string `json:"policy"`
+		Profile string `json:"profile"`
 	} `json:"accounts"`
+	// Profile is the profile of most service accounts.
+	Profile *string `json:"profile"`
+}
+
+// ConstraintsOf returns the constraints for the pods of a service account; empty for none. Those of a tenant have the name of its
+// PodSecurityPolicy, and others the name of the profile.
+func (r *Report) ConstraintsOf(namespace, account string) string {
+	for _, row := range r.Namespaces {
+		if row.Name != namespace || row.Profile == nil {
+			continue
+		}
+		for _, own := range row.Accounts {
+			if own.Name == account {
+				return own.Profile
+			}
+		}
+		if slices.ContainsFunc(r.Tenancies, func(tenancy Tenancy) bool { return tenancy.Profile == *row.Profile }) {
+			return *row.Policy
+		}
+		return *row.Profile
+	}
+	return ""
 }
 
 // PolicyOf returns the policy for the pods of a service account; empty for none.
@@ -90,7 +120,11 @@ func (n *Namespace) PolicyOf(account string) string {
 
 // A Verification is the answer of `migrate verify`.
 type Verification struct {
-	Refused []Refusal `json:"refused"`
+	Refused   []Refusal `json:"refused"`
+	Openshift struct {
+		// OtherConstraints has the workloads, as KIND/NAMESPACE/NAME, by the constraints of the platform that admit their pods.
+		OtherConstraints map[string][]string `json:"otherConstraints"`
+	} `json:"openshift"`
 }
 
 // A Refusal is a workload that a stage rejects, or a pod of a workload whose template is admitted.
