@@ -25,12 +25,12 @@ fn policy(name: &str, volumes: &[&str]) -> Value {
         "seLinux": any, "supplementalGroups": any, "fsGroup": any } })
 }
 
-/// Returns a role that may use a policy and create pods, and its binding to a subject.
-fn grant(role: &str, policy: &str, subject: &Value) -> [Value; 2] {
+/// Returns a role that may use a policy and create objects of a resource, and its binding to a subject.
+fn grant(role: &str, policy: &str, resource: &str, subject: &Value) -> [Value; 2] {
     let (group, names) = ("rbac.authorization.k8s.io", json!({ "name": role, "namespace": "shop" }));
     let rules = json!([
         { "apiGroups": ["policy"], "resources": ["podsecuritypolicies"], "resourceNames": [policy], "verbs": ["use"] },
-        { "apiGroups": [""], "resources": ["pods"], "verbs": ["create"] },
+        { "apiGroups": [""], "resources": [resource], "verbs": ["create"] },
     ]);
     [
         json!({ "apiVersion": format!("{group}/v1"), "kind": "Role", "metadata": names, "rules": rules }),
@@ -67,10 +67,16 @@ fn objects(name: &str) -> Vec<Value> {
         json!({ "apiVersion": "kyverno.io/v1", "kind": "ClusterPolicy", "metadata": { "name": name },
             "spec": { "validationFailureAction": "Enforce", "rules": [rule] } }),
     ];
-    all.extend(grant("ci", "web", &json!({ "kind": "ServiceAccount", "name": "ci", "namespace": "shop" })));
+    all.extend(grant(
+        "ci",
+        "web",
+        "configmaps",
+        &json!({ "kind": "ServiceAccount", "name": "ci", "namespace": "shop" }),
+    ));
     all.extend(grant(
         "user",
         "debug",
+        "pods",
         &json!({ "apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": name }),
     ));
     all
