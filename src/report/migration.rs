@@ -143,7 +143,7 @@ impl Entry {
     }
 }
 
-/// The content of a section.
+/// The lines of a section.
 enum SectionContent {
     /// Entries, each with its details.
     Entries(Vec<Entry>),

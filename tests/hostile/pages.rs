@@ -97,7 +97,7 @@ fn tags(page: &str) -> Vec<String> {
     let (_, body) = page.split_once("</style>").unwrap();
     let parts = body.split('<').skip(1).filter_map(|part| part.split_once('>'));
     let tags = parts.map(|(tag, _)| match tag.split_once(" id=\"class-") {
-        // A quote ends the label, and nothing stands behind it.
+        // A quote ends the label, and the tag has no other attribute.
         Some((kind, rest)) => format!("{kind} {}", rest.split('"').skip(3).collect::<String>()),
         None => tag.to_owned(),
     });
