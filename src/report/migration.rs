@@ -377,10 +377,10 @@ fn fates(policy: &PolicyPlan) -> Vec<Entry> {
 
 /// Returns the defaults that workloads rely on. Workloads of one profile with the same fields are one entry.
 fn relying(report: &PspMigrationReport<'_>) -> Vec<Entry> {
-    let mut alike: BTreeMap<(&str, Vec<&str>), Vec<&WorkloadPlan>> = BTreeMap::new();
+    let mut alike: BTreeMap<(String, Vec<&str>), Vec<&WorkloadPlan>> = BTreeMap::new();
     for workload in report.plan.workloads.iter().filter(|workload| !workload.relied_on.is_empty()) {
         let policy = workload.policy.as_deref().unwrap_or_default();
-        let policy = report.policies.profile_of(policy);
+        let policy = pattern(report.policies.profile_of(policy), &workload.namespace);
         let fields = workload.relied_on.iter().map(|filled| filled.field.as_str()).collect();
         alike.entry((policy, fields)).or_default().push(workload);
     }
