@@ -12,7 +12,7 @@ mod records;
 mod stages;
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -394,6 +394,11 @@ fn relying(report: &PspMigrationReport<'_>) -> Vec<Entry> {
             format!("{field}: {value}")
         });
         let values: Vec<String> = values.collect();
+        let namespaces: BTreeSet<&String> = workloads.iter().map(|workload| &workload.namespace).collect();
+        let policy = match namespaces.first() {
+            Some(only) if namespaces.len() == 1 => policy.replace("{namespace}", only),
+            _ => policy,
+        };
         let before = format!("by `{policy}`, {}: ", number(names.len(), "workload"));
         Entry::listed(before, names, "").with(vec![Entry::new(values.join(", "))])
     });
