@@ -13,6 +13,7 @@ mod git;
 mod growth;
 mod names;
 mod output;
+mod pages;
 mod printing;
 mod reading;
 mod sandbox;

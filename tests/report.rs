@@ -173,7 +173,7 @@ fn compare_with_who_can(map: &AccessMap, json: &Value, target: usize, loaded: &L
 
 /// Returns the JSON of a map.
 fn json(map: &AccessMap) -> Value {
-    serde_json::from_str(&AccessMapForm::Json.write(map)).expect("JSON")
+    serde_json::from_str(&AccessMapForm::Json.write(map, None)).expect("JSON")
 }
 
 #[test]

@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 pub use self::questions::AccessQuestion;
 pub use self::record::{
-    API_VERSION, AccessCell, AccessMap, GrantedAccess, NamespaceGroup, ReportedFindings, ReportedPath, ReportedPower,
-    SubjectAccess, TargetAccess,
+    API_VERSION, AccessCell, AccessMap, GrantedAccess, NamespaceGroup, ReportedFindings, ReportedPath,
+    ReportedPolicies, ReportedPower, SubjectAccess, TargetAccess,
 };
 
 use self::paths::PathFinder;
@@ -26,6 +26,7 @@ use super::loaded_world::{LoadedWorld, WorldOptions, WorldParts, load_target_see
 use super::subject_classes::{Member, SubjectClass};
 use super::workspace::Workspace;
 use super::{Error, FindingRecord, Options};
+use crate::admission::gate::AdmissionObjects;
 use crate::diag::{Origin, Sink};
 use crate::model::{Enforcement, NamespaceProfile, Target};
 use crate::yaml::NodeRef;
@@ -240,12 +241,17 @@ fn target_access(inputs: &TargetInputs<'_>, classes: &mut ClassNumbers) -> Targe
         target: loaded.target.clone(),
         version: format!("1.{}", loaded.world.minor()),
         namespace_count: namespaces.iter().map(|group| group.count).sum(),
+        pod_security_policies: loaded.admission_objects().filter(|_| loaded.target.is_none()).map(reported_policies),
         subjects: subjects.classes(inputs, &paths.powers(), classes),
         default_subjects: subjects.of_default_policy(),
         paths: paths.reported(classes),
         namespaces,
         unknown: missing.chain(authorizers).collect(),
     }
+}
+
+fn reported_policies(objects: &AdmissionObjects) -> ReportedPolicies {
+    ReportedPolicies { evaluated: objects.evaluated_policies(), ignored: objects.ignored_policies() }
 }
 
 /// Returns the namespaces by their policies, levels and profiles, the largest group first.

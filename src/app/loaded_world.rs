@@ -17,6 +17,7 @@ use super::{Diagnostics, Error, Options};
 use crate::access::snapshot::InconsistentSnapshot;
 use crate::access::world::RoleKind;
 use crate::access::{Builder, ObjectSource, World};
+use crate::admission::gate::AdmissionObjects;
 use crate::admission::scc::bootstrap;
 use crate::admission::scc::defaults::{self, Start};
 use crate::admission::scc::release::Release;
@@ -238,6 +239,11 @@ impl LoadedWorld {
     /// rejects pods.
     pub(super) fn profile_of<'l>(&self, labels: &'l BTreeMap<String, String>) -> Option<&'l str> {
         self.surroundings.as_ref()?.profile_of(labels)
+    }
+
+    /// Returns the objects that decide about pods, if they were requested.
+    pub(super) fn admission_objects(&self) -> Option<&AdmissionObjects> {
+        self.surroundings.as_ref().map(|surroundings| &surroundings.admission)
     }
 
     /// Returns the nodes, pods and volumes, if they were requested.

@@ -39,6 +39,12 @@ pub use self::verify::{PodRejection, PodVerification, RefusedPods};
 pub struct PspMigrationOptions {
     /// The files and folders of the manifests, or standard input (`-`).
     pub from: Vec<PathBuf>,
+    /// Globs of the files of the folders in `from` that are read, relative to the folder. Without globs, all files are read.
+    pub include: Vec<String>,
+    /// Globs of the files of the folders in `from` that are not read, in the same form.
+    pub exclude: Vec<String>,
+    /// The namespace of objects without one. Default: none.
+    pub default_namespace: Option<String>,
     /// The version of the cluster, whose default policy is the baseline of the manifests.
     pub kubernetes_version: String,
     /// The platform at the end of the migration; none for Kubernetes.
@@ -47,6 +53,11 @@ pub struct PspMigrationOptions {
     pub to: Option<String>,
     /// The choice of the levels of namespaces.
     pub level: LevelChoice,
+}
+
+impl PspMigrationOptions {
+    /// The version of a cluster with PodSecurityPolicies, unless another one is known.
+    pub const USUAL_VERSION: &str = "1.24";
 }
 
 /// The policies that replace PodSecurityPolicies.
@@ -79,7 +90,7 @@ pub fn migrate_psp(run: &Options, options: &PspMigrationOptions) -> Result<PspMi
     let files = Arc::new(Files::new());
     let mut sink = Sink::new();
     let to = destination(options, &mut sink);
-    let inputs = inputs::read(run, &options.from, &options.kubernetes_version, &files, &mut sink)?;
+    let inputs = inputs::read(run, options, &files, &mut sink)?;
     let diagnostics = Diagnostics { list: sink.into_sorted(&files), files };
     let Some((mut inputs, to)) = inputs.zip(to).filter(|_| !diagnostics.has_errors()) else {
         return Err(Error::Invalid(diagnostics));

@@ -8,9 +8,10 @@ use super::form_file::FormFile;
 use super::sandbox::{Paths, SandboxArguments};
 use super::worlds::WorldArguments;
 use super::{Global, Outcome};
-use crate::app::access_map::AccessMapOptions;
-use crate::app::{Error, Workspace, map_manifests};
+use crate::app::access_map::{AccessMap, AccessMapOptions, TargetAccess};
+use crate::app::{Error, PspMigration, PspMigrationOptions, Workspace, map_manifests, migrate_psp};
 use crate::report::access_map::AccessMapForm;
+use crate::report::migration::PspMigrationReport;
 
 /// Options of `report`.
 #[derive(Debug, Args)]
@@ -33,6 +34,34 @@ impl Arguments {
         let writes = files.map(|report| global.at(&report.file)).collect();
         self.sandbox.apply(global, Paths { reads, writes, ..Paths::default() })
     }
+
+    /// Plans the migration of the PodSecurityPolicies of the manifests, for the page. The page names the command that reports the
+    /// errors of manifests without a plan.
+    fn migration(&self, global: &Global, map: &AccessMap) -> Result<Option<PspMigration>, Error> {
+        let has_page = self.reports.iter().any(|report| report.form == AccessMapForm::Html);
+        let of_target = |target: &TargetAccess| {
+            let policies = target.pod_security_policies.as_ref().filter(|policies| policies.has_any())?;
+            let version = if policies.evaluated > 0 { &target.version } else { PspMigrationOptions::USUAL_VERSION };
+            Some(version.to_owned())
+        };
+        let Some(kubernetes_version) = map.targets.iter().find_map(of_target).filter(|_| has_page) else {
+            return Ok(None);
+        };
+        let WorldArguments { from, include, exclude, default_namespace, .. } = self.world.clone();
+        let migration = PspMigrationOptions {
+            from,
+            include,
+            exclude,
+            default_namespace,
+            kubernetes_version,
+            ..PspMigrationOptions::default()
+        };
+        match migrate_psp(&global.options(), &migration) {
+            Ok(migration) => Ok(Some(migration)),
+            Err(Error::Invalid(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
 }
 
 /// Runs the command.
@@ -46,10 +75,12 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
     } else {
         map_manifests(&global.options(), &options)?
     };
+    let migration = arguments.migration(global, &map)?;
+    let migration = migration.as_ref().map(PspMigrationReport::new);
     let usual = [FormFile { form: AccessMapForm::Text, file: "-".into() }];
     let reports = if arguments.reports.is_empty() { &usual[..] } else { &arguments.reports };
     for report in reports {
-        let text = report.form.write(&map);
+        let text = report.form.write(&map, migration.as_ref());
         if report.is_output() {
             global.terminal().result(&text);
         } else {

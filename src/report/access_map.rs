@@ -6,12 +6,13 @@ mod tests;
 mod text;
 
 use super::json;
+use super::migration::PspMigrationReport;
 use super::review::json::{cut, cut_members};
 use super::review::phrase::Phrase;
 use super::review::view::severity;
 use super::review::words;
 use crate::app::access_map::{
-    AccessCell, AccessMap, AccessQuestion, GrantedAccess, NamespaceGroup, ReportedPath, TargetAccess,
+    AccessCell, AccessMap, AccessQuestion, GrantedAccess, NamespaceGroup, ReportedPath, ReportedPolicies, TargetAccess,
 };
 use crate::app::words::{grouped, number};
 
@@ -30,8 +31,8 @@ pub enum AccessMapForm {
 }
 
 impl AccessMapForm {
-    /// Returns a map in this form.
-    pub fn write(self, map: &AccessMap) -> String {
+    /// Returns a map in this form. The page has the migration of the PodSecurityPolicies of the inputs as a section.
+    pub fn write(self, map: &AccessMap, migration: Option<&PspMigrationReport<'_>>) -> String {
         match self {
             Self::Text => text::text(map),
             Self::Json => {
@@ -43,7 +44,7 @@ impl AccessMapForm {
                 groups.flatten().for_each(|group| cut(group, "names"));
                 json::pretty(&value)
             }
-            Self::Html => html::text(map),
+            Self::Html => html::text(map, migration),
         }
     }
 }
@@ -62,6 +63,24 @@ fn target_name(target: &TargetAccess) -> Phrase {
         None => Phrase::new("manifests"),
     };
     name.words(", Kubernetes ").words(target.version.clone())
+}
+
+/// Returns a sentence about the PodSecurityPolicies of a target; none without any.
+fn policies(target: &TargetAccess) -> Option<String> {
+    let ReportedPolicies { evaluated, ignored } = target.pod_security_policies.as_ref()?;
+    let number = |count: usize| {
+        if count == 1 { "1 PodSecurityPolicy".to_owned() } else { format!("{} PodSecurityPolicies", grouped(count)) }
+    };
+    let plan = "`bailiwick migrate psp` plans the replacement";
+    match (*evaluated, *ignored) {
+        (0, 0) => None,
+        (evaluated, 0) => Some(format!("pods have to fit {}; {plan}", number(evaluated))),
+        (_, ignored) => Some(format!(
+            "{} ignored, since Kubernetes {} has none: `--kubernetes-version` names the version of the cluster; {plan}",
+            number(ignored),
+            target.version
+        )),
+    }
 }
 
 /// Returns the scope and the roles of permissions.

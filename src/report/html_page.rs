@@ -1,5 +1,5 @@
 //! A page of HTML in one file, without a request and without a library: the head, the style, the script and the search that a
-//! review and a map of access share. The files of the page are in `html_page/`: the folder `templates/` of the repository belongs
+//! review, a map of access and a migration share. The files of the page are in `html_page/`: the folder `templates/` of the repository belongs
 //! to its example.
 
 mod members;
@@ -14,10 +14,11 @@ use crate::app::subject_classes::SubjectClass;
 use crate::app::words::grouped;
 
 /// The frame of a page, and the parts of it that a template includes.
-const PARTS: [(&str, &str); 3] = [
+const PARTS: [(&str, &str); 4] = [
     ("frame.html", include_str!("html_page/frame.html")),
     ("search.html", include_str!("html_page/search.html")),
     ("classes.html", include_str!("html_page/classes.html")),
+    ("migration.html", include_str!("html_page/migration.html")),
 ];
 
 const STYLE: &str = include_str!("html_page/page.css");

@@ -1,8 +1,11 @@
-//! The migration of PodSecurityPolicies, as text, Markdown or JSON.
+//! The migration of PodSecurityPolicies, as text, Markdown, HTML or JSON.
 //!
-//! The text describes tenants that are alike once, with their number; JSON has each of them.
+//! Text, Markdown and HTML have the same sections, which describe tenants that are alike once, with their number; JSON has each of
+//! them.
 
+mod alike;
 mod evidence;
+pub(in crate::report) mod html;
 mod namespaces;
 mod openshift;
 mod other_controllers;
@@ -14,13 +17,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use self::alike::AlikeTexts;
+use self::namespaces::NamespaceGroup;
 use super::human::{first_names, grouped, number};
 use super::page::Page;
 use crate::access::risk::without_names;
 use crate::admission::psp::mapping::Reading;
 use crate::admission::psp::migrate::{FieldOutcome, Filled};
 use crate::admission::psp::plan::{Plan, PolicyPlan, WorkloadPlan};
-use crate::app::OtherControllers;
+use crate::app::{OtherControllers, PspMigration};
 use crate::diag::foreign;
 use crate::migrate::patches::WorkloadPatches;
 use crate::migrate::stages::FinalCluster;
@@ -51,6 +56,22 @@ pub struct PspMigrationReport<'r> {
     pub others: &'r OtherControllers,
 }
 
+impl<'r> PspMigrationReport<'r> {
+    /// Creates the report of a migration.
+    pub fn new(migration: &'r PspMigration) -> Self {
+        Self {
+            plan: &migration.plan,
+            policies: &migration.policies,
+            declared: &migration.declared,
+            superfluous: &migration.superfluous,
+            patches: &migration.patches,
+            to: migration.to,
+            owned_templates: migration.owned_templates,
+            others: &migration.others,
+        }
+    }
+}
+
 /// How many names of a list are printed.
 const SHOWN: usize = 3;
 
@@ -61,80 +82,137 @@ pub fn text(report: &PspMigrationReport<'_>) -> String {
         if !out.is_empty() {
             out.push('\n');
         }
-        out.push_str(&format!("{}\n", section.text));
-        section
-            .details
-            .iter()
-            .for_each(|entry| entry.lines("  ", "", &|text| foreign::line(text).into_owned(), &mut out));
+        out.push_str(&format!("{}\n", section.title));
+        let entries = section.first_entries(MOST_ENTRIES);
+        entries.iter().for_each(|entry| entry.lines("  ", "", &|text| foreign::line(text).into_owned(), &mut out));
     }
     out
 }
 
 /// Returns the report as Markdown.
 pub fn markdown(report: &PspMigrationReport<'_>) -> String {
-    let mut out = "# Leaving PodSecurityPolicy behind\n".to_owned();
+    let mut out = format!("# {TITLE}\n");
     for section in sections(report) {
-        out.push_str(&format!("\n## {}\n\n", section.text));
-        section.details.iter().for_each(|entry| entry.lines("", "- ", &foreign::markdown, &mut out));
+        out.push_str(&format!("\n## {}\n\n", section.title));
+        section
+            .first_entries(MOST_ENTRIES)
+            .iter()
+            .for_each(|entry| entry.lines("", "- ", &foreign::markdown, &mut out));
     }
     out
 }
 
-/// A line with what belongs to it.
+/// Returns the report as a page of HTML.
+pub fn html(report: &PspMigrationReport<'_>) -> String {
+    html::page(report)
+}
+
+/// The title of a report.
+pub(in crate::report) const TITLE: &str = "Leaving PodSecurityPolicy behind";
+
+/// A line with the lines that belong to it. A list of names is apart from the words: each form has the first names, and the search
+/// of the page has all of them.
 struct Entry {
-    text: String,
+    before: String,
+    names: Vec<String>,
+    after: String,
     details: Vec<Entry>,
 }
 
 impl Entry {
     fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), details: Vec::new() }
+        Self::listed(text, Vec::new(), "")
     }
 
-    fn with(text: impl Into<String>, details: Vec<Entry>) -> Self {
-        Self { text: text.into(), details }
+    /// Creates a line with a list of names between its words.
+    fn listed(before: impl Into<String>, names: Vec<String>, after: impl Into<String>) -> Self {
+        Self { before: before.into(), names, after: after.into(), details: Vec::new() }
+    }
+
+    fn with(self, details: Vec<Entry>) -> Self {
+        Self { details, ..self }
+    }
+
+    /// Returns the words with the first names.
+    fn text(&self) -> String {
+        format!("{}{}{}", self.before, some(&self.names), self.after)
     }
 
     fn lines(&self, indent: &str, mark: &str, shown: &dyn Fn(&str) -> String, out: &mut String) {
-        out.push_str(&format!("{indent}{mark}{}\n", shown(&self.text)));
+        out.push_str(&format!("{indent}{mark}{}\n", shown(&self.text())));
         let inside = format!("{indent}  ");
         self.details.iter().for_each(|entry| entry.lines(&inside, mark, shown, out));
     }
 }
 
-fn sections(report: &PspMigrationReport<'_>) -> Vec<Entry> {
-    let all = [
-        ("To be decided", decisions(report.plan)),
-        ("Namespaces", namespaces::namespaces(report)),
-        ("Pods", evidence::pods(report)),
-        ("Profiles", profiles(report)),
-        ("Defaults that workloads rely on", relying(report)),
-        ("Stages", stages::checklist(report)),
-        ("PodSecurityPolicies that are left behind", left_behind(report.plan)),
-        ("Policies of other admission controllers", other_controllers::entries(report)),
-        ("Roles and bindings that grant nothing any more", superfluous(report.superfluous)),
-    ];
-    let all = all.into_iter().filter(|(_, entries)| !entries.is_empty());
-    all.map(|(title, entries)| Entry::with(title, first_of(entries))).collect()
+/// The lines of a section.
+enum SectionContent {
+    /// Entries, each with its details.
+    Entries(Vec<Entry>),
+    /// Groups of namespaces.
+    Namespaces(Vec<NamespaceGroup>),
+    /// Stages with their steps.
+    Stages(Vec<Entry>),
 }
 
-/// The number of entries of a section.
-const MOST_ENTRIES: usize = 16;
+/// A part of the report with a title.
+struct Section {
+    /// The name of the section in addresses.
+    id: &'static str,
+    title: &'static str,
+    content: SectionContent,
+}
 
-/// Returns the first entries of a section, and the number of the others.
-fn first_of(mut entries: Vec<Entry>) -> Vec<Entry> {
-    let more = entries.len().saturating_sub(MOST_ENTRIES);
-    if more > 0 {
-        entries.truncate(MOST_ENTRIES);
-        entries.push(Entry::new(format!("and {} more; `--format json` has all of them", grouped(more))));
+impl Section {
+    fn len(&self) -> usize {
+        match &self.content {
+            SectionContent::Entries(entries) | SectionContent::Stages(entries) => entries.len(),
+            SectionContent::Namespaces(groups) => groups.len(),
+        }
     }
-    entries
+
+    /// Returns the first entries of the section, and the number of the others.
+    fn first_entries(self, most: usize) -> Vec<Entry> {
+        let more = self.len().saturating_sub(most);
+        let mut entries = match self.content {
+            SectionContent::Entries(entries) | SectionContent::Stages(entries) => entries,
+            SectionContent::Namespaces(groups) => {
+                groups.into_iter().take(most).map(NamespaceGroup::into_entry).collect()
+            }
+        };
+        entries.truncate(most);
+        if more > 0 {
+            entries.push(Entry::new(format!("and {} more; `--format json` has all of them", grouped(more))));
+        }
+        entries
+    }
 }
+
+/// Returns the sections with content, in their order.
+fn sections(report: &PspMigrationReport<'_>) -> Vec<Section> {
+    use SectionContent::{Entries, Namespaces, Stages};
+    let all = [
+        ("decisions", "To be decided", Entries(decisions(report.plan))),
+        ("namespaces", "Namespaces", Namespaces(namespaces::groups(report))),
+        ("pods", "Pods", Entries(evidence::pods(report))),
+        ("profiles", "Profiles", Entries(profiles(report))),
+        ("defaults", "Defaults that workloads rely on", Entries(relying(report))),
+        ("stages", "Stages", Stages(stages::checklist(report))),
+        ("left-behind", "PodSecurityPolicies that are left behind", Entries(left_behind(report.plan))),
+        ("others", "Policies of other admission controllers", Entries(other_controllers::entries(report))),
+        ("grants", "Roles and bindings that grant nothing any more", Entries(superfluous(report.superfluous))),
+    ];
+    let all = all.into_iter().map(|(id, title, content)| Section { id, title, content });
+    all.filter(|section| section.len() > 0).collect()
+}
+
+/// The number of entries of a section in text and Markdown.
+const MOST_ENTRIES: usize = 16;
 
 fn decisions(plan: &Plan) -> Vec<Entry> {
     let mut found = conflicts(plan);
     found.extend(rejected(plan));
-    let mut alike: BTreeMap<(String, Vec<String>), Vec<String>> = BTreeMap::new();
+    let mut alike = AlikeTexts::default();
     for workload in plan.workloads.iter().filter(|workload| !workload.changes.is_empty()) {
         let value = |value: &Option<Value>| value.as_ref().map_or_else(|| "nothing".to_owned(), Value::to_string);
         let changes = workload.changes.iter();
@@ -142,11 +220,13 @@ fn decisions(plan: &Plan) -> Vec<Entry> {
             .map(|change| format!("{}: {} today, then {}", change.field, value(&change.before), value(&change.after)));
         let policy = workload.policy.as_deref();
         let policy = policy.map_or_else(String::new, |policy| pattern(policy, &workload.namespace));
-        alike.entry((policy, changes.collect())).or_default().push(shown(workload));
+        let after = format!(": `{policy}` sets other defaults than the policy of the namespace");
+        alike.add(&std::iter::once(after).chain(changes).collect::<Vec<_>>(), shown(workload));
     }
-    found.extend(alike.into_iter().map(|((policy, changes), names)| {
-        let text = format!("{}: `{policy}` sets other defaults than the policy of the namespace", some(&names));
-        Entry::with(text, changes.into_iter().map(Entry::new).collect())
+    found.extend(alike.into_lists().map(|(texts, names)| {
+        let mut texts = texts.into_iter();
+        let after = texts.next().into_iter().collect::<String>();
+        Entry::listed("", names, after).with(texts.map(Entry::new).collect())
     }));
     for policy in plan.policies.iter().filter(|policy| policy.is_needed) {
         for (field, reason) in policy.lost() {
@@ -165,32 +245,29 @@ fn conflicts(plan: &Plan) -> Vec<Entry> {
     }
     let entries = alike.into_iter().map(|(among, names)| {
         let word = if names.len() == 1 { "namespace" } else { "namespaces" };
-        let text = format!(
-            "{word} {}: the pods of a service account get {}, and no policy admits all of them",
-            some(&names),
-            quoted(&among)
-        );
+        let why = format!(": the pods of a service account get {}, and no policy admits all of them", quoted(&among));
         let help = "give the workloads different service accounts, or change them until one policy fits; until then the namespace has a level and no profile";
-        Entry::with(text, vec![Entry::new(help)])
+        Entry::listed(format!("{word} "), names, why).with(vec![Entry::new(help)])
     });
     entries.collect()
 }
 
 /// Returns the workloads whose new pods are rejected today.
 fn rejected(plan: &Plan) -> Vec<Entry> {
-    let mut alike: BTreeMap<Vec<String>, Vec<String>> = BTreeMap::new();
+    let mut alike = AlikeTexts::default();
     for workload in plan.workloads.iter().filter(|workload| !workload.refusals.is_empty()) {
         let reasons = workload.refusals.iter().map(|reason| without_namespace(reason, &workload.namespace));
-        alike.entry(reasons.collect()).or_default().push(shown(workload));
+        alike.add(&reasons.collect::<Vec<_>>(), shown(workload));
     }
-    let mut alike: Vec<_> = alike.into_iter().collect();
+    let mut alike: Vec<_> = alike.into_lists().collect();
     alike.sort_by_key(|(_, names)| Reverse(names.len()));
     let entries = alike.into_iter().map(|(reasons, names)| {
-        let text = match names.as_slice() {
-            [only] => format!("{only}: its pods are rejected already"),
-            several => format!("{}: pods of {} are rejected already", some(several), number(several.len(), "workload")),
+        let whose = match names.len() {
+            1 => "its pods".to_owned(),
+            several => format!("pods of {}", number(several, "workload")),
         };
-        Entry::with(text, reasons.into_iter().map(Entry::new).collect())
+        let entry = Entry::listed("", names, format!(": {whose} are rejected already"));
+        entry.with(reasons.into_iter().map(Entry::new).collect())
     });
     entries.collect()
 }
@@ -232,10 +309,8 @@ fn profiles(report: &PspMigrationReport<'_>) -> Vec<Entry> {
                 let count = tenants.namespaces.len();
                 let variables =
                     if tenants.variables.is_empty() { "name".to_owned() } else { tenants.variables.join(", ") };
-                details.push(Entry::new(format!(
-                    "one for {count} policies, each of one namespace: {}",
-                    some(&tenants.policies)
-                )));
+                let before = format!("one for {count} policies, each of one namespace: ");
+                details.push(Entry::listed(before, tenants.policies.clone(), ""));
                 details.push(Entry::new(format!(
                     "Tenancy `{}`, with the variables of an account: {variables}",
                     tenants.tenancy
@@ -253,7 +328,7 @@ fn profiles(report: &PspMigrationReport<'_>) -> Vec<Entry> {
             details.push(Entry::new(format!("a new policy: each limit is the loosest limit of {merged}")));
         }
         details.extend(fates(policy, report.to));
-        Some(Entry::with(format!("`{name}`: {}", stated(policy)), details))
+        Some(Entry::new(format!("`{name}`: {}", stated(policy))).with(details))
     });
     told.collect()
 }
@@ -303,10 +378,10 @@ fn fates(policy: &PolicyPlan, to: FinalCluster) -> Vec<Entry> {
 
 /// Returns the defaults that workloads rely on. Workloads of one profile with the same fields are one entry.
 fn relying(report: &PspMigrationReport<'_>) -> Vec<Entry> {
-    let mut alike: BTreeMap<(&str, Vec<&str>), Vec<&WorkloadPlan>> = BTreeMap::new();
+    let mut alike: BTreeMap<(String, Vec<&str>), Vec<&WorkloadPlan>> = BTreeMap::new();
     for workload in report.plan.workloads.iter().filter(|workload| !workload.relied_on.is_empty()) {
         let policy = workload.policy.as_deref().unwrap_or_default();
-        let policy = report.policies.profile_of(policy);
+        let policy = pattern(report.policies.profile_of(policy), &workload.namespace);
         let fields = workload.relied_on.iter().map(|filled| filled.field.as_str()).collect();
         alike.entry((policy, fields)).or_default().push(workload);
     }
@@ -320,15 +395,20 @@ fn relying(report: &PspMigrationReport<'_>) -> Vec<Entry> {
             format!("{field}: {value}")
         });
         let values: Vec<String> = values.collect();
-        let title = format!("by `{policy}`, {}: {}", number(names.len(), "workload"), some(&names));
-        Entry::with(title, vec![Entry::new(values.join(", "))])
+        let namespaces: BTreeSet<&String> = workloads.iter().map(|workload| &workload.namespace).collect();
+        let policy = match namespaces.first() {
+            Some(only) if namespaces.len() == 1 => policy.replace("{namespace}", only),
+            _ => policy,
+        };
+        let before = format!("by `{policy}`, {}: ", number(names.len(), "workload"));
+        Entry::listed(before, names, "").with(vec![Entry::new(values.join(", "))])
     });
     let mut told: Vec<Entry> = told.collect();
     let says_all = |workload: &&WorkloadPlan| workload.policy.is_some() && workload.relied_on.is_empty();
     let names: Vec<String> = report.plan.workloads.iter().filter(says_all).map(shown).collect();
     if !names.is_empty() {
         let workloads = number(names.len(), "workload");
-        told.push(Entry::new(format!("nothing is filled in for {workloads}: {}", some(&names))));
+        told.push(Entry::listed(format!("nothing is filled in for {workloads}: "), names, ""));
     }
     told
 }
@@ -346,7 +426,7 @@ fn left_behind(plan: &Plan) -> Vec<Entry> {
         };
         alike.entry(why).or_default().push(format!("`{}`", policy.name));
     }
-    alike.into_iter().map(|(why, names)| Entry::new(format!("{}: {why}", some(&names)))).collect()
+    alike.into_iter().map(|(why, names)| Entry::listed("", names, format!(": {why}"))).collect()
 }
 
 fn superfluous(found: &Superfluous) -> Vec<Entry> {
@@ -357,7 +437,7 @@ fn superfluous(found: &Superfluous) -> Vec<Entry> {
     ];
     let told = lists.into_iter().filter(|(_, _, list)| !list.is_empty()).map(|(what, of, list)| {
         let names: Vec<String> = list.iter().cloned().collect();
-        Entry::new(format!("{}{of}: {}", number(names.len(), what), some(&names)))
+        Entry::listed(format!("{}{of}: ", number(names.len(), what)), names, "")
     });
     told.collect()
 }

@@ -50,6 +50,7 @@ const withScripts = async (browser, name, colorScheme) => {
     await searchAnyClass(page, where);
     await searchNamespaces(page, where);
   }
+  if (name.startsWith("migration")) await searchEntries(page, where);
   await context.close();
 };
 
@@ -108,6 +109,22 @@ const searchNamespaces = async (page, where) => {
     await page.fill("#search", name);
     const rows = await page.textContent("#search-rows");
     expect(rows.includes(name), `${where}: no row for the namespace ${name}: ${rows}`);
+  }
+};
+
+// The first name of each entry of a migration is found, with the label of the entry.
+const searchEntries = async (page, where) => {
+  const entries = await page.evaluate(() => [...document.querySelectorAll("[data-label]")]
+    .map((entry) => [entry.id.slice("class-".length), entry.dataset.label]));
+  expect(entries.length > 2, `${where}: ${entries.length} lists`);
+  for (const [id, label] of entries.slice(0, 40)) {
+    await page.selectOption("#search-class", id);
+    await page.fill("#search", "");
+    const row = await page.textContent("#search-rows li");
+    expect(row.endsWith(` · ${label}`), `${where}: ${row} for ${label}`);
+    expect(!row.includes("cluster-wide"), `${where}: a scope in ${row}`);
+    const text = await page.textContent(`#class-${id}`);
+    expect(text.includes(row.split(" · ")[0]) || text.startsWith("and "), `${where}: ${row} is not of ${text}`);
   }
 };
 

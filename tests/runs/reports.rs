@@ -249,6 +249,12 @@ fn a_migration_reports_in_every_format() {
         assert!(matches!(output.status.code(), Some(0 | 1)), "{}", stderr(&output));
         assert_form(format, &read(&path.join("report")));
     }
+    let page = ["migrate", "psp", "--from", from, "-o", "policies", "--report", "html=page.html"];
+    let output = bailiwick(path, &page);
+    assert!(String::from_utf8_lossy(&output.stdout).contains("Namespaces\n"), "{}", stderr(&output));
+    assert!(read(&path.join("page.html")).starts_with("<!doctype html>"));
+    let refused = bailiwick(path, &page);
+    assert!(refused.status.code() == Some(2) && stderr(&refused).contains("is there already"), "{}", stderr(&refused));
     let refused = bailiwick(path, &["migrate", "psp", "--from", from, "--format", "sarif"]);
     assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
 }

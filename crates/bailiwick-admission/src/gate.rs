@@ -87,6 +87,8 @@ pub struct AdmissionObjects {
     pod_security: Configuration,
     places: BTreeMap<String, NamespaceContext>,
     pub(super) policies: BTreeMap<String, PodSecurityPolicy>,
+    /// The names of PodSecurityPolicies that the minor does not have.
+    ignored_policies: BTreeSet<String>,
     pub(super) constraints: Vec<Scc>,
     /// Admission policies by name.
     pub(super) admission_policies: BTreeMap<String, ValidatingAdmissionPolicy>,
@@ -181,6 +183,7 @@ impl AdmissionObjects {
             pod_security: Configuration::default(),
             places: BTreeMap::new(),
             policies: BTreeMap::new(),
+            ignored_policies: BTreeSet::new(),
             constraints: Vec::new(),
             admission_policies: BTreeMap::new(),
             bindings: BTreeMap::new(),
@@ -212,6 +215,9 @@ impl AdmissionObjects {
             ("policy/v1beta1", "PodSecurityPolicy") if self.minor <= LAST_WITH_POLICIES => {
                 let policy = PodSecurityPolicy::read(object)?;
                 self.policies.insert(policy.name().to_owned(), policy);
+            }
+            ("policy/v1beta1" | "extensions/v1beta1", "PodSecurityPolicy") => {
+                self.ignored_policies.insert(text(&["metadata", "name"]).to_owned());
             }
             ("security.openshift.io/v1", "SecurityContextConstraints") if self.is_openshift => {
                 self.constraints.push(Scc::read(object)?);
@@ -245,6 +251,16 @@ impl AdmissionObjects {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Returns the number of PodSecurityPolicies that decide about pods.
+    pub fn evaluated_policies(&self) -> usize {
+        self.policies.len()
+    }
+
+    /// Returns the number of PodSecurityPolicies that decide nothing, since the minor does not have them.
+    pub fn ignored_policies(&self) -> usize {
+        self.ignored_policies.len()
     }
 
     /// Iterates over the namespaces, to set their profiles.

@@ -42,6 +42,8 @@ pub struct TargetAccess {
     pub version: String,
     /// The number of namespaces among the inputs.
     pub namespace_count: usize,
+    /// The PodSecurityPolicies of manifests; none for a target, whose policies are compiled from PodSecurityProfiles.
+    pub pod_security_policies: Option<ReportedPolicies>,
     /// The access of each class of subjects, the most powerful first.
     pub subjects: Vec<SubjectAccess>,
     /// The number of subjects of the default policy alone. They have the access of every cluster.
@@ -52,6 +54,22 @@ pub struct TargetAccess {
     pub namespaces: Vec<NamespaceGroup>,
     /// Inputs that are missing, so that the access of some subjects is not known.
     pub unknown: Vec<String>,
+}
+
+/// The numbers of PodSecurityPolicies of manifests.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ReportedPolicies {
+    /// The policies that decide about the pods of escalation paths.
+    pub evaluated: usize,
+    /// The policies that the version of the cluster does not have.
+    pub ignored: usize,
+}
+
+impl ReportedPolicies {
+    /// Whether there is a policy.
+    pub fn has_any(&self) -> bool {
+        self.evaluated + self.ignored > 0
+    }
 }
 
 /// The access of a class of subjects.

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::{Baseline, Surroundings};
 use crate::access::Builder;
@@ -281,12 +281,20 @@ fn assumed_namespace(count: usize) -> Option<Diagnostic> {
 }
 
 /// Reads standard input; none if it is not UTF-8, with the reason in the sink.
+/// The bytes of standard input, which is read once: `report` evaluates its manifests several times.
+static STANDARD_INPUT: OnceLock<Vec<u8>> = OnceLock::new();
+
 fn read_standard_input(files: &Arc<Files>, sink: &mut Sink) -> Result<Option<Tree>, RunError> {
-    let mut bytes = Vec::new();
-    std::io::stdin()
-        .read_to_end(&mut bytes)
-        .map_err(|error| RunError::new(format!("cannot read standard input: {error}")))?;
-    Ok(manifests::take(bytes, files, sink).map(|id| yaml::read(files.get(id).text(), id, sink)))
+    let bytes = match STANDARD_INPUT.get() {
+        Some(bytes) => bytes,
+        None => {
+            let mut bytes = Vec::new();
+            let read = std::io::stdin().read_to_end(&mut bytes);
+            read.map_err(|error| RunError::new(format!("cannot read standard input: {error}")))?;
+            STANDARD_INPUT.get_or_init(|| bytes)
+        }
+    };
+    Ok(manifests::take(bytes.clone(), files, sink).map(|id| yaml::read(files.get(id).text(), id, sink)))
 }
 
 pub(super) fn misshapen(place: Origin, why: String) -> Diagnostic {

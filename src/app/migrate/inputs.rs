@@ -1,20 +1,22 @@
 //! The objects of a cluster, read from its manifests.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::access::{Builder, World};
 use crate::admission::others::{OtherPolicies, OtherRule};
 use crate::admission::psp::PodSecurityPolicy;
-use crate::app::Options;
-use crate::app::loaded_world::{add_tree, duplicate, each_tree, version_of};
+use crate::app::loaded_world::{
+    MissingNamespace, Reading, add_tree, default_namespace, duplicate, each_filtered_tree, version_of,
+};
+use crate::app::{Options, PspMigrationOptions};
 use crate::codes;
 use crate::diag::{Diagnostic, Files, Origin, RunError, Sink};
 use crate::k8s::schemas;
 use crate::k8s::validation;
 use crate::migrate::Namespace;
 use crate::migrate::superfluous::{Superfluous, SuperfluousCollector};
+use crate::source::manifests::FileFilter;
 use crate::yaml::NodeRef;
 
 use super::workloads::{FoundWorkloads, WorkloadCollector, malformed};
@@ -42,21 +44,26 @@ const VERSIONS: [&str; 2] = ["policy/v1beta1", "extensions/v1beta1"];
 /// Reads everything. None when the version is unknown; that, and whatever is wrong, is in the sink.
 pub(super) fn read(
     run: &Options,
-    from: &[PathBuf],
-    version: &str,
+    options: &PspMigrationOptions,
     files: &Arc<Files>,
     sink: &mut Sink,
 ) -> Result<Option<Inputs>, RunError> {
-    let Some(minor) = version_of(version, sink) else { return Ok(None) };
+    let Some(minor) = version_of(&options.kubernetes_version, sink) else { return Ok(None) };
+    let filter = FileFilter::new(&options.include, &options.exclude, sink);
+    let namespace = match &options.default_namespace {
+        Some(name) => default_namespace(Some(name), sink),
+        None => MissingNamespace::None,
+    };
+    let reading = Reading { run, files, filter: &filter, namespace };
     let mut builder = Builder::new(minor).with_default_policy(minor);
     let mut found = Found::default();
-    for path in from {
-        each_tree(&run.input_at(path), run, files, sink, &mut |tree, sink| {
+    for path in &options.from {
+        each_filtered_tree(&run.input_at(path), reading, sink, &mut |tree, sink| {
             add_tree(&mut builder, tree, sink, &mut |object, sink| found.add(object, sink));
         })?;
     }
     if found.policies.is_empty() && !sink.has_errors() {
-        let names: Vec<String> = from.iter().map(|path| format!("`{}`", path.display())).collect();
+        let names: Vec<String> = options.from.iter().map(|path| format!("`{}`", path.display())).collect();
         sink.push(
             Diagnostic::error(
                 codes::NOTHING_TO_MIGRATE,

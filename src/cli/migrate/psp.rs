@@ -25,7 +25,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "PATH", required = true)]
     from: Vec<PathBuf>,
     /// Version of the cluster. Its default policy is the baseline of the manifests.
-    #[arg(long, value_name = "VERSION", default_value = "1.24")]
+    #[arg(long, value_name = "VERSION", default_value = PspMigrationOptions::USUAL_VERSION)]
     kubernetes_version: String,
     /// Platform at the end of the migration. With openshift, the workloads move to another cluster. Default: kubernetes.
     #[arg(long, value_name = "PLATFORM", value_parser = platform_parser())]
@@ -48,8 +48,8 @@ pub(super) struct Arguments {
     #[arg(long)]
     force: bool,
     /// Write the report to this file, in the format of --format; may be repeated. With FORM=FILE, write a report of the run,
-    /// as json, github, sarif, gitlab, junit or markdown. Default: print the report to standard output, or to standard error
-    /// if the policies are printed to standard output.
+    /// as json, github, sarif, gitlab, junit or markdown. With html=FILE, write the report about the policies as a page of HTML.
+    /// Default: print the report to standard output, or to standard error if the policies are printed to standard output.
     #[arg(long, value_name = "[FORM=]FILE")]
     report: Vec<MigrationReportFile>,
     /// Output format of the report.
@@ -71,6 +71,8 @@ enum LevelArgument {
 enum MigrationReportFile {
     /// The report about the policies, in the format of `--format`.
     Own(PathBuf),
+    /// The same report as a page, as `html=FILE`.
+    Page(PathBuf),
     /// A report of any command, as `FORM=FILE`.
     Run(ReportFile),
 }
@@ -79,6 +81,9 @@ impl FromStr for MigrationReportFile {
     type Err = Infallible;
 
     fn from_str(text: &str) -> Result<Self, Infallible> {
+        if let Some(file) = text.strip_prefix("html=").filter(|file| !file.is_empty()) {
+            return Ok(Self::Page(file.into()));
+        }
         Ok(ReportFile::from_str(text).map_or_else(|_| Self::Own(text.into()), Self::Run))
     }
 }
@@ -87,7 +92,7 @@ impl Arguments {
     /// Returns the formats of the results, and the reports to write. The report has Markdown of its own.
     pub(super) fn formats(&self) -> Formats {
         let reports = self.report.iter().filter_map(|report| match report {
-            MigrationReportFile::Own(_) => None,
+            MigrationReportFile::Own(_) | MigrationReportFile::Page(_) => None,
             MigrationReportFile::Run(report) => Some(report.clone()),
         });
         Formats {
@@ -120,7 +125,15 @@ impl Arguments {
     fn own_reports(&self) -> impl Iterator<Item = &PathBuf> {
         self.report.iter().filter_map(|report| match report {
             MigrationReportFile::Own(path) => Some(path),
-            MigrationReportFile::Run(_) => None,
+            MigrationReportFile::Page(_) | MigrationReportFile::Run(_) => None,
+        })
+    }
+
+    /// Returns the files of the report about the policies as a page.
+    fn pages(&self) -> impl Iterator<Item = &PathBuf> {
+        self.report.iter().filter_map(|report| match report {
+            MigrationReportFile::Page(path) => Some(path),
+            MigrationReportFile::Own(_) | MigrationReportFile::Run(_) => None,
         })
     }
 }
@@ -140,19 +153,11 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
             LevelArgument::Observed => LevelChoice::Observed,
             LevelArgument::Stated => LevelChoice::Stated,
         },
+        ..PspMigrationOptions::default()
     };
-    let found = migrate_psp(&global.options(), &options)?;
-    print(global, found.diagnostics.list, &found.diagnostics.files);
-    let report = PspMigrationReport {
-        plan: &found.plan,
-        policies: &found.policies,
-        declared: &found.declared,
-        superfluous: &found.superfluous,
-        patches: &found.patches,
-        to: found.to,
-        owned_templates: found.owned_templates,
-        others: &found.others,
-    };
+    let mut found = migrate_psp(&global.options(), &options)?;
+    print(global, std::mem::take(&mut found.diagnostics.list), &found.diagnostics.files);
+    let report = PspMigrationReport::new(&found);
     let text = match arguments.format {
         OutputFormat::JSON => json::pretty(&Versioned::new(report.record())),
         OutputFormat::Report(ReportFormat::Markdown) => migration::markdown(&report),
@@ -165,6 +170,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
         destination.files.extend(files.into_iter().map(|(name, text)| (folder.join(name), text)));
         destination.files.push((folder.join("plan.md"), migration::markdown(&report)));
     }
+    destination.files.extend(arguments.pages().map(|path| (global.at(path), migration::html(&report))));
     if !output::write(global, destination, &found.policies, &text)? {
         return Ok(Outcome::Invalid);
     }

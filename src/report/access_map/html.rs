@@ -4,19 +4,24 @@ use std::collections::{BTreeSet, HashSet};
 
 use minijinja::{Value, context};
 
-use super::{group_name, group_sample, path_title, question, roles, rules, target_name, who, worst};
+use super::{group_name, group_sample, path_title, policies, question, roles, rules, target_name, who, worst};
 use crate::app::access_map::{AccessCell, AccessMap, NamespaceGroup, ReportedPath, SubjectAccess, TargetAccess};
 use crate::app::subject_classes::{Member, SubjectClass};
 use crate::app::words::{grouped, number};
 use crate::report::html_page::{HtmlPage, class_row, escaped_value, html, named_namespaces};
+use crate::report::migration::html::MigrationPart;
+use crate::report::migration::{PspMigrationReport, TITLE};
 use crate::report::review::phrase::{FilePlace, Phrase};
 use crate::report::review::view::{severity, split_place};
 use crate::report::review::{svg, words};
 
 const TEMPLATE: &str = include_str!("report.html");
-const OWN_STYLE: &str = include_str!("report.css");
+const OWN_STYLE: &str = concat!(include_str!("report.css"), include_str!("../migration/sections.css"));
 
-/// The sections with their titles.
+/// The section about the PodSecurityPolicies of the inputs.
+const MIGRATION: [&str; 2] = ["migration", TITLE];
+
+/// The other sections with their titles.
 const SECTIONS: [[&str; 2]; 7] = [
     ["matrix", "Access matrix"],
     ["classes", "Search"],
@@ -34,8 +39,12 @@ const MAXIMUM_ROWS: usize = 500;
 const MAXIMUM_PATHS: usize = 60;
 const MAXIMUM_PICTURES: usize = 8;
 
-/// Returns a map as one HTML file.
-pub(super) fn text(map: &AccessMap) -> String {
+/// Returns a map as one HTML file, with the migration of its PodSecurityPolicies as a section.
+pub(super) fn text(map: &AccessMap, migration: Option<&PspMigrationReport<'_>>) -> String {
+    let first_list = map.classes.len() + map.targets.iter().map(|target| target.namespaces.len()).sum::<usize>();
+    let migration = migration.map(|report| MigrationPart::of_report(report, first_list));
+    let has_policies = map.targets.iter().any(|target| policies(target).is_some());
+    let sections = SECTIONS.iter().chain(has_policies.then_some(&MIGRATION));
     let values = context! {
         title => escaped_value(&title(map)),
         facts => facts(map),
@@ -46,10 +55,15 @@ pub(super) fn text(map: &AccessMap) -> String {
         unanswered => map.unanswered.0.iter().map(|(name, why)| html(&Phrase::default().name(name.as_str()).words(": ").then(Phrase::sentence(why)))).collect::<Vec<Value>>(),
         classes => map.classes.iter().take(MAXIMUM_ROWS).map(class_row).collect::<Vec<Value>>(),
         more_classes => more(map.classes.len(), MAXIMUM_ROWS, "class"),
-        sections => SECTIONS.iter().map(|[id, title]| context! { id => *id, title => *title }).collect::<Vec<Value>>(),
+        sections => sections.map(|[id, title]| context! { id => *id, title => *title }).collect::<Vec<Value>>(),
+        migration_title => TITLE,
+        has_policies => has_policies,
+        migration => migration.iter().flat_map(|part| part.sections.iter().cloned()).collect::<Vec<Value>>(),
         footer => format!("Written by bailiwick {}. The page makes no request.", env!("CARGO_PKG_VERSION")),
     };
-    HtmlPage { template: TEMPLATE, own_style: OWN_STYLE, values, searched: &searched(map) }.render()
+    let mut searched = searched(map);
+    searched.extend(migration.into_iter().flat_map(|part| part.lists));
+    HtmlPage { template: TEMPLATE, own_style: OWN_STYLE, values, searched: &searched }.render()
 }
 
 /// Returns the classes of the rows, and the namespaces that no subject of a row names. The classes of paths have the same subjects.
@@ -120,6 +134,7 @@ fn one_target(map: &AccessMap, index: usize, target: &TargetAccess) -> Value {
         subjects => subjects.map(|subject| one_subject(map, subject)).collect::<Vec<Value>>(),
         more_subjects => more(target.subjects.len(), MAXIMUM_ROWS, "class"),
         default_subjects => if target.default_subjects > 0 { number(target.default_subjects, "subject") } else { String::new() },
+        policies => policies(target).map(|sentence| html(&Phrase::sentence(&sentence))),
         path_count => grouped(target.paths.len()),
         paths => paths.map(|(position, path)| one_path(map, path, position < MAXIMUM_PICTURES && path.steps.len() > 1)).collect::<Vec<Value>>(),
         more_paths => more(target.paths.len(), MAXIMUM_PATHS, "path"),

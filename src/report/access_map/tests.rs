@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::AccessMapForm;
 use crate::app::access_map::{
     API_VERSION, AccessCell, AccessMap, AccessQuestion, GrantedAccess, NamespaceGroup, ReportedFindings, ReportedPath,
-    ReportedPower, SubjectAccess, TargetAccess,
+    ReportedPolicies, ReportedPower, SubjectAccess, TargetAccess,
 };
 use crate::app::review::{EffectSeverity, ReviewedStep};
 use crate::app::subject_classes::{Member, SubjectClass};
@@ -92,6 +92,7 @@ fn with_names(name: &str) -> AccessMap {
         target: Some(text()),
         version: "1.36".to_owned(),
         namespace_count: 2,
+        pod_security_policies: Some(ReportedPolicies { evaluated: 0, ignored: 3 }),
         subjects: vec![subject],
         default_subjects: 3,
         paths: vec![path],
@@ -119,9 +120,9 @@ fn tags(page: &str) -> Vec<String> {
 fn no_name_becomes_markup_in_a_page() {
     let body = |page: &str| page.split_once("</style>").expect("a style").1.to_owned();
     let body = |page: &str| body(page).split_once("<script>").expect("a script").0.to_owned();
-    let plain = tags(&body(&AccessMapForm::Html.write(&with_names("name"))));
+    let plain = tags(&body(&AccessMapForm::Html.write(&with_names("name"), None)));
     for name in HOSTILE {
-        let page = AccessMapForm::Html.write(&with_names(name));
+        let page = AccessMapForm::Html.write(&with_names(name), None);
         assert_eq!(tags(&body(&page)), plain, "{name}");
         assert!(!page.contains(" style=") || name.contains("style="), "{name}");
         assert!(!page.contains('\u{202e}') && !page.contains('\u{200b}'), "{name}");
@@ -136,18 +137,32 @@ fn the_search_has_namespaces_without_subjects() {
     let members = |id: usize| lists.iter().filter(move |list| list.id == id).flat_map(|list| &list.members);
     assert_eq!(members(0).map(|member| &*member.subject).collect::<Vec<_>>(), ["User/name"]);
     assert_eq!(members(1).map(|member| &*member.subject).collect::<Vec<_>>(), ["alone"]);
-    let page = AccessMapForm::Html.write(&map);
+    let page = AccessMapForm::Html.write(&map, None);
     assert!(page.contains("<tr id=\"class-1\"><th scope=\"row\"><code>name</code>"), "{page}");
+}
+
+#[test]
+fn each_form_has_the_policies_that_decide_nothing() {
+    let map = with_names("name");
+    let sentence = "3 PodSecurityPolicies ignored, since Kubernetes 1.36 has none";
+    assert!(AccessMapForm::Text.write(&map, None).contains(sentence));
+    let page = AccessMapForm::Html.write(&map, None);
+    assert!(page.contains(sentence) && page.contains("There is no plan"), "{page}");
+    assert!(AccessMapForm::Json.write(&map, None).contains("\"ignored\": 3"));
 }
 
 #[test]
 fn no_name_becomes_a_line_or_breaks_json() {
     for name in HOSTILE {
-        let text = AccessMapForm::Text.write(&with_names(name));
+        let text = AccessMapForm::Text.write(&with_names(name), None);
         assert!(text.lines().all(|line| !line.starts_with("::")), "{text}");
         assert!(!text.contains('\u{202e}'), "{text}");
-        assert_eq!(text.lines().count(), AccessMapForm::Text.write(&with_names("name")).lines().count(), "{text}");
-        let json = AccessMapForm::Json.write(&with_names(name));
+        assert_eq!(
+            text.lines().count(),
+            AccessMapForm::Text.write(&with_names("name"), None).lines().count(),
+            "{text}"
+        );
+        let json = AccessMapForm::Json.write(&with_names(name), None);
         let value: serde_json::Value = serde_json::from_str(&json).expect("JSON");
         let shown = value.pointer("/targets/0/target").and_then(serde_json::Value::as_str);
         assert_eq!(shown, Some(name));
@@ -157,7 +172,7 @@ fn no_name_becomes_a_line_or_breaks_json() {
 #[test]
 fn the_page_has_the_budget_of_its_script() {
     assert!(crate::report::html_page::SCRIPT.len() <= 12 << 10);
-    let page = AccessMapForm::Html.write(&with_names("name"));
+    let page = AccessMapForm::Html.write(&with_names("name"), None);
     assert_eq!(page.matches("<style>").count(), 1);
     assert_eq!(page.matches("<script>").count(), 1);
     assert!(page.len() < 60 << 10, "{}", page.len());

@@ -1,6 +1,6 @@
 //! Plain text, for terminals.
 
-use super::{cell, group_name, group_sample, path_title, question, roles, rules, target_name, who, worst};
+use super::{cell, group_name, group_sample, path_title, policies, question, roles, rules, target_name, who, worst};
 use crate::app::access_map::{AccessMap, SubjectAccess, TargetAccess};
 use crate::app::words::{grouped, number};
 use crate::report::page::Page;
@@ -52,6 +52,7 @@ fn one_target(page: &mut Page, map: &AccessMap, target: &TargetAccess) {
         path.steps.iter().for_each(|step| line(page, "", &words::step(step)));
     }
     more(page, target.paths.len(), MAXIMUM_ENTRIES);
+    policies(target).iter().for_each(|sentence| line(page, "-", &Phrase::sentence(sentence)));
     heading(page, "namespaces", target.namespace_count);
     for group in target.namespaces.iter().take(MAXIMUM_ENTRIES) {
         let count = Phrase::new(format!("{} of ", number(group.count, "namespace")));

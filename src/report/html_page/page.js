@@ -31,9 +31,10 @@
 
   const input = find("search"), choice = find("search-class"), status = find("search-status");
   const view = find("search-window"), rows = find("search-rows");
-  const template = (id) => { const row = find("class-" + id); return row ? row.cells[0].textContent : ""; };
-  // A namespace in the place of a subject has no slash.
-  const scope = (parts) => parts.length > 1 ? " in " + parts.slice(1).join(", ") : parts[0].includes("/") ? " cluster-wide" : "";
+  const label = (id) => find("class-" + id)?.dataset.label;
+  const template = (id) => label(id) ?? find("class-" + id)?.cells[0].textContent ?? "";
+  // A namespace in the place of a subject has no slash. Members of a list with a label are names without a scope.
+  const scope = (parts, id) => label(id) != null ? "" : parts.length > 1 ? " in " + parts.slice(1).join(", ") : parts[0].includes("/") ? " cluster-wide" : "";
   for (const id of classes.slice(0, 500)) {
     const option = document.createElement("option");
     option.value = id;
@@ -62,7 +63,7 @@
       const [shown, id] = members[hits[i]], parts = shown.split("\t"), row = document.createElement("li");
       const subject = document.createElement("code"), rest = document.createElement("span");
       subject.textContent = parts[0];
-      rest.textContent = scope(parts) + " · " + template(id);
+      rest.textContent = scope(parts, id) + " · " + template(id);
       row.append(subject, rest);
       row.title = row.textContent;
       row.style.top = i * HEIGHT + "px";

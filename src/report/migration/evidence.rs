@@ -16,10 +16,7 @@ pub(super) fn pods(report: &PspMigrationReport<'_>) -> Vec<Entry> {
         let pods = number(of_templates, "pod");
         entries.push(Entry::new(format!("{pods} of {} with a template", number(with_pods, "workload"))));
     }
-    if workloads.iter().all(|workload| workload.pods == 0) && !workloads.is_empty() {
-        let text = "no pod is among the objects: pods of users and operators are unknown, and so are recorded policies";
-        entries.push(Entry::new(text));
-    }
+    entries.extend(without_pods(workloads).map(Entry::new));
     if report.owned_templates > 0 {
         let templates = number(report.owned_templates, "template");
         entries.push(Entry::new(format!("{templates} of other workloads, such as the ReplicaSets of a Deployment")));
@@ -29,6 +26,13 @@ pub(super) fn pods(report: &PspMigrationReport<'_>) -> Vec<Entry> {
     entries.extend(differing(workloads));
     entries.extend(creators(workloads));
     entries
+}
+
+/// Returns the consequence of objects without a pod that runs.
+pub(super) fn without_pods(workloads: &[WorkloadPlan]) -> Option<&'static str> {
+    let has_none = workloads.iter().all(|workload| workload.pods == 0) && !workloads.is_empty();
+    has_none
+        .then_some("no pod is among the objects: pods of users and operators are unknown, and so are recorded policies")
 }
 
 fn is_pod(workload: &WorkloadPlan) -> bool {
@@ -55,7 +59,7 @@ fn by_owner(workloads: &[WorkloadPlan]) -> Vec<Entry> {
     let entries = alike.into_iter().map(|(text, workloads)| {
         let names: Vec<String> = workloads.iter().map(|workload| shown(workload)).collect();
         let kind = if workloads.iter().all(|workload| is_pod(workload)) { "pod" } else { "workload" };
-        Entry::new(format!("{} {text}: {}", number(names.len(), kind), some(&names)))
+        Entry::listed(format!("{} {text}: ", number(names.len(), kind)), names, "")
     });
     entries.collect()
 }
@@ -76,7 +80,7 @@ fn with_defaults(report: &PspMigrationReport<'_>) -> Vec<Entry> {
         return Vec::new();
     }
     let text = "may have values from the defaults of their policies: their owners have to set the values themselves";
-    vec![Entry::new(format!("{} without a template {text}: {}", number(names.len(), "pod"), some(&names)))]
+    vec![Entry::listed(format!("{} without a template {text}: ", number(names.len(), "pod")), names, "")]
 }
 
 /// Returns the workloads whose pods run under another policy than new pods get.
@@ -96,7 +100,7 @@ fn differing(workloads: &[WorkloadPlan]) -> Vec<Entry> {
             None => "no policy admits new pods".to_owned(),
         };
         let count = number(names.len(), "workload");
-        Entry::new(format!("pods of {count} run under {}, and {new}: {}", quoted(&recorded), some(&names)))
+        Entry::listed(format!("pods of {count} run under {}, and {new}: ", quoted(&recorded)), names, "")
     });
     entries.collect()
 }
@@ -113,7 +117,7 @@ fn creators(workloads: &[WorkloadPlan]) -> Vec<Entry> {
         let names: Vec<String> = workloads.iter().map(|workload| shown(workload)).collect();
         let policy = policy.map_or_else(String::new, |policy| format!(" under `{policy}`"));
         let creators = some(creators);
-        Entry::new(format!("{} only if {creators} creates it{policy}: {}", number(names.len(), "pod"), some(&names)))
+        Entry::listed(format!("{} only if {creators} creates it{policy}: ", number(names.len(), "pod")), names, "")
     });
     entries.collect()
 }

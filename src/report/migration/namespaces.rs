@@ -12,69 +12,129 @@ use crate::report::human::number;
 /// The number of workloads of a namespace whose checks are printed.
 const SHOWN_BLOCKERS: usize = 3;
 
-/// Returns the entries of all namespaces. Namespaces that differ only in their names are one entry.
-pub(super) fn namespaces(report: &PspMigrationReport<'_>) -> Vec<Entry> {
+/// Namespaces that differ only in their names.
+pub(super) struct NamespaceGroup {
+    /// The Tenancy that they become.
+    pub(super) tenancy: Option<String>,
+    pub(super) names: Vec<String>,
+    /// The profile, or the reason for none.
+    pub(super) profile: ProfileChoice,
+    pub(super) level: Option<Level>,
+    /// The possible levels beside the level, each with its origin.
+    pub(super) other_levels: Vec<(Level, &'static str)>,
+    pub(super) workloads: usize,
+    pub(super) details: Vec<String>,
+}
+
+/// The profile of a namespace.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum ProfileChoice {
+    Profile(String),
+    /// No pod is admitted today.
+    NoPods,
+    /// No policy admits the pods of a service account.
+    Conflict,
+}
+
+impl NamespaceGroup {
+    /// Returns the group as a line with its details.
+    pub(super) fn into_entry(self) -> Entry {
+        let profile = match &self.profile {
+            ProfileChoice::Profile(profile) => format!("profile `{profile}`, "),
+            ProfileChoice::NoPods => "no pod gets in today; ".to_owned(),
+            ProfileChoice::Conflict => "no profile, to be decided; ".to_owned(),
+        };
+        let level = self.level.map_or_else(String::new, |level| format!("level {level}{}, ", self.in_brackets()));
+        let settings = format!("{profile}{level}{}", number(self.workloads, "workload"));
+        let details = self.details.into_iter().map(Entry::new).collect();
+        let entry = match self.tenancy {
+            Some(tenancy) => {
+                let namespaces = number(self.names.len(), "namespace");
+                Entry::listed(format!("{namespaces} of the Tenancy `{tenancy}`: {settings}: "), self.names, "")
+            }
+            None => {
+                let names = self.names.iter().map(|name| format!("`{name}`")).collect();
+                Entry::listed("", names, format!(": {settings}"))
+            }
+        };
+        entry.with(details)
+    }
+
+    fn in_brackets(&self) -> String {
+        let others: Vec<String> = self.other_levels.iter().map(|(level, by)| format!("{level} {by}")).collect();
+        if others.is_empty() { String::new() } else { format!(" ({})", others.join(", ")) }
+    }
+}
+
+/// Returns the groups of all namespaces.
+pub(super) fn groups(report: &PspMigrationReport<'_>) -> Vec<NamespaceGroup> {
     let plans: BTreeMap<&String, &NamespacePlan> =
         report.plan.namespaces.iter().map(|plan| (&plan.name, plan)).collect();
-    let mut entries = Vec::new();
+    let mut groups = Vec::new();
     for tenants in &report.policies.tenancies {
         let of: Vec<&NamespacePlan> = tenants.namespaces.iter().filter_map(|name| plans.get(name).copied()).collect();
-        let workloads = of.iter().map(|namespace| namespace.workloads).sum();
-        let level = of.first().map_or_else(String::new, |namespace| level(report, namespace));
-        entries.push(Entry::new(format!(
-            "{} of the Tenancy `{}`: profile `{}`, {level}{}: {}",
-            number(tenants.namespaces.len(), "namespace"),
-            tenants.tenancy,
-            tenants.profile,
-            number(workloads, "workload"),
-            some(&tenants.namespaces)
-        )));
+        groups.push(NamespaceGroup {
+            tenancy: Some(tenants.tenancy.clone()),
+            names: tenants.namespaces.clone(),
+            profile: ProfileChoice::Profile(tenants.profile.clone()),
+            level: of.first().and_then(|first| report.policies.level_of(&first.name)),
+            other_levels: of.first().map_or_else(Vec::new, |first| other_levels(report, first)),
+            workloads: of.iter().map(|namespace| namespace.workloads).sum(),
+            details: Vec::new(),
+        });
     }
     let of_tenants: BTreeSet<&String> =
         report.policies.tenancies.iter().flat_map(|tenants| &tenants.namespaces).collect();
-    let mut alike: BTreeMap<(String, Vec<String>), Vec<&NamespacePlan>> = BTreeMap::new();
-    for namespace in report.plan.namespaces.iter().filter(|namespace| !of_tenants.contains(&namespace.name)) {
-        alike.entry((settings(report, namespace), details(report, namespace))).or_default().push(namespace);
-    }
-    let mut groups: Vec<_> = alike.into_iter().collect();
-    groups.sort_by_key(|(_, namespaces)| namespaces.first().map(|namespace| namespace.name.clone()));
-    if groups.len() > MOST_ENTRIES {
-        // The largest groups are the most useful ones.
-        groups.sort_by_key(|(_, namespaces)| Reverse(namespaces.len()));
-    }
-    for ((settings, details), namespaces) in groups {
-        let names: Vec<String> = namespaces.iter().map(|namespace| format!("`{}`", namespace.name)).collect();
-        let workloads = number(namespaces.iter().map(|namespace| namespace.workloads).sum(), "workload");
-        let details = details.into_iter().map(Entry::new).collect();
-        entries.push(Entry::with(format!("{}: {settings}{workloads}", some(&names)), details));
-    }
-    entries
+    let others = report.plan.namespaces.iter().filter(|namespace| !of_tenants.contains(&namespace.name));
+    groups.extend(alike(report, others));
+    groups
 }
 
-/// Returns the profile and the level of a namespace.
-fn settings(report: &PspMigrationReport<'_>, namespace: &NamespacePlan) -> String {
-    let level = level(report, namespace);
+/// Groups namespaces with the same settings and details. Many groups are sorted by their size: the largest ones are the most useful.
+fn alike<'p>(
+    report: &PspMigrationReport<'_>,
+    namespaces: impl Iterator<Item = &'p NamespacePlan>,
+) -> Vec<NamespaceGroup> {
+    let mut alike: BTreeMap<_, Vec<&NamespacePlan>> = BTreeMap::new();
+    for namespace in namespaces {
+        let levels = (report.policies.level_of(&namespace.name), other_levels(report, namespace));
+        let key = (profile(report, namespace), levels, details(report, namespace));
+        alike.entry(key).or_default().push(namespace);
+    }
+    let groups = alike.into_iter().map(|((profile, (level, other_levels), details), namespaces)| NamespaceGroup {
+        tenancy: None,
+        names: namespaces.iter().map(|namespace| namespace.name.clone()).collect(),
+        profile,
+        level,
+        other_levels,
+        workloads: namespaces.iter().map(|namespace| namespace.workloads).sum(),
+        details,
+    });
+    let mut groups: Vec<NamespaceGroup> = groups.collect();
+    groups.sort_by(|left, right| left.names.first().cmp(&right.names.first()));
+    if groups.len() > MOST_ENTRIES {
+        groups.sort_by_key(|group| Reverse(group.names.len()));
+    }
+    groups
+}
+
+fn profile(report: &PspMigrationReport<'_>, namespace: &NamespacePlan) -> ProfileChoice {
     match &namespace.needs.common {
         Need::One(policy) | Need::Chosen { policy, .. } | Need::Merged { policy, .. } => {
-            format!("profile `{}`, {level}", report.policies.profile_of(policy))
+            ProfileChoice::Profile(report.policies.profile_of(policy).to_owned())
         }
-        Need::Nothing => format!("no pod gets in today; {level}"),
-        Need::Conflict(_) => format!("no profile, to be decided; {level}"),
+        Need::Nothing => ProfileChoice::NoPods,
+        Need::Conflict(_) => ProfileChoice::Conflict,
     }
 }
 
-/// Returns the level of a namespace, with the level that the texts of its PodSecurityPolicies allow.
-fn level(report: &PspMigrationReport<'_>, namespace: &NamespacePlan) -> String {
-    let Some(level) = report.policies.level_of(&namespace.name) else { return String::new() };
+/// Returns the possible levels of a namespace beside its level, each with its origin.
+fn other_levels(report: &PspMigrationReport<'_>, namespace: &NamespacePlan) -> Vec<(Level, &'static str)> {
+    let level = report.policies.level_of(&namespace.name);
     let PossibleLevels { stated, observed, .. } = &namespace.levels;
     let others = [(stated, "by the texts of its policies"), (observed, "by its pods")];
-    let others = others.into_iter().filter_map(|(other, by)| {
-        let other = other.filter(|other| *other != level)?;
-        Some(format!("{other} {by}"))
-    });
-    let others: Vec<String> = others.collect();
-    let others = if others.is_empty() { String::new() } else { format!(" ({})", others.join(", ")) };
-    format!("level {level}{others}, ")
+    let others = others.into_iter().filter_map(|(other, by)| Some((other.filter(|other| Some(*other) != level)?, by)));
+    others.collect()
 }
 
 fn details(report: &PspMigrationReport<'_>, namespace: &NamespacePlan) -> Vec<String> {

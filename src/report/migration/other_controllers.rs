@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Entry, PspMigrationReport, number, some};
+use super::{Entry, PspMigrationReport, number};
 use crate::admission::level::{Level, PolicyVersion};
 use crate::admission::others::judge::{Judgement, ProtectedNamespace, RuleVerdict, judge};
 use crate::admission::others::{Demand, OtherRule, RuleAction, RuleContent};
@@ -121,30 +121,30 @@ fn entry(title: &str, group: &[Judged<'_>]) -> Entry {
         let mut namespaces: Vec<String> = of_all.flat_map(|judgement| judgement.namespaces.clone()).collect();
         namespaces.sort_unstable();
         namespaces.dedup();
-        details.push(Entry::new(outcome(judgement, &namespaces)));
+        details.push(outcome(judgement, namespaces));
     }
     if details.is_empty() {
         details.push(Entry::new("selects no namespace of the manifests"));
     }
-    Entry::with(format!("{title}: {text}"), details)
+    Entry::new(format!("{title}: {text}")).with(details)
 }
 
-fn outcome(judgement: &Judgement, namespaces: &[String]) -> String {
-    let at = format!("{}: {}", number(namespaces.len(), "namespace"), some(namespaces));
+fn outcome(judgement: &Judgement, namespaces: Vec<String>) -> Entry {
+    let at = number(namespaces.len(), "namespace");
     let joined =
         |reasons: &mut dyn Iterator<Item = &String>| reasons.map(String::as_str).collect::<Vec<_>>().join("; ");
-    let mut text = match &judgement.verdict {
-        RuleVerdict::Redundant { except } if except.is_empty() => format!("redundant in {at}"),
+    let (verdict, mut reason) = match &judgement.verdict {
+        RuleVerdict::Redundant { except } if except.is_empty() => ("redundant in".to_owned(), String::new()),
         RuleVerdict::Redundant { except } => {
-            format!("redundant, except for {}, in {at}", joined(&mut except.iter()))
+            (format!("redundant, except for {}, in", joined(&mut except.iter())), String::new())
         }
-        RuleVerdict::Stricter(further) => format!("stricter in {at} ({})", joined(&mut further.iter())),
-        RuleVerdict::Unknown(reason) => format!("not compared in {at} ({reason})"),
+        RuleVerdict::Stricter(further) => ("stricter in".to_owned(), format!(" ({})", joined(&mut further.iter()))),
+        RuleVerdict::Unknown(reason) => ("not compared in".to_owned(), format!(" ({reason})")),
     };
     if let Some(undecided) = &judgement.undecided {
-        text.push_str(&format!("; selects pods only in part, or undecided: {undecided}"));
+        reason.push_str(&format!("; selects pods only in part, or undecided: {undecided}"));
     }
-    text
+    Entry::listed(format!("{verdict} {at}: "), namespaces, reason)
 }
 
 impl Judged<'_> {

@@ -10,7 +10,7 @@ use crate::report::human::number;
 /// Returns one entry for each stage.
 pub(super) fn checklist(report: &PspMigrationReport<'_>) -> Vec<Entry> {
     let stages = stages(report.to);
-    let steps = stages.iter().map(|stage| Entry::with(title(stage), steps(stage, report)));
+    let steps = stages.iter().map(|stage| Entry::new(title(stage)).with(steps(stage, report)));
     steps.collect()
 }
 
