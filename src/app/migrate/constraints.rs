@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::dump::PodDump;
 use super::verify::{PodRejection, RefusedPods};
@@ -18,6 +18,7 @@ use crate::admission::labels::neighbours::skips_constraints;
 use crate::admission::scc::range;
 use crate::admission::workload::{Workload, template_within};
 use crate::model::Target;
+use crate::yaml;
 
 /// The verdict about constraints, and its assumptions.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -45,8 +46,16 @@ pub struct ConstraintsVerification {
 /// Another allocation than the evaluation of constraints assumes: the range of user ids, and the SELinux level.
 const OTHER_ALLOCATION: [(&str, &str); 2] = [(range::UID_RANGE, "1500000000/10000"), (range::MCS, "s0:c271,c270")];
 
-/// Allocates ranges for the namespaces without them. Returns the names of these namespaces.
-pub(super) fn allocate(objects: &mut AdmissionObjects) -> BTreeSet<String> {
+/// Allocates ranges for the namespaces without them, and for namespaces of a dump without a Namespace. Returns the names of these
+/// namespaces.
+pub(super) fn allocate(objects: &mut AdmissionObjects, dump: &PodDump) -> BTreeSet<String> {
+    for namespace in dump.found.roots.iter().map(|root| root.workload.namespace()) {
+        if objects.place(namespace).is_none() {
+            let object = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": namespace } });
+            // A Namespace is readable.
+            yaml::from_json(&object).documents().for_each(|object| _ = objects.add(object));
+        }
+    }
     let mut allocated = BTreeSet::new();
     for (name, place) in objects.places() {
         for (key, value) in OTHER_ALLOCATION {

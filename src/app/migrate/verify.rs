@@ -128,7 +128,7 @@ impl Workspace {
         };
         let mut judged = Judge::new(&world, &inputs, &compiled, dump).all();
         if let Some(openshift) = &mut judged.openshift {
-            let allocated = constraints::allocate(&mut inputs.objects);
+            let allocated = constraints::allocate(&mut inputs.objects, dump);
             if !allocated.is_empty() {
                 let other = Judge::new(&world, &inputs, &compiled, dump).all();
                 judged.workloads.iter_mut().zip(other.workloads).for_each(|(judged, other)| judged.add_refused(other));
