@@ -17,4 +17,5 @@ mod printing;
 mod reading;
 mod sandbox;
 mod templates;
+mod tree;
 mod weaker;
