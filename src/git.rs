@@ -18,7 +18,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-pub use object_id::{CollisionError, ObjectFormat, ObjectId, ObjectKind};
+pub use object_id::{CollisionError, GitObjectId, GitObjectKind, ObjectFormat};
 pub(crate) use objects::verify;
 pub use objects::{EntryMode, GitObject, Objects, TreeEntry};
 

@@ -10,7 +10,7 @@ use super::{Error, Options};
 use crate::diag::RunError;
 use crate::emit::committed::{Committed, Differing, Entry, EntryKind, Folder};
 use crate::emit::revision::RevisionTree;
-use crate::git::{self, GitObject, ObjectFormat, ObjectId, ObjectKind, Repository};
+use crate::git::{self, GitObject, GitObjectId, GitObjectKind, ObjectFormat, Repository};
 use crate::model::Target;
 use crate::source::{DiskSource, FileContent, FileSource, Listing};
 
@@ -35,7 +35,7 @@ pub(crate) struct JudgedTree {
     compares_bytes: bool,
 }
 
-/// The files that are judged.
+/// The place of the output that a run judges.
 pub(crate) enum JudgedFiles {
     /// The files below a folder on disk.
     Disk(PathBuf, Folder),
@@ -83,7 +83,7 @@ impl Workspace {
     }
 }
 
-/// Whether the workspace of a run is in the work tree of a git repository.
+/// Returns whether the workspace of a run is in the work tree of a git repository.
 ///
 /// # Errors
 /// When the folder of the run cannot be entered.
@@ -167,10 +167,10 @@ impl JudgedTree {
     }
 
     /// Reads a blob by its id, and computes the id again. `path` is for messages.
-    pub(super) fn read_blob(&self, id: &ObjectId, path: &str) -> Result<Vec<u8>, RunError> {
+    pub(super) fn read_blob(&self, id: &GitObjectId, path: &str) -> Result<Vec<u8>, RunError> {
         match self.files.blob(id, path, MAXIMUM_BLOB)? {
             GitObject::Bytes(bytes) => {
-                git::verify(id, ObjectKind::Blob, &bytes, &format!("`{path}`"))?;
+                git::verify(id, GitObjectKind::Blob, &bytes, &format!("`{path}`"))?;
                 Ok(bytes)
             }
             GitObject::TooLarge(size) => Err(RunError::new(format!("`{path}` has {} MiB in git", size >> 20))
@@ -190,8 +190,8 @@ impl JudgedTree {
         Ok(if is_same { Differing::Same } else { Differing::Different(bytes) })
     }
 
-    fn id_of(&self, format: ObjectFormat, path: &str, text: &str) -> Result<ObjectId, RunError> {
-        format.id(ObjectKind::Blob, text.as_bytes()).map_err(|collision| {
+    fn id_of(&self, format: ObjectFormat, path: &str, text: &str) -> Result<GitObjectId, RunError> {
+        format.id(GitObjectKind::Blob, text.as_bytes()).map_err(|collision| {
             RunError::new(format!("the compiled file `{path}` cannot be compared by its id: {collision}"))
                 .help("find the policy with these bytes; `--verify` compares the contents")
         })

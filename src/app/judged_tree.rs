@@ -1,5 +1,5 @@
-//! The entries of a commit that an applier would apply or read otherwise than the compiled files: submodules, folders in another
-//! case, leftovers of a killed run, output files elsewhere, and attributes that change what a checkout writes.
+//! The entries of a commit that an applier would apply beside the compiled files, or would read with other bytes: submodules,
+//! folders in another case, leftovers of a killed run, output files elsewhere, and files with attributes that convert them.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -13,7 +13,7 @@ use crate::diag::{Diagnostic, RunError, Sink};
 use crate::emit::committed::EntryKind;
 use crate::emit::write::STAGING;
 use crate::git::attributes::{self, Attributes};
-use crate::git::{EntryMode, ObjectId, ObjectKind, TreeEntry};
+use crate::git::{EntryMode, GitObjectId, GitObjectKind, TreeEntry};
 
 /// How many pairs of a line of attributes and a file are compared.
 const MAXIMUM_COMPARISONS: usize = 5_000_000;
@@ -65,7 +65,9 @@ fn judge_attributes(workspace: &Workspace, tree: &JudgedTree, sink: &mut Sink) -
         tree.files().entries().filter(|(path, kind, _)| is_output(path, *kind)).map(|(path, ..)| path).collect();
     if attributes.count().saturating_mul(files.len()) > MAXIMUM_COMPARISONS {
         let message = format!("the attributes in `{}` have too many lines that convert files", tree.revision());
-        return Err(RunError::new(message).help(format!("remove lines with a conversion from `{}`", attributes::FILE_NAME)));
+        return Err(
+            RunError::new(message).help(format!("remove lines with a conversion from `{}`", attributes::FILE_NAME))
+        );
     }
     let converted = files.iter().map(|path| (*path, attributes.conversion(&format!("{}{path}", tree.prefix()))));
     let mut converted = converted.filter_map(|(path, attribute)| Some((path, attribute?)));
@@ -87,11 +89,10 @@ fn judge_attributes(workspace: &Workspace, tree: &JudgedTree, sink: &mut Sink) -
 
 /// Reads the attributes of the folders that hold a written folder or are below one. Git reads no link.
 fn attributes_of(tree: &JudgedTree, written: &[&str]) -> Result<Attributes, RunError> {
-    let mut found: Vec<(String, ObjectId)> = Vec::new();
+    let mut found: Vec<(String, GitObjectId)> = Vec::new();
     for above in tree.files().above() {
-        let is_it = |entry: &&TreeEntry| {
-            entry.name == attributes::FILE_NAME.as_bytes() && entry.mode == EntryMode::File
-        };
+        let is_it =
+            |entry: &&TreeEntry| entry.name == attributes::FILE_NAME.as_bytes() && entry.mode == EntryMode::File;
         found.extend(above.entries.iter().find(is_it).map(|entry| (above.path.clone(), entry.id)));
     }
     for (path, kind, id) in tree.files().entries() {
@@ -116,7 +117,7 @@ fn attributes_of(tree: &JudgedTree, written: &[&str]) -> Result<Attributes, RunE
 struct OtherCases<'t> {
     tree: &'t JudgedTree,
     /// The folders that do not lead there, with the number of the names that are to come.
-    known: HashSet<(ObjectId, usize)>,
+    known: HashSet<(GitObjectId, usize)>,
 }
 
 impl<'t> OtherCases<'t> {
@@ -141,7 +142,7 @@ impl<'t> OtherCases<'t> {
         Ok(found)
     }
 
-    /// Whether an entry leads to these names, in any case.
+    /// Searches these names, in any case, below an entry. Returns whether they are there.
     fn leads(&mut self, entry: &TreeEntry, names: &[&str], shown: &str) -> Result<bool, RunError> {
         let Some((name, rest)) = names.split_first() else { return Ok(true) };
         if entry.mode != EntryMode::Folder || !self.known.insert((entry.id, names.len())) {
@@ -164,7 +165,7 @@ impl Workspace {
         let files = &self.project.files;
         let is_committed = |path: &str, text: &str| {
             let id = tree.files().file_id(path);
-            id.is_some_and(|id| id.format().id(ObjectKind::Blob, text.as_bytes()) == Ok(*id))
+            id.is_some_and(|id| id.format().id(GitObjectKind::Blob, text.as_bytes()) == Ok(*id))
         };
         let mut changed = BTreeSet::new();
         for id in files.ids() {
@@ -182,7 +183,11 @@ impl Workspace {
         let more = changed.len().saturating_sub(NAMED_INPUTS);
         let more = if more > 0 { format!(" and {}", number(more, "more file")) } else { String::new() };
         (!named.is_empty()).then(|| {
-            format!("the files on disk are compiled, and these are not as in `{}`: {}{more}", tree.revision(), named.join(", "))
+            format!(
+                "the files on disk are compiled, and these are not as in `{}`: {}{more}",
+                tree.revision(),
+                named.join(", ")
+            )
         })
     }
 }

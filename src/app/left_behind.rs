@@ -37,11 +37,7 @@ pub struct NotJudged {
 ///
 /// # Errors
 /// When the repository of a judged commit lacks an object.
-pub(crate) fn judge(
-    workspace: &Workspace,
-    paths: &BTreeSet<String>,
-    sink: &mut Sink,
-) -> Result<NotJudged, RunError> {
+pub(crate) fn judge(workspace: &Workspace, paths: &BTreeSet<String>, sink: &mut Sink) -> Result<NotJudged, RunError> {
     let root = workspace.judged_files();
     let model::WorkspaceSettings { output, fixtures, .. } = &workspace.project.workspace;
     let mut nested = NestedWorkspaces { root: &root, known: BTreeMap::new(), files: BTreeMap::new() };

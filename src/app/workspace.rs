@@ -147,7 +147,17 @@ impl Workspace {
             Some(project) => {
                 let found = project.without_accepted(diagnostics);
                 let (project, sampled) = (Arc::new(project), Arc::default());
-                Ok(Self { options: options.clone(), root, files: place, project, sampled, shard: None, tree: None, found, answers })
+                Ok(Self {
+                    options: options.clone(),
+                    root,
+                    files: place,
+                    project,
+                    sampled,
+                    shard: None,
+                    tree: None,
+                    found,
+                    answers,
+                })
             }
             None => Err(Error::Invalid(Diagnostics { list: diagnostics, files })),
         }

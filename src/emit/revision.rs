@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::committed::{EntryKind, escaped};
 use crate::diag::RunError;
-use crate::git::{EntryMode, GitObject, ObjectId, Objects, Repository, TreeEntry};
+use crate::git::{EntryMode, GitObject, GitObjectId, Objects, Repository, TreeEntry};
 
 /// How many entries of a revision are read. A tree may hold another one many times, so that a small repository can have
 /// more entries than any disk.
@@ -28,7 +28,7 @@ const MAXIMUM_TARGET: u64 = 4096;
 #[derive(Debug)]
 pub struct RevisionTree {
     /// The id of each blob and its kind, by its path below the folder. A submodule has no blob, and is an entry all the same.
-    blobs: BTreeMap<String, (ObjectId, EntryKind)>,
+    blobs: BTreeMap<String, (GitObjectId, EntryKind)>,
     above: Vec<FolderAbove>,
     commit: String,
     reader: Mutex<Objects>,
@@ -39,7 +39,7 @@ pub struct RevisionTree {
 pub struct FolderAbove {
     /// Path below the root of the work tree.
     pub path: String,
-    /// The entries of the folder.
+    /// What the folder has, by its tree.
     pub entries: Vec<TreeEntry>,
 }
 
@@ -79,12 +79,12 @@ impl RevisionTree {
 
     /// Returns the entries of the opened folder and below it, with their paths below it, their kinds and ids, in the order of
     /// their paths.
-    pub fn entries(&self) -> impl Iterator<Item = (&str, EntryKind, &ObjectId)> {
+    pub fn entries(&self) -> impl Iterator<Item = (&str, EntryKind, &GitObjectId)> {
         self.blobs.iter().map(|(path, (id, kind))| (path.as_str(), *kind, id))
     }
 
     /// Returns the id of a file; none where there is no file.
-    pub fn file_id(&self, path: &str) -> Option<&ObjectId> {
+    pub fn file_id(&self, path: &str) -> Option<&GitObjectId> {
         self.blobs.get(path).filter(|(_, kind)| *kind == EntryKind::File).map(|(id, _)| id)
     }
 
@@ -92,7 +92,7 @@ impl RevisionTree {
     ///
     /// # Errors
     /// When the repository lacks the object.
-    pub fn folder(&self, id: &ObjectId, path: &str) -> Result<Vec<TreeEntry>, RunError> {
+    pub fn folder(&self, id: &GitObjectId, path: &str) -> Result<Vec<TreeEntry>, RunError> {
         self.reader().tree(id, path)
     }
 
@@ -100,7 +100,7 @@ impl RevisionTree {
     ///
     /// # Errors
     /// When the repository lacks the object.
-    pub fn blob(&self, id: &ObjectId, path: &str, most: u64) -> Result<GitObject, RunError> {
+    pub fn blob(&self, id: &GitObjectId, path: &str, most: u64) -> Result<GitObject, RunError> {
         self.reader().blob(id, path, most)
     }
 
@@ -160,10 +160,10 @@ impl RevisionTree {
 /// The way through the trees of a commit.
 struct Walk<'o> {
     objects: &'o mut Objects,
-    blobs: BTreeMap<String, (ObjectId, EntryKind)>,
+    blobs: BTreeMap<String, (GitObjectId, EntryKind)>,
     above: Vec<FolderAbove>,
     /// Small trees by their ids.
-    small: HashMap<ObjectId, Vec<TreeEntry>>,
+    small: HashMap<GitObjectId, Vec<TreeEntry>>,
     entries: usize,
     bytes: usize,
 }
@@ -204,7 +204,7 @@ impl Walk<'_> {
         entries: Vec<TreeEntry>,
         folder: &str,
         is_folder_text: bool,
-        folders: &mut Vec<(ObjectId, String, bool)>,
+        folders: &mut Vec<(GitObjectId, String, bool)>,
     ) -> Result<(), RunError> {
         for TreeEntry { name, mode, id } in entries {
             let (name, is_text) = match String::from_utf8(name) {

@@ -409,7 +409,7 @@ mod tests {
             ("[attr]mark ident\n* mark", "ident"),
             ("* mark\n[attr]mark more\n[attr]more ident", "ident"),
             ("[attr]a b\n[attr]b a ident\n* a", "ident"),
-            // What ends the conversion is ignored by git.
+            // Git ignores the line that would end the conversion.
             ("* ident\nout/** -ident @bad", "ident"),
             ("* ident\nout/ -ident", "ident"),
             ("* ident\n!out/** -ident", "ident"),

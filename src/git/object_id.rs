@@ -20,10 +20,10 @@ pub enum ObjectFormat {
 
 /// The kinds of objects that are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ObjectKind {
+pub enum GitObjectKind {
     /// The content of a file, or the target of a link.
     Blob,
-    /// A commit.
+    /// A state of the repository: its tree and its parents.
     Commit,
     /// The entries of a folder.
     Tree,
@@ -31,7 +31,7 @@ pub enum ObjectKind {
 
 /// The id of an object. The format of the repository decides how many of the bytes count; the others are zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct ObjectId {
+pub struct GitObjectId {
     is_long: bool,
     bytes: [u8; ObjectFormat::LONGEST],
 }
@@ -60,19 +60,19 @@ impl ObjectFormat {
     ///
     /// # Examples
     /// ```
-    /// use bailiwick::git::{ObjectFormat, ObjectKind};
+    /// use bailiwick::git::{ObjectFormat, GitObjectKind};
     /// // `git hash-object -t blob /dev/null`
-    /// let id = ObjectFormat::Sha1.id(ObjectKind::Blob, b"")?;
+    /// let id = ObjectFormat::Sha1.id(GitObjectKind::Blob, b"")?;
     /// assert_eq!(id.to_string(), "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391");
     /// # Ok::<(), bailiwick::git::CollisionError>(())
     /// ```
-    pub fn id(self, kind: ObjectKind, content: &[u8]) -> Result<ObjectId, CollisionError> {
+    pub fn id(self, kind: GitObjectKind, content: &[u8]) -> Result<GitObjectId, CollisionError> {
         let header = format!("{kind} {}\0", content.len());
         self.hash(&[header.as_bytes(), content])
     }
 
     /// Computes the hash of some bytes.
-    fn hash(self, parts: &[&[u8]]) -> Result<ObjectId, CollisionError> {
+    fn hash(self, parts: &[&[u8]]) -> Result<GitObjectId, CollisionError> {
         let mut bytes = [0; Self::LONGEST];
         match self {
             Self::Sha1 => {
@@ -90,11 +90,11 @@ impl ObjectFormat {
                 bytes.copy_from_slice(&hash.finalize());
             }
         }
-        Ok(ObjectId { is_long: self == Self::Sha256, bytes })
+        Ok(GitObjectId { is_long: self == Self::Sha256, bytes })
     }
 }
 
-impl ObjectId {
+impl GitObjectId {
     /// Returns the id with these bytes; none if no format has as many.
     pub(super) fn from_bytes(id: &[u8]) -> Option<Self> {
         let is_long = id.len() == ObjectFormat::Sha256.length();
@@ -120,13 +120,13 @@ impl ObjectId {
     }
 }
 
-impl fmt::Display for ObjectId {
+impl fmt::Display for GitObjectId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.bytes.iter().take(self.format().length()).try_for_each(|byte| write!(formatter, "{byte:02x}"))
     }
 }
 
-impl fmt::Display for ObjectKind {
+impl fmt::Display for GitObjectKind {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::Blob => "blob",
@@ -174,11 +174,11 @@ mod tests {
             (ObjectFormat::Sha1, "5429bb50d0780b5ace29ce820a4e13200e758a25"),
             (ObjectFormat::Sha256, "4f427619a4b44d4f2b0a985138a1e382bbbca1353121323963edeac374363841"),
         ] {
-            let computed = format.id(ObjectKind::Blob, b"kind: Role\n").expect("no collision");
+            let computed = format.id(GitObjectKind::Blob, b"kind: Role\n").expect("no collision");
             assert_eq!(computed.to_string(), id);
-            assert_eq!(ObjectId::parse(id), Some(computed));
-            assert_eq!(ObjectId::parse(&id[2..]), None);
-            assert_eq!(ObjectId::parse(&id.replace(&id[..1], "x")), None);
+            assert_eq!(GitObjectId::parse(id), Some(computed));
+            assert_eq!(GitObjectId::parse(&id[2..]), None);
+            assert_eq!(GitObjectId::parse(&id.replace(&id[..1], "x")), None);
         }
     }
 }

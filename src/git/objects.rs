@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
-use super::object_id::{ObjectId, ObjectKind};
+use super::object_id::{GitObjectId, GitObjectKind};
 use super::{DOT_GIT, Repository, missing, not_started};
 use crate::diag::RunError;
 
@@ -52,7 +52,7 @@ pub struct TreeEntry {
     /// The kind of the entry.
     pub mode: EntryMode,
     /// The id of the object.
-    pub id: ObjectId,
+    pub id: GitObjectId,
 }
 
 /// The kinds of entries.
@@ -91,8 +91,8 @@ impl Objects {
     ///
     /// # Errors
     /// When the repository lacks the blob, or git ends.
-    pub fn blob(&mut self, id: &ObjectId, path: &str, most: u64) -> Result<GitObject, RunError> {
-        self.object(id, ObjectKind::Blob, path, most)
+    pub fn blob(&mut self, id: &GitObjectId, path: &str, most: u64) -> Result<GitObject, RunError> {
+        self.object(id, GitObjectKind::Blob, path, most)
     }
 
     /// Reads the entries of the tree of a commit.
@@ -101,13 +101,13 @@ impl Objects {
     /// As with [`Objects::tree`].
     pub fn tree_of_commit(&mut self, commit: &str) -> Result<Vec<TreeEntry>, RunError> {
         let damaged = || RunError::new(format!("the commit `{commit}` is damaged in git"));
-        let id = ObjectId::parse(commit).ok_or_else(damaged)?;
-        let GitObject::Bytes(bytes) = self.object(&id, ObjectKind::Commit, commit, MAXIMUM_COMMIT)? else {
+        let id = GitObjectId::parse(commit).ok_or_else(damaged)?;
+        let GitObject::Bytes(bytes) = self.object(&id, GitObjectKind::Commit, commit, MAXIMUM_COMMIT)? else {
             return Err(damaged());
         };
-        verify(&id, ObjectKind::Commit, &bytes, &format!("the commit `{commit}`"))?;
+        verify(&id, GitObjectKind::Commit, &bytes, &format!("the commit `{commit}`"))?;
         let line = bytes.strip_prefix(b"tree ").and_then(|rest| rest.split(|byte| *byte == b'\n').next());
-        let tree = line.and_then(|line| ObjectId::parse(std::str::from_utf8(line).ok()?)).ok_or_else(damaged)?;
+        let tree = line.and_then(|line| GitObjectId::parse(std::str::from_utf8(line).ok()?)).ok_or_else(damaged)?;
         self.tree(&tree, commit)
     }
 
@@ -115,21 +115,21 @@ impl Objects {
     ///
     /// # Errors
     /// When the repository lacks the tree, the tree is damaged or too large, or git ends.
-    pub fn tree(&mut self, id: &ObjectId, path: &str) -> Result<Vec<TreeEntry>, RunError> {
-        let bytes = match self.object(id, ObjectKind::Tree, path, MAXIMUM_TREE)? {
+    pub fn tree(&mut self, id: &GitObjectId, path: &str) -> Result<Vec<TreeEntry>, RunError> {
+        let bytes = match self.object(id, GitObjectKind::Tree, path, MAXIMUM_TREE)? {
             GitObject::Bytes(bytes) => bytes,
             GitObject::TooLarge(size) => {
                 return Err(RunError::new(format!("the folder `{path}` has {} MiB in git", size >> 20))
                     .help(format!("at most {} MiB are read", MAXIMUM_TREE >> 20)));
             }
         };
-        verify(id, ObjectKind::Tree, &bytes, &format!("the folder `{path}`"))?;
+        verify(id, GitObjectKind::Tree, &bytes, &format!("the folder `{path}`"))?;
         entries(&bytes, id.format().length())
             .filter(|entries| is_canonical(entries))
             .ok_or_else(|| RunError::new(format!("the folder `{path}` is damaged in git")))
     }
 
-    fn object(&mut self, id: &ObjectId, kind: ObjectKind, path: &str, most: u64) -> Result<GitObject, RunError> {
+    fn object(&mut self, id: &GitObjectId, kind: GitObjectKind, path: &str, most: u64) -> Result<GitObject, RunError> {
         let process = match &mut self.process {
             Some(process) => process,
             none => none.insert(Process::start(&self.repository)?),
@@ -145,7 +145,7 @@ impl Objects {
 }
 
 /// Checks that the bytes of an object have its id. Git does not compute the id when it reads an object.
-pub(crate) fn verify(id: &ObjectId, kind: ObjectKind, bytes: &[u8], shown: &str) -> Result<(), RunError> {
+pub(crate) fn verify(id: &GitObjectId, kind: GitObjectKind, bytes: &[u8], shown: &str) -> Result<(), RunError> {
     match id.format().id(kind, bytes) {
         Ok(computed) if computed == *id => Ok(()),
         Ok(_) => Err(RunError::new(format!("{shown} is damaged in git: its bytes do not have its id"))
@@ -166,7 +166,7 @@ impl Process {
     }
 
     /// Asks for an object, and returns its size.
-    fn ask(&mut self, id: &ObjectId, kind: ObjectKind, path: &str) -> Result<u64, RunError> {
+    fn ask(&mut self, id: &GitObjectId, kind: GitObjectKind, path: &str) -> Result<u64, RunError> {
         let failed = |_| RunError::new(format!("git does not answer for `{path}`"));
         self.input.write_all(format!("{id}\n").as_bytes()).and_then(|()| self.input.flush()).map_err(failed)?;
         let mut head = String::new();
@@ -208,7 +208,7 @@ fn entries(mut bytes: &[u8], length: usize) -> Option<Vec<TreeEntry>> {
         let rest = rest.get(1..)?;
         let (name, rest) = rest.split_at_checked(memchr::memchr(0, rest)?)?;
         let (id, rest) = rest.get(1..)?.split_at_checked(length)?;
-        let (mode, id) = (EntryMode::parse(mode)?, ObjectId::from_bytes(id)?);
+        let (mode, id) = (EntryMode::parse(mode)?, GitObjectId::from_bytes(id)?);
         entries.push(TreeEntry { name: name.to_vec(), mode, id });
         bytes = rest;
     }
@@ -257,7 +257,8 @@ mod tests {
     #[test]
     fn a_tree_is_read_to_its_end_or_not_at_all() {
         let modes = ["100644", "100755", "40000", "040000", "120000", "160000", "170000", "1100644", "644"];
-        let found: Vec<EntryMode> = modes.iter().map(|mode| EntryMode::parse(mode.as_bytes()).expect("a mode")).collect();
+        let found: Vec<EntryMode> =
+            modes.iter().map(|mode| EntryMode::parse(mode.as_bytes()).expect("a mode")).collect();
         use EntryMode::{File, Folder, Link, Submodule};
         assert_eq!(found, [File, File, Folder, Folder, Link, Submodule, Submodule, File, Submodule]);
         assert_eq!(entries(b"", 20), Some(Vec::new()));
