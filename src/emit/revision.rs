@@ -39,7 +39,7 @@ pub struct RevisionTree {
 pub struct FolderAbove {
     /// Path below the root of the work tree.
     pub path: String,
-    /// What the folder has, by its tree.
+    /// Files and folders in it.
     pub entries: Vec<TreeEntry>,
 }
 
