@@ -163,18 +163,18 @@ impl JudgedTree {
     /// Reads a file by its path below the workspace; none where there is no file.
     fn read(&self, path: &str) -> Result<Option<Vec<u8>>, RunError> {
         let Some(id) = self.files.file_id(path) else { return Ok(None) };
-        self.read_blob(id, path).map(Some)
+        self.read_blob(id, path, MAXIMUM_BLOB).map(Some)
     }
 
-    /// Reads a blob by its id, and computes the id again. `path` is for messages.
-    pub(super) fn read_blob(&self, id: &GitObjectId, path: &str) -> Result<Vec<u8>, RunError> {
-        match self.files.blob(id, path, MAXIMUM_BLOB)? {
+    /// Reads a blob of at most `most` bytes by its id, and computes the id again. `path` is for messages.
+    pub(super) fn read_blob(&self, id: &GitObjectId, path: &str, most: u64) -> Result<Vec<u8>, RunError> {
+        match self.files.blob(id, path, most)? {
             GitObject::Bytes(bytes) => {
                 git::verify(id, GitObjectKind::Blob, &bytes, &format!("`{path}`"))?;
                 Ok(bytes)
             }
             GitObject::TooLarge(size) => Err(RunError::new(format!("`{path}` has {} MiB in git", size >> 20))
-                .help(format!("at most {} MiB are read", MAXIMUM_BLOB >> 20))),
+                .help(format!("at most {} MiB are read", most >> 20))),
         }
     }
 
@@ -185,7 +185,7 @@ impl JudgedTree {
         if !self.compares_bytes && self.id_of(id.format(), path, text)? == *id {
             return Ok(Differing::Same);
         }
-        let bytes = self.read_blob(id, path)?;
+        let bytes = self.read_blob(id, path, MAXIMUM_BLOB)?;
         let is_same = self.compares_bytes && bytes == text.as_bytes();
         Ok(if is_same { Differing::Same } else { Differing::Different(bytes) })
     }

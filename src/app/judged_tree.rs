@@ -15,6 +15,9 @@ use crate::emit::write::STAGING;
 use crate::git::attributes::{self, Attributes};
 use crate::git::{EntryMode, GitObjectId, GitObjectKind, TreeEntry};
 
+/// How many bytes a file of attributes may have.
+const MAXIMUM_ATTRIBUTES: u64 = 1 << 20;
+
 /// How many pairs of a line of attributes and a file are compared.
 const MAXIMUM_COMPARISONS: usize = 5_000_000;
 
@@ -107,7 +110,7 @@ fn attributes_of(tree: &JudgedTree, written: &[&str]) -> Result<Attributes, RunE
     let mut attributes = Attributes::default();
     for (folder, id) in found {
         let shown = format!("{folder}/{}", attributes::FILE_NAME);
-        attributes.add(&folder, &tree.read_blob(&id, shown.trim_start_matches('/'))?);
+        attributes.add(&folder, &tree.read_blob(&id, shown.trim_start_matches('/'), MAXIMUM_ATTRIBUTES)?);
     }
     Ok(attributes)
 }

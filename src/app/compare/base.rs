@@ -174,7 +174,10 @@ impl Base {
     pub(crate) fn delivery(&self, workspace: &Workspace) -> Result<Option<Box<dyn Committed>>, RunError> {
         let folder = workspace.project.workspace.delivery.as_ref().map(|delivery| &delivery.folder);
         match &self.0 {
-            Kind::Output => Ok(folder.map(|folder| workspace.judged_files().folder(folder))),
+            Kind::Output if workspace.tree.is_some() => {
+                Ok(folder.map(|folder| workspace.judged_files().folder(folder)))
+            }
+            Kind::Output => Ok(folder.map(|folder| workspace.files.output(folder, None))),
             Kind::Folder(..) => Ok(None),
             Kind::Workspace(earlier) => {
                 let earlier = earlier.delivery()?;
