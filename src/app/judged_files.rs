@@ -62,6 +62,11 @@ impl Workspace {
         Ok(())
     }
 
+    /// Ends the judging of a commit, and git with it. Returns the id of the commit; none without one.
+    pub fn close_tree(&mut self) -> Option<String> {
+        self.tree.take().map(|tree| tree.files.commit().to_owned())
+    }
+
     /// Returns the commit that is judged in place of the files on disk, by its id; none without one.
     pub fn judged_commit(&self) -> Option<&str> {
         self.tree.as_ref().map(|tree| tree.files.commit())

@@ -102,10 +102,12 @@ impl Arguments {
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Error> {
     let mut workspace = open_part(global, &arguments.shard)?;
     arguments.judge_tree(global, &mut workspace)?;
-    let targets = workspace.targets(&arguments.targets)?;
-    let run = CheckRun { global, workspace: &workspace, targets: &targets, arguments };
-    let outcome = settle(global, run.check())?;
-    let commit = workspace.judged_commit().map(str::to_owned);
+    let outcome = workspace.targets(&arguments.targets).and_then(|targets| {
+        let run = CheckRun { global, workspace: &workspace, targets: &targets, arguments };
+        settle(global, run.check())
+    });
+    let commit = workspace.close_tree();
+    let outcome = outcome?;
     let command = ShardCommand::Check { targets: arguments.targets.clone(), summary: arguments.summary, commit };
     finish(global, &workspace, outcome, command)
 }
