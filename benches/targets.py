@@ -54,6 +54,7 @@ CP = "`cp -r` of the tree"
 
 TARGETS = {
     "check": Target(LARGE + "`check`, nothing changed", CP, TIMES, 0.10),
+    "tree": Target("the same, `check --tree HEAD`", CP, TIMES, 0.08),
     "incremental": Target("the same, incremental", "`git status` of the tree", "at most {:.0f} times", 2),
     "cold": Target("cold `render` into a fresh folder", CP, TIMES, 0.5),
     "million, cold": Target(MILLION + "cold", "", MEMORY, 200),

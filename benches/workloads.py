@@ -25,6 +25,8 @@ TARGETS = {4: "cluster", 5: "okd", 10: "toolforge"}
 
 # Nothing of an earlier run is known.
 COLD = ("--no-cache",)
+# The output of a commit, in place of the files on disk.
+TREE = ("--tree", "HEAD", *COLD)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -257,17 +259,20 @@ def workload_b(bench):
     yield f"{workspace.tenants:,} tenants, {workspace.total:,} objects, {megabytes(size_of(output))} MB, a file for each tenant."
     status = status_of_repository(bench, workspace)
     cache = bench.with_cache(workspace)
+    committed = repository_without_output(bench, workspace)
     unchanged = alternate(runs, {
         "`bailiwick check`, 2 threads": lambda: bench.check(workspace, COLD),
         "`cp -r`": copy,
         "`bailiwick render`, incremental, 2 threads": lambda: bench.check(workspace, cache),
         "`git status`": status,
+        "`bailiwick check --tree HEAD`, 2 threads": lambda: bench.check(committed, TREE),
         **{f"`bailiwick {name}, {threads(jobs)}": functools.partial(bench.check, workspace, options, jobs)
            for name, options in [("check`", COLD), ("render`, incremental", cache)]
            for jobs in (1, 4)},
     }, warm=output)
-    checks, copies, incremental, statuses = list(unchanged.values())[:4]
+    checks, copies, incremental, statuses, trees = list(unchanged.values())[:5]
     bench.results.add("check", *compared(checks, copies, wall, "{:.2f} of its time"))
+    bench.results.add("tree", *compared(trees, copies, wall, "{:.2f} of its time"))
     bench.results.add("incremental", *compared(incremental, statuses, wall, "{:.1f} times"))
     yield "Nothing changed:"
     yield table(unchanged)
@@ -317,6 +322,19 @@ def status_of_repository(bench, workspace):
         return sample
 
     return status
+
+
+def repository_without_output(bench, workspace):
+    """The workspace in a repository whose commit has its output, packed. As in a sparse checkout, the output is not on disk."""
+    copy = bench.copy_of(workspace, "out")
+    subprocess.run(["git", "init", "--quiet", copy.folder], check=True, env=plain_environment())
+    # The work tree is named here alone: a repository that names another work tree is not used.
+    git = ["git", "-C", workspace.folder, "--git-dir", copy.folder / ".git", "--work-tree", workspace.folder]
+    author = ["-c", "user.name=bench", "-c", "user.email=bench@example.org"]
+    steps = [["add", "--all"], [*author, "-c", "gc.auto=0", "commit", "--quiet", "--message", "tree"], ["gc", "--quiet"]]
+    for step in steps:
+        subprocess.run([*git, *step], check=True, env=plain_environment())
+    return copy
 
 
 # Workload C

@@ -26,6 +26,8 @@ pub mod fingerprint;
 mod function;
 mod import;
 mod isolation;
+mod judged_files;
+mod judged_tree;
 mod left_behind;
 mod lint;
 pub(crate) mod loaded_world;
@@ -91,6 +93,7 @@ pub use explain::{
 };
 pub use function::{FunctionOptions, FunctionOutcome, ResourceList, Validation, run_function};
 pub use import::{AccessComparison, Import, ImportOptions, ImportSource, ImportedTarget, ListedObject, import};
+pub use judged_files::{TreeOptions, is_in_repository};
 pub use left_behind::NotJudged;
 pub use lint::{AcceptedFinding, FindingChange, LintOptions, LintReport, Selection, Unanswered, lint_manifests};
 pub use loaded_world::{LoadedWorld, WorldOptions};

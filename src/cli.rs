@@ -147,7 +147,7 @@ pub struct Global {
     /// cache if CI is set.
     #[arg(long, global = true, value_name = "DIR")]
     cache_dir: Option<PathBuf>,
-    /// Compare the content of every file in `render`. The option has no effect on `check`, which always compares contents.
+    /// Compare the content of every file in `render` and in `check --tree`. Otherwise `check` always compares contents.
     #[arg(long, global = true)]
     verify: bool,
     /// Print the time, documents and bytes of each stage.

@@ -3,10 +3,12 @@
 //! The author of a change may have written everything that a checkout holds, and a restored `.git` too. So the repository
 //! is found here and not by git, which would take any folder with a `HEAD`, `objects` and `refs` for one. Git is started
 //! with an empty environment and with settings that leave it no program to run: no hook, no filter, no monitor, no fetch.
-//! Only plumbing commands that read objects are used.
+//! Only plumbing commands that read objects are used. The ids of commits and trees are computed again from their bytes.
 
+pub mod attributes;
 mod config;
 pub mod index;
+mod object_id;
 mod objects;
 
 use std::ffi::OsStr;
@@ -16,6 +18,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+pub use object_id::{CollisionError, GitObjectId, GitObjectKind, ObjectFormat};
+pub(crate) use objects::verify;
 pub use objects::{EntryMode, GitObject, Objects, TreeEntry};
 
 use crate::diag::RunError;

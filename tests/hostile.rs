@@ -18,4 +18,5 @@ mod printing;
 mod reading;
 mod sandbox;
 mod templates;
+mod tree;
 mod weaker;

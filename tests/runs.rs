@@ -36,6 +36,7 @@ pub(crate) fn bailiwick(folder: &Path, arguments: &[&str]) -> Output {
         .args(arguments)
         .current_dir(folder)
         .env("NO_COLOR", "1")
+        .env_remove("CI")
         .envs(if arguments.contains(&"--no-cache") { None } else { Some(("BAILIWICK_NO_CACHE", "1")) })
         .output()
         .expect("the program starts")

@@ -115,6 +115,7 @@ impl Workspace {
         for Entry { path, kind } in committed.list()? {
             let is_wanted = kind == EntryKind::File && objects.files.contains_key(&path);
             match kind {
+                EntryKind::Submodule => {}
                 _ if is_wanted || !objects.covers(&path) => {}
                 EntryKind::EmptyFolder => {
                     _ = compared.empty.insert(format!("{folder}/{path}").trim_end_matches('/').to_owned());

@@ -10,15 +10,15 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::judged_files::JudgedFiles;
 use super::unclaimed::is_manifest_name;
 use super::workspace::Workspace;
 use crate::codes;
 use crate::compile::{WORKSPACE_FILE, load_workspace};
-use crate::diag::{Diagnostic, Files, Sink};
-use crate::emit::committed::Folder;
+use crate::diag::{Diagnostic, Files, RunError, Sink};
 use crate::emit::file;
 use crate::model;
-use crate::source::{DiskSource, Sources};
+use crate::source::Sources;
 
 /// How many bytes of a file are read to find the header.
 const HEAD: usize = 4096;
@@ -34,13 +34,18 @@ pub struct NotJudged {
 
 /// Reports the files of these paths below the root with the header of an output file, and returns the number of files
 /// that are not judged here.
-pub(crate) fn judge(workspace: &Workspace, paths: &BTreeSet<String>, sink: &mut Sink) -> NotJudged {
-    let root = Folder::new(workspace.root.clone());
+///
+/// # Errors
+/// When the repository of a judged commit lacks an object.
+pub(crate) fn judge(workspace: &Workspace, paths: &BTreeSet<String>, sink: &mut Sink) -> Result<NotJudged, RunError> {
+    let root = workspace.judged_files();
     let model::WorkspaceSettings { output, fixtures, .. } = &workspace.project.workspace;
-    let bears_header = |path: &str| root.head(path, HEAD).is_some_and(|head| file::bears_header(&head));
-    let mut nested = NestedWorkspaces { workspace, root: &root, known: BTreeMap::new(), files: BTreeMap::new() };
+    let mut nested = NestedWorkspaces { root: &root, known: BTreeMap::new(), files: BTreeMap::new() };
     let mut fixed = 0;
-    for path in paths.iter().filter(|path| is_manifest_name(path) && bears_header(path)) {
+    for path in paths.iter().filter(|path| is_manifest_name(path)) {
+        if !root.head(path, HEAD)?.is_some_and(|head| file::bears_header(&head)) {
+            continue;
+        }
         if fixtures.is_match(path) {
             fixed += 1;
             continue;
@@ -56,13 +61,12 @@ pub(crate) fn judge(workspace: &Workspace, paths: &BTreeSet<String>, sink: &mut 
             .fold(found, |found, folder| found.note(format!("the workspace `{folder}` does not write a file there")));
         sink.push(found.help("remove it: an applier of the folder still reads it"));
     }
-    NotJudged { nested: nested.files, fixtures: fixed }
+    Ok(NotJudged { nested: nested.files, fixtures: fixed })
 }
 
 /// The workspaces below the root.
 struct NestedWorkspaces<'s> {
-    workspace: &'s Workspace,
-    root: &'s Folder,
+    root: &'s JudgedFiles,
     /// By folder; none where the workspace file cannot be used.
     known: BTreeMap<String, Option<model::WorkspaceSettings>>,
     /// How many files were found that each may have written.
@@ -82,10 +86,10 @@ impl NestedWorkspaces<'_> {
         let mut above = Vec::new();
         for (end, _) in path.match_indices('/') {
             let (Some(folder), Some(below)) = (path.get(..end), path.get(end + 1..)) else { continue };
-            if self.root.stat(&format!("{folder}/{WORKSPACE_FILE}")).is_none() {
+            if !self.root.has_file(&format!("{folder}/{WORKSPACE_FILE}")) {
                 continue;
             }
-            let workspace = self.known.entry(folder.to_owned()).or_insert_with(|| load(self.workspace, folder));
+            let workspace = self.known.entry(folder.to_owned()).or_insert_with(|| load(self.root, folder));
             if workspace.as_ref().is_some_and(|workspace| writes(workspace, below)) {
                 *self.files.entry(folder.to_owned()).or_default() += 1;
                 return Claim::Written;
@@ -96,9 +100,8 @@ impl NestedWorkspaces<'_> {
     }
 }
 
-fn load(workspace: &Workspace, folder: &str) -> Option<model::WorkspaceSettings> {
-    let world = DiskSource::new(workspace.root.join(folder));
-    let mut sources = Sources::new(Box::new(world), Arc::new(Files::new()));
+fn load(root: &JudgedFiles, folder: &str) -> Option<model::WorkspaceSettings> {
+    let mut sources = Sources::new(root.source_below(folder), Arc::new(Files::new()));
     load_workspace(&mut sources, &mut Sink::new()).ok().flatten()
 }
 

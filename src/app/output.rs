@@ -9,7 +9,7 @@ use crate::codes;
 use crate::compile::{self, ObjectForm, OutputFile, ShardSummary};
 use crate::diag::{Diagnostic, RunError, Sink};
 use crate::digest::digest_of_run;
-use crate::emit::committed::{Committed, Differing, Entry, EntryKind, Folder};
+use crate::emit::committed::{Committed, Differing, Entry, EntryKind};
 use crate::emit::file::{self, FileOwnership};
 use crate::emit::objects::{Depth, FileChange, Memory};
 use crate::emit::plan::{FilePlan, TargetPlan};
@@ -127,7 +127,7 @@ impl Workspace {
         let mut beside = BesideTargets::default();
         if self.part().is_some_and(|part| !part.is_first()) {
             let skip = |top: &str| self.is_of_target_or_staging(top);
-            let entries = Folder::new(self.output()).list_except(&skip)?;
+            let entries = self.judged_output(None).list_except(&skip)?;
             beside.has_files = entries.iter().any(Entry::is_file);
             return Ok(beside);
         }
@@ -135,7 +135,8 @@ impl Workspace {
         let workspace = &self.project.workspace;
         // Asked of the workspace, so that a run which recalls this one asks again.
         let world = RecordedSource::with(Box::new(DiskSource::new(&self.root)), &self.answers);
-        if let Some(link) = link_on_the_way(&workspace.output, |path| world.is_link(path)) {
+        let is_link = |path: &str| self.tree.as_ref().map_or_else(|| world.is_link(path), |tree| tree.is_link(path));
+        if let Some(link) = link_on_the_way(&workspace.output, is_link) {
             sink.push(
                 stray(link, EntryKind::Link)
                     .help("name the folder itself under `spec.output`: links are not followed when writing"),
@@ -143,16 +144,15 @@ impl Workspace {
             return Ok(beside);
         }
         let delivery = workspace.delivery.as_ref();
-        if let Some(link) = delivery.and_then(|delivery| link_on_the_way(&delivery.folder, |path| world.is_link(path)))
-        {
+        if let Some(link) = delivery.and_then(|delivery| link_on_the_way(&delivery.folder, is_link)) {
             sink.push(stray(link, EntryKind::Link).help("remove it: links are not followed when writing"));
         }
-        let whole = Folder::new(self.output());
+        let whole = self.judged_output(None);
         let entries = whole.list_except(&|top: &str| self.is_of_target_or_staging(top))?;
         beside.unclaimed.add(self, "", &entries);
         beside.has_files = entries.iter().any(Entry::is_file);
         for Entry { path, kind } in entries {
-            if kind == EntryKind::EmptyFolder {
+            if matches!(kind, EntryKind::EmptyFolder | EntryKind::Submodule) {
                 continue;
             }
             let old = whole.read(&path)?.unwrap_or_default();
@@ -259,7 +259,8 @@ impl<T: Send> OutputComparison<'_, T> {
         let Self { workspace, target, committed, paths, compared, found, .. } = self;
         let mut others = listing.others(*committed, paths)?;
         compared.unclaimed.add(workspace, &target.name, &others);
-        others.retain(|entry| entry.kind != EntryKind::EmptyFolder && workspace.looks_at(entry));
+        let is_judged_elsewhere = |kind| matches!(kind, EntryKind::EmptyFolder | EntryKind::Submodule);
+        others.retain(|entry| !is_judged_elsewhere(entry.kind) && workspace.looks_at(entry));
         others.sort();
         let mut gone: Vec<Entry> = Vec::new();
         for entry in others {
@@ -383,6 +384,7 @@ pub(super) fn stray(path: &str, kind: EntryKind) -> Diagnostic {
             Diagnostic::error(codes::LINK_IN_OUTPUT, format!("`{path}` is neither a file nor a folder"))
         }
         EntryKind::EmptyFolder => Diagnostic::error(codes::FOLDER_IN_OUTPUT, format!("`{path}` is an empty folder")),
+        EntryKind::Submodule => Diagnostic::error(codes::FOLDER_IN_OUTPUT, format!("`{path}` is a submodule")),
         EntryKind::NotText => Diagnostic::error(
             codes::FOREIGN_FILE,
             format!("`{path}` is not an output file of Bailiwick: its name is not UTF-8"),
@@ -390,12 +392,16 @@ pub(super) fn stray(path: &str, kind: EntryKind) -> Diagnostic {
     }
 }
 
+/// The remedy for a submodule.
+const HELP_WITH_SUBMODULE: &str = "remove it with `git rm`: Argo CD and Flux apply what a submodule holds";
+
 pub(super) fn help_with_stray(kind: EntryKind) -> &'static str {
     match kind {
         EntryKind::File => "move it to another folder, or list it under `spec.keep` in `bailiwick.yaml`",
         EntryKind::Link => "remove it: links in the output folder are neither followed nor replaced",
         EntryKind::Other => "remove it: the output folder can contain only files and folders",
         EntryKind::EmptyFolder => "remove it",
+        EntryKind::Submodule => HELP_WITH_SUBMODULE,
         EntryKind::NotText => "rename it, or move it to another folder: `spec.keep` cannot list it",
     }
 }

@@ -17,7 +17,7 @@ use crate::file_format::{Broken, EncodeError, FileFormat};
 
 /// Marks such a file, with the version of its format and of the program. Templates that are built in are input and not
 /// looked at here.
-const FORMAT: FileFormat = FileFormat::new("bailiwick parts", concat!("\x08", env!("CARGO_PKG_VERSION"), "\n"));
+const FORMAT: FileFormat = FileFormat::new("bailiwick parts", concat!("\x09", env!("CARGO_PKG_VERSION"), "\n"));
 
 /// The results of a part.
 #[derive(Debug, Serialize, Deserialize)]
@@ -70,6 +70,8 @@ pub enum Command {
         targets: Vec<String>,
         /// True when the counts only were asked for.
         summary: bool,
+        /// The commit that the shard judged; none for the files on disk.
+        commit: Option<String>,
     },
 }
 
@@ -182,7 +184,7 @@ mod tests {
         Summary {
             part: (1, 2),
             input: [7; 32],
-            command: Command::Check { targets: Vec::new(), summary: false },
+            command: Command::Check { targets: Vec::new(), summary: false, commit: None },
             targets: vec![TargetSummary {
                 name: "t".to_owned(),
                 record: PartRecord::default(),

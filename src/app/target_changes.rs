@@ -10,7 +10,7 @@ use super::workspace::Workspace;
 use crate::codes;
 use crate::diag::{Diagnostic, RunError, Sink};
 use crate::digest::Digest;
-use crate::emit::committed::{Committed, Folder};
+use crate::emit::committed::Committed;
 use crate::emit::file::{FileOwnership, bears_header, ownership};
 use crate::emit::plan::{FilePlan, TargetPlan, object_digests};
 use crate::emit::totals::Totals;
@@ -46,7 +46,7 @@ impl TargetChanges {
     /// them for the merge.
     pub(crate) fn of_leftovers(workspace: &Workspace, beside: &BesideTargets) -> Result<Self, RunError> {
         let (mut all, mut own) = (ObjectsByTarget::new(), ObjectsByTarget::new());
-        let output = Folder::new(workspace.output());
+        let output = workspace.judged_output(None);
         for file in &beside.leftovers.changes {
             let (target, below) = file.path.split_once('/').unwrap_or((&file.path, ""));
             let digests = object_digests(&String::from_utf8_lossy(&output.read(&file.path)?.unwrap_or_default()));

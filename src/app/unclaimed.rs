@@ -5,12 +5,14 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use super::judged_tree;
 use super::left_behind::{self, NotJudged};
+use super::output::{help_with_stray, stray};
 use super::workspace::{Workspace, keeps};
 use crate::codes;
 use crate::compile::LinkedWorkspace;
 use crate::diag::{Diagnostic, FileId, RunError, Sink};
-use crate::emit::committed::{Committed, Entry, EntryKind, Folder};
+use crate::emit::committed::{Committed, Entry, EntryKind};
 use crate::emit::file;
 use crate::emit::write::{STAGING, is_at_work};
 use crate::git::Repository;
@@ -81,13 +83,16 @@ pub(crate) fn judge(workspace: &Workspace, unclaimed: &Unclaimed, sink: &mut Sin
                 .help("remove it; if it is a submodule without its files, remove it with `git rm`"),
         );
     }
-    workspace.project.workspace.written_folders().for_each(|folder| judge_staging(workspace, folder, sink));
     let manifests = claimed(&workspace.project);
-    let whole = Folder::new(workspace.output());
+    let whole = workspace.judged_output(None);
     for path in &unclaimed.kept {
         let bytes = whole.read(path)?.unwrap_or_default();
         judge_kept(workspace, path, &bytes, is_claimed(&workspace.project, &manifests, path), sink);
     }
+    if let Some(tree) = &workspace.tree {
+        return judged_tree::judge(workspace, tree, sink);
+    }
+    workspace.project.workspace.written_folders().for_each(|folder| judge_staging(workspace, folder, sink));
     judge_index(workspace, sink)
 }
 
@@ -96,39 +101,21 @@ pub(crate) fn judge(workspace: &Workspace, unclaimed: &Unclaimed, sink: &mut Sin
 /// # Errors
 /// When the output folder cannot be read.
 pub(crate) fn kept_objects(workspace: &Workspace, target: &str) -> Result<Vec<Tree>, RunError> {
-    if !workspace.files.is_folder() {
-        let whole = workspace.files.output(&workspace.project.workspace.output, None);
-        return kept_before(&workspace.project, target, &*whole);
-    }
-    let whole = Folder::new(workspace.output());
-    let list = |is_of_other: &dyn Fn(&str) -> bool| whole.list_except(is_of_other);
-    kept_in(&workspace.project, target, &whole, &list)
+    let whole = match workspace.files.is_folder() {
+        true => workspace.judged_output(None),
+        false => workspace.files.output(&workspace.project.workspace.output, None),
+    };
+    kept_before(&workspace.project, target, &*whole)
 }
 
-/// Returns the kept objects as [`kept_objects`] does, in the output folder of a revision.
+/// Returns the kept objects as [`kept_objects`] does, in other output.
 ///
 /// # Errors
-/// If the revision cannot be read.
+/// If the output cannot be read.
 pub(crate) fn kept_before(
     project: &LinkedWorkspace,
     target: &str,
     whole: &dyn Committed,
-) -> Result<Vec<Tree>, RunError> {
-    kept_in(project, target, whole, &|is_of_other| {
-        let mut entries = whole.list()?;
-        entries.retain(|entry| !is_of_other(entry.path.split('/').next().unwrap_or_default()));
-        Ok(entries)
-    })
-}
-
-/// Lists an output folder without the folders at its top that a test is true of.
-type ListExcept<'l> = dyn Fn(&dyn Fn(&str) -> bool) -> Result<Vec<Entry>, RunError> + 'l;
-
-fn kept_in(
-    project: &LinkedWorkspace,
-    target: &str,
-    whole: &dyn Committed,
-    list: &ListExcept<'_>,
 ) -> Result<Vec<Tree>, RunError> {
     let workspace = &project.workspace;
     if workspace.keep.is_empty() {
@@ -138,7 +125,7 @@ fn kept_in(
     let mut trees = Vec::new();
     let is_of_other =
         |top: &str| top == STAGING || top != target && workspace.targets.iter().any(|one| one.name == top);
-    for entry in list(&is_of_other)?.into_iter().filter(Entry::is_file) {
+    for entry in whole.list_except(&is_of_other)?.into_iter().filter(Entry::is_file) {
         if keeps(workspace, &entry.path) && !is_claimed(project, &manifests, &entry.path) {
             let bytes = whole.read(&entry.path)?.unwrap_or_default();
             let text = String::from_utf8_lossy(&bytes);
@@ -189,6 +176,17 @@ fn judge_staging(workspace: &Workspace, written: &str, sink: &mut Sink) {
 
 fn folder(message: String) -> Diagnostic {
     Diagnostic::error(codes::FOLDER_IN_OUTPUT, message)
+}
+
+/// Reports a path that differs from the path of the output folder in its case alone. `place` has the path.
+pub(super) fn in_another_case(path: &str, place: &str) -> Diagnostic {
+    folder(format!("`{path}` is in {place} and differs from the output folder in its case alone"))
+        .help("remove it: on some machines both are one folder")
+}
+
+/// Reports a submodule in the output folder.
+pub(super) fn submodule(path: &str) -> Diagnostic {
+    stray(path, EntryKind::Submodule).help(help_with_stray(EntryKind::Submodule))
 }
 
 /// Reports a kept file that could be applied: appliers read whole folders and know nothing of `spec.keep`.
@@ -270,7 +268,8 @@ fn is_plain(workspace: &Workspace, base: &str, root: NodeRef<'_>) -> bool {
     is_known
         && resources.into_iter().all(|resource| {
             let below = resource.as_str().and_then(|written| resolve(base, written));
-            below.is_some_and(|below| workspace.output().join(below).symlink_metadata().is_ok())
+            let output = &workspace.project.workspace.output;
+            below.is_some_and(|below| workspace.judged_files().has_entry(&format!("{output}/{below}")))
         })
 }
 
@@ -326,7 +325,7 @@ fn judge_index(workspace: &Workspace, sink: &mut Sink) -> Result<NotJudged, RunE
             }
         }
     }
-    Ok(left_behind::judge(workspace, &outside, sink))
+    left_behind::judge(workspace, &outside, sink)
 }
 
 /// The folders that a run writes, among the entries of an index.
@@ -353,12 +352,8 @@ impl WrittenPlaces<'_> {
     /// Reports an entry that hides something; none for a file elsewhere. `shown` is its path below the workspace.
     fn hidden_entry(&self, entry: &IndexEntry, path: &str, shown: &str) -> Option<Diagnostic> {
         Some(match entry.kind {
-            _ if self.has_in_another_case(path) => {
-                folder(format!("`{shown}` is in the index of git and differs from the output folder in its case alone"))
-                    .help("remove it: on some machines both are one folder")
-            }
-            IndexEntryKind::Submodule => folder(format!("`{shown}` is a submodule"))
-                .help("remove it with `git rm`: Argo CD and Flux apply what a submodule holds"),
+            _ if self.has_in_another_case(path) => in_another_case(shown, "the index of git"),
+            IndexEntryKind::Submodule => submodule(shown),
             IndexEntryKind::SparseFolder => folder(format!("`{shown}` is not checked out, so its files are unknown"))
                 .help("check it out: `git sparse-checkout disable`"),
             IndexEntryKind::File if self.has(path) => {
@@ -410,7 +405,7 @@ pub(super) fn is_below(path: &str, folder: &str) -> bool {
 }
 
 /// Whether a path is a folder, or is below it, on a file system without upper and lower case, and is not here.
-fn is_below_in_another_case(path: &str, folder: &str) -> bool {
+pub(super) fn is_below_in_another_case(path: &str, folder: &str) -> bool {
     let head = path.get(..folder.len());
     !is_below(path, folder)
         && head.is_some_and(|head| head.eq_ignore_ascii_case(folder))

@@ -3,6 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+use super::judged_files::JudgedTree;
 use super::shard::Shard;
 use super::words::number;
 use super::workspace_files::WorkspaceFiles;
@@ -33,6 +34,8 @@ pub struct Workspace {
     pub(crate) sampled: Arc<SampledFiles>,
     /// The shard of the namespaces that this run compiles; all of them without one.
     pub(crate) shard: Option<Shard>,
+    /// The commit that `check` judges; the files on disk without one.
+    pub(crate) tree: Option<Arc<JudgedTree>>,
     /// The diagnostics of loading: warnings, and errors after which loading could continue.
     found: Vec<Diagnostic>,
     /// The questions to the file system, with the answers.
@@ -144,7 +147,17 @@ impl Workspace {
             Some(project) => {
                 let found = project.without_accepted(diagnostics);
                 let (project, sampled) = (Arc::new(project), Arc::default());
-                Ok(Self { options: options.clone(), root, files: place, project, sampled, shard: None, found, answers })
+                Ok(Self {
+                    options: options.clone(),
+                    root,
+                    files: place,
+                    project,
+                    sampled,
+                    shard: None,
+                    tree: None,
+                    found,
+                    answers,
+                })
             }
             None => Err(Error::Invalid(Diagnostics { list: diagnostics, files })),
         }
@@ -166,7 +179,7 @@ impl Workspace {
         let found = project.without_accepted(list);
         let (project, sampled) = (Arc::new(project), Arc::default());
         let (root, files) = (PathBuf::new(), WorkspaceFiles::Folder(PathBuf::new()));
-        Ok(Self { options: options.clone(), root, files, project, sampled, shard: None, found, answers })
+        Ok(Self { options: options.clone(), root, files, project, sampled, shard: None, tree: None, found, answers })
     }
 
     /// Opens another state of this workspace, such as a revision. Its diagnostics are reported at its own places.
@@ -191,7 +204,7 @@ impl Workspace {
                     }
                 };
                 let (project, sampled) = (Arc::new(project), Arc::default());
-                Ok(Self { options, root, files: place, project, sampled, shard: None, found, answers })
+                Ok(Self { options, root, files: place, project, sampled, shard: None, tree: None, found, answers })
             }
             None => Err(Error::Invalid(Diagnostics { list, files })),
         }
@@ -206,6 +219,7 @@ impl Workspace {
             project: Arc::clone(&self.project),
             sampled: Arc::new(SampledFiles::new(Arc::clone(sample))),
             shard: None,
+            tree: self.tree.clone(),
             found: self.found.clone(),
             answers: Arc::clone(&self.answers),
         }

@@ -6,9 +6,12 @@ use super::diff::{Shown, print_comparison};
 use super::every_workspace::WorkspacesArguments;
 use super::printing::{print, settle};
 use super::sandbox::{GateArguments, Paths};
-use super::workspaces::{ShardArguments, finish, note_partly_checked, tell_checked, with_part};
+use super::workspaces::{ShardArguments, finish, note_partly_checked, open_part, tell_checked};
 use super::{Global, Outcome, test};
-use crate::app::{CompareOptions, Comparison, Diagnostics, Error, ShardCommand, Workspace};
+use crate::app::{
+    CompareOptions, Comparison, Diagnostics, Error, ShardCommand, TreeOptions, Workspace, is_in_repository,
+};
+use crate::diag::foreign;
 use crate::model::Target;
 use crate::report::{checks, tests};
 
@@ -25,6 +28,8 @@ pub(super) struct Arguments {
     #[arg(long)]
     no_tests: bool,
     #[command(flatten)]
+    tree: TreeArguments,
+    #[command(flatten)]
     pub(super) workspaces: WorkspacesArguments,
     #[command(flatten)]
     shard: ShardArguments,
@@ -32,16 +37,59 @@ pub(super) struct Arguments {
     #[arg(long)]
     no_group: bool,
     /// Check again after each change of a file, until the program is interrupted.
-    #[arg(long, conflicts_with_all = ["shard", "workspaces", "format", "reports"])]
+    #[arg(long, conflicts_with_all = ["shard", "tree", "workspaces", "format", "reports"])]
     pub(super) watch: bool,
     #[command(flatten)]
     pub(super) gate: GateArguments,
 }
 
+/// Options that choose the files that are compared with the compiled policies.
+#[derive(Debug, Default, Args)]
+struct TreeArguments {
+    /// Compare with the files of this commit in git, which Argo CD and Flux apply, and open no output file on disk. Equal ids of
+    /// git decide; `--verify` compares the contents. Default in CI: HEAD.
+    #[arg(long, value_name = "REF")]
+    tree: Option<String>,
+    /// Compare with the files on disk, also in CI.
+    #[arg(long, conflicts_with = "tree")]
+    work_tree: bool,
+}
+
+/// The revision that CI checks out.
+const HEAD: &str = "HEAD";
+
 impl Arguments {
     /// Whether the run does a part of the work only.
     pub(super) fn is_part(&self) -> bool {
         self.shard.is_part()
+    }
+
+    /// Makes the run judge a commit, if it is to: the commit of the option, and in CI the commit that is checked out.
+    fn judge_tree(&self, global: &Global, workspace: &mut Workspace) -> Result<(), Error> {
+        let TreeArguments { tree, work_tree } = &self.tree;
+        let is_default = tree.is_none() && global.is_in_ci() && !work_tree && !self.watch;
+        let terminal = global.terminal();
+        if is_default && !is_in_repository(&global.options())? {
+            terminal.problem("note: this workspace is not in a git repository: the files on disk are checked\n");
+            return Ok(());
+        }
+        let Some(revision) = tree.clone().or_else(|| is_default.then(|| HEAD.to_owned())) else { return Ok(()) };
+        let options = TreeOptions { revision, compares_bytes: global.verify };
+        match workspace.judge_tree(&options) {
+            Err(Error::Run(error)) if is_default => {
+                let remedy = "`--work-tree` checks the files on disk";
+                let help = error.help.as_ref().map_or_else(|| remedy.to_owned(), |help| format!("{help}; {remedy}"));
+                return Err(error.help(help).into());
+            }
+            other => other?,
+        }
+        if let Some(commit) = workspace.judged_commit() {
+            terminal.note(&format!("compared with the commit {commit}, and not with the files on disk\n"));
+        }
+        if let Some(inputs) = workspace.uncommitted_inputs() {
+            terminal.problem(&format!("note: {}\n", foreign::line(&inputs)));
+        }
+        Ok(())
     }
 
     /// Confines the process, if it is to be.
@@ -52,12 +100,16 @@ impl Arguments {
 
 /// Runs the command.
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Error> {
-    with_part(global, &arguments.targets, &arguments.shard, |workspace, targets| {
-        let run = CheckRun { global, workspace, targets, arguments };
-        let outcome = settle(global, run.check())?;
-        let command = ShardCommand::Check { targets: arguments.targets.clone(), summary: arguments.summary };
-        finish(global, workspace, outcome, command)
-    })
+    let mut workspace = open_part(global, &arguments.shard)?;
+    arguments.judge_tree(global, &mut workspace)?;
+    let outcome = workspace.targets(&arguments.targets).and_then(|targets| {
+        let run = CheckRun { global, workspace: &workspace, targets: &targets, arguments };
+        settle(global, run.check())
+    });
+    let commit = workspace.close_tree();
+    let outcome = outcome?;
+    let command = ShardCommand::Check { targets: arguments.targets.clone(), summary: arguments.summary, commit };
+    finish(global, &workspace, outcome, command)
 }
 
 /// A run of the command in a workspace.

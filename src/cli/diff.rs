@@ -7,7 +7,7 @@ use super::workspaces::{tell, with_targets};
 use super::{Global, Outcome};
 use crate::app::{Base, CompareOptions, Comparison, Error, Workspace};
 use crate::report::comparison::{
-    Form, NOTE_OF_DRIFT, Renewals, described_base, differences, effects, stale_files, target_changes,
+    Form, Renewals, described_base, differences, effects, note_of_drift, stale_files, target_changes,
 };
 use crate::report::human;
 
@@ -110,7 +110,7 @@ pub(super) fn print_comparison(
     terminal.note(&renewals.note());
     let is_drift = comparison.is_drift() || !beside.is_empty();
     if shown.is_check && is_drift {
-        terminal.note(NOTE_OF_DRIFT);
+        terminal.note(note_of_drift(workspace.judged_commit().is_some()));
     }
     if is_drift { Outcome::No } else { Outcome::Fine }
 }

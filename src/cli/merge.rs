@@ -9,7 +9,7 @@ use super::reporting::FormatArguments;
 use super::workspaces::{ConsentArguments, note_partly_checked, tell, tell_checked, with_targets};
 use super::{DiagnosticForm, Global, Outcome};
 use crate::app::{Error, MergeOptions, Merged, ShardCommand, Workspace};
-use crate::report::comparison::{Form, NOTE_OF_DRIFT, Renewals, differences, target_changes, written};
+use crate::report::comparison::{Form, Renewals, differences, note_of_drift, target_changes, written};
 
 /// Options of `merge`.
 #[derive(Debug, Args)]
@@ -81,7 +81,8 @@ fn conclude_check(global: &Global, workspace: &Workspace, mut merged: Merged<'_>
     terminal.note(&renewals.note());
     let is_drift = merged.is_drift();
     if is_drift {
-        terminal.note(NOTE_OF_DRIFT);
+        let is_committed = matches!(merged.command, ShardCommand::Check { commit: Some(_), .. });
+        terminal.note(note_of_drift(is_committed));
     }
     note_partly_checked(global, workspace, &merged.targets);
     let outcome = judged.worse(if is_drift { Outcome::No } else { Outcome::Fine });

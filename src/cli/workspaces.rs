@@ -1,5 +1,6 @@
 //! The options that name targets, shards and deletions, and the opening of a workspace for a command.
 
+use std::mem::ManuallyDrop;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -74,12 +75,18 @@ pub(super) fn with_part(
     arguments: &ShardArguments,
     run: impl FnOnce(&Workspace, &[&Target]) -> Result<Outcome, Error>,
 ) -> Result<Outcome, Error> {
+    let workspace = open_part(global, arguments)?;
+    run(&workspace, &workspace.targets(names)?)
+}
+
+/// Opens the workspace for the shard of the options.
+pub(super) fn open_part(global: &Global, arguments: &ShardArguments) -> Result<ManuallyDrop<Workspace>, Error> {
     // The program ends with the command: freeing the memory of a million objects one by one would take time.
-    let mut workspace = std::mem::ManuallyDrop::new(Workspace::open(&global.options())?);
+    let mut workspace = ManuallyDrop::new(Workspace::open(&global.options())?);
     if let Some(part) = arguments.shard {
         workspace.shard = Some(Shard::new(part, arguments.summary_to.clone(), &workspace.project.files));
     }
-    run(&workspace, &workspace.targets(names)?)
+    Ok(workspace)
 }
 
 /// Ends a command: a shard leaves the summary for the merge.

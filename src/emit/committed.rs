@@ -37,8 +37,21 @@ pub trait Committed: Send + Sync {
     /// # Errors
     /// See [`Committed::each`].
     fn list(&self) -> Result<Vec<Entry>, RunError> {
+        self.list_except(&|_| false)
+    }
+
+    /// Lists every entry except the entries of the top entries that `skip` names, sorted by path.
+    ///
+    /// # Errors
+    /// See [`Committed::each`].
+    fn list_except(&self, skip: &dyn Fn(&str) -> bool) -> Result<Vec<Entry>, RunError> {
         let mut entries = Vec::new();
-        self.each(&mut |entry| entries.push(entry))?;
+        self.each(&mut |entry| {
+            let top = entry.path.split_once('/').map_or(&*entry.path, |(top, _)| top);
+            if top.is_empty() || !skip(top) {
+                entries.push(entry);
+            }
+        })?;
         entries.sort();
         Ok(entries)
     }
@@ -82,6 +95,8 @@ pub enum EntryKind {
     Other,
     /// A folder that holds nothing. Git keeps none, but a submodule that is not populated is one.
     EmptyFolder,
+    /// A submodule of a tree in git. On disk it is a folder.
+    Submodule,
     /// An entry whose name is not UTF-8, folders included. No output file has such a path.
     NotText,
 }

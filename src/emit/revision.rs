@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::committed::{EntryKind, escaped};
 use crate::diag::RunError;
-use crate::git::{EntryMode, GitObject, Objects, Repository, TreeEntry};
+use crate::git::{EntryMode, GitObject, GitObjectId, Objects, Repository, TreeEntry};
 
 /// How many entries of a revision are read. A tree may hold another one many times, so that a small repository can have
 /// more entries than any disk.
@@ -28,8 +28,19 @@ const MAXIMUM_TARGET: u64 = 4096;
 #[derive(Debug)]
 pub struct RevisionTree {
     /// The id of each blob and its kind, by its path below the folder. A submodule has no blob, and is an entry all the same.
-    blobs: BTreeMap<String, (String, EntryKind)>,
+    blobs: BTreeMap<String, (GitObjectId, EntryKind)>,
+    above: Vec<FolderAbove>,
+    commit: String,
     reader: Mutex<Objects>,
+}
+
+/// A folder of the revision that holds the opened folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FolderAbove {
+    /// Path below the root of the work tree.
+    pub path: String,
+    /// Files and folders in it.
+    pub entries: Vec<TreeEntry>,
 }
 
 impl RevisionTree {
@@ -43,10 +54,54 @@ impl RevisionTree {
                 .help("name a branch, a tag or a commit; in CI, fetch enough history")
         })?;
         let mut objects = repository.objects()?;
-        let mut walk =
-            Walk { objects: &mut objects, blobs: BTreeMap::new(), small: HashMap::new(), entries: 0, bytes: 0 };
+        let mut walk = Walk {
+            objects: &mut objects,
+            blobs: BTreeMap::new(),
+            above: Vec::new(),
+            small: HashMap::new(),
+            entries: 0,
+            bytes: 0,
+        };
         walk.below(&commit, folder)?;
-        Ok(Self { blobs: walk.blobs, reader: Mutex::new(objects) })
+        let Walk { blobs, above, .. } = walk;
+        Ok(Self { blobs, above, commit, reader: Mutex::new(objects) })
+    }
+
+    /// Returns the id of the commit.
+    pub fn commit(&self) -> &str {
+        &self.commit
+    }
+
+    /// Returns the folders that hold the opened folder, from the root of the work tree on.
+    pub fn above(&self) -> &[FolderAbove] {
+        &self.above
+    }
+
+    /// Returns the entries of the opened folder and below it, with their paths below it, their kinds and ids, in the order of
+    /// their paths.
+    pub fn entries(&self) -> impl Iterator<Item = (&str, EntryKind, &GitObjectId)> {
+        self.blobs.iter().map(|(path, (id, kind))| (path.as_str(), *kind, id))
+    }
+
+    /// Returns the id of a file; none where there is no file.
+    pub fn file_id(&self, path: &str) -> Option<&GitObjectId> {
+        self.blobs.get(path).filter(|(_, kind)| *kind == EntryKind::File).map(|(id, _)| id)
+    }
+
+    /// Reads a folder of the revision by its id; `path` is its path for messages.
+    ///
+    /// # Errors
+    /// When the repository lacks the object.
+    pub fn folder(&self, id: &GitObjectId, path: &str) -> Result<Vec<TreeEntry>, RunError> {
+        self.reader().tree(id, path)
+    }
+
+    /// Reads a blob of at most `most` bytes by its id; `path` is its path for messages.
+    ///
+    /// # Errors
+    /// When the repository lacks the object.
+    pub fn blob(&self, id: &GitObjectId, path: &str, most: u64) -> Result<GitObject, RunError> {
+        self.reader().blob(id, path, most)
     }
 
     /// Returns the kind of an entry; none where there is none, and for a folder.
@@ -69,8 +124,7 @@ impl RevisionTree {
     /// When the repository lacks the object.
     pub fn file(&self, path: &str, shown: &str, most: u64) -> Result<Option<GitObject>, RunError> {
         let Some((blob, EntryKind::File)) = self.blobs.get(path) else { return Ok(None) };
-        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
-        reader.blob(blob, shown, most).map(Some)
+        self.blob(blob, shown, most).map(Some)
     }
 
     /// Reads the bytes of a file; none where there is no file. `shown` is the path for messages.
@@ -86,14 +140,17 @@ impl RevisionTree {
         }
     }
 
+    fn reader(&self) -> MutexGuard<'_, Objects> {
+        self.reader.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Reads the target of a link; none where there is no link, and where the target is longer than any system allows.
     ///
     /// # Errors
     /// When the repository lacks the object.
     pub fn link_target(&self, path: &str) -> Result<Option<Vec<u8>>, RunError> {
         let Some((blob, EntryKind::Link)) = self.blobs.get(path) else { return Ok(None) };
-        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(match reader.blob(blob, path, MAXIMUM_TARGET)? {
+        Ok(match self.blob(blob, path, MAXIMUM_TARGET)? {
             GitObject::Bytes(target) => Some(target),
             GitObject::TooLarge(_) => None,
         })
@@ -103,9 +160,10 @@ impl RevisionTree {
 /// The way through the trees of a commit.
 struct Walk<'o> {
     objects: &'o mut Objects,
-    blobs: BTreeMap<String, (String, EntryKind)>,
+    blobs: BTreeMap<String, (GitObjectId, EntryKind)>,
+    above: Vec<FolderAbove>,
     /// Small trees by their ids.
-    small: HashMap<String, Vec<TreeEntry>>,
+    small: HashMap<GitObjectId, Vec<TreeEntry>>,
     entries: usize,
     bytes: usize,
 }
@@ -116,10 +174,13 @@ impl Walk<'_> {
         let mut entries = self.objects.tree_of_commit(commit)?;
         let mut path = String::new();
         for name in folder.split('/').filter(|name| !name.is_empty()) {
-            path = joined(&path, name);
             let is_it = |entry: &&TreeEntry| entry.mode == EntryMode::Folder && entry.name == name.as_bytes();
-            let Some(tree) = entries.iter().find(is_it) else { return Ok(()) };
-            entries = self.objects.tree(&tree.id, &path)?;
+            let found = entries.iter().find(is_it).map(|tree| tree.id);
+            let below = joined(&path, name);
+            self.above.push(FolderAbove { path, entries });
+            let Some(id) = found else { return Ok(()) };
+            entries = self.objects.tree(&id, &below)?;
+            path = below;
         }
         // Folders with their paths, each with whether its path is text.
         let mut folders = Vec::new();
@@ -143,7 +204,7 @@ impl Walk<'_> {
         entries: Vec<TreeEntry>,
         folder: &str,
         is_folder_text: bool,
-        folders: &mut Vec<(String, String, bool)>,
+        folders: &mut Vec<(GitObjectId, String, bool)>,
     ) -> Result<(), RunError> {
         for TreeEntry { name, mode, id } in entries {
             let (name, is_text) = match String::from_utf8(name) {
@@ -165,7 +226,7 @@ impl Walk<'_> {
                 _ if !is_text => EntryKind::NotText,
                 EntryMode::File => EntryKind::File,
                 EntryMode::Link => EntryKind::Link,
-                EntryMode::Other => EntryKind::Other,
+                EntryMode::Submodule => EntryKind::Submodule,
             };
             self.blobs.insert(path, (id, kind));
         }

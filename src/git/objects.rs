@@ -1,9 +1,11 @@
 //! The objects of a repository: trees and blobs, read through one `git cat-file --batch`.
 
+use std::collections::HashSet;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
-use super::{Repository, missing, not_started};
+use super::object_id::{GitObjectId, GitObjectKind};
+use super::{DOT_GIT, Repository, missing, not_started};
 use crate::diag::RunError;
 
 /// How many bytes a tree may have.
@@ -12,8 +14,11 @@ const MAXIMUM_TREE: u64 = 512 << 20;
 /// How many bytes the first line of an answer may have.
 const MAXIMUM_HEAD: u64 = 200;
 
-/// The end of a name that git takes for the tree of a commit.
-const TREE_OF: &str = "^{tree}";
+/// How many bytes a commit may have.
+const MAXIMUM_COMMIT: u64 = 16 << 20;
+
+/// The bits of a mode that hold the file type.
+const FILE_TYPE: u32 = 0o170_000;
 
 /// A reader of objects: one process answers every question.
 #[derive(Debug)]
@@ -46,21 +51,34 @@ pub struct TreeEntry {
     pub name: Vec<u8>,
     /// The kind of the entry.
     pub mode: EntryMode,
-    /// The name of the object, in hexadecimal digits.
-    pub id: String,
+    /// The id of the object.
+    pub id: GitObjectId,
 }
 
 /// The kinds of entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryMode {
-    /// Mode 100644 or 100755.
+    /// A file, executable or not.
     File,
-    /// Mode 40000: another tree object.
+    /// Another tree object.
     Folder,
     /// A symbolic link.
     Link,
-    /// A submodule, or a kind that is not known.
-    Other,
+    /// A submodule. Git takes every other mode for one.
+    Submodule,
+}
+
+impl EntryMode {
+    /// Reads a mode as git does (`canon_mode` in `object.h` of git 2.52); none for a text that is no octal number.
+    fn parse(mode: &[u8]) -> Option<Self> {
+        let mode = u32::from_str_radix(std::str::from_utf8(mode).ok()?, 8).ok()?;
+        Some(match mode & FILE_TYPE {
+            0o100_000 => Self::File,
+            0o120_000 => Self::Link,
+            0o040_000 => Self::Folder,
+            _ => Self::Submodule,
+        })
+    }
 }
 
 impl Objects {
@@ -73,8 +91,8 @@ impl Objects {
     ///
     /// # Errors
     /// When the repository lacks the blob, or git ends.
-    pub fn blob(&mut self, id: &str, path: &str, most: u64) -> Result<GitObject, RunError> {
-        self.object(id, "blob", path, most)
+    pub fn blob(&mut self, id: &GitObjectId, path: &str, most: u64) -> Result<GitObject, RunError> {
+        self.object(id, GitObjectKind::Blob, path, most)
     }
 
     /// Reads the entries of the tree of a commit.
@@ -82,26 +100,36 @@ impl Objects {
     /// # Errors
     /// As with [`Objects::tree`].
     pub fn tree_of_commit(&mut self, commit: &str) -> Result<Vec<TreeEntry>, RunError> {
-        self.tree(&format!("{commit}{TREE_OF}"), commit)
+        let damaged = || RunError::new(format!("the commit `{commit}` is damaged in git"));
+        let id = GitObjectId::parse(commit).ok_or_else(damaged)?;
+        let GitObject::Bytes(bytes) = self.object(&id, GitObjectKind::Commit, commit, MAXIMUM_COMMIT)? else {
+            return Err(damaged());
+        };
+        verify(&id, GitObjectKind::Commit, &bytes, &format!("the commit `{commit}`"))?;
+        let line = bytes.strip_prefix(b"tree ").and_then(|rest| rest.split(|byte| *byte == b'\n').next());
+        let tree = line.and_then(|line| GitObjectId::parse(std::str::from_utf8(line).ok()?)).ok_or_else(damaged)?;
+        self.tree(&tree, commit)
     }
 
     /// Reads the entries of a tree by its id. `path` is the path of the tree in the revision, for messages.
     ///
     /// # Errors
     /// When the repository lacks the tree, the tree is damaged or too large, or git ends.
-    pub fn tree(&mut self, id: &str, path: &str) -> Result<Vec<TreeEntry>, RunError> {
-        let length = id.trim_end_matches(TREE_OF).len() / 2;
-        let bytes = match self.object(id, "tree", path, MAXIMUM_TREE)? {
+    pub fn tree(&mut self, id: &GitObjectId, path: &str) -> Result<Vec<TreeEntry>, RunError> {
+        let bytes = match self.object(id, GitObjectKind::Tree, path, MAXIMUM_TREE)? {
             GitObject::Bytes(bytes) => bytes,
             GitObject::TooLarge(size) => {
                 return Err(RunError::new(format!("the folder `{path}` has {} MiB in git", size >> 20))
                     .help(format!("at most {} MiB are read", MAXIMUM_TREE >> 20)));
             }
         };
-        entries(&bytes, length).ok_or_else(|| RunError::new(format!("the folder `{path}` is damaged in git")))
+        verify(id, GitObjectKind::Tree, &bytes, &format!("the folder `{path}`"))?;
+        entries(&bytes, id.format().length())
+            .filter(|entries| is_canonical(entries))
+            .ok_or_else(|| RunError::new(format!("the folder `{path}` is damaged in git")))
     }
 
-    fn object(&mut self, id: &str, kind: &str, path: &str, most: u64) -> Result<GitObject, RunError> {
+    fn object(&mut self, id: &GitObjectId, kind: GitObjectKind, path: &str, most: u64) -> Result<GitObject, RunError> {
         let process = match &mut self.process {
             Some(process) => process,
             none => none.insert(Process::start(&self.repository)?),
@@ -113,6 +141,16 @@ impl Objects {
             return Ok(GitObject::TooLarge(size));
         }
         process.content(size, path).map(GitObject::Bytes)
+    }
+}
+
+/// Checks that the bytes of an object have its id. Git does not compute the id when it reads an object.
+pub(crate) fn verify(id: &GitObjectId, kind: GitObjectKind, bytes: &[u8], shown: &str) -> Result<(), RunError> {
+    match id.format().id(kind, bytes) {
+        Ok(computed) if computed == *id => Ok(()),
+        Ok(_) => Err(RunError::new(format!("{shown} is damaged in git: its bytes do not have its id"))
+            .help("clone the repository anew")),
+        Err(collision) => Err(RunError::new(format!("{shown} is not used: {collision}"))),
     }
 }
 
@@ -128,14 +166,14 @@ impl Process {
     }
 
     /// Asks for an object, and returns its size.
-    fn ask(&mut self, id: &str, kind: &str, path: &str) -> Result<u64, RunError> {
+    fn ask(&mut self, id: &GitObjectId, kind: GitObjectKind, path: &str) -> Result<u64, RunError> {
         let failed = |_| RunError::new(format!("git does not answer for `{path}`"));
         self.input.write_all(format!("{id}\n").as_bytes()).and_then(|()| self.input.flush()).map_err(failed)?;
         let mut head = String::new();
         self.output.by_ref().take(MAXIMUM_HEAD).read_line(&mut head).map_err(failed)?;
         let fields: Vec<&str> = head.split_whitespace().collect();
         match fields.as_slice() {
-            [_, found, size] if *found == kind => size.parse().map_err(|_| missing(path)),
+            [_, found, size] if *found == kind.to_string() => size.parse().map_err(|_| missing(path)),
             // A git without a switch against fetching ends when the fetch is denied.
             [] | [_, "missing"] => Err(missing(path)),
             _ => Err(RunError::new(format!("git has no {kind} for `{path}`"))),
@@ -170,49 +208,82 @@ fn entries(mut bytes: &[u8], length: usize) -> Option<Vec<TreeEntry>> {
         let rest = rest.get(1..)?;
         let (name, rest) = rest.split_at_checked(memchr::memchr(0, rest)?)?;
         let (id, rest) = rest.get(1..)?.split_at_checked(length)?;
-        let mode = match mode {
-            b"40000" | b"040000" => EntryMode::Folder,
-            [b'1', b'0', b'0', ..] => EntryMode::File,
-            [b'1', b'2', b'0', ..] => EntryMode::Link,
-            _ => EntryMode::Other,
-        };
-        let id = hexadecimal(id);
+        let (mode, id) = (EntryMode::parse(mode)?, GitObjectId::from_bytes(id)?);
         entries.push(TreeEntry { name: name.to_vec(), mode, id });
         bytes = rest;
     }
     Some(entries)
 }
 
-fn hexadecimal(id: &[u8]) -> String {
-    let digit = |value: u8| char::from(if value < 10 { b'0' + value } else { b'a' + value - 10 });
-    let mut text = String::with_capacity(id.len() * 2);
-    for byte in id {
-        text.push(digit(byte >> 4));
-        text.push(digit(byte & 0xf));
+/// Whether the entries of a tree have names of files, each once, in the order of git. Readers of a tree with another order, or
+/// with two entries of one name, disagree about its content.
+fn is_canonical(entries: &[TreeEntry]) -> bool {
+    let is_name = |name: &[u8]| {
+        !name.contains(&b'/') && !matches!(name, b"" | b"." | b"..") && !name.eq_ignore_ascii_case(DOT_GIT.as_bytes())
+    };
+    // A folder is sorted as if its name ended with a slash, so an equal name of a file need not be beside it.
+    let folders: HashSet<&[u8]> = entries.iter().filter(|entry| entry.is_folder()).map(|entry| &*entry.name).collect();
+    let is_of_folder = |entry: &TreeEntry| !entry.is_folder() && folders.contains(&*entry.name);
+    entries.iter().all(|entry| is_name(&entry.name))
+        && entries.is_sorted_by(|left, right| left.sorting().lt(right.sorting()))
+        && (folders.is_empty() || !entries.iter().any(is_of_folder))
+}
+
+impl TreeEntry {
+    fn is_folder(&self) -> bool {
+        self.mode == EntryMode::Folder
     }
-    text
+
+    /// Returns the bytes by which git sorts the entry.
+    fn sorting(&self) -> impl Iterator<Item = u8> {
+        self.name.iter().copied().chain(self.is_folder().then_some(b'/'))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Returns the bytes of an entry with an id of SHA-1.
+    fn entry(mode: &str, name: &str) -> Vec<u8> {
+        [mode.as_bytes(), b" ", name.as_bytes(), b"\0", &[7; 20]].concat()
+    }
+
+    fn read(written: &[(&str, &str)]) -> Option<Vec<TreeEntry>> {
+        let bytes: Vec<u8> = written.iter().flat_map(|(mode, name)| entry(mode, name)).collect();
+        entries(&bytes, 20).filter(|entries| is_canonical(entries))
+    }
+
     #[test]
     fn a_tree_is_read_to_its_end_or_not_at_all() {
-        let tree = b"100644 a\0\x01\x0240000 b c\0\x03\x04120000 d\0\x05\x06160000 e\0\x07\x08";
-        let found = entries(tree, 2).expect("a tree");
-        let shown: Vec<_> =
-            found.iter().map(|entry| (String::from_utf8_lossy(&entry.name), entry.mode, &*entry.id)).collect();
-        let expected = [
-            ("a".into(), EntryMode::File, "0102"),
-            ("b c".into(), EntryMode::Folder, "0304"),
-            ("d".into(), EntryMode::Link, "0506"),
-            ("e".into(), EntryMode::Other, "0708"),
-        ];
-        assert_eq!(shown, expected);
-        assert_eq!(entries(b"", 2), Some(Vec::new()));
-        for damaged in [&b"100644"[..], b"100644 a", b"100644 a\0\x01", b"x"] {
-            assert_eq!(entries(damaged, 2), None, "{damaged:?}");
+        let modes = ["100644", "100755", "40000", "040000", "120000", "160000", "170000", "1100644", "644"];
+        let found: Vec<EntryMode> =
+            modes.iter().map(|mode| EntryMode::parse(mode.as_bytes()).expect("a mode")).collect();
+        use EntryMode::{File, Folder, Link, Submodule};
+        assert_eq!(found, [File, File, Folder, Folder, Link, Submodule, Submodule, File, Submodule]);
+        assert_eq!(entries(b"", 20), Some(Vec::new()));
+        let whole = entry("100644", "a");
+        assert_eq!(entries(&whole, 20).map(|entries| entries.len()), Some(1));
+        for damaged in [&b"x"[..], b"100644", b"100644 a", b"100699 a\0", &whole[..whole.len() - 1]] {
+            assert_eq!(entries(damaged, 20), None, "{damaged:?}");
+        }
+    }
+
+    #[test]
+    fn a_tree_with_two_meanings_is_damaged() {
+        assert!(read(&[("100644", "a"), ("100644", "a.b"), ("40000", "b"), ("100644", "b0")]).is_some());
+        for damaged in [
+            &[("100644", "b"), ("100644", "a")][..],
+            &[("100644", "a"), ("100644", "a")],
+            &[("100644", "a"), ("100644", "a.b"), ("40000", "a")],
+            &[("100644", "b0"), ("40000", "b")],
+            &[("100644", "a/b")],
+            &[("40000", ".")],
+            &[("40000", "..")],
+            &[("40000", ".GIT")],
+            &[("100644", "")],
+        ] {
+            assert_eq!(read(damaged), None, "{damaged:?}");
         }
     }
 }

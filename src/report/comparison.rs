@@ -13,8 +13,15 @@ impl CommandResult for TargetDifferences {
     const NAME: &'static str = "diff";
 }
 
-/// The note of `check` where the output differs.
-pub const NOTE_OF_DRIFT: &str = "the output differs from the compiled policies; `bailiwick render` writes it\n";
+/// Returns the note of `check` where the output differs: the output on disk, or the output of a commit.
+pub fn note_of_drift(is_committed: bool) -> &'static str {
+    match is_committed {
+        false => "the output differs from the compiled policies; `bailiwick render` writes it\n",
+        true => {
+            "the committed output differs from the compiled policies; run `bailiwick render`, and commit the output\n"
+        }
+    }
+}
 
 /// How many files are named that differ in nothing but the header of an earlier version.
 const NAMED_RENEWALS: usize = 10;

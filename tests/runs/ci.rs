@@ -32,6 +32,7 @@ fn shell(folder: &Path, script: &str, variables: &[(&str, String)]) -> std::proc
         .current_dir(folder)
         .env("PATH", path)
         .env("NO_COLOR", "1")
+        .env_remove("CI")
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
         .envs(variables.iter().map(|(name, value)| (*name, value.as_str())))
         .stdin(Stdio::null())

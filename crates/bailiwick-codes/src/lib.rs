@@ -132,6 +132,7 @@ bailiwick_yaml::declare_codes! {
     LINK_IN_OUTPUT: "link-in-output", [Error], "a link or a special file in the output folder";
     KEPT_MANIFEST: "kept-manifest", [Error], "an applier would apply a kept file in the output folder";
     FOLDER_IN_OUTPUT: "folder-in-output", [Error], "a foreign folder in the output folder";
+    CONVERTED_OUTPUT: "converted-output", [Error], "a checkout writes other bytes than an output file has in git";
     LEFT_BEHIND: "left-behind", [Error], "an output file outside the output folder";
     EMPTY_OUTPUT: "empty-output", [Error], "a run would delete every object of a target";
     MASS_DELETE: "mass-delete", [Error], "a run would delete most namespaces";

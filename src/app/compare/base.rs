@@ -164,7 +164,7 @@ impl Base {
     pub(crate) fn output(&self, workspace: &Workspace, target: Option<&Target>) -> Box<dyn Committed> {
         let below = |folder: PathBuf| target.map_or(folder.clone(), |target| folder.join(&target.name));
         match &self.0 {
-            Kind::Output => Box::new(Folder::new(below(workspace.output()))),
+            Kind::Output => workspace.judged_output(target),
             Kind::Folder(folder, _) => Box::new(Folder::new(below(folder.clone()))),
             Kind::Workspace(earlier) => earlier.output(workspace, target),
         }
@@ -174,6 +174,9 @@ impl Base {
     pub(crate) fn delivery(&self, workspace: &Workspace) -> Result<Option<Box<dyn Committed>>, RunError> {
         let folder = workspace.project.workspace.delivery.as_ref().map(|delivery| &delivery.folder);
         match &self.0 {
+            Kind::Output if workspace.tree.is_some() => {
+                Ok(folder.map(|folder| workspace.judged_files().folder(folder)))
+            }
             Kind::Output => Ok(folder.map(|folder| workspace.files.output(folder, None))),
             Kind::Folder(..) => Ok(None),
             Kind::Workspace(earlier) => {

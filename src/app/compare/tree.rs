@@ -141,7 +141,7 @@ impl FileSource for TreeWorld {
                         }
                     },
                     // A submodule is a folder without entries.
-                    EntryKind::Other | EntryKind::EmptyFolder => {}
+                    EntryKind::Other | EntryKind::EmptyFolder | EntryKind::Submodule => {}
                 }
                 if listing.files.len() > MAXIMUM_FILES {
                     refuse(&mut listing, folder, ReadRefusal::Links);

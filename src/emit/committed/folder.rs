@@ -65,17 +65,6 @@ impl Folder {
         (kind == FileType::RegularFile).then_some(bytes)
     }
 
-    /// Lists every entry except the entries below the top entries that `skip` names, sorted by path.
-    ///
-    /// # Errors
-    /// If the folder exists and cannot be listed.
-    pub fn list_except(&self, skip: &dyn Fn(&str) -> bool) -> Result<Vec<Entry>, RunError> {
-        let mut entries = Vec::new();
-        self.each_except(skip, &mut |entry| entries.push(entry))?;
-        entries.sort();
-        Ok(entries)
-    }
-
     fn each_except(&self, skip: &dyn Fn(&str) -> bool, see: &mut dyn FnMut(Entry)) -> Result<(), RunError> {
         match std::fs::symlink_metadata(&self.root) {
             Err(_) => return Ok(()),
@@ -180,5 +169,12 @@ impl Committed for Folder {
 
     fn each(&self, see: &mut dyn FnMut(Entry)) -> Result<(), RunError> {
         self.each_except(&|_| false, see)
+    }
+
+    fn list_except(&self, skip: &dyn Fn(&str) -> bool) -> Result<Vec<Entry>, RunError> {
+        let mut entries = Vec::new();
+        self.each_except(skip, &mut |entry| entries.push(entry))?;
+        entries.sort();
+        Ok(entries)
     }
 }

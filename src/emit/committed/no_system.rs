@@ -26,14 +26,6 @@ impl AbsentFolder {
     pub fn head(&self, _: &str, _: usize) -> Option<Vec<u8>> {
         None
     }
-
-    /// Lists no entries.
-    ///
-    /// # Errors
-    /// Never.
-    pub fn list_except(&self, _: &dyn Fn(&str) -> bool) -> Result<Vec<Entry>, RunError> {
-        Ok(Vec::new())
-    }
 }
 
 impl Committed for AbsentFolder {

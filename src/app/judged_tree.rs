@@ -1,0 +1,196 @@
+//! The entries of a commit that an applier would apply beside the compiled files, or would read with other bytes: submodules,
+//! folders in another case, leftovers of a killed run, output files elsewhere, and files with attributes that convert them.
+
+use std::collections::{BTreeSet, HashSet};
+
+use super::judged_files::JudgedTree;
+use super::left_behind::{self, NotJudged};
+use super::unclaimed::{in_another_case, is_below, is_below_in_another_case, is_manifest_name, submodule};
+use super::words::number;
+use super::workspace::Workspace;
+use crate::codes;
+use crate::diag::{Diagnostic, RunError, Sink};
+use crate::emit::committed::EntryKind;
+use crate::emit::write::STAGING;
+use crate::git::attributes::{self, Attributes};
+use crate::git::{EntryMode, GitObjectId, GitObjectKind, TreeEntry};
+
+/// How many bytes a file of attributes may have.
+const MAXIMUM_ATTRIBUTES: u64 = 1 << 20;
+
+/// How many pairs of a line of attributes and a file are compared.
+const MAXIMUM_COMPARISONS: usize = 5_000_000;
+
+/// How many inputs are named.
+const NAMED_INPUTS: usize = 5;
+
+/// Judges the entries of a commit that are no output files, and returns the number of output files elsewhere that are not judged.
+///
+/// # Errors
+/// When the repository lacks an object.
+pub(super) fn judge(workspace: &Workspace, tree: &JudgedTree, sink: &mut Sink) -> Result<NotJudged, RunError> {
+    let written: Vec<&str> = workspace.project.workspace.written_folders().collect();
+    let mut outside = BTreeSet::new();
+    for (path, kind, _) in tree.files().entries() {
+        let is_written = written.iter().any(|folder| is_below(path, folder));
+        if written.iter().any(|folder| is_below_in_another_case(path, folder)) {
+            sink.push(in_another_case(path, "the commit"));
+        } else if kind == EntryKind::Submodule && (is_written || written.iter().any(|folder| is_below(folder, path))) {
+            sink.push(submodule(path));
+        } else if kind == EntryKind::File && !is_written && is_manifest_name(path) {
+            outside.insert(path.to_owned());
+        }
+    }
+    for folder in &written {
+        if let Some((path, _)) = tree.files().below(&format!("{folder}/{STAGING}")).next() {
+            let message = format!("`{path}` is what a killed run left, and is committed");
+            let help = "remove the folder, and commit the removal";
+            sink.push(Diagnostic::error(codes::FOLDER_IN_OUTPUT, message).help(help));
+        }
+        for path in OtherCases::of(tree, folder)? {
+            sink.push(in_another_case(&path, "the commit"));
+        }
+    }
+    judge_attributes(workspace, tree, sink)?;
+    left_behind::judge(workspace, &outside, sink)
+}
+
+/// Reports the first output file that a checkout writes with other bytes.
+fn judge_attributes(workspace: &Workspace, tree: &JudgedTree, sink: &mut Sink) -> Result<(), RunError> {
+    let written: Vec<&str> = workspace.project.workspace.written_folders().collect();
+    let mut attributes = attributes_of(tree, &written)?;
+    attributes.retain_conversions();
+    if attributes.count() == 0 {
+        return Ok(());
+    }
+    let is_output = |path: &str, kind| kind == EntryKind::File && written.iter().any(|folder| is_below(path, folder));
+    let files: Vec<&str> =
+        tree.files().entries().filter(|(path, kind, _)| is_output(path, *kind)).map(|(path, ..)| path).collect();
+    if attributes.count().saturating_mul(files.len()) > MAXIMUM_COMPARISONS {
+        let message = format!("the attributes in `{}` have too many lines that convert files", tree.revision());
+        return Err(
+            RunError::new(message).help(format!("remove lines with a conversion from `{}`", attributes::FILE_NAME))
+        );
+    }
+    let converted = files.iter().map(|path| (*path, attributes.conversion(&format!("{}{path}", tree.prefix()))));
+    let mut converted = converted.filter_map(|(path, attribute)| Some((path, attribute?)));
+    let Some((path, attribute)) = converted.next() else { return Ok(()) };
+    let message = format!("a checkout writes other bytes than `{path}` has in git: its attribute is `{attribute}`");
+    let found = Diagnostic::error(codes::CONVERTED_OUTPUT, message);
+    let found = match converted.count() {
+        0 => found,
+        more => found.note(format!("and {}", number(more, "more file"))),
+    };
+    let folder = written.iter().find(|folder| is_below(path, folder)).map_or(path, |folder| folder);
+    sink.push(found.help(format!(
+        "add a last line to `{}` at the root: `/{}{folder}/** -text -ident !filter !working-tree-encoding`",
+        attributes::FILE_NAME,
+        tree.prefix()
+    )));
+    Ok(())
+}
+
+/// Reads the attributes of the folders that hold a written folder or are below one. Git reads no link.
+fn attributes_of(tree: &JudgedTree, written: &[&str]) -> Result<Attributes, RunError> {
+    let mut found: Vec<(String, GitObjectId)> = Vec::new();
+    for above in tree.files().above() {
+        let is_it =
+            |entry: &&TreeEntry| entry.name == attributes::FILE_NAME.as_bytes() && entry.mode == EntryMode::File;
+        found.extend(above.entries.iter().find(is_it).map(|entry| (above.path.clone(), entry.id)));
+    }
+    for (path, kind, id) in tree.files().entries() {
+        let (folder, name) = path.rsplit_once('/').map_or(("", path), |parts| parts);
+        let concerns = |written: &&str| folder.is_empty() || is_below(written, folder) || is_below(folder, written);
+        if name == attributes::FILE_NAME && kind == EntryKind::File && written.iter().any(concerns) {
+            found.push((format!("{}{folder}", tree.prefix()).trim_end_matches('/').to_owned(), *id));
+        }
+    }
+    // The attributes of a folder come behind the attributes of the folders around it.
+    found.sort_by_key(|(folder, _)| folder.len());
+    let mut attributes = Attributes::default();
+    for (folder, id) in found {
+        let shown = format!("{folder}/{}", attributes::FILE_NAME);
+        attributes.add(&folder, &tree.read_blob(&id, shown.trim_start_matches('/'), MAXIMUM_ATTRIBUTES)?);
+    }
+    Ok(attributes)
+}
+
+/// The search for folders whose paths differ from the path of a written folder in their case alone, and begin to differ above the
+/// workspace.
+struct OtherCases<'t> {
+    tree: &'t JudgedTree,
+    /// The folders that do not lead there, with the number of the names that are to come.
+    known: HashSet<(GitObjectId, usize)>,
+}
+
+impl<'t> OtherCases<'t> {
+    /// Returns the paths below the root of the work tree, up to the name that differs.
+    fn of(tree: &'t JudgedTree, folder: &str) -> Result<Vec<String>, RunError> {
+        let path = format!("{}{folder}", tree.prefix());
+        let names: Vec<&str> = path.split('/').collect();
+        let mut search = Self { tree, known: HashSet::new() };
+        let mut found = Vec::new();
+        for (above, names) in tree.files().above().iter().zip((0..).map_while(|depth| names.get(depth..))) {
+            let Some((name, rest)) = names.split_first() else { break };
+            for entry in &above.entries {
+                if entry.name != name.as_bytes() && entry.name.eq_ignore_ascii_case(name.as_bytes()) {
+                    let shown = format!("{}/{}", above.path, String::from_utf8_lossy(&entry.name));
+                    let shown = shown.trim_start_matches('/');
+                    if search.leads(entry, rest, shown)? {
+                        found.push(shown.to_owned());
+                    }
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Searches these names, in any case, below an entry. Returns whether they are there.
+    fn leads(&mut self, entry: &TreeEntry, names: &[&str], shown: &str) -> Result<bool, RunError> {
+        let Some((name, rest)) = names.split_first() else { return Ok(true) };
+        if entry.mode != EntryMode::Folder || !self.known.insert((entry.id, names.len())) {
+            return Ok(false);
+        }
+        for below in self.tree.files().folder(&entry.id, shown)? {
+            if below.name.eq_ignore_ascii_case(name.as_bytes()) && self.leads(&below, rest, shown)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+impl Workspace {
+    /// Returns a sentence about inputs on disk that the judged commit has not, or has with another content; none if the policies
+    /// are compiled from the files of the commit.
+    pub fn uncommitted_inputs(&self) -> Option<String> {
+        let tree = self.tree.as_ref()?;
+        let files = &self.project.files;
+        let is_committed = |path: &str, text: &str| {
+            let id = tree.files().file_id(path);
+            id.is_some_and(|id| id.format().id(GitObjectKind::Blob, text.as_bytes()) == Ok(*id))
+        };
+        let mut changed = BTreeSet::new();
+        for id in files.ids() {
+            let file = files.get(id);
+            // A text that is loaded on demand is not kept.
+            let is_committed = match file.load() {
+                Some(text) => is_committed(file.path(), &text),
+                None => is_committed(file.path(), file.text()),
+            };
+            if !is_committed && self.root.join(file.path()).is_file() {
+                changed.insert(file.path().to_owned());
+            }
+        }
+        let named: Vec<String> = changed.iter().take(NAMED_INPUTS).map(|path| format!("`{path}`")).collect();
+        let more = changed.len().saturating_sub(NAMED_INPUTS);
+        let more = if more > 0 { format!(" and {}", number(more, "more file")) } else { String::new() };
+        (!named.is_empty()).then(|| {
+            format!(
+                "the files on disk are compiled, and these are not as in `{}`: {}{more}",
+                tree.revision(),
+                named.join(", ")
+            )
+        })
+    }
+}
