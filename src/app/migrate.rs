@@ -26,6 +26,7 @@ use crate::migrate::stages::FinalCluster;
 use crate::migrate::superfluous::Superfluous;
 use crate::migrate::{self, ConstraintRules, Namespace, Policies, stages};
 use crate::model::Platform;
+use crate::parallel;
 
 pub use self::constraints::ConstraintsVerification;
 pub use self::dump::{PodDump, PodVerificationOptions};
@@ -95,18 +96,22 @@ pub fn migrate_psp(run: &Options, options: &PspMigrationOptions) -> Result<PspMi
     let Some((mut inputs, to)) = inputs.zip(to).filter(|_| !diagnostics.has_errors()) else {
         return Err(Error::Invalid(diagnostics));
     };
-    let mut plan = plan::plan(&PspCluster {
+    let cluster = PspCluster {
         world: &inputs.world,
         policies: &inputs.policies,
         namespaces: &inputs.namespaces,
         workloads: &inputs.workloads.roots,
         minors: &stages::minors(to),
-    });
+    };
+    let each = |total: usize, work: &(dyn Fn(usize) + Sync)| {
+        parallel::in_order(total, run.threads(), || (), |(), number| work(number), |_, ()| true);
+    };
+    let mut plan = plan::plan(&cluster, &each);
     inputs.policies.extend(plan.merged.iter().cloned());
     let rules = ConstraintRules { to, limits_beside: &limits_beside_constraints };
     let policies = migrate::policies(&plan, &inputs.policies, &inputs.declared, options.level, rules);
     plan.set_levels(&inputs.policies, |namespace| policies.level_of(namespace));
-    let patches = WorkloadPatches::new(&plan, &inputs.workloads.roots, &inputs.policies, to);
+    let patches = WorkloadPatches::new(&plan, &inputs.workloads.roots, &inputs.policies, to, run.threads());
     Ok(PspMigration {
         diagnostics,
         plan,

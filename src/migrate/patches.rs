@@ -2,6 +2,7 @@
 //!
 //! `kubectl patch --type strategic` and `patches` in a kustomization.yaml take such patches.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -10,8 +11,9 @@ use serde_json::{Map, Value, json};
 use super::stages::FinalCluster;
 use crate::admission::pod::{Container, Pod, SeLinuxOptions};
 use crate::admission::psp::PodSecurityPolicy;
-use crate::admission::psp::plan::{ObservedWorkload, Plan};
+use crate::admission::psp::plan::{ObservedWorkload, Plan, WorkloadPlan};
 use crate::admission::workload::{Workload, template_path};
+use crate::parallel;
 
 /// The patches of a migration.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -27,35 +29,52 @@ impl WorkloadPatches {
     }
 
     /// Makes the patches for the workloads of a plan, whose pods end on a cluster.
-    pub fn new(plan: &Plan, workloads: &[ObservedWorkload], policies: &[PodSecurityPolicy], to: FinalCluster) -> Self {
+    pub fn new(
+        plan: &Plan,
+        workloads: &[ObservedWorkload],
+        policies: &[PodSecurityPolicy],
+        to: FinalCluster,
+        jobs: usize,
+    ) -> Self {
         let policies: BTreeMap<&str, &PodSecurityPolicy> =
             policies.iter().map(|policy| (policy.name(), policy)).collect();
         let workloads: BTreeMap<(&str, &str, &str), &ObservedWorkload> =
             workloads.iter().map(|observed| (key(&observed.workload), observed)).collect();
         let needs: BTreeMap<&str, _> =
             plan.namespaces.iter().map(|namespace| (namespace.name.as_str(), &namespace.needs)).collect();
-        let mut by_namespace: BTreeMap<String, Vec<Value>> = BTreeMap::new();
-        for found in plan.workloads.iter().filter(|workload| workload.is_patchable) {
+        let patchable: Vec<&WorkloadPlan> = plan.workloads.iter().filter(|workload| workload.is_patchable).collect();
+        let patch_of = |number: usize| -> Option<Value> {
+            let found = patchable.get(number)?;
             let needed = needs.get(found.namespace.as_str()).and_then(|needs| needs.policy_of(&found.account));
-            let policy = needed.or(found.policy.as_deref()).and_then(|name| policies.get(name));
-            let observed = workloads.get(&(found.namespace.as_str(), found.kind, found.name.as_str()));
-            if let (Some(policy), Some(observed)) = (policy, observed)
-                && let Some(stored) = found.created(observed, policy).map(|pod| to_be_set(pod, &observed.workload, to))
-                && let Some(patch) = patch(&observed.workload, &stored)
-            {
-                by_namespace.entry(found.namespace.clone()).or_default().push(patch);
-            }
-        }
+            let policy = needed.or(found.policy.as_deref()).and_then(|name| policies.get(name))?;
+            let observed = workloads.get(&(found.namespace.as_str(), found.kind, found.name.as_str()))?;
+            let stored = found.created(observed, policy)?;
+            patch(&observed.workload, &to_be_set(stored, &observed.workload, to))
+        };
+        let mut by_namespace: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+        parallel::in_order(
+            patchable.len(),
+            jobs,
+            || (),
+            |(), number| patch_of(number),
+            |number, patch| {
+                if let Some((patch, found)) = patch.zip(patchable.get(number)) {
+                    by_namespace.entry(found.namespace.clone()).or_default().push(patch);
+                }
+                true
+            },
+        );
         Self { by_namespace }
     }
 }
 
 /// Returns a stored pod without the values that a patch leaves to the cluster: constraints add the SELinux level of the namespace to
 /// options without a level, and reject pods that set such options themselves.
-fn to_be_set(mut stored: Pod, workload: &Workload, to: FinalCluster) -> Pod {
+fn to_be_set<'p>(stored: Cow<'p, Pod>, workload: &Workload, to: FinalCluster) -> Cow<'p, Pod> {
     if to.release().is_none() {
         return stored;
     }
+    let mut stored = stored.into_owned();
     let lacks_level = |options: &Option<SeLinuxOptions>| options.as_ref().is_some_and(|own| own.level.is_empty());
     let written = &workload.template.spec;
     if let Some(context) = &mut stored.spec.security_context
@@ -76,7 +95,7 @@ fn to_be_set(mut stored: Pod, workload: &Workload, to: FinalCluster) -> Pod {
             context.se_linux_options = own;
         }
     }
-    stored
+    Cow::Owned(stored)
 }
 
 fn key(workload: &Workload) -> (&str, &'static str, &str) {

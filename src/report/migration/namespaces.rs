@@ -183,9 +183,11 @@ fn details(report: &PspMigrationReport<'_>, namespace: &NamespacePlan) -> Vec<St
 /// Adds the choice of one policy out of several.
 fn chosen(need: &Need, details: &mut Vec<String>) {
     let (text, widened, of) = match need {
-        Need::Chosen { policy, among, widened } => {
-            (format!("its pods get {} today; `{policy}` admits them all", quoted(among)), widened, format!("`{policy}`"))
-        }
+        Need::Chosen { policy, among, widened } => (
+            format!("its pods get {} today; `{policy}` admits them all", quoted(among)),
+            widened,
+            format!("`{policy}`"),
+        ),
         Need::Merged { policy, among, widened } => (
             format!("its pods get {} today, and none admits them all; `{policy}` merges their limits", quoted(among)),
             widened,

@@ -217,10 +217,7 @@ fn users<'p>(strategies: impl Iterator<Item = &'p IdStrategy>) -> IdStrategy {
         "MustRunAs" => !has_root(strategy),
         rule => rule == "MustRunAsNonRoot",
     });
-    IdStrategy {
-        rule: if is_without_root { "MustRunAsNonRoot" } else { "RunAsAny" }.to_owned(),
-        ranges: Vec::new(),
-    }
+    IdStrategy { rule: if is_without_root { "MustRunAsNonRoot" } else { "RunAsAny" }.to_owned(), ranges: Vec::new() }
 }
 
 /// Merges the strategies of groups.

@@ -8,7 +8,9 @@ mod levels;
 mod needs;
 mod observed;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -24,8 +26,8 @@ use bailiwick_access::World;
 use bailiwick_kubernetes::absent;
 
 pub use self::levels::{LevelBlocker, LevelChoice, PossibleLevels};
-use self::needs::{Judge, Planned, stored};
 pub use self::needs::{AccountNeed, Need, NeededPolicies};
+use self::needs::{Judge, Planned, stored};
 pub use self::observed::{ObservedWorkload, OwnerReference, RunningPods, WorkloadOwner, is_extended};
 
 /// The objects of a cluster.
@@ -148,11 +150,11 @@ pub enum PolicyEvidence {
 impl WorkloadPlan {
     /// Returns a new pod of the workload under a policy, after the patches of the migration; none if the policy rejects the pod. A
     /// patched pod keeps the defaults of its own policy.
-    pub fn created(&self, observed: &ObservedWorkload, policy: &PodSecurityPolicy) -> Option<Pod> {
-        let of_template = || stored(policy, &observed.workload.pod());
+    pub fn created(&self, observed: &ObservedWorkload, policy: &PodSecurityPolicy) -> Option<Cow<'_, Pod>> {
+        let of_template = || stored(policy, &observed.workload.pod()).map(Cow::Owned);
         match &self.stored {
-            Some(stored) if self.policy.as_deref() == Some(policy.name()) => Some(stored.clone()),
-            Some(patched) if self.is_patchable => stored(policy, patched).or_else(of_template),
+            Some(stored) if self.policy.as_deref() == Some(policy.name()) => Some(Cow::Borrowed(stored)),
+            Some(patched) if self.is_patchable => stored(policy, patched).map(Cow::Owned).or_else(of_template),
             _ => of_template(),
         }
     }
@@ -189,48 +191,66 @@ impl Plan {
     }
 }
 
-/// Makes the plan.
-pub fn plan(cluster: &PspCluster<'_>) -> Plan {
+/// Runs a work for each number below a total, on one thread or on several, and returns when all numbers are done.
+pub type ForEach<'e> = dyn Fn(usize, &(dyn Fn(usize) + Sync)) + 'e;
+
+/// Returns the results of a work for each item, in the order of the items.
+fn results<T: Sync, R: Send + Sync>(each: &ForEach<'_>, items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let results: Vec<OnceLock<R>> = items.iter().map(|_| OnceLock::new()).collect();
+    each(items.len(), &|number| {
+        if let (Some(item), Some(result)) = (items.get(number), results.get(number)) {
+            result.get_or_init(|| work(item));
+        }
+    });
+    results.into_iter().filter_map(OnceLock::into_inner).collect()
+}
+
+/// Makes the plan. `each` spreads the work over threads.
+pub fn plan(cluster: &PspCluster<'_>, each: &ForEach<'_>) -> Plan {
     let by_name: BTreeMap<&str, &PodSecurityPolicy> =
         cluster.policies.iter().map(|policy| (policy.name(), policy)).collect();
     let mut judge = Judge::new(cluster.world, by_name);
-    let mut found: Vec<Planned<'_>> =
-        cluster.workloads.iter().map(|workload| (workload, judge.workload(workload))).collect();
-    let key = |plan: &WorkloadPlan| (plan.namespace.clone(), plan.kind, plan.name.clone());
-    found.sort_by_key(|(_, plan)| key(plan));
-    let namespaces = namespace_plans(&mut judge, cluster, &found);
+    let mut sorted: Vec<&ObservedWorkload> = cluster.workloads.iter().collect();
+    sorted.sort_by_key(|observed| (observed.workload.namespace(), observed.workload.kind, &observed.workload.name));
+    let found: Vec<Planned<'_>> = results(each, &sorted, |observed| (*observed, judge.workload(observed)));
+    let namespaces = namespace_plans(&mut judge, cluster, &found, each);
     let needs: BTreeMap<&str, &NeededPolicies> =
         namespaces.iter().map(|namespace| (namespace.name.as_str(), &namespace.needs)).collect();
-    let workloads: Vec<WorkloadPlan> = found
-        .into_iter()
-        .map(|(observed, mut plan)| {
-            let needed = needs.get(plan.namespace.as_str()).and_then(|needs| judge.needed(needs.need_of(&plan.account)));
-            if let Some(policy) = needed.filter(|needed| plan.policy.as_deref().is_some_and(|own| own != needed.name()))
-            {
-                plan.changes = changes(&plan, observed, policy);
-            }
-            plan
-        })
-        .collect();
+    let changed = results(each, &found, |(observed, plan)| {
+        let needed = judge.needed(needs.get(plan.namespace.as_str())?.need_of(&plan.account))?;
+        let is_other = plan.policy.as_deref().is_some_and(|own| own != needed.name());
+        is_other.then(|| changes(plan, observed, needed))
+    });
+    let workloads = found.into_iter().zip(changed).map(|((_, mut plan), changed)| {
+        plan.changes.extend(changed.into_iter().flatten());
+        plan
+    });
+    let workloads: Vec<WorkloadPlan> = workloads.collect();
     let policies = policy_plans(&judge, &namespaces, &workloads);
     Plan { policies, namespaces, workloads, merged: judge.into_merged().into_values().collect() }
 }
 
 /// Makes the plans of all namespaces, with merged policies for conflicts.
-fn namespace_plans(judge: &mut Judge<'_>, cluster: &PspCluster<'_>, found: &[Planned<'_>]) -> Vec<NamespacePlan> {
+fn namespace_plans(
+    judge: &mut Judge<'_>,
+    cluster: &PspCluster<'_>,
+    found: &[Planned<'_>],
+    each: &ForEach<'_>,
+) -> Vec<NamespacePlan> {
     let mut by_namespace: BTreeMap<&str, Vec<&Planned<'_>>> = BTreeMap::new();
     for workload in found {
         by_namespace.entry(&workload.1.namespace).or_default().push(workload);
     }
-    let here = |name: &String| absent::list(by_namespace.get(name.as_str()));
-    let needs: Vec<Vec<AccountNeed>> =
-        cluster.namespaces.iter().map(|name| judge.account_needs(name, here(name))).collect();
+    let names: Vec<(&String, &[&Planned<'_>])> =
+        cluster.namespaces.iter().map(|name| (name, absent::list(by_namespace.get(name.as_str())))).collect();
+    let needs = results(each, &names, |(name, here)| judge.account_needs(name, here));
     judge.merge(needs.iter().flatten());
-    let plans = cluster.namespaces.iter().zip(needs).map(|(name, needs)| {
-        let needs = judge.needs(name, here(name), needs);
-        namespace_plan(judge, name, needs, here(name), cluster.minors)
-    });
-    plans.collect()
+    let judge = &*judge;
+    let needs: Vec<_> = names.into_iter().zip(needs).collect();
+    results(each, &needs, |((name, here), needs)| {
+        let needs = judge.needs(name, here, needs.clone());
+        namespace_plan(judge, name, needs, here, cluster.minors)
+    })
 }
 
 /// Makes the plan of a namespace with its workloads.

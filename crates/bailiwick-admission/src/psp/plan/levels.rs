@@ -1,5 +1,6 @@
 //! The Pod Security level of a namespace: the level that its pods need, and the level that its policies allow.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::observed::ObservedWorkload;
@@ -65,16 +66,21 @@ impl PossibleLevels {
 /// new pod with the defaults of its policy, and `minors` are the versions of the checks.
 pub(super) fn blocker(
     observed: &ObservedWorkload,
-    created: Option<Pod>,
+    created: Option<Cow<'_, Pod>>,
     minors: &BTreeSet<u32>,
 ) -> Option<LevelBlocker> {
     let new = new_pod(observed, created);
     let running = observed.running.iter().map(|pods| &pods.pod);
     let mut checks: BTreeMap<Level, BTreeMap<&'static str, String>> = BTreeMap::new();
-    for pod in running.chain(&new) {
-        for level in [Level::Restricted, Level::Baseline] {
-            for minor in minors {
-                for found in violations(pod, level, PolicyVersion::Minor((*minor).into())) {
+    for pod in running.chain(new.as_deref()) {
+        for minor in minors {
+            for level in [Level::Restricted, Level::Baseline] {
+                let found = violations(pod, level, PolicyVersion::Minor((*minor).into()));
+                // The looser level admits the pods of the stricter one.
+                if found.is_empty() {
+                    break;
+                }
+                for found in found {
                     let detail = if found.detail.is_empty() { found.reason.to_owned() } else { found.detail };
                     checks.entry(level).or_default().entry(found.check).or_insert(detail);
                 }
@@ -96,10 +102,13 @@ pub(super) fn blocker(
 
 /// Returns a new pod of a workload. The pods of a template that can be changed have the defaults of their policy: a patch of the
 /// template sets them.
-fn new_pod(observed: &ObservedWorkload, created: Option<Pod>) -> Option<Pod> {
+fn new_pod<'p>(observed: &ObservedWorkload, created: Option<Cow<'p, Pod>>) -> Option<Cow<'p, Pod>> {
     match created.filter(|_| observed.is_patchable()) {
         Some(created) => Some(created),
         // A pod without a template is a running pod, if it runs.
-        None => (observed.has_template() || observed.running.is_empty()).then(|| observed.workload.pod()),
+        None => {
+            let is_new = observed.has_template() || observed.running.is_empty();
+            is_new.then(|| Cow::Owned(observed.workload.pod()))
+        }
     }
 }

@@ -321,7 +321,8 @@ impl<'c> Judge<'c> {
         }
         let policies = needs.iter().filter_map(|own| self.needed(&own.need));
         // Service accounts without a pod, and new ones, get the strictest policy.
-        let Some(common) = policies.min_by_key(|policy| looseness(policy)).map(|policy| policy.name().to_owned()) else {
+        let Some(common) = policies.min_by_key(|policy| looseness(policy)).map(|policy| policy.name().to_owned())
+        else {
             let common = self.of_default_account(name).map_or(Need::Nothing, Need::One);
             return NeededPolicies { common, accounts: Vec::new() };
         };
@@ -405,8 +406,8 @@ fn combined(policy: String, needs: Vec<AccountNeed>) -> Need {
     let (mut among, mut widened, mut is_merged) = (BTreeSet::new(), Vec::new(), false);
     for own in needs {
         is_merged |= matches!(own.need, Need::Merged { .. });
-        if let Need::Chosen { among: more, widened: accounts, .. } | Need::Merged { among: more, widened: accounts, .. } =
-            own.need
+        if let Need::Chosen { among: more, widened: accounts, .. }
+        | Need::Merged { among: more, widened: accounts, .. } = own.need
         {
             among.extend(more);
             widened.extend(accounts);
