@@ -139,6 +139,14 @@ impl Consent {
 }
 
 impl Command {
+    /// Returns the name on the command line.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Render { .. } => "render",
+            Self::Check { .. } => "check",
+        }
+    }
+
     /// Whether the merge of the shards prints the differences of the files.
     fn prints_differences(&self) -> bool {
         matches!(self, Self::Check { summary: false, .. })

@@ -32,6 +32,8 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
     with_targets(global, &[], |workspace, _| {
         let options = MergeOptions { files: arguments.files.clone(), consent: (&arguments.consent).into() };
         let merged = workspace.merge(&options)?;
+        // The report is the report of the whole run.
+        merged.command.name().clone_into(&mut global.collected().command);
         let shown = match &merged.command {
             ShardCommand::Render { .. } => return Ok(conclude_render(global, workspace, merged)),
             ShardCommand::Check { summary, commit, other_files, .. } => {

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use bailiwick::emit::diff::unified;
 use bailiwick::emit::file::HEADER;
 
 use super::{bailiwick, git, snapshot, stderr};
@@ -143,12 +144,16 @@ fn assert_merged_as_whole(folder: &Path, parts: usize, options: &[&str], form: &
     }
     let (merged, report_of_merge) = outputs.pop().expect("a run");
     let (whole, report_of_whole) = outputs.pop().expect("a run");
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let context = format!("{parts} parts, {options:?}, {form:?}");
-    assert_eq!(text(&merged.stdout), text(&whole.stdout), "{context}");
-    assert_eq!(stderr(&merged), stderr(&whole), "{context}");
+    let assert_same = |name: &str, merged: &[u8], whole: &[u8]| {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        assert!(merged == whole, "{context}: {}", unified(name, Some(&text(whole)), Some(&text(merged))));
+    };
+    assert_same("stdout", &merged.stdout, &whole.stdout);
+    assert_same("stderr", &merged.stderr, &whole.stderr);
     assert_eq!(merged.status.code(), whole.status.code(), "{context}");
-    assert_eq!(report_of_merge.map(|bytes| text(&bytes)), report_of_whole.map(|bytes| text(&bytes)), "{context}");
+    assert_eq!(report_of_merge.is_some(), report_of_whole.is_some(), "{context}");
+    assert_same("report", &report_of_merge.unwrap_or_default(), &report_of_whole.unwrap_or_default());
     whole
 }
 
