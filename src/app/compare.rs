@@ -182,6 +182,13 @@ impl Workspace {
         self.shard.as_ref().filter(|_| !options.without_text)?.part_files()
     }
 
+    /// Notes the differing files of a target for the merge.
+    fn note_part_files(&self, target: &Target, files: Option<PartFiles>) {
+        if let Some((shard, files)) = self.shard.as_ref().zip(files) {
+            shard.note_files(&target.name, files);
+        }
+    }
+
     pub(super) fn compare_with(
         &self,
         base: &Base,
@@ -261,8 +268,7 @@ impl TargetRun<'_> {
             let (below, is_gone) = (found.change.plan.path.clone(), found.file.is_none());
             Ok(Some(Difference { below, path, is_gone, way, text, meaning, rules }))
         };
-        let mut groups = Groups::new(room);
-        let mut of_part = workspace.part_files(options);
+        let (mut groups, mut of_part) = (Groups::new(room), workspace.part_files(options));
         let mut changed = Meaning::default();
         let mut effect = Effect::new(workspace, target);
         let mut each = |difference: Option<Difference>| {
@@ -275,9 +281,7 @@ impl TargetRun<'_> {
         let earlier = EarlierOutput { committed: &*committed, depth: Depth::Objects };
         let compared = workspace.compare_output(target, earlier, &difference, &mut each, sink)?;
         let ComparedTarget { plan, unclaimed, has_cluster, .. } = compared;
-        if let (Some(shard), Some(files)) = (&workspace.shard, of_part) {
-            shard.note_files(&target.name, files);
-        }
+        workspace.note_part_files(target, of_part);
         let totals = Totals::from_plan(&plan);
         if base.is_new(target, &totals) {
             changes.add_new(workspace, &target.name, std::mem::take(&mut *locked(&created)));

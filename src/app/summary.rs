@@ -242,9 +242,10 @@ impl Summary {
             && told.flat_map(Diagnostic::places).all(|place| has(*place))
             && self.leftovers.values().all(Totals::is_plausible)
             && self.delivery.as_ref().is_none_or(|delivery| delivery.is_consistent(part, command))
-            && self.targets.iter_mut().all(|target| {
-                target.is_consistent(part, command) && target.record.is_consistent(has)
-            })
+            && self
+                .targets
+                .iter_mut()
+                .all(|target| target.is_consistent(part, command) && target.record.is_consistent(has))
     }
 
     fn diagnostics(&mut self) -> impl Iterator<Item = &mut Diagnostic> {

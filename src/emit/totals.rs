@@ -169,13 +169,7 @@ impl Totals {
     pub fn is_plausible(&self) -> bool {
         let counts = self.by_kind.values().chain([&self.counts]);
         let counts = counts.flat_map(|of| [of.created, of.changed, of.deleted, of.unchanged]);
-        let single = [
-            self.files,
-            self.files_before,
-            self.changed_files,
-            self.gone_namespaces,
-            self.namespaces_before,
-        ];
+        let single = [self.files, self.files_before, self.changed_files, self.gone_namespaces, self.namespaces_before];
         let named = [&self.renewals, &self.changed_roles, &self.changed_pods, &self.changed_role_refs];
         named.into_iter().all(FirstLines::is_plausible)
             && counts.chain(single).chain(self.renamed.values().copied()).all(|count| u32::try_from(count).is_ok())

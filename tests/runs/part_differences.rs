@@ -17,6 +17,7 @@ apiVersion: bailiwick.dev/v1alpha1
 kind: Workspace
 metadata: {name: access}
 spec:
+  fixtures: [\"fixtures/*\"]
   delivery:
     repoURL: https://git.example.org/platform/access.git
     revision: main
@@ -193,12 +194,16 @@ fn the_merge_prints_the_differences_from_a_commit() {
     let workspace = workspace_in(&folder);
     rendered(&workspace);
     change(&workspace, &mut Random::new(7));
+    fs::create_dir(workspace.join("fixtures")).expect("a folder");
+    fs::write(workspace.join("fixtures/a.yaml"), HEADER).expect("a file");
     git(&workspace, &["init", "-q"]);
     git(&workspace, &["add", "-A"]);
     git(&workspace, &["commit", "-qm", "all"]);
     fs::remove_dir_all(workspace.join("out")).expect("a folder");
     let whole = assert_merged_as_whole(&workspace, 3, &["--tree", "HEAD"], &[]);
-    assert!(stderr(&whole).contains("the committed output differs"), "{}", stderr(&whole));
+    for line in ["the committed output differs", "not checked: 1 output file, by `spec.fixtures`\n"] {
+        assert!(stderr(&whole).contains(line), "{}", stderr(&whole));
+    }
     fs::write(workspace.join("policies/tenants.csv"), accounts(2..TENANTS)).expect("a file");
     let whole = assert_merged_as_whole(&workspace, 3, &["--tree", "HEAD"], &["--format", "json"]);
     assert!(stderr(&whole).contains("these are not as in `HEAD`: `policies/tenants.csv`"), "{}", stderr(&whole));
@@ -284,7 +289,7 @@ fn a_huge_summary_is_refused_unread() {
     assert!(stderr(&run).contains("`../huge` cannot be used: it is larger than 1 GiB"), "{}", stderr(&run));
 }
 
-/// Parts of `check` and `render`, and of runs with other groups, are of no one run.
+/// Parts of `check` and `render`, and of runs with other groups, are of different runs.
 #[test]
 fn parts_of_different_runs_are_not_merged() {
     let folder = tempfile::tempdir().expect("a folder");
