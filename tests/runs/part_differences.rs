@@ -179,7 +179,10 @@ fn the_merge_prints_the_differences_of_a_single_run() {
         for options in options {
             let whole = assert_merged_as_whole(&workspace, parts, options, &[]);
             assert_eq!(whole.status.code(), Some(1), "{}", stderr(&whole));
-            assert!(options.len() > 0 || String::from_utf8_lossy(&whole.stdout).contains("in the same way"), "{round}");
+            assert!(
+                !options.is_empty() || String::from_utf8_lossy(&whole.stdout).contains("in the same way"),
+                "{round}"
+            );
         }
         let form = forms[round % forms.len()];
         assert_merged_as_whole(&workspace, parts, &[], &["--format", form]);
