@@ -18,7 +18,7 @@ mod lines;
 mod name;
 mod shape;
 
-pub use self::fold::{Distinct, Fold, Group, Ranges};
+pub use self::fold::{Distinct, Fold, Group, NAMED, Ranges};
 pub use self::hints::Hints;
 pub use self::name::{OwnName, is_own_value};
 pub use self::shape::{ColumnValue, Hole, Note, Own, Shape, Values, common_prefix, common_suffix};

@@ -19,6 +19,7 @@ mod lint_change;
 mod merges;
 mod migration;
 mod nodes;
+mod part_differences;
 mod parts;
 mod passes;
 mod reports;

@@ -1,12 +1,13 @@
 //! Many texts as a few groups: of each shape the first text, how many more there are, and the ranges of their values.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::Hash;
 
 use super::shape::Own;
 use crate::digest::digest_of_run;
 
 /// How many further members of a group are named.
-const NAMED: usize = 3;
+pub const NAMED: usize = 3;
 
 /// How many different values of an account are named: they may be users and groups.
 const NAMED_COLUMN_VALUES: usize = 20;
@@ -14,11 +15,11 @@ const NAMED_COLUMN_VALUES: usize = 20;
 /// How many different values are counted.
 const COUNTED: usize = 10_000;
 
-/// Groups of one shape each, in the order of their first members.
+/// Groups of one shape each, in the order of their first members. `D` is the digest of a shape.
 #[derive(Debug)]
-pub struct Fold<F> {
+pub struct Fold<F, D = u128> {
     groups: Vec<Group<F>>,
-    positions: HashMap<u128, usize>,
+    positions: HashMap<D, usize>,
 }
 
 /// The texts of one shape.
@@ -53,15 +54,15 @@ pub struct Distinct {
     pub first: Vec<String>,
 }
 
-impl<F> Default for Fold<F> {
+impl<F, D> Default for Fold<F, D> {
     fn default() -> Self {
         Self { groups: Vec::new(), positions: HashMap::new() }
     }
 }
 
-impl<F> Fold<F> {
+impl<F, D: Copy + Eq + Hash> Fold<F, D> {
     /// Adds a text by the digest of its shape. Returns the position of its group; `first` makes the data of a new one.
-    pub fn add(&mut self, digest: u128, name: &str, own: &Own, first: impl FnOnce() -> F) -> usize {
+    pub fn add(&mut self, digest: D, name: &str, own: &Own, first: impl FnOnce() -> F) -> usize {
         let next = self.groups.len();
         let position = *self.positions.entry(digest).or_insert(next);
         match self.groups.get_mut(position) {
@@ -94,7 +95,7 @@ impl<F> Fold<F> {
     }
 
     /// Returns the group of a shape.
-    pub fn of_digest(&mut self, digest: u128) -> Option<&mut Group<F>> {
+    pub fn of_digest(&mut self, digest: D) -> Option<&mut Group<F>> {
         self.groups.get_mut(*self.positions.get(&digest)?)
     }
 
@@ -114,8 +115,11 @@ impl Ranges {
         }
         for note in &own.notes {
             match self.notes.get_mut(&note.key) {
-                Some(values) => values.add(note.shape, &note.value, NAMED),
-                None => self.notes.entry(note.key.clone()).or_default().add(note.shape, &note.value, NAMED),
+                Some(values) => values.add(digest_of_run(&note.shape), &note.value, NAMED),
+                None => {
+                    let values = self.notes.entry(note.key.clone()).or_default();
+                    values.add(digest_of_run(&note.shape), &note.value, NAMED);
+                }
             }
         }
     }

@@ -20,11 +20,12 @@
 use std::ops::Range;
 
 use memchr::{memchr, memmem, memrchr};
+use serde::{Deserialize, Serialize};
 
 use super::hints::{Found, Hints, is_word};
 use super::lines::{NoteLine, Place, notes};
 use super::name::OwnName;
-use crate::digest::digest_of_run;
+use crate::digest::{Digest, digest, digest_of_run};
 
 /// The fewest and the most digits of a number that may be a tenant's own. Below are sizes, levels and the ids of the
 /// system, root's among them.
@@ -79,7 +80,7 @@ pub struct Values<'t> {
 }
 
 /// The values of a text that other texts of its shape need not share.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Own {
     /// The different numbers of the tenant's own, in order of appearance.
     pub numbers: Vec<u64>,
@@ -90,7 +91,7 @@ pub struct Own {
 }
 
 /// A value of an account.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ColumnValue {
     /// The name of the first column that has it.
     pub column: String,
@@ -135,14 +136,14 @@ fn position_in<V: PartialEq>(list: &mut Vec<V>, value: V) -> usize {
 }
 
 /// An annotation of a created or deleted object.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
     /// The key of the annotation with its prefix, such as `example.com/team`.
     pub key: String,
     /// The value as it is written, with its quotes.
     pub value: String,
-    /// The same for values that differ in the name of the tenant alone.
-    pub shape: u128,
+    /// The same in every run for values that differ in the name of the tenant alone.
+    pub shape: Digest,
 }
 
 impl<H> Shape<H> {
@@ -262,6 +263,38 @@ impl Shape {
         digest_of_run(self)
     }
 
+    /// Returns the digest of the shape, the same in every run. `own` are the values that were split off with the shape: they
+    /// have the names of its columns.
+    pub fn lasting_digest(&self, own: &Own) -> Digest {
+        let name_of = |column: u128| own.columns.iter().find(|value| digest_of_run(&*value.column) == column);
+        let mut bytes = Vec::with_capacity(self.text.len() + 24 * self.holes.len());
+        let mut push = |number: u64| bytes.extend_from_slice(&number.to_le_bytes());
+        push(self.holes.len() as u64);
+        let mut names = String::new();
+        for (place, hole) in &self.holes {
+            let (kind, data) = match *hole {
+                Hole::Name => (0, 0),
+                Hole::ShortName => (1, 0),
+                Hole::Column(column) => {
+                    let name = name_of(column).map_or("", |value| &value.column);
+                    names.push_str(name);
+                    (2, name.len() as u64)
+                }
+                Hole::Number(position) => (3, position as u64),
+                Hole::SameNumber(number) => (4, number),
+                Hole::Note => (5, 0),
+                Hole::End => (6, 0),
+                Hole::Created => (7, 0),
+                Hole::Deleted => (8, 0),
+                Hole::Changed => (9, 0),
+            };
+            [*place as u64, kind, data].into_iter().for_each(&mut push);
+        }
+        bytes.extend_from_slice(names.as_bytes());
+        bytes.extend_from_slice(self.text.as_bytes());
+        digest(&bytes)
+    }
+
     /// Whether the text has a hole.
     pub fn has_holes(&self) -> bool {
         !self.holes.is_empty()
@@ -352,7 +385,7 @@ impl<'s, 't> Splitter<'s, 't> {
                     self.push(Hole::Note, value);
                     let value = value.trim_start();
                     let (shape, _) = Shape::split_message(value, &self.hints.clone().without_numbers());
-                    let (key, shape) = (note.key.to_owned(), shape.digest());
+                    let (key, shape) = (note.key.to_owned(), shape.lasting_digest(&Own::default()));
                     self.values.own.notes.push(Note { key, value: value.to_owned(), shape });
                 }
                 _ if place.is_literal => self.shape.text.push_str(value),

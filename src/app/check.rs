@@ -70,6 +70,9 @@ impl Workspace {
         let mut found = Sink::new();
         delivery::check_path(self, &mut found);
         let not_judged = unclaimed::judge(self, &comparison.unclaimed, &mut found)?;
+        if let Some(shard) = &self.shard {
+            shard.note_not_judged(&not_judged);
+        }
         Ok(FolderFindings { not_judged, found })
     }
 

@@ -10,6 +10,7 @@ mod folded;
 mod gate;
 mod guard_settings;
 mod meaning;
+mod part_files;
 mod record;
 mod tree;
 mod whole;
@@ -42,13 +43,14 @@ use crate::model::Target;
 use crate::parallel::locked;
 
 pub use self::base::{Base, DescribedBase};
+pub(crate) use self::part_files::{MAXIMUM_KEPT, PartFile, PartFiles, are_consistent, joined_diff, sort};
 pub(super) use self::tree::TreeWorld;
 pub(super) use self::whole::{default_world, take_components};
 
 pub use self::record::{ChangedPodSecurityPolicy, TargetDifferences};
 
 /// How many bytes of differences are kept; the rest is counted.
-const MAXIMUM_DIFF: usize = 16 << 20;
+pub(crate) const MAXIMUM_DIFF: usize = 16 << 20;
 
 /// The options of a comparison.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -112,9 +114,18 @@ pub enum AccessEffect {
     },
 }
 
-/// A file that differs: its path below the target and its shown path, its way, its difference as text, what it means, and its
-/// rules.
-type Difference = (String, String, Option<ChangeSignature>, String, Meaning, Option<Rules>);
+/// A file that differs.
+struct Difference {
+    /// The path below the folder of the target.
+    below: String,
+    /// The shown path.
+    path: String,
+    is_gone: bool,
+    way: Option<ChangeSignature>,
+    text: String,
+    meaning: Meaning,
+    rules: Option<Rules>,
+}
 
 impl Comparison {
     /// Whether an output file or a target differs.
@@ -164,6 +175,18 @@ impl Workspace {
     /// When the base cannot be read.
     pub fn changes_beside_output(&self, base: &Base) -> Result<Vec<String>, Error> {
         Ok(base.changes(self)?)
+    }
+
+    /// Returns a list for the differing files of a target that a merge groups; none where no merge prints differences.
+    fn part_files(&self, options: &CompareOptions) -> Option<PartFiles> {
+        self.shard.as_ref().filter(|_| !options.without_text)?.part_files()
+    }
+
+    /// Notes the differing files of a target for the merge.
+    fn note_part_files(&self, target: &Target, files: Option<PartFiles>) {
+        if let Some((shard, files)) = self.shard.as_ref().zip(files) {
+            shard.note_files(&target.name, files);
+        }
     }
 
     pub(super) fn compare_with(
@@ -242,13 +265,15 @@ impl TargetRun<'_> {
             let is_shown = !options.without_text && Groups::needs_text(way.as_ref());
             let text = if is_shown { text_of(&path, found) } else { String::new() };
             let rules = if has_effects { Rules::of(found, &ways) } else { None };
-            Ok(Some((found.change.plan.path.clone(), path, way, text, meaning, rules)))
+            let (below, is_gone) = (found.change.plan.path.clone(), found.file.is_none());
+            Ok(Some(Difference { below, path, is_gone, way, text, meaning, rules }))
         };
-        let mut groups = Groups::new(room);
+        let (mut groups, mut of_part) = (Groups::new(room), workspace.part_files(options));
         let mut changed = Meaning::default();
         let mut effect = Effect::new(workspace, target);
         let mut each = |difference: Option<Difference>| {
-            let Some((below, path, way, text, meaning, rules)) = difference else { return };
+            let Some(Difference { below, path, is_gone, way, text, meaning, rules }) = difference else { return };
+            of_part.iter_mut().for_each(|files| files.add(&below, is_gone, way.as_ref(), &text));
             groups.add_with_further(&path, way, text, &workspace.further_files(target, &below));
             changed.add(meaning);
             rules.into_iter().for_each(|rules| effect.add(rules));
@@ -256,6 +281,7 @@ impl TargetRun<'_> {
         let earlier = EarlierOutput { committed: &*committed, depth: Depth::Objects };
         let compared = workspace.compare_output(target, earlier, &difference, &mut each, sink)?;
         let ComparedTarget { plan, unclaimed, has_cluster, .. } = compared;
+        workspace.note_part_files(target, of_part);
         let totals = Totals::from_plan(&plan);
         if base.is_new(target, &totals) {
             changes.add_new(workspace, &target.name, std::mem::take(&mut *locked(&created)));
@@ -295,7 +321,7 @@ impl DeliveryRun<'_> {
         let Self { workspace, base, options, room } = self;
         let Some(committed) = base.delivery(workspace)? else { return Ok(None) };
         let folder = workspace.project.workspace.delivery.as_ref().map_or("delivery", |delivery| &delivery.folder);
-        let mut diff = DeliveryDiff::new(folder, room);
+        let mut diff = DeliveryDiff::new(folder, room, workspace.part_files(options));
         let mut each = |change: DeliveryChange<'_>| {
             if !options.without_text {
                 diff.add(&change, !options.ungrouped);
@@ -304,10 +330,11 @@ impl DeliveryRun<'_> {
         };
         let compared = workspace.compare_delivery(delivered, &*committed, &mut each, sink)?;
         let describe = if options.without_values { folded_without_values } else { folded };
+        let files = diff.take_part_files();
         let (diff, left_out) = diff.finish(describe);
         let totals = Totals::from_plan(&compared.plan);
         if let Some(shard) = &workspace.shard {
-            shard.note_delivery(&totals);
+            shard.note_delivery(&totals, files);
         }
         let name = format!("{folder}/");
         let comparison = TargetComparison {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::Event;
+use super::compare::PartFiles;
 use super::output::{help_with_stray, stray};
 use super::workspace::Workspace;
 use crate::alike::{Group, Own};
@@ -10,7 +11,7 @@ use crate::codes;
 use crate::compile::{self, LinkedWorkspace};
 use crate::delivery::{self, DeliveredFolder, DeliveryFile};
 use crate::diag::{Diagnostic, Origin, RunError, Sink};
-use crate::digest::digest_of_run;
+use crate::digest::{digest, digest_of_run};
 use crate::emit::committed::{Committed, Entry, EntryKind, Folder};
 use crate::emit::diff::unified;
 use crate::emit::file::{FileOwnership, delivery_ownership};
@@ -233,13 +234,15 @@ impl Workspace {
 pub(crate) struct DeliveryDiff<'d> {
     folder: &'d str,
     groups: Groups,
+    /// The same files for a merge.
+    of_part: Option<PartFiles>,
     seen: HashMap<u128, usize>,
 }
 
 impl<'d> DeliveryDiff<'d> {
-    /// Creates an empty difference of a delivery folder, with room for so many bytes.
-    pub(crate) fn new(folder: &'d str, room: usize) -> Self {
-        Self { folder, groups: Groups::new(room), seen: HashMap::new() }
+    /// Creates an empty difference of a delivery folder, with room for so many bytes. Files are also added to `of_part`.
+    pub(crate) fn new(folder: &'d str, room: usize, of_part: Option<PartFiles>) -> Self {
+        Self { folder, groups: Groups::new(room), of_part, seen: HashMap::new() }
     }
 
     /// Adds a file.
@@ -248,7 +251,14 @@ impl<'d> DeliveryDiff<'d> {
         let old = change.old.map(String::from_utf8_lossy);
         let text = unified(&shown, old.as_deref(), change.new);
         let way = is_grouped.then(|| self.signature(change.path, &text));
-        self.groups.add(&shown, way, text);
+        // All files are of one part, which has the order of the run.
+        self.of_part.iter_mut().for_each(|files| files.add(change.path, false, way.as_ref(), &text));
+        self.groups.add(&shown, way, text.into());
+    }
+
+    /// Takes the files for a merge.
+    pub(crate) fn take_part_files(&mut self) -> Option<PartFiles> {
+        self.of_part.take()
     }
 
     /// Returns the text, and how many files it leaves out.
@@ -262,12 +272,12 @@ impl<'d> DeliveryDiff<'d> {
         let name = file.strip_suffix(".yaml").map_or(file, |name| name);
         let shard = name.rsplit_once('-').map_or(name, |(_, shard)| shard);
         let without_name = text.replace(name, "\0").replace(&format!("/{shard}\n"), "/\0\n");
-        let digest = digest_of_run(&(top_of(path), without_name));
-        let seen = self.seen.entry(digest).or_default();
+        let digest = digest(format!("{}/{without_name}", top_of(path)).as_bytes());
+        let access_digest = digest_of_run(&digest);
+        let seen = self.seen.entry(access_digest).or_default();
         *seen += 1;
         let seen = *seen - 1;
-        let own = Own::default();
-        ChangeSignature { digest, seen, access_digest: digest, access_seen: seen, name: name.to_owned(), own }
+        ChangeSignature { digest, seen, access_digest, access_seen: seen, name: name.to_owned(), own: Own::default() }
     }
 }
 

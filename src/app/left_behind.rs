@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::judged_files::JudgedFiles;
 use super::unclaimed::is_manifest_name;
@@ -24,12 +24,19 @@ use crate::source::Sources;
 const HEAD: usize = 4096;
 
 /// The output files outside the output folder that are not judged here.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NotJudged {
     /// How many files each workspace below the root accounts for, by its folder.
     pub nested: BTreeMap<String, usize>,
     /// How many files `spec.fixtures` names.
     pub fixtures: usize,
+}
+
+impl NotJudged {
+    /// Whether a run can have these numbers.
+    pub(crate) fn is_plausible(&self) -> bool {
+        self.nested.values().chain([&self.fixtures]).all(|count| u32::try_from(*count).is_ok())
+    }
 }
 
 /// Reports the files of these paths below the root with the header of an output file, and returns the number of files

@@ -1,20 +1,23 @@
 //! Judges the shards of a run together, from the summaries that they wrote. Nothing is compiled.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use super::compare::{Comparison, MAXIMUM_DIFF, PartFile, TargetComparison, joined_diff, sort};
+use super::left_behind::NotJudged;
 use super::removal;
 use super::shard::Loss;
-use super::summary::{Command, Consent, Summary};
+use super::summary::{Command, Consent, DeliverySummary, MAXIMUM_SUMMARY, Summary, UnusableSummary};
 use super::target_changes::{ObjectsByTarget, TargetChanges};
+use super::unclaimed::Unclaimed;
 use super::workspace::Workspace;
 use super::{Diagnostics, Error};
 use crate::codes;
 use crate::compile::{self, PartRecord};
 use crate::diag::{Diagnostic, RunError, Sink};
 use crate::emit::totals::Totals;
-use crate::model::Target;
+use crate::model::{Part, Target};
 use crate::source::manifests;
 
 /// The shards to join, and the reports to write about them.
@@ -32,25 +35,12 @@ pub struct Merged<'w> {
     pub command: Command,
     /// The targets of the run.
     pub targets: Vec<&'w Target>,
-    /// The diagnostics of the whole run.
-    pub diagnostics: Diagnostics,
-    /// The counts of the targets that could be judged, by name.
-    pub totals: Vec<(String, Totals)>,
+    /// The differences of the targets, with the diagnostics of the whole run. After `render`, the counts alone.
+    pub comparison: Comparison,
     /// Assertions about targets that do not hold.
     pub broken: Diagnostics,
-    changes: TargetChanges,
-}
-
-impl Merged<'_> {
-    /// Names the targets that only one side has, a sentence for each; `output` is the path of the output folder.
-    pub fn target_changes(&self, output: &str, with_new: bool) -> Vec<String> {
-        self.changes.sentences(output, with_new)
-    }
-
-    /// Whether an output file or a target differs.
-    pub fn is_drift(&self) -> bool {
-        self.changes.has_gone() || self.totals.iter().any(|(_, totals)| totals.is_drift())
-    }
+    /// The output files outside the output folder that were not judged.
+    pub not_judged: NotJudged,
 }
 
 impl Workspace {
@@ -67,7 +57,7 @@ impl Workspace {
     /// # let workspace = Workspace::open(&options)?;
     /// let files = vec!["part-1".into(), "part-2".into()];
     /// let merged = workspace.merge(&MergeOptions { files, ..MergeOptions::default() })?;
-    /// assert!(!merged.diagnostics.has_errors());
+    /// assert!(!merged.comparison.diagnostics.has_errors());
     /// # Ok::<(), Error>(())
     /// ```
     pub fn merge(&self, options: &MergeOptions) -> Result<Merged<'_>, Error> {
@@ -75,6 +65,9 @@ impl Workspace {
         let given = read(self, &options.files, &mut sink)?;
         if !sink.has_errors() {
             find_gaps(&given, &mut sink);
+        }
+        if !sink.has_errors() {
+            find_other_targets(self, &given, &mut sink);
         }
         let Some(command) = given.first().map(|first| first.summary.command.clone()).filter(|_| !sink.has_errors())
         else {
@@ -108,31 +101,62 @@ impl Workspace {
         self.project.check_terms(&mut sink);
         std::mem::take(&mut whole.beside_targets).into_iter().for_each(|diagnostic| sink.push(diagnostic));
         let mut changes = if is_whole { whole.take_gone() } else { TargetChanges::default() };
-        let mut all = Vec::new();
+        let mut compared = JoinedDifferences::default();
         for target in &targets {
-            let totals = whole.judge(self, target, &mut changes, &mut sink);
+            let (totals, files) = whole.judge(self, target, &mut changes, &mut sink);
             if let Some(consent) = consent.filter(|_| !sink.has_errors()) {
                 removal::refuse(target, &totals, Loss::of(&totals), consent, &mut refused);
             }
             self.warn_of_recreation(target, &totals, &mut sink);
-            all.push((target.name.clone(), totals));
+            let folder = format!("{}/{}", self.project.workspace.output, target.name);
+            compared.add(target.name.clone(), &folder, totals, files);
         }
-        let folder = self.project.workspace.delivery.as_ref().map(|delivery| format!("{}/", delivery.folder));
-        all.extend(folder.zip(whole.delivery.take()));
+        if let Some((delivery, summary)) = self.project.workspace.delivery.as_ref().zip(whole.delivery.take()) {
+            let folder = &delivery.folder;
+            compared.add(format!("{folder}/"), folder, summary.totals, summary.files);
+        }
         if let Some(consent) = consent.filter(|_| is_whole && !sink.has_errors()) {
             changes.refuse(&self.project.workspace.output, consent, &mut refused);
         }
         sink.absorb(refused);
         let mut broken = Sink::new();
         whole.isolation.into_iter().for_each(|diagnostic| broken.push(diagnostic));
-        Merged {
-            command,
-            targets,
+        let comparison = Comparison {
             diagnostics: self.diagnostics(sink),
-            totals: all,
-            broken: self.own_diagnostics(broken),
+            targets: compared.targets,
+            left_out: compared.left_out,
             changes,
-        }
+            unclaimed: Unclaimed::default(),
+        };
+        let broken = self.own_diagnostics(broken);
+        Merged { command, targets, comparison, broken, not_judged: whole.not_judged }
+    }
+}
+
+/// The differences of targets, joined from the parts.
+#[derive(Default)]
+struct JoinedDifferences {
+    targets: Vec<TargetComparison>,
+    left_out: usize,
+    /// How many bytes the differences have.
+    length: usize,
+}
+
+impl JoinedDifferences {
+    /// Adds a target. `folder` is the shown path of the folder with its files.
+    fn add(&mut self, target: String, folder: &str, totals: Totals, files: Vec<PartFile>) {
+        let (diff, left_out) = joined_diff(files, folder, MAXIMUM_DIFF.saturating_sub(self.length));
+        self.length += diff.len();
+        self.left_out += left_out;
+        self.targets.push(TargetComparison {
+            title: target.clone(),
+            target,
+            totals,
+            diff,
+            access: None,
+            pod_security_policies: Vec::new(),
+            upgrades: Vec::new(),
+        });
     }
 }
 
@@ -149,18 +173,28 @@ fn read(workspace: &Workspace, paths: &[PathBuf], sink: &mut Sink) -> Result<Vec
     let mut given = Vec::with_capacity(paths.len());
     for path in paths {
         let place = workspace.options.at(path);
-        let mut bytes = Vec::new();
-        let read = manifests::open(&place).and_then(|mut file| file.read_to_end(&mut bytes));
-        read.map_err(|error| RunError::io("read", &place, &error))?;
-        match Summary::from_bytes(&bytes, files, input) {
+        let bytes = read_summary(&place).map_err(|error| RunError::io("read", &place, &error))?;
+        let summary = bytes.ok_or(UnusableSummary::TooLarge);
+        match summary.and_then(|bytes| Summary::from_bytes(&bytes, files, input)) {
             Ok(summary) => given.push(Given { path: path.clone(), summary }),
-            Err(why) => sink.push(
-                Diagnostic::error(codes::UNUSABLE_SUMMARY, format!("`{}` cannot be used: {why}", path.display()))
-                    .help("run the part again with `--summary-to`, on the same input and with the same program"),
-            ),
+            Err(why) => sink.push(unusable(path, &why)),
         }
     }
     Ok(given)
+}
+
+/// Returns the bytes of a file; none if no summary has as many.
+fn read_summary(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
+    let file = manifests::open(path)?;
+    let limit = MAXIMUM_SUMMARY as u64;
+    let mut bytes = Vec::new();
+    let is_large = file.metadata()?.len() > limit || file.take(limit + 1).read_to_end(&mut bytes)? > MAXIMUM_SUMMARY;
+    Ok((!is_large).then_some(bytes))
+}
+
+fn unusable(path: &Path, why: &UnusableSummary) -> Diagnostic {
+    Diagnostic::error(codes::UNUSABLE_SUMMARY, format!("`{}` cannot be used: {why}", path.display()))
+        .help("run the part again with `--summary-to`, on the same input and with the same program")
 }
 
 /// Reports parts that are missing, there twice, or not of one run.
@@ -194,26 +228,59 @@ fn find_gaps(given: &[Given], sink: &mut Sink) {
     }
 }
 
+/// Reports the first summary without one result for each target of the run.
+fn find_other_targets(workspace: &Workspace, given: &[Given], sink: &mut Sink) {
+    let of_run = |named: &[String]| -> BTreeSet<&str> {
+        let all = workspace.project.workspace.targets.iter().map(|target| target.name.as_str());
+        all.filter(|name| named.is_empty() || named.iter().any(|named| named == name)).collect()
+    };
+    for Given { path, summary } in given {
+        let (Command::Render { targets: named, .. } | Command::Check { targets: named, .. }) = &summary.command;
+        let judged: BTreeSet<&str> = summary.targets.iter().map(|target| target.name.as_str()).collect();
+        // `check` always compares the delivery folder, and `render` not after an error.
+        let lacks_delivery = matches!(summary.command, Command::Check { .. })
+            && summary.part.0 == 1
+            && summary.delivery.is_some() != workspace.project.workspace.delivery.is_some();
+        if judged.len() != summary.targets.len() || judged != of_run(named) || lacks_delivery {
+            return sink.push(unusable(path, &UnusableSummary::OtherTargets));
+        }
+    }
+}
+
+/// The results of a target in all parts.
+#[derive(Default)]
+struct WholeTarget {
+    records: Vec<PartRecord>,
+    totals: Totals,
+    files: Vec<PartFile>,
+}
+
 /// The results of all parts.
 #[derive(Default)]
 struct Whole {
-    targets: BTreeMap<String, (Vec<PartRecord>, Totals)>,
+    targets: BTreeMap<String, WholeTarget>,
     leftovers: BTreeMap<String, Totals>,
-    delivery: Option<Totals>,
+    delivery: Option<DeliverySummary>,
     leftover_objects: ObjectsByTarget,
     new_objects: ObjectsByTarget,
     beside_targets: Vec<Diagnostic>,
     isolation: Vec<Diagnostic>,
+    not_judged: NotJudged,
 }
 
 impl Whole {
     fn of(summaries: Vec<Summary>) -> Self {
         let mut whole = Self::default();
         for summary in summaries {
+            let (number, of) = summary.part;
             for target in summary.targets {
-                let (records, totals) = whole.targets.entry(target.name).or_default();
-                records.push(target.record);
-                totals.add(target.totals);
+                let of_target = whole.targets.entry(target.name).or_default();
+                of_target.records.push(target.record);
+                of_target.totals.add(target.totals);
+                of_target.files.extend(target.files);
+            }
+            if Part::new(number, of).is_some_and(Part::is_first) {
+                whole.not_judged = summary.not_judged;
             }
             whole.delivery = whole.delivery.or(summary.delivery);
             for (target, totals) in summary.leftovers {
@@ -236,19 +303,20 @@ impl Whole {
         TargetChanges::of_gone(std::mem::take(&mut self.leftovers), std::mem::take(&mut self.leftover_objects))
     }
 
-    /// Judges a target, and returns its totals. A new target is added to the changes.
+    /// Judges a target, and returns its totals and its differing files. A new target is added to the changes.
     fn judge(
         &mut self,
         workspace: &Workspace,
         target: &Target,
         changes: &mut TargetChanges,
         sink: &mut Sink,
-    ) -> Totals {
-        let (records, totals) = self.targets.remove(&target.name).unwrap_or_default();
+    ) -> (Totals, Vec<PartFile>) {
+        let WholeTarget { records, totals, mut files } = self.targets.remove(&target.name).unwrap_or_default();
+        sort(&mut files);
         compile::merge(&workspace.project, target, records, sink);
         if totals.is_new() {
             changes.add_new(workspace, &target.name, self.new_objects.remove(&target.name).unwrap_or_default());
         }
-        totals
+        (totals, files)
     }
 }

@@ -209,7 +209,7 @@ impl<'w> StagedOutput<'w> {
         if !sink.has_errors() && workspace.part().is_none_or(|part| part.is_first()) {
             *delivery = workspace.stage_delivery(delivered, sink)?;
             if let (Some(delivery), Some(shard)) = (delivery, &workspace.shard) {
-                shard.note_delivery(&delivery.totals());
+                shard.note_delivery(&delivery.totals(), None);
             }
         }
         Ok(())

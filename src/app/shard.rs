@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use super::Options;
-use super::summary::{Command, Summary, TargetSummary};
+use super::compare::{MAXIMUM_KEPT, PartFile, PartFiles};
+use super::left_behind::NotJudged;
+use super::summary::{Command, DeliverySummary, MAXIMUM_SUMMARY, Summary, TargetSummary};
 use super::target_changes::ObjectsByTarget;
 use super::workspace::Workspace;
 use crate::compile::{self, ShardSummary};
@@ -32,11 +34,23 @@ pub struct Shard {
 struct Found {
     targets: Vec<TargetSummary>,
     leftovers: BTreeMap<String, Totals>,
-    delivery: Option<Totals>,
+    delivery: Option<DeliverySummary>,
     leftover_objects: ObjectsByTarget,
     new_objects: ObjectsByTarget,
     beside_targets: Vec<Diagnostic>,
     isolation: Vec<Diagnostic>,
+    not_judged: NotJudged,
+    /// How many bytes of differences are kept.
+    kept: usize,
+}
+
+impl Found {
+    /// Counts the texts of files, and returns the files.
+    fn kept(&mut self, files: PartFiles) -> Vec<PartFile> {
+        let files = files.into_files();
+        self.kept += files.iter().map(PartFile::kept).sum::<usize>();
+        files
+    }
 }
 
 impl Shard {
@@ -57,7 +71,8 @@ impl Shard {
     pub(crate) fn note_target(&self, target: &Target, ledger: ShardSummary, told: &[Diagnostic], plan: &TargetPlan) {
         self.note(|found| {
             let record = ledger.record(target, told);
-            found.targets.push(TargetSummary { name: target.name.clone(), record, totals: Totals::from_plan(plan) });
+            let (name, totals) = (target.name.clone(), Totals::from_plan(plan));
+            found.targets.push(TargetSummary { name, record, totals, files: Vec::new() });
         });
     }
 
@@ -69,9 +84,34 @@ impl Shard {
         });
     }
 
+    /// Returns an empty list for the differing files of a target; none without a summary.
+    pub(crate) fn part_files(&self) -> Option<PartFiles> {
+        self.summary_to.as_ref()?;
+        let found = self.found.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        Some(PartFiles::new(MAXIMUM_KEPT.saturating_sub(found.kept)))
+    }
+
+    /// Notes the differing files of a target that was noted before.
+    pub(crate) fn note_files(&self, target: &str, files: PartFiles) {
+        self.note(|found| {
+            let files = found.kept(files);
+            if let Some(noted) = found.targets.iter_mut().find(|noted| noted.name == target) {
+                noted.files = files;
+            }
+        });
+    }
+
     /// Notes the differences of the delivery folder.
-    pub(crate) fn note_delivery(&self, totals: &Totals) {
-        self.note(|found| found.delivery = Some(totals.clone()));
+    pub(crate) fn note_delivery(&self, totals: &Totals, files: Option<PartFiles>) {
+        self.note(|found| {
+            let files = files.map_or_else(Vec::new, |files| found.kept(files));
+            found.delivery = Some(DeliverySummary { totals: totals.clone(), files });
+        });
+    }
+
+    /// Notes the output files outside the output folder that are not judged.
+    pub(crate) fn note_not_judged(&self, not_judged: &NotJudged) {
+        self.note(|found| found.not_judged = not_judged.clone());
     }
 
     /// Notes the objects of targets that are gone.
@@ -107,9 +147,13 @@ impl Shard {
             new_objects: found.new_objects,
             beside_targets: found.beside_targets,
             isolation: found.isolation,
+            not_judged: found.not_judged,
             texts: Vec::new(),
         };
         let bytes = summary.into_bytes(files, self.known_files).map_err(|why| RunError::new(why.to_string()))?;
+        if bytes.len() > MAXIMUM_SUMMARY {
+            return Err(RunError::new("the summary of the part is larger than 1 GiB").help("use more parts"));
+        }
         let path = options.at(path);
         write::replace(&path, &bytes).map_err(|error| RunError::io("write", &path, &error))?;
         Ok(true)

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::compare::{PartFile, are_consistent};
+use super::left_behind::NotJudged;
 use super::target_changes::ObjectsByTarget;
 use crate::codes;
 use crate::compile::PartRecord;
@@ -14,10 +16,15 @@ use crate::diag::{Diagnostic, FileId, Files, Origin};
 use crate::digest::Digest;
 use crate::emit::totals::Totals;
 use crate::file_format::{Broken, EncodeError, FileFormat};
+use crate::git::GitObjectId;
+use crate::model::Part;
 
 /// Marks such a file, with the version of its format and of the program. Templates that are built in are input and not
 /// looked at here.
-const FORMAT: FileFormat = FileFormat::new("bailiwick parts", concat!("\x09", env!("CARGO_PKG_VERSION"), "\n"));
+const FORMAT: FileFormat = FileFormat::new("bailiwick parts", concat!("\x0a", env!("CARGO_PKG_VERSION"), "\n"));
+
+/// The most bytes of a summary.
+pub(crate) const MAXIMUM_SUMMARY: usize = 1 << 30;
 
 /// The results of a part.
 #[derive(Debug, Serialize, Deserialize)]
@@ -31,7 +38,7 @@ pub(crate) struct Summary {
     /// Files of targets that are gone, by target.
     pub(crate) leftovers: BTreeMap<String, Totals>,
     /// The differences of the delivery folder; none in a part without them.
-    pub(crate) delivery: Option<Totals>,
+    pub(crate) delivery: Option<DeliverySummary>,
     /// The objects of targets that are gone.
     pub(crate) leftover_objects: ObjectsByTarget,
     /// The objects that the part has of targets that may be new, where another target is gone.
@@ -42,6 +49,8 @@ pub(crate) struct Summary {
     /// Isolations of nodes that do not hold.
     #[serde(deserialize_with = "codes::diagnostics")]
     pub(crate) isolation: Vec<Diagnostic>,
+    /// The output files outside the output folder that the first part did not judge.
+    pub(crate) not_judged: NotJudged,
     /// Texts that diagnostics point into and that are no input: the number of each, its name and itself.
     pub(crate) texts: Vec<(FileId, String, String)>,
 }
@@ -52,6 +61,16 @@ pub(crate) struct TargetSummary {
     pub(crate) name: String,
     pub(crate) record: PartRecord,
     pub(crate) totals: Totals,
+    /// The differing files, where the merge prints their differences.
+    pub(crate) files: Vec<PartFile>,
+}
+
+/// The differences of the delivery folder.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct DeliverySummary {
+    pub(crate) totals: Totals,
+    /// The differing files, where the merge prints their differences.
+    pub(crate) files: Vec<PartFile>,
 }
 
 /// The command of the shards together, with the options that decide its output.
@@ -70,8 +89,12 @@ pub enum Command {
         targets: Vec<String>,
         /// True when the counts only were asked for.
         summary: bool,
+        /// True when files with similar changes were not grouped.
+        ungrouped: bool,
         /// The commit that the shard judged; none for the files on disk.
         commit: Option<String>,
+        /// A sentence about the files that were compiled or compared instead of the files of a commit.
+        other_files: Option<String>,
     },
 }
 
@@ -91,6 +114,8 @@ pub struct Consent {
 /// The reason why a file is no summary that a merge can use.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum UnusableSummary {
+    #[error("it is larger than 1 GiB")]
+    TooLarge,
     #[error("it is not a summary of a part")]
     Foreign,
     #[error("{0}")]
@@ -99,6 +124,8 @@ pub(crate) enum UnusableSummary {
     OtherInput,
     #[error("its parts do not fit together")]
     Inconsistent,
+    #[error("it is of other targets than this run's")]
+    OtherTargets,
 }
 
 impl Consent {
@@ -108,6 +135,51 @@ impl Consent {
         self.allow_mass_delete |= other.allow_mass_delete;
         self.delete_namespace.extend(other.delete_namespace.iter().cloned());
         self.remove_target.extend(other.remove_target.iter().cloned());
+    }
+}
+
+impl Command {
+    /// Returns the name on the command line.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Render { .. } => "render",
+            Self::Check { .. } => "check",
+        }
+    }
+
+    /// Whether the merge of the shards prints the differences of the files.
+    fn prints_differences(&self) -> bool {
+        matches!(self, Self::Check { summary: false, .. })
+    }
+
+    /// Whether a run can have this command: an id of git in place of a commit.
+    fn is_plausible(&self) -> bool {
+        match self {
+            Self::Check { commit: Some(commit), .. } => GitObjectId::parse(commit).is_some(),
+            Self::Check { commit: None, .. } | Self::Render { .. } => true,
+        }
+    }
+}
+
+impl TargetSummary {
+    /// Whether the counts fit each other and the files. A file with the header of an earlier version has no difference.
+    fn is_consistent(&self, part: Part, command: &Command) -> bool {
+        let Totals { changed_files, renewals, .. } = &self.totals;
+        let shown = if command.prints_differences() { changed_files.checked_sub(renewals.count) } else { Some(0) };
+        self.totals.is_plausible()
+            && shown == Some(self.files.len())
+            && are_consistent(&self.files, |path| part.has_file(path))
+    }
+}
+
+impl DeliverySummary {
+    /// Whether the counts fit the files: the first part judges the folder.
+    fn is_consistent(&self, part: Part, command: &Command) -> bool {
+        let shown = if command.prints_differences() { self.totals.changed_files } else { 0 };
+        part.is_first()
+            && self.totals.is_plausible()
+            && shown == self.files.len()
+            && are_consistent(&self.files, |_| true)
     }
 }
 
@@ -162,11 +234,18 @@ impl Summary {
         let has = |place: Origin| files.has(place);
         let told = self.beside_targets.iter_mut().chain(&mut self.isolation);
         let (number, of) = self.part;
+        let Some(part) = Part::new(number, of) else { return false };
+        let command = &self.command;
         countable
-            && (1..=of).contains(&number)
+            && command.is_plausible()
+            && self.not_judged.is_plausible()
             && told.flat_map(Diagnostic::places).all(|place| has(*place))
-            && self.leftovers.values().chain(&self.delivery).all(Totals::is_plausible)
-            && self.targets.iter_mut().all(|target| target.totals.is_plausible() && target.record.is_consistent(has))
+            && self.leftovers.values().all(Totals::is_plausible)
+            && self.delivery.as_ref().is_none_or(|delivery| delivery.is_consistent(part, command))
+            && self
+                .targets
+                .iter_mut()
+                .all(|target| target.is_consistent(part, command) && target.record.is_consistent(has))
     }
 
     fn diagnostics(&mut self) -> impl Iterator<Item = &mut Diagnostic> {
@@ -178,17 +257,25 @@ impl Summary {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::app::compare::PartFiles;
     use crate::diag::Span;
 
     fn summary() -> Summary {
         Summary {
             part: (1, 2),
             input: [7; 32],
-            command: Command::Check { targets: Vec::new(), summary: false, commit: None },
+            command: Command::Check {
+                targets: Vec::new(),
+                summary: false,
+                ungrouped: false,
+                commit: None,
+                other_files: None,
+            },
             targets: vec![TargetSummary {
                 name: "t".to_owned(),
                 record: PartRecord::default(),
                 totals: Totals { files: 3, ..Totals::default() },
+                files: Vec::new(),
             }],
             leftovers: BTreeMap::new(),
             delivery: None,
@@ -196,7 +283,21 @@ mod tests {
             new_objects: BTreeMap::new(),
             beside_targets: vec![Diagnostic::error(codes::FOREIGN_FILE, "`out/x` is not an output file of Bailiwick")],
             isolation: Vec::new(),
+            not_judged: NotJudged::default(),
             texts: Vec::new(),
+        }
+    }
+
+    fn files_at(paths: &[&str]) -> Vec<PartFile> {
+        let mut files = PartFiles::new(100);
+        paths.iter().for_each(|path| files.add(path, false, None, "\u{1b}[2J"));
+        files.into_files()
+    }
+
+    impl TargetSummary {
+        fn differ_at(&mut self, paths: &[&str]) {
+            self.files = files_at(paths);
+            self.totals.changed_files = paths.len();
         }
     }
 
@@ -232,10 +333,29 @@ mod tests {
         let file = files.add("policies/a.yaml", "ä: 1\n");
         let known = files.count();
         type Change<'c> = &'c dyn Fn(&mut Summary);
-        let wrong: [Change<'_>; 6] = [
+        let wrong: [Change<'_>; 15] = [
             &|summary| summary.part = (3, 2),
             &|summary| summary.part = (0, 0),
             &|summary| summary.targets[0].totals.files = usize::MAX,
+            &|summary| summary.targets[0].totals.renewals.count = 1,
+            &|summary| summary.targets[0].totals.changed_files = 1,
+            &|summary| summary.targets[0].files = files_at(&["cluster/role.yaml"]),
+            &|summary| summary.targets[0].differ_at(&["../cluster/role.yaml"]),
+            &|summary| summary.targets[0].differ_at(&["cluster/role.yaml", "cluster/role.yaml"]),
+            &|summary| {
+                summary.part = (2, 2);
+                summary.targets[0].differ_at(&["cluster/role.yaml"]);
+            },
+            &|summary| {
+                summary.part = (2, 2);
+                summary.delivery = Some(DeliverySummary { totals: Totals::default(), files: Vec::new() });
+            },
+            &|summary| summary.not_judged.fixtures = usize::MAX,
+            &|summary| {
+                if let Command::Check { commit, .. } = &mut summary.command {
+                    *commit = Some("\u{1b}[2J".to_owned());
+                }
+            },
             &|summary| summary.isolation.push(pointing_at(FileId::from_number(9), 0, 0)),
             &|summary| summary.beside_targets.push(pointing_at(file, 0, 1)),
             &|summary| summary.targets[0].record.diagnostics.push((0, pointing_at(file, 4, 9))),
@@ -248,6 +368,7 @@ mod tests {
             assert!(Summary::from_bytes(&bytes, &files, [7; 32]).is_err(), "change {number}");
         }
         let mut right = summary();
+        right.targets[0].differ_at(&["cluster/role.yaml", "cluster/\u{1b}[2J"]);
         right.isolation.push(pointing_at(file, 0, 2));
         let bytes = right.into_bytes(&files, known).expect("bytes");
         assert!(Summary::from_bytes(&bytes, &files, [7; 32]).is_ok());

@@ -2,14 +2,14 @@
 
 use clap::Args;
 
-use super::diff::{Shown, print_comparison};
+use super::diff::{JudgedOutput, Shown, print_comparison};
 use super::every_workspace::WorkspacesArguments;
 use super::printing::{print, settle};
 use super::sandbox::{GateArguments, Paths};
 use super::workspaces::{ShardArguments, finish, note_partly_checked, open_part, tell_checked};
 use super::{Global, Outcome, test};
 use crate::app::{
-    CompareOptions, Comparison, Diagnostics, Error, ShardCommand, TreeOptions, Workspace, is_in_repository,
+    CompareOptions, Comparison, Diagnostics, Error, NotJudged, ShardCommand, TreeOptions, Workspace, is_in_repository,
 };
 use crate::diag::foreign;
 use crate::model::Target;
@@ -64,16 +64,15 @@ impl Arguments {
         self.shard.is_part()
     }
 
-    /// Makes the run judge a commit, if it is to: the commit of the option, and in CI the commit that is checked out.
-    fn judge_tree(&self, global: &Global, workspace: &mut Workspace) -> Result<(), Error> {
+    /// Makes the run judge a commit, if it is to: the commit of the option, and in CI the commit that is checked out. Returns
+    /// a sentence about the files that are compiled or compared instead of the files of a commit.
+    fn judge_tree(&self, global: &Global, workspace: &mut Workspace) -> Result<Option<String>, Error> {
         let TreeArguments { tree, work_tree } = &self.tree;
         let is_default = tree.is_none() && global.is_in_ci() && !work_tree && !self.watch;
-        let terminal = global.terminal();
         if is_default && !is_in_repository(&global.options())? {
-            terminal.problem("note: this workspace is not in a git repository: the files on disk are checked\n");
-            return Ok(());
+            return Ok(Some("this workspace is not in a git repository: the files on disk are checked".to_owned()));
         }
-        let Some(revision) = tree.clone().or_else(|| is_default.then(|| HEAD.to_owned())) else { return Ok(()) };
+        let Some(revision) = tree.clone().or_else(|| is_default.then(|| HEAD.to_owned())) else { return Ok(None) };
         let options = TreeOptions { revision, compares_bytes: global.verify };
         match workspace.judge_tree(&options) {
             Err(Error::Run(error)) if is_default => {
@@ -83,13 +82,7 @@ impl Arguments {
             }
             other => other?,
         }
-        if let Some(commit) = workspace.judged_commit() {
-            terminal.note(&format!("compared with the commit {commit}, and not with the files on disk\n"));
-        }
-        if let Some(inputs) = workspace.uncommitted_inputs() {
-            terminal.problem(&format!("note: {}\n", foreign::line(&inputs)));
-        }
-        Ok(())
+        Ok(workspace.uncommitted_inputs())
     }
 
     /// Confines the process, if it is to be.
@@ -98,17 +91,43 @@ impl Arguments {
     }
 }
 
+/// Names the commit that is judged, and prints a sentence about the files that are compiled or compared instead of its files.
+pub(super) fn note_commit(global: &Global, commit: Option<&str>, other_files: Option<&str>) {
+    let terminal = global.terminal();
+    if let Some(commit) = commit {
+        terminal.note(&format!("compared with the commit {commit}, and not with the files on disk\n"));
+    }
+    if let Some(sentence) = other_files {
+        terminal.problem(&format!("note: {}\n", foreign::line(sentence)));
+    }
+}
+
+/// Names the output files outside the output folder that are not judged.
+pub(super) fn note_not_judged(global: &Global, not_judged: &NotJudged) {
+    let terminal = global.terminal();
+    // A quiet run relies on the exit code, which covers no other workspace.
+    terminal.problem(&checks::nested_workspaces(&not_judged.nested));
+    terminal.note(&checks::fixtures(not_judged));
+}
+
 /// Runs the command.
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Error> {
     let mut workspace = open_part(global, &arguments.shard)?;
-    arguments.judge_tree(global, &mut workspace)?;
+    let other_files = arguments.judge_tree(global, &mut workspace)?;
+    note_commit(global, workspace.judged_commit(), other_files.as_deref());
     let outcome = workspace.targets(&arguments.targets).and_then(|targets| {
         let run = CheckRun { global, workspace: &workspace, targets: &targets, arguments };
         settle(global, run.check())
     });
     let commit = workspace.close_tree();
     let outcome = outcome?;
-    let command = ShardCommand::Check { targets: arguments.targets.clone(), summary: arguments.summary, commit };
+    let command = ShardCommand::Check {
+        targets: arguments.targets.clone(),
+        summary: arguments.summary,
+        ungrouped: arguments.no_group,
+        commit,
+        other_files,
+    };
     finish(global, &workspace, outcome, command)
 }
 
@@ -135,7 +154,8 @@ impl CheckRun<'_> {
         if judged == Outcome::Invalid {
             return Ok(judged);
         }
-        let shown = Shown { is_summary: arguments.summary, is_check: true };
+        let output = JudgedOutput::of(workspace.judged_commit());
+        let shown = Shown { is_summary: arguments.summary, judged: Some(output) };
         let outcome = judged.worse(print_comparison(global, workspace, &comparison, &[], shown));
         note_partly_checked(global, workspace, targets);
         self.judge(&comparison, outcome)
@@ -147,10 +167,9 @@ impl CheckRun<'_> {
         let Self { global, workspace, targets, arguments } = *self;
         let has_tests =
             !arguments.no_tests && targets.iter().any(|target| !workspace.access_tests(target, &[]).is_empty());
-        let terminal = global.terminal();
         if let Some(shard) = &workspace.shard {
             if has_tests {
-                terminal.note("AccessTests are not run in parts; run `bailiwick test`\n");
+                global.terminal().note("AccessTests are not run in parts; run `bailiwick test`\n");
             }
             if !shard.part.is_first() {
                 return Ok(outcome);
@@ -158,9 +177,7 @@ impl CheckRun<'_> {
         }
         let has_tests = has_tests && workspace.shard.is_none();
         let folder = workspace.judge_output_folder(comparison)?;
-        // A quiet run relies on the exit code, which covers no other workspace.
-        terminal.problem(&checks::nested_workspaces(&folder.not_judged.nested));
-        terminal.note(&checks::fixtures(&folder.not_judged));
+        note_not_judged(global, &folder.not_judged);
         let mut failures = tests::Failures::default();
         let assertions = workspace.judge_targets(targets, has_tests, folder, &mut |event| failures.add(&event))?;
         let outcome = tell_broken(global, outcome, assertions.broken);

@@ -58,7 +58,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
             return Ok(outcome);
         }
         let beside = workspace.changes_beside_output(&base)?;
-        let shown = Shown { is_summary: arguments.summary, is_check: false };
+        let shown = Shown { is_summary: arguments.summary, judged: None };
         Ok(print_comparison(global, workspace, &comparison, &beside, shown))
     })
 }
@@ -68,8 +68,24 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
 pub(super) struct Shown {
     /// The counts alone.
     pub(super) is_summary: bool,
-    /// As `check` does.
-    pub(super) is_check: bool,
+    /// The output that `check` judges; none for `diff`.
+    pub(super) judged: Option<JudgedOutput>,
+}
+
+/// The output that is compared with the policies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum JudgedOutput {
+    /// The files on disk.
+    OnDisk,
+    /// The files of a commit.
+    Committed,
+}
+
+impl JudgedOutput {
+    /// Returns the output that a run with this commit judges.
+    pub(super) fn of(commit: Option<&str>) -> Self {
+        if commit.is_some() { Self::Committed } else { Self::OnDisk }
+    }
 }
 
 /// Prints the differences, and sentences about changes `beside` the output. The outcome is no if there are any.
@@ -109,8 +125,8 @@ pub(super) fn print_comparison(
     }
     terminal.note(&renewals.note());
     let is_drift = comparison.is_drift() || !beside.is_empty();
-    if shown.is_check && is_drift {
-        terminal.note(note_of_drift(workspace.judged_commit().is_some()));
+    if let Some(judged) = shown.judged.filter(|_| is_drift) {
+        terminal.note(note_of_drift(judged == JudgedOutput::Committed));
     }
     if is_drift { Outcome::No } else { Outcome::Fine }
 }

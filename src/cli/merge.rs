@@ -4,12 +4,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::check::tell_broken;
+use super::check::{note_commit, note_not_judged, tell_broken};
+use super::diff::{JudgedOutput, Shown, print_comparison};
 use super::reporting::FormatArguments;
 use super::workspaces::{ConsentArguments, note_partly_checked, tell, tell_checked, with_targets};
 use super::{DiagnosticForm, Global, Outcome};
 use crate::app::{Error, MergeOptions, Merged, ShardCommand, Workspace};
-use crate::report::comparison::{Form, Renewals, differences, note_of_drift, target_changes, written};
+use crate::report::comparison::{Form, target_changes, written};
 
 /// Options of `merge`.
 #[derive(Debug, Args)]
@@ -31,16 +32,23 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
     with_targets(global, &[], |workspace, _| {
         let options = MergeOptions { files: arguments.files.clone(), consent: (&arguments.consent).into() };
         let merged = workspace.merge(&options)?;
-        Ok(match merged.command {
-            ShardCommand::Render { .. } => conclude_render(global, workspace, merged),
-            ShardCommand::Check { summary, .. } => conclude_check(global, workspace, merged, summary),
-        })
+        // The report is the report of the whole run.
+        merged.command.name().clone_into(&mut global.collected().command);
+        let shown = match &merged.command {
+            ShardCommand::Render { .. } => return Ok(conclude_render(global, workspace, merged)),
+            ShardCommand::Check { summary, commit, other_files, .. } => {
+                note_commit(global, commit.as_deref(), other_files.as_deref());
+                Shown { is_summary: *summary, judged: Some(JudgedOutput::of(commit.as_deref())) }
+            }
+        };
+        Ok(conclude_check(global, workspace, merged, shown))
     })
 }
 
 /// Reports a whole run of `render`.
 fn conclude_render(global: &Global, workspace: &Workspace, mut merged: Merged<'_>) -> Outcome {
-    let outcome = tell(global, std::mem::take(&mut merged.diagnostics));
+    let Merged { targets, comparison, .. } = &mut merged;
+    let outcome = tell(global, std::mem::take(&mut comparison.diagnostics));
     let terminal = global.terminal();
     if outcome == Outcome::Invalid {
         if global.diagnostics == DiagnosticForm::Human {
@@ -48,43 +56,24 @@ fn conclude_render(global: &Global, workspace: &Workspace, mut merged: Merged<'_
         }
         return outcome;
     }
-    note_partly_checked(global, workspace, &merged.targets);
-    global.record_changes(merged.totals.iter().map(|(target, totals)| (&**target, totals.counts)));
+    note_partly_checked(global, workspace, targets);
+    global.record_changes(comparison.targets.iter().map(|target| (&*target.target, target.totals.counts)));
     let form = Form::new(global.quiet, false);
-    let mut lines = target_changes(&merged.target_changes(&workspace.project.workspace.output, false));
-    lines.extend(merged.totals.iter().map(|(target, totals)| written(target, totals, form)));
+    let mut lines = target_changes(&comparison.target_changes(&workspace.project.workspace.output, false));
+    lines.extend(comparison.targets.iter().map(|target| written(&target.title, &target.totals, form)));
     terminal.problem(&lines);
     outcome
 }
 
-/// Reports a whole run of `check`. The parts printed the differences.
-fn conclude_check(global: &Global, workspace: &Workspace, mut merged: Merged<'_>, is_summary: bool) -> Outcome {
-    let judged = tell_checked(global, std::mem::take(&mut merged.diagnostics));
+/// Reports a whole run of `check`.
+fn conclude_check(global: &Global, workspace: &Workspace, merged: Merged<'_>, shown: Shown) -> Outcome {
+    let Merged { targets, mut comparison, broken, not_judged, .. } = merged;
+    let judged = tell_checked(global, std::mem::take(&mut comparison.diagnostics));
     if judged == Outcome::Invalid {
         return judged;
     }
-    let terminal = global.terminal();
-    let output = &workspace.project.workspace.output;
-    global.record_changes(merged.totals.iter().map(|(target, totals)| (&**target, totals.counts)));
-    let form = Form::new(global.quiet, is_summary);
-    let mut lines = target_changes(&merged.target_changes(output, true));
-    let mut renewals = Renewals::default();
-    for (target, totals) in &merged.totals {
-        lines.push_str(&differences(target, totals, "", form));
-        renewals.add(&format!("{output}/{target}"), &totals.renewals);
-    }
-    if is_summary {
-        terminal.result(&lines);
-    } else {
-        terminal.problem(&lines);
-    }
-    terminal.note(&renewals.note());
-    let is_drift = merged.is_drift();
-    if is_drift {
-        let is_committed = matches!(merged.command, ShardCommand::Check { commit: Some(_), .. });
-        terminal.note(note_of_drift(is_committed));
-    }
-    note_partly_checked(global, workspace, &merged.targets);
-    let outcome = judged.worse(if is_drift { Outcome::No } else { Outcome::Fine });
-    tell_broken(global, outcome, merged.broken)
+    let outcome = judged.worse(print_comparison(global, workspace, &comparison, &[], shown));
+    note_partly_checked(global, workspace, &targets);
+    note_not_judged(global, &not_judged);
+    tell_broken(global, outcome, broken)
 }

@@ -8,7 +8,8 @@ use clap::Args;
 use super::printing::print;
 use super::{Global, Outcome};
 use crate::app::{Consent, Diagnostics, Error, Shard, ShardCommand, Workspace};
-use crate::diag::Severity;
+use crate::diag::{RunError, Severity};
+use crate::emit::write;
 use crate::model::{Part, Target};
 use crate::report::checks;
 
@@ -81,6 +82,10 @@ pub(super) fn with_part(
 
 /// Opens the workspace for the shard of the options.
 pub(super) fn open_part(global: &Global, arguments: &ShardArguments) -> Result<ManuallyDrop<Workspace>, Error> {
+    // A part that ends early leaves no summary. An earlier one would be taken for the part.
+    for path in arguments.written(global) {
+        write::remove(&path).map_err(|error| RunError::io("remove the earlier summary", &path, &error))?;
+    }
     // The program ends with the command: freeing the memory of a million objects one by one would take time.
     let mut workspace = ManuallyDrop::new(Workspace::open(&global.options())?);
     if let Some(part) = arguments.shard {

@@ -6,6 +6,7 @@
 
 use super::objects::ChangeSignature;
 use crate::alike::{Fold, Group};
+use crate::digest::Digest;
 
 /// The most files of a way that are all shown. Of more files, only the first is shown.
 pub const SINGLE: usize = 3;
@@ -16,17 +17,40 @@ pub struct Groups {
     /// How many bytes may still be kept.
     room: usize,
     shown: Vec<Shown>,
-    fold: Fold<First>,
+    fold: Fold<First, Digest>,
 }
 
 /// A file that is shown, or would be if there were room.
 #[derive(Debug)]
 struct Shown {
-    text: Option<String>,
+    /// The difference; none for want of room.
+    text: Option<DiffText>,
     /// Its group, if it is the first one of it.
     heads: Option<usize>,
     /// Whether it was folded after all.
     is_folded: bool,
+}
+
+/// The difference of a file as text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DiffText {
+    /// The length in bytes.
+    length: usize,
+    /// The text; none where a part of a run had no room for it.
+    text: Option<String>,
+}
+
+impl From<String> for DiffText {
+    fn from(text: String) -> Self {
+        Self { length: text.len(), text: Some(text) }
+    }
+}
+
+impl DiffText {
+    /// Returns a difference of this many bytes, with its text if a part kept the text.
+    pub fn of_part(length: usize, text: Option<String>) -> Self {
+        Self { length, text }
+    }
 }
 
 /// The files that a file of a sample stands for.
@@ -61,10 +85,10 @@ impl Groups {
     /// Adds a file as [`Groups::add`] does, with further files that change in the same way.
     pub fn add_with_further(&mut self, path: &str, way: Option<ChangeSignature>, text: String, further: &FurtherFiles) {
         let alike = way.clone().filter(|_| further.count > 0);
-        self.add(path, way, text);
+        self.add(path, way, text.into());
         let Some(way) = alike else { return };
         for path in &further.first {
-            self.add(path, Some(way.clone()), String::new());
+            self.add(path, Some(way.clone()), String::new().into());
         }
         if let Some(group) = self.fold.of_digest(way.digest) {
             group.further += further.count.saturating_sub(further.first.len());
@@ -73,7 +97,7 @@ impl Groups {
 
     /// Adds a file by its shown path, with its difference if [`Groups::needs_text`] holds. Without a way it is like no
     /// other file.
-    pub fn add(&mut self, path: &str, way: Option<ChangeSignature>, text: String) {
+    pub fn add(&mut self, path: &str, way: Option<ChangeSignature>, text: DiffText) {
         let Some(way) = way else { return self.show(text, None) };
         let position =
             self.fold.add(way.digest, path, &way.own, || First { name: way.name.clone(), members: Vec::new() });
@@ -89,7 +113,7 @@ impl Groups {
         for member in std::mem::take(&mut group.first.members) {
             if let Some(shown) = self.shown.get_mut(member) {
                 shown.is_folded = true;
-                self.room += shown.text.take().map_or(0, |text| text.len());
+                self.room += shown.text.take().map_or(0, |text| text.length);
             }
         }
     }
@@ -102,20 +126,20 @@ impl Groups {
         for shown in self.shown.into_iter().filter(|shown| !shown.is_folded) {
             let group = shown.heads.and_then(|position| self.fold.get(position));
             let group = group.filter(|group| group.further >= SINGLE);
-            match (&shown.text, group) {
+            match (shown.text.and_then(|text| text.text), group) {
                 (None, group) => left_out += 1 + group.map_or(0, |group| group.further),
                 (Some(text), group) => {
-                    whole.push_str(text);
-                    whole.extend(group.map(|group| describe(group, text)));
+                    whole.push_str(&text);
+                    whole.extend(group.map(|group| describe(group, &text)));
                 }
             }
         }
         (whole, left_out)
     }
 
-    fn show(&mut self, text: String, heads: Option<usize>) {
-        let fits = text.len() <= self.room;
-        self.room -= if fits { text.len() } else { 0 };
+    fn show(&mut self, text: DiffText, heads: Option<usize>) {
+        let fits = text.length <= self.room;
+        self.room -= if fits { text.length } else { 0 };
         self.shown.push(Shown { text: fits.then_some(text), heads, is_folded: false });
     }
 }

@@ -17,7 +17,7 @@ use super::plan::{Counts, FileAction, FilePlan, ObjectKey, changed_grants, same}
 use super::pods::changed_pods;
 use crate::alike::{Hints, Own, OwnName, Shape, common_prefix, common_suffix};
 use crate::diag::{FileId, Sink};
-use crate::digest::digest_of_run;
+use crate::digest::{Digest, digest, digest_of_run};
 use crate::k8s::rbac;
 use crate::yaml::{self, NodeRef};
 
@@ -80,8 +80,8 @@ pub struct Facts {
 /// The way in which a file changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangeSignature {
-    /// The same for all files that change in this way, within a run.
-    pub digest: u128,
+    /// The same in every run for all files that change in this way.
+    pub digest: Digest,
     /// How many files of this way the thread has seen before.
     pub seen: usize,
     /// The same within a run for all files that change in this way and have the same values of their accounts.
@@ -92,6 +92,13 @@ pub struct ChangeSignature {
     pub name: String,
     /// The values of the file that other files of this way need not share.
     pub own: Own,
+}
+
+impl ChangeSignature {
+    /// Returns the way of a file that a part of the run compared.
+    pub fn of_part(digest: Digest, name: String, own: Own) -> Self {
+        Self { digest, seen: 0, access_digest: digest_of_run(&digest), access_seen: 0, name, own }
+    }
 }
 
 /// How closely files are held against each other.
@@ -115,6 +122,7 @@ pub struct Memory {
 struct Known {
     facts: HashMap<u128, Option<Facts>>,
     seen: HashMap<u128, usize>,
+    shapes: LastingDigests,
     kinds: HashMap<String, Arc<str>>,
 }
 
@@ -198,10 +206,10 @@ impl Known {
             differences.plan.counts.add(counts);
             differences.plan.by_kind.entry(kind).or_default().add(counts);
         }
-        differences.add_unchanged_grants();
+        differences.add_unchanged_grants(&mut self.shapes);
         let FileDifferences { plan, objects, mut shapes, .. } = differences;
         if old_head != new_head || action != FileAction::Change {
-            shapes.add(shapes.split(old.map(|_| old_head), new.map(|_| new_head)));
+            shapes.add(shapes.split(old.map(|_| old_head), new.map(|_| new_head)), &mut self.shapes);
         }
         let way = name.filter(|_| shapes.is_complete).map(|name| self.way(name, action, shapes.shapes));
         Some(FileChange { plan, objects: Some(objects), way })
@@ -237,20 +245,21 @@ impl Known {
     }
 
     /// Returns the way of a file whose objects change in these shapes.
-    fn way(&mut self, name: OwnName<'_>, action: FileAction, mut shapes: Vec<(u128, Own)>) -> ChangeSignature {
-        // The order of the objects follows from their names.
+    fn way(&mut self, name: OwnName<'_>, action: FileAction, mut shapes: Vec<(Digest, Own)>) -> ChangeSignature {
+        // The order of the objects follows from their names. The order of the digests is the same in every run.
         shapes.sort_by_key(|(digest, _)| *digest);
         let mut text = vec![action as u8];
         let mut own = Own::default();
         for (digest, of_object) in shapes {
-            text.extend_from_slice(&digest.to_le_bytes());
+            text.extend_from_slice(&digest);
             // Equal values count across the whole file.
             own.append(of_object, &mut text);
         }
-        let digest = digest_of_run(&text);
-        let access_digest = with_columns(digest, &own);
-        let seen = self.count(digest);
-        let access_seen = if access_digest == digest { seen } else { self.count(access_digest) };
+        let digest = digest(&text);
+        let of_run = digest_of_run(&digest);
+        let access_digest = with_columns(of_run, &own);
+        let seen = self.count(of_run);
+        let access_seen = if access_digest == of_run { seen } else { self.count(access_digest) };
         ChangeSignature { digest, seen, access_digest, access_seen, name: name.name().to_owned(), own }
     }
 
@@ -282,7 +291,7 @@ impl<'t> FileDifferences<'t, '_> {
             return Some(unchanged);
         }
         let shape = self.shapes.split(old, new);
-        let digest = shape.as_ref().map(|(digest, own)| with_columns(*digest, own));
+        let digest = shape.as_ref().map(|change| with_columns(change.digest, &change.own));
         let facts = known.facts(digest, key, old, new)?;
         self.touches_access |= facts.touches_access;
         let counts = match (old, new) {
@@ -299,16 +308,16 @@ impl<'t> FileDifferences<'t, '_> {
         self.plan.changed_pods.extend(facts.pods.as_ref().map(|change| format!("{key} {change}")));
         let ObjectKey { group, kind, namespace, name } = key;
         self.objects.push(ObjectChange { kind, group, namespace, name, old, new, shape: digest, facts });
-        self.shapes.add(shape);
+        self.shapes.add(shape, &mut known.shapes);
         Some(counts)
     }
 
     /// Adds the shapes of the unchanged roles and bindings if another changes: the grant of each depends on the others.
-    fn add_unchanged_grants(&mut self) {
+    fn add_unchanged_grants(&mut self, lasting: &mut LastingDigests) {
         if self.touches_access {
             for text in std::mem::take(&mut self.unchanged_grants) {
                 let shape = self.shapes.split(Some(text), Some(text));
-                self.shapes.shapes.extend(shape);
+                self.shapes.shapes.extend(shape.map(|change| change.with_lasting_digest(lasting)));
             }
         }
     }
@@ -317,7 +326,8 @@ impl<'t> FileDifferences<'t, '_> {
 /// The shapes of the changes of a file.
 struct ChangeShapes<'h> {
     hints: Option<Hints<'h>>,
-    shapes: Vec<(u128, Own)>,
+    /// The lasting digest of each shape, and the values in its holes.
+    shapes: Vec<(Digest, Own)>,
     /// Whether every change has a shape.
     is_complete: bool,
 }
@@ -327,20 +337,44 @@ impl<'h> ChangeShapes<'h> {
         Self { hints, shapes: Vec::new(), is_complete: true }
     }
 
-    /// Returns the digest of the shape of a change, and the values in its holes.
-    fn split(&self, old: Option<&str>, new: Option<&str>) -> Option<(u128, Own)> {
+    /// Returns the shape of a change, and the values in its holes.
+    fn split(&self, old: Option<&str>, new: Option<&str>) -> Option<SplitChange> {
         let (shape, values) = Shape::split_change(old, new, self.hints.as_ref()?)?;
-        Some((shape.digest(), values.own))
+        Some(SplitChange { digest: shape.digest(), shape, own: values.own })
     }
 
     /// Adds the shape of a change, or notes that a change has none.
-    fn add(&mut self, shape: Option<(u128, Own)>) {
-        match shape {
-            Some(shape) => self.shapes.push(shape),
+    fn add(&mut self, change: Option<SplitChange>, lasting: &mut LastingDigests) {
+        match change {
+            Some(change) => self.shapes.push(change.with_lasting_digest(lasting)),
             None => self.is_complete = false,
         }
     }
 }
+
+/// The shape of the change of an object, and the values in its holes.
+struct SplitChange {
+    shape: Shape,
+    /// The digest of the shape within the run.
+    digest: u128,
+    own: Own,
+}
+
+impl SplitChange {
+    fn with_lasting_digest(self, known: &mut LastingDigests) -> (Digest, Own) {
+        let Self { shape, digest, own } = self;
+        if known.0.len() >= MAXIMUM_KNOWN {
+            known.0.clear();
+        }
+        let lasting = *known.0.entry(digest).or_insert_with(|| shape.lasting_digest(&own));
+        (lasting, own)
+    }
+}
+
+/// The digests of shapes that are the same in every run, by the digests of this run: few shapes have many changes, and the
+/// digest of this run takes less time.
+#[derive(Debug, Default)]
+struct LastingDigests(HashMap<u128, Digest>);
 
 /// Returns the Namespace objects that a file loses and gains.
 fn namespace_changes(pairs: &[Pair<'_>]) -> NamespaceChanges {
@@ -603,7 +637,7 @@ mod tests {
     #[test]
     fn the_short_way_comes_to_the_same_plan_as_the_long_one() {
         let (memory, plans) = (Memory::new(Depth::Objects), Memory::new(Depth::Plan));
-        let mut ways: HashMap<u128, String> = HashMap::new();
+        let mut ways: HashMap<Digest, String> = HashMap::new();
         let mut folded = 0;
         for name in ["team-ada", "team-bobby", "team-cy", "view"] {
             let path = format!("namespaces/{name}.yaml");

@@ -69,6 +69,11 @@ impl FirstLines {
         self.first.iter().map(|(_, line)| line.as_str())
     }
 
+    /// Whether there are as many lines as are named, and no more are named than a run names.
+    fn is_plausible(&self) -> bool {
+        self.first.len() <= self.count.min(MAXIMUM_LINES) && u32::try_from(self.count).is_ok()
+    }
+
     fn add(&mut self, other: Self) {
         self.first.extend(other.first);
         // A file is in one part, so that its lines keep their order.
@@ -164,18 +169,10 @@ impl Totals {
     pub fn is_plausible(&self) -> bool {
         let counts = self.by_kind.values().chain([&self.counts]);
         let counts = counts.flat_map(|of| [of.created, of.changed, of.deleted, of.unchanged]);
-        let single = [
-            self.files,
-            self.files_before,
-            self.changed_files,
-            self.gone_namespaces,
-            self.namespaces_before,
-            self.renewals.count,
-            self.changed_roles.count,
-            self.changed_pods.count,
-            self.changed_role_refs.count,
-        ];
-        counts.chain(single).chain(self.renamed.values().copied()).all(|count| u32::try_from(count).is_ok())
+        let single = [self.files, self.files_before, self.changed_files, self.gone_namespaces, self.namespaces_before];
+        let named = [&self.renewals, &self.changed_roles, &self.changed_pods, &self.changed_role_refs];
+        named.into_iter().all(FirstLines::is_plausible)
+            && counts.chain(single).chain(self.renamed.values().copied()).all(|count| u32::try_from(count).is_ok())
     }
 }
 

@@ -33,6 +33,17 @@ pub fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     replaced
 }
 
+/// Removes a file or a link outside the output, if there is one.
+///
+/// # Errors
+/// If the file cannot be removed.
+pub fn remove(path: &Path) -> std::io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(found) if found.is_file() || found.is_symlink() => fs::remove_file(path),
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
 /// Writes files outside the output, with their folders. Every file is written beside its place first, so that a full disk changes
 /// nothing.
 ///

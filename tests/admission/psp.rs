@@ -162,7 +162,12 @@ fn a_merged_policy_is_as_loose_as_needed() {
             let (needed, found) = (compare(one, other), compare(one, &merge("merged", &[one, other])));
             let names = format!("{} with {}: {found:#?}", one.name(), other.name());
             assert_eq!(found.narrowed, [""; 0], "{names}");
-            assert!(fields(&found.widened).is_subset(&fields(&needed.widened)), "{names}, and not {needed:#?}");
+            // Pods with a seccomp profile and pods without one are together in `*` alone.
+            let widened = fields(&found.widened).into_iter().filter(|field| *field != "seccomp");
+            assert!(
+                widened.collect::<BTreeSet<_>>().is_subset(&fields(&needed.widened)),
+                "{names}, and not {needed:#?}"
+            );
         }
     }
     let merged = ask("psp-merge", &json!({ "psps": [of_case(&file, &cases[0]), of_case(&file, &cases[1])] }));

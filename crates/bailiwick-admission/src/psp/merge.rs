@@ -150,8 +150,8 @@ impl<'p> Merged<'p> {
         })
     }
 
-    /// Adds the annotations for seccomp. A policy without names admits pods without a profile alone; in a list, an empty name allows
-    /// such pods.
+    /// Adds the annotations for seccomp. A policy without names admits pods without a profile alone, and a policy with names admits
+    /// no such pod: only `*` allows both, since the API server takes no empty name.
     fn seccomp(&self, annotations: &mut BTreeMap<String, String>) {
         let all: Vec<Syscalls<'_>> = self.0.iter().map(|policy| policy.seccomp()).collect();
         let mut names: Vec<&str> = Vec::new();
@@ -159,12 +159,12 @@ impl<'p> Merged<'p> {
             let listed: Vec<&str> = profiles.names().collect();
             add_names(&mut names, if listed.is_empty() { &[""] } else { &listed });
         }
-        if names.contains(&"*") {
+        if names.contains(&"*") || names.contains(&"") && names != [""] {
             names = vec!["*"];
         }
         // A list of one empty name is no list.
         let allowed = (names != [""]).then(|| names.join(","));
-        let needs_default = !names.contains(&"*") && !names.contains(&"");
+        let needs_default = names != ["*"] && names != [""];
         add_syscalls("seccomp.security.alpha.kubernetes.io", allowed, default(&all, needs_default), annotations);
     }
 
