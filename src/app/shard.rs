@@ -18,6 +18,7 @@ use crate::emit::plan::{FileAction, TargetPlan};
 use crate::emit::totals::Totals;
 use crate::emit::write;
 use crate::model::{Part, Target};
+use crate::parallel;
 
 /// The part of the run, with its results so far.
 pub struct Shard {
@@ -63,7 +64,7 @@ impl Shard {
 
     fn note(&self, add: impl FnOnce(&mut Found)) {
         if self.summary_to.is_some() {
-            add(&mut self.found.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+            add(&mut parallel::locked(&self.found));
         }
     }
 
@@ -87,7 +88,7 @@ impl Shard {
     /// Returns an empty list for the differing files of a target; none without a summary.
     pub(crate) fn part_files(&self) -> Option<PartFiles> {
         self.summary_to.as_ref()?;
-        let found = self.found.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let found = parallel::locked(&self.found);
         Some(PartFiles::new(MAXIMUM_KEPT.saturating_sub(found.kept)))
     }
 
@@ -135,7 +136,7 @@ impl Shard {
     /// When the file cannot be written.
     pub(crate) fn finish(&self, options: &Options, files: &Files, command: Command) -> Result<bool, RunError> {
         let Some(path) = &self.summary_to else { return Ok(false) };
-        let found = std::mem::take(&mut *self.found.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+        let found = std::mem::take(&mut *parallel::locked(&self.found));
         let summary = Summary {
             part: (self.part.number(), self.part.count()),
             input: self.input,

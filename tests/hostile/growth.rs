@@ -17,7 +17,12 @@ const BESIDE_A_TEXT: usize = 160;
 
 /// Runs the program with so many MiB of memory, and with a text on standard input.
 fn within(mebibytes: usize, folder: &Path, arguments: &[&str], input: impl FnOnce(&mut dyn std::io::Write)) -> Output {
-    let script = format!("ulimit -v {}; exec \"$@\"", mebibytes * 1024);
+    run_below(&format!("-v {}", mebibytes * 1024), folder, arguments, input)
+}
+
+/// Runs the program with a limit of the shell.
+fn run_below(limit: &str, folder: &Path, arguments: &[&str], input: impl FnOnce(&mut dyn std::io::Write)) -> Output {
+    let script = format!("ulimit {limit}; exec \"$@\"");
     let mut child = Command::new("sh")
         .args(["-c", &script, "sh", env!("CARGO_BIN_EXE_bailiwick")])
         .args(arguments)
@@ -309,7 +314,9 @@ fn many_problems_of_one_file_take_no_memory() {
     for (code, problem) in PROBLEMS {
         let text = problem.repeat((MEBIBYTES << 20) / problem.len());
         std::fs::write(folder.path().join("policies/a.yaml"), text).expect("a file");
-        let output = within(BESIDE_A_TEXT + 8 * MEBIBYTES, folder.path(), &["lint", "--diagnostics", "json"], |_| ());
+        // The data alone: the address space has the program, and what the allocator reserves of the rest.
+        let limit = format!("-d {}", (8 * MEBIBYTES + SLACK) * 1024);
+        let output = run_below(&limit, folder.path(), &["lint", "--diagnostics", "json"], |_| ());
         let printed = stderr(&output);
         let shown = printed.get(..500).unwrap_or(&printed);
         assert_eq!(output.status.code(), Some(2), "{problem:?}: {shown}");

@@ -156,15 +156,14 @@ impl<'p> Merged<'p> {
         let all: Vec<Syscalls<'_>> = self.0.iter().map(|policy| policy.seccomp()).collect();
         let mut names: Vec<&str> = Vec::new();
         for profiles in &all {
-            let listed: Vec<&str> = profiles.names().collect();
-            add_names(&mut names, if listed.is_empty() { &[""] } else { &listed });
+            add_names(&mut names, &profiles.names().collect::<Vec<_>>());
         }
-        if names.contains(&"*") || names.contains(&"") && names != [""] {
+        let is_silent = all.iter().any(|profiles| profiles.allowed.is_none());
+        if names.contains(&"*") || is_silent && !names.is_empty() {
             names = vec!["*"];
         }
-        // A list of one empty name is no list.
-        let allowed = (names != [""]).then(|| names.join(","));
-        let needs_default = names != ["*"] && names != [""];
+        let allowed = (!names.is_empty()).then(|| names.join(","));
+        let needs_default = !names.is_empty() && names != ["*"];
         add_syscalls("seccomp.security.alpha.kubernetes.io", allowed, default(&all, needs_default), annotations);
     }
 

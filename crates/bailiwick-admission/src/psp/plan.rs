@@ -192,10 +192,10 @@ impl Plan {
 }
 
 /// Runs a work for each number below a total, on one thread or on several, and returns when all numbers are done.
-pub type ForEach<'e> = dyn Fn(usize, &(dyn Fn(usize) + Sync)) + 'e;
+pub type EachNumber<'e> = dyn Fn(usize, &(dyn Fn(usize) + Sync)) + 'e;
 
 /// Returns the results of a work for each item, in the order of the items.
-fn results<T: Sync, R: Send + Sync>(each: &ForEach<'_>, items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+fn results<T: Sync, R: Send + Sync>(each: &EachNumber<'_>, items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let results: Vec<OnceLock<R>> = items.iter().map(|_| OnceLock::new()).collect();
     each(items.len(), &|number| {
         if let (Some(item), Some(result)) = (items.get(number), results.get(number)) {
@@ -206,7 +206,7 @@ fn results<T: Sync, R: Send + Sync>(each: &ForEach<'_>, items: &[T], work: impl 
 }
 
 /// Makes the plan. `each` spreads the work over threads.
-pub fn plan(cluster: &PspCluster<'_>, each: &ForEach<'_>) -> Plan {
+pub fn plan(cluster: &PspCluster<'_>, each: &EachNumber<'_>) -> Plan {
     let by_name: BTreeMap<&str, &PodSecurityPolicy> =
         cluster.policies.iter().map(|policy| (policy.name(), policy)).collect();
     let mut judge = Judge::new(cluster.world, by_name);
@@ -235,7 +235,7 @@ fn namespace_plans(
     judge: &mut Judge<'_>,
     cluster: &PspCluster<'_>,
     found: &[Planned<'_>],
-    each: &ForEach<'_>,
+    each: &EachNumber<'_>,
 ) -> Vec<NamespacePlan> {
     let mut by_namespace: BTreeMap<&str, Vec<&Planned<'_>>> = BTreeMap::new();
     for workload in found {

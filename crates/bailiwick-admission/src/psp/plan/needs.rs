@@ -427,11 +427,13 @@ fn merged_name(among: &[String], taken: &BTreeSet<String>) -> String {
     if among.len() > NAMED {
         parts.push(format!("{}-others", among.len() - NAMED));
     }
-    let name = parts.join("-or-");
-    let numbered = (2..).map(|number: usize| format!("{name}-{number}"));
-    let mut names = std::iter::once(name.clone()).chain(numbered);
-    // The numbers do not end.
-    names.find(|name| !taken.contains(name)).unwrap_or(name.clone())
+    let all = parts.join("-or-");
+    let (mut name, mut number) = (all.clone(), 1);
+    while taken.contains(&name) {
+        number += 1;
+        name = format!("{all}-{number}");
+    }
+    name
 }
 
 /// Returns the order of policies from strict to loose: the level, the number of fields that decide it, and the name.
