@@ -154,12 +154,12 @@ impl<'p> Merged<'p> {
     /// no such pod: only `*` allows both, since the API server takes no empty name.
     fn seccomp(&self, annotations: &mut BTreeMap<String, String>) {
         let all: Vec<Syscalls<'_>> = self.0.iter().map(|policy| policy.seccomp()).collect();
+        let is_silent = |profiles: &&Syscalls<'_>| profiles.names().all(str::is_empty);
         let mut names: Vec<&str> = Vec::new();
-        for profiles in &all {
+        for profiles in all.iter().filter(|profiles| !is_silent(profiles)) {
             add_names(&mut names, &profiles.names().collect::<Vec<_>>());
         }
-        let is_silent = all.iter().any(|profiles| profiles.allowed.is_none());
-        if names.contains(&"*") || is_silent && !names.is_empty() {
+        if names.contains(&"*") || !names.is_empty() && all.iter().any(|profiles| is_silent(&profiles)) {
             names = vec!["*"];
         }
         let allowed = (!names.is_empty()).then(|| names.join(","));
