@@ -12,9 +12,6 @@ use crate::runs::{bailiwick, stderr};
 /// How many MiB the allocator rounds up.
 const SLACK: usize = 8;
 
-/// How many MiB of address space a run takes beside what it reads.
-const BESIDE_A_TEXT: usize = 160;
-
 /// Runs the program with so many MiB of memory, and with a text on standard input.
 fn within(mebibytes: usize, folder: &Path, arguments: &[&str], input: impl FnOnce(&mut dyn std::io::Write)) -> Output {
     run_below(&format!("-v {}", mebibytes * 1024), folder, arguments, input)
