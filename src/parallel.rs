@@ -91,6 +91,11 @@ pub(crate) fn in_order<S, R: Send>(
     });
 }
 
+/// Returns a function that runs a work for each number below a total on `jobs` threads, as the libraries take one.
+pub(crate) fn for_each(jobs: usize) -> impl Fn(usize, &(dyn Fn(usize) + Sync)) {
+    move |total, work| in_order(total, jobs, || (), |(), number| work(number), |_, ()| true)
+}
+
 /// The results of some positions in a row.
 struct Chunk<R> {
     number: usize,

@@ -41,7 +41,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("emit", &["codes", "diag", "digest", "yaml", "k8s", "git", "alike"]),
     ("ask", &["codes", "diag", "yaml", "k8s", "access", "admission", "crossplane", "node", "validate"]),
     ("cache", &["codes", "diag", "digest", "source", "emit", "parallel", "file_format"]),
-    ("migrate", &["yaml", "admission", "alike", "parallel"]),
+    ("migrate", &["yaml", "k8s", "admission", "alike"]),
     (
         "report",
         &[

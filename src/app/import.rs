@@ -22,8 +22,9 @@ use crate::admission::scc::bootstrap;
 use crate::diag::{Files, RunError, Sink};
 use crate::import::fold::{FoldDecisions, FoldedCluster, PolicyKind, fold};
 use crate::import::layout::{PolicyFiles, arrange, workspace_file};
-use crate::import::{ClusterObjects, ControlPlane, InternedValues, ObjectKey, Workers};
+use crate::import::{ClusterObjects, ControlPlane, InternedValues, ObjectKey};
 use crate::k8s::default_policy;
+use crate::k8s::workers::Workers;
 use crate::model::{Platform, Target};
 use crate::parallel;
 use crate::source::Sources;
@@ -252,9 +253,7 @@ impl Folds<'_> {
         sink: &mut Sink,
     ) -> Result<Finished, RunError> {
         let mut folded = Vec::new();
-        let for_each = |total: usize, work: &(dyn Fn(usize) + Sync)| {
-            parallel::in_order(total, self.run.threads(), || (), |(), number| work(number), |_, ()| true);
-        };
+        let for_each = parallel::for_each(self.run.threads());
         let workers = Workers(&for_each);
         for ((cluster, decisions), platform) in self.clusters.iter().zip(decisions).zip(platforms) {
             let has_role = |name: &str| platform.has_cluster_role(name);

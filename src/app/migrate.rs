@@ -20,6 +20,7 @@ use crate::admission::scc::release::Release;
 use crate::codes;
 use crate::diag::{Diagnostic, Files, Sink};
 use crate::k8s::catalogue::LAST_MINOR;
+use crate::k8s::workers::Workers;
 use crate::kinds::pod_security_profile::limits_beside_constraints;
 use crate::migrate::patches::WorkloadPatches;
 use crate::migrate::stages::FinalCluster;
@@ -103,15 +104,14 @@ pub fn migrate_psp(run: &Options, options: &PspMigrationOptions) -> Result<PspMi
         workloads: &inputs.workloads.roots,
         minors: &stages::minors(to),
     };
-    let each = |total: usize, work: &(dyn Fn(usize) + Sync)| {
-        parallel::in_order(total, run.threads(), || (), |(), number| work(number), |_, ()| true);
-    };
-    let mut plan = plan::plan(&cluster, &each);
+    let for_each = parallel::for_each(run.threads());
+    let workers = Workers(&for_each);
+    let mut plan = plan::plan(&cluster, workers);
     inputs.policies.extend(plan.merged.iter().cloned());
     let rules = ConstraintRules { to, limits_beside: &limits_beside_constraints };
     let policies = migrate::policies(&plan, &inputs.policies, &inputs.declared, options.level, rules);
     plan.set_levels(&inputs.policies, |namespace| policies.level_of(namespace));
-    let patches = WorkloadPatches::new(&plan, &inputs.workloads.roots, &inputs.policies, to, run.threads());
+    let patches = WorkloadPatches::new(&plan, &inputs.workloads.roots, &inputs.policies, to, workers);
     Ok(PspMigration {
         diagnostics,
         plan,

@@ -13,7 +13,7 @@ use crate::admission::pod::{Container, Pod, SeLinuxOptions};
 use crate::admission::psp::PodSecurityPolicy;
 use crate::admission::psp::plan::{ObservedWorkload, Plan, WorkloadPlan};
 use crate::admission::workload::{Workload, template_path};
-use crate::parallel;
+use crate::k8s::workers::Workers;
 
 /// The patches of a migration.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -34,7 +34,7 @@ impl WorkloadPatches {
         workloads: &[ObservedWorkload],
         policies: &[PodSecurityPolicy],
         to: FinalCluster,
-        jobs: usize,
+        workers: Workers<'_>,
     ) -> Self {
         let policies: BTreeMap<&str, &PodSecurityPolicy> =
             policies.iter().map(|policy| (policy.name(), policy)).collect();
@@ -43,27 +43,19 @@ impl WorkloadPatches {
         let needs: BTreeMap<&str, _> =
             plan.namespaces.iter().map(|namespace| (namespace.name.as_str(), &namespace.needs)).collect();
         let patchable: Vec<&WorkloadPlan> = plan.workloads.iter().filter(|workload| workload.is_patchable).collect();
-        let patch_of = |number: usize| -> Option<Value> {
-            let found = patchable.get(number)?;
+        let patches = workers.map_each(&patchable, |found| -> Option<Value> {
             let needed = needs.get(found.namespace.as_str()).and_then(|needs| needs.policy_of(&found.account));
             let policy = needed.or(found.policy.as_deref()).and_then(|name| policies.get(name))?;
             let observed = workloads.get(&(found.namespace.as_str(), found.kind, found.name.as_str()))?;
             let stored = found.created(observed, policy)?;
             patch(&observed.workload, &to_be_set(stored, &observed.workload, to))
-        };
+        });
         let mut by_namespace: BTreeMap<String, Vec<Value>> = BTreeMap::new();
-        parallel::in_order(
-            patchable.len(),
-            jobs,
-            || (),
-            |(), number| patch_of(number),
-            |number, patch| {
-                if let Some((patch, found)) = patch.zip(patchable.get(number)) {
-                    by_namespace.entry(found.namespace.clone()).or_default().push(patch);
-                }
-                true
-            },
-        );
+        for (found, patch) in patchable.iter().zip(patches) {
+            if let Some(patch) = patch {
+                by_namespace.entry(found.namespace.clone()).or_default().push(patch);
+            }
+        }
         Self { by_namespace }
     }
 }

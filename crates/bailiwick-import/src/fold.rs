@@ -9,6 +9,7 @@ mod roles;
 pub(crate) use roles::written_rule;
 mod tenancies;
 
+use bailiwick_kubernetes::workers::Workers;
 use std::collections::BTreeSet;
 
 use hashbrown::{HashMap, HashSet};
@@ -16,7 +17,6 @@ use serde_json::Value;
 
 use crate::object::{ClusterObjects, Object};
 use crate::values::InternedValues;
-use crate::workers::Workers;
 
 pub(crate) use self::roles::normal_rules;
 

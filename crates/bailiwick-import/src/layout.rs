@@ -1,5 +1,6 @@
 //! The files of an imported workspace.
 
+use bailiwick_kubernetes::workers::Workers;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +12,6 @@ use serde_json::{Map, Value};
 use crate::fold::{FoldedCluster, FoldedPolicy, PolicyKind};
 use crate::object::{ClusterObjects, Object};
 use crate::text;
-use crate::workers::Workers;
 
 /// The first line of every policy file of an import.
 pub const FIRST_LINE: &str = "# Imported by bailiwick. A later import replaces this file while it is unchanged.";

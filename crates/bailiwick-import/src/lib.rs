@@ -17,10 +17,8 @@ mod object;
 mod omitted;
 mod text;
 mod values;
-mod workers;
 
 pub use normal::normalize;
 pub use object::{ClusterObjects, Object, ObjectKey, SourcePlace};
 pub use omitted::ControlPlane;
 pub use values::{InternedValue, InternedValues, ValueId};
-pub use workers::{ForEach, Workers};

@@ -45,3 +45,4 @@ pub mod user_group;
 pub mod validation;
 pub mod validation_action;
 pub mod volumes;
+pub mod workers;

@@ -1,8 +1,10 @@
 //! One policy in the place of several: it admits each pod that one of them admits.
 //!
 //! Each limit is the loosest limit of the policies that have the field. A default stays if all policies have it, or if the merged limit
-//! requires a value: then the first policy decides. Two limits get looser than any of the policies: ids without root
-//! (`MustRunAsNonRoot`) beside ranges become `MustRunAsNonRoot`, and different SELinux contexts become `RunAsAny`.
+//! requires a value: then the first policy decides. Three limits get looser than any of the policies: ranges of user ids without
+//! root beside `MustRunAsNonRoot` become `MustRunAsNonRoot`, different SELinux contexts become `RunAsAny`, and seccomp profiles beside
+//! pods without one become `*`. One limit gets stricter: beside `MustRunAsNonRoot`, pods of a policy with ranges may not set
+//! `runAsNonRoot: false`.
 
 use std::collections::BTreeMap;
 

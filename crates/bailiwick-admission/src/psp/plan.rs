@@ -10,7 +10,6 @@ mod observed;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::OnceLock;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -24,6 +23,7 @@ use crate::level::Level;
 use crate::pod::Pod;
 use bailiwick_access::World;
 use bailiwick_kubernetes::absent;
+use bailiwick_kubernetes::workers::Workers;
 
 pub use self::levels::{LevelBlocker, LevelChoice, PossibleLevels};
 pub use self::needs::{AccountNeed, Need, NeededPolicies};
@@ -191,32 +191,18 @@ impl Plan {
     }
 }
 
-/// Runs a work for each number below a total, on one thread or on several, and returns when all numbers are done.
-pub type EachNumber<'e> = dyn Fn(usize, &(dyn Fn(usize) + Sync)) + 'e;
-
-/// Returns the results of a work for each item, in the order of the items.
-fn results<T: Sync, R: Send + Sync>(each: &EachNumber<'_>, items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let results: Vec<OnceLock<R>> = items.iter().map(|_| OnceLock::new()).collect();
-    each(items.len(), &|number| {
-        if let (Some(item), Some(result)) = (items.get(number), results.get(number)) {
-            result.get_or_init(|| work(item));
-        }
-    });
-    results.into_iter().filter_map(OnceLock::into_inner).collect()
-}
-
-/// Makes the plan. `each` spreads the work over threads.
-pub fn plan(cluster: &PspCluster<'_>, each: &EachNumber<'_>) -> Plan {
+/// Makes the plan.
+pub fn plan(cluster: &PspCluster<'_>, workers: Workers<'_>) -> Plan {
     let by_name: BTreeMap<&str, &PodSecurityPolicy> =
         cluster.policies.iter().map(|policy| (policy.name(), policy)).collect();
     let mut judge = Judge::new(cluster.world, by_name);
     let mut sorted: Vec<&ObservedWorkload> = cluster.workloads.iter().collect();
     sorted.sort_by_key(|observed| (observed.workload.namespace(), observed.workload.kind, &observed.workload.name));
-    let found: Vec<Planned<'_>> = results(each, &sorted, |observed| (*observed, judge.workload(observed)));
-    let namespaces = namespace_plans(&mut judge, cluster, &found, each);
+    let found: Vec<Planned<'_>> = workers.map_each(&sorted, |observed| (*observed, judge.workload(observed)));
+    let namespaces = namespace_plans(&mut judge, cluster, &found, workers);
     let needs: BTreeMap<&str, &NeededPolicies> =
         namespaces.iter().map(|namespace| (namespace.name.as_str(), &namespace.needs)).collect();
-    let changed = results(each, &found, |(observed, plan)| {
+    let changed = workers.map_each(&found, |(observed, plan)| {
         let needed = judge.needed(needs.get(plan.namespace.as_str())?.need_of(&plan.account))?;
         let is_other = plan.policy.as_deref().is_some_and(|own| own != needed.name());
         is_other.then(|| changes(plan, observed, needed))
@@ -235,7 +221,7 @@ fn namespace_plans(
     judge: &mut Judge<'_>,
     cluster: &PspCluster<'_>,
     found: &[Planned<'_>],
-    each: &EachNumber<'_>,
+    workers: Workers<'_>,
 ) -> Vec<NamespacePlan> {
     let mut by_namespace: BTreeMap<&str, Vec<&Planned<'_>>> = BTreeMap::new();
     for workload in found {
@@ -243,11 +229,11 @@ fn namespace_plans(
     }
     let names: Vec<(&String, &[&Planned<'_>])> =
         cluster.namespaces.iter().map(|name| (name, absent::list(by_namespace.get(name.as_str())))).collect();
-    let needs = results(each, &names, |(name, here)| judge.account_needs(name, here));
+    let needs = workers.map_each(&names, |(name, here)| judge.account_needs(name, here));
     judge.merge(needs.iter().flatten());
     let judge = &*judge;
     let needs: Vec<_> = names.into_iter().zip(needs).collect();
-    results(each, &needs, |((name, here), needs)| {
+    workers.map_each(&needs, |((name, here), needs)| {
         let needs = judge.needs(name, here, needs.clone());
         namespace_plan(judge, name, needs, here, cluster.minors)
     })

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bailiwick_kubernetes::absent;
 use bailiwick_kubernetes::rbac::GROUP;
+use bailiwick_kubernetes::workers::Workers;
 use hashbrown::HashSet;
 use serde_json::{Map, Value, json};
 
@@ -16,7 +17,6 @@ use super::roles::RoleSets;
 use super::{Folding, Names, PolicyKind, dns_label, escaped};
 use crate::object::Object;
 use crate::values::{InternedValues, ValueId};
-use crate::workers::Workers;
 
 /// The variable with the name of the namespace of a binding.
 const NAMESPACE_VARIABLE: &str = "{namespace.name}";

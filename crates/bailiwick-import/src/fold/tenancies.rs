@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bailiwick_kubernetes::absent;
 use bailiwick_kubernetes::rbac::{GROUP, PolicyRule};
+use bailiwick_kubernetes::workers::Workers;
 use bailiwick_yaml::digest::digest_of_run;
 use hashbrown::HashMap;
 use serde_json::{Map, Value, json};
@@ -17,7 +18,6 @@ use super::roles::{RoleSets, escaped_rule, written_rules};
 use super::{Folding, Names, PolicyKind, dns_label, escaped, groups};
 use crate::object::ClusterObjects;
 use crate::values::InternedValues;
-use crate::workers::Workers;
 
 /// The least number of namespaces of a Tenancy.
 const SMALLEST_TENANCY: usize = 5;

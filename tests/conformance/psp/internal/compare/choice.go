@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"bailiwick.dev/conformance/psp/internal/cases"
 	"bailiwick.dev/conformance/psp/internal/kube"
 )
 
@@ -77,8 +78,14 @@ func differentChoice(q question, pod []byte, found Answer) ([]string, error) {
 	return all, nil
 }
 
-// differentMerge puts the pods of each policy to the merged policy: it has to admit a pod as the policy stores it, and to change nothing
-// but the sign of another seccomp annotation.
+// hasUserRanges tells whether a policy gives its pods a user id.
+func hasUserRanges(policy any) bool {
+	spec, _ := policy.(cases.Object)["spec"].(cases.Object)
+	strategy, _ := spec["runAsUser"].(cases.Object)
+	return strategy["rule"] == "MustRunAs"
+}
+
+// differentMerge puts the pods of each policy to the merged policy, as the policy stores them: it has to admit them.
 func differentMerge(q question, pod []byte, found Answer) ([]string, error) {
 	policies, err := kube.Texts(q.body["psps"].([]any))
 	if err != nil {
@@ -104,9 +111,11 @@ func differentMerge(q question, pod []byte, found Answer) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		// Ids without root beside ranges: a pod that asks for root by `runAsNonRoot: false` has an id of the ranges, and the merged
-		// policy refuses the question alone.
-		refused := slices.DeleteFunc(merged.Fields, func(field string) bool { return strings.HasSuffix(field, ".runAsNonRoot") })
+		refused := merged.Fields
+		if hasUserRanges(q.body["psps"].([]any)[index]) {
+			// Beside `MustRunAsNonRoot`: the pod has an id of the ranges, and the merged policy refuses `runAsNonRoot: false` alone.
+			refused = slices.DeleteFunc(refused, func(field string) bool { return strings.HasSuffix(field, ".runAsNonRoot") })
+		}
 		if merged.Broken || len(refused) > 0 {
 			return []string{fmt.Sprintf("merged: policy %d admits the pod, the merged policy refuses %v", index, refused)}, nil
 		}

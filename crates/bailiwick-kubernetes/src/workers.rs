@@ -11,7 +11,7 @@ pub struct Workers<'w>(pub ForEach<'w>);
 
 impl Workers<'_> {
     /// Returns the results of a work for each number below a total, in order.
-    pub(crate) fn map<R: Send + Sync>(&self, total: usize, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
+    pub fn map<R: Send + Sync>(&self, total: usize, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
         let results: Vec<OnceLock<R>> = std::iter::repeat_with(OnceLock::new).take(total).collect();
         (self.0)(total, &|number| {
             if let Some(result) = results.get(number) {
@@ -19,5 +19,12 @@ impl Workers<'_> {
             }
         });
         results.into_iter().filter_map(OnceLock::into_inner).collect()
+    }
+
+    /// Returns the results of a work for each item, in order.
+    pub fn map_each<T: Sync, R: Send + Sync>(&self, items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+        let results = self.map(items.len(), |number| items.get(number).map(&work));
+        // Each number is the place of an item.
+        results.into_iter().flatten().collect()
     }
 }
