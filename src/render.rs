@@ -11,6 +11,7 @@ mod evaluate;
 mod expression;
 mod filters;
 mod page;
+mod recording;
 mod templates;
 mod value;
 
@@ -20,8 +21,9 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use minijinja::syntax::SyntaxConfig;
 
-use self::budget::{Budget, Cause, MAXIMUM_OBJECT, MAXIMUM_STEPS, MAXIMUM_TEXT};
-use self::evaluate::{Fault, Parsed, RootNames, Run};
+use self::budget::{Cause, MAXIMUM_OBJECT, MAXIMUM_STEPS, MAXIMUM_TEXT};
+use self::evaluate::{Fault, Parsed, Rendered, RootNames, Run};
+use self::recording::{Recorder, Recording};
 use crate::diag::{Code, Diagnostic, Origin, Span, nearest};
 use crate::model::{Data, TEMPLATE_INPUTS, TemplateName, Unit};
 pub use page::page;
@@ -42,6 +44,53 @@ pub struct Renderer<'t> {
     parsed: Parsed<'t>,
     /// How often a template used up its bounds, with the last fault.
     exhausted: HashMap<TemplateName, (usize, Box<Fault<'t>>)>,
+    recorded: HashMap<Source, Recorded>,
+}
+
+/// The origin of an object: the template, and the two places in policies.
+type Source = (TemplateName, Origin, Origin);
+
+/// How many objects of an origin are rendered before one is recorded: a recording of what comes once or twice is not worth it.
+const FIRST_RECORDED: u8 = 2;
+
+/// How many objects of an origin are recorded.
+const MOST_RECORDED: u8 = 4;
+
+/// How many more objects than the repeated ones may be rendered before the recordings of an origin are no longer tried.
+const MOST_TRIED: u32 = 32;
+
+/// The recorded objects of an origin.
+#[derive(Default)]
+struct Recorded {
+    recordings: Vec<Recording>,
+    /// How many objects came, up to the last one that is recorded.
+    seen: u8,
+    /// How many more objects were rendered than repeated since the first recording.
+    misses: u32,
+}
+
+impl Recorded {
+    /// Renders data like a recorded object. Returns false if none is like it.
+    fn repeat(&mut self, data: &Data, out: &mut String) -> bool {
+        for recording in &self.recordings {
+            if recording.repeat(data, out) {
+                self.misses = self.misses.saturating_sub(1);
+                return true;
+            }
+            out.clear();
+        }
+        self.misses += u32::from(!self.recordings.is_empty());
+        if self.misses > MOST_TRIED {
+            self.recordings = Vec::new();
+        }
+        false
+    }
+
+    /// Returns whether the next object is to be recorded.
+    fn is_recording(&mut self) -> bool {
+        self.seen = self.seen.saturating_add(1);
+        self.seen > FIRST_RECORDED && self.seen <= FIRST_RECORDED + MOST_RECORDED
+    }
 }
 
 /// How many objects may use up the bounds of one template. Nothing is written after the first; the others of the template
@@ -51,7 +100,7 @@ const MOST_EXHAUSTED: usize = 20;
 impl<'t> Renderer<'t> {
     /// Returns an engine for a set of templates.
     pub fn new(templates: &'t TemplateSet) -> Self {
-        Self { parsed: Parsed::new(templates), exhausted: HashMap::new() }
+        Self { parsed: Parsed::new(templates), exhausted: HashMap::new(), recorded: HashMap::new() }
     }
 
     /// Renders a unit into `out`, which is cleared first. `input` returns the values of [`TEMPLATE_INPUTS`].
@@ -60,7 +109,7 @@ impl<'t> Renderer<'t> {
     /// The problem of the template, with the policy that requested the object.
     pub fn render(&mut self, unit: &Unit, input: &TemplateInput<'_>, out: &mut String) -> Result<(), Box<Diagnostic>> {
         out.clear();
-        let Data::Map(entries) = &unit.data else {
+        let Data::Map(_) = &unit.data else {
             return Ok(());
         };
         if let Some((count, fault)) = self.exhausted.get(&unit.template)
@@ -68,13 +117,15 @@ impl<'t> Renderer<'t> {
         {
             return Err(explain(self.parsed.templates, unit, input, fault));
         }
-        let (text, outcome) = Run::render(
-            &mut self.parsed,
-            &unit.template,
-            RootNames { fields: entries, input },
-            std::mem::take(out),
-            Budget::new(),
-        );
+        let recorded = self.recorded.entry((unit.template.clone(), unit.origin, unit.content)).or_default();
+        if recorded.repeat(&unit.data, out) {
+            return Ok(());
+        }
+        let recorder = recorded.is_recording().then(|| Recorder::new(&unit.data));
+        let root = RootNames { data: &unit.data, input };
+        let rendered = Run::render(&mut self.parsed, &unit.template, root, std::mem::take(out), recorder);
+        let Rendered { text, outcome, recording } = rendered;
+        recorded.recordings.extend(recording);
         *out = text;
         outcome.map_err(|fault| {
             let diagnostic = explain(self.parsed.templates, unit, input, &fault);

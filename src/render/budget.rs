@@ -49,6 +49,11 @@ pub(super) enum Cause {
     Wrong(String, String),
 }
 
+/// Returns the price of bytes that are written or compared.
+pub(super) fn steps_of_bytes(bytes: usize) -> u64 {
+    (bytes / BYTES_PER_STEP) as u64
+}
+
 /// The rest of the budget of one object.
 #[derive(Debug)]
 pub(super) struct Budget {
@@ -68,9 +73,14 @@ impl Budget {
         Ok(())
     }
 
+    /// Returns the steps that were spent.
+    pub(super) fn spent(&self) -> u64 {
+        MAXIMUM_STEPS - self.steps
+    }
+
     /// Pays for the bytes that are written or compared.
     pub(super) fn bytes(&mut self, bytes: usize) -> Result<(), Cause> {
-        self.spend((bytes / BYTES_PER_STEP) as u64)
+        self.spend(steps_of_bytes(bytes))
     }
 
     /// Pays for a string before it is made.

@@ -11,6 +11,7 @@ use minijinja::machinery::ast::{Expr, ForLoop, IfCond, Include, SetBlock, Stmt};
 use minijinja::machinery::{Span, parse};
 
 use super::budget::{Budget, Cause};
+use super::recording::{Recorder, Recording, Use};
 use super::value::{self, Value, is_true, type_of};
 use super::{TemplateInput, TemplateSet, filters, syntax};
 use crate::model::Data;
@@ -122,8 +123,8 @@ pub(super) const LOOP: &str = "loop";
 /// The names outside of all statements of a template.
 #[derive(Clone, Copy)]
 pub(super) struct RootNames<'r> {
-    /// The fields of the object.
-    pub(super) fields: &'r [(Arc<str>, Data)],
+    /// The data of the object: a map.
+    pub(super) data: &'r Data,
     /// The other names.
     pub(super) input: &'r TemplateInput<'r>,
 }
@@ -139,6 +140,15 @@ pub(super) struct Run<'r, 't> {
     out: String,
     template: &'t str,
     loops: usize,
+    recorder: Option<Recorder>,
+}
+
+/// A rendering that ended.
+pub(super) struct Rendered<'t> {
+    pub(super) text: String,
+    pub(super) outcome: Outcome<'t, ()>,
+    /// The recording of a rendering without a fault, if it was to be recorded and can be repeated.
+    pub(super) recording: Option<Recording>,
 }
 
 impl<'r, 't> Run<'r, 't> {
@@ -148,15 +158,43 @@ impl<'r, 't> Run<'r, 't> {
         name: &str,
         root: RootNames<'r>,
         out: String,
-        budget: Budget,
-    ) -> (String, Outcome<'t, ()>) {
+        recorder: Option<Recorder>,
+    ) -> Rendered<'t> {
         let template = parsed.templates.named(name).map_or("", |(name, _)| name);
-        let mut run = Self { parsed, root, inputs: Vec::new(), scope: Vec::new(), budget, out, template, loops: 0 };
+        let mut run = Self {
+            parsed,
+            root,
+            inputs: Vec::new(),
+            scope: Vec::new(),
+            budget: Budget::new(),
+            out,
+            template,
+            loops: 0,
+            recorder,
+        };
         let outcome = run.included(name, None).and_then(|is_there| {
             let missing = || run.fault(Cause::NoTemplate(name.to_owned()), Span::default());
             if is_there { Ok(()) } else { Err(missing()) }
         });
-        (run.out, outcome)
+        let recorder = run.recorder.filter(|_| outcome.is_ok());
+        let recording = recorder.and_then(|recorder| recorder.finish(&run.out, &run.budget));
+        Rendered { text: run.out, outcome, recording }
+    }
+
+    /// Evaluates an expression, and notes the use of its value.
+    pub(super) fn noting(
+        &mut self,
+        expression: &Expr<'t>,
+        used: Use,
+        evaluate: impl FnOnce(&mut Self) -> Outcome<'t, Value>,
+    ) -> Outcome<'t, Value> {
+        let is_bound = |name: &str| self.scope.iter().any(|(known, _)| *known == name);
+        let is_noted = self.recorder.as_mut().is_some_and(|recorder| recorder.note(expression, used, &is_bound));
+        let value = evaluate(self)?;
+        if let Some(recorder) = self.recorder.as_mut().filter(|_| is_noted) {
+            recorder.resume();
+        }
+        Ok(value)
     }
 
     /// Returns a problem at a place of the template that runs.
@@ -176,13 +214,13 @@ impl<'r, 't> Run<'r, 't> {
         if let Some(position) = position {
             return Ok(self.scope.get(position).map(|(_, binding)| Cow::Borrowed(binding)));
         }
-        let of_object = self.root.fields.iter().find(|(known, _)| **known == *name);
-        let data = of_object.map(|(_, data)| data.clone()).or_else(|| self.input(name));
+        let data = self.root.data.get(name).cloned().or_else(|| self.input(name));
         Ok(data.map(|data| Cow::Owned(Binding::Value(data))))
     }
 
     /// Returns a value beside the fields of the object.
     fn input(&mut self, name: &str) -> Option<Data> {
+        self.recorder.as_mut().into_iter().for_each(Recorder::ask_elsewhere);
         if let Some((_, data)) = self.inputs.iter().find(|(known, _)| known == name) {
             return Some(data.clone());
         }
@@ -224,11 +262,7 @@ impl<'r, 't> Run<'r, 't> {
         self.at(entered, span)?;
         match statement {
             Stmt::EmitRaw(text) => self.print(span, |out| out.push_str(text.raw)),
-            Stmt::EmitExpr(emit) => {
-                let data = self.defined(&emit.expr)?;
-                let written = value::write(&data, &mut self.out, &mut self.budget);
-                self.at(written, emit.expr.span())
-            }
+            Stmt::EmitExpr(emit) => self.print_value(&emit.expr),
             Stmt::IfCond(condition) => self.condition(condition),
             Stmt::ForLoop(each) => self.each(each),
             Stmt::WithBlock(with) => {
@@ -263,6 +297,20 @@ impl<'r, 't> Run<'r, 't> {
         Ok(())
     }
 
+    /// Appends a value to the text of the object.
+    fn print_value(&mut self, expression: &Expr<'t>) -> Outcome<'t, ()> {
+        let is_bound = |name: &str| self.scope.iter().any(|(known, _)| *known == name);
+        let place = self.recorder.as_ref().and_then(|recorder| recorder.place(expression, &is_bound));
+        let data = self.used(expression, if place.is_some() { Use::Print } else { Use::Whole })?;
+        let start = self.out.len();
+        let written = value::write(&data, &mut self.out, &mut self.budget);
+        self.at(written, expression.span())?;
+        if let Some((recorder, place)) = self.recorder.as_mut().zip(place) {
+            recorder.print(start..self.out.len(), place, data);
+        }
+        Ok(())
+    }
+
     /// Appends to the text of the object.
     fn print(&mut self, span: Span, write: impl FnOnce(&mut String)) -> Outcome<'t, ()> {
         let start = self.out.len();
@@ -272,7 +320,7 @@ impl<'r, 't> Run<'r, 't> {
     }
 
     fn condition(&mut self, condition: &IfCond<'t>) -> Outcome<'t, ()> {
-        let holds = is_true(&self.defined(&condition.expr)?);
+        let holds = is_true(&self.used(&condition.expr, Use::Truth)?);
         self.body(if holds { &condition.true_body } else { &condition.false_body })
     }
 
@@ -352,7 +400,9 @@ impl<'r, 't> Run<'r, 't> {
     /// Returns the output of statements as a string.
     fn capture(&mut self, statements: &[Stmt<'t>], span: Span) -> Outcome<'t, Data> {
         let around = std::mem::take(&mut self.out);
+        self.recorder.as_mut().into_iter().for_each(Recorder::enter_capture);
         self.inner_body(statements)?;
+        self.recorder.as_mut().into_iter().for_each(Recorder::leave_capture);
         let text = std::mem::replace(&mut self.out, around);
         let paid = self.budget.text(text.len());
         self.at(paid, span)?;

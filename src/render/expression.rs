@@ -9,6 +9,7 @@ use minijinja::value::ValueKind;
 use super::budget::Cause;
 use super::evaluate::{Binding, Fault, LOOP, Loop, Run};
 use super::filters::{self, Arguments};
+use super::recording::Use;
 use super::value::{self, Value, is_true, number, type_of};
 use crate::diag::nearest;
 use crate::model::Data;
@@ -28,15 +29,20 @@ pub(super) const REMOVED: [(&str, &str); 3] = [
 impl<'t> Run<'_, 't> {
     /// Returns the value of an expression that has to be defined.
     pub(super) fn defined(&mut self, expression: &Expr<'t>) -> Outcome<'t, Data> {
-        let value = self.value(expression)?;
+        self.used(expression, Use::Whole)
+    }
+
+    /// Returns the value of an expression that has to be defined, for a use.
+    pub(super) fn used(&mut self, expression: &Expr<'t>, used: Use) -> Outcome<'t, Data> {
+        let value = self.value(expression, used)?;
         value.ok_or_else(|| self.undefined(expression))
     }
 
-    /// Returns the value of an expression.
-    fn value(&mut self, expression: &Expr<'t>) -> Outcome<'t, Value> {
+    /// Returns the value of an expression for a use.
+    fn value(&mut self, expression: &Expr<'t>, used: Use) -> Outcome<'t, Value> {
         let entered = self.budget.enter();
         self.at(entered, expression.span())?;
-        let value = self.evaluate(expression)?;
+        let value = self.noting(expression, used, |run| run.evaluate(expression))?;
         self.budget.leave();
         Ok(value)
     }
@@ -63,14 +69,16 @@ impl<'t> Run<'_, 't> {
             Expr::UnaryOp(operator) => self.unary_operator(operator, span).map(Some),
             Expr::BinOp(operator) => self.operator(operator, span).map(Some),
             Expr::Compare(compare) => self.comparison(compare, span).map(Some),
-            Expr::IfExpr(choice) => match is_true(&self.defined(&choice.test_expr)?) {
-                true => self.value(&choice.true_expr),
-                false => choice.false_expr.as_ref().map_or(Ok(None), |other| self.value(other)),
+            Expr::IfExpr(choice) => match is_true(&self.used(&choice.test_expr, Use::Truth)?) {
+                true => self.value(&choice.true_expr, Use::Whole),
+                false => choice.false_expr.as_ref().map_or(Ok(None), |other| self.value(other, Use::Whole)),
             },
             Expr::Filter(filter) => {
                 let Some(inner) = &filter.expr else { return Err(self.undefined(expression)) };
-                let input =
-                    if filters::takes_undefined(filter.name) { self.value(inner)? } else { Some(self.defined(inner)?) };
+                let input = match filters::takes_undefined(filter.name) {
+                    true => self.value(inner, Use::Whole)?,
+                    false => Some(self.defined(inner)?),
+                };
                 self.filter(filter.name, input, &filter.args, span)
             }
             Expr::Test(test) => self.test(test, span).map(Some),
@@ -129,7 +137,7 @@ impl<'t> Run<'_, 't> {
 
     fn test(&mut self, test: &Test<'t>, span: Span) -> Outcome<'t, Data> {
         let input = match test.name {
-            "defined" | "undefined" => self.value(&test.expr)?,
+            "defined" | "undefined" => self.value(&test.expr, Use::Presence)?,
             _ => Some(self.defined(&test.expr)?),
         };
         let arguments = self.arguments(&test.args)?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 
-use super::budget::{Budget, Cause, MAXIMUM_OBJECT};
+use super::budget::{Budget, Cause, MAXIMUM_OBJECT, steps_of_bytes};
 use crate::model::Data;
 
 /// A value of an expression; none where it is undefined.
@@ -168,14 +168,24 @@ impl Known {
     }
 }
 
-/// Appends a value as JSON on one line.
-pub(super) fn write(data: &Data, out: &mut String, budget: &mut Budget) -> Result<(), Cause> {
-    let start = out.len();
+/// Appends a value as JSON on one line. `holders` is the number of references of an object that shares no value.
+fn append_held(data: &Data, holders: usize, out: &mut String) {
     match data {
-        // The object's own data and the expression hold it.
-        Data::List(_) | Data::Map(_) => KNOWN.with_borrow_mut(|known| known.write(data, 2, out)),
+        Data::List(_) | Data::Map(_) => KNOWN.with_borrow_mut(|known| known.write(data, holders, out)),
         scalar => scalar.write_json(out),
     }
+}
+
+/// Appends a value of an object as JSON on one line.
+pub(super) fn append(data: &Data, out: &mut String) {
+    append_held(data, 1, out);
+}
+
+/// Appends a value of an expression as JSON on one line.
+pub(super) fn write(data: &Data, out: &mut String, budget: &mut Budget) -> Result<(), Cause> {
+    let start = out.len();
+    // The object's own data and the expression hold it.
+    append_held(data, 2, out);
     written(start, out, budget)
 }
 
@@ -184,9 +194,14 @@ pub(super) fn written(start: usize, out: &str, budget: &mut Budget) -> Result<()
     if out.len() > MAXIMUM_OBJECT {
         return Err(Cause::LongObject);
     }
-    // Half of what a string costs: the text of an object is there once.
-    budget.bytes((out.len() - start) / 2)
+    budget.spend(steps_of_text(out.len() - start))
 }
+
+/// Returns the price of bytes in the text of an object: half of what a string costs, because the text is there once.
+pub(super) fn steps_of_text(bytes: usize) -> u64 {
+    steps_of_bytes(bytes / 2)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
