@@ -10,6 +10,7 @@ mod diagnostic_forms;
 mod doors;
 mod drift;
 mod expiry;
+mod explain;
 mod fingerprints;
 mod folder;
 mod grouping;

@@ -69,6 +69,7 @@ struct ValueUse {
 }
 
 /// Returns the classes of alike namespaces of a state, or of two. On the way, `check` compares the committed output of the `head`.
+/// The names in `asked` count as names of an input, so that they divide classes.
 ///
 /// # Errors
 /// When an input cannot be read.
@@ -76,6 +77,7 @@ pub(in crate::app) fn spread<'w>(
     base: Option<&'w Workspace>,
     head: &'w Workspace,
     check: Option<&OutputCheck<'_>>,
+    asked: &[&str],
 ) -> Result<Spread<'w>, RunError> {
     let is_small = |workspace: &Workspace| {
         let size = |target| compile::output_files(&workspace.project, target).len();
@@ -95,7 +97,7 @@ pub(in crate::app) fn spread<'w>(
         }
     }
     let sample = {
-        let occurrences = Occurrences::find(&shapes)?;
+        let occurrences = Occurrences::find(&shapes, asked)?;
         sample(&rows(&shapes, &occurrences, head.options.threads()))
     };
     Ok(sample.map_or_else(Spread::default, |sample| Spread::new(sample, shapes)))

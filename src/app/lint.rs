@@ -147,7 +147,7 @@ impl Workspace {
         if has_named || self.counts_bindings(selection) {
             return Ok(Spread::default());
         }
-        classes::spread(None, self, None)
+        classes::spread(None, self, None, &[])
     }
 
     /// Whether a selected finding counts the bindings of a subject in all namespaces.
@@ -168,7 +168,7 @@ impl Workspace {
         for target in &targets {
             let mut sink = Sink::new();
             let loaded = load_target(self, target, &world_options, &mut sink)?;
-            let mut sink = with_all_warnings(sink, spread.warnings(self, &target.name));
+            let mut sink = spread.with_all_warnings(self, target, sink);
             if let Some(loaded) = loaded.filter(|_| !sink.has_errors() && !all.has_errors()) {
                 let linted = LintedTarget { workspace: self, target, loaded: &loaded, spread };
                 linted.find(&options.selection, &mut unanswered, &mut accepted, &mut sink)?;
@@ -185,21 +185,6 @@ impl Workspace {
         let findings = Diagnostics::new(list, &self.project.files);
         Ok(LintReport { findings, accepted, unanswered, is_readable: true, change: None, audit: None })
     }
-}
-
-/// Replaces the warnings of the compiler about a sample of namespaces by the warnings about all of them.
-fn with_all_warnings(sampled: Sink, all: &[Diagnostic]) -> Sink {
-    if all.is_empty() {
-        return sampled;
-    }
-    let is_of_compiler = |found: &Diagnostic| {
-        let mut at_place = all.iter().filter(|known| (known.code, known.origin) == (found.code, found.origin));
-        at_place.any(|known| known.is_foldable() || known == found)
-    };
-    let others = sampled.into_list().into_iter().filter(|found| !is_of_compiler(found));
-    let mut sink = Sink::new();
-    all.iter().cloned().chain(others).for_each(|diagnostic| sink.push(diagnostic));
-    sink
 }
 
 /// Searches manifests for findings.

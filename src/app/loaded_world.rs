@@ -9,6 +9,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::classes;
 use super::memberships::{MembersByGroup, Memberships};
 use super::object_key::ObjectKey;
 use super::pod_inputs::PodInputs;
@@ -16,7 +17,7 @@ use super::workspace::Workspace;
 use super::{Diagnostics, Error, Options};
 use crate::access::snapshot::InconsistentSnapshot;
 use crate::access::world::RoleKind;
-use crate::access::{Builder, ObjectSource, World};
+use crate::access::{Builder, Identity, ObjectSource, World};
 use crate::admission::gate::AdmissionObjects;
 use crate::admission::scc::bootstrap;
 use crate::admission::scc::defaults::{self, Start};
@@ -124,6 +125,36 @@ impl LoadedWorld {
         let mut sink = Sink::new();
         let loaded = load_target(workspace, target, options, &mut sink)?;
         Self::checked(loaded, workspace.diagnostics(sink))
+    }
+
+    /// Returns the worlds of targets for questions about one subject. A world has one namespace of each class of namespaces
+    /// that are alike, also in their relation to the subject.
+    ///
+    /// # Errors
+    /// As with [`LoadedWorld::from_target`].
+    pub fn about_subject(
+        workspace: &Workspace,
+        targets: &[&Target],
+        options: &WorldOptions,
+        subject: &Identity,
+    ) -> Result<Vec<Self>, Error> {
+        let names: Vec<&str> = std::iter::once(&subject.user).chain(&subject.groups).map(String::as_str).collect();
+        let spread = classes::spread(None, workspace, None, &names)?;
+        let sampled = workspace.with_sample(spread.sample());
+        let load = |target: &&Target| {
+            let mut sink = Sink::new();
+            let loaded = load_target(&sampled, target, options, &mut sink)?;
+            let sink = spread.with_all_warnings(workspace, target, sink);
+            Self::checked(loaded, workspace.diagnostics(sink))
+        };
+        targets.iter().map(load).collect()
+    }
+
+    /// Iterates over the namespaces that stand for their class, each with the size of its class, in order of name.
+    pub fn representatives(&self) -> impl Iterator<Item = (&str, usize)> {
+        let mut names: Vec<&str> = self.sample.representatives().map(|name| &**name).collect();
+        names.sort_unstable();
+        names.into_iter().map(|name| (name, self.sample.weight(name)))
     }
 
     /// Returns the world of the manifests, or of an index, that the options name.

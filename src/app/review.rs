@@ -110,7 +110,7 @@ impl Workspace {
         let mut states = base.workspace().into_iter().chain([self]);
         let spread = match options.without_classes || states.any(|state| state.counts_bindings(&Selection::default())) {
             true => Spread::default(),
-            false => classes::spread(base.workspace(), self, check.as_ref())?,
+            false => classes::spread(base.workspace(), self, check.as_ref(), &[])?,
         };
         let (head, base) = (self.with_sample(spread.sample()), base.with_sample(spread.sample()));
         let below = base::path_in_repository(&self.root);

@@ -10,9 +10,9 @@ use super::can_i::{refuse_no_subject, word};
 use super::printing::{print, refuse_usage};
 use super::question::IdentityArguments;
 use super::reporting::FormatArguments;
-use super::worlds::{platform_parser, with_worlds};
+use super::worlds::{platform_parser, with_worlds, with_worlds_about};
 use super::{Global, Outcome};
-use crate::app::{DefaultPolicy, Error, ManualPage, ObjectName, RequestOptions, WorldOptions};
+use crate::app::{DefaultPolicy, Error, LoadedWorld, ManualPage, ObjectName, RequestOptions, WorldOptions};
 use crate::model::Platform;
 use crate::report::access::{DecisionReport, ExplainedDecision};
 use crate::report::explain::{self, ExplainResult};
@@ -51,6 +51,9 @@ pub(super) struct Arguments {
     /// `--baseline=1.30`.
     #[arg(long, value_name = "VERSION-or-PATH", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     baseline: Option<String>,
+    /// Print every namespace of a subject, and not one of each class of alike namespaces. The other formats have every namespace.
+    #[arg(long)]
+    all: bool,
     #[command(flatten)]
     pub(super) format: FormatArguments,
 }
@@ -157,29 +160,43 @@ fn explain_object(global: &Global, arguments: &Arguments, object: &str) -> Resul
     let name = ObjectName::parse(object);
     let with_paths = matches!(name, Some(ObjectName::Subject(_)));
     let options = WorldOptions { with_paths, ..arguments.options() };
-    with_worlds(global, &arguments.targets, &options, |loaded_worlds| {
-        let mut is_found = false;
-        for loaded in loaded_worlds {
-            let Some(name) = name.as_ref().map(|name| loaded.with_groups(name)) else { continue };
-            let name = &name;
-            let paths = loaded.paths_of(name);
-            let Some(record) = ExplainResult::object(loaded, name, &paths) else { continue };
-            is_found = true;
-            let text =
-                || explain::object(loaded, name, &paths).map(|text| format!("{}{text}", worlds::heading(loaded)));
-            global.print_result(|| record, || text().into_iter().collect());
+    let explain = |worlds: &[LoadedWorld]| explain_in(global, worlds, name.as_ref(), object);
+    match &name {
+        // Results for programs are complete.
+        Some(ObjectName::Subject(who)) if options.is_workspace() && !arguments.all && !global.is_recorded() => {
+            with_worlds_about(global, &arguments.targets, &options, who, explain)
         }
-        if is_found {
-            return Ok(Outcome::Fine);
-        }
-        let near = loaded_worlds.iter().find_map(|loaded| loaded.nearest_object(object));
-        let help = near.map_or_else(
-            || {
-                "write `ClusterRole/NAME`, `Role/NAMESPACE/NAME`, `User/NAME`, `Group/NAME` or `ServiceAccount/NAMESPACE/NAME`"
-                    .to_owned()
-            },
-            |near| format!("did you mean `{near}`?"),
-        );
-        Ok(refuse_usage(global, format!("there is no `{object}`"), help))
-    })
+        _ => with_worlds(global, &arguments.targets, &options, explain),
+    }
+}
+
+/// Explains an object in some worlds.
+fn explain_in(
+    global: &Global,
+    worlds: &[LoadedWorld],
+    name: Option<&ObjectName>,
+    object: &str,
+) -> Result<Outcome, Error> {
+    let mut is_found = false;
+    for loaded in worlds {
+        let Some(name) = name.map(|name| loaded.with_groups(name)) else { continue };
+        let name = &name;
+        let paths = loaded.paths_of(name);
+        let Some(record) = ExplainResult::object(loaded, name, &paths) else { continue };
+        is_found = true;
+        let text = || explain::object(loaded, name, &paths).map(|text| format!("{}{text}", worlds::heading(loaded)));
+        global.print_result(|| record, || text().into_iter().collect());
+    }
+    if is_found {
+        return Ok(Outcome::Fine);
+    }
+    let near = worlds.iter().find_map(|loaded| loaded.nearest_object(object));
+    let help = near.map_or_else(
+        || {
+            "write `ClusterRole/NAME`, `Role/NAMESPACE/NAME`, `User/NAME`, `Group/NAME` or `ServiceAccount/NAMESPACE/NAME`"
+                .to_owned()
+        },
+        |near| format!("did you mean `{near}`?"),
+    );
+    Ok(refuse_usage(global, format!("there is no `{object}`"), help))
 }

@@ -175,7 +175,7 @@ impl Global {
     }
 
     /// Whether the run has a report.
-    fn is_recorded(&self) -> bool {
+    pub(super) fn is_recorded(&self) -> bool {
         let Formats { reports, has_step_outputs, is_kept, .. } = &self.formats;
         self.format().is_some() || !reports.is_empty() || *has_step_outputs || *is_kept
     }

@@ -8,6 +8,7 @@ use clap::{ArgGroup, Args};
 use super::printing::print;
 use super::workspaces::with_targets;
 use super::{Global, Outcome};
+use crate::access::Identity;
 use crate::app::{Error, LoadedWorld, Workspace, WorldOptions};
 use crate::model::{Platform, Target};
 
@@ -87,6 +88,20 @@ pub(super) fn with_worlds(
         });
     }
     run(&[load_manifests(global, options)?])
+}
+
+/// Loads the worlds of a workspace for questions about one subject, and hands them to `run`. The warnings about each are printed.
+pub(super) fn with_worlds_about(
+    global: &Global,
+    targets: &[String],
+    options: &WorldOptions,
+    subject: &Identity,
+    run: impl FnOnce(&[LoadedWorld]) -> Result<Outcome, Error>,
+) -> Result<Outcome, Error> {
+    with_targets(global, targets, |workspace, targets| {
+        let loaded = LoadedWorld::about_subject(workspace, targets, options, subject)?;
+        run(&loaded.into_iter().map(|loaded| with_warnings(global, loaded)).collect::<Result<Vec<_>, Error>>()?)
+    })
 }
 
 /// Loads the world of a target, and prints the warnings about it.

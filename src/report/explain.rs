@@ -1,5 +1,7 @@
 //! The results of `explain`, as text and as JSON.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -8,7 +10,7 @@ use super::namespace::NamespaceRecord;
 use super::page::Page;
 use super::result::CommandResult;
 use super::stacks::StacksRecord;
-use super::{paths, risk, worlds};
+use super::{human, paths, risk, worlds};
 use crate::access::Identity;
 use crate::app::{
     DefaultPolicy, ExplainedFile, FileState, LoadedWorld, ManualPage, ObjectIdentity, ObjectName, PolicyName,
@@ -96,6 +98,23 @@ fn subject(loaded: &LoadedWorld, who: &Identity, paths: &[EscalationPath]) -> St
         writeln!(page, "can become:");
     }
     page.append(&paths);
+    let text = page.finish();
+    let closing = representatives(loaded, &text);
+    text + &closing
+}
+
+/// Names the namespaces of a text that stand for others.
+fn representatives(loaded: &LoadedWorld, text: &str) -> String {
+    let mut page = Page::new();
+    let is_of_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
+    let words: BTreeSet<&str> = text.split(|letter| !is_of_name(letter)).collect();
+    for (namespace, count) in loaded.representatives().filter(|(namespace, _)| words.contains(namespace)) {
+        let count = human::number(count, "namespace");
+        writeln!(
+            page,
+            "{namespace} stands for {count} that differ in names and values of accounts alone; --all prints each"
+        );
+    }
     page.finish()
 }
 

@@ -76,8 +76,8 @@ fn has_admission_policy(states: &[&Workspace], is_searched: impl Fn(&str) -> boo
 }
 
 impl<'v> Occurrences<'v> {
-    /// Searches the inputs of all states for the values of all accounts.
-    pub(super) fn find(shapes: &'v [Shapes<'_>]) -> Result<Self, RunError> {
+    /// Searches the inputs of all states, and further texts, for the values of all accounts.
+    pub(super) fn find(shapes: &'v [Shapes<'_>], texts: &[&str]) -> Result<Self, RunError> {
         let mut all = Self { values: HashSet::new(), words: HashMap::new(), found: HashSet::new() };
         for state in shapes {
             for (namespace, shape) in &state.namespaces {
@@ -89,6 +89,7 @@ impl<'v> Occurrences<'v> {
         for state in shapes {
             all.search_state(state.workspace, &mut read)?;
         }
+        texts.iter().for_each(|text| all.search(text));
         Ok(all)
     }
 

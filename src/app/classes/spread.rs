@@ -7,9 +7,9 @@ use super::shapes::Shapes;
 use crate::alike::{Hints, Hole, OwnName, Shape};
 use crate::app::subject_classes::Member;
 use crate::app::workspace::Workspace;
-use crate::diag::Diagnostic;
+use crate::diag::{Diagnostic, Sink};
 use crate::digest::digest_of_run;
-use crate::model::NamespaceSample;
+use crate::model::{NamespaceSample, Target};
 
 /// A sample of the namespaces of both states, with the values of their accounts.
 #[derive(Default)]
@@ -43,6 +43,22 @@ impl<'w> Spread<'w> {
     pub(in crate::app) fn warnings(&self, workspace: &Workspace, target: &str) -> &[Diagnostic] {
         let of_state = |state: &&Shapes<'_>| Arc::ptr_eq(&state.workspace.project, &workspace.project);
         self.states.iter().find(of_state).map_or(&[], |state| state.warnings(target))
+    }
+
+    /// Replaces the warnings of the compiler about the sample of a target by the warnings about all namespaces.
+    pub(in crate::app) fn with_all_warnings(&self, workspace: &Workspace, target: &Target, sampled: Sink) -> Sink {
+        let all = self.warnings(workspace, &target.name);
+        if all.is_empty() {
+            return sampled;
+        }
+        let is_of_compiler = |found: &Diagnostic| {
+            let mut at_place = all.iter().filter(|known| (known.code, known.origin) == (found.code, found.origin));
+            at_place.any(|known| known.is_foldable() || known == found)
+        };
+        let others = sampled.into_list().into_iter().filter(|found| !is_of_compiler(found));
+        let mut sink = Sink::new();
+        all.iter().cloned().chain(others).for_each(|diagnostic| sink.push(diagnostic));
+        sink
     }
 
     /// Returns a namespace with its class.
