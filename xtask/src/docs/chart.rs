@@ -81,7 +81,11 @@ impl Chart {
             .iter()
             .map(|point| format!("{}: {} on machine {}", point.label, self.unit.format(point.value), point.machine))
             .collect();
-        format!("{}. The target is {}. The table after the chart has the same values.", values.join("; "), self.unit.format(self.bound))
+        format!(
+            "{}. The target is {}. The table after the chart has the same values.",
+            values.join("; "),
+            self.unit.format(self.bound)
+        )
     }
 
     /// Returns the place of a point from left to right.
@@ -94,7 +98,11 @@ impl Chart {
         _ = writeln!(svg, "<path d=\"M{LEFT} {TOP}V{BOTTOM}H{RIGHT}\" fill=\"none\"/>");
         for value in [scale.bottom, scale.top] {
             let (x, y) = (LEFT - 6.0, scale.y(value) + 4.0);
-            _ = writeln!(svg, "<text x=\"{x}\" y=\"{y:.1}\" text-anchor=\"end\" stroke=\"none\">{}</text>", self.unit.format(value));
+            _ = writeln!(
+                svg,
+                "<text x=\"{x}\" y=\"{y:.1}\" text-anchor=\"end\" stroke=\"none\">{}</text>",
+                self.unit.format(value)
+            );
         }
         let y = scale.y(self.bound);
         _ = writeln!(svg, "<path d=\"M{LEFT} {y:.1}H{RIGHT}\" fill=\"none\" stroke-dasharray=\"6 4\"/>");
@@ -121,7 +129,9 @@ impl Chart {
             _ = writeln!(svg, "<path d=\"M{x:.1} {:.1}V{:.1}\"/>", scale.y(point.least), scale.y(point.most));
             _ = writeln!(svg, "<circle cx=\"{x:.1}\" cy=\"{:.1}\" r=\"4\"/>", scale.y(point.value));
             if place.is_multiple_of(step) {
-                let label = |y: f64, text: &str| format!("<text x=\"{x:.1}\" y=\"{y}\" text-anchor=\"middle\" stroke=\"none\">{text}</text>\n");
+                let label = |y: f64, text: &str| {
+                    format!("<text x=\"{x:.1}\" y=\"{y}\" text-anchor=\"middle\" stroke=\"none\">{text}</text>\n")
+                };
                 *svg += &label(BOTTOM + 20.0, &point.label);
                 *svg += &label(BOTTOM + 37.0, &format!("machine {}", point.machine));
             }
@@ -159,7 +169,11 @@ mod tests {
 
     #[test]
     fn every_point_is_inside_the_picture() {
-        for points in [vec![point(1, -5.0), point(1, 100.0)], vec![point(1, 0.0)], (0..50).map(|place| point(1, f64::from(place))).collect()] {
+        for points in [
+            vec![point(1, -5.0), point(1, 100.0)],
+            vec![point(1, 0.0)],
+            (0..50).map(|place| point(1, f64::from(place))).collect(),
+        ] {
             let chart = chart(points);
             let scale = Scale::new(&chart);
             for (place, point) in chart.points.iter().enumerate() {

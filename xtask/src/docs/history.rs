@@ -97,15 +97,24 @@ pub(super) enum Unit {
 impl Unit {
     /// Formats a value.
     pub(super) fn format(self, value: f64) -> String {
+        let number = rounded(value);
         match self {
-            Self::Ratio => format!("{value}"),
-            Self::Share => format!("{:.1} %", 100.0 * value),
-            Self::Seconds => format!("{value} s"),
-            Self::Minutes => format!("{value} min"),
-            Self::MiB => format!("{value} MiB"),
-            Self::Characters => format!("{value} characters"),
+            Self::Ratio => number,
+            Self::Share => format!("{} %", rounded(100.0 * value)),
+            Self::Seconds => format!("{number} s"),
+            Self::Minutes => format!("{number} min"),
+            Self::MiB => format!("{number} MiB"),
+            Self::Characters => format!("{number} characters"),
         }
     }
+}
+
+/// Returns a number with three significant digits, or without a fraction.
+fn rounded(value: f64) -> String {
+    let decimals = [(100.0, 0), (10.0, 1), (1.0, 2), (0.1, 3)].into_iter().find(|(least, _)| value.abs() >= *least);
+    let decimals = decimals.map_or(4, |(_, decimals)| decimals);
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
 /// The values of single runs.
@@ -202,7 +211,8 @@ fn parse(text: &str) -> io::Result<Run> {
         return Err(io::Error::other("`date` is not of the form 2026-11-27"));
     }
     let machine = &run.machine;
-    let mut texts = vec![&machine.processor, &machine.kernel, &machine.file_system, &machine.rustc, &run.product.version];
+    let mut texts =
+        vec![&machine.processor, &machine.kernel, &machine.file_system, &machine.rustc, &run.product.version];
     texts.extend(machine.peers.iter().flat_map(|(name, version)| [name, version]));
     texts.extend(&run.note);
     check_texts(&texts)?;
@@ -221,7 +231,10 @@ impl Figure {
     fn check(&self) -> io::Result<()> {
         let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b" ,-".contains(&byte);
         if !self.key.starts_with(|letter: char| letter.is_ascii_lowercase()) || !self.key.bytes().all(is_plain) {
-            return Err(io::Error::other(format!("the key {:?} of a figure has other characters than a-z, 0-9, space, `,` and `-`", self.key)));
+            return Err(io::Error::other(format!(
+                "the key {:?} of a figure has other characters than a-z, 0-9, space, `,` and `-`",
+                self.key
+            )));
         }
         let mut texts = vec![&self.key, &self.work, &self.target.text];
         texts.extend(&self.against);
@@ -237,7 +250,7 @@ impl Figure {
         }
         let is_kept = if self.target.reach { self.value >= self.target.bound } else { self.value <= self.target.bound };
         if is_kept != (self.verdict == Verdict::Kept) {
-            return Err(io::Error::other("the verdict is not that of the value and the bound"));
+            return Err(io::Error::other("the value and the bound have another verdict"));
         }
         Ok(())
     }
@@ -259,7 +272,8 @@ fn check_numbers(numbers: &[f64]) -> io::Result<()> {
 
 /// Whether a text is four digits, two and two with `-` between.
 fn is_date(text: &str) -> bool {
-    let is_right = |(place, byte): (usize, u8)| if matches!(place, 4 | 7) { byte == b'-' } else { byte.is_ascii_digit() };
+    let is_right =
+        |(place, byte): (usize, u8)| if matches!(place, 4 | 7) { byte == b'-' } else { byte.is_ascii_digit() };
     text.len() == 10 && text.bytes().enumerate().all(is_right)
 }
 
@@ -302,6 +316,20 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn a_value_has_three_digits() {
+        for (unit, value, expected) in [
+            (Unit::Ratio, 0.173_82, "0.174"),
+            (Unit::Ratio, 0.0, "0"),
+            (Unit::Seconds, 1.999, "2 s"),
+            (Unit::MiB, 149.6, "150 MiB"),
+            (Unit::Share, -0.034_56, "-3.46 %"),
+            (Unit::Characters, 60_000.0, "60000 characters"),
+        ] {
+            assert_eq!(unit.format(value), expected);
+        }
+    }
+
+    #[test]
     fn a_malformed_run_has_a_reason() {
         let figure = run()["figures"][0].clone();
         for (pointer, value, expected) in [
@@ -324,7 +352,11 @@ pub(super) mod tests {
             ("/figures/0/verdict", json!("missed"), "verdict"),
             ("/figures", json!([figure.clone(), figure]), "`tree` is there twice"),
             ("/machine", json!({}), "missing field"),
-            ("/product", json!({"name": "bailiwick", "version": "1", "commit": null, "script": 1}), "unknown field `script`"),
+            (
+                "/product",
+                json!({"name": "bailiwick", "version": "1", "commit": null, "script": 1}),
+                "unknown field `script`",
+            ),
         ] {
             let reason = changed(pointer, value).expect_err(pointer).to_string();
             assert!(reason.contains(expected), "{pointer}: {reason}");

@@ -69,9 +69,8 @@ fn keys(runs: &[Run]) -> Vec<&str> {
 
 /// Returns the number of the machine of each run, from 1. Runs on equal machines have the same number.
 fn machines(runs: &[Run]) -> Vec<usize> {
-    let hardware = |machine: &Machine| {
-        (machine.processor.clone(), machine.cores, machine.memory_gib, machine.file_system.clone())
-    };
+    let hardware =
+        |machine: &Machine| (machine.processor.clone(), machine.cores, machine.memory_gib, machine.file_system.clone());
     let mut known = Vec::new();
     let mut numbers = Vec::new();
     for run in runs {
@@ -89,11 +88,14 @@ fn releases(runs: &[Run], machines: &[usize]) -> String {
     let mut rows = Vec::new();
     for (run, number) in runs.iter().zip(machines) {
         let machine = &run.machine;
-        let peers: Vec<String> = machine.peers.iter().map(|(name, version)| format!("{name}: {version}")).collect();
+        let peers: Vec<String> = machine.peers.iter().map(|(name, version)| format!("{name} {version}")).collect();
         rows.push([
             escaped(&run.product.version),
             escaped(&run.date),
-            run.product.commit.as_deref().map_or_else(String::new, |commit| format!("<code>{}</code>", escaped(commit))),
+            run.product
+                .commit
+                .as_deref()
+                .map_or_else(String::new, |commit| format!("<code>{}</code>", escaped(commit))),
             number.to_string(),
             escaped(&format!("{}, {} cores, {} GiB", machine.processor, machine.cores, machine.memory_gib)),
             escaped(&format!("{}, {}", machine.kernel, machine.file_system)),
@@ -102,7 +104,8 @@ fn releases(runs: &[Run], machines: &[usize]) -> String {
             run.note.as_deref().map_or_else(String::new, escaped),
         ]);
     }
-    let head = ["release", "date", "commit", "machine", "processor", "system", "load", "compiler and other programs", "note"];
+    let head =
+        ["release", "date", "commit", "machine", "processor", "system", "load", "compiler and other programs", "note"];
     table(&head, &rows)
 }
 
@@ -133,7 +136,8 @@ fn section(key: &str, runs: &[Run], machines: &[usize]) -> String {
         bound: newest.target.bound,
         points,
     };
-    let against = newest.against.as_deref().map_or_else(String::new, |against| format!(", against {}", inline(against)));
+    let against =
+        newest.against.as_deref().map_or_else(String::new, |against| format!(", against {}", inline(against)));
     let head = ["release", "machine", "value", "least", "median", "most", "runs", "target", ""];
     format!("\n## {key}\n\n<p>{}{against}.</p>\n\n{}\n{}", inline(&newest.work), chart.svg(), table(&head, &rows))
 }
