@@ -34,14 +34,15 @@ def machine(bench, load):
 
 def versions_of_peers(bench):
     """The versions of the other programs, if they are there."""
-    versions = {"cp": output_of(["cp", "--version"]).splitlines()[0], "git": output_of(["git", "--version"])}
+    versions = {"cp": output_of(["cp", "--version"]).splitlines()[0].replace("cp ", ""),
+                "git": output_of(["git", "--version"]).replace("git version ", "")}
     if shutil.which("kubectl"):
         client = json.loads(output_of(["kubectl", "version", "--client", "--output", "json"]))
         versions |= {"kubectl": client["clientVersion"]["gitVersion"], "kustomize": client["kustomizeVersion"]}
     if pathlib.Path(bench.jrsonnet).exists():
-        versions["jrsonnet"] = output_of([bench.jrsonnet, "--version"])
+        versions["jrsonnet"] = output_of([bench.jrsonnet, "--version"]).split()[-1]
     if pathlib.Path(bench.helm).exists():
-        versions |= {"helm": peers.helm_version(), "go": output_of(["go", "env", "GOVERSION"])}
+        versions |= {"Helm's engine": peers.helm_version(), "Go": output_of(["go", "env", "GOVERSION"]).removeprefix("go")}
     return versions
 
 
@@ -59,7 +60,7 @@ def as_text(machine_facts, version):
         f"- machine: {facts['processor']}, {facts['cores']} cores, {facts['memoryGiB']} GiB of memory",
         f"- system: {facts['kernel']}, {facts['fileSystem']}, load average before the first run {facts['load']:.2f}",
         f"- {facts['rustc']}; {version}",
-        "- peers: " + "; ".join(f"{name} {version.removeprefix(name).strip()}" for name, version in versions.items()),
+        "- peers: " + "; ".join(f"{name} {version}" for name, version in versions.items()),
     ])
 
 
