@@ -1,15 +1,14 @@
 """The figures of a run as JSON, with the machine: `README.md` describes the form."""
 
 import json
-import os
 import pathlib
-import platform
 import re
 import shutil
 import time
 
 import peers
 from peers import output_of
+from recording import hardware
 
 HISTORY = pathlib.Path(__file__).resolve().parent / "history"
 SCHEMA_VERSION = 1
@@ -17,14 +16,8 @@ SCHEMA_VERSION = 1
 
 def machine(bench, load):
     """Returns what the numbers depend on, without a path."""
-    lines = open("/proc/cpuinfo", encoding="utf-8")
-    processor = next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
-    memory = next(int(line.split()[1]) for line in open("/proc/meminfo", encoding="utf-8") if line.startswith("MemTotal"))
     return {
-        "processor": processor,
-        "cores": len(os.sched_getaffinity(0)),
-        "memoryGiB": round(memory / 1024 / 1024),
-        "kernel": f"{platform.system()} {platform.release()}",
+        **hardware(),
         "fileSystem": file_system(bench.scratch),
         "load": round(load, 2),
         "rustc": output_of(["rustc", "--version"]),
@@ -89,9 +82,14 @@ def write(path, run):
 
 def newest_commit():
     """The commit of the newest file in the history with one; none without."""
-    runs = [json.loads(path.read_text(encoding="utf-8")) for path in HISTORY.glob("*.json")]
-    commits = [(run["date"], run["product"]["commit"]) for run in runs if run["product"]["commit"]]
+    commits = []
+    for path in HISTORY.glob("*.json"):
+        try:
+            run = json.loads(path.read_text(encoding="utf-8"))
+            commits += [(run["date"], run["product"]["commit"])] if run["product"]["commit"] else []
+        except (KeyError, TypeError, ValueError) as reason:
+            raise SystemExit(f"error: benches/history/{path.name} is malformed: {reason!r}") from reason
     commit = max(commits, default=(None, None))[1]
-    if commit and not re.fullmatch("[0-9a-f]{40}", commit):
+    if commit and not re.fullmatch("[0-9a-f]{40}", str(commit)):
         raise SystemExit(f"error: {commit!r} in benches/history/ is no commit")
     return commit
