@@ -17,6 +17,8 @@ import time
 from generate import rows
 
 HERE = pathlib.Path(__file__).resolve().parent / "access"
+# The minor version of the Go module, the newest of the conformance harnesses.
+NEWEST = ".".join((HERE.parents[1] / "tests" / "conformance" / "releases").read_text(encoding="utf-8").split()[-1].split(".")[:2])
 
 WORKSPACE = """\
 apiVersion: bailiwick.dev/v1alpha1
@@ -28,7 +30,7 @@ spec:
     shards: 256
   targets:
   - name: cluster
-    version: "1.36"
+    version: "{version}"
 """
 RBAC = "rbac.authorization.k8s.io"
 
@@ -43,7 +45,7 @@ def run(command, **options):
 def make_workspace(tenants, folder):
     """The workspace of the first world."""
     (folder / "policies").mkdir(parents=True)
-    (folder / "bailiwick.yaml").write_text(WORKSPACE, encoding="utf-8")
+    (folder / "bailiwick.yaml").write_text(WORKSPACE.format(version=NEWEST), encoding="utf-8")
     shutil.copyfile(HERE / "tenants.yaml", folder / "policies" / "tenants.yaml")
     with open(folder / "policies" / "tenants.csv", "w", encoding="utf-8") as table:
         table.write("name,uid,team,mail\n")
@@ -108,7 +110,7 @@ def ours(bench, world, questions):
 
 
 def theirs(go, objects, questions):
-    _, text = run([go, "bench", "--objects", objects, "--questions", questions, "--baseline", "1.36"])
+    _, text = run([go, "bench", "--objects", objects, "--questions", questions, "--baseline", NEWEST])
     found = re.search(r"(\d+) decisions \((\d+) allowed\).*?: (\d+) ns per decision", text)
     return {"decisions": int(found[1]), "yes": int(found[2]), "nanosecondsEach": float(found[3])}
 
@@ -139,7 +141,7 @@ def compare_worlds(binary, bench, go, tenants, scratch, rounds=3):
     world, objects, questions = flat_files
     write_lines(objects, cluster_objects(tenants))
     write_yaml(scratch / "flat.yaml", cluster_objects(tenants))
-    run([binary, "index", "--quiet", "--from", scratch / "flat.yaml", "--output", world])
+    run([binary, "index", "--quiet", "--from", scratch / "flat.yaml", "--baseline", NEWEST, "--output", world])
     write_lines(questions, ({"can-i": question} for question in cluster_questions(tenants, 200)))
     return first, compare("ClusterRoleBindings", bench, go, flat_files, rounds)
 
