@@ -4,7 +4,7 @@ import peers
 from authorizer import cluster_objects, compare_worlds, worlds_table, write_yaml
 from bench import COLD, expect
 from growing import GROUP
-from measuring import alternate, median, neighbours, table, wall
+from measuring import alternate, median, table, wall
 
 
 def workload_i(bench):
