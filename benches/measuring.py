@@ -36,12 +36,12 @@ def plain_environment():
     return {**kept, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
 
 
-def measure(command, stdout=subprocess.DEVNULL, stderr=None, code=0):
-    """Runs the command to its end, with that exit code or one of these; what it used is the kernel's account of that one process."""
+def measure(command, stdout=subprocess.DEVNULL, stderr=None, code=0, cwd=None, environment=None):
+    """Runs the command to its end, with that exit code or one of these; the kernel accounts for the process and the processes that it waited for."""
     errors = tempfile.TemporaryFile() if stderr is None else stderr
     begin = time.perf_counter()
     process = subprocess.Popen([str(part) for part in command], stdin=subprocess.DEVNULL, stdout=stdout, stderr=errors,
-                               env=plain_environment())
+                               env=plain_environment() | (environment or {}), cwd=cwd)
     _, status, usage = os.wait4(process.pid, 0)
     elapsed = time.perf_counter() - begin
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -84,6 +84,23 @@ def quotient(above, below, value):
     return median(above, value) / median(below, value)
 
 
+def neighbours(above, below, value):
+    """The ratios of neighbouring runs."""
+    return [value(one) / value(other) for one, other in zip(above, below)]
+
+
+def compared(above, below, value, words):
+    """The ratio of the medians as a figure: its value, its runs and its text."""
+    number = quotient(above, below, value)
+    text = f"{words.format(number)} ({median(above, value):.2f} s / {median(below, value):.2f} s)"
+    return number, neighbours(above, below, value), text
+
+
+def mebibytes(samples):
+    """The most memory of all runs."""
+    return max(sample.peak for sample in samples) / 2**20
+
+
 def table(samples, scale=1, unit="s"):
     lines = [f"| program | runs | CPU {unit} | wall {unit} | peak MB |", "|---|--:|--:|--:|--:|"]
     digits = 1 if scale > 1 else 2
@@ -110,6 +127,5 @@ def peak_cell(samples):
 def ratio(label, above, below, value):
     """The ratio of the medians, and the ratios of neighbouring runs."""
     medians = quotient(above, below, value)
-    pairs = [value(one) / value(other) for one, other in zip(above, below)]
     digits = 2 if medians < 10 else 0
-    return f"- {label}: **{medians:.{digits}f}** (run by run {cell(pairs, digits)})"
+    return f"- {label}: **{medians:.{digits}f}** (run by run {cell(neighbours(above, below, value), digits)})"

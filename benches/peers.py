@@ -17,28 +17,35 @@ def helm_in(tools):
     return tools / "bin" / "helm-render"
 
 
+def authorizer_in(tools):
+    return tools / "bin" / "rbac"
+
+
 def missing(tools):
     """What `install` has yet to make, besides the programs of `cargo bench`."""
     jrsonnet, helm = jrsonnet_in(tools), helm_in(tools)
     if not jrsonnet.exists() or output_of([jrsonnet, "--version"]).split()[-1] != JRSONNET_VERSION:
         return f"jrsonnet {JRSONNET_VERSION}"
-    return None if helm.exists() else "helm-render"
+    return next((path.name for path in [helm, authorizer_in(tools)] if not path.exists()), None)
 
 
-def install(tools):
+def install(tools, profile):
     """Builds all of them; jrsonnet unless that version is there."""
     if (missing(tools) or "").startswith("jrsonnet"):
         subprocess.run(["nice", "cargo", "install", "jrsonnet", "--locked", "--version", JRSONNET_VERSION, "--root", tools],
                        check=True)
     subprocess.run(["nice", "go", "build", "-buildvcs=false", "-trimpath", "-o", helm_in(tools.resolve()), "."],
                    cwd=BENCHES / "helm", check=True)
-    cargo_bench("read")
-    cargo_bench("files")
+    # Kubernetes' own authorizer.
+    subprocess.run(["nice", "go", "build", "-buildvcs=false", "-trimpath", "-o", authorizer_in(tools.resolve()), "./cmd/rbac"],
+                   cwd=ROOT / "tests" / "conformance" / "rbac", check=True)
+    for name in ["read", "files", "access"]:
+        cargo_bench(name, profile)
 
 
-def cargo_bench(name):
+def cargo_bench(name, profile="dist"):
     """The program of `cargo bench --bench NAME`, built unless it is up to date."""
-    built = output_of(["nice", "cargo", "bench", "--profile", "dist", "--bench", name, "--no-run", "--message-format", "json"], cwd=ROOT)
+    built = output_of(["nice", "cargo", "bench", "--profile", profile, "--bench", name, "--no-run", "--message-format", "json"], cwd=ROOT)
     return next(message["executable"] for message in map(json.loads, built.splitlines())
                 if message.get("executable") and message["target"]["name"] == name)
 

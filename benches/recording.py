@@ -9,13 +9,21 @@ from peers import output_of
 README = pathlib.Path(__file__).resolve().parent / "README.md"
 
 
+def hardware():
+    """Returns the processor, the cores, the memory and the kernel."""
+    with open("/proc/cpuinfo", encoding="utf-8") as lines:
+        processor = next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    with open("/proc/meminfo", encoding="utf-8") as lines:
+        memory = next(int(line.split()[1]) for line in lines if line.startswith("MemTotal"))
+    return {"processor": processor, "cores": len(os.sched_getaffinity(0)), "memoryGiB": round(memory / 1024 / 1024),
+            "kernel": f"{platform.system()} {platform.release()}"}
+
+
 def machine(binary):
     """Returns a line about the processor, the memory, the load and the program."""
-    processor = next(line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name"))
-    memory = next(int(line.split()[1]) for line in open("/proc/meminfo") if line.startswith("MemTotal"))
-    return (f"Machine: {processor}, {len(os.sched_getaffinity(0))} cores, {memory / 1024 / 1024:.0f} GiB of memory, "
-            f"{platform.system()} {platform.release()}, load average before the first run {os.getloadavg()[0]:.2f}; "
-            f"{output_of([binary, '--version'])}.")
+    facts = hardware()
+    return (f"Machine: {facts['processor']}, {facts['cores']} cores, {facts['memoryGiB']} GiB of memory, "
+            f"{facts['kernel']}, load average before the first run {os.getloadavg()[0]:.2f}; {output_of([binary, '--version'])}.")
 
 
 def record(name, text):

@@ -1,129 +1,20 @@
-"""The workloads: each runs its programs in turn, checks what they did, and yields paragraphs of Markdown.
+"""The workloads beside other programs: each runs its programs in turn, checks what they did, and yields paragraphs of Markdown.
 
-Its doc comment is its heading. Nothing is written twice to the same place and nothing is deleted before the end: after
-a mass deletion ext4 takes many times as long to create a file, for minutes.
+Its doc comment is its heading.
 """
 
 import contextlib
-import dataclasses
 import functools
 import hashlib
 import json
-import os
-import pathlib
-import re
 import shutil
 import subprocess
-import sys
 
 import peers
-from measuring import alternate, cell, cpu, measure, median, peak, peak_cell, plain_environment, quotient, ratio, table, wall
-from peers import BENCHES, ROOT, output_of
-from targets import FULL, QUICK, Results
-
-TARGETS = {4: "cluster", 5: "okd", 10: "toolforge"}
-
-# Nothing of an earlier run is known.
-COLD = ("--no-cache",)
-# The output of a commit, in place of the files on disk.
-TREE = ("--tree", "HEAD", *COLD)
-
-
-@dataclasses.dataclass(frozen=True)
-class Workspace:
-    """A folder with policies, and how many tenants and objects of each they make."""
-    folder: pathlib.Path
-    tenants: int
-    objects: int = 4
-
-    @property
-    def output(self):
-        return self.folder / "out"
-
-    @property
-    def total(self):
-        return self.tenants * self.objects
-
-    @property
-    def target(self):
-        return TARGETS[self.objects]
-
-    def expect_total(self, found):
-        """The class of ten brings a few objects of the cluster's own."""
-        more = 20 if self.objects == 10 else 0
-        expect(self.total <= found <= self.total + more, f"{found} objects instead of {self.total}")
-
-
-class Bench:
-    """The programs, the scratch folder, the workspaces made so far, and the figures that have targets."""
-
-    def __init__(self, arguments, scratch):
-        self.bailiwick = str(arguments.binary.resolve())
-        self.jrsonnet = str(peers.jrsonnet_in(arguments.tools).resolve())
-        self.helm = str(peers.helm_in(arguments.tools).resolve())
-        self.size = QUICK if arguments.quick else FULL
-        self.results = Results()
-        self.scratch = scratch
-        self.workspaces = {}
-        self.fresh_folders = 0
-
-    def fresh(self, name):
-        """A path in the scratch folder that nothing has used yet."""
-        self.fresh_folders += 1
-        return self.scratch / f"{self.fresh_folders:03}-{name}"
-
-    def workspace(self, tenants, objects=4):
-        """A workspace with its output, rendered once."""
-        if (tenants, objects) not in self.workspaces:
-            workspace = Workspace(self.fresh(f"{tenants}x{objects}"), tenants, objects)
-            generate = [sys.executable, BENCHES / "generate.py", str(tenants), workspace.folder, "--objects", str(objects)]
-            subprocess.run(generate, check=True)
-            self.render(workspace, COLD)
-            workspace.expect_total(count_objects(workspace.output / workspace.target / "namespaces"))
-            self.workspaces[tenants, objects] = workspace
-        return self.workspaces[tenants, objects]
-
-    def check(self, workspace, options, jobs=2):
-        """`bailiwick check`, or with a cache `render`: either has to find nothing changed."""
-        command = "render" if "--cache-dir" in options else "check"
-        sample, text = self.run_bailiwick(command, workspace, options, jobs)
-        total, counts = read_counts(text)
-        expect(counts == (0, 0, 0, total), f"{command} said: {text}")
-        workspace.expect_total(total)
-        return sample
-
-    def render(self, workspace, options, jobs=2):
-        """`bailiwick render` of a workspace that has no output yet."""
-        expect(not workspace.output.exists(), f"{workspace.folder} has been rendered before")
-        sample, text = self.run_bailiwick("render", workspace, options, jobs)
-        total, counts = read_counts(text)
-        expect(counts == (total, 0, 0, 0), f"render said: {text}")
-        workspace.expect_total(total)
-        return sample
-
-    def run_bailiwick(self, command, workspace, options, jobs, code=0):
-        log = self.fresh(command)
-        line = [self.bailiwick, command, "-C", workspace.folder, "--target", workspace.target, "--jobs", str(jobs)]
-        with open(log, "wb") as out:
-            sample = measure([*line, *options], stdout=out, stderr=out, code=code)
-        return sample, log.read_text(encoding="utf-8").strip()
-
-    def with_cache(self, workspace):
-        """The options of an incremental run, with a cache that a first one has filled."""
-        cache = self.fresh("cache")
-        cache.mkdir()
-        options = ("--cache-dir", str(cache))
-        # Only a run of all targets is kept.
-        measure([self.bailiwick, "render", "-C", workspace.folder, *options])
-        expect(count_files(cache) > 0, "render has written no cache")
-        return options
-
-    def copy_of(self, workspace, *without):
-        """The same workspace under a fresh path."""
-        copy = self.fresh("workspace")
-        shutil.copytree(workspace.folder, copy, ignore=shutil.ignore_patterns(*without))
-        return dataclasses.replace(workspace, folder=copy)
-
+from bench import COLD, TEMPLATE, TREE, commit, count_files, count_kinds, disk_usage, expect, megabytes, read_counts, repository_of, size_of
+from measuring import (alternate, cell, compared, cpu, measure, median, neighbours, peak, plain_environment, quotient, ratio, table,
+                       wall)
+from peers import BENCHES, output_of
 
 # Workload A
 
@@ -172,12 +63,6 @@ def workload_a(bench):
     yield ratio("CPU, Helm's chart of plain text / check with 2 threads", helm_text, two, cpu)
     yield ratio("peak memory, jrsonnet's stream / check with 2 threads", jsonnet, two, peak)
     yield ratio("peak memory, Helm's chart with values / check with 2 threads", helm, two, peak)
-
-
-def compared(above, below, value, words):
-    """The ratio of the medians as a figure and as text."""
-    number = quotient(above, below, value)
-    return number, f"{words.format(number)} ({median(above, value):.2f} s / {median(below, value):.2f} s)"
 
 
 def digest_of_ours(bench, workspace):
@@ -259,7 +144,7 @@ def workload_b(bench):
     yield f"{workspace.tenants:,} tenants, {workspace.total:,} objects, {megabytes(size_of(output))} MB, a file for each tenant."
     status = status_of_repository(bench, workspace)
     cache = bench.with_cache(workspace)
-    committed = repository_without_output(bench, workspace)
+    committed = repository_of(bench, workspace)
     unchanged = alternate(runs, {
         "`bailiwick check`, 2 threads": lambda: bench.check(workspace, COLD),
         "`cp -r`": copy,
@@ -270,8 +155,7 @@ def workload_b(bench):
            for name, options in [("check`", COLD), ("render`, incremental", cache)]
            for jobs in (1, 4)},
     }, warm=output)
-    checks, copies, incremental, statuses, trees = list(unchanged.values())[:5]
-    bench.results.add("check", *compared(checks, copies, wall, "{:.2f} of its time"))
+    _, copies, incremental, statuses, trees = list(unchanged.values())[:5]
     bench.results.add("tree", *compared(trees, copies, wall, "{:.2f} of its time"))
     bench.results.add("incremental", *compared(incremental, statuses, wall, "{:.1f} times"))
     yield "Nothing changed:"
@@ -307,10 +191,8 @@ def ratios_to(name, peer, samples):
 def status_of_repository(bench, workspace):
     """`git status` of the output, once all of it is committed; the repository's own folder stands elsewhere."""
     git = ["git", "-C", workspace.output, "--git-dir", bench.fresh("git"), "--work-tree", workspace.output]
-    author = ["-c", "user.name=bench", "-c", "user.email=bench@example.org"]
-    steps = [["init", "--quiet"], ["add", "--all"], [*author, "-c", "gc.auto=0", "commit", "--quiet", "--message", "tree"]]
-    for step in steps:
-        subprocess.run([*git, *step], check=True, env=plain_environment())
+    subprocess.run([*git, "init", "--quiet"], check=True, env=plain_environment())
+    commit(git)
     listed = output_of([*git, "ls-files"]).splitlines()
     expect(len(listed) == workspace.tenants, f"git knows {len(listed)} files")
 
@@ -322,19 +204,6 @@ def status_of_repository(bench, workspace):
         return sample
 
     return status
-
-
-def repository_without_output(bench, workspace):
-    """The workspace in a repository whose commit has its output, packed. As in a sparse checkout, the output is not on disk."""
-    copy = bench.copy_of(workspace, "out")
-    subprocess.run(["git", "init", "--quiet", copy.folder], check=True, env=plain_environment())
-    # The work tree is named here alone: a repository that names another work tree is not used.
-    git = ["git", "-C", workspace.folder, "--git-dir", copy.folder / ".git", "--work-tree", workspace.folder]
-    author = ["-c", "user.name=bench", "-c", "user.email=bench@example.org"]
-    steps = [["add", "--all"], [*author, "-c", "gc.auto=0", "commit", "--quiet", "--message", "tree"], ["gc", "--quiet"]]
-    for step in steps:
-        subprocess.run([*git, *step], check=True, env=plain_environment())
-    return copy
 
 
 # Workload C
@@ -400,78 +269,12 @@ def workload_d(bench):
         "`kubectl kustomize`": lambda: measure(kustomize),
     })
     check, _, peer = samples.values()
-    milliseconds = 1000 * median(check, wall)
-    bench.results.add("start", milliseconds, f"{milliseconds:.1f} ms")
+    faster = quotient(peer, check, wall)
+    times = f"{1000 * median(peer, wall):.1f} ms / {1000 * median(check, wall):.1f} ms"
+    bench.results.add("start", faster, neighbours(peer, check, wall), f"{faster:.1f} times ({times})")
     yield "One tenant, 4 objects."
     yield table(samples, scale=1000, unit="ms")
     yield ratio("wall, kustomize / check", peer, check, wall)
-
-
-# Workload E
-
-
-@dataclasses.dataclass
-class Series:
-    """The runs of one way to check one workspace."""
-    workspace: Workspace
-    mode: str
-    runs: list
-
-    def each(self, start=0.0):
-        """Microseconds of CPU time for each object, without `start` seconds."""
-        return 1e6 * (median(self.runs, cpu) - start) / self.workspace.total
-
-
-def workload_e(bench):
-    """Growth to a million objects: CPU time of `bailiwick check` for each object, and peak memory"""
-    one, *four = [bench.workspace(tenants) for tenants in (1, *bench.size.e_tenants)]
-    ten = bench.workspace(bench.size.e_ten_tenants, 10)
-    options_of = {workspace: modes_of(bench, workspace) for workspace in (one, *four, ten)}
-    # The same workspace never comes twice in a row: the second time the kernel would know all of its files.
-    ways = {(workspace, mode): options[mode] for mode in ("cold", "incremental")
-            for workspace, options in options_of.items() if mode in options}
-    samples = alternate(bench.size.e_runs, {
-        f"{workspace.tenants:,} x {workspace.objects} objects, {mode}": functools.partial(bench.check, workspace, options)
-        for (workspace, mode), options in ways.items()
-    })
-    series = [Series(*way, runs) for way, runs in zip(ways, samples.values())]
-    starts = {each.mode: median(each.runs, cpu) for each in series if each.workspace == one}
-    yield ("Two threads; four objects for each tenant, and in the last lines ten. The last column leaves out the CPU time of "
-           "a run with one tenant.")
-    yield growth_table(series, starts)
-    for mode, start in starts.items():
-        grown = [each for each in series if each.mode == mode and each.workspace in four]
-        whole, own = growth([each.each() for each in grown]), growth([each.each(start) for each in grown])
-        text = f"{whole:+.0%}, without process start {own:+.0%}"
-        yield f"- most growth of the CPU time for an object, {mode}: **{text}**"
-        if mode != "incremental":
-            bench.results.add("growth", max(whole, own), text)
-        runs = grown[-1].runs
-        mebibytes = max(sample.peak for sample in runs) / 2**20
-        bench.results.add(f"million, {mode}", mebibytes,
-                          f"{mebibytes:.0f} MiB; {median(runs, wall):.2f} s, CPU {median(runs, cpu):.2f} s")
-
-
-def growth_table(series, starts):
-    lines = ["| way | tenants | objects | runs | CPU s | wall s | peak MB | CPU µs/object | without start |",
-             "|---|--:|--:|--:|--:|--:|--:|--:|--:|"]
-    for each in sorted(series, key=lambda each: (each.workspace.objects, each.mode, each.workspace.total)):
-        cells = [cell(map(cpu, each.runs)), cell(map(wall, each.runs)), peak_cell(each.runs), f"{each.each():.2f}",
-                 f"{each.each(starts[each.mode]):.2f}"]
-        lines.append(f"| {each.mode} | {each.workspace.tenants:,} | {each.workspace.total:,} | {len(each.runs)} "
-                     f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
-
-
-def modes_of(bench, workspace):
-    """The options of the two ways to check a workspace; of that with ten objects only one target has output."""
-    ways = {"cold": COLD}
-    return ways if workspace.objects == 10 else {**ways, "incremental": bench.with_cache(workspace)}
-
-
-def growth(costs):
-    """By which part an object costs more than with any smaller number of them; below zero where it costs less."""
-    return max(later / earlier for index, earlier in enumerate(costs) for later in costs[index + 1:]) - 1
 
 
 # Workload F
@@ -479,13 +282,7 @@ def growth(costs):
 
 def workload_f(bench):
     """A line added to a template, over every tenant: `bailiwick diff`"""
-    workspace = bench.copy_of(bench.workspace(bench.size.b_tenants))
-    template, include = "permission-set/role.yaml.j2", '{% include "_metadata.yaml.j2" %}\n'
-    text = (ROOT / "templates" / template).read_text(encoding="utf-8")
-    expect(text.count(include) == 1, f"{template} has changed")
-    changed = workspace.folder / "templates" / template
-    changed.parent.mkdir(parents=True)
-    changed.write_text(text.replace(include, f"{include}  labels: {{example.org/reviewed: \"yes\"}}\n"), encoding="utf-8")
+    workspace = bench.with_changed_template(bench.workspace(bench.size.b_tenants))
     printed = set()
 
     def diff():
@@ -498,10 +295,10 @@ def workload_f(bench):
 
     samples = alternate(bench.size.f_runs, {"`bailiwick diff`, 2 threads": diff}, warm=workspace.output)
     expect(len(printed) == 1, "two runs print different things")
-    seconds, characters = median(next(iter(samples.values())), wall), len(printed.pop())
-    bench.results.add("diff, time", seconds, f"{seconds:.2f} s")
-    bench.results.add("diff, text", characters, f"{characters:,} characters")
-    yield (f"{workspace.tenants:,} of {workspace.total:,} objects changed, by a label in `{template}`; {characters:,} "
+    [runs], characters = samples.values(), len(printed.pop())
+    bench.results.add("diff, time", median(runs, wall), map(wall, runs), f"{median(runs, wall):.2f} s")
+    bench.results.add("diff, text", characters, [characters], f"{characters:,} characters")
+    yield (f"{workspace.tenants:,} of {workspace.total:,} objects changed, by a label in `{TEMPLATE}`; {characters:,} "
            "characters printed.")
     yield table(samples)
 
@@ -512,10 +309,11 @@ def workload_f(bench):
 def workload_g(bench):
     """Reading and checking: against yaml_serde, `Value` and jsonschema on one thread of the same process"""
     workspace = bench.workspace(bench.size.a_tenants)
-    command = [peers.cargo_bench("read"), workspace.output, str(bench.size.g_rounds)]
+    command = [peers.cargo_bench("read", bench.profile), workspace.output, str(bench.size.g_rounds)]
     found = json.loads(output_of(command))
     expect(found["documents"] == workspace.total, f"{found['documents']} documents were read")
-    bench.results.add("read", found["ratio"], f"{found['ratio']:.1f} times")
+    ratios = [found["peer"][name] / found["ours"][name] for name in ("leastSeconds", "medianSeconds", "mostSeconds")]
+    bench.results.add("read", found["ratio"], ratios, f"{found['ratio']:.1f} times")
     yield (f"{found['documents']:,} documents, {megabytes(found['bytes'])} MB: our output, split into documents. Both find the "
            "same values, accept all documents, and refuse each with an unknown field.")
     lines = ["| program | rounds | s | µs/document |", "|---|--:|--:|--:|"]
@@ -529,7 +327,7 @@ def workload_g(bench):
 def workload_h(bench):
     """The file system alone: the cost of B without a look at the bytes"""
     workspace = bench.workspace(bench.size.b_tenants)
-    command = [peers.cargo_bench("files"), workspace.output, bench.fresh("files"), str(bench.size.g_rounds)]
+    command = [peers.cargo_bench("files", bench.profile), workspace.output, bench.fresh("files"), str(bench.size.g_rounds)]
     found = json.loads(output_of([str(word) for word in command]))
     yield (f"{found['files']:,} files of B. `check` does the third and fourth line and compares each byte with the compiled output; creating and "
            "replacing are measured with a tenth of the files.")
@@ -538,82 +336,3 @@ def workload_h(bench):
         if isinstance(figures, dict):
             lines.append(f"| {label} | {found['rounds']} | {cell([figures[name] for name in ('least', 'median', 'most')])} |")
     yield "\n".join(lines)
-
-
-# Workload I
-
-
-def workload_i(bench):
-    """Questions at that scale: who may read Secrets, and the labels of every namespace"""
-    asked, labelled = bench.workspace(bench.size.b_tenants), bench.workspace(bench.size.b_tenants, 5)
-
-    def who():
-        sample, text = bench.run_bailiwick("who-can", asked, ("get", "secrets", *COLD), 2)
-        expect(len(text.splitlines()) > 1, f"who-can said: {text[:2000]}")
-        return sample
-
-    samples = alternate(bench.size.i_runs, {
-        "`bailiwick who-can get secrets`": who,
-        "`bailiwick check` with labels": lambda: bench.check(labelled, COLD),
-    })
-    yield (f"{asked.tenants:,} tenants each: the question over the {asked.total:,} objects of B, the check over {labelled.total:,} of a cluster "
-           "of OpenShift, of which each namespace gets the labels that follow from what its service accounts may use.")
-    yield table(samples)
-
-
-WORKLOADS = {"a": workload_a, "b": workload_b, "c": workload_c, "d": workload_d, "e": workload_e, "f": workload_f,
-             "g": workload_g, "h": workload_h, "i": workload_i}
-
-
-# Checking
-
-
-def expect(holds, message):
-    if not holds:
-        raise SystemExit(f"error: {message}")
-
-
-def read_counts(text):
-    """The objects of a target and their counts, from the line that check, render and diff print of it."""
-    number = "([0-9,]+)"
-    pattern = f": {number} objects?(?: in {number} files?)?: {number} created, {number} changed, {number} deleted, " \
-              f"{number} unchanged$"
-    found = re.search(pattern, text, re.MULTILINE)
-    expect(found, f"no counts in: {text[-2000:]}")
-    total, _, *counts = [value and int(value.replace(",", "")) for value in found.groups()]
-    return total, tuple(counts)
-
-
-def count_objects(folder):
-    count = 0
-    for path in files_of(folder):
-        with open(path, "rb") as lines:
-            count += count_kinds(lines)
-    return count
-
-
-def count_kinds(lines):
-    """Objects of a YAML stream in block style: each has its kind at the left margin."""
-    return sum(1 for line in lines if line.startswith((b"kind: ", b'"kind": ')))
-
-
-def files_of(folder):
-    for base, _, names in os.walk(folder):
-        for name in names:
-            yield os.path.join(base, name)
-
-
-def count_files(folder):
-    return sum(1 for _ in files_of(folder))
-
-
-def size_of(folder):
-    return sum(os.path.getsize(path) for path in files_of(folder))
-
-
-def disk_usage(folder):
-    return sum(os.stat(path).st_blocks * 512 for path in files_of(folder))
-
-
-def megabytes(count):
-    return f"{count / 1e6:.0f}"

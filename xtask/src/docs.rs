@@ -1,11 +1,14 @@
 //! `cargo xtask docs`: the generated pages, the links, and the book.
 
+mod chart;
+mod history;
 mod html;
+mod performance;
 mod site;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
@@ -22,7 +25,7 @@ const GENERATED: [&str; 2] = ["registry::the_generated_pages_are_in_step", "read
 /// Write the generated pages of docs/, check the links, and build the book
 ///
 /// The book needs mdBook (`cargo install mdbook --version 0.5.4 --locked`), no network, and is written to target/book. Then the
-/// links, fragments, images and scripts of its HTML are checked. Ends with 0 on success, 1 when a page or a link is wrong, 3 when
+/// links, fragments, images and scripts of its HTML are checked. docs/performance.md has the figures of benches/history/. Ends with 0 on success, 1 when a page or a link is wrong, 3 when
 /// a program cannot run.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -32,6 +35,9 @@ pub(crate) struct Arguments {
     /// Build the book from the pages as they are, and check its HTML
     #[arg(long, conflicts_with = "check")]
     book: bool,
+    /// Check the form of the figures that `benches/run --json` has written to FILE, and do nothing else
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["check", "book"])]
+    figures: Option<PathBuf>,
 }
 
 /// Runs the steps.
@@ -39,7 +45,13 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> io::Result<ExitCode> {
     if arguments.book {
         return build(root);
     }
-    let are_current = generate(root, arguments.check)?;
+    if let Some(file) = &arguments.figures {
+        let run = history::read_file(file)?;
+        println!("{}: {} figures of {}", file.display(), run.figures.len(), run.product.version);
+        return Ok(ExitCode::SUCCESS);
+    }
+    // The page of the figures needs no build, so it is first.
+    let are_current = performance::generate(root, arguments.check)? & generate(root, arguments.check)?;
     let broken = broken_links(&Repository::read(root)?.files);
     broken.iter().for_each(|link| println!("{link}"));
     if !are_current || !broken.is_empty() {
