@@ -163,7 +163,9 @@ fn explain_object(global: &Global, arguments: &Arguments, object: &str) -> Resul
     let explain = |worlds: &[LoadedWorld]| explain_in(global, worlds, name.as_ref(), object);
     match &name {
         // Results for programs are complete.
-        Some(ObjectName::Subject(who)) if options.is_workspace() && !arguments.all && !global.is_recorded() => {
+        Some(ObjectName::Subject(who))
+            if options.is_workspace() && !arguments.all && global.prints_text() && !global.is_recorded() =>
+        {
             with_worlds_about(global, &arguments.targets, &options, who, explain)
         }
         _ => with_worlds(global, &arguments.targets, &options, explain),
