@@ -32,7 +32,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "SELECTOR", conflicts_with = "list")]
     field_selector: Option<String>,
     /// Also evaluate the admission of the object in this file, by NodeRestriction, the Pod Security level of its
-    /// namespace and the bound ValidatingAdmissionPolicies.
+    /// namespace and the bound admission policies; MutatingAdmissionPolicies change the object first.
     #[arg(long, value_name = "FILE", conflicts_with = "list")]
     admission: Option<PathBuf>,
     /// Extra field of the user, as `KEY=VALUE`, for admission policies; may be repeated.

@@ -326,7 +326,7 @@ impl Jobs {
             ("HOME", work.path().display().to_string()),
             ("ASKED", self.shared.path().join("asked").display().to_string()),
             ("OPEN", "0".to_owned()),
-            ("HOSTNAME", "a-pod".to_owned()),
+            ("POD", "a-pod".to_owned()),
         ];
         for name in ["PARTS", "BASE", "BRANCH", "PATIENCE"] {
             variables.push((name, self.settings()[name].as_str().expect("a text").to_owned()));
@@ -364,6 +364,8 @@ fn the_merge_names_missing_parts_and_failed_pods() {
     assert_eq!(failed.status.code(), Some(128), "{}", stderr(&failed));
     let merge = jobs.pod(None, &[("PATIENCE", "5")]);
     assert_eq!(merge.status.code(), Some(3), "{}", stderr(&merge));
+    let variables = &jobs.job("bailiwick-parts")["spec"]["template"]["spec"]["containers"][0]["env"];
+    assert_eq!(variables[0]["valueFrom"]["fieldRef"]["fieldPath"], "metadata.name", "a name for `kubectl logs`");
     let told = "no pod of a part gave a sign of life for 5 seconds; missing parts: 2/3 3/3\npod a-pod: exit code 128\n";
     assert!(stderr(&merge).starts_with(told), "{}", stderr(&merge));
     let rules = &jobs.job("bailiwick-merge")["spec"]["podFailurePolicy"]["rules"];

@@ -12,11 +12,12 @@
 //! Left out on purpose: parameters (`params` are null or unknown), the authorizer, and changes by the API server
 //! before admission, such as defaults. `tests/conformance/admissionpolicy` compares the results with the real code.
 //!
-//! [`Patches`] are the mutations of a generated MutatingAdmissionPolicy, for pods evaluated after it.
+//! [`MutatingAdmissionPolicy`] changes the object of a request before these decisions, and [`Patches`] are its mutations.
 mod bound;
 mod decide;
 mod known;
 mod matching;
+mod mutating;
 mod patches;
 mod read;
 mod request;
@@ -25,6 +26,7 @@ mod tests;
 
 pub use bound::{BoundPolicy, NamespaceReads, PolicyCondition, PolicyState};
 pub use known::KnownRequest;
+pub use mutating::{MutatingAdmissionPolicy, MutationError};
 pub use patches::{PatchError, Patches};
 pub use read::{Binding, ValidatingAdmissionPolicy};
 pub use request::{AdmissionRequest, RequestError};

@@ -22,7 +22,12 @@ pub struct Names<'n> {
     pub minor: u32,
     /// Names beside the names of the API server. They win over all others.
     pub bound: BTreeSet<&'n str>,
+    /// Whether expressions make values of the type `JSONPatch`, which are maps here.
+    pub patches: bool,
 }
+
+/// The type of a patch in the expressions of a MutatingAdmissionPolicy.
+pub(super) const PATCH: &str = "JSONPatch";
 
 /// The types of `request` and `namespaceObject`.
 pub(super) const REQUEST: &str = "kubernetes.AdmissionRequest";
@@ -60,6 +65,7 @@ impl<'c> Check<'c> {
                     return self.field(&path, object, field);
                 }
             }
+            Expr::Struct { name, .. } if self.names.patches && name == PATCH => {}
             Expr::Struct { .. } => return Err(reason!("an object of a type is made, which is not evaluated here")),
             Expr::Fold(fold) => {
                 if matches!(fold.kind, FoldKind::MapOfEntries | FoldKind::SortBy) {

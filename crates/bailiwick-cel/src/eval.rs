@@ -4,7 +4,8 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::ast::{Expr, Operator};
+use super::ast::{Expr, Field, Operator};
+use super::check::PATCH;
 use super::declared::Declared;
 use super::macros::{Fold, FoldKind};
 use super::value::{Key, Map, Value, compare, equal, length};
@@ -151,6 +152,7 @@ impl<'e> Evaluation<'e> {
             }
             Expr::List(items) => self.list(items),
             Expr::Map(entries) => self.map(entries),
+            Expr::Struct { name, fields } if name == PATCH => self.patch(fields),
             Expr::Struct { .. } => Err(Fail::Unknown("an object of a type is not evaluated here".to_owned())),
             Expr::Not(operand) => match self.eval(operand)? {
                 Value::Bool(truth) => Ok(Value::Bool(!truth)),
@@ -262,6 +264,22 @@ impl<'e> Evaluation<'e> {
             let known = known.ok_or_else(|| Fail::Unknown("a map has a key that can be none".to_owned()))?;
             if map.insert(known, (key, value)).is_some() {
                 return Err(Fail::Unknown("a map has a key twice".to_owned()));
+            }
+        }
+        Ok(Value::Map(Arc::new(map)))
+    }
+
+    /// Makes a map of the fields of a patch.
+    fn patch(&mut self, fields: &'e [Field]) -> EvalResult {
+        self.spend(30)?;
+        let mut map = Map::new();
+        for (name, value, is_optional) in fields {
+            if *is_optional {
+                return Err(Fail::Unknown("an optional field of a patch is not evaluated here".to_owned()));
+            }
+            let key = Value::text(name.as_str());
+            if let Some(known) = Key::from_value(&key) {
+                map.insert(known, (key, self.eval(value)?));
             }
         }
         Ok(Value::Map(Arc::new(map)))

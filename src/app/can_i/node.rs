@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value as Json;
 
 use crate::access::{Answer, Identity, Request};
 use crate::admission::gate::{AdmittingConstraints, Gate};
@@ -207,9 +208,28 @@ pub(super) fn admission(
         Ok(admitting) => admitting,
         Err(decided) => return Ok(decided),
     };
-    match by_level(surroundings, user, &write) {
-        Admission::Passes => Ok(by_policies(surroundings, user, &write, admitting.as_ref())),
-        decided => Ok(decided),
+    Ok(after_mutation(surroundings, user, &write, asked(user, &write, admitting.as_ref())))
+}
+
+/// Asks Pod Security and the admission policies about the object after the MutatingAdmissionPolicies.
+fn after_mutation(
+    surroundings: &Surroundings,
+    user: &UserInfo<'_>,
+    write: &NodeWrite<'_>,
+    mut asked: AdmissionRequest,
+) -> Admission {
+    let mut pod = write.object.map(to_json);
+    match surroundings.mutated(&asked) {
+        Ok(None) => {}
+        Ok(Some(object)) => {
+            pod = Some(object.clone());
+            asked.object = Some(object);
+        }
+        Err(error) => return Admission::Unknown(error.to_string()),
+    }
+    match by_level(surroundings, user, write, pod.as_ref()) {
+        Admission::Passes => by_policies(surroundings, &asked),
+        decided => decided,
     }
 }
 
@@ -232,36 +252,36 @@ fn by_constraints(
     })
 }
 
-/// Asks Pod Security about a new pod. Of the changes of a pod it judges new ephemeral containers alone.
-fn by_level(surroundings: &Surroundings, user: &UserInfo<'_>, write: &NodeWrite<'_>) -> Admission {
+/// Asks Pod Security about a new pod, after all mutations. Of the changes of a pod it judges new ephemeral containers alone.
+fn by_level(
+    surroundings: &Surroundings,
+    user: &UserInfo<'_>,
+    write: &NodeWrite<'_>,
+    object: Option<&Json>,
+) -> Admission {
     let is_judged = match (write.operation, write.subresource) {
         (NodeOperation::Create, "") => true,
         (NodeOperation::Update, subresource) => subresource == "ephemeralcontainers",
         _ => false,
     };
     let is_pod = write.group.is_empty() && write.resource == "pods";
-    let Some(pod) = write.object.filter(|_| is_judged && is_pod) else { return Admission::Passes };
-    match surroundings.admission.refusal_by_level(&user.identity.user, write.namespace, &to_json(pod)) {
+    let Some(pod) = object.filter(|_| is_judged && is_pod) else { return Admission::Passes };
+    match surroundings.admission.refusal_by_level(&user.identity.user, write.namespace, pod) {
         Ok(None) => Admission::Passes,
         Ok(Some(reason)) => Admission::Refuses(reason),
         Err(problem) => Admission::Unknown(format!("Pod Security cannot read the pod: {}", problem.message)),
     }
 }
 
-/// Asks the admission policies. A rejection by one policy decides.
-fn by_policies(
-    surroundings: &Surroundings,
-    user: &UserInfo<'_>,
-    write: &NodeWrite<'_>,
-    admitting: Option<&AdmittingConstraints>,
-) -> Admission {
+/// Returns the request of a write, as the API server hands it to admission.
+fn asked(user: &UserInfo<'_>, write: &NodeWrite<'_>, admitting: Option<&AdmittingConstraints>) -> AdmissionRequest {
     let of_object = |path: &[&str]| {
         let object = write.object.or(write.old);
         object.and_then(|object| object.path(path)).and_then(NodeRef::as_str).unwrap_or_default()
     };
     let (api_version, kind) = (of_object(&["apiVersion"]), of_object(&["kind"]));
     let name = if write.name.is_empty() { of_object(&["metadata", "name"]) } else { write.name };
-    let asked = AdmissionRequest {
+    AdmissionRequest {
         user: user.identity.user.clone(),
         groups: user.identity.groups.clone(),
         extra: user.extra.clone(),
@@ -280,8 +300,12 @@ fn by_policies(
         }),
         old_object: write.old.map(to_json),
         ..AdmissionRequest::default()
-    };
-    let objections = surroundings.objections(&asked);
+    }
+}
+
+/// Asks the admission policies. A rejection by one policy decides.
+fn by_policies(surroundings: &Surroundings, asked: &AdmissionRequest) -> Admission {
+    let objections = surroundings.objections(asked);
     let refused = objections.iter().find(|(_, verdict)| verdict.answer == policy::PolicyAnswer::Deny);
     match (refused, objections.first()) {
         // The message names the policy.

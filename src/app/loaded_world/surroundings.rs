@@ -6,7 +6,10 @@ use serde_json::Value;
 
 use crate::admission::gate::AdmissionObjects;
 use crate::admission::installed::InstalledPolicies;
-use crate::admission::policy::{AdmissionRequest, Binding, PolicyAnswer, PolicyDecision, ValidatingAdmissionPolicy};
+use crate::admission::policy::{
+    AdmissionRequest, Binding, MutatingAdmissionPolicy, MutationError, PolicyAnswer, PolicyDecision,
+    ValidatingAdmissionPolicy,
+};
 use crate::admission::standards::configuration::Configuration;
 use crate::app::pod_inputs::{FIRST_MINOR_WITH_POLICIES, PodInputs};
 use crate::k8s::list;
@@ -22,6 +25,8 @@ pub(crate) struct Surroundings {
     pub(crate) cluster: Cluster,
     policies: Vec<(String, ValidatingAdmissionPolicy)>,
     bindings: Vec<Binding>,
+    mutating: Vec<MutatingAdmissionPolicy>,
+    mutating_bindings: Vec<Binding>,
     namespaces: BTreeMap<String, Value>,
     /// The objects that decide about pods.
     pub(crate) admission: AdmissionObjects,
@@ -39,6 +44,8 @@ impl Surroundings {
             cluster,
             policies: Vec::new(),
             bindings: Vec::new(),
+            mutating: Vec::new(),
+            mutating_bindings: Vec::new(),
             namespaces: BTreeMap::new(),
             admission: AdmissionObjects::new(minor, is_openshift),
             installed: InstalledPolicies::new(minor),
@@ -96,6 +103,14 @@ impl Surroundings {
                 self.bindings.retain(|known| known.name != name);
                 self.bindings.extend(Binding::read(object).ok());
             }
+            ("admissionregistration.k8s.io", "MutatingAdmissionPolicy") => {
+                self.mutating.retain(|known| known.name() != name);
+                self.mutating.extend(MutatingAdmissionPolicy::read(object, self.cluster.version.minor()).ok());
+            }
+            ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding") => {
+                self.mutating_bindings.retain(|known| known.name != name);
+                self.mutating_bindings.extend(MutatingAdmissionPolicy::read_binding(object).ok());
+            }
             ("", "Namespace") | ("project.openshift.io", "Project") => {
                 self.namespaces.insert(name, to_json(object));
             }
@@ -110,6 +125,27 @@ impl Surroundings {
         let is_there = self.policies.iter().any(|(name, _)| *name == policy);
         let denies = self.bindings.iter().any(|binding| binding.policy == policy && binding.denies());
         (is_there && denies).then_some(profile)
+    }
+
+    /// Returns the object of a request after the MutatingAdmissionPolicies; none if no policy changes it.
+    ///
+    /// # Errors
+    /// The first policy with an unknown effect. The API server does not promise an order of several policies.
+    pub(crate) fn mutated(&self, request: &AdmissionRequest) -> Result<Option<Value>, MutationError> {
+        let namespace = self.namespaces.get(&request.namespace);
+        let mut changed: Option<Value> = None;
+        for policy in &self.mutating {
+            for binding in self.mutating_bindings.iter().filter(|binding| binding.policy == policy.name()) {
+                let object = policy.patched(request, binding, namespace)?;
+                let Some(object) = object.filter(|object| request.object.as_ref() != Some(object)) else { continue };
+                if changed.as_ref().is_some_and(|known| *known != object) {
+                    let reason = "another policy changes it, too".to_owned();
+                    return Err(MutationError { policy: policy.name().to_owned(), reason });
+                }
+                changed = Some(object);
+            }
+        }
+        Ok(changed)
     }
 
     /// Returns the bound admission policies that deny a request, or whose decision is unknown.

@@ -5,8 +5,11 @@ module=$here/..
 cache=${BAILIWICK_CONFORMANCE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/bailiwick-conformance}
 work=$(mktemp -d)
 failures=0
-# What a harness wants of the server beside what all of them want.
+# What a harness wants of the server beside what all of them want. Of two equal flags the second decides.
 server_flags=()
+# The port, if not a free one, and the addresses in the certificate.
+server_port=
+server_names=IP:127.0.0.1,DNS:localhost
 etcd_pid=
 server_pid=
 
@@ -107,9 +110,27 @@ certify() {
 
 certificates() {
   openssl req -x509 -newkey rsa:2048 -nodes -keyout "$work/ca.key" -subj /CN=conformance -days 2 -out "$work/ca.crt" 2>/dev/null &&
-    certify server /CN=kube-apiserver subjectAltName=IP:127.0.0.1,DNS:localhost &&
+    certify server /CN=kube-apiserver "subjectAltName=$server_names" &&
     certify admin /O=system:masters/CN=admin &&
     openssl genrsa -out "$work/accounts.key" 2048 2>/dev/null || cannot "openssl failed"
+}
+
+# kubeconfig NAME SERVER: the configuration of a client with the certificate of that name.
+kubeconfig() {
+  cat <<EOF
+apiVersion: v1
+kind: Config
+clusters:
+- name: conformance
+  cluster: {server: "$2", certificate-authority: $work/ca.crt}
+users:
+- name: $1
+  user: {client-certificate: $work/$1.crt, client-key: $work/$1.key}
+contexts:
+- name: conformance
+  context: {cluster: conformance, user: $1}
+current-context: conformance
+EOF
 }
 
 # await NAME PID COMMAND...: until the command succeeds or the process is gone.
@@ -126,7 +147,7 @@ await() {
 
 start() {
   local client peer secure
-  client=$(free_ports) peer=$((client + 1)) secure=$((client + 2))
+  client=$(free_ports) peer=$((client + 1)) secure=${server_port:-$((client + 2))}
   "$etcd" --name conformance --data-dir "$work/etcd" \
     --listen-client-urls "http://127.0.0.1:$client" --advertise-client-urls "http://127.0.0.1:$client" \
     --listen-peer-urls "http://127.0.0.1:$peer" --initial-advertise-peer-urls "http://127.0.0.1:$peer" \
@@ -140,20 +161,7 @@ start() {
     --service-account-signing-key-file "$work/accounts.key" --service-cluster-ip-range 10.0.0.0/24 \
     --allow-privileged "${server_flags[@]}" >"$work/server.log" 2>&1 &
   server_pid=$!
-  cat >"$work/kubeconfig" <<EOF
-apiVersion: v1
-kind: Config
-clusters:
-- name: conformance
-  cluster: {server: "https://127.0.0.1:$secure", certificate-authority: $work/ca.crt}
-users:
-- name: admin
-  user: {client-certificate: $work/admin.crt, client-key: $work/admin.key}
-contexts:
-- name: conformance
-  context: {cluster: conformance, user: admin}
-current-context: conformance
-EOF
+  kubeconfig admin "https://127.0.0.1:$secure" >"$work/kubeconfig"
   # Its cache of the discovery stays with it, too.
   export KUBECONFIG=$work/kubeconfig HOME=$work
   await kube-apiserver "$server_pid" "$kubectl" get --raw /readyz
