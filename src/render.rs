@@ -45,6 +45,8 @@ pub struct Renderer<'t> {
     /// How often a template used up its bounds, with the last fault.
     exhausted: HashMap<TemplateName, (usize, Box<Fault<'t>>)>,
     recorded: HashMap<Source, Recorded>,
+    /// The length of the recorded texts.
+    recorded_bytes: usize,
 }
 
 /// The origin of an object: the template, and the two places in policies.
@@ -55,6 +57,10 @@ const FIRST_RECORDED: u8 = 2;
 
 /// How many objects of an origin are recorded.
 const MOST_RECORDED: u8 = 4;
+
+/// How many bytes the text of a recorded object may have, and the texts of all of them: more than the objects of tenants have.
+const LONGEST_RECORDED: usize = 64 << 10;
+const MOST_RECORDED_BYTES: usize = 4 << 20;
 
 /// How many more objects than the repeated ones may be rendered before the recordings of an origin are no longer tried.
 const MOST_TRIED: u32 = 32;
@@ -100,7 +106,7 @@ const MOST_EXHAUSTED: usize = 20;
 impl<'t> Renderer<'t> {
     /// Returns an engine for a set of templates.
     pub fn new(templates: &'t TemplateSet) -> Self {
-        Self { parsed: Parsed::new(templates), exhausted: HashMap::new(), recorded: HashMap::new() }
+        Self { parsed: Parsed::new(templates), exhausted: HashMap::new(), recorded: HashMap::new(), recorded_bytes: 0 }
     }
 
     /// Renders a unit into `out`, which is cleared first. `input` returns the values of [`TEMPLATE_INPUTS`].
@@ -125,7 +131,13 @@ impl<'t> Renderer<'t> {
         let root = RootNames { data: &unit.data, input };
         let rendered = Run::render(&mut self.parsed, &unit.template, root, std::mem::take(out), recorder);
         let Rendered { text, outcome, recording } = rendered;
-        recorded.recordings.extend(recording);
+        if let Some(recording) = recording.filter(|_| text.len() <= LONGEST_RECORDED) {
+            recorded.recordings.push(recording);
+            self.recorded_bytes += text.len();
+        }
+        if self.recorded_bytes > MOST_RECORDED_BYTES {
+            (self.recorded, self.recorded_bytes) = (HashMap::new(), 0);
+        }
         *out = text;
         outcome.map_err(|fault| {
             let diagnostic = explain(self.parsed.templates, unit, input, &fault);

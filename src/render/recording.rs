@@ -63,6 +63,11 @@ struct Print {
 }
 
 impl Recording {
+    #[cfg(test)]
+    fn length(&self) -> usize {
+        self.text.len()
+    }
+
     /// Renders other data into an empty text. Returns false if the data has other answers or exceeds a bound; the text is then to
     /// be rendered.
     pub(super) fn repeat(&self, data: &Data, out: &mut String) -> bool {
@@ -436,6 +441,25 @@ mod tests {
         for text in EXPENSIVE {
             let repeated = compare(text, &named(1), &others);
             assert!((1..others.len()).contains(&repeated), "{repeated} recordings of {text}");
+        }
+    }
+
+    #[test]
+    fn there_is_an_end_to_what_is_recorded() {
+        let templates = templates("a: {{ name }}\n");
+        let mut renderer = Renderer::new(&templates);
+        let long = "x".repeat(LONGEST_RECORDED / 2);
+        for (number, text) in (0..).zip([&*long, &"x".repeat(LONGEST_RECORDED)].repeat(200)) {
+            let origin = Origin { span: crate::diag::Span::new(number, number + 1), ..Origin::default() };
+            for round in 0..5 {
+                let unit = Unit { origin, ..unit(Data::map([("name", Data::text(format!("{round}{text}")))])) };
+                renderer.render(&unit, &|_| None, &mut String::new()).expect("a text");
+            }
+            let recordings = renderer.recorded.values().flat_map(|recorded| &recorded.recordings);
+            let lengths: Vec<usize> = recordings.map(Recording::length).collect();
+            assert_eq!(lengths.iter().sum::<usize>(), renderer.recorded_bytes);
+            assert!(renderer.recorded_bytes <= MOST_RECORDED_BYTES);
+            assert!(lengths.iter().all(|length| *length <= LONGEST_RECORDED));
         }
     }
 

@@ -77,7 +77,7 @@ fn the_answer_about_a_tenant_is_complete() {
     for subject in ["User/tenant-7", "User/tenant-6", "ServiceAccount/tenant-8/default", "User/nobody", "Group/team"] {
         let (short, all) = (explained(folder.path(), &[subject]), explained(folder.path(), &[subject, "--all"]));
         let short: Vec<&str> = short.lines().filter(|line| !line.contains(" stands for ")).collect();
-        // Paths into all namespaces name those of the sample.
+        // Paths into all namespaces name the namespaces of the sample.
         let all: Vec<&str> = all.lines().collect();
         match subject {
             "User/tenant-6" => assert!(short.iter().all(|line| all.contains(line)) && short.len() > 10, "{short:?}"),
