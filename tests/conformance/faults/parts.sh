@@ -133,7 +133,10 @@ put() {
 }
 
 # part_words K [OPTION...]: sets `words` to the command of a part, as the Job runs it, on the workspace $w.
-part_words() { words=("$program" -C "$w" "$command" "${consent[@]}" --shard "$1/$parts" --summary-to "$sums/$1.summary" "${@:2}"); }
+part_words() {
+  words=("$program" -C "$w" "$command" --shard "$1/${of:-$parts}" --summary-to "$sums/$1.summary" "${@:2}")
+  [ "$command" = check ] || words+=("${consent[@]}")
+}
 
 run_part() {
   local words

@@ -57,6 +57,8 @@ type calls struct {
 	delay  time.Duration
 	fault  fault
 	isMet  bool
+	// The handles to which something was written.
+	written map[uint64]bool
 }
 
 // meet counts a call, waits, and returns the error with which the call fails.
@@ -148,15 +150,42 @@ func (s *slow) Read(cancel <-chan struct{}, in *fuse.ReadIn, buffer []byte) (fus
 }
 
 func (s *slow) Write(cancel <-chan struct{}, in *fuse.WriteIn, data []byte) (uint32, fuse.Status) {
-	if status := s.meet("write", in.Pid); status != fuse.OK {
+	if status := s.meetWrite(in); status != fuse.OK {
 		return 0, status
 	}
 	return s.RawFileSystem.Write(cancel, in, data)
 }
 
-// Flush is what close(2) waits for: network file systems report here that a write failed.
+func (s *slow) Writev(cancel <-chan struct{}, in *fuse.WriteIn, data [][]byte) (uint32, fuse.Status) {
+	if status := s.meetWrite(in); status != fuse.OK {
+		return 0, status
+	}
+	return s.RawFileSystem.Writev(cancel, in, data)
+}
+
+func (s *slow) meetWrite(in *fuse.WriteIn) fuse.Status {
+	s.mutex.Lock()
+	s.written[in.Fh] = true
+	s.mutex.Unlock()
+	return s.meet("write", in.Pid)
+}
+
+func (s *slow) Release(cancel <-chan struct{}, in *fuse.ReleaseIn) {
+	s.mutex.Lock()
+	delete(s.written, in.Fh)
+	s.mutex.Unlock()
+	s.RawFileSystem.Release(cancel, in)
+}
+
+// Flush is what close(2) waits for: network file systems report here that a write failed. `close` is the end of a file that was read.
 func (s *slow) Flush(cancel <-chan struct{}, in *fuse.FlushIn) fuse.Status {
-	if status := s.meet("flush", in.Pid); status != fuse.OK {
+	s.mutex.Lock()
+	call := "close"
+	if s.written[in.Fh] {
+		call = "flush"
+	}
+	s.mutex.Unlock()
+	if status := s.meet(call, in.Pid); status != fuse.OK {
 		return status
 	}
 	return s.RawFileSystem.Flush(cancel, in)
@@ -212,7 +241,7 @@ func main() {
 	faultText := flag.String("fault", "", "CALL:N:ERROR")
 	logPath := flag.String("log", "", "file for the numbers of the calls")
 	flag.Parse()
-	counted := &calls{counts: map[string]int{}, random: rand.New(rand.NewSource(*seed)), delay: *delay}
+	counted := &calls{counts: map[string]int{}, written: map[uint64]bool{}, random: rand.New(rand.NewSource(*seed)), delay: *delay}
 	if *faultText != "" {
 		parsed, err := parseFault(*faultText)
 		if err != nil {
@@ -238,7 +267,8 @@ func serve(source, at string, counted *calls) error {
 	}
 	timeout := time.Second
 	nodes := fs.NewNodeFS(root, &fs.Options{AttrTimeout: &timeout, EntryTimeout: &timeout})
-	mount := &fuse.MountOptions{DirectMountStrict: true, FsName: source, Name: "slowfs", MaxWrite: 128 << 10}
+	// The kernel would otherwise read and write the files of the folder itself.
+	mount := &fuse.MountOptions{DirectMountStrict: true, FsName: source, Name: "slowfs", DisabledCapabilities: fuse.CAP_PASSTHROUGH}
 	server, err := fuse.NewServer(&slow{nodes, counted}, at, mount)
 	if err != nil {
 		return err
