@@ -181,7 +181,7 @@ rounds() {
 by_moment() { sed -n 's/ 137$//p' "$work/kills" | sort | uniq -c | awk '{printf "%s%s %s", sep, $1, $2; sep = ", "}'; }
 
 kills() {
-  rounds "$([ -n "$short" ] && echo 3 || echo 9)" round_of_kills
+  rounds "$([ -n "$short" ] && echo 2 || echo 9)" round_of_kills
   holds "kills: no run was killed" [ "$killed" -gt 0 ]
   holds "kills: no kill came between old and new" [ "$between" -gt 0 ]
 }

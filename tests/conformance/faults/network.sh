@@ -24,7 +24,7 @@ prepare_network() {
   shared=$work/shared
   net=$work/net
   mkdir -p "$shared/sums" "$net"
-  (cd "$here/.." && GOWORK=off TMPDIR=/tmp go build -trimpath -buildvcs=false -o "$work/slowfs" ./faults/cmd/slowfs) 2>"$work/slow.err" || {
+  (cd "$here/.." && go build -trimpath -buildvcs=false -o "$work/slowfs" ./faults/cmd/slowfs) 2>"$work/slow.err" || {
     note+="go build failed: $(tail -n 1 "$work/slow.err")"
     return 1
   }
@@ -41,13 +41,13 @@ network_workspace() {
 # The kills and the twins of the other steps, where each call takes a while.
 slow_kills() {
   local w=$net/slow sums=$net/sums lists=$work/lists mean T=$T
-  network_workspace slow "$([ -n "$short" ] && echo 80 || echo 2000)"
+  network_workspace slow "$([ -n "$short" ] && echo 60 || echo 1000)"
   sums=$net/sums
   mkdir "$lists"
   cp "$shared/slow"/part.* "$lists/"
   mount_slow -delay 200us -seed "$seed"
   T=$((8 * T))
-  rounds "$([ -n "$short" ] && echo 1 || echo 6)" round_of_kills
+  rounds "$([ -n "$short" ] && echo 1 || echo 4)" round_of_kills
   slow_note="slow: $note"
   rounds "$([ -n "$short" ] && echo 1 || echo 2)" round_of_twins
   end_slow
@@ -157,6 +157,6 @@ network() {
   local before=$checks slow_note met=0 sums=$sums
   prepare_network || return 0
   slow_kills
-  faulty_calls "$([ -n "$short" ] && echo 2 || echo 24)"
+  faulty_calls "$([ -n "$short" ] && echo 2 || echo 15)"
   note="$met faults; $slow_note; $((checks - before)) checks"
 }

@@ -118,7 +118,7 @@ summaries() {
   accepts "a whole set"
   cp -r "$sums" "$good"
   unfinished_parts
-  changed_bytes "$([ -n "$short" ] && echo 8 || echo 120)"
+  changed_bytes "$([ -n "$short" ] && echo 5 || echo 120)"
   foreign_parts
   other_commits
   set_of_summaries
