@@ -327,7 +327,7 @@ mod tests {
     fn a_file_is_removed_by_several_runs_at_once() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("file");
-        for _ in 0..200 {
+        for _ in 0..2000 {
             fs::write(&path, b"old").expect("a file");
             std::thread::scope(|scope| {
                 for _ in 0..4 {
