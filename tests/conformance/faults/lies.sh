@@ -71,8 +71,9 @@ spoilt_outputs() {
   notices_output "a missing file" rm "$path"
   notices_output "one file more" cp "$path" "$path.tmp"
   mkdir "$w/out/.bailiwick-staging"
-  holds "lies: a staging folder is none" is_not has_no_staging "$w"
-  rmdir "$w/out/.bailiwick-staging"
+  touch "$w/out/.bailiwick-staging/file"
+  holds "lies: a staged file is none" is_not has_no_staging "$w"
+  rm -r "$w/out/.bailiwick-staging"
 }
 
 # One round of kills in which no kill is by chance.
