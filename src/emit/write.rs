@@ -26,21 +26,26 @@ const SYNCED_SINGLY: usize = 64;
 pub fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let mut beside = path.to_path_buf().into_os_string();
     beside.push(format!(".{}.tmp", std::process::id()));
-    let replaced = fs::write(&beside, bytes).and_then(|()| fs::rename(&beside, path));
+    let beside = PathBuf::from(beside);
+    let replaced = write_and_close(&beside, bytes, false).and_then(|()| fs::rename(&beside, path));
     if replaced.is_err() {
         _ = fs::remove_file(&beside);
     }
     replaced
 }
 
-/// Removes a file or a link outside the output, if there is one.
+/// Removes a file or a link outside the output, if there is one. Another run can remove it at the same time.
 ///
 /// # Errors
 /// If the file cannot be removed.
 pub fn remove(path: &Path) -> std::io::Result<()> {
     match fs::symlink_metadata(path) {
-        Ok(found) if found.is_file() || found.is_symlink() => fs::remove_file(path),
-        Ok(_) | Err(_) => Ok(()),
+        Ok(found) if found.is_file() || found.is_symlink() => {}
+        Ok(_) | Err(_) => return Ok(()),
+    }
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
     }
 }
 
@@ -61,7 +66,7 @@ pub fn replace_all<'f>(files: impl Iterator<Item = (&'f Path, &'f str)>) -> Resu
         beside.push(format!(".{}.tmp", std::process::id()));
         let beside = PathBuf::from(beside);
         staged.push((beside.clone(), path));
-        fs::write(&beside, text).map_err(|error| RunError::io("write", path, &error))
+        write_and_close(&beside, text.as_bytes(), false).map_err(|error| RunError::io("write", path, &error))
     });
     let moved = written.and_then(|()| {
         staged.iter().try_for_each(|(beside, path)| {
@@ -75,6 +80,27 @@ pub fn replace_all<'f>(files: impl Iterator<Item = (&'f Path, &'f str)>) -> Resu
         }
     }
     moved
+}
+
+/// Writes a new file. A network file system may report only when the file is closed that a write failed, so the result of the
+/// close counts.
+fn write_and_close(path: &Path, bytes: &[u8], sync: bool) -> std::io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(bytes)?;
+    if sync {
+        file.sync_data()?;
+    }
+    close(file)
+}
+
+#[cfg(unix)]
+fn close(file: File) -> std::io::Result<()> {
+    Ok(nix::unistd::close(file)?)
+}
+
+#[cfg(not(unix))]
+fn close(_: File) -> std::io::Result<()> {
+    Ok(())
 }
 
 /// Whether a run that writes holds the lock of an output folder.
@@ -93,7 +119,7 @@ pub struct Stager {
     replaced: AtomicUsize,
     /// True when the output folder was not there before: a run that fails leaves none behind.
     made_root: bool,
-    _lock: File,
+    lock: File,
 }
 
 /// A file that waits to be renamed into place: its path below the output folder.
@@ -154,7 +180,7 @@ impl Stager {
             folders: Mutex::new(HashSet::new()),
             replaced: AtomicUsize::new(0),
             made_root,
-            _lock: lock,
+            lock,
         })
     }
 
@@ -175,10 +201,7 @@ impl Stager {
         }
         drop(folders);
         let sync = replaces && self.replaced.fetch_add(1, Ordering::Relaxed) < SYNCED_SINGLY;
-        let written = File::create(&staged).and_then(|mut file| {
-            file.write_all(text.as_bytes())?;
-            if sync { file.sync_data() } else { Ok(()) }
-        });
+        let written = write_and_close(&staged, text.as_bytes(), sync);
         written.map_err(|error| RunError::io("write the new content of", &self.root.join(path), &error))?;
         Ok(StagedFile { path: path.to_owned() })
     }
@@ -189,7 +212,7 @@ impl Stager {
     /// When the file system refuses; files already in place stay, and the next run does the rest.
     pub fn commit(self, mut staged: Vec<StagedFile>, removed: &[String]) -> Result<(), RunError> {
         if self.replaced.load(Ordering::Relaxed) > SYNCED_SINGLY {
-            sync_file_system(&self.root);
+            sync_file_system(&self.lock).map_err(|error| RunError::io("sync", &self.root, &error))?;
         }
         staged.sort();
         let mut touched: Vec<PathBuf> = Vec::new();
@@ -225,8 +248,11 @@ impl Stager {
         }
         if self.replaced.load(Ordering::Relaxed) > 0 {
             for folder in touched {
-                // A rename is durable once its folder is; where that cannot be asked for, the files are whole anyway.
-                let _ = open_folder(&folder).and_then(|folder| folder.sync_all());
+                // A rename is durable once its folder is.
+                let synced = open_folder(&folder).and_then(|folder| folder.sync_all());
+                synced
+                    .or_else(accept_without_sync)
+                    .map_err(|error| RunError::io("sync the folder", &folder, &error))?;
             }
         }
         Ok(())
@@ -275,19 +301,53 @@ fn open_folder(folder: &Path) -> std::io::Result<File> {
     File::open(folder)
 }
 
+/// Makes every staged file durable. The folder was opened before they were written, so a write that failed since is an error here.
 #[cfg(target_os = "linux")]
-fn sync_file_system(folder: &Path) {
-    if let Ok(folder) = open_folder(folder) {
-        let _ = rustix::fs::syncfs(folder);
-    }
+fn sync_file_system(folder: &File) -> std::io::Result<()> {
+    rustix::fs::syncfs(folder).map_err(std::io::Error::from).or_else(accept_without_sync)
 }
 
 #[cfg(not(target_os = "linux"))]
-fn sync_file_system(_: &Path) {}
+fn sync_file_system(_: &File) -> std::io::Result<()> {
+    Ok(())
+}
+
+/// Accepts a file system that cannot sync a folder: the files are whole anyway.
+fn accept_without_sync(error: std::io::Error) -> std::io::Result<()> {
+    use std::io::ErrorKind::{InvalidInput, PermissionDenied, Unsupported};
+    if matches!(error.kind(), InvalidInput | PermissionDenied | Unsupported) { Ok(()) } else { Err(error) }
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Twins of a part remove its earlier summary at the same time.
+    #[test]
+    fn a_file_is_removed_by_several_runs_at_once() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("file");
+        for _ in 0..2000 {
+            fs::write(&path, b"old").expect("a file");
+            std::thread::scope(|scope| {
+                for _ in 0..4 {
+                    scope.spawn(|| remove(&path).expect("it is removed, here or there"));
+                }
+            });
+            assert!(!path.exists());
+        }
+    }
+
+    /// EINVAL and EOPNOTSUPP are accepted; EIO, ENOSPC and EDQUOT are not.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_file_system_that_cannot_sync_is_accepted_and_a_lost_write_is_not() {
+        let errors = [(22, true), (95, true), (5, false), (28, false), (122, false)];
+        for (number, is_accepted) in errors {
+            let error = std::io::Error::from_raw_os_error(number);
+            assert_eq!(accept_without_sync(error).is_ok(), is_accepted, "{number}");
+        }
+    }
 
     #[test]
     fn a_file_that_cannot_be_replaced_leaves_nothing_behind() {

@@ -43,6 +43,7 @@ replace (
 
 require (
 	bailiwick.dev/conformance/ask v0.0.0
+	github.com/hanwen/go-fuse/v2 v2.12.1
 	k8s.io/api v0.37.2
 	k8s.io/apiextensions-apiserver v0.37.2
 	k8s.io/apimachinery v0.37.2
