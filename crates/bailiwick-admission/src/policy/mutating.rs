@@ -8,7 +8,7 @@ use std::fmt;
 use serde::Deserialize;
 use serde_json::Value as Json;
 
-use super::read::{Binding, ValidatingAdmissionPolicy};
+use super::read::{Binding, RawVariable, ValidatingAdmissionPolicy};
 use super::{AdmissionRequest, Patches, PolicyAnswer};
 use crate::pod::or_default;
 use bailiwick_kubernetes::validation_action::ValidationAction;
@@ -53,12 +53,6 @@ struct RawSpec {
     variables: Vec<RawVariable>,
     #[serde(default, deserialize_with = "or_default")]
     mutations: Vec<RawMutation>,
-}
-
-#[derive(Deserialize)]
-struct RawVariable {
-    name: String,
-    expression: String,
 }
 
 #[derive(Deserialize)]

@@ -126,9 +126,9 @@ struct RawCondition {
 }
 
 #[derive(Deserialize)]
-struct RawVariable {
-    name: String,
-    expression: String,
+pub(super) struct RawVariable {
+    pub(super) name: String,
+    pub(super) expression: String,
 }
 
 #[derive(Deserialize)]
