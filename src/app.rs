@@ -115,7 +115,7 @@ pub use render::{CompiledFile, CompiledFiles, RenderOptions, StagedOutput, Writt
 pub use shard::Shard;
 pub use stacks::{ManagerReport, StackReport, StacksReport};
 pub use summary::{Command as ShardCommand, Consent};
-pub use test::{FailedQuestion, ReachedByTest, TestChecks, TestEvent, TestOptions, TestRun};
+pub use test::{FailedQuestion, ReachedByTest, TestChecks, TestEvent, TestOptions, TestRun, TestedWorkspace};
 pub use unchecked::PartlyChecked;
 pub use who_can::{AllowedSubject, AllowedSubjects};
 pub use workspace::{Workspace, target_names};

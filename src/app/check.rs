@@ -1,10 +1,13 @@
 //! Checks a workspace: its output is as compiled, the output folder holds nothing else, and assertions hold.
 
+use std::sync::Arc;
+
+use super::classes::{self, Spread};
 use super::compare::{Base, CompareOptions, Comparison};
 use super::left_behind::NotJudged;
 use super::loaded_world::{LoadedWorld, WorldOptions, load_target};
 use super::target_changes::TargetChanges;
-use super::test::{TestChecks, TestEvent, TestRun};
+use super::test::{TestChecks, TestEvent, TestRun, ask_classes};
 use super::unchecked::{self, PartlyChecked};
 use super::workspace::Workspace;
 use super::{Diagnostics, Error, delivery, isolation, unclaimed};
@@ -29,6 +32,16 @@ pub struct Assertions {
 }
 
 impl Workspace {
+    /// Prepares the AccessTests of targets: the next comparison with the output folder collects the classes of alike namespaces,
+    /// so that [`Self::judge_targets`] compiles one namespace of each class.
+    pub fn prepare_tests(&mut self, targets: &[String]) {
+        let is_tested = |target: &&Target| targets.is_empty() || targets.contains(&target.name);
+        let tested: Vec<&Target> = self.project.workspace.targets.iter().filter(is_tested).collect();
+        if self.shard.is_none() && !self.names_in_tests(&tested, &[]).is_empty() {
+            self.shapes = classes::collector(self).map(Arc::new);
+        }
+    }
+
     /// Compares the compiled policies with the output folder, without the effects of the differences.
     ///
     /// # Errors
@@ -89,6 +102,10 @@ impl Workspace {
     ) -> Result<Assertions, Error> {
         let mut broken = folder.found;
         let mut tests = TestRun::default();
+        let spread = match &self.shapes {
+            Some(collected) if with_tests => classes::spread_of(collected, self, &self.names_in_tests(targets, &[]))?,
+            _ => Spread::default(),
+        };
         for target in targets {
             let with_surroundings = isolation::is_asserted(self, target);
             let checks = if with_tests { self.test_checks(target, &[]) } else { TestChecks::default() };
@@ -96,11 +113,14 @@ impl Workspace {
                 continue;
             }
             let options = WorldOptions { with_surroundings, ..checks.world_options() };
-            let loaded = self.load_compiled(target, &options)?;
             if with_surroundings {
+                let loaded = self.load_compiled(target, &options)?;
                 isolation::judge(self, target, &loaded, &mut broken);
+                tests.ask_all(&loaded, &checks, each);
+            } else {
+                let load = |sampled: &Workspace| sampled.load_compiled(target, &options);
+                ask_classes(self, &spread, &checks, &load, &mut tests, each)?;
             }
-            tests.ask_all(&loaded, &checks, each);
         }
         if let Some(shard) = &self.shard {
             shard.note_isolation(broken.diagnostics());

@@ -6,7 +6,8 @@
 //! with other names, if nothing else distinguishes their names. Four things do, and they divide a class:
 //!
 //! 1. **Named values**: a value of the account, or the name of the namespace, in an input beside the account lists, such as in
-//!    a Grant, a template, a baseline or a manifest. The input can give the value a meaning of its own.
+//!    a Grant, a template, a baseline or a manifest, or in a compiled object that belongs to no account. The input can give the
+//!    value a meaning of its own.
 //! 2. **Shared values**: a value of several accounts, at a place with a name for the objects of different namespaces: a subject, or the name of an object in a rule. The other accounts with the value belong to the class.
 //! 3. **Expressions about names**: where an admission policy computes with the names of namespaces or users, every namespace is
 //!    compiled.
@@ -26,6 +27,7 @@ use hashbrown::HashMap;
 
 use self::named::{Occurrences, computes_with_names, reads_annotations};
 pub(in crate::app) use self::output_check::OutputCheck;
+pub(in crate::app) use self::shapes::ShapeCollector;
 use self::shapes::{NAME, NamespaceShape, Shapes};
 pub(in crate::app) use self::spread::Spread;
 use super::workspace::Workspace;
@@ -33,7 +35,7 @@ use crate::compile;
 use crate::diag::RunError;
 use crate::digest::digest_of_run;
 use crate::model::NamespaceSample;
-use crate::parallel::in_order;
+use crate::parallel::{both, in_order};
 
 /// The fewest namespaces of a target that are divided into classes: fewer are compiled as fast as they are divided.
 const FEWEST_NAMESPACES: usize = 200;
@@ -79,26 +81,52 @@ pub(in crate::app) fn spread<'w>(
     check: Option<&OutputCheck<'_>>,
     asked: &[&str],
 ) -> Result<Spread<'w>, RunError> {
-    let is_small = |workspace: &Workspace| {
-        let size = |target| compile::output_files(&workspace.project, target).len();
-        workspace.project.workspace.targets.iter().all(|target| size(target) < FEWEST_NAMESPACES)
-    };
     let states: Vec<&Workspace> = base.into_iter().chain([head]).collect();
-    if states.iter().all(|workspace| is_small(workspace)) || computes_with_names(&states) {
+    if !has_classes(&states) {
         return Ok(Spread::default());
     }
-    let mut shapes: Vec<Shapes<'w>> = Vec::new();
-    let reads_annotations = reads_annotations(&states);
-    for workspace in states {
-        let check = check.filter(|_| std::ptr::eq(workspace, head));
-        match Shapes::of(workspace, reads_annotations, check)? {
-            Some(found) => shapes.push(found),
-            None => return Ok(Spread::default()),
-        }
+    let (jobs, reads_annotations) = (head.options.threads(), reads_annotations(&states));
+    let of_base = || base.map(|base| Shapes::of(base, reads_annotations, None)).transpose();
+    let (before, after) = both(jobs, of_base, || Shapes::of(head, reads_annotations, check));
+    match (before?, after?) {
+        (None, Some(head)) => divided(vec![head], asked, jobs),
+        (Some(Some(base)), Some(head)) => divided(vec![base, head], asked, jobs),
+        _ => Ok(Spread::default()),
     }
+}
+
+/// Returns a collector of the shapes of the files of a state; none where every namespace has to be compiled.
+pub(in crate::app) fn collector(workspace: &Workspace) -> Option<ShapeCollector> {
+    let states = [workspace];
+    has_classes(&states).then(|| ShapeCollector::new(reads_annotations(&states)))
+}
+
+/// Returns the classes of the namespaces whose files were collected. The names in `asked` count as names of an input.
+///
+/// # Errors
+/// When an input cannot be read.
+pub(in crate::app) fn spread_of<'w>(
+    collected: &ShapeCollector,
+    workspace: &'w Workspace,
+    asked: &[&str],
+) -> Result<Spread<'w>, RunError> {
+    divided(vec![collected.take(workspace)], asked, workspace.options.threads())
+}
+
+/// Whether the states are large enough for classes, and no expression computes with names.
+fn has_classes(states: &[&Workspace]) -> bool {
+    let is_large = |workspace: &&Workspace| {
+        let size = |target| compile::output_files(&workspace.project, target).len();
+        workspace.project.workspace.targets.iter().any(|target| size(target) >= FEWEST_NAMESPACES)
+    };
+    states.iter().any(is_large) && !computes_with_names(states)
+}
+
+/// Divides the namespaces of the states into classes.
+fn divided<'w>(shapes: Vec<Shapes<'w>>, asked: &[&str], jobs: usize) -> Result<Spread<'w>, RunError> {
     let sample = {
         let occurrences = Occurrences::find(&shapes, asked)?;
-        sample(&rows(&shapes, &occurrences, head.options.threads()))
+        sample(&rows(&shapes, &occurrences, jobs))
     };
     Ok(sample.map_or_else(Spread::default, |sample| Spread::new(sample, shapes)))
 }

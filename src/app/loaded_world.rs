@@ -206,7 +206,11 @@ impl LoadedWorld {
         Self::checked(loaded, Diagnostics { list: sink.into_sorted(&files), files })
     }
 
-    fn checked(loaded: Option<Self>, diagnostics: Diagnostics) -> Result<Self, Error> {
+    /// Returns a loaded world with its warnings.
+    ///
+    /// # Errors
+    /// When there is an error among the diagnostics, or no world.
+    pub(super) fn checked(loaded: Option<Self>, diagnostics: Diagnostics) -> Result<Self, Error> {
         match loaded.filter(|_| !diagnostics.has_errors()) {
             Some(loaded) => Ok(Self { diagnostics: diagnostics.list, ..loaded }),
             None => Err(Error::Invalid(diagnostics)),

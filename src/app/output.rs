@@ -201,6 +201,7 @@ impl<T: Send> OutputComparison<'_, T> {
         let (workspace, committed, detail_of) = (*workspace, *committed, *detail_of);
         let stats = &workspace.options.stats;
         let compare = |file: OutputFile| {
+            workspace.shapes.iter().for_each(|shapes| shapes.add(workspace, &target.name, &file));
             let path = hash_of(&file.path);
             let read = || committed.differing(&file.path, &file.text);
             let old = match stats.time(Stage::Compare, read, |_| (1, file.text.len()))? {

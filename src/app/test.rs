@@ -2,11 +2,13 @@
 
 use std::cell::LazyCell;
 use std::collections::BTreeSet;
+use std::mem;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::loaded_world::{LoadedWorld, WorldOptions};
+use super::classes::{self, Spread};
+use super::loaded_world::{LoadedWorld, WorldOptions, load_target};
 use super::question::is_about_one_namespace;
 use super::workspace::Workspace;
 use super::{Diagnostics, Error};
@@ -23,6 +25,8 @@ pub struct TestOptions {
     pub targets: Vec<String>,
     /// Parts of the names of the tests to run; all tests without names.
     pub names: Vec<String>,
+    /// Whether every namespace is compiled, and not one of each class of alike namespaces. The answers are the same.
+    pub without_classes: bool,
 }
 
 /// How many failures of one expectation are reported.
@@ -159,15 +163,101 @@ impl Workspace {
     /// ```
     pub fn test(&self, options: &TestOptions, each: &mut dyn FnMut(TestEvent<'_>)) -> Result<TestRun, Error> {
         let mut run = TestRun::default();
+        let tested = TestedWorkspace::new(self, options)?;
         for target in self.targets(&options.targets)? {
-            let checks = self.test_checks(target, &options.names);
-            if !checks.is_empty() {
-                let loaded = LoadedWorld::from_target(self, target, &checks.world_options())?;
-                run.ask_all(&loaded, &checks, each);
-            }
+            tested.ask(target, &mut run, each)?;
         }
         Ok(run)
     }
+
+    /// Returns the names in the expectations of targets about requests.
+    pub(super) fn names_in_tests(&self, targets: &[&Target], names: &[String]) -> Vec<&str> {
+        let mut found: Vec<&str> = Vec::new();
+        for check in targets.iter().flat_map(|target| self.access_tests(target, names)) {
+            found.extend(check.who.iter().map(|tested| match tested {
+                Tested::User(name) | Tested::Group(name) => name.as_str(),
+            }));
+            found.extend(check.namespaces.iter().chain(&check.names).map(String::as_str));
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+}
+
+/// A workspace whose AccessTests are asked.
+pub struct TestedWorkspace<'w> {
+    workspace: &'w Workspace,
+    /// Parts of the names of the tests to run.
+    names: &'w [String],
+    /// The classes of the namespaces.
+    spread: Spread<'w>,
+}
+
+impl<'w> TestedWorkspace<'w> {
+    /// Divides the namespaces of a workspace into classes, if there are expectations about requests.
+    ///
+    /// # Errors
+    /// When no target has one of the names, or an input cannot be read.
+    pub fn new(workspace: &'w Workspace, options: &'w TestOptions) -> Result<Self, Error> {
+        let asked = workspace.names_in_tests(&workspace.targets(&options.targets)?, &options.names);
+        let spread = match asked.is_empty() || options.without_classes {
+            true => Spread::default(),
+            false => classes::spread(None, workspace, None, &asked)?,
+        };
+        Ok(Self { workspace, names: &options.names, spread })
+    }
+
+    /// Asks the expectations of a target. `each` is called with every failure. Returns the warnings about the world of the target.
+    ///
+    /// # Errors
+    /// When the policies cannot be compiled.
+    pub fn ask(
+        &self,
+        target: &Target,
+        run: &mut TestRun,
+        each: &mut dyn FnMut(TestEvent<'_>),
+    ) -> Result<Diagnostics, Error> {
+        let Self { workspace, names, spread } = self;
+        let checks = workspace.test_checks(target, names);
+        if checks.is_empty() {
+            return Ok(Diagnostics::new(Vec::new(), &workspace.project.files));
+        }
+        let load = |sampled: &Workspace| {
+            let mut sink = Sink::new();
+            let loaded = load_target(sampled, target, &checks.world_options(), &mut sink)?;
+            let is_whole = sampled.sample().is_whole();
+            let sink = if is_whole { sink } else { spread.with_all_warnings(workspace, target, sink) };
+            LoadedWorld::checked(loaded, workspace.diagnostics(sink))
+        };
+        let mut loaded = ask_classes(workspace, spread, &checks, &load, run, each)?;
+        Ok(Diagnostics::new(mem::take(&mut loaded.diagnostics), &loaded.files))
+    }
+}
+
+/// Asks the expectations of a target about one namespace of each class, and about all namespaces if a question fails, so that a
+/// failure has its own names. `load` returns the world of the target in a workspace. Returns the world that was asked.
+pub(super) fn ask_classes(
+    workspace: &Workspace,
+    spread: &Spread<'_>,
+    checks: &TestChecks<'_>,
+    load: &dyn Fn(&Workspace) -> Result<LoadedWorld, Error>,
+    run: &mut TestRun,
+    each: &mut dyn FnMut(TestEvent<'_>),
+) -> Result<LoadedWorld, Error> {
+    // Escalation paths lead through all namespaces.
+    if !spread.sample().is_whole() && checks.paths.is_empty() {
+        let sampled = load(&workspace.with_sample(spread.sample()))?;
+        let mut trial = TestRun::default();
+        trial.ask_all(&sampled, checks, &mut |_| {});
+        if trial.failures == 0 {
+            run.ask_all(&sampled, checks, each);
+            return Ok(sampled);
+        }
+    }
+    let loaded = load(workspace)?;
+    run.ask_all(&loaded, checks, each);
+    Ok(loaded)
 }
 
 impl TestRun {

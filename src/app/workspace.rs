@@ -3,6 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+use super::classes::ShapeCollector;
 use super::judged_files::JudgedTree;
 use super::shard::Shard;
 use super::words::number;
@@ -36,6 +37,8 @@ pub struct Workspace {
     pub(crate) shard: Option<Shard>,
     /// The commit that `check` judges; the files on disk without one.
     pub(crate) tree: Option<Arc<JudgedTree>>,
+    /// Takes the shapes of the files that are compared with the output, for the AccessTests of `check`.
+    pub(super) shapes: Option<Arc<ShapeCollector>>,
     /// The diagnostics of loading: warnings, and errors after which loading could continue.
     found: Vec<Diagnostic>,
     /// The questions to the file system, with the answers.
@@ -155,6 +158,7 @@ impl Workspace {
                     sampled,
                     shard: None,
                     tree: None,
+                    shapes: None,
                     found,
                     answers,
                 })
@@ -179,7 +183,18 @@ impl Workspace {
         let found = project.without_accepted(list);
         let (project, sampled) = (Arc::new(project), Arc::default());
         let (root, files) = (PathBuf::new(), WorkspaceFiles::Folder(PathBuf::new()));
-        Ok(Self { options: options.clone(), root, files, project, sampled, shard: None, tree: None, found, answers })
+        Ok(Self {
+            options: options.clone(),
+            root,
+            files,
+            project,
+            sampled,
+            shard: None,
+            tree: None,
+            shapes: None,
+            found,
+            answers,
+        })
     }
 
     /// Opens another state of this workspace, such as a revision. Its diagnostics are reported at its own places.
@@ -204,7 +219,18 @@ impl Workspace {
                     }
                 };
                 let (project, sampled) = (Arc::new(project), Arc::default());
-                Ok(Self { options, root, files: place, project, sampled, shard: None, tree: None, found, answers })
+                Ok(Self {
+                    options,
+                    root,
+                    files: place,
+                    project,
+                    sampled,
+                    shard: None,
+                    tree: None,
+                    shapes: None,
+                    found,
+                    answers,
+                })
             }
             None => Err(Error::Invalid(Diagnostics { list, files })),
         }
@@ -220,6 +246,7 @@ impl Workspace {
             sampled: Arc::new(SampledFiles::new(Arc::clone(sample))),
             shard: None,
             tree: self.tree.clone(),
+            shapes: None,
             found: self.found.clone(),
             answers: Arc::clone(&self.answers),
         }

@@ -115,6 +115,9 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
     let mut workspace = open_part(global, &arguments.shard)?;
     let other_files = arguments.judge_tree(global, &mut workspace)?;
     note_commit(global, workspace.judged_commit(), other_files.as_deref());
+    if !arguments.no_tests {
+        workspace.prepare_tests(&arguments.targets);
+    }
     let outcome = workspace.targets(&arguments.targets).and_then(|targets| {
         let run = CheckRun { global, workspace: &workspace, targets: &targets, arguments };
         settle(global, run.check())

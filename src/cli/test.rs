@@ -3,12 +3,11 @@
 use clap::Args;
 
 use super::every_workspace::WorkspacesArguments;
-use super::printing::refuse_usage;
+use super::printing::{print, refuse_usage};
 use super::reporting::FormatArguments;
 use super::workspaces::{tell, with_targets};
-use super::worlds::load_target;
 use super::{Global, Outcome};
-use crate::app::{Error, TestRun, Workspace};
+use crate::app::{Error, TestOptions, TestRun, TestedWorkspace, Workspace};
 use crate::report::tests;
 
 /// Options of `test`.
@@ -32,12 +31,15 @@ pub(super) struct Arguments {
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Error> {
     with_targets(global, &arguments.targets, |workspace, targets| {
         let (mut run, mut failures) = (TestRun::default(), tests::Failures::default());
+        let options = TestOptions {
+            targets: arguments.targets.clone(),
+            names: arguments.names.clone(),
+            ..TestOptions::default()
+        };
+        let tested = TestedWorkspace::new(workspace, &options)?;
         for target in targets {
-            let checks = workspace.test_checks(target, &arguments.names);
-            if !checks.is_empty() {
-                let loaded = load_target(global, workspace, target, &checks.world_options())?;
-                run.ask_all(&loaded, &checks, &mut |event| failures.add(&event));
-            }
+            let warnings = tested.ask(target, &mut run, &mut |event| failures.add(&event))?;
+            print(global, warnings.list, &warnings.files);
         }
         if run.tests.is_empty() && global.is_one_of_several {
             global.terminal().note("no AccessTest to run\n");

@@ -1,13 +1,14 @@
-//! One namespace of each class gives the review, the findings and the map of all namespaces.
+//! One namespace of each class gives the review, the findings, the map and the answers of AccessTests of all namespaces.
 
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
 use bailiwick::access::risk::RiskSeverity;
+use bailiwick::app::TestEvent;
 use bailiwick::app::access_map::AccessMapOptions;
 use bailiwick::app::review::{ChangeReview, ReviewBase, ReviewOptions};
-use bailiwick::{LintOptions, Options, Selection, Workspace};
+use bailiwick::{CompareOptions, LintOptions, Options, Selection, TestOptions, TestRun, Workspace};
 use serde_json::Value;
 
 use crate::oracle::Dice;
@@ -40,6 +41,8 @@ struct State {
     /// Subjects of a Grant in one tenant, and of a Grant for the whole cluster.
     guest: Option<String>,
     wide: Option<String>,
+    /// Whether the subjects of Grants are written with an escape of YAML.
+    has_escapes: bool,
     /// The user whom the owner of a tenant impersonates.
     impersonated: Option<&'static str>,
     /// The value of the label `org`, which a Grant selects namespaces by.
@@ -83,6 +86,7 @@ impl State {
             has_owner: dice.chance(50),
             guest: dice.chance(50).then(|| "team-1".to_owned()),
             wide: dice.chance(33).then(|| "team-2".to_owned()),
+            has_escapes: dice.chance(50),
             impersonated: dice.chance(33).then_some("{name}-bot"),
             label: "{org}",
             has_tests: dice.chance(50),
@@ -119,6 +123,14 @@ impl State {
             }
         }
         new
+    }
+
+    /// Returns a subject of a Grant in YAML.
+    fn written(&self, subject: &str) -> String {
+        match subject.split_at_checked(1).filter(|_| self.has_escapes) {
+            Some((first, rest)) => format!("\"\\x{:02x}{rest}\"", first.as_bytes()[0]),
+            None => subject.to_owned(),
+        }
     }
 
     /// Returns the grants of a tenant to a user above its service accounts.
@@ -163,15 +175,17 @@ impl State {
         if let (Some(group), Some(row)) = (&self.guest, self.rows.get(7)) {
             write!(
                 grants,
-                "---\n{HEAD} Grant\nmetadata: {{name: guest}}\nspec:\n  clusterRoles: [edit]\n  namespaces: [t-{}]\n  to: {{groups: [{group}]}}\n",
-                row.name
+                "---\n{HEAD} Grant\nmetadata: {{name: guest}}\nspec:\n  clusterRoles: [edit]\n  namespaces: [t-{}]\n  to: {{groups: [{}]}}\n",
+                row.name,
+                self.written(group)
             )
             .expect("a text");
         }
         if let Some(group) = &self.wide {
             write!(
                 grants,
-                "---\n{HEAD} Grant\nmetadata: {{name: wide}}\nspec:\n  clusterRoles: [view]\n  clusterWide: true\n  to: {{groups: [{group}]}}\n"
+                "---\n{HEAD} Grant\nmetadata: {{name: wide}}\nspec:\n  clusterRoles: [view]\n  clusterWide: true\n  to: {{groups: [{}]}}\n",
+                self.written(group)
             )
             .expect("a text");
         }
@@ -282,6 +296,27 @@ fn the_review_of_a_changed_template_is_the_review_of_all_namespaces() {
     }
 }
 
+#[test]
+fn the_review_of_a_name_that_is_put_together_is_the_review_of_all_namespaces() {
+    let mut dice = Dice::new(1);
+    let base = State { guest: None, wide: None, has_tests: false, ..State::random(&mut dice, 260) };
+    let folder = tempfile::tempdir().expect("a folder");
+    base.write(&folder.path().join("base"));
+    base.write(&folder.path().join("head"));
+    // The tenant has no binding of this name in any input: its name is in the compiled object alone.
+    let grant = format!(
+        "{HEAD} Grant\nmetadata: {{name: amb}}\nspec:\n  clusterRoles: [edit]\n  clusterWide: true\n  to: {{users: [\"{{policy.name}}er-40\"]}}\n"
+    );
+    fs::write(folder.path().join("head/policies/grant.yaml"), grant).expect("written");
+    let json = |without_classes| serde_json::to_value(reviewed(folder.path(), without_classes)).expect("a value");
+    let (of_classes, of_all) = (json(false), json(true));
+    let words = of_all.to_string();
+    assert!(words.contains("`User/amber-40` of tenant `amber-40` holds `ClusterRole/edit` cluster-wide"), "{words}");
+    for (section, expected) in of_all.as_object().expect("an object") {
+        assert!(of_classes[section] == *expected, "{section}:\n{}\n{expected}", of_classes[section]);
+    }
+}
+
 /// Returns the findings of a state.
 fn findings(folder: &Path, without_classes: bool) -> Vec<Value> {
     let opened = Workspace::open(&Options::in_folder(folder.to_path_buf())).expect("a workspace");
@@ -370,6 +405,84 @@ fn the_map_of_classes_is_the_map_of_all_namespaces() {
             assert!(found == expected, "seed {seed}, {section}:\n{found}\n{expected}");
         }
     }
+}
+
+/// Returns random AccessTests about the subjects and the namespaces of a state, each with one expectation.
+fn access_tests(state: &State, dice: &mut Dice, count: usize) -> String {
+    let mut policies = String::new();
+    for number in 0..count {
+        let (row, other) = (&state.rows[dice.below(state.rows.len())], &state.rows[dice.below(state.rows.len())]);
+        let crew = row.crews.split(';').next().expect("an item");
+        let who = match dice.below(6) {
+            0 => format!("users: [{}]", row.name),
+            1 => format!("users: [\"{}\"]", row.owner),
+            2 => format!("groups: [{}]", row.team),
+            3 => format!("groups: [\"crew:{crew}\", \"{crew}\"]").replace(", \"\"", ""),
+            4 => format!("users: [\"system:serviceaccount:t-{0}:{0}-bot\"]", row.name),
+            _ => "groups: [auditors]".to_owned(),
+        };
+        // A name with an escape is not found in the text of its file.
+        let namespace = match dice.below(4) {
+            0 => "*".to_owned(),
+            1 => format!("\\x74-{}", row.name),
+            2 => format!("t-{}", row.name),
+            _ => format!("t-{}", other.name),
+        };
+        let verb = dice.pick(&["get", "list", "create", "delete"]);
+        let must = dice.pick(&["must", "mustNot"]);
+        write!(
+            policies,
+            "---\n{HEAD} AccessTest\nmetadata: {{name: test-{number}-}}\nspec:\n  who: {{{who}}}\n  {must}: [{{verbs: [{verb}], resources: [pods], namespaces: [\"{namespace}\"]}}]\n"
+        )
+        .expect("a text");
+    }
+    policies
+}
+
+/// Runs the AccessTests with this text in their name.
+fn tested(workspace: &Workspace, name: &str, without_classes: bool) -> (TestRun, Vec<String>) {
+    let options = TestOptions { names: vec![name.to_owned()], without_classes, ..TestOptions::default() };
+    let mut events = Vec::new();
+    let mut each = |event: TestEvent<'_>| match event {
+        TestEvent::Failure(failed) => events.push(format!("{:?} {}", failed.who, failed.request)),
+        TestEvent::MoreFailures(count) => events.push(count.to_string()),
+        TestEvent::Asked { questions, failures, .. } => events.push(format!("{questions} {failures}")),
+        _ => {}
+    };
+    let run = workspace.test(&options, &mut each).expect("a run");
+    (run, events)
+}
+
+#[test]
+fn the_tests_of_classes_have_the_answers_of_all_namespaces() {
+    let mut passed = 0;
+    for seed in 0..rounds(3, 60) {
+        let mut dice = Dice::new(seed);
+        let state = State { has_tests: false, ..State::random(&mut dice, 260) };
+        let folder = tempfile::tempdir().expect("a folder");
+        state.write(folder.path());
+        fs::write(folder.path().join("policies/tests.yaml"), access_tests(&state, &mut dice, 12)).expect("written");
+        let mut workspace = Workspace::open(&Options::in_folder(folder.path().to_path_buf())).expect("a workspace");
+        let (mut questions, mut failures) = (0, 0);
+        for number in 0..12 {
+            let name = format!("test-{number}-");
+            let (of_all, expected) = tested(&workspace, &name, true);
+            let (of_classes, found) = tested(&workspace, &name, false);
+            assert_eq!(found, expected, "seed {seed}, {name}");
+            assert_eq!((of_classes.questions, of_classes.failures), (of_all.questions, of_all.failures), "seed {seed}");
+            questions += of_all.questions;
+            failures += of_all.failures;
+            passed += usize::from(of_all.failures == 0);
+        }
+        // `check` finds the classes on the way.
+        workspace.prepare_tests(&[]);
+        let comparison = workspace.compare_output_folder(&CompareOptions::default()).expect("a comparison");
+        let judged = workspace.judge_output_folder(&comparison).expect("a folder");
+        let targets = workspace.targets(&[]).expect("targets");
+        let run = workspace.judge_targets(&targets, true, judged, &mut |_| {}).expect("a run").tests;
+        assert_eq!((run.questions, run.failures), (questions, failures), "seed {seed}");
+    }
+    assert!(passed > 5, "{passed}");
 }
 
 #[test]

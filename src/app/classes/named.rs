@@ -1,4 +1,4 @@
-//! The values of accounts that are in inputs beside the account lists.
+//! The values of accounts that are in inputs beside the account lists, or in objects that belong to no account.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use super::shapes::Shapes;
 use crate::app::unclaimed::kept_objects;
 use crate::app::workspace::Workspace;
 use crate::compile;
-use crate::diag::{RunError, Sink};
+use crate::diag::{FileId, RunError, Sink, SourceFile};
 use crate::digest::digest_of_run;
 use crate::source::Sources;
-use crate::yaml::{NodeRef, Tree};
+use crate::yaml::{self, NodeRef, Tree};
 
 /// The functions and operators of CEL that compute with a text or order texts.
 const TEXT_FUNCTIONS: [&str; 23] = [
@@ -45,7 +45,10 @@ const TEXT_FUNCTIONS: [&str; 23] = [
 const NAMES_IN_EXPRESSIONS: [&str; 5] =
     ["metadata.namespace", "namespaceObject", "request.namespace", "request.userInfo", "serviceAccountName"];
 
-/// The values that are in an input beside the account lists.
+/// The ends of the paths of YAML files.
+const YAML: [&str; 3] = [".json", ".yaml", ".yml"];
+
+/// The values that are in an input beside the account lists, or in a compiled object that belongs to no account.
 pub(super) struct Occurrences<'v> {
     /// All values.
     values: HashSet<&'v str>,
@@ -76,7 +79,8 @@ fn has_admission_policy(states: &[&Workspace], is_searched: impl Fn(&str) -> boo
 }
 
 impl<'v> Occurrences<'v> {
-    /// Searches the inputs of all states, and further texts, for the values of all accounts.
+    /// Searches the inputs of all states, their compiled objects that belong to no account, and further texts, for the values of
+    /// all accounts.
     pub(super) fn find(shapes: &'v [Shapes<'_>], texts: &[&str]) -> Result<Self, RunError> {
         let mut all = Self { values: HashSet::new(), words: HashMap::new(), found: HashSet::new() };
         for state in shapes {
@@ -88,6 +92,7 @@ impl<'v> Occurrences<'v> {
         let mut read: HashSet<u128> = HashSet::new();
         for state in shapes {
             all.search_state(state.workspace, &mut read)?;
+            state.lines_without_account.iter().for_each(|line| all.search(line));
         }
         texts.iter().for_each(|text| all.search(text));
         Ok(all)
@@ -120,17 +125,10 @@ impl<'v> Occurrences<'v> {
         for id in project.files.ids() {
             let file = project.files.get(id);
             let rows: Vec<&Range<usize>> = lists.iter().filter(|list| list.file == id).map(|list| &list.rows).collect();
-            let text = file.text();
             // Most files are the same in both states.
-            if file.path().starts_with('<') || !read.insert(digest_of_run(&(text, &rows))) {
-                continue;
+            if !file.path().starts_with('<') && read.insert(digest_of_run(&(file.text(), &rows))) {
+                self.search_file(&file, id, &rows);
             }
-            let mut start = 0;
-            for rows in rows {
-                self.search(text.get(start..rows.start).map_or("", |text| text));
-                start = start.max(rows.end);
-            }
-            self.search(text.get(start..).map_or("", |text| text));
         }
         for target in &project.workspace.targets {
             let mut sources = Sources::new(workspace.files.boxed_source(), Arc::default());
@@ -140,16 +138,38 @@ impl<'v> Occurrences<'v> {
         Ok(())
     }
 
-    fn search_tree(&mut self, tree: &Tree) {
-        tree.documents().for_each(|document| self.search_node(document));
+    /// Searches an input without its account rows: the text with its comments, and the strings of YAML, in which a value can have
+    /// escapes or several lines.
+    fn search_file(&mut self, file: &SourceFile, id: FileId, rows: &[&Range<usize>]) {
+        let text = file.text();
+        let mut start = 0;
+        for rows in rows {
+            self.search(text.get(start..rows.start).map_or("", |text| text));
+            start = start.max(rows.end);
+        }
+        self.search(text.get(start..).map_or("", |text| text));
+        if YAML.iter().any(|extension| file.path().ends_with(extension)) {
+            let tree = yaml::read(text, id, &mut Sink::new());
+            tree.documents().for_each(|document| self.search_node(document, rows));
+        }
     }
 
-    fn search_node(&mut self, node: NodeRef<'_>) {
+    fn search_tree(&mut self, tree: &Tree) {
+        tree.documents().for_each(|document| self.search_node(document, &[]));
+    }
+
+    /// Searches the strings of a node, without those of account rows.
+    fn search_node(&mut self, node: NodeRef<'_>, rows: &[&Range<usize>]) {
+        let span = node.span();
+        let is_within = |rows: &&&Range<usize>| rows.start <= span.start as usize && span.end as usize <= rows.end;
+        if rows.iter().any(|rows| is_within(&rows)) {
+            return;
+        }
         node.as_str().into_iter().for_each(|text| self.search(text));
-        node.items().for_each(|item| self.search_node(item));
+        node.items().for_each(|item| self.search_node(item, rows));
         for (key, value) in node.entries() {
             self.search(key.as_key());
-            self.search_node(value);
+            self.search_node(value, rows);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 use super::known::KnownShapes;
 use super::output_check::OutputCheck;
@@ -26,6 +26,8 @@ const JOINING_FIELDS: [&str; 4] = ["groups", "resourceNames", "subjects", "users
 pub(super) struct Shapes<'w> {
     pub(super) workspace: &'w Workspace,
     pub(super) namespaces: HashMap<Arc<str>, NamespaceShape>,
+    /// The different lines of the files that belong to no account.
+    pub(super) lines_without_account: HashSet<Box<str>>,
     /// The columns with values at joining places, by the shape of a file.
     joining: HashMap<u128, Vec<u128>>,
     /// The warnings of the compiler about each target.
@@ -52,6 +54,99 @@ struct FileShape {
     account: Option<TenantAccount>,
 }
 
+/// Collects the shapes of the output files of a workspace while the files are compiled, on any number of threads. A namespace
+/// has one file on each target.
+pub(in crate::app) struct ShapeCollector {
+    /// Whether the values of annotations belong to a shape.
+    reads_annotations: bool,
+    known: KnownShapes,
+    joining: Mutex<HashMap<u128, Vec<u128>>>,
+    namespaces: Mutex<HashMap<Arc<str>, NamespaceShape>>,
+    lines_without_account: Mutex<HashSet<Box<str>>>,
+}
+
+impl ShapeCollector {
+    pub(super) fn new(reads_annotations: bool) -> Self {
+        Self {
+            reads_annotations,
+            known: KnownShapes::default(),
+            joining: Mutex::default(),
+            namespaces: Mutex::default(),
+            lines_without_account: Mutex::default(),
+        }
+    }
+
+    /// Adds a compiled file of a target. The files of a target are added before the files of the next target.
+    pub(in crate::app) fn add(&self, workspace: &Workspace, target: &str, file: &OutputFile) {
+        if file.tenant().is_none() {
+            self.add_lines(&file.text);
+        }
+        let Some(shape) = self.split(workspace, file) else { return };
+        let digest = digest_of_run(&(target, shape.digest));
+        let mut namespaces = locked(&self.namespaces);
+        match namespaces.get_mut(&shape.namespace) {
+            Some(known) => {
+                known.digest = digest_of_run(&(known.digest, digest));
+                known.is_apart |= known.account != shape.account;
+                known.files.push(shape.digest);
+            }
+            None => {
+                let files = vec![shape.digest];
+                let first = NamespaceShape { digest, files, account: shape.account, is_apart: false };
+                namespaces.insert(shape.namespace, first);
+            }
+        }
+    }
+
+    /// Adds the lines of a file that belongs to no account. Variables can make the name of an account, which is then in no input.
+    fn add_lines(&self, text: &str) {
+        let mut lines = locked(&self.lines_without_account);
+        let mut add = |line: &str| {
+            if !lines.contains(line) {
+                lines.insert(line.into());
+            }
+        };
+        text.lines().for_each(&mut add);
+        if text.contains('\\') {
+            // A value can have escapes.
+            let tree = yaml::read(text, FileId::default(), &mut Sink::new());
+            tree.documents().for_each(|document| each_string(document, &mut add));
+        }
+    }
+
+    /// Returns the shape of a file; none for a file of cluster-scoped objects.
+    fn split(&self, workspace: &Workspace, file: &OutputFile) -> Option<FileShape> {
+        let namespace = file::namespace(&file.path)?;
+        let columns = workspace.project.columns_of(file);
+        let found = |digest| Some(FileShape { namespace: namespace.into(), digest, account: file.tenant() });
+        if let Some(digest) = self.known.find(&file.text, namespace, &columns) {
+            return found(digest);
+        }
+        let hints = Hints::of_names(&[namespace]).with_columns(&columns);
+        let (shape, values) = Shape::split(&file.text, &hints);
+        let notes = values.own.notes.iter();
+        let notes: Vec<(&str, &str)> =
+            notes.map(|note| (&*note.key, if self.reads_annotations { &*note.value } else { "" })).collect();
+        let digest = digest_of_run(&(&shape, &notes));
+        let mut joining = locked(&self.joining);
+        if !joining.contains_key(&digest) {
+            joining.insert(digest, joining_columns(&file.text, &hints));
+            if !self.reads_annotations {
+                self.known.add(shape, digest, &columns);
+            }
+        }
+        found(digest)
+    }
+
+    /// Returns the shapes collected so far, without the warnings of the compiler. The collector is empty afterwards.
+    pub(super) fn take<'w>(&self, workspace: &'w Workspace) -> Shapes<'w> {
+        let namespaces = std::mem::take(&mut *locked(&self.namespaces));
+        let joining = std::mem::take(&mut *locked(&self.joining));
+        let lines_without_account = std::mem::take(&mut *locked(&self.lines_without_account));
+        Shapes { workspace, namespaces, lines_without_account, joining, warnings: HashMap::new() }
+    }
+}
+
 impl<'w> Shapes<'w> {
     /// Compiles all targets of a workspace and splits the files of namespaces; none for policies that do not compile.
     /// `reads_annotations` is whether the values of annotations belong to a shape, and `check` compares the committed output.
@@ -60,61 +155,22 @@ impl<'w> Shapes<'w> {
         reads_annotations: bool,
         check: Option<&OutputCheck<'_>>,
     ) -> Result<Option<Self>, RunError> {
-        let mut shapes =
-            Self { workspace, namespaces: HashMap::new(), joining: HashMap::new(), warnings: HashMap::new() };
-        let joining: Mutex<HashMap<u128, Vec<u128>>> = Mutex::default();
-        let known = KnownShapes::default();
+        let collector = ShapeCollector::new(reads_annotations);
+        let mut warnings = HashMap::new();
         for target in &workspace.project.workspace.targets {
-            let split = |file: OutputFile| {
+            let add = |file: OutputFile| {
                 check.map_or(Ok(()), |check| check.add(&target.name, &file))?;
-                let Some(namespace) = file::namespace(&file.path) else { return Ok(None) };
-                let columns = workspace.project.columns_of(&file);
-                let found =
-                    |digest| Ok(Some(FileShape { namespace: namespace.into(), digest, account: file.tenant() }));
-                if let Some(digest) = known.find(&file.text, namespace, &columns) {
-                    return found(digest);
-                }
-                let hints = Hints::of_names(&[namespace]).with_columns(&columns);
-                let (shape, values) = Shape::split(&file.text, &hints);
-                let notes = values.own.notes.iter();
-                let notes: Vec<(&str, &str)> =
-                    notes.map(|note| (&*note.key, if reads_annotations { &*note.value } else { "" })).collect();
-                let digest = digest_of_run(&(&shape, &notes));
-                let mut joining = locked(&joining);
-                if !joining.contains_key(&digest) {
-                    joining.insert(digest, joining_columns(&file.text, &hints));
-                    if !reads_annotations {
-                        known.add(shape, digest, &columns);
-                    }
-                }
-                found(digest)
+                collector.add(workspace, &target.name, &file);
+                Ok(())
             };
             let mut sink = Sink::new();
-            let mut add =
-                |shape: Option<FileShape>| shape.into_iter().for_each(|shape| shapes.add(&target.name, shape));
-            workspace.compile_files(target, ObjectForm::Text, &split, &mut add, &mut sink)?;
+            workspace.compile_files(target, ObjectForm::Text, &add, &mut |()| {}, &mut sink)?;
             if sink.has_errors() {
                 return Ok(None);
             }
-            shapes.warnings.insert(target.name.clone(), sink.into_list());
+            warnings.insert(target.name.clone(), sink.into_list());
         }
-        shapes.joining = std::mem::take(&mut *locked(&joining));
-        Ok(Some(shapes))
-    }
-
-    fn add(&mut self, target: &str, file: FileShape) {
-        let digest = digest_of_run(&(target, file.digest));
-        match self.namespaces.get_mut(&file.namespace) {
-            Some(known) => {
-                known.digest = digest_of_run(&(known.digest, digest));
-                known.is_apart |= known.account != file.account;
-                known.files.push(file.digest);
-            }
-            None => {
-                let shape = NamespaceShape { digest, files: vec![file.digest], account: file.account, is_apart: false };
-                self.namespaces.insert(file.namespace, shape);
-            }
-        }
+        Ok(Some(Self { warnings, ..collector.take(workspace) }))
     }
 
     /// Returns the warnings of the compiler about a target.
@@ -130,6 +186,16 @@ impl<'w> Shapes<'w> {
     /// Returns the columns with texts of the account of a namespace, each with its value.
     pub(super) fn columns_of(&self, shape: &NamespaceShape) -> Vec<(&str, &str)> {
         shape.account.map_or_else(Vec::new, |account| self.workspace.project.texts_of(account))
+    }
+}
+
+/// Calls a function with each string of a node, keys included.
+fn each_string(node: NodeRef<'_>, add: &mut dyn FnMut(&str)) {
+    node.as_str().into_iter().for_each(&mut *add);
+    node.items().for_each(|item| each_string(item, add));
+    for (key, value) in node.entries() {
+        add(key.as_key());
+        each_string(value, add);
     }
 }
 

@@ -14,6 +14,7 @@ use crate::app::workspace::Workspace;
 use crate::app::{AuditOptions, Diagnostics, Error, FindingRecord};
 use crate::codes;
 use crate::diag::{Diagnostic, FindingState, Severity};
+use crate::parallel::both;
 
 /// How many errors of the earlier state are named.
 const NAMED_ERRORS: usize = 3;
@@ -53,8 +54,9 @@ impl Workspace {
     /// ```
     pub fn lint_change(&self, options: &LintOptions, base: &ReviewBase) -> Result<LintReport, Error> {
         let base = OpenedBase::open(self, base, None)?;
-        let mut report = self.lint(options)?;
-        let earlier = EarlierFindings::find(&base, options)?;
+        let find_earlier = || EarlierFindings::find(&base, options);
+        let (earlier, report) = both(self.options.threads(), find_earlier, || self.lint(options));
+        let (mut report, earlier) = (report?, earlier?);
         let warnings =
             earlier.errors.as_ref().map(|errors| broken_base(&base.record.name, errors)).into_iter().collect();
         let outgrown = earlier.powers.take_outgrown(&mut report.accepted);
