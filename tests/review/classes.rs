@@ -95,6 +95,22 @@ impl State {
         }
     }
 
+    /// Returns a state whose namespaces are one class, so that one namespace stands for all of them.
+    fn uniform() -> Self {
+        let row = |number: usize| Row {
+            name: format!("amber-{number}"),
+            team: format!("crew-{number}"),
+            owner: format!("kim-{number}"),
+            org: "labs".to_owned(),
+            uid: 50_000 + number,
+            crews: String::new(),
+        };
+        let random = Self::random(&mut Dice::new(1), 1);
+        let rows = (0..260).map(row).collect();
+        let state = Self { rows, guest: None, wide: None, impersonated: None, has_tests: false, ..random };
+        Self { has_owner: true, applier: None, above_accounts: None, ..state }
+    }
+
     /// Returns a state with one to three random changes.
     fn changed(&self, dice: &mut Dice) -> Self {
         let mut new = self.clone();
@@ -297,23 +313,26 @@ fn the_review_of_a_changed_template_is_the_review_of_all_namespaces() {
 }
 
 #[test]
-fn the_review_of_a_name_that_is_put_together_is_the_review_of_all_namespaces() {
-    let mut dice = Dice::new(1);
-    let base = State { guest: None, wide: None, has_tests: false, ..State::random(&mut dice, 260) };
-    let folder = tempfile::tempdir().expect("a folder");
-    base.write(&folder.path().join("base"));
-    base.write(&folder.path().join("head"));
-    // The tenant has no binding of this name in any input: its name is in the compiled object alone.
-    let grant = format!(
-        "{HEAD} Grant\nmetadata: {{name: amb}}\nspec:\n  clusterRoles: [edit]\n  clusterWide: true\n  to: {{users: [\"{{policy.name}}er-40\"]}}\n"
-    );
-    fs::write(folder.path().join("head/policies/grant.yaml"), grant).expect("written");
-    let json = |without_classes| serde_json::to_value(reviewed(folder.path(), without_classes)).expect("a value");
-    let (of_classes, of_all) = (json(false), json(true));
-    let words = of_all.to_string();
-    assert!(words.contains("`User/amber-40` of tenant `amber-40` holds `ClusterRole/edit` cluster-wide"), "{words}");
-    for (section, expected) in of_all.as_object().expect("an object") {
-        assert!(of_classes[section] == *expected, "{section}:\n{}\n{expected}", of_classes[section]);
+fn the_review_of_a_name_in_another_spelling_is_the_review_of_all_namespaces() {
+    // Variables, an escape, and an escaped line break.
+    for name in ["{policy.name}er-40", "am\\x62er-40", "amber-\\\n  40"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        State::uniform().write(&folder.path().join("base"));
+        State::uniform().write(&folder.path().join("head"));
+        let grant = format!(
+            "{HEAD} Grant\nmetadata: {{name: amb}}\nspec:\n  clusterRoles: [edit]\n  clusterWide: true\n  to: {{users: [\"{name}\"]}}\n"
+        );
+        fs::write(folder.path().join("head/policies/grant.yaml"), grant).expect("written");
+        let json = |without_classes| serde_json::to_value(reviewed(folder.path(), without_classes)).expect("a value");
+        let (of_classes, of_all) = (json(false), json(true));
+        let words = of_all.to_string();
+        assert!(
+            words.contains("`User/amber-40` of tenant `amber-40` holds `ClusterRole/edit` cluster-wide"),
+            "{words}"
+        );
+        for (section, expected) in of_all.as_object().expect("an object") {
+            assert!(of_classes[section] == *expected, "{name}, {section}:\n{}\n{expected}", of_classes[section]);
+        }
     }
 }
 
@@ -486,20 +505,28 @@ fn the_tests_of_classes_have_the_answers_of_all_namespaces() {
 }
 
 #[test]
+fn a_failed_test_has_the_names_of_all_namespaces() {
+    let folder = tempfile::tempdir().expect("a folder");
+    State::uniform().write(folder.path());
+    // The escapes hide the names of the tenant from a search of the text.
+    let (who, namespace) = ("am\\x62er-40", "t-am\\x62er-40");
+    let question = "verbs: [get], resources: [pods]";
+    let tests = format!(
+        "{HEAD} AccessTest\nmetadata: {{name: one}}\nspec:\n  who: {{users: [\"{who}\"]}}\n  mustNot: [{{{question}, namespaces: [\"{namespace}\"]}}]\n---\n{HEAD} AccessTest\nmetadata: {{name: all}}\nspec:\n  who: {{users: [nobody]}}\n  must: [{{{question}, namespaces: [\"*\"]}}]\n"
+    );
+    fs::write(folder.path().join("policies/tests.yaml"), tests).expect("written");
+    let workspace = Workspace::open(&Options::in_folder(folder.path().to_path_buf())).expect("a workspace");
+    for (name, failures) in [("one", 1), ("all", 260)] {
+        let (run, found) = tested(&workspace, name, false);
+        let (_, expected) = tested(&workspace, name, true);
+        assert!(run.failures >= failures, "{name}: {run:?}");
+        assert_eq!(found, expected, "{name}");
+    }
+}
+
+#[test]
 fn a_tenant_unlike_the_majority_of_its_class_is_found_in_a_sample() {
-    let mut dice = Dice::new(1);
-    // One class, so that one namespace stands for all but the unlike one.
-    let row = |number: usize| Row {
-        name: format!("amber-{number}"),
-        team: format!("crew-{number}"),
-        owner: format!("kim-{number}"),
-        org: "labs".to_owned(),
-        uid: 50_000 + number,
-        crews: String::new(),
-    };
-    let random = State::random(&mut dice, 1);
-    let rows = (0..260).map(row).collect();
-    let base = State { rows, guest: None, wide: None, impersonated: None, has_tests: false, ..random };
+    let base = State::uniform();
     let head = State { guest: Some("helpers".to_owned()), ..base.clone() };
     let folder = tempfile::tempdir().expect("a folder");
     base.write(&folder.path().join("base"));
