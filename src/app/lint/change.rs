@@ -53,10 +53,13 @@ impl Workspace {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn lint_change(&self, options: &LintOptions, base: &ReviewBase) -> Result<LintReport, Error> {
-        let base = OpenedBase::open(self, base, None)?;
-        let find_earlier = || EarlierFindings::find(&base, options);
+        let find_earlier = || -> Result<(OpenedBase, EarlierFindings), Error> {
+            let base = OpenedBase::open(self, base, None)?;
+            let earlier = EarlierFindings::find(&base, options)?;
+            Ok((base, earlier))
+        };
         let (earlier, report) = both(self.options.threads(), find_earlier, || self.lint(options));
-        let (mut report, earlier) = (report?, earlier?);
+        let ((base, earlier), mut report) = (earlier?, report?);
         let warnings =
             earlier.errors.as_ref().map(|errors| broken_base(&base.record.name, errors)).into_iter().collect();
         let outgrown = earlier.powers.take_outgrown(&mut report.accepted);
