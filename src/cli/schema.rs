@@ -73,7 +73,7 @@ fn any_policy() -> serde_json::Value {
     let arms: Vec<serde_json::Value> = kinds::ALL
         .iter()
         .map(|entry| {
-            let mut schema = entry.schema();
+            let mut schema = entry.schema.document();
             if let Some(object) = schema.as_object_mut() {
                 object.remove("$schema");
             }

@@ -224,7 +224,7 @@ struct NamedPolicy {
 impl Linking {
     fn link(&mut self, document: &Document, linker: &mut Linker<'_>, sink: &mut Sink) -> Result<(), RunError> {
         let Some(root) = document.tree.document(document.index) else { return Ok(()) };
-        let schema = document.kind.compiled_schema()?;
+        let schema = &document.kind.schema;
         // The schema alone has constraints that a type cannot state, such as a list that may not be empty.
         let Some(head) = Head::read(root).filter(|_| schema.fits(root)) else {
             schema.report(root, None, sink);

@@ -53,7 +53,7 @@ pub fn load_workspace(sources: &mut Sources, sink: &mut Sink) -> Result<Option<W
         }
     };
     let head = Head::read(root);
-    let schema = kinds::compiled_workspace_schema()?;
+    let schema = &kinds::WORKSPACE_SCHEMA;
     let spec = match head {
         Some(_) if !schema.fits(root) => Err(None),
         Some(head) if head.kind == kinds::WORKSPACE && head.api_version == kinds::API_VERSION => {

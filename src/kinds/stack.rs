@@ -4,6 +4,11 @@ mod folder;
 mod provider;
 mod weigh;
 
+#[cfg(test)]
+pub(super) use folder::APP_SCHEMA;
+#[cfg(test)]
+pub(super) use provider::METADATA_SCHEMA;
+
 use crate::codes;
 use std::sync::Arc;
 

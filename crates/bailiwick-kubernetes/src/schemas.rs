@@ -51,8 +51,7 @@ impl KindSchema {
 
     /// Returns the schema as a self-contained document.
     pub fn document(&self) -> Value {
-        static DEFINITIONS: OnceLock<Value> = OnceLock::new();
-        let mut document = resolved(parse(self.source), DEFINITIONS.get_or_init(|| parse(SHARED)));
+        let mut document = resolved(parse(self.source), shared());
         if let Some(api_version) = document.pointer_mut("/properties/apiVersion/const") {
             *api_version = self.api_version.into();
         }
@@ -61,7 +60,7 @@ impl KindSchema {
 
     /// Returns the shape of the stored form.
     pub(super) fn shape(&'static self) -> &'static Shape {
-        self.shape.get_or_init(|| self.schema().map_or(Shape::Any, |schema| Shape::from_schema(schema.document())))
+        self.shape.get_or_init(|| Shape::from_schema(&parse(self.source), shared()))
     }
 }
 
@@ -110,6 +109,12 @@ fn parse(source: &str) -> Value {
     serde_json::from_str(source).unwrap_or_default()
 }
 
+/// Returns the shared definitions.
+fn shared() -> &'static Value {
+    static DEFINITIONS: OnceLock<Value> = OnceLock::new();
+    DEFINITIONS.get_or_init(|| parse(SHARED))
+}
+
 /// Replaces every `$ref` by the shared definition, with the keywords beside it.
 fn resolved(schema: Value, shared: &Value) -> Value {
     match schema {
@@ -131,6 +136,14 @@ fn resolved(schema: Value, shared: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_shape_is_the_shape_of_the_whole_schema() {
+        for entry in all() {
+            let whole = format!("{:?}", Shape::from_schema(&entry.document(), &Value::Null));
+            assert!(whole.len() > 100 && whole == format!("{:?}", entry.shape()), "{}: {whole}", entry.kind);
+        }
+    }
 
     #[test]
     fn every_schema_compiles_and_is_closed() {

@@ -36,30 +36,32 @@ pub(super) struct Field {
 pub(super) static ANY: Shape = Shape::Any;
 
 impl Shape {
-    /// Reads a self-contained schema of `schema/`.
-    pub(super) fn from_schema(schema: &Value) -> Shape {
-        if is_set(schema, "x-quantity") {
+    /// Reads a schema of `schema/`, with the shared definitions that its `$ref`s name.
+    pub(super) fn from_schema(schema: &Value, shared: &Value) -> Shape {
+        let find = |name: &str| keyword(schema, shared, name);
+        let nested = |schema: &Value| Shape::from_schema(schema, shared);
+        if is_set(schema, shared, "x-quantity") {
             return Shape::Quantity;
         }
-        if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
+        if let Some(properties) = find("properties").and_then(Value::as_object) {
             let mut fields: Vec<Field> = properties
                 .iter()
                 .map(|(name, schema)| Field {
                     name: name.clone(),
-                    omit_zero: is_set(schema, "x-omit-zero"),
-                    shape: Shape::from_schema(schema),
+                    omit_zero: is_set(schema, shared, "x-omit-zero"),
+                    shape: nested(schema),
                 })
                 .collect();
             fields.sort_by(|left, right| left.name.cmp(&right.name));
             return Shape::Object(fields);
         }
-        if let Some(items) = schema.get("items") {
-            return Shape::List(Box::new(Shape::from_schema(items)));
+        if let Some(items) = find("items") {
+            return Shape::List(Box::new(nested(items)));
         }
-        if let Some(values) = schema.get("additionalProperties").filter(|values| values.is_object()) {
-            return Shape::Map(Box::new(Shape::from_schema(values)));
+        if let Some(values) = find("additionalProperties").filter(|values| values.is_object()) {
+            return Shape::Map(Box::new(nested(values)));
         }
-        let types = schema.get("type").and_then(Value::as_array);
+        let types = find("type").and_then(Value::as_array);
         let takes = |name: &str| types.is_some_and(|types| types.iter().any(|known| known == name));
         if takes("boolean") || takes("integer") {
             Shape::Scalar
@@ -78,6 +80,11 @@ impl Shape {
     }
 }
 
-fn is_set(schema: &Value, keyword: &str) -> bool {
-    schema.get(keyword).and_then(Value::as_bool) == Some(true)
+/// Returns the value of a keyword of a schema, or else of the definition that the schema names.
+fn keyword<'s>(schema: &'s Value, shared: &'s Value, name: &str) -> Option<&'s Value> {
+    schema.get(name).or_else(|| shared.get(schema.get("$ref")?.as_str()?)?.get(name))
+}
+
+fn is_set(schema: &Value, shared: &Value, name: &str) -> bool {
+    keyword(schema, shared, name) == Some(&Value::Bool(true))
 }

@@ -132,21 +132,25 @@ fn is_string_to_all(text: &str, read: NodeRef<'_>) -> Result<(), Difference> {
 
 /// Whether YAML 1.1 takes a plain scalar for another type than a string.
 fn is_of_other_type(written: &str) -> bool {
-    let could_be = match written.bytes().next() {
-        // The first letters of `y`, `no`, `true`, `off`, `null`, and their upper case; no such word is longer than `false`.
-        Some(b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O') => written.len() <= 5,
-        Some(b'0'..=b'9' | b'+' | b'-' | b'.' | b'~' | b'=' | b'<') | None => true,
+    match written.bytes().next() {
+        // No word is longer than `false`.
+        Some(b'a'..=b'z' | b'A'..=b'Z') => written.len() <= 5 && WORDS.contains(&written),
+        Some(b'0'..=b'9' | b'+' | b'-' | b'.' | b'~' | b'=' | b'<') | None => other_types().is_match(written),
         _ => false,
-    };
-    could_be && other_types().is_match(written)
+    }
 }
 
-/// Returns the patterns of the plain scalars of another type than string in YAML 1.1; source: the pages bool, float,
-/// int, merge, null, timestamp and value of yaml.org/type.
+/// The words of another type than string in YAML 1.1; source: the pages bool and null of yaml.org/type.
+const WORDS: [&str; 25] = [
+    "y", "Y", "yes", "Yes", "YES", "n", "N", "no", "No", "NO", "true", "True", "TRUE", "false", "False", "FALSE", "on",
+    "On", "ON", "off", "Off", "OFF", "null", "Null", "NULL",
+];
+
+/// Returns the patterns of the other plain scalars of another type than string in YAML 1.1; source: the pages float, int, merge, null,
+/// timestamp and value of yaml.org/type. They are compiled for the first scalar that begins like a number: most objects have none.
 fn other_types() -> &'static RegexSet {
-    const TYPES: [&str; 13] = [
-        r"^(y|Y|yes|Yes|YES|n|N|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF)$",
-        r"^(~|null|Null|NULL|)$",
+    const TYPES: [&str; 12] = [
+        r"^(~|)$",
         r"^[-+]?0b[01_]+$",
         r"^[-+]?0[0-7_]+$",
         r"^[-+]?(0|[1-9][0-9_]*)$",
@@ -285,6 +289,14 @@ mod tests {
 
     #[test]
     fn every_pattern_of_another_type_is_one() {
-        assert_eq!(other_types().len(), 13);
+        assert_eq!(other_types().len(), 12);
+    }
+
+    #[test]
+    fn words_of_another_type_are_whole_words() {
+        assert!(WORDS.iter().all(|word| is_of_other_type(word)));
+        for word in ["yEs", "nULL", "of", "offs", "name", "to", "t", "F", "truE", "nullx"] {
+            assert!(!is_of_other_type(word), "{word}");
+        }
     }
 }

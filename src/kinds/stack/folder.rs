@@ -1,18 +1,17 @@
 //! Reads the folder of a package, file by file: nothing in it may be left out in silence.
 
 use crate::codes;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use crate::crossplane::controller::Controller;
 use crate::crossplane::definition::Definition;
 use crate::crossplane::package::{App, Package};
 use crate::diag::{Diagnostic, FileId, Origin, Sink, Span};
 use crate::k8s::catalogue::{Resource, read_custom};
-use crate::kinds::file_schema;
+use crate::kinds::BuiltInSchema;
 use crate::model::{Linker, RawDocument};
 use crate::source::Sources;
 use crate::yaml::de::from_node;
-use crate::yaml::schema::Schema;
 use crate::yaml::{NodeRef, Spanned, Tree};
 
 use super::StackSpec;
@@ -198,11 +197,13 @@ pub(super) fn start_of(path: &str, linker: &mut Linker<'_>, sink: &mut Sink) -> 
     Origin { file, span: Span::new(0, 1) }
 }
 
+/// The schema of `app.yaml`.
+pub(in crate::kinds) static APP_SCHEMA: BuiltInSchema = BuiltInSchema::of_file::<App>();
+
 fn read_app(path: &str, linker: &mut Linker<'_>, sink: &mut Sink) -> Option<(App, Origin)> {
-    static SCHEMA: OnceLock<Option<Schema>> = OnceLock::new();
     let tree = tree_of(path, linker, sink)?;
     let root = only_document(&tree, "app.yaml", sink)?;
-    Some((typed(root, &SCHEMA, sink)?, root.beginning()))
+    Some((typed(root, &APP_SCHEMA, sink)?, root.beginning()))
 }
 
 /// Returns the single document of a file that describes the package.
@@ -218,14 +219,12 @@ pub(super) fn only_document<'t>(tree: &'t Tree, name: &str, sink: &mut Sink) -> 
     root
 }
 
-/// Reads a document of a package and reports every error in its structure. `schema` caches the compiled schema of the
-/// type: compiling one costs more than reading a package.
-pub(super) fn typed<'t, T: serde::Deserialize<'t> + schemars::JsonSchema>(
+/// Reads a document of a package by the schema of its type, and reports every error in its structure.
+pub(super) fn typed<'t, T: serde::Deserialize<'t>>(
     root: NodeRef<'t>,
-    schema: &'static OnceLock<Option<Schema>>,
+    schema: &BuiltInSchema,
     sink: &mut Sink,
 ) -> Option<T> {
-    let schema = schema.get_or_init(|| Schema::compile(file_schema::<T>()).ok()).as_ref()?;
     if !schema.fits(root) {
         schema.report(root, None, sink);
         return None;

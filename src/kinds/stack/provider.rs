@@ -2,7 +2,7 @@
 
 use crate::codes;
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use super::folder::{files_of, only_document, tree_of, typed};
 use super::{Requested, StackSpec, TEMPLATES, install_origin};
@@ -18,11 +18,11 @@ use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::catalogue::{Resource, read_custom};
 use crate::k8s::names;
 use crate::k8s::rbac::PolicyRule;
+use crate::kinds::BuiltInSchema;
 use crate::model::{
     Contribution, DependentPolicy, ForeignDocuments, InstalledProvider, Linker, OutputFileKey, Policy, PolicyMeta,
     RawDocument, Surroundings, Target, Unit,
 };
-use crate::yaml::schema::Schema;
 use crate::yaml::{NodeRef, Spanned};
 
 /// The label with the family of a provider.
@@ -162,8 +162,10 @@ fn providers(
     providers
 }
 
+/// The schema of `crossplane.yaml`.
+pub(in crate::kinds) static METADATA_SCHEMA: BuiltInSchema = BuiltInSchema::of_file::<PackageMetadata>();
+
 fn read(document: &RawDocument<'_>, spec: &StackSpec, linker: &mut Linker<'_>, sink: &mut Sink) -> Option<Contents> {
-    static SCHEMA: OnceLock<Option<Schema>> = OnceLock::new();
     let (folder, paths) = files_of(&spec.package, document, linker, sink)?;
     let mut contents = Contents::default();
     let mut has_meta = false;
@@ -177,7 +179,8 @@ fn read(document: &RawDocument<'_>, spec: &StackSpec, linker: &mut Linker<'_>, s
         if relative == "crossplane.yaml" {
             has_meta = true;
             let root = only_document(&tree, relative, sink);
-            contents.meta = root.and_then(|root| typed(root, &SCHEMA, sink)).filter(|meta| check_meta(meta, sink));
+            contents.meta =
+                root.and_then(|root| typed(root, &METADATA_SCHEMA, sink)).filter(|meta| check_meta(meta, sink));
             contents.meta_origin = root.map(NodeRef::beginning);
             contents.documents.extend(tree.documents().map(NodeRef::origin));
             continue;
