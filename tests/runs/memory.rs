@@ -49,6 +49,9 @@ fn peaks(count: usize) -> [u64; 4] {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
     tenants(folder, count);
+    let workspace = folder.join("bailiwick.yaml");
+    let text = fs::read_to_string(&workspace).expect("a file");
+    fs::write(workspace, text.replace("spec:\n", "spec:\n  layout: {shards: 64}\n")).expect("a file");
     let render = peak_of(folder, &["render"], 0);
     let check = peak_of(folder, &["check", "--work-tree"], 0);
     git(folder, &["init", "--quiet"]);
