@@ -109,16 +109,14 @@ impl Cache {
 
     /// Removes the record: it is invalid once files are written.
     pub fn forget(&self) {
-        self.place.write(&self.name, &[]);
+        self.place.write(&self.name, &|_| Ok(()));
     }
 
     /// Writes the results of a run. After a failure the next run is only slower.
     pub fn save(&self, mut kept: Kept) {
         kept.root.clone_from(&self.root);
         PROGRAM.clone_into(&mut kept.program);
-        if let Ok(bytes) = FORMAT.close(&kept) {
-            self.place.write(&self.name, &bytes);
-        }
+        self.place.write(&self.name, &|out| FORMAT.write(&kept, out));
     }
 }
 

@@ -199,7 +199,7 @@ impl Pass<'_> {
         let mut facts = TargetFacts::new(target, project.existing_on(target));
         let total = index.len();
         // Many tenants have one of their own each.
-        facts.reserve(total);
+        facts.expect(total);
         let mut failed = None;
         parallel::in_order(
             total,

@@ -10,10 +10,12 @@
 pub mod committed;
 pub mod diff;
 pub mod file;
+pub mod first_lines;
 pub mod group;
 pub mod namespaces;
 pub mod objects;
 pub mod oci;
+pub mod paths;
 pub mod plan;
 mod pods;
 pub mod revision;

@@ -17,7 +17,7 @@ use crate::parallel::locked;
 pub struct OutputFileIndex {
     entries: Vec<(OutputFileKey, u32, Contribution)>,
     /// The entries of each file to make.
-    ranges: Vec<std::ops::Range<usize>>,
+    ranges: Vec<std::ops::Range<u32>>,
 }
 
 /// The output files of the targets of one workspace in a sample of its namespaces, collected once for all compilations.
@@ -62,9 +62,9 @@ impl OutputFileIndex {
             }
         }
         entries.sort();
-        let mut ranges: Vec<std::ops::Range<usize>> = Vec::with_capacity(entries.len());
+        let mut ranges: Vec<std::ops::Range<u32>> = Vec::with_capacity(entries.len());
         let mut last: Option<&OutputFileKey> = None;
-        for (position, (output_file, ..)) in entries.iter().enumerate() {
+        for (position, (output_file, ..)) in (0_u32..).zip(&entries) {
             match ranges.last_mut().filter(|_| last == Some(output_file)) {
                 Some(range) => range.end = position + 1,
                 None => ranges.push(position..position + 1),
@@ -77,13 +77,14 @@ impl OutputFileIndex {
     /// Keeps only the files of a part; the index of namespaces stays complete.
     pub fn keep(&mut self, part: Part) {
         let entries = &self.entries;
-        self.ranges.retain(|range| entries.get(range.start).is_some_and(|(output_file, ..)| part.has(output_file)));
+        self.ranges
+            .retain(|range| entries.get(range.start as usize).is_some_and(|(output_file, ..)| part.has(output_file)));
     }
 
     /// Keeps only the files of a sample; the index of namespaces stays complete.
     fn keep_sample(&mut self, sample: &NamespaceSample) {
         let entries = &self.entries;
-        self.ranges.retain(|range| match entries.get(range.start) {
+        self.ranges.retain(|range| match entries.get(range.start as usize) {
             Some((OutputFileKey::Namespace(name), ..)) => sample.has(name),
             Some((OutputFileKey::Cluster, ..)) | None => true,
         });
@@ -91,7 +92,13 @@ impl OutputFileIndex {
 
     /// Returns the number of a file among the files of all parts.
     pub fn place(&self, position: usize) -> u32 {
-        self.ranges.get(position).map_or(u32::MAX, |range| u32::try_from(range.start).unwrap_or(u32::MAX))
+        self.ranges.get(position).map_or(u32::MAX, |range| range.start)
+    }
+
+    /// Returns the entries of the file at a position.
+    fn entries(&self, position: usize) -> &[(OutputFileKey, u32, Contribution)] {
+        let range = self.ranges.get(position).map_or(0..0, |range| range.start as usize..range.end as usize);
+        self.entries.get(range).unwrap_or_default()
     }
 
     /// Returns the number of files; the cluster-scoped objects count as one.
@@ -106,14 +113,13 @@ impl OutputFileIndex {
 
     /// Returns the file at a position.
     pub fn output_file(&self, position: usize) -> Option<&OutputFileKey> {
-        self.entries.get(self.ranges.get(position)?.start).map(|(output_file, ..)| output_file)
+        self.entries(position).first().map(|(output_file, ..)| output_file)
     }
 
     /// Returns the only policy with an account in the file at a position, by its index, with the contribution; none for several
     /// accounts. `is_tenancy` returns whether a policy has accounts.
     pub fn tenant(&self, position: usize, is_tenancy: impl Fn(usize) -> bool) -> Option<(usize, Contribution)> {
-        let entries = self.entries.get(self.ranges.get(position)?.clone())?;
-        let mut accounts = entries.iter().filter(|(_, policy, _)| is_tenancy(*policy as usize));
+        let mut accounts = self.entries(position).iter().filter(|(_, policy, _)| is_tenancy(*policy as usize));
         match (accounts.next(), accounts.next()) {
             (Some((OutputFileKey::Namespace(_), policy, part)), None) => Some((*policy as usize, *part)),
             _ => None,
@@ -148,9 +154,8 @@ impl OutputFileIndex {
         policy_named_at: impl Fn(Origin) -> Option<&'p PolicyMeta>,
         target: &'p Target,
     ) -> Vec<Unit> {
-        let range = self.ranges.get(position).cloned().unwrap_or_default();
         let mut units = Vec::new();
-        for (output_file, index, part) in self.entries.get(range).unwrap_or_default() {
+        for (output_file, index, part) in self.entries(position) {
             if let Some(policy) = policy(*index as usize) {
                 let before = units.len();
                 policy.expand(target, output_file, *part, &mut units);

@@ -3,10 +3,11 @@
 //! refused.
 
 use std::fmt;
+use std::io::{self, BufWriter, Write};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 /// Length of the checksum at the end, in bytes.
 const CHECKSUM: usize = size_of::<u64>();
@@ -68,6 +69,19 @@ impl FileFormat {
         Ok(bytes)
     }
 
+    /// Writes a file with a value, a few bytes after the others: the bytes of [`FileFormat::close`].
+    ///
+    /// # Errors
+    /// When the value cannot be encoded, or the file cannot be written.
+    pub fn write<T: Serialize>(self, value: &T, out: &mut dyn Write) -> io::Result<()> {
+        let mut out = BufWriter::new(Hashed { out, hash: Xxh3::new() });
+        out.write_all(self.mark.as_bytes())?;
+        out.write_all(self.version.as_bytes())?;
+        postcard::to_io(value, &mut out).map_err(io::Error::other)?;
+        let Hashed { out, hash } = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+        out.write_all(&hash.digest().to_le_bytes())
+    }
+
     /// Reads the content of a file. The checksum detects accidents only: the caller checks that the values are
     /// consistent.
     ///
@@ -86,6 +100,24 @@ impl FileFormat {
         let (value, behind) =
             postcard::take_from_bytes(content).map_err(|error| Broken::Unreadable(error.to_string()))?;
         if behind.is_empty() { Ok(value) } else { Err(Broken::Unreadable("there is more behind it".to_owned())) }
+    }
+}
+
+/// A writer that computes the checksum of the written bytes.
+struct Hashed<'w> {
+    out: &'w mut dyn Write,
+    hash: Xxh3,
+}
+
+impl Write for Hashed<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        self.hash.update(bytes.get(..written).unwrap_or_default());
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
     }
 }
 
@@ -113,6 +145,9 @@ mod tests {
     fn what_was_closed_opens_and_nothing_else_does() {
         let value = (7_u32, "text".to_owned(), vec![1_u8; 40]);
         let bytes = FORMAT.close(&value).expect("room");
+        let mut written = Vec::new();
+        FORMAT.write(&value, &mut written).expect("room");
+        assert_eq!(written, bytes);
         assert_eq!(FORMAT.open(&bytes), Ok(value));
         let open = |bytes: &[u8]| FORMAT.open::<(u32, String, Vec<u8>)>(bytes);
         for length in 0..bytes.len() {

@@ -17,6 +17,8 @@ mod grouping;
 mod init;
 mod interruption;
 mod lint_change;
+#[cfg(target_os = "linux")]
+mod memory;
 mod merges;
 mod migration;
 mod nodes;
@@ -30,7 +32,7 @@ mod watch;
 mod workspaces;
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output};
 
 /// Runs the program in a folder.
 pub(crate) fn bailiwick(folder: &Path, arguments: &[&str]) -> Output {
@@ -53,6 +55,13 @@ pub(crate) fn git(folder: &Path, arguments: &[&str]) {
         .output()
         .expect("git is there");
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+}
+
+/// Returns the most memory that a process has taken so far, in KiB.
+pub(crate) fn peak(child: &Child) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.split_whitespace().next()?.parse().ok()
 }
 
 /// Returns the standard error of a run.

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use bailiwick::emit::first_lines::MAXIMUM_LINES;
 use bailiwick::emit::plan::{FilePlan, TargetPlan};
 use bailiwick::emit::totals::Totals;
 use bailiwick::k8s::catalogue::{Api, Catalogue};
@@ -261,10 +262,11 @@ fn a_rename_everywhere_and_a_changed_role_are_seen_before_they_happen() {
                     .clone()
                     .edit("policies/roles.yaml", "name: tools-user\n", "name: tools-user-v2\n")
                     .edit("policies/tenancy.yaml", "permissionSet: tools-user\n", "permissionSet: tools-user-v2\n");
-                let plan = plan(&before, &after);
-                let changed: Vec<&String> = plan.changes.iter().flat_map(|file| &file.changed_role_refs).collect();
-                assert_eq!(changed.len(), tools);
-                assert!(changed.iter().all(|binding| binding.starts_with("RoleBinding tool-")), "{changed:?}");
+                let changed = Totals::from_plan(&plan(&before, &after)).changed_role_refs;
+                assert_eq!(changed.count, tools);
+                let shown: Vec<&str> = changed.lines().collect();
+                assert_eq!(shown.len(), tools.min(MAXIMUM_LINES));
+                assert!(shown.iter().all(|binding| binding.starts_with("RoleBinding tool-")), "{shown:?}");
             }
             other => panic!("unknown flag {other}"),
         }
@@ -278,12 +280,18 @@ fn a_verb_taken_back_is_a_narrower_role() {
     let except = "spec:\n  targets: [\"toolforge*\"]\n  as: ClusterRole\n  except:\n  - resources: [configmaps, secrets]\n    verbs: [deletecollection]\n  rules:\n  - apiGroups: [\"\"]\n    resources:\n    - bindings";
     let plain = "spec:\n  targets: [\"toolforge*\"]\n  as: ClusterRole\n  rules:\n  - apiGroups: [\"\"]\n    resources:\n    - bindings";
     let after = before.clone().edit("policies/roles.yaml", plain, except);
-    let narrowed = plan(&before, &after);
-    let told: Vec<&String> = narrowed.changes.iter().flat_map(|file| &file.changed_roles).collect();
-    assert_eq!(told, ["ClusterRole tools-user is narrower: without deletecollection on configmaps, secrets"]);
-    let widened = plan(&after, &before);
-    let told: Vec<&String> = widened.changes.iter().flat_map(|file| &file.changed_roles).collect();
-    assert_eq!(told, ["ClusterRole tools-user is wider: with deletecollection on configmaps, secrets"]);
+    let narrowed = Totals::from_plan(&plan(&before, &after)).changed_roles;
+    assert_eq!(narrowed.count, 1);
+    assert_eq!(
+        narrowed.lines().collect::<Vec<_>>(),
+        ["ClusterRole tools-user is narrower: without deletecollection on configmaps, secrets"]
+    );
+    let widened = Totals::from_plan(&plan(&after, &before)).changed_roles;
+    assert_eq!(widened.count, 1);
+    assert_eq!(
+        widened.lines().collect::<Vec<_>>(),
+        ["ClusterRole tools-user is wider: with deletecollection on configmaps, secrets"]
+    );
 }
 
 #[test]

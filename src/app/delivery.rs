@@ -19,7 +19,7 @@ use crate::emit::group::{First, Groups};
 use crate::emit::objects::ChangeSignature;
 use crate::emit::plan::{FileAction, FilePlan, TargetPlan};
 use crate::emit::totals::Totals;
-use crate::emit::write::{STAGING, StagedFile, Stager};
+use crate::emit::write::{STAGING, Stager};
 use crate::git;
 use crate::model::Target;
 
@@ -166,7 +166,6 @@ const HELP_WITH_FOREIGN: &str = "move it to another folder: an applier of the de
 /// Delivery files staged beside the delivery folder.
 pub(crate) struct StagedDelivery {
     stager: Stager,
-    staged: Vec<StagedFile>,
     removed: Vec<String>,
 }
 
@@ -185,7 +184,7 @@ impl StagedDelivery {
     /// # Errors
     /// When the file system refuses.
     pub(crate) fn commit(self) -> Result<(), RunError> {
-        self.stager.commit(self.staged, &self.removed)
+        self.stager.commit(&self.removed)
     }
 }
 
@@ -220,13 +219,12 @@ impl Workspace {
         };
         let ComparedDelivery { plan, .. } = self.compare_delivery(objects, &committed, &mut each, sink)?;
         let title = format!("{folder}/");
-        if plan.changes.is_empty() {
+        if !plan.is_drift() {
             return Ok(Some(RenderedDelivery { plan, title, staged: None }));
         }
         let stager = Stager::open(&self.root, folder, &|| self.options.tell(Event::Waiting))?;
-        let staged = written.iter().map(|(path, text, replaces)| stager.stage(path, text, *replaces));
-        let staged = staged.collect::<Result<Vec<StagedFile>, RunError>>()?;
-        Ok(Some(RenderedDelivery { plan, title, staged: Some(StagedDelivery { stager, staged, removed }) }))
+        written.iter().try_for_each(|(path, text, replaces)| stager.stage(path, text, *replaces))?;
+        Ok(Some(RenderedDelivery { plan, title, staged: Some(StagedDelivery { stager, removed }) }))
     }
 }
 

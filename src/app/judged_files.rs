@@ -168,7 +168,7 @@ impl JudgedTree {
     /// Reads a file by its path below the workspace; none where there is no file.
     fn read(&self, path: &str) -> Result<Option<Vec<u8>>, RunError> {
         let Some(id) = self.files.file_id(path) else { return Ok(None) };
-        self.read_blob(id, path, MAXIMUM_BLOB).map(Some)
+        self.read_blob(&id, path, MAXIMUM_BLOB).map(Some)
     }
 
     /// Reads a blob of at most `most` bytes by its id, and computes the id again. `path` is for messages.
@@ -187,10 +187,10 @@ impl JudgedTree {
     /// content.
     fn differing(&self, path: &str, text: &str) -> Result<Differing, RunError> {
         let Some(id) = self.files.file_id(path) else { return Ok(Differing::Missing) };
-        if !self.compares_bytes && self.id_of(id.format(), path, text)? == *id {
+        if !self.compares_bytes && self.id_of(id.format(), path, text)? == id {
             return Ok(Differing::Same);
         }
-        let bytes = self.read_blob(id, path, MAXIMUM_BLOB)?;
+        let bytes = self.read_blob(&id, path, MAXIMUM_BLOB)?;
         let is_same = self.compares_bytes && bytes == text.as_bytes();
         Ok(if is_same { Differing::Same } else { Differing::Different(bytes) })
     }

@@ -32,6 +32,7 @@ pub(super) fn judge(workspace: &Workspace, tree: &JudgedTree, sink: &mut Sink) -
     let written: Vec<&str> = workspace.project.workspace.written_folders().collect();
     let mut outside = BTreeSet::new();
     for (path, kind, _) in tree.files().entries() {
+        let path = path.as_str();
         let is_written = written.iter().any(|folder| is_below(path, folder));
         if written.iter().any(|folder| is_below_in_another_case(path, folder)) {
             sink.push(in_another_case(path, "the commit"));
@@ -64,24 +65,23 @@ fn judge_attributes(workspace: &Workspace, tree: &JudgedTree, sink: &mut Sink) -
         return Ok(());
     }
     let is_output = |path: &str, kind| kind == EntryKind::File && written.iter().any(|folder| is_below(path, folder));
-    let files: Vec<&str> =
-        tree.files().entries().filter(|(path, kind, _)| is_output(path, *kind)).map(|(path, ..)| path).collect();
-    if attributes.count().saturating_mul(files.len()) > MAXIMUM_COMPARISONS {
+    let files = || tree.files().entries().filter(|(path, kind, _)| is_output(path, *kind)).map(|(path, ..)| path);
+    if attributes.count().saturating_mul(files().count()) > MAXIMUM_COMPARISONS {
         let message = format!("the attributes in `{}` have too many lines that convert files", tree.revision());
         return Err(
             RunError::new(message).help(format!("remove lines with a conversion from `{}`", attributes::FILE_NAME))
         );
     }
-    let converted = files.iter().map(|path| (*path, attributes.conversion(&format!("{}{path}", tree.prefix()))));
-    let mut converted = converted.filter_map(|(path, attribute)| Some((path, attribute?)));
-    let Some((path, attribute)) = converted.next() else { return Ok(()) };
+    let attribute = |path: &str| attributes.conversion(&format!("{}{path}", tree.prefix()));
+    let mut converted = files().filter_map(|path| Some((attribute(&path)?, path)));
+    let Some((attribute, path)) = converted.next() else { return Ok(()) };
     let message = format!("a checkout writes other bytes than `{path}` has in git: its attribute is `{attribute}`");
     let found = Diagnostic::error(codes::CONVERTED_OUTPUT, message);
     let found = match converted.count() {
         0 => found,
         more => found.note(format!("and {}", number(more, "more file"))),
     };
-    let folder = written.iter().find(|folder| is_below(path, folder)).map_or(path, |folder| folder);
+    let folder = written.iter().find(|folder| is_below(&path, folder)).map_or(path.as_str(), |folder| folder);
     sink.push(found.help(format!(
         "add a last line to `{}` at the root: `/{}{folder}/** -text -ident !filter !working-tree-encoding`",
         attributes::FILE_NAME,
@@ -99,10 +99,10 @@ fn attributes_of(tree: &JudgedTree, written: &[&str]) -> Result<Attributes, RunE
         found.extend(above.entries.iter().find(is_it).map(|entry| (above.path.clone(), entry.id)));
     }
     for (path, kind, id) in tree.files().entries() {
-        let (folder, name) = path.rsplit_once('/').map_or(("", path), |parts| parts);
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));
         let concerns = |written: &&str| folder.is_empty() || is_below(written, folder) || is_below(folder, written);
         if name == attributes::FILE_NAME && kind == EntryKind::File && written.iter().any(concerns) {
-            found.push((format!("{}{folder}", tree.prefix()).trim_end_matches('/').to_owned(), *id));
+            found.push((format!("{}{folder}", tree.prefix()).trim_end_matches('/').to_owned(), id));
         }
     }
     // The attributes of a folder come behind the attributes of the folders around it.
@@ -168,7 +168,7 @@ impl Workspace {
         let files = &self.project.files;
         let is_committed = |path: &str, text: &str| {
             let id = tree.files().file_id(path);
-            id.is_some_and(|id| id.format().id(GitObjectKind::Blob, text.as_bytes()) == Ok(*id))
+            id.is_some_and(|id| id.format().id(GitObjectKind::Blob, text.as_bytes()) == Ok(id))
         };
         let mut changed = BTreeSet::new();
         for id in files.ids() {

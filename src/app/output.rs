@@ -188,7 +188,7 @@ struct OutputComparison<'c, T> {
     detail_of: &'c DetailOf<'c, T>,
     each: &'c mut dyn FnMut(T),
     /// Hashes of the paths of the compiled files. Many files stay as they are, and a hash is all that is kept of them.
-    paths: HashSet<u128>,
+    paths: HashSet<u64>,
     compared: ComparedTarget,
     found: Sink,
 }
@@ -325,7 +325,7 @@ impl<T: Send> OutputComparison<'_, T> {
 
 /// The entries of an output folder. Of a file only a hash of its path is kept.
 struct Listing {
-    files: Vec<u128>,
+    files: Vec<u64>,
     /// The entries that are not files.
     others: Vec<Entry>,
 }
@@ -342,7 +342,7 @@ impl Listing {
 
     /// Returns every entry that is no file, and every file with another path. If there are any, the folder is listed
     /// again for their names.
-    fn others(self, committed: &dyn Committed, paths: &HashSet<u128>) -> Result<Vec<Entry>, RunError> {
+    fn others(self, committed: &dyn Committed, paths: &HashSet<u64>) -> Result<Vec<Entry>, RunError> {
         let mut others = self.others;
         if !self.files.iter().all(|path| paths.contains(path)) {
             committed.each(&mut |entry| {
@@ -433,11 +433,12 @@ pub(crate) struct BesideTargets {
 /// A compiled file, compared with earlier output.
 enum ComparedFile<T> {
     /// It stays as it is.
-    Same { path: u128, objects: usize, is_of_namespace: bool, files: usize },
+    Same { path: u64, objects: usize, is_of_namespace: bool, files: usize },
     /// It is new, or changes.
-    Different { path: u128, plan: Box<FilePlan>, detail: T },
+    Different { path: u64, plan: Box<FilePlan>, detail: T },
 }
 
-fn hash_of(path: &str) -> u128 {
-    digest_of_run(path)
+/// Returns a hash under a secret of this run. 64 bits are enough: nobody can look for a path with the hash of another one.
+fn hash_of(path: &str) -> u64 {
+    (digest_of_run(path) >> 64) as u64
 }

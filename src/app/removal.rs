@@ -5,7 +5,8 @@ use super::summary::Consent;
 use super::words::{grouped, number};
 use crate::codes;
 use crate::diag::{Diagnostic, Sink};
-use crate::emit::totals::{MAXIMUM_LINES, Totals};
+use crate::emit::first_lines::MAXIMUM_LINES;
+use crate::emit::totals::Totals;
 use crate::model::Target;
 
 /// Names the namespaces that go with other objects, as the end of a sentence; nothing without any.

@@ -18,9 +18,9 @@ use crate::compile::{self, ObjectForm, OutputFile};
 use crate::diag::{RunError, Sink};
 use crate::emit::committed::{Committed, Folder};
 use crate::emit::objects::Depth;
-use crate::emit::plan::{FileAction, TargetPlan, object_digests};
+use crate::emit::plan::{TargetPlan, object_digests};
 use crate::emit::totals::Totals;
-use crate::emit::write::{StagedFile, Stager};
+use crate::emit::write::Stager;
 use crate::model::Target;
 use crate::stats::Stage;
 
@@ -62,7 +62,6 @@ pub struct StagedOutput<'w> {
     workspace: &'w Workspace,
     cache: Option<&'w RunCache>,
     stager: Stager,
-    staged: Vec<StagedFile>,
     removed: Vec<String>,
     plans: Vec<(&'w Target, TargetPlan, Totals)>,
     /// Files that changed since the last run wrote them, with whether this run writes them.
@@ -168,7 +167,6 @@ impl Workspace {
             workspace: self,
             cache,
             stager,
-            staged: Vec::new(),
             removed: Vec::new(),
             plans: Vec::new(),
             changed: Vec::new(),
@@ -217,7 +215,7 @@ impl<'w> StagedOutput<'w> {
 
     /// Compiles a target, stages the files that differ, and returns what is lost.
     fn stage_target(&mut self, target: &'w Target, sink: &mut Sink) -> Result<Loss, RunError> {
-        let Self { workspace, cache, stager, staged, removed, plans, changed, changes, delivered, .. } = self;
+        let Self { workspace, cache, stager, removed, plans, changed, changes, delivered, .. } = self;
         let folder = || Folder::new(workspace.output().join(&target.name));
         let watched = cache.map(|cache| cache.watch(folder(), target));
         let committed: Box<dyn Committed + '_> = match &watched {
@@ -238,11 +236,10 @@ impl<'w> StagedOutput<'w> {
             let stage = |file: &OutputFile| {
                 stager.stage(&format!("{}/{}", target.name, file.path), &file.text, found.old.is_some())
             };
-            found.file.map(stage).transpose()
+            found.file.map_or(Ok(()), stage)
         };
-        let mut keep = |file: Option<StagedFile>| staged.extend(file);
         let earlier = EarlierOutput { committed: &*committed, depth: Depth::Plan };
-        let compared = workspace.compare_output(target, earlier, &stage, &mut keep, sink)?;
+        let compared = workspace.compare_output(target, earlier, &stage, &mut |()| (), sink)?;
         let ComparedTarget { plan, others, has_cluster, .. } = compared;
         delivered.add(&workspace.project, target, has_cluster);
         if let (Some(cache), Some(watched)) = (&cache, &watched) {
@@ -256,8 +253,7 @@ impl<'w> StagedOutput<'w> {
             Some(_) => Loss::of_part(workspace, target, &*committed, &plan)?,
             None => Loss::of(&totals),
         };
-        let gone = plan.changes.iter().filter(|file| file.action == FileAction::Delete);
-        removed.extend(gone.map(|file| format!("{}/{}", target.name, file.path)));
+        removed.extend(plan.deleted().map(|path| format!("{}/{path}", target.name)));
         changed.extend(changed_here.into_inner().unwrap_or_else(PoisonError::into_inner));
         plans.push((target, plan, totals));
         Ok(loss)
@@ -274,7 +270,7 @@ impl<'w> StagedOutput<'w> {
     /// When one of the diagnostics is an error, a file is read-only, the run fails, or the process has an internal error.
     pub fn commit(self) -> Result<WrittenOutput, Error> {
         Error::check_internal()?;
-        let Self { diagnostics, workspace, cache, stager, staged, removed, plans, .. } = self;
+        let Self { diagnostics, workspace, cache, stager, removed, plans, .. } = self;
         let Self { changed, changes, is_whole, mut delivery, .. } = self;
         diagnostics.checked()?;
         for (target, plan, _) in &plans {
@@ -284,13 +280,13 @@ impl<'w> StagedOutput<'w> {
             refuse_read_only(&workspace.root.join(&delivery.title), &delivery.plan)?;
         }
         let staged_delivery = delivery.as_mut().and_then(|delivery| delivery.staged.take());
-        let files = staged.len();
+        let files = stager.count();
         let is_writing = files > 0 || !removed.is_empty() || staged_delivery.is_some();
         if let Some(cache) = cache.filter(|_| !is_writing && is_whole) {
             cache.keep(workspace);
         }
         cache.filter(|_| is_writing).into_iter().for_each(RunCache::forget);
-        workspace.options.stats.time(Stage::Commit, || stager.commit(staged, &removed), |_| (files, 0))?;
+        workspace.options.stats.time(Stage::Commit, || stager.commit(&removed), |_| (files, 0))?;
         staged_delivery.map_or(Ok(()), StagedDelivery::commit)?;
         cache.filter(|_| is_writing).into_iter().for_each(|cache| cache.keep_written(&workspace.project));
         let (overwritten, removed): (Vec<_>, Vec<_>) = changed.into_iter().partition(|(_, is_written)| *is_written);
@@ -312,12 +308,12 @@ impl<'w> StagedOutput<'w> {
 
 /// Refuses to replace a file whose mode forbids writing: its owner protects it, and a rename would succeed.
 fn refuse_read_only(folder: &Path, plan: &TargetPlan) -> Result<(), RunError> {
-    for file in plan.changes.iter().filter(|file| file.action != FileAction::Create) {
-        let path = folder.join(&file.path);
-        if std::fs::metadata(&path).is_ok_and(|metadata| metadata.permissions().readonly()) {
-            return Err(RunError::new(format!("cannot replace `{}`: the file is read-only", path.display()))
-                .help("make it writable and run the same command again; nothing was written"));
-        }
+    let is_read_only =
+        |path: &String| std::fs::metadata(folder.join(path)).is_ok_and(|metadata| metadata.permissions().readonly());
+    if let Some(path) = plan.changed().chain(plan.deleted()).filter(is_read_only).min() {
+        let place = folder.join(path);
+        return Err(RunError::new(format!("cannot replace `{}`: the file is read-only", place.display()))
+            .help("make it writable and run the same command again; nothing was written"));
     }
     Ok(())
 }

@@ -33,7 +33,10 @@ pub(crate) struct CacheOptions {
 pub(crate) struct RunCache {
     cache: Cache,
     root: PathBuf,
+    /// The results of an earlier run, until this run has to compile.
     kept: Option<Kept>,
+    /// The output files that an earlier run kept, for the targets that this run has not compared.
+    earlier: RefCell<Vec<KeptTarget>>,
     options: CacheOptions,
     found: RefCell<Kept>,
 }
@@ -68,7 +71,8 @@ impl RunCache {
         };
         let opened = Cache::new(place, &root);
         let kept = opened.load();
-        let opened = Self { cache: opened, root, kept, options: cache, found: RefCell::default() };
+        let (earlier, found) = (RefCell::default(), RefCell::default());
+        let opened = Self { cache: opened, root, kept, earlier, options: cache, found };
         Ok(OpenedCache::Open(Box::new(opened)))
     }
 
@@ -125,10 +129,18 @@ impl RunCache {
         Ok(())
     }
 
+    /// Forgets the results of the earlier run, which are not those of this run. The record of the output files remains.
+    pub(crate) fn begin(&mut self) {
+        let kept = self.kept.take().unwrap_or_default();
+        self.earlier.replace(kept.targets);
+    }
+
     /// Returns the output folder of a target, from now on watched.
     pub(crate) fn watch(&self, folder: Folder, target: &Target) -> WatchedFolder {
-        let earlier = self.kept.as_ref().and_then(|kept| kept.target(&target.name));
-        WatchedFolder::new(folder, earlier, self.options.now)
+        let mut targets = self.earlier.borrow_mut();
+        let earlier = targets.iter_mut().find(|earlier| earlier.name == target.name);
+        let files = earlier.map_or_else(Vec::new, |earlier| std::mem::take(&mut earlier.files));
+        WatchedFolder::new(folder, files, self.options.now)
     }
 
     /// Notes the files of a target, as they are or as they are to be written.
@@ -167,8 +179,7 @@ impl RunCache {
             !targets.iter().any(|written| written.name == target.name)
                 && project.workspace.targets.iter().any(|known| known.name == target.name)
         };
-        let earlier = self.kept.iter().flat_map(|kept| &kept.targets);
-        let others: Vec<KeptTarget> = earlier.filter(|target| is_other(target)).cloned().collect();
+        let others: Vec<KeptTarget> = self.earlier.take().into_iter().filter(is_other).collect();
         targets.extend(others);
         self.cache.save(Kept { targets, ..Kept::default() });
     }

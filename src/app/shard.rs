@@ -14,7 +14,7 @@ use crate::compile::{self, ShardSummary};
 use crate::diag::{Diagnostic, Files, RunError};
 use crate::digest::Digest;
 use crate::emit::committed::Committed;
-use crate::emit::plan::{FileAction, TargetPlan};
+use crate::emit::plan::TargetPlan;
 use crate::emit::totals::Totals;
 use crate::emit::write;
 use crate::model::{Part, Target};
@@ -72,7 +72,7 @@ impl Shard {
     pub(crate) fn note_target(&self, target: &Target, ledger: ShardSummary, told: &[Diagnostic], plan: &TargetPlan) {
         self.note(|found| {
             let record = ledger.record(target, told);
-            let (name, totals) = (target.name.clone(), Totals::from_plan(plan));
+            let (name, totals) = (target.name.clone(), Totals::of_part(plan));
             found.targets.push(TargetSummary { name, record, totals, files: Vec::new() });
         });
     }
@@ -192,7 +192,7 @@ impl Loss {
     ) -> Result<Self, RunError> {
         let mut loss = Self { everything: false, gone: 0, before: 0 };
         // An empty file, which a crash leaves, goes without an object.
-        if plan.counts.deleted == 0 && !plan.changes.iter().any(|file| file.action == FileAction::Delete) {
+        if plan.counts.deleted == 0 && plan.deleted().next().is_none() {
             return Ok(loss);
         }
         let output_files = compile::output_files(&workspace.project, target);

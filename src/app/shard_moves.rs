@@ -13,14 +13,14 @@ use crate::delivery::pruned_folder;
 use crate::diag::{Diagnostic, FileId, RunError, Sink};
 use crate::emit::committed::{Committed, Folder};
 use crate::emit::file;
-use crate::emit::plan::{FileAction, TargetPlan};
+use crate::emit::plan::TargetPlan;
 use crate::model::Target;
 use crate::yaml;
 
 /// A moved file: its paths before and after, below the folder of the target.
-struct MovedFile<'p> {
-    before: &'p str,
-    after: &'p str,
+struct MovedFile {
+    before: String,
+    after: String,
 }
 
 /// Refuses to move files of a target out of a folder with a pruning delivery object.
@@ -39,12 +39,12 @@ pub(crate) fn refuse(
     };
     let committed = Folder::new(workspace.root.join(&delivery.folder).join(&target.name));
     let pruned = pruned_folders(&committed)?;
-    let leaves_pruned = |file: &&MovedFile<'_>| {
+    let leaves_pruned = |file: &&MovedFile| {
         // The whole folder of a target contains both places.
         let mut shards = pruned.iter().filter(|folder| !folder.is_empty());
-        shards.any(|folder| is_below(file.before, folder) && !is_below(file.after, folder))
+        shards.any(|folder| is_below(&file.before, folder) && !is_below(&file.after, folder))
     };
-    let leaving: Vec<&MovedFile<'_>> = moved.iter().filter(leaves_pruned).collect();
+    let leaving: Vec<&MovedFile> = moved.iter().filter(leaves_pruned).collect();
     if let Some(first) = leaving.first() {
         let message = format!(
             "{} of the target `{}` would move out of folders whose appliers delete what goes, such as `{}` to `{}`",
@@ -61,14 +61,14 @@ pub(crate) fn refuse(
 }
 
 /// Returns the moved files of namespaces of a plan, in order of their namespaces.
-fn moved_files(plan: &TargetPlan) -> Vec<MovedFile<'_>> {
-    let of = |action: FileAction| {
-        let files = plan.changes.iter().filter(move |file| file.action == action);
-        files.filter_map(|file| Some((file::namespace(&file.path)?, file.path.as_str())))
-    };
-    let created: BTreeMap<&str, &str> = of(FileAction::Create).collect();
-    let deleted: BTreeMap<&str, &str> = of(FileAction::Delete).collect();
-    let moved = deleted.into_iter().filter_map(|(name, before)| Some((before, created.get(name)?)));
+fn moved_files(plan: &TargetPlan) -> Vec<MovedFile> {
+    let by_namespace = |path: String| Some((file::namespace(&path)?.to_owned(), path));
+    let deleted: BTreeMap<String, String> = plan.deleted().filter_map(by_namespace).collect();
+    if deleted.is_empty() {
+        return Vec::new();
+    }
+    let mut created: BTreeMap<String, String> = plan.created().filter_map(by_namespace).collect();
+    let moved = deleted.into_iter().filter_map(|(name, before)| Some((before, created.remove(&name)?)));
     moved.map(|(before, after)| MovedFile { before, after }).collect()
 }
 

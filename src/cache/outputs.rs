@@ -1,8 +1,9 @@
 //! The files of an output folder: what state they were in when their content was known.
 
+use std::hash::BuildHasher as _;
 use std::sync::Mutex;
 
-use hashbrown::HashMap;
+use hashbrown::{DefaultHashBuilder, HashSet, HashTable};
 use serde::{Deserialize, Serialize};
 
 use crate::diag::RunError;
@@ -78,7 +79,7 @@ impl KeptTarget {
         if !is_plain || entries.len() != self.files.len() + self.others.len() {
             return Ok(false);
         }
-        let files: HashMap<Digest, &KeptFile> = self.files.iter().map(|file| (file.path, file)).collect();
+        let places = Places::of(&self.files);
         let mut all_are = true;
         parallel::in_order(
             entries.len(),
@@ -87,7 +88,7 @@ impl KeptTarget {
             |(), position| {
                 let Some(entry) = entries.get(position) else { return false };
                 let path = digest(entry.path.as_bytes());
-                match files.get(&path) {
+                match places.find(&path, &self.files).and_then(|place| self.files.get(place)) {
                     Some(file) => file.is_there(folder, &entry.path, by_content),
                     None => self.others.contains(&path),
                 }
@@ -112,42 +113,114 @@ impl KeptFile {
     }
 }
 
+/// The places of files in a list, found by the hashes of their paths.
+#[derive(Debug, Default)]
+struct Places {
+    hasher: DefaultHashBuilder,
+    table: HashTable<u32>,
+}
+
+impl Places {
+    fn of(files: &[KeptFile]) -> Self {
+        let mut places = Self::default();
+        places.table.reserve(files.len(), |_| 0);
+        (0..files.len()).for_each(|place| places.add(place, files));
+        places
+    }
+
+    fn add(&mut self, place: usize, files: &[KeptFile]) {
+        let Self { hasher, table } = self;
+        let hash_at = |place: u32| files.get(place as usize).map_or(0, |file| hasher.hash_one(file.path));
+        if let Ok(place) = u32::try_from(place) {
+            table.insert_unique(hash_at(place), place, |place| hash_at(*place));
+        }
+    }
+
+    fn find(&self, path: &Digest, files: &[KeptFile]) -> Option<usize> {
+        let is_it = |place: &u32| files.get(*place as usize).is_some_and(|file| file.path == *path);
+        self.table.find(self.hasher.hash_one(path), is_it).map(|place| *place as usize)
+    }
+}
+
+/// The files of an earlier run, each replaced once this run has looked at it: two lists would take twice the memory.
+#[derive(Debug, Default)]
+struct Record {
+    files: Vec<KeptFile>,
+    /// Whether this run has looked at a file.
+    is_seen: Vec<bool>,
+    places: Places,
+    /// The hashes of the paths of files that were replaced, and that had changed since the earlier run.
+    changed: HashSet<Digest>,
+}
+
+impl Record {
+    fn of(files: Vec<KeptFile>) -> Self {
+        let (is_seen, places) = (vec![false; files.len()], Places::of(&files));
+        Self { files, is_seen, places, changed: HashSet::new() }
+    }
+
+    /// Returns a file as the earlier run knew it, unless this run has looked at it.
+    fn earlier(&self, path: &Digest) -> Option<KeptFile> {
+        let place = self.places.find(path, &self.files)?;
+        self.files.get(place).filter(|_| self.is_seen.get(place) == Some(&false)).copied()
+    }
+
+    /// Replaces a file, or adds it.
+    fn replace(&mut self, file: KeptFile) {
+        let place = self.places.find(&file.path, &self.files);
+        match place.and_then(|place| self.files.get_mut(place).zip(self.is_seen.get_mut(place))) {
+            Some((earlier, is_seen)) => (*earlier, *is_seen) = (file, true),
+            None => {
+                self.files.push(file);
+                self.is_seen.push(true);
+                self.places.add(self.files.len() - 1, &self.files);
+            }
+        }
+    }
+
+    /// Returns the files that this run has looked at.
+    fn into_seen(self) -> Vec<KeptFile> {
+        let Self { mut files, is_seen, .. } = self;
+        let mut is_seen = is_seen.into_iter();
+        files.retain(|_| is_seen.next() == Some(true));
+        files
+    }
+}
+
 /// An output folder that remembers which files were as they should be, and asks the states of earlier ones first.
 #[derive(Debug)]
 pub struct WatchedFolder {
     folder: Folder,
-    earlier: HashMap<Digest, KeptFile>,
     /// Nanoseconds since 1970: a file that was changed after it is not settled.
     settled_before: i64,
-    files: Mutex<Vec<KeptFile>>,
+    record: Mutex<Record>,
 }
 
 impl WatchedFolder {
-    /// Returns a folder with the record of an earlier run. `now` is the time in nanoseconds since 1970.
-    pub fn new(folder: Folder, earlier: Option<&KeptTarget>, now: i64) -> Self {
-        let files = earlier.into_iter().flat_map(|target| &target.files);
-        Self {
-            folder,
-            earlier: files.map(|file| (file.path, *file)).collect(),
-            settled_before: now.saturating_sub(SETTLING),
-            files: Mutex::default(),
-        }
+    /// Returns a folder with the files that an earlier run kept. `now` is the time in nanoseconds since 1970.
+    pub fn new(folder: Folder, earlier: Vec<KeptFile>, now: i64) -> Self {
+        Self { folder, settled_before: now.saturating_sub(SETTLING), record: Mutex::new(Record::of(earlier)) }
     }
 
     /// Returns the files that were looked at so far, each as it is or as it is to be written.
     pub fn take_files(&self) -> Vec<KeptFile> {
-        std::mem::take(&mut *self.files.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+        std::mem::take(&mut *parallel::locked(&self.record)).into_seen()
     }
 
     /// Whether a file changed since the earlier run; false if the record of that run does not have the file.
     pub fn was_changed(&self, path: &str, bytes: &[u8]) -> bool {
-        self.earlier.get(&digest(path.as_bytes())).is_some_and(|file| file.content != digest(bytes))
+        let hash_of_path = digest(path.as_bytes());
+        let record = parallel::locked(&self.record);
+        match record.earlier(&hash_of_path) {
+            Some(file) => file.content != digest(bytes),
+            None => record.changed.contains(&hash_of_path),
+        }
     }
 
     fn compare(&self, path: &str, text: &str) -> Result<Differing, RunError> {
         let (hash_of_path, content) = (digest(path.as_bytes()), digest(text.as_bytes()));
         let state = self.folder.stat(path).map(State::from);
-        let earlier = self.earlier.get(&hash_of_path);
+        let earlier = parallel::locked(&self.record).earlier(&hash_of_path);
         let is_known =
             earlier.is_some_and(|file| file.is_settled && Some(file.state) == state && file.content == content);
         let differing = if is_known { Differing::Same } else { self.folder.differing(path, text)? };
@@ -156,7 +229,15 @@ impl WatchedFolder {
         let state = state.filter(|_| differing == Differing::Same);
         let is_settled = state.is_some_and(|state| state.changed < self.settled_before);
         let file = KeptFile { path: hash_of_path, content, state: state.unwrap_or(to_write), is_settled };
-        self.files.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(file);
+        let was_changed = match (&differing, earlier) {
+            (Differing::Different(bytes), Some(earlier)) => earlier.content != digest(bytes),
+            _ => false,
+        };
+        let mut record = parallel::locked(&self.record);
+        record.replace(file);
+        if was_changed {
+            record.changed.insert(hash_of_path);
+        }
         Ok(differing)
     }
 }

@@ -69,9 +69,9 @@ impl Place {
     }
 
     /// Writes a file of the cache. If that fails, the next run is only slower.
-    pub(super) fn write(&self, name: &str, bytes: &[u8]) {
+    pub(super) fn write(&self, name: &str, content: &write::Content<'_>) {
         let made = system::make_own(&self.folder);
-        _ = made.and_then(|()| write::replace(&self.folder.join(name), bytes));
+        _ = made.and_then(|()| write::replace_with(&self.folder.join(name), content));
     }
 }
 

@@ -128,7 +128,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
         return Ok(refuse_usage(global, message, help));
     }
     // The cache is for whole runs.
-    let cache = if arguments.stdout || arguments.shard.is_part() { None } else { open_cache(global)? };
+    let mut cache = if arguments.stdout || arguments.shard.is_part() { None } else { open_cache(global)? };
     let look = || cache.as_ref().map_or(Ok(None), |cache| cache.unchanged(&global.options(), &arguments.targets));
     if let Some(unchanged) = global.stats().time(Stage::Recall, look, |_| (1, 0))? {
         tell(global, unchanged.diagnostics);
@@ -140,6 +140,9 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
         let delivery = unchanged.delivery.map(of_delivery);
         global.terminal().note(&unchanged.targets.into_iter().map(line).chain(delivery).collect::<String>());
         return Ok(Outcome::Fine);
+    }
+    if let Some(cache) = &mut cache {
+        cache.begin();
     }
     with_part(global, &arguments.targets, &arguments.shard, |workspace, targets| {
         let options = RenderOptions { targets: arguments.targets.clone(), consent: (&arguments.consent).into() };

@@ -73,6 +73,22 @@ impl NamespaceChanges {
         }
     }
 
+    /// Returns the digest of the objects in a namespace if this namespace comes and nothing else changes; none for other changes.
+    pub(super) fn gains_only(&self, name: &str) -> Option<Option<Digest>> {
+        let is_only = self.lost.is_empty() && self.gained.len() == 1;
+        self.gained.get(name).copied().filter(|_| is_only)
+    }
+
+    /// Adds a namespace that comes.
+    pub(super) fn gain(&mut self, name: &str, digest: Option<Digest>) {
+        self.gained.insert(name.to_owned(), digest);
+    }
+
+    /// Whether no namespace comes or goes.
+    pub(super) fn is_empty(&self) -> bool {
+        self.lost.is_empty() && self.gained.is_empty()
+    }
+
     /// Adds the changes of another file.
     pub fn add(&mut self, other: &Self) {
         self.lost.extend(other.lost.iter().map(|(name, lost)| (name.clone(), *lost)));

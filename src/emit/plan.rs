@@ -7,8 +7,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::file::{self, FileOwnership, differs_in_header_alone, ownership};
+use super::first_lines::FirstLines;
 use super::namespaces::NamespaceChanges;
 use super::objects;
+use super::paths::Paths;
 use super::pods::changed_pods;
 use crate::diag::{FileId, Sink};
 use crate::digest::{Digest, digest};
@@ -171,6 +173,18 @@ impl FilePlan {
         plan
     }
 
+    /// Returns the namespace that comes with a plain file: the digest of its objects, or none if no namespace comes. Of a plain file
+    /// only the path is of interest, and the namespace has its name. The outer option is empty for other files.
+    fn plain_namespace(&self) -> Option<NewNamespace> {
+        if self.files != 1 || self.ownership == Some(FileOwnership::Foreign) {
+            return None;
+        }
+        if self.namespaces.is_empty() {
+            return Some(None);
+        }
+        self.namespaces.gains_only(file::namespace(&self.path)?).map(Some)
+    }
+
     fn compare_objects(&mut self, new: &Tree, old: &Tree) {
         let new_objects = by_identity(new);
         let old_objects = by_identity(old);
@@ -303,6 +317,9 @@ pub(super) fn same(left: NodeRef<'_>, right: NodeRef<'_>) -> bool {
     }
 }
 
+/// The namespace that comes with a file: the digest of the objects in it, if there are any; none where no namespace comes.
+type NewNamespace = Option<Option<Digest>>;
+
 /// The changes of a run to the output of one target.
 #[derive(Debug, Default)]
 pub struct TargetPlan {
@@ -310,8 +327,21 @@ pub struct TargetPlan {
     pub counts: Counts,
     /// The same by kind; unchanged files do not count here.
     pub by_kind: BTreeMap<Arc<str>, Counts>,
-    /// Files that do not stay as they are, by path.
+    /// Files that go, and other files of which more than the path is of interest, by path.
     pub changes: Vec<FilePlan>,
+    /// The other files that come, by the digest of the objects in the namespace of the same name if that comes with them. There may
+    /// be a million of them.
+    created: BTreeMap<NewNamespace, Paths>,
+    /// The other files that change.
+    changed: Paths,
+    /// Paths of files that differ only in the header, and the header is the header of an earlier version.
+    pub(super) renewals: FirstLines,
+    /// Roles whose rules grant more or less than before.
+    pub(super) changed_roles: FirstLines,
+    /// Objects that admit other pods than before.
+    pub(super) changed_pods: FirstLines,
+    /// Bindings whose role changes under the same name.
+    pub(super) changed_role_refs: FirstLines,
     /// How many files stay.
     pub kept_files: usize,
     /// The number of kept objects that are Namespaces.
@@ -336,11 +366,71 @@ impl TargetPlan {
             }
             self.by_kind.entry(kind).or_default().add(counts.times(file.files));
         }
-        if file.action == FileAction::Keep {
-            self.keep(file.counts.unchanged, file.path.starts_with("namespaces/"), file.files);
-        } else {
-            self.changes.push(file);
+        self.add_lines(&mut file);
+        match (file.action, file.plain_namespace()) {
+            (FileAction::Keep, _) => {
+                self.keep(file.counts.unchanged, file.path.starts_with("namespaces/"), file.files);
+            }
+            (FileAction::Create, Some(namespace)) => self.created.entry(namespace).or_default().add(&file.path),
+            (FileAction::Change, Some(None)) => self.changed.add(&file.path),
+            _ => self.changes.push(file),
         }
+    }
+
+    /// Moves the lines about a file to the lines about all files.
+    fn add_lines(&mut self, file: &mut FilePlan) {
+        let FilePlan { path, files, is_renewal, changed_roles, changed_pods, changed_role_refs, .. } = file;
+        if *is_renewal {
+            self.renewals.add_file(path, std::slice::from_ref(path), *files);
+        }
+        self.changed_roles.add_file(path, &std::mem::take(changed_roles), *files);
+        self.changed_pods.add_file(path, &std::mem::take(changed_pods), *files);
+        self.changed_role_refs.add_file(path, &std::mem::take(changed_role_refs), *files);
+    }
+
+    /// Returns the paths of the files that come.
+    pub fn created(&self) -> impl Iterator<Item = String> {
+        self.created.values().flat_map(Paths::iter).chain(self.paths(FileAction::Create))
+    }
+
+    /// Returns the paths of the files that change.
+    pub fn changed(&self) -> impl Iterator<Item = String> {
+        self.changed.iter().chain(self.paths(FileAction::Change))
+    }
+
+    /// Returns the paths of the files that go.
+    pub fn deleted(&self) -> impl Iterator<Item = String> {
+        self.paths(FileAction::Delete)
+    }
+
+    fn paths(&self, action: FileAction) -> impl Iterator<Item = String> {
+        self.changes.iter().filter(move |file| file.action == action).map(|file| file.path.clone())
+    }
+
+    /// Returns the number of files with an action and a path that begins with a text.
+    pub(super) fn count(&self, action: FileAction, prefix: &str) -> usize {
+        let plain: &mut dyn Iterator<Item = &Paths> = match action {
+            FileAction::Create => &mut self.created.values(),
+            FileAction::Change => &mut std::iter::once(&self.changed),
+            FileAction::Keep | FileAction::Delete => &mut std::iter::empty(),
+        };
+        let others = self.changes.iter().filter(|file| file.action == action && file.path.starts_with(prefix));
+        plain.map(|paths| paths.count_below(prefix)).sum::<usize>() + others.map(|file| file.files).sum::<usize>()
+    }
+
+    /// Returns the namespaces that files lose and gain. The namespaces that they gain matter for the namespaces that they lose, so
+    /// they are left out where none is lost, unless `is_part`: it may be lost in another part.
+    pub(super) fn namespaces(&self, is_part: bool) -> NamespaceChanges {
+        let mut namespaces = NamespaceChanges::default();
+        self.changes.iter().for_each(|file| namespaces.add(&file.namespaces));
+        if is_part || namespaces.lost().next().is_some() {
+            for (digest, paths) in self.created.iter().filter_map(|(digest, paths)| Some(((*digest)?, paths))) {
+                for path in paths.iter() {
+                    file::namespace(&path).into_iter().for_each(|name| namespaces.gain(name, digest));
+                }
+            }
+        }
+        namespaces
     }
 
     /// Adds files that stay as they are, with so many objects each.
@@ -352,6 +442,6 @@ impl TargetPlan {
 
     /// Returns whether a change is needed.
     pub fn is_drift(&self) -> bool {
-        !self.changes.is_empty()
+        !self.changes.is_empty() || !self.created.is_empty() || !self.changed.is_empty()
     }
 }

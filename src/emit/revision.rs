@@ -1,9 +1,11 @@
 //! A folder as it was in a revision of git.
 
-use std::collections::{BTreeMap, HashMap};
-use std::ops::Bound;
+mod entries;
+
+use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use self::entries::{Entries, NewEntry};
 use super::committed::{EntryKind, escaped};
 use crate::diag::RunError;
 use crate::git::{EntryMode, GitObject, GitObjectId, Objects, Repository, TreeEntry};
@@ -28,7 +30,7 @@ const MAXIMUM_TARGET: u64 = 4096;
 #[derive(Debug)]
 pub struct RevisionTree {
     /// The id of each blob and its kind, by its path below the folder. A submodule has no blob, and is an entry all the same.
-    blobs: BTreeMap<String, (GitObjectId, EntryKind)>,
+    blobs: Entries,
     above: Vec<FolderAbove>,
     commit: String,
     reader: Mutex<Objects>,
@@ -56,7 +58,7 @@ impl RevisionTree {
         let mut objects = repository.objects()?;
         let mut walk = Walk {
             objects: &mut objects,
-            blobs: BTreeMap::new(),
+            blobs: Entries::default(),
             above: Vec::new(),
             small: HashMap::new(),
             entries: 0,
@@ -79,13 +81,17 @@ impl RevisionTree {
 
     /// Returns the entries of the opened folder and below it, with their paths below it, their kinds and ids, in the order of
     /// their paths.
-    pub fn entries(&self) -> impl Iterator<Item = (&str, EntryKind, &GitObjectId)> {
-        self.blobs.iter().map(|(path, (id, kind))| (path.as_str(), *kind, id))
+    pub fn entries(&self) -> impl Iterator<Item = (String, EntryKind, GitObjectId)> {
+        self.blobs.below("")
     }
 
     /// Returns the id of a file; none where there is no file.
-    pub fn file_id(&self, path: &str) -> Option<&GitObjectId> {
-        self.blobs.get(path).filter(|(_, kind)| *kind == EntryKind::File).map(|(id, _)| id)
+    pub fn file_id(&self, path: &str) -> Option<GitObjectId> {
+        self.id(path, EntryKind::File)
+    }
+
+    fn id(&self, path: &str, wanted: EntryKind) -> Option<GitObjectId> {
+        self.blobs.get(path).filter(|(kind, _)| *kind == wanted).map(|(_, id)| id)
     }
 
     /// Reads a folder of the revision by its id; `path` is its path for messages.
@@ -106,16 +112,13 @@ impl RevisionTree {
 
     /// Returns the kind of an entry; none where there is none, and for a folder.
     pub fn kind(&self, path: &str) -> Option<EntryKind> {
-        self.blobs.get(path).map(|(_, kind)| *kind)
+        self.blobs.get(path).map(|(kind, _)| kind)
     }
 
     /// Returns the entries below a folder, with their paths below the root, in the order of their paths. The root is an
     /// empty path.
-    pub fn below<'r>(&'r self, folder: &str) -> impl Iterator<Item = (&'r str, EntryKind)> + use<'r> {
-        let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
-        let entries = self.blobs.range::<str, _>((Bound::Included(prefix.as_str()), Bound::Unbounded));
-        let entries = entries.map(|(path, (_, kind))| (path.as_str(), *kind));
-        entries.take_while(move |(path, _)| path.starts_with(&prefix))
+    pub fn below<'r>(&'r self, folder: &str) -> impl Iterator<Item = (String, EntryKind)> + use<'r> {
+        self.blobs.below(folder).map(|(path, kind, _)| (path, kind))
     }
 
     /// Reads a file of at most `most` bytes; none where there is no file. `shown` is the path for messages.
@@ -123,8 +126,8 @@ impl RevisionTree {
     /// # Errors
     /// When the repository lacks the object.
     pub fn file(&self, path: &str, shown: &str, most: u64) -> Result<Option<GitObject>, RunError> {
-        let Some((blob, EntryKind::File)) = self.blobs.get(path) else { return Ok(None) };
-        self.blob(blob, shown, most).map(Some)
+        let Some(blob) = self.file_id(path) else { return Ok(None) };
+        self.blob(&blob, shown, most).map(Some)
     }
 
     /// Reads the bytes of a file; none where there is no file. `shown` is the path for messages.
@@ -149,8 +152,8 @@ impl RevisionTree {
     /// # Errors
     /// When the repository lacks the object.
     pub fn link_target(&self, path: &str) -> Result<Option<Vec<u8>>, RunError> {
-        let Some((blob, EntryKind::Link)) = self.blobs.get(path) else { return Ok(None) };
-        Ok(match self.blob(blob, path, MAXIMUM_TARGET)? {
+        let Some(blob) = self.id(path, EntryKind::Link) else { return Ok(None) };
+        Ok(match self.blob(&blob, path, MAXIMUM_TARGET)? {
             GitObject::Bytes(target) => Some(target),
             GitObject::TooLarge(_) => None,
         })
@@ -160,7 +163,7 @@ impl RevisionTree {
 /// The way through the trees of a commit.
 struct Walk<'o> {
     objects: &'o mut Objects,
-    blobs: BTreeMap<String, (GitObjectId, EntryKind)>,
+    blobs: Entries,
     above: Vec<FolderAbove>,
     /// Small trees by their ids.
     small: HashMap<GitObjectId, Vec<TreeEntry>>,
@@ -182,56 +185,72 @@ impl Walk<'_> {
             entries = self.objects.tree(&id, &below)?;
             path = below;
         }
-        // Folders with their paths, each with whether its path is text.
         let mut folders = Vec::new();
-        self.take(entries, "", true, &mut folders)?;
-        while let Some((id, path, is_text)) = folders.pop() {
+        let whole = FolderToRead { id: None, path: String::new(), is_text: true, place: Entries::ROOT };
+        self.take(entries, &whole, &mut folders)?;
+        while let Some(folder) = folders.pop() {
+            let Some(id) = folder.id else { continue };
             let entries = match self.small.get(&id) {
                 Some(known) => known.clone(),
-                None => self.objects.tree(&id, &path)?,
+                None => self.objects.tree(&id, &folder.path)?,
             };
             if entries.len() <= SMALL_TREE && !self.small.contains_key(&id) {
                 self.small.insert(id, entries.clone());
             }
-            self.take(entries, &path, is_text, &mut folders)?;
+            self.take(entries, &folder, &mut folders)?;
         }
         Ok(())
     }
 
-    /// Takes the entries of a folder.
+    /// Takes the entries of a folder, and adds the folders in it to those to read.
     fn take(
         &mut self,
         entries: Vec<TreeEntry>,
-        folder: &str,
-        is_folder_text: bool,
-        folders: &mut Vec<(GitObjectId, String, bool)>,
+        folder: &FolderToRead,
+        folders: &mut Vec<FolderToRead>,
     ) -> Result<(), RunError> {
+        let mut taken = Vec::with_capacity(entries.len());
+        let separator = usize::from(!folder.path.is_empty());
         for TreeEntry { name, mode, id } in entries {
             let (name, is_text) = match String::from_utf8(name) {
-                Ok(name) => (name, is_folder_text),
+                Ok(name) => (name, folder.is_text),
                 Err(error) => (escaped(error.as_bytes()), false),
             };
-            let path = joined(folder, &name);
             self.entries += 1;
-            self.bytes += path.len();
+            self.bytes += folder.path.len() + separator + name.len();
             if self.entries > MAXIMUM_ENTRIES || self.bytes > MAXIMUM_PATHS {
                 return Err(RunError::new("the revision has too many files and folders")
                     .help(format!("at most {MAXIMUM_ENTRIES} are read; compare with a folder instead")));
             }
             let kind = match mode {
-                EntryMode::Folder => {
-                    folders.push((id, path, is_text));
-                    continue;
-                }
-                _ if !is_text => EntryKind::NotText,
-                EntryMode::File => EntryKind::File,
-                EntryMode::Link => EntryKind::Link,
-                EntryMode::Submodule => EntryKind::Submodule,
+                EntryMode::Folder => None,
+                _ if !is_text => Some(EntryKind::NotText),
+                EntryMode::File => Some(EntryKind::File),
+                EntryMode::Link => Some(EntryKind::Link),
+                EntryMode::Submodule => Some(EntryKind::Submodule),
             };
-            self.blobs.insert(path, (id, kind));
+            taken.push(NewEntry { name, is_text, kind, id });
         }
+        let places = self.blobs.fill(folder.place, &mut taken);
+        let below = taken.into_iter().filter(|entry| entry.kind.is_none());
+        folders.extend(below.zip(places).map(|(NewEntry { name, is_text, id, .. }, place)| {
+            let path = joined(&folder.path, &name);
+            FolderToRead { id: Some(id), path, is_text, place }
+        }));
         Ok(())
     }
+}
+
+/// A folder whose entries are to be read.
+struct FolderToRead {
+    /// None for the opened folder, whose entries are known.
+    id: Option<GitObjectId>,
+    /// Path below the opened folder.
+    path: String,
+    /// Whether the path is text.
+    is_text: bool,
+    /// The place of the folder among the entries.
+    place: usize,
 }
 
 fn joined(folder: &str, name: &str) -> String {

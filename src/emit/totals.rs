@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::file;
+use super::first_lines::FirstLines;
 use super::namespaces::NamespaceChanges;
-use super::plan::{Counts, FileAction, FilePlan, TargetPlan};
+use super::plan::{Counts, FileAction, TargetPlan};
 
-/// The number of changed roles that are printed one by one.
-pub const MAXIMUM_LINES: usize = 20;
+/// The beginning of the path of the file of a namespace.
+const NAMESPACES: &str = "namespaces/";
 
 /// Totals of a plan.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,83 +39,41 @@ pub struct Totals {
     pub changed_pods: FirstLines,
     /// Bindings whose role changes under the same name.
     pub changed_role_refs: FirstLines,
-    /// Namespace objects that come and go.
+    /// Namespace objects that go, and those that come as far as they matter for these.
     pub namespaces: NamespaceChanges,
 }
 
-/// The first of many lines, with how many there are.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FirstLines {
-    /// At most [`MAXIMUM_LINES`], each with the path of its file, in order of path.
-    first: Vec<(String, String)>,
-    /// All of them.
-    pub count: usize,
-}
-
-impl FirstLines {
-    fn from_lines(plan: &TargetPlan, lines: impl Fn(&FilePlan) -> &Vec<String>) -> Self {
-        let all = plan.changes.iter().flat_map(|file| lines(file).iter().map(|line| (&file.path, line)));
-        let first = all.take(MAXIMUM_LINES).map(|(path, line)| (path.clone(), line.clone())).collect();
-        Self { first, count: plan.changes.iter().map(|file| lines(file).len() * file.files).sum() }
-    }
-
-    fn renewals(plan: &TargetPlan) -> Self {
-        let all = plan.changes.iter().filter(|file| file.is_renewal);
-        let first = all.clone().take(MAXIMUM_LINES).map(|file| (file.path.clone(), file.path.clone())).collect();
-        Self { first, count: all.map(|file| file.files).sum() }
-    }
-
-    /// Returns the first lines.
-    pub fn lines(&self) -> impl Iterator<Item = &str> {
-        self.first.iter().map(|(_, line)| line.as_str())
-    }
-
-    /// Whether there are as many lines as are named, and no more are named than a run names.
-    fn is_plausible(&self) -> bool {
-        self.first.len() <= self.count.min(MAXIMUM_LINES) && u32::try_from(self.count).is_ok()
-    }
-
-    fn add(&mut self, other: Self) {
-        self.first.extend(other.first);
-        // A file is in one part, so that its lines keep their order.
-        self.first.sort_by(|left, right| left.0.cmp(&right.0));
-        self.first.truncate(MAXIMUM_LINES);
-        self.count += other.count;
-    }
-}
-
 impl Totals {
-    /// Computes the totals of a plan whose changes are sorted by path.
+    /// Computes the totals of a plan.
     pub fn from_plan(plan: &TargetPlan) -> Self {
-        let count = |is_counted: fn(&&FilePlan) -> bool| {
-            plan.changes.iter().filter(is_counted).map(|file| file.files).sum::<usize>()
-        };
-        let is_of_namespace = |file: &&FilePlan| file.path.starts_with("namespaces/");
-        let of =
-            |action: FileAction| plan.changes.iter().filter(is_of_namespace).filter(move |file| file.action == action);
-        // With another number of shards, the file of a namespace moves to another folder.
-        let created: BTreeSet<&str> = of(FileAction::Create).filter_map(|file| file::namespace(&file.path)).collect();
-        let is_moved = |file: &&FilePlan| file::namespace(&file.path).is_some_and(|name| created.contains(name));
-        let moved: usize = of(FileAction::Delete).filter(is_moved).map(|file| file.files).sum();
-        let deleted: usize = of(FileAction::Delete).map(|file| file.files).sum();
-        let gone_namespaces = deleted - moved;
-        let changed = count(|file| file.action == FileAction::Change && file.path.starts_with("namespaces/"));
-        let mut namespaces = NamespaceChanges::default();
-        plan.changes.iter().for_each(|file| namespaces.add(&file.namespaces));
+        Self::of(plan, false)
+    }
+
+    /// Computes the totals of the plan of a part, to which those of other parts are added.
+    pub fn of_part(plan: &TargetPlan) -> Self {
+        Self::of(plan, true)
+    }
+
+    fn of(plan: &TargetPlan, is_part: bool) -> Self {
+        let count = |action: FileAction| plan.count(action, "");
+        let (created, changed, removed) =
+            (count(FileAction::Create), count(FileAction::Change), count(FileAction::Delete));
+        let of_namespaces = |action: FileAction| plan.count(action, NAMESPACES);
+        let deleted = of_namespaces(FileAction::Delete);
         Self {
             counts: plan.counts,
             by_kind: plan.by_kind.iter().map(|(kind, counts)| (kind.to_string(), *counts)).collect(),
-            files: plan.kept_files + count(|file| file.action != FileAction::Delete),
-            files_before: plan.kept_files + count(|file| file.action != FileAction::Create),
-            changed_files: count(|_| true),
-            gone_namespaces,
-            namespaces_before: deleted + changed + plan.kept_namespaces,
+            files: plan.kept_files + created + changed,
+            files_before: plan.kept_files + changed + removed,
+            changed_files: created + changed + removed,
+            gone_namespaces: deleted - if deleted > 0 { moved(plan) } else { 0 },
+            namespaces_before: deleted + of_namespaces(FileAction::Change) + plan.kept_namespaces,
             renamed: plan.renamed.clone(),
-            renewals: FirstLines::renewals(plan),
-            changed_roles: FirstLines::from_lines(plan, |file| &file.changed_roles),
-            changed_pods: FirstLines::from_lines(plan, |file| &file.changed_pods),
-            changed_role_refs: FirstLines::from_lines(plan, |file| &file.changed_role_refs),
-            namespaces,
+            renewals: plan.renewals.clone(),
+            changed_roles: plan.changed_roles.clone(),
+            changed_pods: plan.changed_pods.clone(),
+            changed_role_refs: plan.changed_role_refs.clone(),
+            namespaces: plan.namespaces(is_part),
         }
     }
 
@@ -139,7 +98,7 @@ impl Totals {
         self.namespaces.add(&other.namespaces);
     }
 
-    /// Computes the totals of each top folder of a plan whose paths begin with a top folder.
+    /// Computes the totals of each top folder of a plan of files that go, whose paths begin with a top folder.
     pub fn by_folder(plan: &TargetPlan) -> BTreeMap<String, Self> {
         let mut plans: BTreeMap<&str, TargetPlan> = BTreeMap::new();
         for file in &plan.changes {
@@ -176,9 +135,20 @@ impl Totals {
     }
 }
 
+/// Returns the number of files that go and whose namespace has a new file: with another number of shards, the file of a namespace moves
+/// to another folder.
+fn moved(plan: &TargetPlan) -> usize {
+    let created: BTreeSet<String> =
+        plan.created().filter_map(|path| file::namespace(&path).map(str::to_owned)).collect();
+    let deleted = plan.changes.iter().filter(|file| file.action == FileAction::Delete);
+    let is_moved = |path: &str| file::namespace(path).is_some_and(|name| created.contains(name));
+    deleted.filter(|file| is_moved(&file.path)).map(|file| file.files).sum()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::emit::plan::FilePlan;
 
     fn file(path: &str, action: FileAction, role: &str) -> FilePlan {
         FilePlan { action, changed_roles: vec![role.to_owned()], ..FilePlan::keep(path, 2) }

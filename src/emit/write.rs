@@ -11,7 +11,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use super::paths::Paths;
 use crate::diag::RunError;
+use crate::parallel::locked;
 
 /// The folder, inside the output folder, where new contents wait.
 pub const STAGING: &str = ".bailiwick-staging";
@@ -24,10 +26,21 @@ const SYNCED_SINGLY: usize = 64;
 /// # Errors
 /// If the file cannot be written; nothing is left behind.
 pub fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    replace_with(path, &|out| out.write_all(bytes))
+}
+
+/// Writes the content of a file.
+pub type Content<'c> = dyn Fn(&mut dyn Write) -> std::io::Result<()> + 'c;
+
+/// Writes a file as [`replace`] does, by a function for its content.
+///
+/// # Errors
+/// If the file cannot be written; nothing is left behind.
+pub fn replace_with(path: &Path, content: &Content<'_>) -> std::io::Result<()> {
     let mut beside = path.to_path_buf().into_os_string();
     beside.push(format!(".{}.tmp", std::process::id()));
     let beside = PathBuf::from(beside);
-    let replaced = write_and_close(&beside, bytes, false).and_then(|()| fs::rename(&beside, path));
+    let replaced = write_and_close(&beside, content, false).and_then(|()| fs::rename(&beside, path));
     if replaced.is_err() {
         _ = fs::remove_file(&beside);
     }
@@ -66,7 +79,8 @@ pub fn replace_all<'f>(files: impl Iterator<Item = (&'f Path, &'f str)>) -> Resu
         beside.push(format!(".{}.tmp", std::process::id()));
         let beside = PathBuf::from(beside);
         staged.push((beside.clone(), path));
-        write_and_close(&beside, text.as_bytes(), false).map_err(|error| RunError::io("write", path, &error))
+        write_and_close(&beside, &|out| out.write_all(text.as_bytes()), false)
+            .map_err(|error| RunError::io("write", path, &error))
     });
     let moved = written.and_then(|()| {
         staged.iter().try_for_each(|(beside, path)| {
@@ -84,9 +98,9 @@ pub fn replace_all<'f>(files: impl Iterator<Item = (&'f Path, &'f str)>) -> Resu
 
 /// Writes a new file. A network file system may report only when the file is closed that a write failed, so the result of the
 /// close counts.
-fn write_and_close(path: &Path, bytes: &[u8], sync: bool) -> std::io::Result<()> {
+fn write_and_close(path: &Path, content: &Content<'_>, sync: bool) -> std::io::Result<()> {
     let mut file = File::create(path)?;
-    file.write_all(bytes)?;
+    content(&mut file)?;
     if sync {
         file.sync_data()?;
     }
@@ -116,23 +130,12 @@ pub struct Stager {
     staging: PathBuf,
     /// Folders of the staging tree that are there already.
     folders: Mutex<HashSet<String>>,
+    /// The files that wait to be renamed into place, by their paths below the output folder.
+    staged: Mutex<Paths>,
     replaced: AtomicUsize,
     /// True when the output folder was not there before: a run that fails leaves none behind.
     made_root: bool,
     lock: File,
-}
-
-/// A file that waits to be renamed into place: its path below the output folder.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct StagedFile {
-    path: String,
-}
-
-impl StagedFile {
-    /// Returns the folder of the file's place, below the output folder.
-    fn folder(&self) -> &str {
-        folder_of(&self.path)
-    }
 }
 
 /// Returns the first link on the path from a workspace's root to its output folder, the folder included.
@@ -177,7 +180,8 @@ impl Stager {
         Ok(Self {
             root: root.to_path_buf(),
             staging,
-            folders: Mutex::new(HashSet::new()),
+            folders: Mutex::default(),
+            staged: Mutex::default(),
             replaced: AtomicUsize::new(0),
             made_root,
             lock,
@@ -190,10 +194,10 @@ impl Stager {
     ///
     /// # Errors
     /// If the disk is full or cannot be written.
-    pub fn stage(&self, path: &str, text: &str, replaces: bool) -> Result<StagedFile, RunError> {
+    pub fn stage(&self, path: &str, text: &str, replaces: bool) -> Result<(), RunError> {
         let staged = self.staging.join(path);
         let folder = folder_of(path);
-        let mut folders = self.folders.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut folders = locked(&self.folders);
         if !folders.contains(folder) {
             let folder_path = self.staging.join(folder);
             fs::create_dir_all(&folder_path).map_err(|error| RunError::io("make the folder", &folder_path, &error))?;
@@ -201,24 +205,30 @@ impl Stager {
         }
         drop(folders);
         let sync = replaces && self.replaced.fetch_add(1, Ordering::Relaxed) < SYNCED_SINGLY;
-        let written = write_and_close(&staged, text.as_bytes(), sync);
+        let written = write_and_close(&staged, &|out| out.write_all(text.as_bytes()), sync);
         written.map_err(|error| RunError::io("write the new content of", &self.root.join(path), &error))?;
-        Ok(StagedFile { path: path.to_owned() })
+        locked(&self.staged).add(path);
+        Ok(())
+    }
+
+    /// Returns the number of staged files.
+    pub fn count(&self) -> usize {
+        locked(&self.staged).len()
     }
 
     /// Puts every staged file into place and removes files; folders that become empty go too.
     ///
     /// # Errors
     /// When the file system refuses; files already in place stay, and the next run does the rest.
-    pub fn commit(self, mut staged: Vec<StagedFile>, removed: &[String]) -> Result<(), RunError> {
+    pub fn commit(self, removed: &[String]) -> Result<(), RunError> {
         if self.replaced.load(Ordering::Relaxed) > SYNCED_SINGLY {
             sync_file_system(&self.lock).map_err(|error| RunError::io("sync", &self.root, &error))?;
         }
-        staged.sort();
+        let staged = std::mem::take(&mut *locked(&self.staged));
         let mut touched: Vec<PathBuf> = Vec::new();
         let mut moved: Option<PathBuf> = None;
-        for files in staged.chunk_by(|left, right| left.folder() == right.folder()) {
-            let Some(folder) = files.first().map(StagedFile::folder).map(Path::new) else { continue };
+        for (folder, names) in staged.folders() {
+            let folder = Path::new(folder);
             if moved.as_ref().is_some_and(|moved| folder.starts_with(moved)) {
                 continue;
             }
@@ -231,7 +241,7 @@ impl Stager {
                     moved = Some(new.to_path_buf());
                 }
                 None => {
-                    files.iter().try_for_each(|file| self.put(Path::new(&file.path)))?;
+                    names.iter().try_for_each(|name| self.put(&folder.join(name)))?;
                     touched.push(self.root.join(folder));
                 }
             }

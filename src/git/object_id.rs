@@ -96,7 +96,7 @@ impl ObjectFormat {
 
 impl GitObjectId {
     /// Returns the id with these bytes; none if no format has as many.
-    pub(super) fn from_bytes(id: &[u8]) -> Option<Self> {
+    pub(crate) fn from_bytes(id: &[u8]) -> Option<Self> {
         let is_long = id.len() == ObjectFormat::Sha256.length();
         if !is_long && id.len() != ObjectFormat::Sha1.length() {
             return None;
@@ -104,6 +104,11 @@ impl GitObjectId {
         let mut bytes = [0; ObjectFormat::LONGEST];
         bytes.get_mut(..id.len())?.copy_from_slice(id);
         Some(Self { is_long, bytes })
+    }
+
+    /// Returns the bytes of the id.
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        self.bytes.get(..self.format().length()).unwrap_or_default()
     }
 
     /// Reads an id in hexadecimal digits, as git prints it; none for another text.
@@ -122,7 +127,7 @@ impl GitObjectId {
 
 impl fmt::Display for GitObjectId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.bytes.iter().take(self.format().length()).try_for_each(|byte| write!(formatter, "{byte:02x}"))
+        self.as_bytes().iter().try_for_each(|byte| write!(formatter, "{byte:02x}"))
     }
 }
 

@@ -274,11 +274,15 @@ impl<'a> Account<'a> {
         match cell.copied().unwrap_or(Cell::Null) {
             Cell::Null => AccountValue::Null,
             Cell::Bool(truth) => AccountValue::Bool(truth),
-            Cell::Int(number) => AccountValue::Int(number),
+            Cell::Int(number) => AccountValue::Int(number.into()),
             Cell::Text { start, length } => {
-                AccountValue::Text(list.texts.get(start as usize..(start + length) as usize).unwrap_or_default())
+                AccountValue::Text(list.texts.get(range(start, length)).unwrap_or_default())
             }
-            Cell::Data(index) => list.data.get(index as usize).map_or(AccountValue::Null, AccountValue::Data),
+            Cell::Data(index) => match list.data.get(index as usize) {
+                None => AccountValue::Null,
+                Some(Data::Int(number)) => AccountValue::Int(*number),
+                Some(data) => data.as_str().map_or(AccountValue::Data(data), AccountValue::Text),
+            },
         }
     }
 
@@ -325,7 +329,7 @@ pub struct Accounts {
     /// The cells, row after row.
     cells: Vec<Cell>,
     texts: String,
-    /// Maps, lists and records.
+    /// Maps, lists and records, and long texts and large numbers.
     data: Vec<Data>,
     /// The location of each row.
     origins: Vec<Origin>,
@@ -366,15 +370,18 @@ impl AccountTargets {
 enum Cell {
     Null,
     Bool(bool),
-    Int(i64),
+    Int(i32),
     /// A range of the texts.
     Text {
         start: u32,
-        length: u32,
+        length: u16,
     },
     /// An index into the data.
     Data(u32),
 }
+
+/// There may be millions of cells.
+const _: () = assert!(size_of::<Cell>() == 8);
 
 impl Accounts {
     /// Returns the table without rows and columns; every policy without accounts shares it.
@@ -417,21 +424,32 @@ impl Accounts {
             let cell = match value {
                 AccountValue::Null => Cell::Null,
                 AccountValue::Bool(truth) => Cell::Bool(truth),
-                AccountValue::Int(number) => Cell::Int(number),
-                AccountValue::Text(text) => {
-                    let start = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
-                    let length = u32::try_from(text.len()).unwrap_or_default();
-                    self.texts.push_str(text);
-                    if start.checked_add(length).is_some() { Cell::Text { start, length } } else { Cell::Null }
-                }
-                AccountValue::Data(data) => {
-                    self.data.push(data.clone());
-                    Cell::Data(u32::try_from(self.data.len() - 1).unwrap_or(u32::MAX))
-                }
+                AccountValue::Int(number) => match i32::try_from(number) {
+                    Ok(number) => Cell::Int(number),
+                    Err(_) => self.add_data(Data::Int(number)),
+                },
+                AccountValue::Text(text) => match u16::try_from(text.len()) {
+                    Ok(length) => {
+                        let start = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
+                        self.texts.push_str(text);
+                        if start.checked_add(length.into()).is_some() {
+                            Cell::Text { start, length }
+                        } else {
+                            Cell::Null
+                        }
+                    }
+                    Err(_) => self.add_data(Data::text(text)),
+                },
+                AccountValue::Data(data) => self.add_data(data.clone()),
             };
             self.cells.push(cell);
         }
         self.origins.push(origin);
+    }
+
+    fn add_data(&mut self, data: Data) -> Cell {
+        self.data.push(data);
+        Cell::Data(u32::try_from(self.data.len() - 1).unwrap_or(u32::MAX))
     }
 
     /// Sorts the accounts by a column of strings; equal accounts keep their order. The rows themselves move, so that
@@ -491,7 +509,7 @@ impl Accounts {
         let mut texts = String::with_capacity(self.texts.len());
         for cell in &mut self.cells {
             if let Cell::Text { start, length } = cell {
-                let text = self.texts.get(*start as usize..(*start + *length) as usize).unwrap_or_default();
+                let text = self.texts.get(range(*start, *length)).unwrap_or_default();
                 *start = u32::try_from(texts.len()).unwrap_or(u32::MAX);
                 texts.push_str(text);
             }
@@ -553,6 +571,11 @@ impl Accounts {
     fn account(&self, row: usize) -> Account<'_> {
         Account { list: self, row }
     }
+}
+
+/// Returns the place of a text among all texts.
+fn range(start: u32, length: u16) -> std::ops::Range<usize> {
+    start as usize..start as usize + usize::from(length)
 }
 
 /// The variables allowed in a text.

@@ -7,7 +7,8 @@ use super::{access, pod_security, stacks};
 use crate::app::{AccessEffect, Base, DescribedBase, TargetComparison, TargetDifferences};
 use crate::compile::WORKSPACE_FILE;
 use crate::diag::foreign;
-use crate::emit::totals::{FirstLines, MAXIMUM_LINES, Totals};
+use crate::emit::first_lines::{FirstLines, MAXIMUM_LINES};
+use crate::emit::totals::Totals;
 
 impl CommandResult for TargetDifferences {
     const NAME: &'static str = "diff";

@@ -165,6 +165,8 @@ pub struct TargetFacts<'p> {
     existing: &'p BTreeSet<ObjectId>,
     /// The places of cluster-scoped objects by a hash of their type and name: there may be one for each tenant.
     cluster: HashMap<u128, Origin>,
+    /// How many of them there may be.
+    expected: usize,
     /// The names of the ClusterRoles among them.
     cluster_roles: BTreeSet<Arc<str>>,
     /// The ClusterRoles of bindings.
@@ -184,6 +186,7 @@ impl<'p> TargetFacts<'p> {
             target,
             existing,
             cluster: HashMap::new(),
+            expected: 0,
             cluster_roles: BTreeSet::new(),
             wanted: BTreeMap::new(),
             tenant_roles: BTreeSet::new(),
@@ -192,14 +195,17 @@ impl<'p> TargetFacts<'p> {
         }
     }
 
-    /// Makes room for so many cluster-scoped objects: growing step by step would touch twice the memory.
-    pub fn reserve(&mut self, objects: usize) {
-        self.cluster.reserve(objects);
+    /// Expects so many cluster-scoped objects if there are any: growing step by step would touch twice the memory.
+    pub fn expect(&mut self, objects: usize) {
+        self.expected = objects;
     }
 
     /// Adds the facts of a file and checks the facts that need no other file; `made_here` returns whether some policy
     /// makes objects in a namespace.
     pub fn absorb(&mut self, facts: OutputFileFacts, made_here: &dyn Fn(&str) -> bool, sink: &mut Sink) {
+        if self.cluster.is_empty() && !facts.cluster.is_empty() {
+            self.cluster.reserve(self.expected);
+        }
         for (object_type, name, origin) in facts.cluster {
             match self.cluster.entry(hash_of(&object_type, &name)) {
                 Entry::Occupied(first) => {

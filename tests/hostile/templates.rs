@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::runs::stderr;
+use crate::runs::{peak, stderr};
 
 /// The most memory that a run with a hostile template may take, in KiB.
 const MOST_MEMORY: u64 = 300 << 10;
@@ -31,13 +31,6 @@ fn workspace(folder: &Path, template: &str) {
         "apiVersion: bailiwick.dev/v1alpha1\nkind: NamespaceSet\nmetadata:\n  name: teams\nspec:\n  labels: {tier: a}\n  namespaces:\n  - name: team-a\n",
     );
     write("templates/namespace-set/namespace.yaml.j2", template);
-}
-
-/// Returns the most memory that a process has taken so far, in KiB.
-fn peak(child: &Child) -> Option<u64> {
-    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    line.split_whitespace().next()?.parse().ok()
 }
 
 /// Asserts that a template ends in a diagnostic at one of its lines, in time and within memory.

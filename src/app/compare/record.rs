@@ -6,8 +6,8 @@ use serde::{Serialize, Serializer};
 use super::{AccessEffect, Comparison, TargetComparison};
 use crate::admission::psp::compare::PspComparison;
 use crate::crossplane::upgrade::Upgrade;
+use crate::emit::first_lines::FirstLines;
 use crate::emit::plan::Counts;
-use crate::emit::totals::FirstLines;
 
 /// The differences of a target, as `diff` and `check` write them in a report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]

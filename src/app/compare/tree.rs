@@ -114,7 +114,7 @@ impl FileSource for TreeWorld {
         while let Some((named, real, around)) = folders.pop() {
             for (path, kind) in self.0.below(&real) {
                 // A link leads to a folder around itself.
-                if around.iter().any(|folder| folder.len() > real.len() && is_below(path, folder)) {
+                if around.iter().any(|folder| folder.len() > real.len() && is_below(&path, folder)) {
                     refuse(&mut listing, &named, ReadRefusal::Links);
                     break;
                 }
@@ -126,13 +126,13 @@ impl FileSource for TreeWorld {
                 match kind {
                     EntryKind::File => listing.files.push(shown),
                     EntryKind::NotText => refuse(&mut listing, &shown, ReadRefusal::NotText),
-                    EntryKind::Link => match self.find(path)? {
+                    EntryKind::Link => match self.find(&path)? {
                         Found::File(_) => listing.files.push(shown),
                         Found::Missing => refuse(&mut listing, &shown, ReadRefusal::Nowhere),
                         Found::Refused(refusal) => refuse(&mut listing, &shown, refusal),
                         Found::Folder(target) => {
                             links += 1;
-                            let within = folders_around(&real, path, &around);
+                            let within = folders_around(&real, &path, &around);
                             if links > MAXIMUM_FOLDER_LINKS || within.contains(&target) {
                                 refuse(&mut listing, &shown, ReadRefusal::Links);
                             } else {

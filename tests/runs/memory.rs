@@ -1,0 +1,79 @@
+//! The memory of a run for each file of the output: little more than a name, so that a million objects fit into small runners.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use super::{git, peak, tenants};
+
+/// The numbers of tenants, with a file each. The difference of two runs has no part of what each run takes.
+const FEW: usize = 2_000;
+const MANY: usize = 14_000;
+
+/// How many bytes `check` may take for each tenant: the cells and the texts of its account, its place in the index of the files, and
+/// hashes of its path.
+const CHECK: u64 = 500;
+
+/// How many bytes another verb may take beyond that: the name of a file twice, or its name and its id in git. A list of the plans of
+/// files takes a thousand.
+const BEYOND: u64 = 200;
+
+/// Runs the program on one thread, which has no results that wait for those of other threads. Returns the most memory in bytes.
+fn peak_of(folder: &Path, arguments: &[&str], code: i32) -> u64 {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_bailiwick"))
+        .args(arguments)
+        .args(["--jobs", "1", "--no-cache"])
+        .current_dir(folder)
+        .env("NO_COLOR", "1")
+        .env_remove("CI")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the program starts");
+    let mut most = 0;
+    let status = loop {
+        match child.try_wait().expect("a process") {
+            Some(status) => break status,
+            None => most = most.max(peak(&child).unwrap_or_default()),
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    };
+    assert_eq!(status.code(), Some(code), "{arguments:?}");
+    most * 1024
+}
+
+/// Returns the most memory of `check`, `render`, `check --tree` and `diff` in a workspace of so many tenants.
+fn peaks(count: usize) -> [u64; 4] {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    tenants(folder, count);
+    let workspace = folder.join("bailiwick.yaml");
+    let text = fs::read_to_string(&workspace).expect("a file");
+    fs::write(workspace, text.replace("spec:\n", "spec:\n  layout: {shards: 64}\n")).expect("a file");
+    let render = peak_of(folder, &["render"], 0);
+    let check = peak_of(folder, &["check", "--work-tree"], 0);
+    git(folder, &["init", "--quiet"]);
+    git(folder, &["add", "--all"]);
+    git(folder, &["-c", "gc.auto=0", "commit", "--quiet", "--message", "all"]);
+    let tree = peak_of(folder, &["check", "--tree", "HEAD"], 0);
+    let policies = folder.join("policies/tenants.yaml");
+    let text = fs::read_to_string(&policies).expect("a file");
+    fs::write(policies, text.replace("tenancy: tenant}", "tenancy: tenant, reviewed: \"yes\"}")).expect("a file");
+    let diff = peak_of(folder, &["diff"], 1);
+    [check, render, tree, diff]
+}
+
+#[test]
+fn a_run_keeps_little_of_a_file() {
+    let (few, many) = (peaks(FEW), peaks(MANY));
+    assert!(few.iter().all(|peak| *peak > 0), "{few:?}");
+    let each = |verb: usize| many[verb].saturating_sub(few[verb]) / (MANY - FEW) as u64;
+    let check = each(0);
+    assert!(check <= CHECK, "check: {check} bytes for each tenant");
+    for (verb, name) in (1..).zip(["render", "check --tree", "diff"]) {
+        let own = each(verb);
+        assert!(own <= check + BEYOND, "{name}: {own} bytes for each tenant, and check {check}");
+    }
+}
