@@ -4,13 +4,15 @@
 //! The authorizer walks every ClusterRoleBinding and every RoleBinding of the namespace; this module looks up the
 //! bindings of the user and of each group. Both are unions, so the order makes no difference.
 
-use super::index::BoundRules;
-use super::index::{hash_of, of_hash};
+use std::cell::OnceCell;
+
+use super::index::{BoundRules, Scope, hash_of, of_hash};
 use super::possible::PossibleGrant;
 use super::request::{Identity, Request, ResourceRequest, ResourceVerb};
 use super::rules::{InternedRule, RuleListId};
 use super::served::Liveness;
 use super::symbols::{Symbol, Symbols};
+use super::targets::Targets;
 use super::world::namespace_of_role;
 use super::world::{Binding, Holder, RoleKind, Subject, SubjectKind, World, account_user};
 
@@ -136,11 +138,11 @@ impl<'q> Query<'q> {
             verb: symbols.find(&request.verb),
             group: symbols.find(&request.group),
             resource: if has_subresource {
-                symbols.find(&request.full_resource())
+                symbols.find_subresource(&request.resource, &request.subresource)
             } else {
                 symbols.find(&request.resource)
             },
-            any_of_subresource: has_subresource.then(|| symbols.find(&format!("*/{}", request.subresource))),
+            any_of_subresource: has_subresource.then(|| symbols.find_subresource("*", &request.subresource)),
             name: symbols.find(&request.name),
         }
     }
@@ -150,8 +152,8 @@ impl<'q> Query<'q> {
         let has = |list: &[Symbol], wanted: Symbol| list.iter().any(|&entry| entry == Symbol::STAR || entry == wanted);
         match *self {
             Query::Resource { verb, group, resource, any_of_subresource, name } => {
-                has(rule.verbs(), verb)
-                    && has(rule.groups(), group)
+                has(rule.groups(), group)
+                    && has(rule.verbs(), verb)
                     && rule
                         .resources()
                         .iter()
@@ -187,13 +189,21 @@ impl World {
         if who.is_master() {
             return true;
         }
-        let query = Query::new(request, &self.symbols);
-        let local = self.index.local(request.namespace(), &self.symbols);
+        let targets = Targets::of_request(request);
+        // Many requests meet no list with their target, and need no query.
+        let query = OnceCell::new();
+        let is_allowed = |rules| self.is_allowed(rules, query.get_or_init(|| Query::new(request, &self.symbols)));
+        let local = Scope::of_namespace(request.namespace()).map(|scope| (self.index.near(0, scope), scope));
         let may = |is_group: bool, name: &str| {
             let hash = hash_of(is_group, name);
-            let held = self.index.cluster(hash).iter().chain(of_hash(local, hash));
-            held.filter(|held| held.is_of(is_group, name, &self.symbols))
-                .any(|held| held.rules.is_some_and(|rules| self.is_allowed(rules, &query)))
+            let may_in = |near, scope| {
+                of_hash(near, hash, scope).any(|held| {
+                    held.rules_about(targets).is_some_and(is_allowed)
+                        && held.is_of(is_group, name, scope, &self.symbols)
+                })
+            };
+            may_in(self.index.near(hash, Scope::CLUSTER), Scope::CLUSTER)
+                || local.is_some_and(|(near, scope)| may_in(near, scope))
         };
         may(false, &who.user) || who.groups.iter().any(|group| may(true, group))
     }
@@ -321,12 +331,16 @@ impl World {
 
     /// Returns the lists of rules of a user or a group: cluster-wide, or in a namespace.
     pub fn rule_lists(&self, is_group: bool, name: &str, namespace: Option<&str>) -> impl Iterator<Item = RuleListId> {
-        let hash = hash_of(is_group, name);
-        let held = match namespace {
-            None => self.index.cluster(hash),
-            Some(namespace) => of_hash(self.index.local(namespace, &self.symbols), hash),
+        let scope = match namespace {
+            None => Some(Scope::CLUSTER),
+            Some(namespace) => Scope::of_namespace(namespace),
         };
-        let own = held.iter().filter(move |held| held.is_of(is_group, name, &self.symbols));
+        let of_scope = |scope| {
+            let hash = hash_of(is_group, name);
+            let held = of_hash(self.index.near(hash, scope), hash, scope);
+            held.filter(move |held| held.is_of(is_group, name, scope, &self.symbols))
+        };
+        let own = scope.into_iter().flat_map(of_scope);
         own.filter_map(|held| held.rules).collect::<Vec<_>>().into_iter()
     }
 

@@ -98,6 +98,7 @@ pub mod served;
 mod shape;
 pub mod snapshot;
 pub(crate) mod symbols;
+mod targets;
 pub mod usage;
 pub mod who_can;
 mod workloads;

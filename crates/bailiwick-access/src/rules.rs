@@ -1,10 +1,11 @@
 //! Rules as symbols, each distinct list of rules kept once.
 
 use hashbrown::HashTable;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use xxhash_rust::xxh3::Xxh3Default;
 
 use std::hash::{Hash, Hasher};
+use std::num::NonZeroU32;
 
 use super::symbols::{Symbol, Symbols};
 use bailiwick_kubernetes::rbac::{PolicyRule, strings};
@@ -83,7 +84,11 @@ impl InternedRule {
 
 /// The id of a list of rules of a [`World`](crate::World).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct RuleListId(u32);
+pub struct RuleListId(
+    /// The number from 1, so that an optional id takes four bytes. Files have the number from 0.
+    #[serde(serialize_with = "write_number", deserialize_with = "read_number")]
+    NonZeroU32,
+);
 
 /// Every distinct list of rules: the roles of a thousand tenants of one class share one.
 #[derive(Debug)]
@@ -100,23 +105,23 @@ impl RuleLists {
     }
 
     /// The list without rules.
-    pub(crate) const EMPTY: RuleListId = RuleListId(0);
+    pub(crate) const EMPTY: RuleListId = RuleListId(NonZeroU32::MIN);
 
     pub(crate) fn add(&mut self, rules: Vec<InternedRule>) -> RuleListId {
         let hash = hash_of(&rules);
         let found = self.table.find(hash, |&id| self.lists.get(id as usize).is_some_and(|known| **known == *rules));
         if let Some(&id) = found {
-            return RuleListId(id);
+            return RuleListId::new(id);
         }
         let id = internal::number(self.lists.len());
         self.lists.push(rules.into());
         let lists = &self.lists;
         self.table.insert_unique(hash, id, |&other| lists.get(other as usize).map_or(0, |known| hash_of(known)));
-        RuleListId(id)
+        RuleListId::new(id)
     }
 
     pub(crate) fn get(&self, id: RuleListId) -> &[InternedRule] {
-        self.lists.get(id.0 as usize).map_or(&[], |list| list)
+        self.lists.get(id.number()).map_or(&[], |list| list)
     }
 
     /// Returns every list, in the order of the ids.
@@ -136,7 +141,7 @@ impl RuleLists {
 
     /// Returns the ids of all lists.
     pub(crate) fn ids(&self) -> impl Iterator<Item = RuleListId> + use<> {
-        (0..internal::number(self.lists.len())).map(RuleListId)
+        (0..internal::number(self.lists.len())).map(RuleListId::new)
     }
 
     /// Returns the used memory in bytes.
@@ -152,14 +157,49 @@ impl RuleLists {
 }
 
 impl RuleListId {
+    fn new(number: u32) -> Self {
+        Self(NonZeroU32::MIN.saturating_add(number))
+    }
+
     /// Returns the bare number.
     pub fn number(self) -> usize {
-        self.0 as usize
+        number_of(self.0) as usize
     }
+}
+
+fn number_of(id: NonZeroU32) -> u32 {
+    id.get() - 1
+}
+
+// serde passes a reference.
+fn write_number<S: Serializer>(id: &NonZeroU32, serializer: S) -> Result<S::Ok, S::Error> {
+    number_of(*id).serialize(serializer)
+}
+
+fn read_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<NonZeroU32, D::Error> {
+    u32::deserialize(deserializer).map(|number| RuleListId::new(number).0)
 }
 
 fn hash_of(rules: &[InternedRule]) -> u64 {
     let mut hasher = Xxh3Default::new();
     rules.hash(&mut hasher);
     hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_have_numbers_from_zero() {
+        for number in [0, 1, 7] {
+            let id: RuleListId = serde_json::from_str(&number.to_string()).unwrap();
+            assert_eq!(id.number(), number);
+            assert_eq!(serde_json::to_string(&id).unwrap(), number.to_string());
+        }
+        assert_eq!(serde_json::to_string(&RuleLists::EMPTY).unwrap(), "0");
+        // A file of any author: no world has so many lists.
+        let most: RuleListId = serde_json::from_str(&u32::MAX.to_string()).unwrap();
+        assert_eq!(most.number(), u32::MAX as usize - 1);
+    }
 }

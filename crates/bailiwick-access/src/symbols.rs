@@ -1,5 +1,7 @@
 //! Strings kept once, and compared as numbers.
 
+use std::ops::Range;
+
 use bailiwick_yaml::internal;
 use hashbrown::HashTable;
 use serde::{Deserialize, Serialize};
@@ -8,6 +10,9 @@ use xxhash_rust::xxh3::xxh3_64;
 /// A string of a [`Symbols`] table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(crate) struct Symbol(u32);
+
+/// No usual resource with its subresource is longer, in bytes.
+const USUAL_LENGTH: usize = 128;
 
 impl Symbol {
     /// `*`.
@@ -43,6 +48,10 @@ struct Entry {
 impl Entry {
     fn text(self, all: &str) -> &str {
         internal::slice(all, self.start as usize..self.end as usize)
+    }
+
+    fn bytes(self, all: &str) -> &[u8] {
+        internal::items(all.as_bytes(), self.start as usize..self.end as usize)
     }
 }
 
@@ -94,13 +103,47 @@ impl Symbols {
 
     /// Returns the symbol of a string, or [`Symbol::FOREIGN`] for a string outside of all objects.
     pub(crate) fn find(&self, text: &str) -> Symbol {
-        let found = self.table.find(hash(text), |entry| entry.text(&self.text) == text);
+        self.find_bytes(text.as_bytes())
+    }
+
+    /// Returns the symbol of a resource and a subresource with a slash between them, without allocating for usual lengths.
+    pub(crate) fn find_subresource(&self, resource: &str, subresource: &str) -> Symbol {
+        let mut buffer = [0; USUAL_LENGTH];
+        let length = resource.len() + 1 + subresource.len();
+        let Some((own, rest)) = buffer.get_mut(..length).and_then(|own| own.split_at_mut_checked(resource.len()))
+        else {
+            return self.find(&format!("{resource}/{subresource}"));
+        };
+        own.copy_from_slice(resource.as_bytes());
+        if let Some((slash, rest)) = rest.split_first_mut() {
+            *slash = b'/';
+            rest.copy_from_slice(subresource.as_bytes());
+        }
+        self.find_bytes(internal::items(&buffer, ..length))
+    }
+
+    fn find_bytes(&self, text: &[u8]) -> Symbol {
+        let found = self.table.find(xxh3_64(text), |entry| entry.bytes(&self.text) == text);
         found.map_or(Symbol::FOREIGN, |entry| Symbol(entry.index))
     }
 
     /// Returns the string of a symbol. [`Symbol::FOREIGN`] stands for strings that no object uses, and has none itself.
     pub(crate) fn text(&self, symbol: Symbol) -> &str {
-        slice(&self.text, &self.ends, symbol.0)
+        internal::slice(&self.text, self.range(symbol))
+    }
+
+    fn range(&self, symbol: Symbol) -> Range<usize> {
+        if symbol == Symbol::FOREIGN {
+            return 0..0;
+        }
+        let end_of = |index: usize| internal::value(self.ends.get(index).copied(), "a symbol is of another world");
+        let start = symbol.number().checked_sub(1).map_or(0, end_of);
+        start as usize..end_of(symbol.number()) as usize
+    }
+
+    /// Whether a string is the string of a symbol.
+    pub(crate) fn is(&self, symbol: Symbol, text: &str) -> bool {
+        internal::items(self.text.as_bytes(), self.range(symbol)) == text.as_bytes()
     }
 
     /// Returns the value of a label.
@@ -126,12 +169,21 @@ fn hash(text: &str) -> u64 {
     xxh3_64(text.as_bytes())
 }
 
-fn slice<'t>(text: &'t str, ends: &[u32], index: u32) -> &'t str {
-    if index == Symbol::FOREIGN.0 {
-        return "";
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_subresource_is_found_as_one_string() {
+        let long = "x".repeat(USUAL_LENGTH);
+        let just = "y".repeat(USUAL_LENGTH - 2);
+        let mut symbols = Symbols::new();
+        for (resource, subresource) in
+            [("pods", "log"), ("*", "scale"), ("", "a"), ("b", ""), (&just, "z"), (&long, "é")]
+        {
+            assert_eq!(symbols.find_subresource(resource, subresource), Symbol::FOREIGN);
+            let symbol = symbols.add(&format!("{resource}/{subresource}"));
+            assert_eq!(symbols.find_subresource(resource, subresource), symbol, "{resource}/{subresource}");
+        }
     }
-    let index = index as usize;
-    let end_of = |index: usize| internal::value(ends.get(index).copied(), "a symbol is of another world") as usize;
-    let start = index.checked_sub(1).map_or(0, end_of);
-    internal::slice(text, start..end_of(index))
 }

@@ -528,23 +528,6 @@ fn labels(object: NodeRef<'_>) -> impl Iterator<Item = (&str, &str)> {
     entries.filter_map(|(key, value)| Some((key.as_str()?, value.as_str()?)))
 }
 
-/// Returns the identity of a subject; none for a subject without identities.
-fn holder(subject: Subject, binding_namespace: Option<Symbol>, symbols: &mut Symbols) -> Option<Holder> {
-    match subject.kind {
-        SubjectKind::User => Some(Holder { is_group: false, name: subject.name }),
-        SubjectKind::Group => Some(Holder { is_group: true, name: subject.name }),
-        SubjectKind::ServiceAccount => {
-            let namespace = if subject.namespace == Symbol::EMPTY { binding_namespace? } else { subject.namespace };
-            if namespace == Symbol::EMPTY {
-                return None;
-            }
-            let user = account_user(symbols.text(namespace), symbols.text(subject.name));
-            Some(Holder { is_group: false, name: symbols.add(&user) })
-        }
-        SubjectKind::Unknown => None,
-    }
-}
-
 /// Returns the user name of a service account.
 pub fn account_user(namespace: &str, name: &str) -> String {
     format!("system:serviceaccount:{namespace}:{name}")
@@ -569,7 +552,7 @@ pub(crate) fn namespace_of_role(binding: &Binding) -> Symbol {
 }
 
 impl Binding {
-    fn subjects_in<'w>(&self, all: &'w [Subject]) -> &'w [Subject] {
+    pub(super) fn subjects_in<'w>(&self, all: &'w [Subject]) -> &'w [Subject] {
         let start = self.first_subject as usize;
         internal::items(all, start..start + self.subjects as usize)
     }
@@ -609,16 +592,7 @@ impl World {
             };
             binding.role = role_ids.get(&(namespace, binding.role_name)).copied();
         }
-        let mut entries: Vec<(Option<Symbol>, BoundRules)> = Vec::with_capacity(parts.subjects.len());
-        for (id, binding) in (0..).zip(&parts.bindings) {
-            let rules = binding.role.and_then(|role| parts.roles.get(role as usize)).map(|role| role.rules);
-            for subject in binding.subjects_in(&parts.subjects) {
-                if let Some(holder) = holder(*subject, binding.namespace, &mut parts.symbols) {
-                    entries.push((binding.namespace, BoundRules::new(holder, rules, id, &parts.symbols)));
-                }
-            }
-        }
-        let index = Index::new(entries, &parts.symbols);
+        let index = Index::from_parts(&mut parts);
         let gathering = aggregate::sources(&parts.roles, &parts.symbols).into_iter().map(|(target, mut sources)| {
             sources.sort_unstable();
             (internal::number(target), Gathering { sources, by_rule: OnceLock::new() })
