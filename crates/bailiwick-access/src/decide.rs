@@ -433,3 +433,106 @@ impl World {
         names
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::UrlRequest;
+    use crate::world::{Builder, ObjectSource};
+    use bailiwick_yaml::diag::{Files, Sink};
+
+    const VERBS: [&str; 4] = ["get", "list", "create", "*"];
+    const GROUPS: [&str; 4] = ["", "apps", "batch", "*"];
+    const RESOURCES: [&str; 8] =
+        ["pods", "pods/log", "deployments", "deployments/scale", "*/scale", "*/log", "*", "a/b"];
+    const NAMES: [&str; 3] = ["", "x", "y"];
+    const URLS: [&str; 4] = ["/healthz", "/healthz/*", "*", "/version"];
+    const NAMESPACES: [&str; 5] = ["", "red", "blue", "green", "default"];
+    const SUBJECTS: [&str; 6] = ["ann", "bob", "devs", "ops", "robot", "system:serviceaccount:red:robot"];
+
+    /// Pseudo-random numbers.
+    struct Dice(u64);
+
+    impl Dice {
+        fn pick<'t>(&mut self, words: &[&'t str]) -> &'t str {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            words[(self.0 >> 33) as usize % words.len()]
+        }
+
+        fn role(&mut self, name: usize) -> String {
+            let (url, names) = (self.pick(&["", "", "", URLS[0], URLS[1], URLS[2]]), self.pick(&["", "", "", "x"]));
+            let rule = match url {
+                "" => format!(
+                    "{{apiGroups: ['{}'], resources: ['{}', '{}'], resourceNames: [{names}], verbs: ['{}']}}",
+                    self.pick(&GROUPS),
+                    self.pick(&RESOURCES),
+                    self.pick(&RESOURCES),
+                    self.pick(&VERBS)
+                ),
+                url => format!("{{nonResourceURLs: ['{url}'], verbs: ['{}']}}", self.pick(&VERBS)),
+            };
+            format!(
+                "{{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {{name: r{name}}}, rules: [{rule}]}}\n---\n"
+            )
+        }
+
+        fn binding(&mut self, name: usize) -> String {
+            let namespace = self.pick(&NAMESPACES);
+            let kind = if namespace.is_empty() { "ClusterRoleBinding" } else { "RoleBinding" };
+            let (role, of) = (self.pick(&["r0", "r1", "r2", "r3", "r4", "r5", "missing"]), self.pick(&NAMESPACES[1..]));
+            let (subject, name_of_subject) = (self.pick(&["User", "Group", "ServiceAccount"]), self.pick(&SUBJECTS));
+            format!(
+                "{{apiVersion: rbac.authorization.k8s.io/v1, kind: {kind}, metadata: {{name: b{name}, namespace: '{namespace}'}}, \
+                 roleRef: {{kind: ClusterRole, name: {role}}}, subjects: [{{kind: {subject}, name: '{name_of_subject}', namespace: {of}}}]}}\n---\n"
+            )
+        }
+
+        fn world(&mut self) -> World {
+            let roles: String = (0..6).map(|name| self.role(name)).collect();
+            let text = (0..40).fold(roles, |text, name| text + &self.binding(name));
+            let (files, mut sink) = (Files::new(), Sink::new());
+            let tree = bailiwick_yaml::read(&text, files.add("objects.yaml", text.clone()), &mut sink);
+            let mut builder = Builder::new(36);
+            for object in tree.documents() {
+                builder.add(object, ObjectSource::Baseline);
+            }
+            builder.build()
+        }
+
+        fn request(&mut self) -> Request {
+            if self.pick(&["url", "", "", ""]) == "url" {
+                return Request::Url(UrlRequest {
+                    verb: self.pick(&VERBS).to_owned(),
+                    path: self.pick(&URLS).to_owned(),
+                });
+            }
+            Request::Resource(ResourceRequest {
+                verb: self.pick(&VERBS).to_owned(),
+                group: self.pick(&GROUPS).to_owned(),
+                resource: self.pick(&RESOURCES).to_owned(),
+                subresource: self.pick(&["", "", "log", "scale"]).to_owned(),
+                namespace: self.pick(&NAMESPACES).to_owned(),
+                name: self.pick(&NAMES).to_owned(),
+                ..ResourceRequest::default()
+            })
+        }
+    }
+
+    #[test]
+    fn the_short_decision_is_the_long_one() {
+        let mut dice = Dice(1);
+        let mut allowed = [0; 2];
+        for _ in 0..60 {
+            let world = dice.world();
+            for _ in 0..300 {
+                let request = dice.request();
+                let groups = vec![dice.pick(&SUBJECTS).to_owned(), dice.pick(&SUBJECTS).to_owned()];
+                let who = Identity { user: dice.pick(&SUBJECTS).to_owned(), groups };
+                let decision = world.decide(&who, &request);
+                assert_eq!(world.allows(&who, &request), decision.allowed, "{who:?} {request}");
+                allowed[usize::from(decision.allowed)] += 1;
+            }
+        }
+        assert!(allowed.iter().all(|&count| count > 1_000), "{allowed:?}");
+    }
+}
