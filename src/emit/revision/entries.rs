@@ -69,12 +69,19 @@ impl Entries {
             *end += entry.name.len();
             Some(number(*end))
         });
+        // With their capacities from the start: an allocator need not take back the rest of a list that grew.
+        let mut names = String::with_capacity(entries.iter().map(|entry| entry.name.len()).sum());
+        let mut ids = Vec::with_capacity(entries.iter().map(|entry| entry.id.as_bytes().len()).sum());
+        for entry in &*entries {
+            names.push_str(&entry.name);
+            ids.extend_from_slice(entry.id.as_bytes());
+        }
         let positions = entries.iter().enumerate().filter(|(_, entry)| entry.kind.is_none());
         let folder = Folder {
-            names: entries.iter().map(|entry| entry.name.as_str()).collect(),
+            names: names.into(),
             ends: ends.collect(),
             kinds: entries.iter().map(|entry| entry.kind).collect(),
-            ids: entries.iter().flat_map(|entry| entry.id.as_bytes()).copied().collect(),
+            ids: ids.into(),
             below: positions.zip(below.clone()).map(|((at, _), place)| (number(at), number(place))).collect(),
         };
         if let Some(place) = self.folders.get_mut(place) {
@@ -231,7 +238,7 @@ mod tests {
         ];
         let a = entries.fill(Entries::ROOT, &mut root);
         let y = entries.fill(a[0], &mut [entry("x", file, 3), entry("y", None, 8)]);
-        assert_eq!(entries.fill(y[0], &mut [entry("z", file, 4)]), []);
+        assert!(entries.fill(y[0], &mut [entry("z", file, 4)]).is_empty());
         entries
     }
 
