@@ -112,7 +112,7 @@ struct Hashed<'w> {
 impl Write for Hashed<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.out.write(bytes)?;
-        self.hash.update(bytes.get(..written).unwrap_or_default());
+        bytes.get(..written).into_iter().for_each(|written| self.hash.update(written));
         Ok(written)
     }
 

@@ -38,7 +38,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("label", &["codes", "diag", "yaml", "k8s", "model", "validate", "admission"]),
     ("alike", &["digest", "k8s"]),
     ("delivery", &["yaml", "k8s", "model", "emit"]),
-    ("emit", &["codes", "diag", "digest", "yaml", "k8s", "git", "alike"]),
+    ("emit", &["codes", "diag", "digest", "yaml", "k8s", "git", "alike", "parallel"]),
     ("ask", &["codes", "diag", "yaml", "k8s", "access", "admission", "crossplane", "node", "validate"]),
     ("cache", &["codes", "diag", "digest", "source", "emit", "parallel", "file_format"]),
     ("migrate", &["yaml", "k8s", "admission", "alike"]),

@@ -7,7 +7,7 @@ use super::compare::{Base, CompareOptions, Comparison};
 use super::left_behind::NotJudged;
 use super::loaded_world::{LoadedWorld, WorldOptions, load_target};
 use super::target_changes::TargetChanges;
-use super::test::{TestChecks, TestEvent, TestRun, ask_classes};
+use super::test::{DividedChecks, TestChecks, TestEvent, TestRun};
 use super::unchecked::{self, PartlyChecked};
 use super::workspace::Workspace;
 use super::{Diagnostics, Error, delivery, isolation, unclaimed};
@@ -119,7 +119,7 @@ impl Workspace {
                 tests.ask_all(&loaded, &checks, each);
             } else {
                 let load = |sampled: &Workspace| sampled.load_compiled(target, &options);
-                ask_classes(self, &spread, &checks, &load, &mut tests, each)?;
+                DividedChecks { workspace: self, spread: &spread, checks: &checks }.ask(&load, &mut tests, each)?;
             }
         }
         if let Some(shard) = &self.shard {

@@ -6,8 +6,8 @@
 //! with other names, if nothing else distinguishes their names. Four things do, and they divide a class:
 //!
 //! 1. **Named values**: a value of the account, or the name of the namespace, in an input beside the account lists, such as in
-//!    a Grant, a template, a baseline or a manifest, or in a compiled object that belongs to no account. The input can give the
-//!    value a meaning of its own.
+//!    a Grant, a template, a baseline or a manifest. The input can give the value a meaning of its own. A compiled object that
+//!    belongs to no account counts as an input, too.
 //! 2. **Shared values**: a value of several accounts, at a place with a name for the objects of different namespaces: a subject, or the name of an object in a rule. The other accounts with the value belong to the class.
 //! 3. **Expressions about names**: where an admission policy computes with the names of namespaces or users, every namespace is
 //!    compiled.

@@ -99,7 +99,7 @@ fn attributes_of(tree: &JudgedTree, written: &[&str]) -> Result<Attributes, RunE
         found.extend(above.entries.iter().find(is_it).map(|entry| (above.path.clone(), entry.id)));
     }
     for (path, kind, id) in tree.files().entries() {
-        let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));
+        let (folder, name) = path.rsplit_once('/').map_or(("", path.as_str()), |parts| parts);
         let concerns = |written: &&str| folder.is_empty() || is_below(written, folder) || is_below(folder, written);
         if name == attributes::FILE_NAME && kind == EntryKind::File && written.iter().any(concerns) {
             found.push((format!("{}{folder}", tree.prefix()).trim_end_matches('/').to_owned(), id));

@@ -438,7 +438,7 @@ enum ComparedFile<T> {
     Different { path: u64, plan: Box<FilePlan>, detail: T },
 }
 
-/// Returns a hash under a secret of this run. 64 bits are enough: nobody can look for a path with the hash of another one.
+/// Returns a hash under a secret of this run. 64 bits are enough: an author cannot look for a path with the hash of another one.
 fn hash_of(path: &str) -> u64 {
     (digest_of_run(path) >> 64) as u64
 }

@@ -129,10 +129,10 @@ impl RunCache {
         Ok(())
     }
 
-    /// Forgets the results of the earlier run, which are not those of this run. The record of the output files remains.
+    /// Forgets the results of the earlier run, because this run has other results. The record of the output files remains.
     pub(crate) fn begin(&mut self) {
-        let kept = self.kept.take().unwrap_or_default();
-        self.earlier.replace(kept.targets);
+        let kept = self.kept.take();
+        self.earlier.replace(kept.map_or_else(Vec::new, |kept| kept.targets));
     }
 
     /// Returns the output folder of a target, from now on watched.

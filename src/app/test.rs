@@ -57,7 +57,7 @@ pub enum TestEvent<'t> {
     Reached(ReachedByTest<'t>),
     /// An expectation about a power was asked on a world.
     PathsAsked {
-        /// The world that was asked.
+        /// The world of the question.
         loaded: &'t LoadedWorld,
         /// The expectation.
         check: &'t PathCheck,
@@ -68,7 +68,7 @@ pub enum TestEvent<'t> {
     },
     /// An expectation was asked on a world.
     Asked {
-        /// The world that was asked.
+        /// The world of the question.
         loaded: &'t LoadedWorld,
         /// The expectation.
         check: &'t AccessCheck,
@@ -82,7 +82,7 @@ pub enum TestEvent<'t> {
 /// A question of an AccessTest that has another answer than the expected one.
 #[derive(Debug)]
 pub struct FailedQuestion<'t> {
-    /// The world that was asked.
+    /// The world of the question.
     pub loaded: &'t LoadedWorld,
     /// The expectation.
     pub check: &'t AccessCheck,
@@ -101,7 +101,7 @@ pub struct FailedQuestion<'t> {
 /// A path of a subject to a power that it must not reach.
 #[derive(Debug)]
 pub struct ReachedByTest<'t> {
-    /// The world that was asked.
+    /// The world of the question.
     pub loaded: &'t LoadedWorld,
     /// The expectation.
     pub check: &'t PathCheck,
@@ -185,7 +185,7 @@ impl Workspace {
     }
 }
 
-/// A workspace whose AccessTests are asked.
+/// A workspace with its AccessTests.
 pub struct TestedWorkspace<'w> {
     workspace: &'w Workspace,
     /// Parts of the names of the tests to run.
@@ -230,34 +230,42 @@ impl<'w> TestedWorkspace<'w> {
             let sink = if is_whole { sink } else { spread.with_all_warnings(workspace, target, sink) };
             LoadedWorld::checked(loaded, workspace.diagnostics(sink))
         };
-        let mut loaded = ask_classes(workspace, spread, &checks, &load, run, each)?;
+        let mut loaded = DividedChecks { workspace, spread, checks: &checks }.ask(&load, run, each)?;
         Ok(Diagnostics::new(mem::take(&mut loaded.diagnostics), &loaded.files))
     }
 }
 
-/// Asks the expectations of a target about one namespace of each class, and about all namespaces if a question fails, so that a
-/// failure has its own names. `load` returns the world of the target in a workspace. Returns the world that was asked.
-pub(super) fn ask_classes(
-    workspace: &Workspace,
-    spread: &Spread<'_>,
-    checks: &TestChecks<'_>,
-    load: &dyn Fn(&Workspace) -> Result<LoadedWorld, Error>,
-    run: &mut TestRun,
-    each: &mut dyn FnMut(TestEvent<'_>),
-) -> Result<LoadedWorld, Error> {
-    // Escalation paths lead through all namespaces.
-    if !spread.sample().is_whole() && checks.paths.is_empty() {
-        let sampled = load(&workspace.with_sample(spread.sample()))?;
-        let mut trial = TestRun::default();
-        trial.ask_all(&sampled, checks, &mut |_| {});
-        if trial.failures == 0 {
-            run.ask_all(&sampled, checks, each);
-            return Ok(sampled);
+/// The expectations of a target, for a workspace with classes of namespaces.
+pub(super) struct DividedChecks<'t> {
+    pub(super) workspace: &'t Workspace,
+    pub(super) spread: &'t Spread<'t>,
+    pub(super) checks: &'t TestChecks<'t>,
+}
+
+impl DividedChecks<'_> {
+    /// Asks the expectations about one namespace of each class, and about all namespaces if a question fails, so that a failure has
+    /// its own names. `load` returns the world of the target in a workspace. Returns the world of the questions.
+    pub(super) fn ask(
+        &self,
+        load: &dyn Fn(&Workspace) -> Result<LoadedWorld, Error>,
+        run: &mut TestRun,
+        each: &mut dyn FnMut(TestEvent<'_>),
+    ) -> Result<LoadedWorld, Error> {
+        let Self { workspace, spread, checks } = self;
+        // Escalation paths lead through all namespaces.
+        if !spread.sample().is_whole() && checks.paths.is_empty() {
+            let sampled = load(&workspace.with_sample(spread.sample()))?;
+            let mut trial = TestRun::default();
+            trial.ask_all(&sampled, checks, &mut |_| {});
+            if trial.failures == 0 {
+                run.ask_all(&sampled, checks, each);
+                return Ok(sampled);
+            }
         }
+        let loaded = load(workspace)?;
+        run.ask_all(&loaded, checks, each);
+        Ok(loaded)
     }
-    let loaded = load(workspace)?;
-    run.ask_all(&loaded, checks, each);
-    Ok(loaded)
 }
 
 impl TestRun {

@@ -159,7 +159,7 @@ impl Record {
         Self { files, is_seen, places, changed: HashSet::new() }
     }
 
-    /// Returns a file as the earlier run knew it, unless this run has looked at it.
+    /// Returns a file as the earlier run recorded it, unless this run has looked at it.
     fn earlier(&self, path: &Digest) -> Option<KeptFile> {
         let place = self.places.find(path, &self.files)?;
         self.files.get(place).filter(|_| self.is_seen.get(place) == Some(&false)).copied()

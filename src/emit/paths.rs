@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 /// Paths of files, in the order of their folders and of their names.
 #[derive(Debug, Clone, Default)]
 pub struct Paths {
-    /// The names in each folder, each with a slash at its end. The path of a folder has a slash at its end as well, so that the
-    /// folders below it follow it without another one between them.
+    /// The names in each folder, each with a slash at its end. The path of a folder also ends with a slash, so that the folders below a
+    /// folder come directly behind the folder.
     names: BTreeMap<Box<str>, String>,
     count: usize,
 }
 
 impl Paths {
-    /// Adds a path.
+    /// Keeps the name of a file in the list of its folder.
     pub fn add(&mut self, path: &str) {
         let (folder, name) = path.split_at(path.rfind('/').map_or(0, |slash| slash + 1));
         if !self.names.contains_key(folder) {

@@ -332,7 +332,7 @@ pub struct TargetPlan {
     /// The other files that come, by the digest of the objects in the namespace of the same name if that comes with them. There may
     /// be a million of them.
     created: BTreeMap<NewNamespace, Paths>,
-    /// The other files that change.
+    /// The other changed files.
     changed: Paths,
     /// Paths of files that differ only in the header, and the header is the header of an earlier version.
     pub(super) renewals: FirstLines,
@@ -344,7 +344,7 @@ pub struct TargetPlan {
     pub(super) changed_role_refs: FirstLines,
     /// How many files stay.
     pub kept_files: usize,
-    /// The number of kept objects that are Namespaces.
+    /// The number of kept Namespaces.
     pub kept_namespaces: usize,
     /// In how many files an object of a kind goes while another of the same kind comes: a rename.
     pub renamed: BTreeMap<String, usize>,
@@ -388,17 +388,17 @@ impl TargetPlan {
         self.changed_role_refs.add_file(path, &std::mem::take(changed_role_refs), *files);
     }
 
-    /// Returns the paths of the files that come.
+    /// Returns the paths of the new files.
     pub fn created(&self) -> impl Iterator<Item = String> {
         self.created.values().flat_map(Paths::iter).chain(self.paths(FileAction::Create))
     }
 
-    /// Returns the paths of the files that change.
+    /// Returns the paths of the changed files.
     pub fn changed(&self) -> impl Iterator<Item = String> {
         self.changed.iter().chain(self.paths(FileAction::Change))
     }
 
-    /// Returns the paths of the files that go.
+    /// Returns the paths of the deleted files.
     pub fn deleted(&self) -> impl Iterator<Item = String> {
         self.paths(FileAction::Delete)
     }

@@ -39,7 +39,7 @@ pub struct Totals {
     pub changed_pods: FirstLines,
     /// Bindings whose role changes under the same name.
     pub changed_role_refs: FirstLines,
-    /// Namespace objects that go, and those that come as far as they matter for these.
+    /// Namespace objects that go, and the Namespace objects that come and matter for these.
     pub namespaces: NamespaceChanges,
 }
 
@@ -49,7 +49,7 @@ impl Totals {
         Self::of(plan, false)
     }
 
-    /// Computes the totals of the plan of a part, to which those of other parts are added.
+    /// Computes the totals of the plan of a part. The totals of other parts are added to them.
     pub fn of_part(plan: &TargetPlan) -> Self {
         Self::of(plan, true)
     }

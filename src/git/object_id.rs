@@ -108,7 +108,7 @@ impl GitObjectId {
 
     /// Returns the bytes of the id.
     pub(crate) fn as_bytes(&self) -> &[u8] {
-        self.bytes.get(..self.format().length()).unwrap_or_default()
+        self.bytes.get(..self.format().length()).map_or(&[], |bytes| bytes)
     }
 
     /// Reads an id in hexadecimal digits, as git prints it; none for another text.

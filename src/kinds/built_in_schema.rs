@@ -1,8 +1,8 @@
 //! The schemas of the documents that this program reads: policies, the workspace file and files of packages.
 //!
 //! A schema has two forms. The published form repeats each type at each of its fields, for editors and for diagnostics. The short form has
-//! one definition for each type. A document that plainly fits the short form is accepted; any other document takes the published form, which
-//! is compiled on first use.
+//! one definition for each type. A document is accepted if it plainly fits the short form. Any other document takes the published form, compiled
+//! on first use.
 
 use std::sync::OnceLock;
 

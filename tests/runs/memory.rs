@@ -19,7 +19,7 @@ const CHECK: u64 = 500;
 /// files takes a thousand.
 const BEYOND: u64 = 200;
 
-/// Runs the program on one thread, which has no results that wait for those of other threads. Returns the most memory in bytes.
+/// Runs the program on one thread, where no result waits for the results of other threads. Returns the most memory in bytes.
 fn peak_of(folder: &Path, arguments: &[&str], code: i32) -> u64 {
     let mut child = Command::new(env!("CARGO_BIN_EXE_bailiwick"))
         .args(arguments)

@@ -158,7 +158,7 @@ impl<'v> Occurrences<'v> {
         tree.documents().for_each(|document| self.search_node(document, &[]));
     }
 
-    /// Searches the strings of a node, without those of account rows.
+    /// Searches the strings of a node, without the strings of account rows.
     fn search_node(&mut self, node: NodeRef<'_>, rows: &[&Range<usize>]) {
         let span = node.span();
         let is_within = |rows: &&&Range<usize>| rows.start <= span.start as usize && span.end as usize <= rows.end;

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use crate::emit::committed::EntryKind;
 use crate::git::GitObjectId;
+use crate::yaml::internal;
 
 /// The entries below a folder. There may be millions of them.
 #[derive(Debug)]
@@ -40,9 +41,8 @@ pub(super) struct NewEntry {
 }
 
 impl NewEntry {
-    /// The name, and whether it is the name of a folder.
-    fn key(&self) -> (&[u8], bool) {
-        (self.name.as_bytes(), self.kind.is_none())
+    fn key(&self) -> Key<'_> {
+        Key { name: self.name.as_bytes(), is_folder: self.kind.is_none() }
     }
 }
 
@@ -59,15 +59,14 @@ impl Entries {
     /// Fills a folder, by its place. Returns the places of the folders in it, in the order of `entries`, which are then to be filled.
     pub(super) fn fill(&mut self, place: usize, entries: &mut [NewEntry]) -> Vec<usize> {
         // Names that are not UTF-8 are escaped, and so have another place than in git.
-        if !entries.is_sorted_by(|left, right| compare(left.key(), right.key()) == Ordering::Less) {
-            entries.sort_by(|left, right| compare(left.key(), right.key()));
+        if !entries.is_sorted_by(|left, right| left.key() < right.key()) {
+            entries.sort_by(|left, right| left.key().cmp(&right.key()));
         }
         let first = self.folders.len();
         let below = first..first + entries.iter().filter(|entry| entry.kind.is_none()).count();
-        let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         let ends = entries.iter().scan(0, |end, entry| {
             *end += entry.name.len();
-            Some(number(*end))
+            Some(internal::number(*end))
         });
         // With their capacities from the start: an allocator need not take back the rest of a list that grew.
         let mut names = String::with_capacity(entries.iter().map(|entry| entry.name.len()).sum());
@@ -82,7 +81,10 @@ impl Entries {
             ends: ends.collect(),
             kinds: entries.iter().map(|entry| entry.kind).collect(),
             ids: ids.into(),
-            below: positions.zip(below.clone()).map(|((at, _), place)| (number(at), number(place))).collect(),
+            below: positions
+                .zip(below.clone())
+                .map(|((at, _), place)| (internal::number(at), internal::number(place)))
+                .collect(),
         };
         if let Some(place) = self.folders.get_mut(place) {
             *place = folder;
@@ -93,7 +95,11 @@ impl Entries {
 
     /// Returns the kind and the id of an entry that is no folder.
     pub(super) fn get(&self, path: &str) -> Option<(EntryKind, GitObjectId)> {
-        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let (folder, name) = match path.rsplit_once('/') {
+            Some(("", _)) => return None,
+            Some(parts) => parts,
+            None => ("", path),
+        };
         let folder = self.folders.get(self.folder(folder)?)?;
         let position = folder.position(name, false)?;
         Some((folder.kind(position)?, folder.id(position)?))
@@ -140,29 +146,44 @@ impl Folder {
 
     /// Finds the first entry with a name, among the folders or among the other entries.
     fn position(&self, name: &str, is_folder: bool) -> Option<usize> {
-        let wanted = (name.as_bytes(), is_folder);
-        let key = |position: usize| {
-            let kind = self.kinds.get(position).copied().flatten();
-            (self.name(position).unwrap_or_default().as_bytes(), kind.is_none())
+        let wanted = Key { name: name.as_bytes(), is_folder };
+        let key = |position: usize| Key {
+            name: self.name(position).map_or(&[], str::as_bytes),
+            is_folder: self.kind(position).is_none(),
         };
         let (mut from, mut to) = (0, self.ends.len());
         while from < to {
             let middle = usize::midpoint(from, to);
-            match compare(key(middle), wanted) {
-                Ordering::Less => from = middle + 1,
-                Ordering::Equal | Ordering::Greater => to = middle,
+            if key(middle) < wanted {
+                from = middle + 1;
+            } else {
+                to = middle;
             }
         }
         (from < self.ends.len() && key(from) == wanted).then_some(from)
     }
 }
 
-/// Compares names, those of folders as if they ended with a slash.
-fn compare((left, is_left_folder): (&[u8], bool), (right, is_right_folder): (&[u8], bool)) -> Ordering {
-    let common = left.len().min(right.len());
-    let next = |name: &[u8], is_folder: bool| name.get(common).copied().or(is_folder.then_some(b'/'));
-    let heads = left.get(..common).cmp(&right.get(..common));
-    heads.then_with(|| next(left, is_left_folder).cmp(&next(right, is_right_folder)))
+/// The name of an entry. The name of a folder is ordered as if it ended with a slash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Key<'n> {
+    name: &'n [u8],
+    is_folder: bool,
+}
+
+impl Ord for Key<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let common = self.name.len().min(other.name.len());
+        let next = |key: &Self| key.name.get(common).copied().or(key.is_folder.then_some(b'/'));
+        let heads = self.name.get(..common).cmp(&other.name.get(..common));
+        heads.then_with(|| next(self).cmp(&next(other)))
+    }
+}
+
+impl PartialOrd for Key<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 /// The way through the entries below a folder.

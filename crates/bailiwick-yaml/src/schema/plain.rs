@@ -1,4 +1,4 @@
-//! A check of a node against a schema that is not compiled.
+//! A check of a node against a schema in JSON, without a compiled form.
 //!
 //! To compile the schemas of the policies takes longer than the rest of a run on a small workspace. [`plainly_fits`] needs no preparation:
 //! it walks the schema and the node together. It implements the keywords that the schemas of the policies have. Every other keyword, every
