@@ -98,7 +98,7 @@ pub(in crate::app) fn spread<'w>(
 /// Returns a collector of the shapes of the files of a state; none where every namespace has to be compiled.
 pub(in crate::app) fn collector(workspace: &Workspace) -> Option<ShapeCollector> {
     let states = [workspace];
-    has_classes(&states).then(|| ShapeCollector::new(reads_annotations(&states)))
+    has_classes(&states).then(|| ShapeCollector::new(workspace, reads_annotations(&states)))
 }
 
 /// Returns the classes of the namespaces whose files were collected. The names in `asked` count as names of an input.
@@ -115,11 +115,14 @@ pub(in crate::app) fn spread_of<'w>(
 
 /// Whether the states are large enough for classes, and no expression computes with names.
 fn has_classes(states: &[&Workspace]) -> bool {
-    let is_large = |workspace: &&Workspace| {
-        let size = |target| compile::output_files(&workspace.project, target).len();
-        workspace.project.workspace.targets.iter().any(|target| size(target) >= FEWEST_NAMESPACES)
-    };
-    states.iter().any(is_large) && !computes_with_names(states)
+    states.iter().any(|workspace| size(workspace) >= FEWEST_NAMESPACES) && !computes_with_names(states)
+}
+
+/// Returns the number of output files of the largest target.
+fn size(workspace: &Workspace) -> usize {
+    let targets = workspace.project.workspace.targets.iter();
+    let sizes = targets.map(|target| compile::output_files(&workspace.project, target).len());
+    sizes.fold(0, usize::max)
 }
 
 /// Divides the namespaces of the states into classes.
@@ -134,28 +137,35 @@ fn divided<'w>(shapes: Vec<Shapes<'w>>, asked: &[&str], jobs: usize) -> Result<S
 /// The columns of account lists, each with the digest of its name.
 type KnownColumns<'w> = Vec<(&'w str, u128)>;
 
+/// A namespace of a state: its name, the position of the state, and its shape.
+type Found<'w> = (&'w Arc<str>, usize, &'w NamespaceShape);
+
 /// Joins the states of each namespace, in the order of names.
 fn rows<'w>(shapes: &'w [Shapes<'_>], occurrences: &Occurrences<'_>, jobs: usize) -> Vec<Row<'w>> {
-    let mut names: Vec<&Arc<str>> = shapes.iter().flat_map(|state| state.namespaces.keys()).collect();
-    names.sort_unstable();
-    names.dedup();
-    let mut rows = Vec::with_capacity(names.len());
-    let work = |columns: &mut KnownColumns<'w>, position: usize| {
-        names.get(position).map(|name| row(name, shapes, occurrences, columns))
+    let of_state = |(state, shapes): (usize, &'w Shapes<'_>)| {
+        shapes.namespaces.iter().map(move |(name, shape)| (name, state, shape))
     };
-    in_order(names.len(), jobs, KnownColumns::new, work, |_, row: Option<Row<'w>>| {
+    let mut found: Vec<Found<'_>> = shapes.iter().enumerate().flat_map(of_state).collect();
+    found.sort_unstable_by_key(|(name, state, _)| (*name, *state));
+    let namespaces: Vec<&[Found<'_>]> = found.chunk_by(|(left, ..), (right, ..)| left == right).collect();
+    let mut rows = Vec::with_capacity(namespaces.len());
+    let work = |columns: &mut KnownColumns<'w>, position: usize| {
+        namespaces.get(position).and_then(|found| row(found, shapes, occurrences, columns))
+    };
+    in_order(namespaces.len(), jobs, KnownColumns::new, work, |_, row: Option<Row<'w>>| {
         rows.extend(row);
         true
     });
     rows
 }
 
+/// Joins the states of one namespace.
 fn row<'w>(
-    name: &'w Arc<str>,
+    found: &[Found<'w>],
     shapes: &'w [Shapes<'_>],
     occurrences: &Occurrences<'_>,
     columns: &mut KnownColumns<'w>,
-) -> Row<'w> {
+) -> Option<Row<'w>> {
     let mut digest_of_column = |column: &'w str| match columns.iter().find(|(known, _)| *known == column) {
         Some((_, digest)) => *digest,
         None => {
@@ -163,11 +173,12 @@ fn row<'w>(
             digest_of_run(column)
         }
     };
-    let both: Vec<Option<&NamespaceShape>> = shapes.iter().map(|state| state.namespaces.get(name)).collect();
-    let digests: Vec<Option<u128>> = both.iter().map(|shape| shape.map(|shape| shape.digest)).collect();
+    let name = found.first()?.0;
+    let mut digests: Vec<Option<u128>> = vec![None; shapes.len()];
     let (mut named, mut joining) = (Vec::new(), vec![(NAME, &**name)]);
-    for (shape, state) in both.iter().zip(shapes) {
-        let Some(shape) = shape else { continue };
+    for (_, position, shape) in found {
+        let state = shapes.get(*position)?;
+        digests.get_mut(*position).into_iter().for_each(|digest| *digest = Some(shape.digest));
         let names = state.joining_columns(shape);
         for (column, value) in state.columns_of(shape) {
             let column = digest_of_column(column);
@@ -183,8 +194,8 @@ fn row<'w>(
     named.dedup();
     joining.sort_unstable();
     joining.dedup();
-    let is_apart = occurrences.has(name) || both.iter().flatten().any(|shape| shape.is_apart);
-    Row { name, class: digest_of_run(&digests), named, joining, is_apart }
+    let is_apart = occurrences.has(name) || found.iter().any(|(.., shape)| shape.is_apart);
+    Some(Row { name, class: digest_of_run(&digests), named, joining, is_apart })
 }
 
 /// Chooses the representatives; none where every namespace has to be compiled.

@@ -6,6 +6,7 @@ use hashbrown::{HashMap, HashSet};
 
 use super::known::KnownShapes;
 use super::output_check::OutputCheck;
+use super::size;
 use crate::alike::{Hints, Hole, Shape};
 use crate::app::workspace::Workspace;
 use crate::compile::{ObjectForm, OutputFile, TenantAccount};
@@ -66,12 +67,14 @@ pub(in crate::app) struct ShapeCollector {
 }
 
 impl ShapeCollector {
-    pub(super) fn new(reads_annotations: bool) -> Self {
+    /// Creates the collector of a workspace. `reads_annotations` is whether the values of annotations belong to a shape.
+    pub(super) fn new(workspace: &Workspace, reads_annotations: bool) -> Self {
         Self {
             reads_annotations,
             known: KnownShapes::default(),
             joining: Mutex::default(),
-            namespaces: Mutex::default(),
+            // A map that grows would hash the names again.
+            namespaces: Mutex::new(HashMap::with_capacity(size(workspace))),
             lines_without_account: Mutex::default(),
         }
     }
@@ -155,7 +158,7 @@ impl<'w> Shapes<'w> {
         reads_annotations: bool,
         check: Option<&OutputCheck<'_>>,
     ) -> Result<Option<Self>, RunError> {
-        let collector = ShapeCollector::new(reads_annotations);
+        let collector = ShapeCollector::new(workspace, reads_annotations);
         let mut warnings = HashMap::new();
         for target in &workspace.project.workspace.targets {
             let add = |file: OutputFile| {
