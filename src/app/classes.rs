@@ -82,12 +82,11 @@ pub(in crate::app) fn spread<'w>(
     asked: &[&str],
 ) -> Result<Spread<'w>, RunError> {
     let states: Vec<&Workspace> = base.into_iter().chain([head]).collect();
-    if !has_classes(&states) {
-        return Ok(Spread::default());
-    }
+    let Some(files) = files_to_divide(&states) else { return Ok(Spread::default()) };
     let (jobs, reads_annotations) = (head.options.threads(), reads_annotations(&states));
-    let of_base = || base.map(|base| Shapes::of(base, reads_annotations, None)).transpose();
-    let (before, after) = both(jobs, of_base, || Shapes::of(head, reads_annotations, check));
+    let collector = || ShapeCollector::new(reads_annotations, files);
+    let of_base = || base.map(|base| Shapes::of(base, collector(), None)).transpose();
+    let (before, after) = both(jobs, of_base, || Shapes::of(head, collector(), check));
     match (before?, after?) {
         (None, Some(head)) => divided(vec![head], asked, jobs),
         (Some(Some(base)), Some(head)) => divided(vec![base, head], asked, jobs),
@@ -98,7 +97,7 @@ pub(in crate::app) fn spread<'w>(
 /// Returns a collector of the shapes of the files of a state; none where every namespace has to be compiled.
 pub(in crate::app) fn collector(workspace: &Workspace) -> Option<ShapeCollector> {
     let states = [workspace];
-    has_classes(&states).then(|| ShapeCollector::new(workspace, reads_annotations(&states)))
+    files_to_divide(&states).map(|files| ShapeCollector::new(reads_annotations(&states), files))
 }
 
 /// Returns the classes of the namespaces whose files were collected. The names in `asked` count as names of an input.
@@ -113,16 +112,13 @@ pub(in crate::app) fn spread_of<'w>(
     divided(vec![collected.take(workspace)], asked, workspace.options.threads())
 }
 
-/// Whether the states are large enough for classes, and no expression computes with names.
-fn has_classes(states: &[&Workspace]) -> bool {
-    states.iter().any(|workspace| size(workspace) >= FEWEST_NAMESPACES) && !computes_with_names(states)
-}
-
-/// Returns the number of output files of the largest target.
-fn size(workspace: &Workspace) -> usize {
-    let targets = workspace.project.workspace.targets.iter();
-    let sizes = targets.map(|target| compile::output_files(&workspace.project, target).len());
-    sizes.fold(0, usize::max)
+/// Returns the number of output files of a target with many namespaces; none if every namespace has to be compiled, because no target
+/// has many or an expression computes with names.
+fn files_to_divide(states: &[&Workspace]) -> Option<usize> {
+    let targets =
+        states.iter().flat_map(|state| state.project.workspace.targets.iter().map(move |target| (state, target)));
+    let mut sizes = targets.map(|(state, target)| compile::output_files(&state.project, target).len());
+    sizes.find(|size| *size >= FEWEST_NAMESPACES).filter(|_| !computes_with_names(states))
 }
 
 /// Divides the namespaces of the states into classes.

@@ -45,6 +45,14 @@ pub struct Workspace {
     pub(crate) answers: RecordedAnswers,
 }
 
+/// The result of loading the files of a workspace.
+struct Loaded {
+    project: Arc<LinkedWorkspace>,
+    /// The diagnostics of loading.
+    found: Vec<Diagnostic>,
+    answers: RecordedAnswers,
+}
+
 /// Returns a path without `.` and `..`.
 pub(crate) fn normal(path: &Path) -> PathBuf {
     path.components().fold(PathBuf::new(), |mut normal, part| {
@@ -149,19 +157,7 @@ impl Workspace {
         match project {
             Some(project) => {
                 let found = project.without_accepted(diagnostics);
-                let (project, sampled) = (Arc::new(project), Arc::default());
-                Ok(Self {
-                    options: options.clone(),
-                    root,
-                    files: place,
-                    project,
-                    sampled,
-                    shard: None,
-                    tree: None,
-                    shapes: None,
-                    found,
-                    answers,
-                })
+                Ok(Self::of(options.clone(), root, place, Loaded { project: Arc::new(project), found, answers }))
             }
             None => Err(Error::Invalid(Diagnostics { list: diagnostics, files })),
         }
@@ -181,20 +177,8 @@ impl Workspace {
             return Err(Error::Invalid(Diagnostics::new(list, files)));
         };
         let found = project.without_accepted(list);
-        let (project, sampled) = (Arc::new(project), Arc::default());
-        let (root, files) = (PathBuf::new(), WorkspaceFiles::Folder(PathBuf::new()));
-        Ok(Self {
-            options: options.clone(),
-            root,
-            files,
-            project,
-            sampled,
-            shard: None,
-            tree: None,
-            shapes: None,
-            found,
-            answers,
-        })
+        let loaded = Loaded { project: Arc::new(project), found, answers };
+        Ok(Self::of(options.clone(), PathBuf::new(), WorkspaceFiles::Folder(PathBuf::new()), loaded))
     }
 
     /// Opens another state of this workspace, such as a revision. Its diagnostics are reported at its own places.
@@ -218,38 +202,35 @@ impl Workspace {
                         self.root.clone()
                     }
                 };
-                let (project, sampled) = (Arc::new(project), Arc::default());
-                Ok(Self {
-                    options,
-                    root,
-                    files: place,
-                    project,
-                    sampled,
-                    shard: None,
-                    tree: None,
-                    shapes: None,
-                    found,
-                    answers,
-                })
+                Ok(Self::of(options, root, place, Loaded { project: Arc::new(project), found, answers }))
             }
             None => Err(Error::Invalid(Diagnostics { list, files })),
         }
     }
 
+    /// Returns a workspace in which nothing is left out.
+    fn of(options: Options, root: PathBuf, files: WorkspaceFiles, loaded: Loaded) -> Self {
+        let Loaded { project, found, answers } = loaded;
+        Self {
+            options,
+            root,
+            files,
+            project,
+            sampled: Arc::default(),
+            shard: None,
+            tree: None,
+            shapes: None,
+            found,
+            answers,
+        }
+    }
+
     /// Returns this workspace with a sample of its namespaces: only the namespaces of the sample are compiled.
     pub(crate) fn with_sample(&self, sample: &Arc<NamespaceSample>) -> Self {
-        Self {
-            options: self.options.clone(),
-            root: self.root.clone(),
-            files: self.files.clone(),
-            project: Arc::clone(&self.project),
-            sampled: Arc::new(SampledFiles::new(Arc::clone(sample))),
-            shard: None,
-            tree: self.tree.clone(),
-            shapes: None,
-            found: self.found.clone(),
-            answers: Arc::clone(&self.answers),
-        }
+        let (project, found, answers) = (Arc::clone(&self.project), self.found.clone(), Arc::clone(&self.answers));
+        let loaded = Loaded { project, found, answers };
+        let whole = Self::of(self.options.clone(), self.root.clone(), self.files.clone(), loaded);
+        Self { sampled: Arc::new(SampledFiles::new(Arc::clone(sample))), tree: self.tree.clone(), ..whole }
     }
 
     /// Returns how many files a file stands for in the sample of this workspace, itself included. The path is below the folder

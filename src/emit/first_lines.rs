@@ -15,7 +15,7 @@ pub struct FirstLines {
 }
 
 impl FirstLines {
-    /// Adds the lines of a file that stands for so many files, in any order of the files.
+    /// Adds the lines of a file, in any order of the files. The file stands for `files` alike files.
     pub(super) fn add_file(&mut self, path: &str, lines: &[String], files: usize) {
         self.count += lines.len() * files;
         let position = self.first.partition_point(|(earlier, _)| earlier.as_str() <= path);

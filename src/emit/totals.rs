@@ -165,18 +165,19 @@ mod tests {
                 FilePlan::keep("namespaces/d.yaml", 3),
             ]
         };
-        let of = |files: Vec<FilePlan>| {
+        let plan = |files: Vec<FilePlan>| {
             let mut plan = TargetPlan::default();
             files.into_iter().for_each(|file| plan.add(file));
-            Totals::from_plan(&plan)
+            plan
         };
-        let whole = of(files());
+        let whole = Totals::from_plan(&plan(files()));
         assert_eq!((whole.files, whole.changed_files), (4, 4));
         assert_eq!((whole.gone_namespaces, whole.namespaces_before), (1, 3));
         // The parts in the wrong order, and their files in turns.
         let of_part = |odd: usize| files().into_iter().enumerate().filter(move |(at, _)| at % 2 == odd);
-        let mut sum = of(of_part(1).map(|(_, file)| file).collect());
-        sum.add(of(of_part(0).map(|(_, file)| file).collect()));
+        let totals = |odd: usize| Totals::of_part(&plan(of_part(odd).map(|(_, file)| file).collect()));
+        let mut sum = totals(1);
+        sum.add(totals(0));
         assert_eq!(sum, whole);
         assert_eq!(sum.changed_roles.lines().collect::<Vec<_>>(), ["a", "b", "c", "d"]);
     }

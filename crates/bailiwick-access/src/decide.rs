@@ -438,8 +438,6 @@ impl World {
 mod tests {
     use super::*;
     use crate::request::UrlRequest;
-    use crate::world::{Builder, ObjectSource};
-    use bailiwick_yaml::diag::{Files, Sink};
 
     const VERBS: [&str; 4] = ["get", "list", "create", "*"];
     const GROUPS: [&str; 4] = ["", "apps", "batch", "*"];
@@ -490,13 +488,7 @@ mod tests {
         fn world(&mut self) -> World {
             let roles: String = (0..6).map(|name| self.role(name)).collect();
             let text = (0..40).fold(roles, |text, name| text + &self.binding(name));
-            let (files, mut sink) = (Files::new(), Sink::new());
-            let tree = bailiwick_yaml::read(&text, files.add("objects.yaml", text.clone()), &mut sink);
-            let mut builder = Builder::new(36);
-            for object in tree.documents() {
-                builder.add(object, ObjectSource::Baseline);
-            }
-            builder.build()
+            World::from_text(&text)
         }
 
         fn request(&mut self) -> Request {

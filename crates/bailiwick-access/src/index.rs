@@ -241,8 +241,7 @@ fn with_key(near: &[BoundRules], key: u64) -> &[BoundRules] {
 mod tests {
     use super::*;
     use crate::request::{Identity, Request, ResourceRequest};
-    use crate::world::{Builder, ObjectSource, World};
-    use bailiwick_yaml::diag::{Files, Sink};
+    use crate::world::World;
 
     /// A ClusterRole `reader` for pods.
     const READER: &str = "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: reader}, \
@@ -258,13 +257,7 @@ mod tests {
                  roleRef: {{kind: ClusterRole, name: reader}}, subjects: [{{kind: User, name: {user}}}]}}\n"
             ));
         }
-        let (files, mut sink) = (Files::new(), Sink::new());
-        let tree = bailiwick_yaml::read(&text, files.add("objects.yaml", text.clone()), &mut sink);
-        let mut builder = Builder::new(36);
-        for object in tree.documents() {
-            builder.add(object, ObjectSource::Baseline);
-        }
-        builder.build()
+        World::from_text(&text)
     }
 
     fn may_read(world: &World, user: &str, namespace: &str) -> bool {

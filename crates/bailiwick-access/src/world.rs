@@ -768,3 +768,17 @@ pub struct Size {
     /// Memory in bytes.
     pub bytes: usize,
 }
+
+#[cfg(test)]
+impl World {
+    /// Returns the world of YAML documents on Kubernetes 1.36, without the default policy.
+    pub(crate) fn from_text(text: &str) -> Self {
+        let (files, mut sink) = (bailiwick_yaml::diag::Files::new(), bailiwick_yaml::diag::Sink::new());
+        let tree = bailiwick_yaml::read(text, files.add("objects.yaml", text), &mut sink);
+        let mut builder = Builder::new(36);
+        for object in tree.documents() {
+            builder.add(object, ObjectSource::Baseline);
+        }
+        builder.build()
+    }
+}

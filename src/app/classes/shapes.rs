@@ -6,7 +6,6 @@ use hashbrown::{HashMap, HashSet};
 
 use super::known::KnownShapes;
 use super::output_check::OutputCheck;
-use super::size;
 use crate::alike::{Hints, Hole, Shape};
 use crate::app::workspace::Workspace;
 use crate::compile::{ObjectForm, OutputFile, TenantAccount};
@@ -67,14 +66,14 @@ pub(in crate::app) struct ShapeCollector {
 }
 
 impl ShapeCollector {
-    /// Creates the collector of a workspace. `reads_annotations` is whether the values of annotations belong to a shape.
-    pub(super) fn new(workspace: &Workspace, reads_annotations: bool) -> Self {
+    /// Creates a collector for about so many files. `reads_annotations` is whether the values of annotations belong to a shape.
+    pub(super) fn new(reads_annotations: bool, files: usize) -> Self {
         Self {
             reads_annotations,
             known: KnownShapes::default(),
             joining: Mutex::default(),
             // A map that grows would hash the names again.
-            namespaces: Mutex::new(HashMap::with_capacity(size(workspace))),
+            namespaces: Mutex::new(HashMap::with_capacity(files)),
             lines_without_account: Mutex::default(),
         }
     }
@@ -152,13 +151,12 @@ impl ShapeCollector {
 
 impl<'w> Shapes<'w> {
     /// Compiles all targets of a workspace and splits the files of namespaces; none for policies that do not compile.
-    /// `reads_annotations` is whether the values of annotations belong to a shape, and `check` compares the committed output.
+    /// `check` compares the committed output.
     pub(super) fn of(
         workspace: &'w Workspace,
-        reads_annotations: bool,
+        collector: ShapeCollector,
         check: Option<&OutputCheck<'_>>,
     ) -> Result<Option<Self>, RunError> {
-        let collector = ShapeCollector::new(workspace, reads_annotations);
         let mut warnings = HashMap::new();
         for target in &workspace.project.workspace.targets {
             let add = |file: OutputFile| {

@@ -143,7 +143,7 @@ mod tests {
                 "name": { "type": "string", "minLength": 2 },
                 "policy": { "enum": ["Always", "Never"], "default": "Never" },
                 "ports": { "type": "array", "items": { "$ref": "#/$defs/Port", "description": "A port." }, "minItems": 2 },
-        "count": { "type": "integer" },
+                "count": { "type": "integer" },
                 "labels": { "type": "object", "additionalProperties": { "type": "string" } },
                 "data": { "type": "object", "additionalProperties": true },
                 "enabled": { "type": "boolean" },
