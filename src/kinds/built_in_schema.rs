@@ -1,8 +1,11 @@
 //! The schemas of the documents that this program reads: policies, the workspace file and files of packages.
 //!
-//! A schema has two forms. The published form repeats each type at each of its fields, for editors and for diagnostics. The short form has
-//! one definition for each type. A document is accepted if it plainly fits the short form. Any other document takes the published form, compiled
-//! on first use.
+//! A schema has two forms. The published form has descriptions, for editors and for diagnostics. The rules are its keywords with an effect on
+//! a check. A document is accepted if it plainly fits the rules. Any other document takes the published form, compiled on first use.
+//!
+//! The rules are generated: `UPDATE=1 cargo test --lib built_in_schema` writes `built_in_schema/rules.in`.
+
+mod rules;
 
 use std::sync::OnceLock;
 
@@ -10,58 +13,60 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
+use self::rules::{JsonType, OtherProperties, Property, Rules};
 use super::{API_VERSION, WORKSPACE, shared};
 use crate::diag::Sink;
 use crate::model::{Kind, WorkspaceSpec};
 use crate::yaml::NodeRef;
 use crate::yaml::de::DeError;
 use crate::yaml::internal;
-use crate::yaml::schema::{Schema, plainly_fits};
+use crate::yaml::schema::Schema;
+
+/// The rules of the schema of a name.
+struct NamedRules {
+    name: &'static str,
+    rules: &'static Rules,
+}
+
+/// The rules of each schema.
+static RULES: &[NamedRules] = include!("built_in_schema/rules.in");
 
 /// The schema of a document that this program reads.
 pub struct BuiltInSchema {
-    generate: fn(Form) -> Value,
-    short: OnceLock<Value>,
+    /// The kind of the documents, or the name of the file.
+    name: &'static str,
+    generate: fn(&'static str) -> Value,
     compiled: OnceLock<Option<Schema>>,
-}
-
-/// The form of a schema.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
-    /// Each type at each of its fields.
-    Published,
-    /// One definition for each type.
-    Short,
 }
 
 impl BuiltInSchema {
     /// Returns the schema of the documents of a policy kind.
     pub(super) const fn of_kind<K: Kind>() -> Self {
-        Self::new(|form| document_schema(K::NAME, spec_schema::<K::Spec>(form)))
+        Self::new(K::NAME, |kind| document_schema(kind, spec_schema::<K::Spec>()))
     }
 
     /// Returns the schema of the workspace file.
     pub(super) const fn of_workspace() -> Self {
-        Self::new(|form| document_schema(WORKSPACE, spec_schema::<WorkspaceSpec>(form)))
+        Self::new(WORKSPACE, |kind| document_schema(kind, spec_schema::<WorkspaceSpec>()))
     }
 
     /// Returns the schema of a file without the fields of a policy, such as `app.yaml` of a package.
-    pub(super) const fn of_file<S: JsonSchema>() -> Self {
-        Self::new(spec_schema::<S>)
+    pub(super) const fn of_file<S: JsonSchema>(name: &'static str) -> Self {
+        Self::new(name, |_| spec_schema::<S>())
     }
 
-    const fn new(generate: fn(Form) -> Value) -> Self {
-        Self { generate, short: OnceLock::new(), compiled: OnceLock::new() }
+    const fn new(name: &'static str, generate: fn(&'static str) -> Value) -> Self {
+        Self { name, generate, compiled: OnceLock::new() }
     }
 
     /// Returns the published form.
     pub fn document(&self) -> Value {
-        (self.generate)(Form::Published)
+        (self.generate)(self.name)
     }
 
     /// Whether a document fits.
     pub fn fits(&self, root: NodeRef<'_>) -> bool {
-        let is_plain = plainly_fits(self.short(), root);
+        let is_plain = self.rules().is_some_and(|rules| rules.fit(root));
         if is_plain && cfg!(debug_assertions) && !self.fits_compiled(root) {
             internal::record("the two forms of a schema disagree about a document");
         }
@@ -79,8 +84,9 @@ impl BuiltInSchema {
         self.compiled().is_some_and(|schema| schema.fits(root))
     }
 
-    fn short(&self) -> &Value {
-        self.short.get_or_init(|| (self.generate)(Form::Short))
+    /// Returns the rules. Without rules, the compiled schema decides about each document.
+    fn rules(&self) -> Option<&'static Rules> {
+        RULES.iter().find(|known| known.name == self.name).map(|known| known.rules)
     }
 
     fn compiled(&self) -> Option<&Schema> {
@@ -93,8 +99,8 @@ impl BuiltInSchema {
 }
 
 /// Builds the schema of a type.
-fn spec_schema<S: JsonSchema>(form: Form) -> Value {
-    let settings = SchemaSettings::draft2020_12().with(|own| own.inline_subschemas = form == Form::Published);
+fn spec_schema<S: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|own| own.inline_subschemas = true);
     let mut schema = settings.into_generator().into_root_schema_for::<S>().to_value();
     shared::simplify_schema(&mut schema);
     schema
@@ -108,8 +114,7 @@ fn document_schema(kind: &str, mut spec: Value) -> Value {
         object.remove("title");
         object.remove("description");
     }
-    let definitions = spec.as_object_mut().and_then(|spec| spec.remove("$defs"));
-    let mut document = serde_json::json!({
+    serde_json::json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": kind,
         "description": description,
@@ -151,11 +156,7 @@ fn document_schema(kind: &str, mut spec: Value) -> Value {
             },
             "spec": spec
         }
-    });
-    if let (Some(document), Some(definitions)) = (document.as_object_mut(), definitions) {
-        document.insert("$defs".to_owned(), definitions);
-    }
-    document
+    })
 }
 
 #[cfg(test)]

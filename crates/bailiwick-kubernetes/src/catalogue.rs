@@ -26,12 +26,15 @@
 mod api;
 mod custom;
 mod near;
+mod versions;
 
 use crate::absent;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
+
+use self::versions::Versions;
 
 pub use api::{Api, Lookup, ServedName};
 pub use custom::read_custom;
@@ -60,6 +63,7 @@ pub enum Served {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Catalogue {
+    #[serde(deserialize_with = "versions::read_rows")]
     resources: Vec<Resource>,
     /// The places of the resources of each group: a cluster may have a hundred thousand custom ones.
     #[serde(skip)]
@@ -113,7 +117,7 @@ pub struct Resource {
     /// Whether the resource comes from a CustomResourceDefinition.
     #[serde(default)]
     pub is_custom: bool,
-    versions: Vec<ResourceVersion>,
+    versions: Versions,
 }
 
 /// The same stored objects under several groups.
@@ -232,7 +236,7 @@ impl Catalogue {
         self.resources
             .iter()
             .filter(|resource| resource.group == group && resource.kind == kind)
-            .flat_map(|resource| &resource.versions)
+            .flat_map(|resource| &*resource.versions)
             .filter(|found| found.version == version)
             .map(|found| found.served(minor))
             .fold(Served::No, Served::max)
@@ -640,6 +644,7 @@ pub(crate) mod tests {
         let raw: serde_json::Value = serde_json::from_str(TEXT).expect("JSON");
         assert_eq!(raw["lastMinor"], LAST_MINOR);
         assert_eq!(catalogue.resources.len(), 95);
+        assert!(catalogue.resources.iter().all(|resource| !resource.versions.is_empty()));
         assert_eq!((catalogue.virtual_resources.len(), catalogue.create_on_update.len()), (36 + 56, 12));
         assert_eq!(catalogue.equivalents.len(), 7);
     }

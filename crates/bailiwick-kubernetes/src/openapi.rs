@@ -19,24 +19,31 @@
 mod check;
 mod time;
 
+use std::iter::once;
 use std::sync::OnceLock;
 
 pub use check::metadata_problems;
+
+use bailiwick_yaml::internal;
 
 use super::catalogue::{FIRST_MINOR, LAST_MINOR};
 
 const TEXT: &str = include_str!("facts/openapi.txt");
 
+/// The type of the metadata of all objects.
+const METADATA: &str = "meta.v1.ObjectMeta";
+
 /// A built-in kind at one minor.
 #[derive(Debug, Clone, Copy)]
 pub struct KindFields {
-    of_type: TypeId,
+    /// The name of the type in the table. The table is read when an object is first checked.
+    type_name: &'static str,
     minor: u32,
     checks_words: bool,
 }
 
 /// A type of the table, by its place in it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TypeId(usize);
 
 /// A set of minors: bit N stands for 1.N.
@@ -94,10 +101,17 @@ struct Field {
     minors: Minors,
 }
 
+/// A kind in the table.
+#[derive(Debug)]
+struct KindRow {
+    api_version: &'static str,
+    kind: &'static str,
+    type_name: &'static str,
+    minors: Minors,
+}
+
 /// The fields of all types.
 struct Table {
-    /// apiVersion, kind, type, minors.
-    kinds: Vec<(&'static str, &'static str, TypeId, Minors)>,
     /// Each type with the lines of its fields, sorted by name.
     types: Vec<(&'static str, &'static str)>,
     /// The fields of each type, sorted by name, read on demand.
@@ -109,10 +123,9 @@ impl KindFields {
     /// known one has the fields of the newest.
     pub fn find(minor: u32, api_version: &str, kind: &str) -> Option<KindFields> {
         let minor = minor.clamp(FIRST_MINOR, LAST_MINOR);
-        let mut kinds = Table::get().kinds.iter();
-        let found =
-            kinds.find(|(version, name, _, minors)| *version == api_version && *name == kind && minors.holds(minor));
-        found.map(|&(_, _, of_type, _)| KindFields { of_type, minor, checks_words: true })
+        let is_found = |row: &&KindRow| row.api_version == api_version && row.kind == kind && row.minors.holds(minor);
+        let row = kinds().iter().find(is_found)?;
+        Some(KindFields { type_name: row.type_name, minor, checks_words: true })
     }
 }
 
@@ -127,12 +140,12 @@ impl KindFields {
 impl TypeId {
     /// Returns the type of the objects of a kind.
     pub fn of_kind(kind: KindFields) -> TypeId {
-        kind.of_type
+        internal::value(Table::get().find(kind.type_name), "a kind has an unknown type")
     }
 
     /// Returns the type of the metadata of all objects.
     pub fn of_metadata() -> Option<TypeId> {
-        Table::get().find("meta.v1.ObjectMeta")
+        Table::get().find(METADATA)
     }
 
     /// Returns the fields of the type at a minor.
@@ -213,32 +226,11 @@ impl Table {
         TABLE.get_or_init(|| Table::index(TEXT))
     }
 
-    /// Finds the kinds and types of the text; the fields stay text.
+    /// Finds the types of the text; the fields stay text.
     fn index(text: &'static str) -> Table {
-        let mut types: Vec<(&'static str, &'static str)> = Vec::new();
-        let mut named = Vec::new();
-        let mut rest = text;
-        while let Some((line, after)) = rest.split_once('\n') {
-            if let Some(kind) = line.strip_prefix("= ") {
-                let mut words = kind.split(' ');
-                named.extend(words.next().zip(words.next()).zip(words.next()).map(|found| (found, words.next())));
-                rest = after;
-            } else if line.starts_with('#') {
-                rest = after;
-            } else {
-                let is_field = |line: &&str| line.starts_with(' ');
-                let length: usize = after.split_inclusive('\n').take_while(is_field).map(str::len).sum();
-                let (fields, after) = after.split_at_checked(length).unwrap_or((after, ""));
-                types.push((line, fields));
-                rest = after;
-            }
-        }
+        let mut types: Vec<_> = sections(text).filter(|(line, _)| !line.starts_with(['#', '='])).collect();
         types.sort_unstable_by_key(|(name, _)| *name);
-        let mut table = Table { kinds: Vec::new(), fields: vec![OnceLock::new(); types.len()], types };
-        for (((api_version, kind), name), minors) in named {
-            table.kinds.extend(table.find(name).map(|id| (api_version, kind, id, Minors::parse(minors))));
-        }
-        table
+        Table { fields: vec![OnceLock::new(); types.len()], types }
     }
 
     fn find(&self, name: &str) -> Option<TypeId> {
@@ -290,6 +282,35 @@ impl Table {
     }
 }
 
+/// Returns the kinds, which come before the types.
+fn kinds() -> &'static [KindRow] {
+    static KINDS: OnceLock<Vec<KindRow>> = OnceLock::new();
+    KINDS.get_or_init(|| {
+        let lines = TEXT.lines().take_while(|line| line.starts_with(['#', '=']));
+        lines.filter_map(|line| line.strip_prefix("= ")).filter_map(KindRow::parse).collect()
+    })
+}
+
+impl KindRow {
+    fn parse(line: &'static str) -> Option<KindRow> {
+        let mut words = line.split(' ');
+        let (api_version, kind, type_name) = (words.next()?, words.next()?, words.next()?);
+        Some(KindRow { api_version, kind, type_name, minors: Minors::parse(words.next()) })
+    }
+}
+
+/// Returns each line that is not of a field, with the lines of fields after it.
+fn sections(text: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let is_start = |place: &usize| text.as_bytes().get(*place).is_some_and(|byte| *byte != b' ');
+    let lines = memchr::memchr_iter(b'\n', text.as_bytes()).map(|end| end + 1);
+    let mut starts = once(0).chain(lines).filter(is_start).peekable();
+    std::iter::from_fn(move || {
+        let start = starts.next()?;
+        let end = starts.peek().map_or(text.len(), |end| *end);
+        text.get(start..end)?.split_once('\n')
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -299,7 +320,8 @@ mod tests {
     fn the_table_is_read_whole() {
         let table = Table::get();
         let lines = |is: fn(&str) -> bool| TEXT.lines().filter(|line| is(line)).count();
-        assert_eq!(table.kinds.len(), lines(|line| line.starts_with("= ")));
+        assert_eq!(kinds().len(), lines(|line| line.starts_with("= ")));
+        assert!(kinds().iter().all(|row| table.find(row.type_name).is_some()));
         assert_eq!(table.types.len(), lines(|line| !line.starts_with(['=', ' ', '#'])));
         let fields: usize = (0..table.types.len()).map(|place| table.fields(TypeId(place)).len()).sum();
         assert_eq!(fields, lines(|line| line.starts_with(' ')));
@@ -320,7 +342,7 @@ mod tests {
         let catalogue = Catalogue::get();
         for minor in FIRST_MINOR..=LAST_MINOR {
             let mut count = 0;
-            for &(api_version, kind, _, minors) in &Table::get().kinds {
+            for &KindRow { api_version, kind, minors, .. } in kinds() {
                 if catalogue.kind(minor, api_version, kind) != Served::No {
                     assert!(minors.holds(minor), "1.{minor} {api_version} {kind}");
                     count += 1;

@@ -12,7 +12,9 @@ use std::sync::OnceLock;
 use serde_json::{Map, Value};
 
 use super::shape::Shape;
+use bailiwick_yaml::diag::{FileId, Sink};
 use bailiwick_yaml::schema::Schema;
+use bailiwick_yaml::{Tree, internal};
 
 /// The strict schema of its objects, with the parts derived from it.
 #[derive(Debug)]
@@ -51,7 +53,7 @@ impl KindSchema {
 
     /// Returns the schema as a self-contained document.
     pub fn document(&self) -> Value {
-        let mut document = resolved(parse(self.source), shared());
+        let mut document = resolved(parse(self.source), &parse(SHARED));
         if let Some(api_version) = document.pointer_mut("/properties/apiVersion/const") {
             *api_version = self.api_version.into();
         }
@@ -60,7 +62,8 @@ impl KindSchema {
 
     /// Returns the shape of the stored form.
     pub(super) fn shape(&'static self) -> &'static Shape {
-        self.shape.get_or_init(|| Shape::from_schema(&parse(self.source), shared()))
+        let of_source = || Some(Shape::from_schema(read(self.source).document(0)?, shared().document(0)?));
+        self.shape.get_or_init(|| internal::value(of_source(), "a built-in schema is unreadable"))
     }
 }
 
@@ -109,10 +112,15 @@ fn parse(source: &str) -> Value {
     serde_json::from_str(source).unwrap_or_default()
 }
 
-/// Returns the shared definitions.
-fn shared() -> &'static Value {
-    static DEFINITIONS: OnceLock<Value> = OnceLock::new();
-    DEFINITIONS.get_or_init(|| parse(SHARED))
+/// Returns an embedded file as a tree, for a fast walk.
+fn read(source: &str) -> Tree {
+    bailiwick_yaml::read(source, FileId::default(), &mut Sink::new())
+}
+
+/// Returns the shared definitions as a tree.
+fn shared() -> &'static Tree {
+    static DEFINITIONS: OnceLock<Tree> = OnceLock::new();
+    DEFINITIONS.get_or_init(|| read(SHARED))
 }
 
 /// Replaces every `$ref` by the shared definition, with the keywords beside it.
@@ -135,12 +143,16 @@ fn resolved(schema: Value, shared: &Value) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use bailiwick_yaml::from_json;
+
     use super::*;
 
     #[test]
     fn a_shape_is_the_shape_of_the_whole_schema() {
         for entry in all() {
-            let whole = format!("{:?}", Shape::from_schema(&entry.document(), &Value::Null));
+            let (document, nothing) = (from_json(&entry.document()), from_json(&Value::Null));
+            let shape = Shape::from_schema(document.document(0).unwrap(), nothing.document(0).unwrap());
+            let whole = format!("{shape:?}");
             assert!(whole.len() > 100 && whole == format!("{:?}", entry.shape()), "{}: {whole}", entry.kind);
         }
     }

@@ -1,11 +1,12 @@
 //! A schema reduced to the needs of the stored form, for a fast walk.
 
-use serde_json::Value;
+use bailiwick_yaml::NodeRef;
 
 /// The form of a value.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) enum Shape {
     /// Anything: keys are sorted, nothing else.
+    #[default]
     Any,
     /// A boolean or a number.
     Scalar,
@@ -37,32 +38,30 @@ pub(super) static ANY: Shape = Shape::Any;
 
 impl Shape {
     /// Reads a schema of `schema/`, with the shared definitions that its `$ref`s name.
-    pub(super) fn from_schema(schema: &Value, shared: &Value) -> Shape {
+    pub(super) fn from_schema(schema: NodeRef<'_>, shared: NodeRef<'_>) -> Shape {
         let find = |name: &str| keyword(schema, shared, name);
-        let nested = |schema: &Value| Shape::from_schema(schema, shared);
+        let nested = |schema: NodeRef<'_>| Shape::from_schema(schema, shared);
         if is_set(schema, shared, "x-quantity") {
             return Shape::Quantity;
         }
-        if let Some(properties) = find("properties").and_then(Value::as_object) {
-            let mut fields: Vec<Field> = properties
-                .iter()
-                .map(|(name, schema)| Field {
-                    name: name.clone(),
-                    omit_zero: is_set(schema, shared, "x-omit-zero"),
-                    shape: nested(schema),
-                })
-                .collect();
+        if let Some(properties) = find("properties") {
+            let field = |(name, schema): (NodeRef<'_>, NodeRef<'_>)| Field {
+                name: name.as_key().to_owned(),
+                omit_zero: is_set(schema, shared, "x-omit-zero"),
+                shape: nested(schema),
+            };
+            let mut fields: Vec<Field> = properties.entries().map(field).collect();
             fields.sort_by(|left, right| left.name.cmp(&right.name));
             return Shape::Object(fields);
         }
         if let Some(items) = find("items") {
             return Shape::List(Box::new(nested(items)));
         }
-        if let Some(values) = find("additionalProperties").filter(|values| values.is_object()) {
+        if let Some(values) = find("additionalProperties").filter(|values| values.is_map()) {
             return Shape::Map(Box::new(nested(values)));
         }
-        let types = find("type").and_then(Value::as_array);
-        let takes = |name: &str| types.is_some_and(|types| types.iter().any(|known| known == name));
+        let types = find("type");
+        let takes = |name: &str| types.is_some_and(|types| types.items().any(|known| known.as_str() == Some(name)));
         if takes("boolean") || takes("integer") {
             Shape::Scalar
         } else if takes("string") {
@@ -81,10 +80,10 @@ impl Shape {
 }
 
 /// Returns the value of a keyword of a schema, or else of the definition that the schema names.
-fn keyword<'s>(schema: &'s Value, shared: &'s Value, name: &str) -> Option<&'s Value> {
+fn keyword<'t>(schema: NodeRef<'t>, shared: NodeRef<'t>, name: &str) -> Option<NodeRef<'t>> {
     schema.get(name).or_else(|| shared.get(schema.get("$ref")?.as_str()?)?.get(name))
 }
 
-fn is_set(schema: &Value, shared: &Value, name: &str) -> bool {
-    keyword(schema, shared, name) == Some(&Value::Bool(true))
+fn is_set(schema: NodeRef<'_>, shared: NodeRef<'_>, name: &str) -> bool {
+    keyword(schema, shared, name).and_then(NodeRef::as_bool) == Some(true)
 }

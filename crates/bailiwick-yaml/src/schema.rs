@@ -15,10 +15,6 @@ use super::de::DeError;
 use super::tree::{Entries, Items, NodeRef, NodeValue};
 use crate::diag::{Diagnostic, Sink, nearest};
 
-mod plain;
-
-pub use plain::plainly_fits;
-
 /// The most memory of one pattern of another author, in bytes.
 pub const LARGEST_PATTERN: usize = 1 << 20;
 

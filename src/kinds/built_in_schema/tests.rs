@@ -1,14 +1,19 @@
-//! Compares the short form of each schema, which accepts documents, with the published form, which the crate `jsonschema` compiles.
+//! Compares the rules of each schema with its published form, compiled by the crate `jsonschema`.
+
+mod generate;
+mod keywords;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use super::{BuiltInSchema, Form};
+use self::generate::{Source, rules_of};
+use super::BuiltInSchema;
+use super::rules::Rules;
 use crate::diag::{Files, Sink};
-use crate::kinds::{ALL, WORKSPACE, WORKSPACE_SCHEMA, stack};
-use crate::yaml::schema::{Schema, plainly_fits, to_json};
+use crate::kinds::{ALL, WORKSPACE_SCHEMA, stack};
+use crate::yaml::schema::{Schema, to_json};
 use crate::yaml::{NodeRef, NodeValue, from_json, read};
 
 /// The keywords that change the answer of a check.
@@ -31,20 +36,19 @@ const KEYWORDS: [&str; 13] = [
 /// A schema in both forms.
 struct Forms {
     name: &'static str,
-    short: Value,
+    rules: &'static Rules,
     published: Value,
     compiled: Schema,
 }
 
 /// Returns every schema.
 fn all() -> Vec<Forms> {
-    let packages = [("app.yaml", &stack::APP_SCHEMA), ("crossplane.yaml", &stack::METADATA_SCHEMA)];
-    let kinds = ALL.iter().map(|entry| (entry.name, &entry.schema));
-    let schemas = kinds.chain([(WORKSPACE, &WORKSPACE_SCHEMA)]).chain(packages);
-    let forms = |(name, schema): (&'static str, &BuiltInSchema)| {
+    let kinds = ALL.iter().map(|entry| &entry.schema);
+    let schemas = kinds.chain([&WORKSPACE_SCHEMA, &stack::APP_SCHEMA, &stack::METADATA_SCHEMA]);
+    let forms = |schema: &BuiltInSchema| {
         let published = schema.document();
         let compiled = Schema::compile(published.clone()).unwrap();
-        Forms { name, short: (schema.generate)(Form::Short), published, compiled }
+        Forms { name: schema.name, rules: schema.rules().unwrap_or(&Rules::ANY), published, compiled }
     };
     schemas.map(forms).collect()
 }
@@ -52,9 +56,9 @@ fn all() -> Vec<Forms> {
 impl Forms {
     /// Asserts that both forms give the same answer; returns the answer. Only the published form accepts fractions.
     fn check(&self, root: NodeRef<'_>) -> bool {
-        let (is_plain, fits) = (plainly_fits(&self.short, root), self.compiled.fits(root));
-        assert!(!is_plain || fits, "{}: only the short form accepts {}", self.name, to_json(root));
-        assert!(is_plain || !fits || has_fraction(root), "{}: the short form refuses {}", self.name, to_json(root));
+        let (is_plain, fits) = (self.rules.fit(root), self.compiled.fits(root));
+        assert!(!is_plain || fits, "{}: only the rules accept {}", self.name, to_json(root));
+        assert!(is_plain || !fits || has_fraction(root), "{}: the rules refuse {}", self.name, to_json(root));
         fits
     }
 }
@@ -71,7 +75,7 @@ fn each_schema(schema: &mut Value, visit: &mut dyn FnMut(&mut Map<String, Value>
     for (keyword, value) in keywords {
         match keyword.as_str() {
             "items" | "additionalProperties" => each_schema(value, visit),
-            "properties" | "$defs" => {
+            "properties" => {
                 value.as_object_mut().unwrap().values_mut().for_each(|schema| each_schema(schema, visit));
             }
             "anyOf" => value.as_array_mut().unwrap().iter_mut().for_each(|schema| each_schema(schema, visit)),
@@ -80,64 +84,44 @@ fn each_schema(schema: &mut Value, visit: &mut dyn FnMut(&mut Map<String, Value>
     }
 }
 
-/// Replaces each `$ref` by its definition. The keywords beside a `$ref` are annotations.
-fn expanded(schema: &Value, definitions: &Value) -> Value {
-    match schema {
-        Value::Object(members) => {
-            let mut merged = members.clone();
-            if let Some(name) = merged.remove("$ref") {
-                assert!(!KEYWORDS.iter().any(|keyword| merged.contains_key(*keyword)), "{schema}");
-                let name = name.as_str().unwrap().strip_prefix("#/$defs/").unwrap();
-                merged.extend(definitions[name].as_object().unwrap().clone());
-            }
-            merged.iter().map(|(key, value)| (key.clone(), expanded(value, definitions))).collect()
-        }
-        Value::Array(items) => items.iter().map(|item| expanded(item, definitions)).collect(),
-        plain => plain.clone(),
-    }
-}
-
+/// `UPDATE=1` writes the file with the rules.
 #[test]
-fn the_short_form_is_the_published_form_with_definitions() {
-    for Forms { name, short, published, .. } in all() {
-        let mut long = expanded(&short, &short["$defs"]);
-        long.as_object_mut().unwrap().remove("$defs");
-        let mut published = published;
-        for schema in [&mut long, &mut published] {
-            each_schema(schema, &mut |keywords| keywords.retain(|keyword, _| KEYWORDS.contains(&keyword.as_str())));
-        }
-        assert_eq!(long, published, "{name}");
+fn the_rules_are_generated_from_the_published_forms() {
+    let all = all();
+    let generated: Vec<_> = all.iter().map(|forms| (forms.name, rules_of(&forms.published).unwrap())).collect();
+    if std::env::var_os("UPDATE").is_some() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/kinds/built_in_schema/rules.in");
+        return std::fs::write(path, Source::of(&generated)).unwrap();
+    }
+    for (forms, (name, rules)) in all.iter().zip(generated) {
+        assert!(forms.rules == rules, "{name}: UPDATE=1 writes the rules");
     }
 }
 
-/// Builds a document with every field: each definition once with all of its fields, and then with the required ones.
-fn sample(schema: &Value, definitions: &Value, seen: &mut BTreeSet<String>, is_whole: bool) -> Value {
-    if let Some(name) = schema.get("$ref") {
-        let name = name.as_str().unwrap().strip_prefix("#/$defs/").unwrap();
-        let is_first = seen.insert(name.to_owned());
-        return sample(&definitions[name], definitions, seen, is_whole && is_first);
-    }
+/// Builds a document with every field: each map once with all of its fields, and then with the required ones.
+fn sample(schema: &Value, seen: &mut BTreeSet<String>) -> Value {
     if let Some(word) = schema.get("const").or(schema.pointer("/enum/0")).cloned() {
         return word;
     }
     if let Some(first) = schema.pointer("/anyOf/0") {
-        return sample(first, definitions, seen, is_whole);
+        return sample(first, seen);
     }
     let types = schema["type"].as_array().map_or(vec![&schema["type"]], |types| types.iter().collect());
     let type_name = types.iter().filter_map(|name| name.as_str()).find(|name| *name != "string");
     match type_name {
-        Some("array") => json!([sample(&schema["items"], definitions, seen, is_whole)]),
+        Some("array") => json!([sample(&schema["items"], seen)]),
         Some("boolean") => json!(true),
         Some("integer") => schema.get("minimum").map_or(json!(5), Value::clone),
         Some("object") => {
+            let is_whole = seen.insert(schema.to_string());
             let required: BTreeSet<&str> =
                 schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
             let properties = schema["properties"].as_object().into_iter().flatten();
             let properties = properties.filter(|(name, _)| is_whole || required.contains(name.as_str()));
             let mut fields: Map<String, Value> =
-                properties.map(|(name, field)| (name.clone(), sample(field, definitions, seen, is_whole))).collect();
+                properties.map(|(name, field)| (name.clone(), sample(field, seen))).collect();
             if let Some(values) = schema.get("additionalProperties").filter(|values| values.is_object()) {
-                fields.insert("some-key".to_owned(), sample(values, definitions, seen, is_whole));
+                fields.insert("some-key".to_owned(), sample(values, seen));
             }
             Value::Object(fields)
         }
@@ -205,18 +189,18 @@ fn each_mutation(document: &Value, step: usize, mut visit: impl FnMut(&Value)) {
     }
 }
 
-/// Returns the keywords of a short form, each with the form of a check that ignores the keyword. A bound has a second form, where it is
+/// Returns the keywords of a schema, each with the form of a check that ignores the keyword. A bound has a second form, where it is
 /// weaker by one.
-fn weakened(short: &Value) -> Vec<(String, Value)> {
+fn weakened(schema: &Value) -> Vec<(String, &'static Rules)> {
     let mut all = Vec::new();
     let mut add = |name: String, change: &dyn Fn(&mut Map<String, Value>)| {
-        let mut weaker = short.clone();
+        let mut weaker = schema.clone();
         each_schema(&mut weaker, &mut |keywords| change(keywords));
-        if weaker != *short {
-            all.push((name, weaker));
+        if weaker != *schema {
+            all.push((name, rules_of(&weaker).unwrap()));
         }
     };
-    for keyword in KEYWORDS.into_iter().chain(["$ref"]) {
+    for keyword in KEYWORDS {
         add(keyword.to_owned(), &|keywords| match keywords.get_mut(keyword) {
             // The names count for `additionalProperties`.
             Some(Value::Object(properties)) if keyword == "properties" => {
@@ -240,9 +224,9 @@ fn weakened(short: &Value) -> Vec<(String, Value)> {
 #[test]
 fn the_forms_agree_about_every_mutation() {
     for forms in all() {
-        let document = sample(&forms.short, &forms.short["$defs"], &mut BTreeSet::new(), true);
+        let document = sample(&forms.published, &mut BTreeSet::new());
         assert!(forms.check(from_json(&document).document(0).unwrap()), "{}: {document}", forms.name);
-        let mut unseen = weakened(&forms.short);
+        let mut unseen = weakened(&forms.published);
         let (mut fitting, mut others) = (0, 0);
         each_mutation(&document, 1, |document| {
             let tree = from_json(document);
@@ -251,7 +235,7 @@ fn the_forms_agree_about_every_mutation() {
                 fitting += 1;
             } else {
                 others += 1;
-                unseen.retain(|(_, weaker)| !plainly_fits(weaker, root));
+                unseen.retain(|(_, weaker)| !weaker.fit(root));
             }
         });
         assert!(fitting > 10 && others > 500, "{}: {fitting} fit, {others} do not", forms.name);

@@ -198,7 +198,7 @@ pub(super) fn start_of(path: &str, linker: &mut Linker<'_>, sink: &mut Sink) -> 
 }
 
 /// The schema of `app.yaml`.
-pub(in crate::kinds) static APP_SCHEMA: BuiltInSchema = BuiltInSchema::of_file::<App>();
+pub(in crate::kinds) static APP_SCHEMA: BuiltInSchema = BuiltInSchema::of_file::<App>("app.yaml");
 
 fn read_app(path: &str, linker: &mut Linker<'_>, sink: &mut Sink) -> Option<(App, Origin)> {
     let tree = tree_of(path, linker, sink)?;

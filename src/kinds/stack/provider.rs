@@ -163,7 +163,8 @@ fn providers(
 }
 
 /// The schema of `crossplane.yaml`.
-pub(in crate::kinds) static METADATA_SCHEMA: BuiltInSchema = BuiltInSchema::of_file::<PackageMetadata>();
+pub(in crate::kinds) static METADATA_SCHEMA: BuiltInSchema =
+    BuiltInSchema::of_file::<PackageMetadata>("crossplane.yaml");
 
 fn read(document: &RawDocument<'_>, spec: &StackSpec, linker: &mut Linker<'_>, sink: &mut Sink) -> Option<Contents> {
     let (folder, paths) = files_of(&spec.package, document, linker, sink)?;

@@ -139,7 +139,7 @@ impl Api {
         let catalogue = self.catalogue();
         let mut versions: Vec<&str> = catalogue
             .of_group(group)
-            .flat_map(|found| &found.versions)
+            .flat_map(|found| &*found.versions)
             .filter(|version| version.served(self.minor()) == Served::Yes)
             .map(|version| version.version.as_str())
             .collect();
@@ -302,7 +302,8 @@ mod tests {
                 verbs: vec!["get".to_owned()],
                 verbs_by: Vec::new(),
                 subresources: Vec::new(),
-            }],
+            }]
+            .into(),
         };
         let mut api = Api::new(36);
         let kind = |api: &Api, group: &str, resource| api.find(group, resource).map(|found| found.kind.clone());

@@ -39,7 +39,7 @@ pub fn read_custom(root: NodeRef<'_>) -> Option<Resource> {
             .filter_map(|name| name.as_str().map(str::to_owned))
             .collect(),
         is_custom: true,
-        versions,
+        versions: versions.into(),
     })
 }
 

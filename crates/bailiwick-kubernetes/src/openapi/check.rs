@@ -8,7 +8,7 @@ use crate::absent;
 use data_encoding::BASE64;
 use jsonschema::JsonType;
 
-use super::{Field, FieldType, KindFields, Minors, Table, TypeId, time};
+use super::{Field, FieldType, KindFields, METADATA, Minors, Table, TypeId, time};
 use crate::catalogue::{FIRST_MINOR, LAST_MINOR};
 use crate::quantity::Quantity;
 use bailiwick_yaml::schema::Problem;
@@ -23,17 +23,17 @@ impl KindFields {
     /// Returns each unknown field and wrong value of an object, in the order of the text.
     pub fn problems(self, object: NodeRef<'_>) -> Vec<Problem<'_>> {
         let mut check = Check { fields: self, is_strict: true, path: Vec::new(), problems: Vec::new() };
-        check.object(object, self.of_type);
+        check.object(object, TypeId::of_kind(self));
         check.problems
     }
 }
 
 /// Returns each unknown field and wrong value of the metadata of an object of any kind.
 pub fn metadata_problems(minor: u32, object: NodeRef<'_>) -> Vec<Problem<'_>> {
-    let (Some(of_type), Some(metadata)) = (Table::get().find("meta.v1.ObjectMeta"), object.get("metadata")) else {
+    let (Some(of_type), Some(metadata)) = (TypeId::of_metadata(), object.get("metadata")) else {
         return Vec::new();
     };
-    let fields = KindFields { of_type, minor: minor.clamp(FIRST_MINOR, LAST_MINOR), checks_words: true };
+    let fields = KindFields { type_name: METADATA, minor: minor.clamp(FIRST_MINOR, LAST_MINOR), checks_words: true };
     let mut check = Check { fields, is_strict: true, path: Vec::new(), problems: Vec::new() };
     check.at(Step::Key("metadata"), |check| check.value(metadata, &FieldType::Object(of_type)));
     check.problems
