@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! = apps/v1 Deployment apps.v1.Deployment        the type of a kind
-//! apps.v1.DeploymentSpec                         a type, followed by its fields
+//! apps.v1.DeploymentSpec 217                     a type, with the length of its fields in bytes, and then the fields
 //!  paused boolean                                a field: name, form of the value
 //!  revisionHistoryLimit int32 16-21,25-          minors of the field, where they are not all minors of the type
 //!  policy =Never|Not%20always 24-                a text that is one of these words
@@ -19,7 +19,6 @@
 mod check;
 mod time;
 
-use std::iter::once;
 use std::sync::OnceLock;
 
 pub use check::metadata_problems;
@@ -111,6 +110,7 @@ struct KindRow {
 }
 
 /// The fields of all types.
+#[derive(Default)]
 struct Table {
     /// Each type with the lines of its fields, sorted by name.
     types: Vec<(&'static str, &'static str)>,
@@ -223,14 +223,24 @@ impl Minors {
 impl Table {
     fn get() -> &'static Table {
         static TABLE: OnceLock<Table> = OnceLock::new();
-        TABLE.get_or_init(|| Table::index(TEXT))
+        TABLE.get_or_init(|| internal::value(Table::index(TEXT), "the table of fields has a wrong length"))
     }
 
-    /// Finds the types of the text; the fields stay text.
-    fn index(text: &'static str) -> Table {
-        let mut types: Vec<_> = sections(text).filter(|(line, _)| !line.starts_with(['#', '='])).collect();
-        types.sort_unstable_by_key(|(name, _)| *name);
-        Table { fields: vec![OnceLock::new(); types.len()], types }
+    /// Finds the types of the text, in its order; the fields stay text.
+    fn index(text: &'static str) -> Option<Table> {
+        let mut rest = text;
+        while rest.starts_with(['#', '=']) {
+            rest = rest.split_once('\n')?.1;
+        }
+        let mut types = Vec::new();
+        while !rest.is_empty() {
+            let (line, after) = rest.split_once('\n')?;
+            let (name, length) = line.split_once(' ')?;
+            let (fields, after) = after.split_at_checked(length.parse().ok()?)?;
+            types.push((name, fields));
+            rest = after;
+        }
+        Some(Table { fields: vec![OnceLock::new(); types.len()], types })
     }
 
     fn find(&self, name: &str) -> Option<TypeId> {
@@ -299,18 +309,6 @@ impl KindRow {
     }
 }
 
-/// Returns each line that is not of a field, with the lines of fields after it.
-fn sections(text: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
-    let is_start = |place: &usize| text.as_bytes().get(*place).is_some_and(|byte| *byte != b' ');
-    let lines = memchr::memchr_iter(b'\n', text.as_bytes()).map(|end| end + 1);
-    let mut starts = once(0).chain(lines).filter(is_start).peekable();
-    std::iter::from_fn(move || {
-        let start = starts.next()?;
-        let end = starts.peek().map_or(text.len(), |end| *end);
-        text.get(start..end)?.split_once('\n')
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -323,6 +321,7 @@ mod tests {
         assert_eq!(kinds().len(), lines(|line| line.starts_with("= ")));
         assert!(kinds().iter().all(|row| table.find(row.type_name).is_some()));
         assert_eq!(table.types.len(), lines(|line| !line.starts_with(['=', ' ', '#'])));
+        assert!(table.types.is_sorted_by_key(|(name, _)| *name));
         let fields: usize = (0..table.types.len()).map(|place| table.fields(TypeId(place)).len()).sum();
         assert_eq!(fields, lines(|line| line.starts_with(' ')));
         for place in 0..table.types.len() {

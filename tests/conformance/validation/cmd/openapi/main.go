@@ -304,10 +304,11 @@ func (found *table) write(releases []string) error {
 		}
 	}
 	for _, name := range sorted(found.types, func(a, b string) bool { return a < b }) {
-		fmt.Fprintln(out, name)
+		var fields strings.Builder
 		for _, field := range sorted(found.fields[name], less) {
-			fmt.Fprintf(out, " %s %s%s\n", field[0], field[1], found.ranges(found.fields[name][field], found.types[name]))
+			fmt.Fprintf(&fields, " %s %s%s\n", field[0], field[1], found.ranges(found.fields[name][field], found.types[name]))
 		}
+		fmt.Fprintf(out, "%s %d\n%s", name, fields.Len(), fields.String())
 	}
 	return out.Flush()
 }

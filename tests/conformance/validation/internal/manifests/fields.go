@@ -30,7 +30,7 @@ func ReadFields(path string) (*Fields, error) {
 		case line[0] == ' ':
 			table.types[current] = append(table.types[current], field{words[0], words[1]})
 		default:
-			current = line
+			current = words[0]
 		}
 	}
 	return table, nil
