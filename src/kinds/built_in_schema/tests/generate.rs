@@ -112,7 +112,7 @@ impl Source {
         number
     }
 
-    /// Returns the fields that are not those of [`Rules::ANY`], each with a comma after it.
+    /// Returns the fields with another value than in [`Rules::ANY`], each with a comma after it.
     fn fields(&mut self, rules: &'static Rules) -> String {
         let mut fields = String::new();
         let mut field = |is_set: bool, name: &str, value: String| {
@@ -129,8 +129,10 @@ impl Source {
         field(rules.is_variable, "is_variable", "true".to_owned());
         field(rules.minimum.is_some(), "minimum", format!("{:?}", rules.minimum));
         field(rules.maximum.is_some(), "maximum", format!("{:?}", rules.maximum));
-        let items = rules.items.map(|items| format!("Some(&R{})", self.number(items)));
-        field(items.is_some(), "items", items.unwrap_or_default());
+        if let Some(items) = rules.items {
+            let number = self.number(items);
+            field(true, "items", format!("Some(&R{number})"));
+        }
         field(rules.minimum_items > 0, "minimum_items", rules.minimum_items.to_string());
         field(!rules.required.is_empty(), "required", format!("&{:?}", rules.required));
         let properties: Vec<String> = rules.properties.iter().map(|known| self.property(known)).collect();

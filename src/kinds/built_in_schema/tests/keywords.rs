@@ -6,7 +6,7 @@ use super::generate::rules_of;
 use crate::yaml::schema::{Schema, VARIABLE};
 use crate::yaml::{NodeRef, from_json};
 
-/// A schema with each keyword.
+/// Returns a schema with each keyword.
 fn schema() -> Value {
     let port = json!({ "type": ["integer", "string"], "minimum": 1, "maximum": 65_535, "pattern": VARIABLE });
     json!({
@@ -29,7 +29,7 @@ fn schema() -> Value {
     })
 }
 
-/// Each field with values that fit, and with values that do not.
+/// Returns each field with values that fit, and with values that do not.
 fn values() -> Vec<(&'static str, Vec<Value>, Vec<Value>)> {
     let port = |port: Value| json!([80, port]);
     let fitting = [json!(1), json!(65_535), json!("{a}"), json!("{\u{e9}\n}")].map(port).to_vec();
