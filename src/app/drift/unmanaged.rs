@@ -7,9 +7,10 @@ use super::live;
 use super::wanted::WantedObjects;
 use crate::app::object_key::ObjectKey;
 use crate::app::workspace::Workspace;
+use crate::diag::{FileId, Sink};
 use crate::k8s::{default_policy, list, rbac};
 use crate::model::{Platform, Target};
-use crate::yaml::{NodeRef, Tree, write};
+use crate::yaml::{self, NodeRef, Tree, write};
 
 /// The place of an unmanaged object in relation to the policies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,14 +86,25 @@ impl<'w> Surroundings<'w> {
         if let Some(expected) = self.expected.get(key) {
             return if self.is_as_expected(expected, object) { UnmanagedScope::Expected } else { UnmanagedScope::Near };
         }
-        let is_near =
-            self.wanted.namespaces.contains(key.namespace()) || self.names_subject(object) || is_aggregated(object);
+        let is_near = self.wanted.has_namespace(key.namespace()) || self.names_subject(object) || is_aggregated(object);
         match (is_near, self.is_of_platform(key)) {
             (_, true) if kind == "ServiceAccount" => UnmanagedScope::Expected,
             (true, _) => UnmanagedScope::Near,
             (false, true) => UnmanagedScope::Expected,
             (false, false) => UnmanagedScope::Elsewhere,
         }
+    }
+
+    /// Whether an expected object has the labels and annotations of the platform, and no further ones.
+    pub(super) fn is_of_new_cluster(&self, object: NodeRef<'_>, key: &ObjectKey) -> bool {
+        let Some(text) = self.expected.get(key) else { return false };
+        let tree = yaml::read(text, FileId::default(), &mut Sink::new());
+        let expected = tree.document(0);
+        ["labels", "annotations"].iter().all(|section| {
+            let known = expected.and_then(|expected| expected.path(&["metadata", section]));
+            let mut entries = object.path(&["metadata", section]).into_iter().flat_map(NodeRef::entries);
+            entries.all(|(key, value)| known.and_then(|known| known.get(key.as_key())?.as_str()) == value.as_str())
+        })
     }
 
     /// Whether a live object grants what the expected one does. The server adds labels and annotations to its own objects.
@@ -109,8 +121,8 @@ impl<'w> Surroundings<'w> {
     fn names_subject(&self, object: NodeRef<'_>) -> bool {
         live::subjects(object).iter().any(|subject| {
             let account = subject.strip_prefix("ServiceAccount/").and_then(|account| account.split_once('/'));
-            self.wanted.subjects.contains(subject)
-                || account.is_some_and(|(namespace, _)| self.wanted.namespaces.contains(namespace))
+            self.wanted.has_subject(subject)
+                || account.is_some_and(|(namespace, _)| self.wanted.has_namespace(namespace))
         })
     }
 
@@ -125,8 +137,8 @@ impl<'w> Surroundings<'w> {
                 || (self.is_openshift && (namespace == "openshift" || namespace.starts_with("openshift-")))
         };
         let is_namespace = kind == "Namespace"
-            && (key.name() == "default" || is_system(key.name()) || self.wanted.namespaces.contains(key.name()));
-        is_account || is_namespace || (is_system(namespace) && !self.wanted.namespaces.contains(namespace))
+            && (key.name() == "default" || is_system(key.name()) || self.wanted.has_namespace(key.name()));
+        is_account || is_namespace || (is_system(namespace) && !self.wanted.has_namespace(namespace))
     }
 }
 
