@@ -66,7 +66,7 @@ impl ListReader<'_> {
             self.blank()?;
             let key = self.value_end()?;
             let text = self.text(key)?;
-            if !keys.insert(text.to_owned()) {
+            if text.contains('\\') || !keys.insert(text.to_owned()) {
                 return Err(Refused);
             }
             if text == "\"items\"" {

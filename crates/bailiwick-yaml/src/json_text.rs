@@ -5,6 +5,7 @@
 //!
 //! INVARIANT: for an accepted text, the full reader returns the same tree. `tests/yaml.rs` compares the two.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::fast::{Read, Refused, unescape};
@@ -60,7 +61,7 @@ struct Reader<'r> {
     before: usize,
     tree: &'r mut Tree,
     /// The keys of the open objects, without escapes; the keys of the innermost object are the last ones.
-    keys: Vec<&'r str>,
+    keys: Vec<Cow<'r, str>>,
 }
 
 impl<'r> Reader<'r> {
@@ -123,13 +124,17 @@ impl<'r> Reader<'r> {
     /// Reads a key and its colon.
     fn key(&mut self) -> Read<NodeId> {
         let start = self.position;
-        let inner = self.plain_string()?;
+        let end = self.closing_quote(start)?;
+        let inner = self.text.get(start + 1..end).ok_or(Refused)?;
+        // The keys of managed fields have quotes: `k:{"name":"x"}`.
+        let inner = if inner.contains('\\') { Cow::Owned(unescape(inner)?) } else { Cow::Borrowed(inner) };
+        self.position = end + 1;
         if self.byte() != b':' || self.position - start > LONGEST_KEY {
             return Err(Refused);
         }
-        self.keys.push(inner);
         let span = self.span(start, self.position);
-        let key = self.tree.add_string(inner, span);
+        let key = self.tree.add_string(&inner, span);
+        self.keys.push(inner);
         self.position += 1;
         self.blank();
         Ok(key)
@@ -149,7 +154,7 @@ impl<'r> Reader<'r> {
             }
         } else {
             let mut known = HashSet::with_capacity(keys.len());
-            keys.iter().all(|key| known.insert(*key))
+            keys.iter().all(|key| known.insert(key))
         };
         self.keys.truncate(first);
         if are_unlike { Ok(()) } else { Err(Refused) }
@@ -175,15 +180,6 @@ impl<'r> Reader<'r> {
             return Ok(self.tree.add_string(&decoded, span));
         }
         Ok(self.tree.add_string(inner, span))
-    }
-
-    /// Reads a string without escapes, and returns its text.
-    fn plain_string(&mut self) -> Read<&'r str> {
-        let start = self.position;
-        let end = self.closing_quote(start)?;
-        let inner = self.text.get(start + 1..end).filter(|inner| !inner.contains('\\')).ok_or(Refused)?;
-        self.position = end + 1;
-        Ok(inner)
     }
 
     /// Returns the position of the closing quote. Every character between has the same meaning in JSON and in YAML.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use super::accepted::AcceptList;
 use super::dump::Dump;
 use super::fields::{self, DecidingKeys};
-use super::grants::RoleMark;
+use super::grants::{RoleMark, is_binding, is_role};
 use super::live::{self, LastWriter, LiveObject, LiveObjects};
 use super::table::{LiveState, ObjectNumber};
 use super::unmanaged::UnmanagedScope;
@@ -100,7 +100,11 @@ impl LiveComparison<'_> {
         })?;
         for number in equal {
             table.set(number, LiveState::AsWanted);
-            kept.remove(&number);
+            // The live form of a role or a binding can give other access by a label that is no difference.
+            let is_of_access = |own: &LiveObject| is_role(own.key.kind().1) || is_binding(own.key.kind().1);
+            if !kept.get(&number).is_some_and(is_of_access) {
+                kept.remove(&number);
+            }
         }
         found.missing = missing.keys().copied().collect();
         found.findings.extend(missing.into_values());

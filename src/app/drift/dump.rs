@@ -19,7 +19,7 @@ pub(super) enum Dump {
     Trees(Vec<Tree>),
 }
 
-/// The text of a list.
+/// A list on disk or in memory.
 pub(super) struct ListText {
     file: FileId,
     files: Arc<Files>,

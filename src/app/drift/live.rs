@@ -106,7 +106,7 @@ impl LiveObjects {
     }
 }
 
-/// Reads the objects of a dump, and keeps the ones that may differ.
+/// Reads the objects of a dump, and keeps each object that may differ.
 struct LiveReader<'r> {
     inputs: LiveInputs<'r>,
     live: LiveObjects,
@@ -213,9 +213,11 @@ impl<'r> LiveReader<'r> {
         let Some(shape) = self.inputs.wanted.shapes.get(shape).filter(|_| !comparison::is_terminating(object)) else {
             return false;
         };
+        let kind = object.text_at("kind");
+        let is_of_access = is_role(kind) || is_binding(kind);
         let mut decides = false;
         shape.each_further_key(object, &mut |key| {
-            decides |= self.live.keys.decides(key);
+            decides |= self.live.keys.decides(key) || (is_of_access && self.inputs.surroundings.changes_access(key));
             if !decides && !self.further.contains(key) {
                 self.further.insert(key.to_owned());
             }

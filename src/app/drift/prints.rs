@@ -50,7 +50,7 @@ pub(super) struct Shape {
 const SECTIONS: [&str; 2] = ["labels", "annotations"];
 
 impl Shape {
-    /// Whether the live object has further labels or annotations. Each of them is shown.
+    /// Shows the key of each label and each annotation of a live object beside the keys of the shape.
     pub(super) fn each_further_key(&self, object: NodeRef<'_>, see: &mut dyn FnMut(&str)) {
         for (section, known) in SECTIONS.iter().zip(&self.sections) {
             let entries = object.path(&["metadata", section]).into_iter().flat_map(NodeRef::entries);
@@ -182,5 +182,74 @@ impl Printer {
     fn tagged(&mut self, tag: u8, bytes: &[u8]) {
         self.bytes.push(tag);
         self.bytes.extend_from_slice(bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diag::{FileId, Sink};
+    use crate::yaml;
+
+    /// Returns whether a live text has the print of a wanted one, and whether its fields differ.
+    fn compared(wanted: &str, live: &str) -> (bool, bool) {
+        let read = |text| yaml::read(text, FileId::default(), &mut Sink::new());
+        let (wanted_tree, live_tree) = (read(wanted), read(live));
+        let (Some(root), Some(object)) = (wanted_tree.document(0), live_tree.document(0)) else {
+            panic!("two objects")
+        };
+        let (mut shapes, mut printer) = (Shapes::default(), Printer::default());
+        let shape = shapes.number_of(root);
+        let has_print = shape.and_then(|shape| shapes.get(shape)).is_some_and(|shape| {
+            let mut further = Vec::new();
+            shape.each_further_key(object, &mut |key| further.push(key.to_owned()));
+            let decides = further.iter().any(|key| fields::DecidingKeys::default().decides(key));
+            !decides && printer.print(root, shape) == printer.print(object, shape)
+        });
+        let differs = !fields::differences(wanted, object, &fields::DecidingKeys::default()).is_empty();
+        (has_print, differs)
+    }
+
+    /// No edit of a live object keeps the print of the wanted one.
+    #[test]
+    fn an_object_with_the_wanted_print_has_the_wanted_fields() {
+        let wanted = "{apiVersion: v1, kind: ServiceAccount, metadata: {name: a, namespace: n, labels: {x: y}, annotations: {k: v}}, list: [{b: 1}, c], map: {d: {e: null}, f: true}}";
+        let equal = [
+            ("labels: {x: y}", "labels: {x: y, z: further}"),
+            ("name: a,", "name: a, uid: u, managedFields: [{manager: m}],"),
+            ("list:", "secrets: [{name: t}], status: {}, absent: null, list:"),
+            ("map: {d: {e: null}, f: true}", "map: {f: true, d: {}}"),
+            ("[{b: 1}, c]", "[{g: null, b: 1}, c]"),
+        ];
+        let differing = [
+            ("labels: {x: y}", "labels: {x: z}"),
+            ("labels: {x: y}", "labels: {}"),
+            ("labels: {x: y}", "labels: {x: y, pod-security.kubernetes.io/enforce: privileged}"),
+            ("annotations: {k: v}", "annotations: {k: {v: w}}"),
+            ("labels: {x: y}, annotations: {k: v}", "labels: {x: v}, annotations: {k: y}"),
+            ("name: a,", "name: a, other: b,"),
+            ("list:", "further: {}, list:"),
+            ("[{b: 1}, c]", "[c, {b: 1}]"),
+            ("[{b: 1}, c]", "[{b: 1}, c, null]"),
+            ("[{b: 1}, c]", "[[{b: 1}, c]]"),
+            ("[{b: 1}, c]", "[{b: '1'}, c]"),
+            ("[{b: 1}, c]", "[{b: 1.5}, c]"),
+            ("[{b: 1}, c]", "[{b: 1, c: null}]"),
+            ("d: {e: null}", "d: null"),
+            ("d: {e: null}, f: true", "d: {e: null, f: true}"),
+            ("f: true", "f: 'true'"),
+        ];
+        for (is_equal, edits) in [(true, &equal[..]), (false, &differing[..])] {
+            for (part, edited) in edits {
+                let live = wanted.replace(part, edited);
+                assert_ne!(live, wanted);
+                assert_eq!(compared(wanted, &live), (is_equal, !is_equal), "{live}");
+            }
+        }
+        // The server sets parts of these fields: they are compared one by one.
+        let namespace = "{apiVersion: v1, kind: Namespace, metadata: {name: a}, spec: {finalizers: [x]}}";
+        assert_eq!(compared(namespace, namespace), (false, false));
+        let account = wanted.replace("list:", "imagePullSecrets: [{name: p}], list:");
+        assert_eq!(compared(&account, wanted), (false, true));
     }
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::fields::{self, DecidingKeys};
 use super::live;
 use super::wanted::WantedObjects;
+use crate::access::reconcile::AUTOUPDATE;
 use crate::app::object_key::ObjectKey;
 use crate::app::workspace::Workspace;
 use crate::diag::{FileId, Sink};
@@ -54,6 +55,8 @@ pub(super) struct Surroundings<'w> {
     /// The objects of the cluster beside the policies, by identity: the default policy, the baseline and Manifests without
     /// output.
     expected: BTreeMap<ObjectKey, String>,
+    /// The keys of labels in the selectors of these objects.
+    selected: DecidingKeys,
     keys: DecidingKeys,
 }
 
@@ -61,11 +64,12 @@ impl<'w> Surroundings<'w> {
     pub(super) fn new(workspace: &Workspace, target: &Target, wanted: &'w WantedObjects) -> Self {
         let mut watched = watched_kinds(target);
         watched.extend(wanted.kinds.iter().cloned());
-        let mut expected = BTreeMap::new();
+        let (mut expected, mut selected) = (BTreeMap::new(), DecidingKeys::default());
         let mut add = |object: NodeRef<'_>| {
             let mut text = String::new();
             write::document(object, &mut text);
             expected.insert(ObjectKey::of(object), text);
+            selected.add(object);
         };
         if target.baseline.is_none() {
             default_policy::objects(target.version.minor()).for_each(&mut add);
@@ -74,7 +78,7 @@ impl<'w> Surroundings<'w> {
         let analyzed = workspace.project.analyzed_documents(target);
         baseline.chain(analyzed).flat_map(list::objects).for_each(&mut add);
         let is_openshift = target.platform == Platform::Openshift;
-        Self { wanted, is_openshift, watched, expected, keys: DecidingKeys::default() }
+        Self { wanted, is_openshift, watched, expected, selected, keys: DecidingKeys::default() }
     }
 
     /// Returns the scope of a live object beside the policies.
@@ -93,6 +97,12 @@ impl<'w> Surroundings<'w> {
             (false, true) => UnmanagedScope::Expected,
             (false, false) => UnmanagedScope::Elsewhere,
         }
+    }
+
+    /// Whether a label or an annotation that is no difference of a live role or binding can change its access: a selector below the
+    /// output has the key, or the API server leaves the object as it is.
+    pub(super) fn changes_access(&self, key: &str) -> bool {
+        self.selected.decides(key) || key == AUTOUPDATE
     }
 
     /// Whether an expected object has the labels and annotations of the platform, and no further ones.
