@@ -269,6 +269,36 @@ fn the_items_of_a_broken_list_do_not_count() {
     }
 }
 
+/// A label of a live role that is no difference gives its rules to an aggregated role below the output.
+#[test]
+fn a_label_for_an_aggregated_role_of_the_baseline_gives_access() {
+    let mut cluster = Cluster::new();
+    let read = "---\napiVersion: bailiwick.dev/v1alpha1\nkind: PermissionSet\nmetadata: {name: nodes}\nspec:\n  as: ClusterRole\n  rules:\n  - {resources: [nodes], access: read}\n---\napiVersion: bailiwick.dev/v1alpha1\nkind: Grant\nmetadata: {name: nodes}\nspec:\n  to: {users: [dora]}\n  permissionSets: [nodes]\n  clusterWide: true\n";
+    let rbac = "apiVersion: rbac.authorization.k8s.io/v1";
+    let baseline = format!(
+        "{rbac}\nkind: ClusterRole\nmetadata: {{name: gathered}}\naggregationRule: {{clusterRoleSelectors: [{{matchLabels: {{gather: \"yes\"}}}}]}}\nrules: []\n---\n{rbac}\nkind: ClusterRole\nmetadata: {{name: view}}\nrules: []\n---\n{rbac}\nkind: ClusterRoleBinding\nmetadata: {{name: gathered}}\nroleRef: {{apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: gathered}}\nsubjects: [{{apiGroup: rbac.authorization.k8s.io, kind: User, name: carol}}]\n"
+    );
+    let root = cluster.root().to_owned();
+    fs::write(root.join("baseline.yaml"), baseline).expect("a file");
+    let workspace = WORKSPACE.replace("version: \"1.37\"}", "version: \"1.37\", baseline: baseline.yaml}");
+    assert_ne!(workspace, WORKSPACE);
+    fs::write(root.join("bailiwick.yaml"), workspace).expect("a file");
+    fs::write(root.join("policies/teams.yaml"), format!("{POLICIES}{read}")).expect("a file");
+    let render = super::bailiwick(&root, &["render", "--stdout", "--format", "json"]);
+    assert!(render.status.success(), "{}", stderr(&render));
+    let lines = String::from_utf8(render.stdout).expect("a text");
+    let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    cluster.objects =
+        lines.filter_map(|line| line.get("object").cloned()).map(|object| (key(&object), object)).collect();
+    let (findings, result) = cluster.findings();
+    assert_eq!((findings, result["access"].clone()), (Vec::new(), json!([])));
+    let role = cluster.objects.get_mut("ClusterRole/nodes").expect("a role");
+    role["metadata"]["labels"]["gather"] = json!("yes");
+    let (findings, result) = cluster.findings();
+    assert_eq!(findings, Vec::new());
+    assert_eq!(result["access"][0]["subjects"][0]["subject"], "User/carol", "{result}");
+}
+
 /// Edits the cluster, and returns the class of the finding and the object; none for an edit without a finding.
 fn random_edit(cluster: &mut Cluster, random: &mut Random, number: usize) -> Option<(&'static str, String)> {
     let keys: Vec<String> = cluster.objects.keys().cloned().collect();
