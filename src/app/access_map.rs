@@ -108,7 +108,7 @@ impl Workspace {
                 )
             }));
         };
-        match load_target_seen(self, target, world, WorldParts { see: &mut see, members: None, above: &[] }, &mut sink)?
+        match load_target_seen(self, target, world, WorldParts::seen_by(&mut see), &mut sink)?
             .filter(|_| !sink.has_errors())
         {
             Some(loaded) => Ok((loaded, owners)),

@@ -6,9 +6,13 @@ mod accepted;
 mod access;
 mod comparison;
 mod diagnostics;
+mod dump;
 mod fields;
+mod grants;
 mod live;
 mod live_tests;
+mod prints;
+mod table;
 mod unmanaged;
 mod wanted;
 
@@ -21,17 +25,19 @@ use serde::Serialize;
 use self::accepted::AcceptList;
 use self::comparison::{LiveComparison, ObjectFindings};
 use self::fields::FieldDifference;
-use self::live::{LastWriter, LiveObjects};
+use self::live::{LastWriter, LiveInputs, LiveObjects};
+use self::unmanaged::Surroundings;
 use self::wanted::WantedObjects;
-use super::loaded_world::{WorldParts, each_object, load_target_seen};
+use super::loaded_world::{LoadedWorld, WorldContent, WorldParts, each_object, load_target_seen};
 use super::object_key::ObjectKey;
 use super::test::{TestEvent, TestRun};
 use super::workspace::Workspace;
 use super::{Diagnostics, Error, isolation};
 use crate::access::compare::Change;
 use crate::codes;
-use crate::diag::{Diagnostic, Origin, Sink};
-use crate::parallel;
+use crate::diag::{Diagnostic, Origin, RunError, Sink};
+use crate::model::Target;
+use crate::yaml::NodeRef;
 
 /// The options of a comparison with a live cluster.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -197,16 +203,13 @@ impl Workspace {
     pub fn drift(&self, options: &DriftOptions, each: &mut dyn FnMut(TestEvent<'_>)) -> Result<DriftOutcome, Error> {
         let target = self.only_target(options.target.as_deref(), ONE_CLUSTER)?;
         let (mut sink, mut wanted) = (Sink::new(), WantedObjects::default());
-        let read = || {
-            let mut found = Sink::new();
-            (LiveObjects::read(&self.options, &options.live, &self.project.files, &mut found), found)
-        };
-        let ((live, found), desired) = parallel::both(self.options.threads(), read, || {
-            let parts = WorldParts { see: &mut |object, origin| wanted.add(object, origin), members: None, above: &[] };
-            load_target_seen(self, target, &self.test_checks(target, &[]).world_options(), parts, &mut sink)
-        });
-        sink.absorb(found);
-        let (live, desired) = (live?, desired?);
+        let desired = self.load_wanted(target, &mut wanted, &mut sink);
+        let table = std::mem::take(&mut wanted.table);
+        let surroundings = Surroundings::new(self, target, &wanted);
+        let inputs =
+            LiveInputs { run: &self.options, files: &self.project.files, wanted: &wanted, surroundings: &surroundings };
+        let (live, dump) = LiveObjects::read(inputs, &options.live, table, &mut sink)?;
+        let desired = desired?;
         let Some(desired) = desired.filter(|_| !sink.has_errors()) else {
             return Err(Error::Invalid(self.diagnostics(sink)));
         };
@@ -215,25 +218,26 @@ impl Workspace {
             return Err(Error::Invalid(self.diagnostics(sink)));
         }
         let accept = AcceptList::new(self, target, &mut sink);
-        let comparison = LiveComparison {
+        let mut comparison = LiveComparison {
             workspace: self,
             target,
             wanted: &wanted,
-            live: &live,
+            live,
+            dump,
             not_compared: &not_compared,
             accept: &accept,
         };
-        let found = comparison.findings();
+        let found = comparison.findings()?;
         accept.report_unused(&mut sink);
         let diagnostics = self.diagnostics(sink);
         if diagnostics.has_errors() {
             return Err(Error::Invalid(diagnostics));
         }
-        let access = access::difference(&comparison, &desired.world, &found)?;
-        let ObjectFindings { equal, accepted, findings, owned } = found;
+        let access = access::difference(&comparison, &found)?;
+        let ObjectFindings { equal, accepted, findings, owned, .. } = found;
         let mut drift = Drift {
             target: target.name.clone(),
-            wanted: wanted.len(),
+            wanted: wanted.count,
             equal,
             accepted: accepted.len(),
             findings,
@@ -245,9 +249,23 @@ impl Workspace {
         };
         let mut broken = Sink::new();
         drift.to_diagnostics().into_iter().for_each(|found| broken.push(found));
-        let tests = live_tests::judge_live(&comparison, &desired, each, &mut broken);
+        let tests = live_tests::judge_live(&comparison, &desired, each, &mut broken)?;
         (drift.questions, drift.failures) = (tests.questions, tests.failures);
         Ok(DriftOutcome { drift, diagnostics, broken: self.own_diagnostics(broken), tests })
+    }
+
+    /// Compiles the policies of a target, and collects their objects. The world has all of them if AccessTests are asked of it.
+    fn load_wanted(
+        &self,
+        target: &Target,
+        wanted: &mut WantedObjects,
+        sink: &mut Sink,
+    ) -> Result<Option<LoadedWorld>, RunError> {
+        let mut see = |object: NodeRef<'_>, _| wanted.add(object);
+        let content =
+            if live_tests::are_asked(self, target) { WorldContent::Whole } else { WorldContent::ClusterRoles };
+        let parts = WorldParts { content, ..WorldParts::seen_by(&mut see) };
+        load_target_seen(self, target, &self.test_checks(target, &[]).world_options(), parts, sink)
     }
 
     /// Returns the resources for a dump of the cluster of a target, as kubectl names them, sorted.

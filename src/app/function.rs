@@ -301,7 +301,11 @@ impl Workspace {
         }
         let mut trees = [list.tree()];
         place_in_namespace(&mut trees, options.default_namespace.as_deref(), &mut sink);
-        let mut loaded = load_live(self, target, &trees, &checks.world_options(), &mut sink);
+        let mut each_tree = |visit: &mut dyn FnMut(&Tree)| {
+            trees.iter().for_each(visit);
+            Ok(())
+        };
+        let mut loaded = load_live(self, target, &mut each_tree, &checks.world_options(), &mut sink)?;
         // A build is seldom a whole cluster: a role that it lacks may exist there.
         loaded.world.declare_roles(|_, _| true);
         let diagnostics = self.diagnostics(sink).checked()?;
@@ -334,7 +338,8 @@ impl Workspace {
         let mut trees: Vec<Tree> = read_manifests(manifests, files, &mut sink).into_iter().collect();
         place_in_namespace(&mut trees, default_namespace, &mut sink);
         let options: WorldOptions = checks.world_options();
-        let parts = WorldParts { see: &mut |_, _| {}, members: None, above: &trees };
+        let mut see_nothing = |_: NodeRef<'_>, _| {};
+        let parts = WorldParts { above: &trees, ..WorldParts::seen_by(&mut see_nothing) };
         let loaded: Option<LoadedWorld> = load_target_seen(self, target, &options, parts, &mut sink)?;
         let diagnostics = self.diagnostics(sink).checked()?;
         let mut tests = TestRun::default();

@@ -38,7 +38,7 @@ use crate::yaml::{NodeRef, Tree};
 
 use self::manifests::{Input, ManifestReader};
 pub(crate) use self::manifests::{
-    MissingNamespace, OPENSHIFT_GROUPS, Reading, add_tree, duplicate, each_filtered_tree, each_tree,
+    MissingNamespace, OPENSHIFT_GROUPS, Reading, add_tree, duplicate, each_filtered_tree, each_tree, standard_input,
 };
 pub(crate) use baseline::{BaselineInputs, add_committed, below_output, platform_world};
 pub(crate) use surroundings::Surroundings;
@@ -301,7 +301,7 @@ pub(crate) fn load_target(
     options: &WorldOptions,
     sink: &mut Sink,
 ) -> Result<Option<LoadedWorld>, RunError> {
-    load_target_seen(workspace, target, options, WorldParts { see: &mut |_, _| {}, members: None, above: &[] }, sink)
+    load_target_seen(workspace, target, options, WorldParts::seen_by(&mut |_, _| {}), sink)
 }
 
 /// The most subjects that members of groups add to the bindings of a world.
@@ -316,6 +316,24 @@ pub(crate) struct WorldParts<'p> {
     /// Manifests above the compiled objects: a compiled object with the identity of one of theirs is left out. A role of a
     /// binding that neither side has may exist in the cluster.
     pub(crate) above: &'p [Tree],
+    /// The compiled objects of the world.
+    pub(crate) content: WorldContent,
+}
+
+impl<'p> WorldParts<'p> {
+    /// Returns the parts of a load that shows each compiled object.
+    pub(crate) fn seen_by(see: &'p mut dyn FnMut(NodeRef<'_>, Origin)) -> Self {
+        Self { see, members: None, above: &[], content: WorldContent::Whole }
+    }
+}
+
+/// The compiled objects of a world.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WorldContent {
+    /// All of them.
+    Whole,
+    /// The ClusterRoles, for the doubts about them.
+    ClusterRoles,
 }
 
 /// Loads a target as [`load_target`] does, with further parts.
@@ -326,7 +344,7 @@ pub(crate) fn load_target_seen(
     parts: WorldParts<'_>,
     sink: &mut Sink,
 ) -> Result<Option<LoadedWorld>, RunError> {
-    let WorldParts { see, members, above } = parts;
+    let WorldParts { see, members, above, content } = parts;
     let api_server = workspace.project.facts.on::<ApiServerSettings>(&target.name).next();
     let mut surroundings = surroundings_of(options, target.version.minor(), target.platform == Platform::Openshift);
     if let Some(known) = &mut surroundings {
@@ -341,6 +359,9 @@ pub(crate) fn load_target_seen(
     let replaced: BTreeSet<ObjectKey> = objects_of(above).map(ObjectKey::of).collect();
     each_object(workspace, target, sink, &mut |object, place| {
         see(object, place);
+        if content == WorldContent::ClusterRoles && object.text_at("kind") != "ClusterRole" {
+            return;
+        }
         if !replaced.is_empty() && replaced.contains(&ObjectKey::of(object)) {
             return;
         }
@@ -377,14 +398,18 @@ pub(crate) fn load_target_seen(
     }))
 }
 
-/// Loads the live objects of a target's cluster: they are the whole cluster, above the default policy of the platform.
+/// Loads the live objects of a target's cluster: they are the whole cluster, above the default policy of the platform. `each_tree`
+/// shows the trees of the objects to its argument.
+///
+/// # Errors
+/// The error of `each_tree`.
 pub(crate) fn load_live(
     workspace: &Workspace,
     target: &Target,
-    trees: &[Tree],
+    each_tree: &mut dyn FnMut(&mut dyn FnMut(&Tree)) -> Result<(), RunError>,
     options: &WorldOptions,
     sink: &mut Sink,
-) -> LoadedWorld {
+) -> Result<LoadedWorld, RunError> {
     let api_server = workspace.project.facts.on::<ApiServerSettings>(&target.name).next();
     let mut surroundings = surroundings_of(options, target.version.minor(), target.platform == Platform::Openshift);
     if let Some(known) = &mut surroundings {
@@ -393,11 +418,11 @@ pub(crate) fn load_live(
     }
     let mut builder = platform_world(target);
     let mut memberships = Memberships::on(&workspace.project.facts, &target.name);
-    for tree in trees {
+    each_tree(&mut |tree| {
         tree.documents().for_each(|document| memberships.add_document(document));
         manifests::add_with_surroundings(&mut builder, tree, &mut surroundings, sink);
-    }
-    LoadedWorld {
+    })?;
+    Ok(LoadedWorld {
         target: Some(target.name.clone()),
         world: builder.build(),
         files: Arc::clone(&workspace.project.files),
@@ -408,7 +433,7 @@ pub(crate) fn load_live(
         lacks_members: false,
         authorization_modes: api_server.map_or_else(Vec::new, |server| server.authorization_modes.clone()),
         release: target.version.release(),
-    }
+    })
 }
 
 /// Returns the world of a target with its declared roles; with manifests above its objects, any role may exist.

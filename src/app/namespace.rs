@@ -134,13 +134,7 @@ impl Workspace {
             objects.add_policy(object);
         };
         let loaded = if has_policies {
-            load_target_seen(
-                self,
-                target,
-                &WorldOptions::default(),
-                WorldParts { see: &mut see, members: None, above: &[] },
-                &mut sink,
-            )?
+            load_target_seen(self, target, &WorldOptions::default(), WorldParts::seen_by(&mut see), &mut sink)?
         } else {
             each_object(self, target, &mut sink, &mut see)?;
             None

@@ -305,21 +305,23 @@ pub fn read(path: &Path, files: &Files, sink: &mut Sink) -> Result<Option<(FileI
     file.read_to_end(&mut bytes).map_err(failed)?;
     match String::from_utf8(bytes) {
         Ok(text) if !metadata.is_file() => Ok(Some((files.add(path.to_string_lossy(), text.as_str()), text))),
-        Ok(text) => {
-            let from = path.to_owned();
-            let load = move || {
-                let mut text = String::new();
-                let read = open(&from).and_then(|mut file| file.read_to_string(&mut text));
-                read.map_or_else(|_| String::new(), |_| text)
-            };
-            let id = files.add_loaded(path.to_string_lossy(), Box::new(load));
-            Ok(Some((id, text)))
-        }
+        Ok(text) => Ok(Some((register(path, files), text))),
         Err(error) => {
             decode(error.into_bytes(), &path.to_string_lossy(), files, sink);
             Ok(None)
         }
     }
+}
+
+/// Registers a file without its text, which a diagnostic with a place loads.
+pub fn register(path: &Path, files: &Files) -> FileId {
+    let from = path.to_owned();
+    let load = move || {
+        let mut text = String::new();
+        let read = open(&from).and_then(|mut file| file.read_to_string(&mut text));
+        read.map_or_else(|_| String::new(), |_| text)
+    };
+    files.add_loaded(path.to_string_lossy(), Box::new(load))
 }
 
 /// Opens a file that the command line names, wherever it lies; a pipe too.

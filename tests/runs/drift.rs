@@ -201,6 +201,104 @@ fn a_cluster_that_was_just_applied_has_no_drift() {
     assert_eq!(cluster.findings().0, []);
 }
 
+/// Runs `drift` with a dump of some text.
+fn drift_of_text(cluster: &Cluster, text: &str) -> Output {
+    fs::write(cluster.root().join("text.json"), text).expect("a file");
+    super::bailiwick(cluster.root(), &["drift", "--live", "text.json"])
+}
+
+/// The items of a list are judged one by one: an object behind them can change what counts.
+#[test]
+fn a_later_object_changes_the_judgement_of_an_earlier_one() {
+    let cluster = Cluster::new();
+    let items: Vec<String> = cluster.objects.values().map(Value::to_string).collect();
+    let list = |items: &[&str]| format!(r#"{{"apiVersion":"v1","items":[{}],"kind":"List"}}"#, items.join(",\n"));
+    let items: Vec<&str> = items.iter().map(String::as_str).collect();
+    assert_eq!(drift_of_text(&cluster, &list(&items)).status.code(), Some(0));
+
+    // The last of two objects counts, in either order.
+    let quota = cluster.objects["ResourceQuota/team-b/team"].to_string();
+    let edited = quota.replace("\"20\"", "\"500\"");
+    assert_ne!(edited, quota);
+    for (last, code) in [(edited.as_str(), 1), (quota.as_str(), 0)] {
+        let run = drift_of_text(&cluster, &list(&[&items[..], &[edited.as_str(), last]].concat()));
+        assert_eq!(run.status.code(), Some(code), "{}", stderr(&run));
+        assert_eq!(stderr(&run).matches("this object occurs twice").count(), 2, "{}", stderr(&run));
+        assert_eq!(stderr(&run).matches("error[drift-changed]").count(), code as usize, "{}", stderr(&run));
+    }
+
+    // A selector behind the objects makes a label of theirs deciding.
+    let marked =
+        cluster.objects["Namespace/team-b"].to_string().replace("\"kustomize.toolkit.fluxcd.io/name\"", "\"exempt\"");
+    let selector = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingWebhookConfiguration",
+        "metadata": {"name": "guard"},
+        "webhooks": [{"name": "w", "namespaceSelector": {"matchExpressions": [{"key": "exempt", "operator": "DoesNotExist"}]}}],
+    });
+    let others: Vec<&str> = items
+        .iter()
+        .copied()
+        .filter(|item| !item.contains(r#""kind":"Namespace""#) || !item.contains(r#""name":"team-b""#))
+        .collect();
+    assert_eq!(others.len() + 1, items.len());
+    let with_label = [&others[..], &[marked.as_str()]].concat();
+    assert_eq!(drift_of_text(&cluster, &list(&with_label)).status.code(), Some(0));
+    let run = drift_of_text(&cluster, &list(&[&with_label[..], &[selector.to_string().as_str()]].concat()));
+    assert!(stderr(&run).contains("metadata.labels.exempt: wanted none"), "{}", stderr(&run));
+}
+
+/// A text whose beginning is a list of the wanted objects is no such list.
+#[test]
+fn the_items_of_a_broken_list_do_not_count() {
+    let cluster = Cluster::new();
+    let items: Vec<String> = cluster.objects.values().map(Value::to_string).collect();
+    let items = items.join(",");
+    let mallory = r#"{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"RoleBinding","metadata":{"name":"m","namespace":"team-a"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"edit"},"subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":"mallory"}]}"#;
+    for (end, code) in [
+        (r#"],"kind":"List"}"#.to_owned(), 0),
+        (r#"],"kind":"Pod"}"#.to_owned(), 2),
+        (r#"],"kind":"List""#.to_owned(), 2),
+        (r#"],"items":[],"kind":"List"}"#.to_owned(), 2),
+        (format!(r#"],"kind":"List"}}{mallory}"#), 1),
+        (format!(r#"],"kind":"List"}}{}---{}{mallory}"#, '\n', '\n'), 1),
+        (format!(r#",{{"apiVersion":"v1","kind":"List","items":[{mallory}]}}],"kind":"List"}}"#), 1),
+    ] {
+        let run = drift_of_text(&cluster, &format!(r#"{{"apiVersion":"v1","items":[{items}{end}"#));
+        assert_eq!(run.status.code(), Some(code), "{end}: {}", stderr(&run));
+    }
+}
+
+/// A label of a live role that is no difference gives its rules to an aggregated role below the output.
+#[test]
+fn a_label_for_an_aggregated_role_of_the_baseline_gives_access() {
+    let mut cluster = Cluster::new();
+    let read = "---\napiVersion: bailiwick.dev/v1alpha1\nkind: PermissionSet\nmetadata: {name: nodes}\nspec:\n  as: ClusterRole\n  rules:\n  - {resources: [nodes], access: read}\n---\napiVersion: bailiwick.dev/v1alpha1\nkind: Grant\nmetadata: {name: nodes}\nspec:\n  to: {users: [dora]}\n  permissionSets: [nodes]\n  clusterWide: true\n";
+    let rbac = "apiVersion: rbac.authorization.k8s.io/v1";
+    let baseline = format!(
+        "{rbac}\nkind: ClusterRole\nmetadata: {{name: gathered}}\naggregationRule: {{clusterRoleSelectors: [{{matchLabels: {{gather: \"yes\"}}}}]}}\nrules: []\n---\n{rbac}\nkind: ClusterRole\nmetadata: {{name: view}}\nrules: []\n---\n{rbac}\nkind: ClusterRoleBinding\nmetadata: {{name: gathered}}\nroleRef: {{apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: gathered}}\nsubjects: [{{apiGroup: rbac.authorization.k8s.io, kind: User, name: carol}}]\n"
+    );
+    let root = cluster.root().to_owned();
+    fs::write(root.join("baseline.yaml"), baseline).expect("a file");
+    let workspace = WORKSPACE.replace("version: \"1.37\"}", "version: \"1.37\", baseline: baseline.yaml}");
+    assert_ne!(workspace, WORKSPACE);
+    fs::write(root.join("bailiwick.yaml"), workspace).expect("a file");
+    fs::write(root.join("policies/teams.yaml"), format!("{POLICIES}{read}")).expect("a file");
+    let render = super::bailiwick(&root, &["render", "--stdout", "--format", "json"]);
+    assert!(render.status.success(), "{}", stderr(&render));
+    let lines = String::from_utf8(render.stdout).expect("a text");
+    let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    cluster.objects =
+        lines.filter_map(|line| line.get("object").cloned()).map(|object| (key(&object), object)).collect();
+    let (findings, result) = cluster.findings();
+    assert_eq!((findings, result["access"].clone()), (Vec::new(), json!([])));
+    let role = cluster.objects.get_mut("ClusterRole/nodes").expect("a role");
+    role["metadata"]["labels"]["gather"] = json!("yes");
+    let (findings, result) = cluster.findings();
+    assert_eq!(findings, Vec::new());
+    assert_eq!(result["access"][0]["subjects"][0]["subject"], "User/carol", "{result}");
+}
+
 /// Edits the cluster, and returns the class of the finding and the object; none for an edit without a finding.
 fn random_edit(cluster: &mut Cluster, random: &mut Random, number: usize) -> Option<(&'static str, String)> {
     let keys: Vec<String> = cluster.objects.keys().cloned().collect();

@@ -1,4 +1,5 @@
-//! The memory of a run for each file of the output: little more than a name, so that a million objects fit into small runners.
+//! The memory of a run for each file of the output and each object of a dump: little more than a name, so that a million objects fit into
+//! small runners.
 
 use std::fs;
 use std::path::Path;
@@ -18,6 +19,10 @@ const CHECK: u64 = 500;
 /// How many bytes another verb may take beyond that: the name of a file twice, or its name and its id in git. A list of the plans of
 /// files takes a thousand.
 const BEYOND: u64 = 200;
+
+/// How many bytes `drift` may take for each of the four objects of a tenant beyond `check`: two hashes, a place, and hashes of the names
+/// of bindings. The text of an object takes 800, and its tree 2,400.
+const DRIFT_OBJECT: u64 = 200;
 
 /// Runs the program on one thread, where no result waits for the results of other threads. Returns the most memory in bytes.
 fn peak_of(folder: &Path, arguments: &[&str], code: i32) -> u64 {
@@ -63,6 +68,33 @@ fn peaks(count: usize) -> [u64; 4] {
     fs::write(policies, text.replace("tenancy: tenant}", "tenancy: tenant, reviewed: \"yes\"}")).expect("a file");
     let diff = peak_of(folder, &["diff"], 1);
     [check, render, tree, diff]
+}
+
+/// Returns the most memory of `check`, and of `drift` with a dump of the wanted objects.
+fn peaks_with_dump(count: usize) -> [u64; 2] {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    tenants(folder, count);
+    let render = super::bailiwick(folder, &["render", "--stdout", "--format", "json", "--quiet"]);
+    let lines = String::from_utf8(render.stdout).expect("a text");
+    let objects: Vec<String> = lines
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON")["object"].to_string())
+        .collect();
+    assert_eq!(objects.len(), 4 * count);
+    let dump = format!(r#"{{"apiVersion":"v1","items":[{}],"kind":"List"}}"#, objects.join(",\n"));
+    fs::write(folder.join("live.json"), dump).expect("a file");
+    let drift = peak_of(folder, &["drift", "--live", "live.json", "--partial"], 0);
+    peak_of(folder, &["render"], 0);
+    [peak_of(folder, &["check", "--work-tree"], 0), drift]
+}
+
+#[test]
+fn a_comparison_with_a_dump_keeps_little_of_an_object() {
+    let (few, many) = (peaks_with_dump(FEW), peaks_with_dump(MANY));
+    let each = |verb: usize| many[verb].saturating_sub(few[verb]) / (MANY - FEW) as u64;
+    let (check, drift) = (each(0), each(1));
+    assert!(drift <= check + 4 * DRIFT_OBJECT, "drift: {drift} bytes for each tenant, and check {check}");
 }
 
 #[test]

@@ -31,6 +31,11 @@ impl World {
         self.role(None, name).is_some()
     }
 
+    /// Returns the name of each user and each group with a binding, and whether it is a group. A name can occur several times.
+    pub fn bound_names(&self) -> impl Iterator<Item = (&str, bool)> {
+        self.index.places().map(|(holder, _)| (self.symbols.text(holder.name), holder.is_group))
+    }
+
     /// Returns the resource for the kind of an object, and whether its objects are in namespaces.
     pub fn resource_of(&self, object: NodeRef<'_>) -> Option<(&str, bool)> {
         let text = |key| object.text_at(key);

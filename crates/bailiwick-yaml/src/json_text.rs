@@ -5,6 +5,7 @@
 //!
 //! INVARIANT: for an accepted text, the full reader returns the same tree. `tests/yaml.rs` compares the two.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::fast::{Read, Refused, unescape};
@@ -19,12 +20,15 @@ const LONGEST_KEY: usize = 1_000;
 /// How many keys of an object are compared with each other. More of them are compared by hash.
 const FEW_KEYS: usize = 16;
 
+/// The length from which on a text is refused: places have 32 bits.
+pub(super) const LENGTH_REFUSED: usize = u32::MAX as usize;
+
 /// Reads every object of a JSON text.
 pub(super) fn read(text: &str, tree: &mut Tree) -> Read<()> {
-    let mut reader = Reader { text, bytes: text.as_bytes(), position: 0, tree, keys: Vec::new() };
-    if reader.bytes.len() >= u32::MAX as usize {
+    if text.len() >= LENGTH_REFUSED {
         return Err(Refused);
     }
+    let mut reader = Reader { text, bytes: text.as_bytes(), position: 0, before: 0, tree, keys: Vec::new() };
     reader.blank();
     while reader.position < reader.bytes.len() {
         if reader.byte() != b'{' {
@@ -37,20 +41,38 @@ pub(super) fn read(text: &str, tree: &mut Tree) -> Read<()> {
     Ok(())
 }
 
+/// Reads an object that is a part of a longer text: behind `before` bytes, in `depth` collections. The text is the object alone.
+pub(super) fn read_part(text: &str, before: usize, depth: usize, tree: &mut Tree) -> Read<()> {
+    let mut reader = Reader { text, bytes: text.as_bytes(), position: 0, before, tree, keys: Vec::new() };
+    let root = reader.collection(depth)?;
+    if reader.position < text.len() {
+        return Err(Refused);
+    }
+    reader.tree.add_document(root);
+    Ok(())
+}
+
 /// A text with a position in it.
 struct Reader<'r> {
     text: &'r str,
     bytes: &'r [u8],
     position: usize,
+    /// How many bytes are before the text.
+    before: usize,
     tree: &'r mut Tree,
     /// The keys of the open objects, without escapes; the keys of the innermost object are the last ones.
-    keys: Vec<&'r str>,
+    keys: Vec<Cow<'r, str>>,
 }
 
 impl<'r> Reader<'r> {
     /// Returns the byte at the position; a zero at the end of the text.
     fn byte(&self) -> u8 {
         self.bytes.get(self.position).copied().map_or(0, |byte| byte)
+    }
+
+    /// Returns a range of the text as a range of the whole text.
+    fn span(&self, start: usize, end: usize) -> Span {
+        Span::new(self.before + start, self.before + end)
     }
 
     /// Skips blanks and line feeds. A tab or a carriage return can have another meaning in YAML.
@@ -68,7 +90,7 @@ impl<'r> Reader<'r> {
         let start = self.position;
         let is_object = self.byte() == b'{';
         let closing = if is_object { b'}' } else { b']' };
-        let span = Span::new(start, start + 1);
+        let span = self.span(start, start + 1);
         let id = if is_object { self.tree.add_map(span) } else { self.tree.add_seq(span) };
         let mut children = Chain::new();
         let first_key = self.keys.len();
@@ -94,19 +116,25 @@ impl<'r> Reader<'r> {
         self.position += 1;
         self.refuse_doubled_keys(first_key)?;
         self.tree.set(id, if is_object { children.entries() } else { children.items() });
-        self.tree.set_span_end(id, Span::new(0, self.position).end);
+        let end = self.span(start, self.position).end;
+        self.tree.set_span_end(id, end);
         Ok(id)
     }
 
     /// Reads a key and its colon.
     fn key(&mut self) -> Read<NodeId> {
         let start = self.position;
-        let inner = self.plain_string()?;
+        let end = self.closing_quote(start)?;
+        let inner = self.text.get(start + 1..end).ok_or(Refused)?;
+        // The keys of managed fields have quotes: `k:{"name":"x"}`.
+        let inner = if inner.contains('\\') { Cow::Owned(unescape(inner)?) } else { Cow::Borrowed(inner) };
+        self.position = end + 1;
         if self.byte() != b':' || self.position - start > LONGEST_KEY {
             return Err(Refused);
         }
+        let span = self.span(start, self.position);
+        let key = self.tree.add_string(&inner, span);
         self.keys.push(inner);
-        let key = self.tree.add_string(inner, Span::new(start, self.position));
         self.position += 1;
         self.blank();
         Ok(key)
@@ -126,7 +154,7 @@ impl<'r> Reader<'r> {
             }
         } else {
             let mut known = HashSet::with_capacity(keys.len());
-            keys.iter().all(|key| known.insert(*key))
+            keys.iter().all(|key| known.insert(key))
         };
         self.keys.truncate(first);
         if are_unlike { Ok(()) } else { Err(Refused) }
@@ -146,21 +174,12 @@ impl<'r> Reader<'r> {
         let end = self.closing_quote(start)?;
         let inner = self.text.get(start + 1..end).ok_or(Refused)?;
         self.position = end + 1;
-        let span = Span::new(start, end + 1);
+        let span = self.span(start, end + 1);
         if inner.contains('\\') {
             let decoded = unescape(inner)?;
             return Ok(self.tree.add_string(&decoded, span));
         }
         Ok(self.tree.add_string(inner, span))
-    }
-
-    /// Reads a string without escapes, and returns its text.
-    fn plain_string(&mut self) -> Read<&'r str> {
-        let start = self.position;
-        let end = self.closing_quote(start)?;
-        let inner = self.text.get(start + 1..end).filter(|inner| !inner.contains('\\')).ok_or(Refused)?;
-        self.position = end + 1;
-        Ok(inner)
     }
 
     /// Returns the position of the closing quote. Every character between has the same meaning in JSON and in YAML.
@@ -206,7 +225,8 @@ impl<'r> Reader<'r> {
             },
             _ => return Err(Refused),
         };
-        Ok(self.tree.add(value, Span::new(start, self.position)))
+        let span = self.span(start, self.position);
+        Ok(self.tree.add(value, span))
     }
 }
 

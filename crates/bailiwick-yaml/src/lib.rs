@@ -54,6 +54,7 @@ mod foreign;
 mod full;
 pub mod internal;
 mod json;
+mod json_list;
 mod json_text;
 mod readback;
 pub mod scalar;
@@ -65,6 +66,7 @@ pub use blank::Blank;
 pub use de::Spanned;
 pub use full::{MAXIMUM_ALIASED_NODES, MAXIMUM_DEPTH};
 pub use json::from_json;
+pub use json_list::{ListForm, each_item};
 pub use readback::{Difference, ReadBack};
 pub use tree::{NodeId, NodeRef, NodeValue, Tree};
 

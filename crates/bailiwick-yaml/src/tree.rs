@@ -130,6 +130,45 @@ impl Tree {
         Self { file, nodes: Vec::new(), strings: String::new(), documents: Vec::new(), has_aliases: false }
     }
 
+    /// Returns a tree with a copy of a node as its one document, with its places.
+    pub fn copy_of(node: NodeRef<'_>) -> Self {
+        let mut copy = Self::new(node.tree.file);
+        let root = copy.add_copy(node);
+        copy.add_document(root);
+        copy.nodes.shrink_to_fit();
+        copy.strings.shrink_to_fit();
+        copy
+    }
+
+    /// Adds a copy of a node of another tree, outside of all chains. The depth is bounded by the reader.
+    fn add_copy(&mut self, node: NodeRef<'_>) -> NodeId {
+        let value = match node.value() {
+            NodeValue::Str(text) => self.intern(node.tree.text(text)),
+            value => value,
+        };
+        let id = self.add(value, node.span());
+        let mut children = Chain::new();
+        match value {
+            NodeValue::Seq(_) => {
+                for item in node.items() {
+                    let item = self.add_copy(item);
+                    children.push(self, item);
+                }
+                self.set(id, children.items());
+            }
+            NodeValue::Map(_) => {
+                for (key, value) in node.entries() {
+                    let (key, value) = (self.add_copy(key), self.add_copy(value));
+                    children.push(self, key);
+                    children.push(self, value);
+                }
+                self.set(id, children.entries());
+            }
+            _ => {}
+        }
+        id
+    }
+
     /// Forgets everything but the memory.
     pub fn clear(&mut self) {
         self.nodes.clear();

@@ -32,7 +32,7 @@ pub struct FieldDifference {
 }
 
 /// The fields of `metadata` with the identity of the object, or set by the server and its controllers.
-const METADATA_OF_SERVER: [&str; 14] = [
+pub(super) const METADATA_OF_SERVER: [&str; 14] = [
     "annotations",
     "creationTimestamp",
     "deletionGracePeriodSeconds",
@@ -85,7 +85,8 @@ impl DecidingKeys {
         }
     }
 
-    fn decides(&self, key: &str) -> bool {
+    /// Whether a label or an annotation of a key can change a decision.
+    pub(super) fn decides(&self, key: &str) -> bool {
         key != COMPUTED_LEVEL
             && (DECIDING_PREFIXES.iter().any(|prefix| key.starts_with(prefix)) || self.0.contains(key))
     }
@@ -111,7 +112,6 @@ pub(super) fn differences(wanted: &str, live: NodeRef<'_>, keys: &DecidingKeys) 
 fn compare_objects(wanted: NodeRef<'_>, live: NodeRef<'_>, keys: &DecidingKeys) -> Vec<FieldDifference> {
     let mut comparison = FieldComparison { found: Vec::new(), kind: wanted.text_at("kind") };
     comparison.metadata(wanted.get("metadata"), live.get("metadata"), keys);
-    let is_compared = |key: &str| !matches!(key, "apiVersion" | "kind" | "metadata" | "status");
     let is_aggregated = wanted.get("aggregationRule").is_some();
     for key in all_keys(Some(wanted), Some(live)).into_iter().filter(|key| is_compared(key)) {
         // The controller computes the rules of an aggregated role from the labels of other roles.
@@ -146,20 +146,10 @@ impl FieldComparison<'_> {
         }
     }
 
-    /// Whether the server or a controller sets a field beside the policies.
-    fn is_set_by_server(&self, path: &str) -> bool {
-        matches!(
-            (self.kind, path),
-            ("Namespace", "spec" | "spec.finalizers")
-                | ("ServiceAccount", "secrets" | "imagePullSecrets")
-                | (_, "metadata.selfLink")
-        )
-    }
-
     fn field(&mut self, path: &str, wanted: Option<NodeRef<'_>>, live: Option<NodeRef<'_>>) {
         let is_map = |side: Option<NodeRef<'_>>| side.is_some_and(NodeRef::is_map);
         match (wanted, live) {
-            (None, Some(_)) if self.is_set_by_server(path) => {}
+            (None, Some(_)) if is_set_by_server(self.kind, path) => {}
             (Some(before), Some(after)) if is_map(wanted) && is_map(live) => {
                 for key in all_keys(Some(before), Some(after)) {
                     self.field(&format!("{path}.{key}"), before.get(key), after.get(key));
@@ -173,6 +163,21 @@ impl FieldComparison<'_> {
             }),
         }
     }
+}
+
+/// Whether the server or a controller sets a field of a kind beside the policies.
+pub(super) fn is_set_by_server(kind: &str, path: &str) -> bool {
+    matches!(
+        (kind, path),
+        ("Namespace", "spec" | "spec.finalizers")
+            | ("ServiceAccount", "secrets" | "imagePullSecrets")
+            | (_, "metadata.selfLink")
+    )
+}
+
+/// Whether a field of an object is compared, beside its metadata.
+pub(super) fn is_compared(key: &str) -> bool {
+    !matches!(key, "apiVersion" | "kind" | "metadata" | "status")
 }
 
 /// Returns an entry of an optional map.

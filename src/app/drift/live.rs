@@ -1,102 +1,237 @@
 //! The objects of a dump, and what they show about their writers and owners.
 
-use std::collections::hash_map::Entry;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::DriftFinding;
+use super::comparison;
+use super::dump::Dump;
+use super::fields::DecidingKeys;
+use super::grants::{is_binding, is_role};
+use super::prints::{Print, Printer};
+use super::table::{LiveState, ObjectNumber, ObjectTable};
+use super::unmanaged::{Surroundings, UnmanagedScope};
+use super::wanted::WantedObjects;
 use crate::app::Options;
-use crate::app::loaded_world::{duplicate, each_tree};
-use crate::app::object_key::ObjectKey;
+use crate::app::loaded_world::duplicate;
+use crate::app::object_key::{KeyTexts, ObjectKey};
 use crate::diag::{Files, RunError, Sink};
 use crate::k8s::list;
-use crate::yaml::{NodeId, NodeRef, Tree};
+use crate::k8s::stored::{StoredForm, to_stored};
+use crate::yaml::{ListForm, NodeRef, Tree};
 
-/// The objects of a dump.
+/// The objects of a dump: the kept ones whole, and all others as entries of the table.
 pub(super) struct LiveObjects {
-    trees: Vec<Tree>,
-    objects: Vec<LiveObject>,
-    positions: HashMap<ObjectKey, usize>,
+    /// The wanted and the live objects.
+    pub(super) table: ObjectTable,
+    /// The objects that may differ, and the roles and bindings beside the policies.
+    pub(super) kept: BTreeMap<ObjectNumber, LiveObject>,
+    /// The keys of labels in the selectors of the wanted and the live objects.
+    pub(super) keys: DecidingKeys,
     kinds: BTreeSet<(String, String)>,
 }
 
-/// The place of an object in the trees of a dump.
-struct LiveObject {
-    key: ObjectKey,
-    tree: usize,
-    node: NodeId,
+/// A live object that is kept.
+pub(super) struct LiveObject {
+    pub(super) key: ObjectKey,
+    /// The object, if it is an object of the policies, or a role or a binding.
+    pub(super) tree: Option<Tree>,
+    /// The difference from the policies.
+    pub(super) finding: Option<DriftFinding>,
+    /// Whether the policies want an object of this identity.
+    pub(super) is_wanted: bool,
+    /// Whether it is an object of the platform, as the platform makes it.
+    pub(super) is_of_platform: bool,
 }
+
+impl LiveObject {
+    /// Returns the root of the object.
+    pub(super) fn root(&self) -> Option<NodeRef<'_>> {
+        self.tree.as_ref().and_then(|tree| tree.document(0))
+    }
+}
+
+/// The sides of a reading of a dump.
+#[derive(Clone, Copy)]
+pub(super) struct LiveInputs<'r> {
+    pub(super) run: &'r Options,
+    pub(super) files: &'r Arc<Files>,
+    pub(super) wanted: &'r WantedObjects,
+    pub(super) surroundings: &'r Surroundings<'r>,
+}
+
+/// How often a dump is read at most: once for each reason to read it again.
+const MOST_READINGS: usize = 6;
 
 impl LiveObjects {
     /// Reads a file, a folder or standard input. Of two objects with one identity, the last one counts.
-    pub(super) fn read(run: &Options, path: &Path, files: &Arc<Files>, sink: &mut Sink) -> Result<Self, RunError> {
-        let mut live =
-            Self { trees: Vec::new(), objects: Vec::new(), positions: HashMap::new(), kinds: BTreeSet::new() };
-        each_tree(&run.input_at(path), run, files, sink, &mut |tree, sink| {
-            let file = tree.file();
-            let tree = std::mem::replace(tree, Tree::new(file));
-            live.add(list::with_types(&tree).map_or(tree, |typed| typed), sink);
-        })?;
-        Ok(live)
-    }
-
-    fn add(&mut self, tree: Tree, sink: &mut Sink) {
-        let position = self.trees.len();
-        for object in tree.documents().flat_map(list::objects).filter(|object| object.is_map()) {
-            let key = ObjectKey::of(object);
-            let (group, kind) = key.kind();
-            if !self.has_kind(group, kind) {
-                self.kinds.insert((group.to_owned(), kind.to_owned()));
+    ///
+    /// # Errors
+    /// When the dump cannot be read.
+    pub(super) fn read(
+        inputs: LiveInputs<'_>,
+        path: &Path,
+        table: ObjectTable,
+        sink: &mut Sink,
+    ) -> Result<(Self, Dump), RunError> {
+        let LiveInputs { run, files, wanted, .. } = inputs;
+        let mut dump = Dump::open(run, path, files, sink)?;
+        let mut reader = LiveReader::new(inputs, table);
+        let mut warnings = None;
+        for _ in 0..MOST_READINGS {
+            reader.start();
+            if dump.each_tree(&mut |tree| reader.add(tree))? == ListForm::Other {
+                dump = dump.into_trees(run, sink)?;
+                reader.last.clear();
+                reader.live.keys = wanted.keys.clone();
+                continue;
             }
-            let live = LiveObject { key: key.clone(), tree: position, node: object.id() };
-            match self.positions.entry(key) {
-                Entry::Vacant(free) => {
-                    free.insert(self.objects.len());
-                    self.objects.push(live);
-                }
-                Entry::Occupied(known) => {
-                    let Some(first) = self.objects.get_mut(*known.get()) else { continue };
-                    let first_tree = self.trees.get(first.tree).map_or(&tree, |earlier| earlier);
-                    sink.push(duplicate(object.origin(), first_tree.at(first.node).origin()));
-                    *first = live;
-                }
+            // Only the first reading meets every object.
+            warnings.get_or_insert_with(|| std::mem::take(&mut reader.warnings));
+            if !reader.repeats() {
+                sink.absorb(warnings.map_or_else(Sink::new, |warnings| warnings));
+                return Ok((reader.live, dump));
             }
         }
-        self.trees.push(tree);
+        Err(RunError::new(format!("`{}` changes while it is read", path.display())))
     }
 
     /// Whether the dump has an object of a kind.
     pub(super) fn has_kind(&self, group: &str, kind: &str) -> bool {
         self.kinds.iter().any(|(known_group, known)| known == kind && known_group == group)
     }
+}
 
-    /// Whether the dump has an object.
-    pub(super) fn contains(&self, key: &ObjectKey) -> bool {
-        self.positions.contains_key(key)
+/// Reads the objects of a dump, and keeps each object that may differ.
+struct LiveReader<'r> {
+    inputs: LiveInputs<'r>,
+    live: LiveObjects,
+    printer: Printer,
+    /// The keys of further labels and annotations of the objects as wanted.
+    further: BTreeSet<String>,
+    /// The number of objects so far.
+    objects: usize,
+    /// The position of the last object of each identity that occurs several times.
+    last: HashMap<Print, usize>,
+    /// The same by the present reading.
+    found_last: HashMap<Print, usize>,
+    warnings: Sink,
+}
+
+impl<'r> LiveReader<'r> {
+    fn new(inputs: LiveInputs<'r>, table: ObjectTable) -> Self {
+        let keys = inputs.wanted.keys.clone();
+        Self {
+            inputs,
+            live: LiveObjects { table, kept: BTreeMap::new(), keys, kinds: BTreeSet::new() },
+            printer: Printer::default(),
+            further: BTreeSet::new(),
+            objects: 0,
+            last: HashMap::new(),
+            found_last: HashMap::new(),
+            warnings: Sink::new(),
+        }
     }
 
-    /// Returns the number of objects.
-    pub(super) fn len(&self) -> usize {
-        self.objects.len()
+    /// Begins a reading.
+    fn start(&mut self) {
+        self.live.table.forget_live(self.inputs.wanted.count);
+        self.live.kept.clear();
+        self.live.kinds.clear();
+        self.further.clear();
+        self.objects = 0;
+        self.found_last.clear();
+        self.warnings = Sink::new();
     }
 
-    /// Returns an object by its position.
-    pub(super) fn at(&self, position: usize) -> Option<(&ObjectKey, NodeRef<'_>)> {
-        let live = self.objects.get(position)?;
-        Some((&live.key, self.trees.get(live.tree)?.at(live.node)))
+    /// Whether the dump has to be read again: an object that was judged does not count, or a selector of a later object has a key
+    /// that was left out of the comparison.
+    fn repeats(&mut self) -> bool {
+        if !self.found_last.is_empty() {
+            self.last = std::mem::take(&mut self.found_last);
+            self.live.keys = self.inputs.wanted.keys.clone();
+            return true;
+        }
+        self.further.iter().any(|key| self.live.keys.decides(key))
     }
 
-    /// Returns each object.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&ObjectKey, NodeRef<'_>)> {
-        (0..self.len()).filter_map(|position| self.at(position))
+    fn add(&mut self, tree: &Tree) {
+        for object in tree.documents().flat_map(list::objects).filter(|object| object.is_map()) {
+            self.objects += 1;
+            let identity = Print::of_identity(object);
+            if self.last.get(&identity).is_some_and(|last| *last != self.objects) {
+                continue;
+            }
+            let KeyTexts { group, kind, .. } = KeyTexts::of(object);
+            if !self.live.has_kind(group, kind) {
+                self.live.kinds.insert((group.to_owned(), kind.to_owned()));
+            }
+            let (number, earlier) = self.live.table.add_live(identity, object.origin());
+            if let Some(first) = earlier {
+                self.warnings.push(duplicate(object.origin(), first));
+                self.found_last.insert(identity, self.objects);
+                continue;
+            }
+            self.live.keys.add(object);
+            self.judge(number, object);
+        }
     }
 
-    /// Returns the trees of the files.
-    pub(super) fn trees(&self) -> &[Tree] {
-        &self.trees
+    fn judge(&mut self, number: ObjectNumber, object: NodeRef<'_>) {
+        let is_wanted = number.index() < self.inputs.wanted.count;
+        if is_wanted && self.is_as_wanted(number, object) {
+            self.live.table.set(number, LiveState::AsWanted);
+            return;
+        }
+        let key = ObjectKey::of(object);
+        let whole = || Some(Tree::copy_of(object));
+        if is_wanted {
+            let own = LiveObject { key, tree: whole(), finding: None, is_wanted, is_of_platform: false };
+            self.live.kept.insert(number, own);
+            return;
+        }
+        let surroundings = self.inputs.surroundings;
+        let scope = surroundings.scope_of(object, &key);
+        let is_of_access = is_role(key.kind().1) || is_binding(key.kind().1);
+        let is_expected = scope == UnmanagedScope::Expected;
+        if is_expected && !is_of_access {
+            return;
+        }
+        let finding = (!is_expected).then(|| comparison::unmanaged_object(object, &key, scope));
+        let is_of_platform = is_expected && surroundings.is_of_new_cluster(object, &key);
+        let tree = if is_of_access { whole() } else { None };
+        self.live.kept.insert(number, LiveObject { key, tree, finding, is_wanted, is_of_platform });
+    }
+
+    /// Whether a live object has the print of the wanted one. Any other object is compared by its fields.
+    fn is_as_wanted(&mut self, number: ObjectNumber, object: NodeRef<'_>) -> bool {
+        let Some((shape, wanted)) = self.live.table.wanted(number) else { return false };
+        let Some(shape) = self.inputs.wanted.shapes.get(shape).filter(|_| !comparison::is_terminating(object)) else {
+            return false;
+        };
+        let kind = object.text_at("kind");
+        let is_of_access = is_role(kind) || is_binding(kind);
+        let mut decides = false;
+        shape.each_further_key(object, &mut |key| {
+            decides |= self.live.keys.decides(key) || (is_of_access && self.inputs.surroundings.changes_access(key));
+            if !decides && !self.further.contains(key) {
+                self.further.insert(key.to_owned());
+            }
+        });
+        if decides {
+            return false;
+        }
+        if self.printer.print(object, shape) == wanted {
+            return true;
+        }
+        let mut stored = Tree::copy_of(object);
+        let Some(root) = stored.document(0).map(NodeRef::id) else { return false };
+        to_stored(&mut stored, root, StoredForm::Stored);
+        self.printer.print(stored.at(root), shape) == wanted
     }
 }
 

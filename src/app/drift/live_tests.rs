@@ -7,8 +7,11 @@ use crate::app::isolation;
 use crate::app::loaded_world::{LoadedWorld, WorldOptions, load_live};
 use crate::app::test::{TestEvent, TestRun};
 use crate::app::words::number;
+use crate::app::workspace::Workspace;
 use crate::codes;
-use crate::diag::{Diagnostic, Origin, Sink};
+use crate::diag::{Diagnostic, Origin, RunError, Sink};
+use crate::model::Target;
+use crate::yaml::{ListForm, Tree};
 
 /// Runs the AccessTests of a target on the live objects, and judges its isolations if the dump has nodes.
 pub(super) fn judge_live(
@@ -16,14 +19,18 @@ pub(super) fn judge_live(
     desired: &LoadedWorld,
     each: &mut dyn FnMut(TestEvent<'_>),
     broken: &mut Sink,
-) -> TestRun {
-    let LiveComparison { workspace, target, live, .. } = *comparison;
+) -> Result<TestRun, RunError> {
+    let LiveComparison { workspace, target, live, dump, .. } = comparison;
     let mut tests = TestRun::default();
     let checks = workspace.test_checks(target, &[]);
     let judges_nodes = isolation::is_asserted(workspace, target) && live.has_kind("", "Node");
     if judges_nodes || !checks.is_empty() {
         let options = WorldOptions { with_surroundings: judges_nodes, ..checks.world_options() };
-        let loaded: LoadedWorld = load_live(workspace, target, live.trees(), &options, &mut Sink::new());
+        let mut each_tree = |visit: &mut dyn FnMut(&Tree)| match dump.each_tree(visit)? {
+            ListForm::Items => Ok(()),
+            ListForm::Other => Err(RunError::new("the dump changes while it is read")),
+        };
+        let loaded: LoadedWorld = load_live(workspace, target, &mut each_tree, &options, &mut Sink::new())?;
         if judges_nodes {
             isolation::judge(workspace, target, &loaded, broken);
         }
@@ -36,7 +43,12 @@ pub(super) fn judge_live(
         TestRun::default().ask_all(desired, &checks, &mut |event| failed_by_policies.add(&event));
         failed.without(&failed_by_policies).for_each(|found| broken.push(found));
     }
-    tests
+    Ok(tests)
+}
+
+/// Whether AccessTests are asked of the policies, too.
+pub(super) fn are_asked(workspace: &Workspace, target: &Target) -> bool {
+    !workspace.test_checks(target, &[]).is_empty()
 }
 
 /// The failed expectations of a run of tests, by their places.

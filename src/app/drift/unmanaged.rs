@@ -5,11 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::fields::{self, DecidingKeys};
 use super::live;
 use super::wanted::WantedObjects;
+use crate::access::reconcile::AUTOUPDATE;
 use crate::app::object_key::ObjectKey;
 use crate::app::workspace::Workspace;
+use crate::diag::{FileId, Sink};
 use crate::k8s::{default_policy, list, rbac};
 use crate::model::{Platform, Target};
-use crate::yaml::{NodeRef, Tree, write};
+use crate::yaml::{self, NodeRef, Tree, write};
 
 /// The place of an unmanaged object in relation to the policies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +55,8 @@ pub(super) struct Surroundings<'w> {
     /// The objects of the cluster beside the policies, by identity: the default policy, the baseline and Manifests without
     /// output.
     expected: BTreeMap<ObjectKey, String>,
+    /// The keys of labels in the selectors of these objects.
+    selected: DecidingKeys,
     keys: DecidingKeys,
 }
 
@@ -60,11 +64,12 @@ impl<'w> Surroundings<'w> {
     pub(super) fn new(workspace: &Workspace, target: &Target, wanted: &'w WantedObjects) -> Self {
         let mut watched = watched_kinds(target);
         watched.extend(wanted.kinds.iter().cloned());
-        let mut expected = BTreeMap::new();
+        let (mut expected, mut selected) = (BTreeMap::new(), DecidingKeys::default());
         let mut add = |object: NodeRef<'_>| {
             let mut text = String::new();
             write::document(object, &mut text);
             expected.insert(ObjectKey::of(object), text);
+            selected.add(object);
         };
         if target.baseline.is_none() {
             default_policy::objects(target.version.minor()).for_each(&mut add);
@@ -73,7 +78,7 @@ impl<'w> Surroundings<'w> {
         let analyzed = workspace.project.analyzed_documents(target);
         baseline.chain(analyzed).flat_map(list::objects).for_each(&mut add);
         let is_openshift = target.platform == Platform::Openshift;
-        Self { wanted, is_openshift, watched, expected, keys: DecidingKeys::default() }
+        Self { wanted, is_openshift, watched, expected, selected, keys: DecidingKeys::default() }
     }
 
     /// Returns the scope of a live object beside the policies.
@@ -85,14 +90,31 @@ impl<'w> Surroundings<'w> {
         if let Some(expected) = self.expected.get(key) {
             return if self.is_as_expected(expected, object) { UnmanagedScope::Expected } else { UnmanagedScope::Near };
         }
-        let is_near =
-            self.wanted.namespaces.contains(key.namespace()) || self.names_subject(object) || is_aggregated(object);
+        let is_near = self.wanted.has_namespace(key.namespace()) || self.names_subject(object) || is_aggregated(object);
         match (is_near, self.is_of_platform(key)) {
             (_, true) if kind == "ServiceAccount" => UnmanagedScope::Expected,
             (true, _) => UnmanagedScope::Near,
             (false, true) => UnmanagedScope::Expected,
             (false, false) => UnmanagedScope::Elsewhere,
         }
+    }
+
+    /// Whether a label or an annotation that is no difference of a live role or binding can change its access: a selector below the
+    /// output has the key, or the API server leaves the object as it is.
+    pub(super) fn changes_access(&self, key: &str) -> bool {
+        self.selected.decides(key) || key == AUTOUPDATE
+    }
+
+    /// Whether an expected object has the labels and annotations of the platform, and no further ones.
+    pub(super) fn is_of_new_cluster(&self, object: NodeRef<'_>, key: &ObjectKey) -> bool {
+        let Some(text) = self.expected.get(key) else { return false };
+        let tree = yaml::read(text, FileId::default(), &mut Sink::new());
+        let expected = tree.document(0);
+        ["labels", "annotations"].iter().all(|section| {
+            let known = expected.and_then(|expected| expected.path(&["metadata", section]));
+            let mut entries = object.path(&["metadata", section]).into_iter().flat_map(NodeRef::entries);
+            entries.all(|(key, value)| known.and_then(|known| known.get(key.as_key())?.as_str()) == value.as_str())
+        })
     }
 
     /// Whether a live object grants what the expected one does. The server adds labels and annotations to its own objects.
@@ -109,8 +131,8 @@ impl<'w> Surroundings<'w> {
     fn names_subject(&self, object: NodeRef<'_>) -> bool {
         live::subjects(object).iter().any(|subject| {
             let account = subject.strip_prefix("ServiceAccount/").and_then(|account| account.split_once('/'));
-            self.wanted.subjects.contains(subject)
-                || account.is_some_and(|(namespace, _)| self.wanted.namespaces.contains(namespace))
+            self.wanted.has_subject(subject)
+                || account.is_some_and(|(namespace, _)| self.wanted.has_namespace(namespace))
         })
     }
 
@@ -125,8 +147,8 @@ impl<'w> Surroundings<'w> {
                 || (self.is_openshift && (namespace == "openshift" || namespace.starts_with("openshift-")))
         };
         let is_namespace = kind == "Namespace"
-            && (key.name() == "default" || is_system(key.name()) || self.wanted.namespaces.contains(key.name()));
-        is_account || is_namespace || (is_system(namespace) && !self.wanted.namespaces.contains(namespace))
+            && (key.name() == "default" || is_system(key.name()) || self.wanted.has_namespace(key.name()));
+        is_account || is_namespace || (is_system(namespace) && !self.wanted.has_namespace(namespace))
     }
 }
 

@@ -11,7 +11,7 @@ use crate::app::Options;
 use crate::app::memberships::Memberships;
 use crate::app::words::number;
 use crate::codes;
-use crate::diag::{Diagnostic, Files, Origin, RunError, Sink};
+use crate::diag::{Diagnostic, FileId, Files, Origin, RunError, Sink};
 use crate::k8s::{absent, list};
 use crate::parallel;
 use crate::source::manifests::{self, FileFilter, Held, SkippedFiles};
@@ -217,7 +217,8 @@ pub(crate) fn each_filtered_tree(
 ) -> Result<(), RunError> {
     let Reading { run, files, filter, namespace } = reading;
     if path.as_os_str() == "-" {
-        let Some(mut tree) = read_standard_input(files, sink)? else { return Ok(()) };
+        let Some(id) = standard_input(files, sink)? else { return Ok(()) };
+        let mut tree = yaml::read(files.get(id).text(), id, sink);
         let assumed = namespace.fill(&mut tree);
         visit(&mut tree, sink);
         assumed_namespace(assumed).into_iter().for_each(|note| sink.push(note));
@@ -280,11 +281,11 @@ fn assumed_namespace(count: usize) -> Option<Diagnostic> {
     (count > 0).then(|| note.help("`--default-namespace` names another one"))
 }
 
-/// Reads standard input; none if it is not UTF-8, with the reason in the sink.
 /// The bytes of standard input, which is read once: `report` evaluates its manifests several times.
 static STANDARD_INPUT: OnceLock<Vec<u8>> = OnceLock::new();
 
-fn read_standard_input(files: &Arc<Files>, sink: &mut Sink) -> Result<Option<Tree>, RunError> {
+/// Reads standard input; none if it is not UTF-8, with the reason in the sink.
+pub(crate) fn standard_input(files: &Arc<Files>, sink: &mut Sink) -> Result<Option<FileId>, RunError> {
     let bytes = match STANDARD_INPUT.get() {
         Some(bytes) => bytes,
         None => {
@@ -294,7 +295,7 @@ fn read_standard_input(files: &Arc<Files>, sink: &mut Sink) -> Result<Option<Tre
             STANDARD_INPUT.get_or_init(|| bytes)
         }
     };
-    Ok(manifests::take(bytes.clone(), files, sink).map(|id| yaml::read(files.get(id).text(), id, sink)))
+    Ok(manifests::take(bytes.clone(), files, sink))
 }
 
 pub(super) fn misshapen(place: Origin, why: String) -> Diagnostic {

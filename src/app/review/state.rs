@@ -67,7 +67,7 @@ impl<'s> TargetState<'s> {
             objects.add(object);
             accounts.add(object, place);
         };
-        let parts = WorldParts { see: &mut see, members: Some(members), above: &[] };
+        let parts = WorldParts { members: Some(members), ..WorldParts::seen_by(&mut see) };
         let loaded = load_target_seen(workspace, target, &options, parts, sink)?;
         let labels = compile::labels(&workspace.project, target, workspace.compiler(), &mut Sink::new())?;
         pods.finish(labels.as_ref(), &mut found);

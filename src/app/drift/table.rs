@@ -1,0 +1,143 @@
+//! The objects of the policies and of a dump by their identities, in a few bytes each.
+
+use hashbrown::HashTable;
+
+use super::prints::Print;
+use crate::diag::Origin;
+use crate::yaml::internal;
+
+/// The number of an object in an [`ObjectTable`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct ObjectNumber(u32);
+
+impl ObjectNumber {
+    /// Returns the position of the object in the table.
+    pub(super) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// The state of an object in a comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LiveState {
+    /// The dump has not had it so far.
+    Absent,
+    /// It is live as the policies want it.
+    AsWanted,
+    /// It is live, and its live form is kept or without interest.
+    Live,
+}
+
+/// An object: 48 bytes, and one for its state.
+#[derive(Debug, Clone, Copy)]
+struct TableEntry {
+    identity: Print,
+    /// The print of the wanted object.
+    content: Print,
+    /// The number of its shape; none if it is compared by its fields.
+    shape: u32,
+    /// The place of the live object.
+    place: Origin,
+}
+
+/// The number of no shape.
+const NO_SHAPE: u32 = u32::MAX;
+
+/// The objects by their identities: first the wanted ones, and behind them the further live ones.
+#[derive(Debug, Default)]
+pub(super) struct ObjectTable {
+    entries: Vec<TableEntry>,
+    states: Vec<LiveState>,
+    numbers: HashTable<u32>,
+}
+
+impl ObjectTable {
+    /// Returns the number of objects.
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Returns the object of an identity.
+    pub(super) fn find(&self, identity: Print) -> Option<ObjectNumber> {
+        let is_it = |number: &u32| self.entries.get(*number as usize).is_some_and(|entry| entry.identity == identity);
+        self.numbers.find(identity.half(), is_it).copied().map(ObjectNumber)
+    }
+
+    /// Adds a wanted object, in place of one with the same identity, with its shape and its print.
+    pub(super) fn add_wanted(&mut self, identity: Print, content: Option<(u32, Print)>) -> ObjectNumber {
+        let (shape, content) = content.map_or((NO_SHAPE, Print::NONE), |content| content);
+        let number = self.find(identity).map_or_else(|| self.add(identity), |number| number);
+        if let Some(entry) = self.entries.get_mut(number.index()) {
+            (entry.shape, entry.content) = (shape, content);
+        }
+        number
+    }
+
+    /// Notes the place of a live object. Returns its number, and the place of an earlier one with the same identity.
+    pub(super) fn add_live(&mut self, identity: Print, place: Origin) -> (ObjectNumber, Option<Origin>) {
+        let number = self.find(identity).map_or_else(|| self.add(identity), |number| number);
+        let earlier = self.state(number) != LiveState::Absent;
+        self.set(number, LiveState::Live);
+        let before = self.entries.get_mut(number.index()).map(|entry| std::mem::replace(&mut entry.place, place));
+        (number, before.filter(|_| earlier))
+    }
+
+    fn add(&mut self, identity: Print) -> ObjectNumber {
+        let number = internal::number(self.entries.len());
+        self.entries.push(TableEntry { identity, content: Print::NONE, shape: NO_SHAPE, place: Origin::default() });
+        self.states.push(LiveState::Absent);
+        let entries = &self.entries;
+        let hash = |number: &u32| entries.get(*number as usize).map_or(0, |entry| entry.identity.half());
+        self.numbers.insert_unique(identity.half(), number, hash);
+        ObjectNumber(number)
+    }
+
+    /// Forgets the live objects: the first `wanted` objects stay.
+    pub(super) fn forget_live(&mut self, wanted: usize) {
+        self.entries.truncate(wanted);
+        self.states.clear();
+        self.states.resize(self.entries.len(), LiveState::Absent);
+        self.numbers.retain(|number| (*number as usize) < wanted);
+    }
+
+    /// Returns the state of an object.
+    pub(super) fn state(&self, number: ObjectNumber) -> LiveState {
+        self.states.get(number.index()).map_or(LiveState::Absent, |state| *state)
+    }
+
+    /// Changes the state of an object.
+    pub(super) fn set(&mut self, number: ObjectNumber, state: LiveState) {
+        if let Some(known) = self.states.get_mut(number.index()) {
+            *known = state;
+        }
+    }
+
+    /// Returns the number of the shape of a wanted object with its print; none if it is compared by its fields.
+    pub(super) fn wanted(&self, number: ObjectNumber) -> Option<(u32, Print)> {
+        let entry = self.entries.get(number.index()).filter(|entry| entry.shape != NO_SHAPE)?;
+        Some((entry.shape, entry.content))
+    }
+
+    /// Returns the number of objects in a state.
+    pub(super) fn count(&self, state: LiveState) -> usize {
+        self.states.iter().filter(|known| **known == state).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn live_objects_are_forgotten_and_wanted_ones_stay() {
+        let mut table = ObjectTable::default();
+        let wanted = table.add_wanted(Print::of("wanted"), Some((7, Print::of("content"))));
+        let (further, _) = table.add_live(Print::of("further"), Origin::default());
+        assert_eq!(table.add_live(Print::of("wanted"), Origin::default()), (wanted, None));
+        assert_eq!(table.add_live(Print::of("wanted"), Origin::default()), (wanted, Some(Origin::default())));
+        assert_eq!((table.len(), table.state(further)), (2, LiveState::Live));
+        table.forget_live(1);
+        assert_eq!((table.find(Print::of("further")), table.find(Print::of("wanted"))), (None, Some(wanted)));
+        assert_eq!((table.state(wanted), table.wanted(wanted)), (LiveState::Absent, Some((7, Print::of("content")))));
+    }
+}
