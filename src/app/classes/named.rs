@@ -226,7 +226,8 @@ mod tests {
         let mut all = InputTexts::default();
         all.add(text);
         let found = all.occurrences(values);
-        let mut found: Vec<&str> = values.iter().zip(found).filter(|(_, found)| *found).map(|(value, _)| *value).collect();
+        let mut found: Vec<&str> =
+            values.iter().zip(found).filter(|(_, found)| *found).map(|(value, _)| *value).collect();
         assert!(found.iter().all(|value| all.may_have(value)), "{found:?}");
         found.sort_unstable();
         found

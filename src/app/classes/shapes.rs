@@ -110,7 +110,8 @@ impl ShapeCollector {
         let of_before = before.and_then(|before| forms.get(before));
         let digest = of_before.map_or(digest, |before| digest_of_run(&(before.digest, digest)));
         let form = *positions.entry(digest).or_insert_with(|| {
-            let mut files = before.and_then(|before| forms.get(before)).map_or_else(Vec::new, |form| form.files.clone());
+            let mut files =
+                before.and_then(|before| forms.get(before)).map_or_else(Vec::new, |form| form.files.clone());
             files.push(shape.digest);
             forms.push(NamespaceForm { digest, files, joining: Vec::new() });
             internal::number(forms.len() - 1)

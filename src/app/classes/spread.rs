@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::shapes::Shapes;
 use crate::alike::{Hints, Hole, OwnName, Shape};
-use crate::app::subject_classes::Member;
+use crate::app::subject_classes::{Member, MemberNumbers, NameTable};
 use crate::app::workspace::Workspace;
 use crate::diag::{Diagnostic, Sink};
 use crate::digest::digest_of_run;
@@ -95,32 +95,21 @@ impl<'w> Spread<'w> {
         std::iter::once((name.to_owned(), namespace)).chain(others)
     }
 
+    /// Returns a namespace with its class, with names that share their texts.
+    pub(in crate::app) fn shared_namespaces<'n>(
+        &'n self,
+        namespace: &str,
+    ) -> impl Iterator<Item = Arc<str>> + use<'n, 'w> {
+        std::iter::once(namespace.into()).chain(self.sample.further(namespace).iter().cloned())
+    }
+
     /// Returns members with the members in their place in the other namespaces of each class.
     pub(in crate::app) fn members(&self, members: Vec<Member>) -> Vec<Member> {
         if self.sample.is_whole() {
             return members;
         }
-        let mut by_namespace: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         let mut all: Vec<(String, &str)> = Vec::new();
-        for member in &members {
-            if member.namespaces.is_empty() {
-                all.push((member.subject.clone(), ""));
-                all.extend(self.cluster_wide(&member.subject).into_iter().map(|subject| (subject, "")));
-            }
-            for namespace in &member.namespaces {
-                by_namespace.entry(namespace).or_default().push(&member.subject);
-            }
-        }
-        for (namespace, subjects) in by_namespace {
-            all.extend(subjects.iter().map(|subject| ((*subject).to_owned(), namespace)));
-            let columns = self.columns_of(namespace);
-            let template = |subject: &&str| NameTemplate::new(subject, namespace, &columns);
-            let templates: Vec<NameTemplate<'_>> = subjects.iter().map(template).collect();
-            for other in self.sample.further(namespace) {
-                let columns = self.columns_of(other);
-                all.extend(templates.iter().map(|template| (template.name(other, &columns), &**other)));
-            }
-        }
+        self.each_pair(&members, &mut |subject, namespace| all.push((subject.to_owned(), namespace)));
         all.sort_unstable();
         all.dedup();
         let mut members: Vec<Member> = Vec::new();
@@ -132,6 +121,43 @@ impl<'w> Spread<'w> {
             }
         }
         members
+    }
+
+    /// Returns members with the members in their place in the other namespaces of each class, as numbers of names.
+    pub(in crate::app) fn member_numbers(&self, members: &[Member], names: &mut NameTable) -> MemberNumbers {
+        let mut pairs: Vec<(u32, Option<u32>)> = Vec::new();
+        self.each_pair(members, &mut |subject, namespace| {
+            let scope = (!namespace.is_empty()).then(|| names.add(namespace));
+            pairs.push((names.add(subject), scope));
+        });
+        MemberNumbers::of_pairs(pairs, names)
+    }
+
+    /// Calls a function with each pair of a subject and a namespace of members, and with the pairs in their place in the other
+    /// namespaces of each class. The namespace is empty for the whole cluster. A pair can come twice.
+    pub(in crate::app) fn each_pair<'n>(&'n self, members: &'n [Member], add: &mut dyn FnMut(&str, &'n str)) {
+        let mut by_namespace: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for member in members {
+            if member.namespaces.is_empty() {
+                add(&member.subject, "");
+                self.cluster_wide(&member.subject).iter().for_each(|subject| add(subject, ""));
+            }
+            for namespace in &member.namespaces {
+                add(&member.subject, namespace);
+                if !self.sample.further(namespace).is_empty() {
+                    by_namespace.entry(namespace).or_default().push(&member.subject);
+                }
+            }
+        }
+        for (namespace, subjects) in by_namespace {
+            let columns = self.columns_of(namespace);
+            let template = |subject: &&str| NameTemplate::new(subject, namespace, &columns);
+            let templates: Vec<NameTemplate<'_>> = subjects.iter().map(template).collect();
+            for other in self.sample.further(namespace) {
+                let columns = self.columns_of(other);
+                templates.iter().for_each(|template| add(&template.name(other, &columns), other));
+            }
+        }
     }
 
     /// Returns the subjects that a subject without a namespace stands for.

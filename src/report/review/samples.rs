@@ -370,7 +370,8 @@ pub(super) fn with_names(name: &str) -> ChangeReview {
     review.causes.iter_mut().for_each(|cause| (cause.path, cause.text) = (text(), text()));
     for class in &mut review.classes {
         (class.template, class.sample) = (text(), hostile.clone());
-        class.members.iter_mut().for_each(|member| (member.subject, member.namespaces) = (text(), hostile.clone()));
+        let member = || Member { subject: text(), namespaces: hostile.clone() };
+        class.members = class.members.iter().map(|_| member()).collect();
     }
     for effect in &mut review.effects {
         (effect.targets, effect.opens) = (hostile.clone(), hostile.clone());
