@@ -274,7 +274,7 @@ fn namespaces(inputs: &TargetInputs<'_>) -> Vec<NamespaceGroup> {
         let by_label = inputs.loaded.profile_of(labels).map(str::to_owned);
         let likeness = NamespaceLikeness {
             policy: owner.map(|owner| owner.policy.clone()),
-            level: labels.get(ENFORCE).cloned(),
+            level: labels.get(ENFORCE).map(str::to_owned),
             profiles: owner.into_iter().flat_map(|owner| owner.profiles.iter().cloned()).chain(by_label).collect(),
         };
         groups.entry(likeness).or_default().extend(inputs.spread.shared_namespaces(name));
