@@ -3,6 +3,7 @@
 //! Subjects with equal access are one class. One namespace of each class of alike namespaces is compiled, and the members of the
 //! classes are named afterwards.
 
+mod names;
 mod paths;
 mod questions;
 mod record;
@@ -18,13 +19,14 @@ pub use self::record::{
     ReportedPolicies, ReportedPower, SubjectAccess, TargetAccess,
 };
 
+use self::names::SpreadNames;
 use self::paths::PathFinder;
 use self::subjects::SubjectMap;
 use super::account_names::{AccountNames, common_forms};
 use super::classes::Spread;
 use super::lint::{LintOptions, LintReport, Selection, lint_manifests};
 use super::loaded_world::{LoadedWorld, WorldOptions, WorldParts, load_target_seen};
-use super::subject_classes::{ClassDraft, MemberNumbers, NameTable, SubjectClass};
+use super::subject_classes::{ClassDraft, MemberNumbers, SubjectClass};
 use super::workspace::Workspace;
 use super::{Error, FindingRecord, Options};
 use crate::admission::gate::AdmissionObjects;
@@ -81,7 +83,7 @@ impl Workspace {
         };
         let sampled = self.with_sample(spread.sample());
         let mut map = AccessMap::new();
-        let mut classes = ClassNumbers::default();
+        let mut classes = ClassNumbers::new(&spread);
         for target in sampled.targets(targets)? {
             let (loaded, owners) = sampled.load_with_owners(target, &world)?;
             // Members have names of namespaces beside the sample, too.
@@ -147,8 +149,8 @@ impl Workspace {
 pub fn map_manifests(run: &Options, world: &WorldOptions) -> Result<AccessMap, Error> {
     let world = WorldOptions { with_paths: true, ..world.clone() };
     let loaded = LoadedWorld::from_manifests(run, &world)?;
-    let (mut map, mut classes) = (AccessMap::new(), ClassNumbers::default());
     let (spread, owners, accounts) = (Spread::default(), Owners::new(), AccountNames::default());
+    let (mut map, mut classes) = (AccessMap::new(), ClassNumbers::new(&spread));
     let inputs = TargetInputs { loaded: &loaded, spread: &spread, owners: &owners, accounts: &accounts };
     map.targets.push(target_access(&inputs, &mut classes));
     let world = WorldOptions { with_paths: false, ..world };
@@ -195,7 +197,7 @@ impl AccessMap {
         }
     }
 
-    fn finish(mut self, classes: ClassNumbers, found: LintReport) -> Self {
+    fn finish(mut self, classes: ClassNumbers<'_>, found: LintReport) -> Self {
         self.classes = classes.finish();
         let paths = self.targets.iter_mut().flat_map(|target| &mut target.paths);
         paths.enumerate().for_each(|(id, path)| path.id = id);
@@ -208,24 +210,27 @@ impl AccessMap {
 }
 
 /// The classes of subjects by their members.
-#[derive(Default)]
-struct ClassNumbers {
-    names: NameTable,
+struct ClassNumbers<'s> {
+    names: SpreadNames<'s>,
     classes: Vec<ClassDraft>,
     /// The number of each class by the digest of its members.
     by_members: HashMap<u128, usize>,
 }
 
-impl ClassNumbers {
+impl<'s> ClassNumbers<'s> {
+    fn new(spread: &'s Spread<'s>) -> Self {
+        Self { names: SpreadNames::new(spread), classes: Vec::new(), by_members: HashMap::new() }
+    }
+
     /// Returns the number of the class with these members.
     fn number(&mut self, inputs: &TargetInputs<'_>, members: MemberNumbers) -> usize {
         let id = self.classes.len();
         let known = *self.by_members.entry(digest_of_run(&members)).or_insert(id);
         if known == id {
-            let scopes = members.iter(&self.names);
+            let scopes = members.iter(&self.names.table);
             let scopes = scopes.flat_map(|member| member.scopes().map(move |scope| (member.subject, scope)));
             let of_accounts = common_forms(std::slice::from_ref(inputs.accounts), scopes);
-            self.classes.push(ClassDraft::new(of_accounts, members, &self.names));
+            self.classes.push(ClassDraft::new(of_accounts, members, &self.names.table));
         }
         known
     }
@@ -238,10 +243,10 @@ impl ClassNumbers {
 }
 
 /// Returns the access of a target.
-fn target_access(inputs: &TargetInputs<'_>, classes: &mut ClassNumbers) -> TargetAccess {
+fn target_access(inputs: &TargetInputs<'_>, classes: &mut ClassNumbers<'_>) -> TargetAccess {
     let loaded = inputs.loaded;
     let subjects = SubjectMap::new(inputs, &mut classes.names);
-    let paths = PathFinder::new(inputs, &subjects, &classes.names);
+    let paths = PathFinder::new(inputs, &subjects, &classes.names.table);
     let powers = paths.powers(&mut classes.names);
     let namespaces = namespaces(inputs);
     let missing = loaded.world.dangling().into_iter();

@@ -3,11 +3,12 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use super::names::SpreadNames;
 use super::record::{ReportedPath, ReportedPower};
 use super::subjects::SubjectMap;
 use super::{ClassNumbers, TargetInputs};
 use crate::app::review::{EffectSeverity, reviewed_step};
-use crate::app::subject_classes::{Member, NameTable, joined};
+use crate::app::subject_classes::{Member, MemberNumbers, NameTable, joined};
 use crate::k8s::absent;
 use crate::paths::{Certainty, EscalationPath};
 
@@ -42,7 +43,7 @@ impl<'f> PathFinder<'f> {
     }
 
     /// Returns the powers of all subjects.
-    pub(super) fn powers(&self, names: &mut NameTable) -> Powers {
+    pub(super) fn powers(&self, names: &mut SpreadNames<'_>) -> Powers {
         let mut by_power: BTreeMap<ReportedPower, Vec<Member>> = BTreeMap::new();
         for path in &self.paths {
             let power = ReportedPower {
@@ -55,8 +56,7 @@ impl<'f> PathFinder<'f> {
         let mut powers = Powers { all: Vec::new(), held: Vec::new() };
         for (position, (power, members)) in (0..).zip(by_power) {
             powers.all.push(power);
-            let add = &mut |subject: &str, _: &str| powers.held.push((names.add(subject), position));
-            self.inputs.spread.each_pair(&joined(members), add);
+            names.each_pair(&joined(members), &mut |subject, _| powers.held.push((subject, position)));
         }
         powers.held.sort_unstable();
         powers.held.dedup();
@@ -64,7 +64,7 @@ impl<'f> PathFinder<'f> {
     }
 
     /// Returns the paths, alike ones as one, the worst first.
-    pub(super) fn reported(&self, classes: &mut ClassNumbers) -> Vec<ReportedPath> {
+    pub(super) fn reported(&self, classes: &mut ClassNumbers<'_>) -> Vec<ReportedPath> {
         let mut groups: BTreeMap<PathShape<'_>, Vec<&EscalationPath>> = BTreeMap::new();
         for path in &self.paths {
             let severity = Reverse(severity(path));
@@ -81,7 +81,9 @@ impl<'f> PathFinder<'f> {
             let first = paths.iter().min_by_key(|path| (namespace(path), &path.subject, &path.reaches));
             let Some(first) = first else { continue };
             let members = joined(paths.iter().map(|path| member(path)).collect());
-            let mut members = self.inputs.spread.member_numbers(&members, &mut classes.names);
+            let mut pairs = Vec::new();
+            classes.names.each_pair(&members, &mut |subject, namespace| pairs.push((subject, namespace)));
+            let mut members = MemberNumbers::of_pairs(pairs, &mut classes.names.table);
             // A path to a power of the whole cluster begins in the first namespace with an equal path.
             if !first.reaches.is_within_namespace() {
                 members = members.with_first_namespaces();

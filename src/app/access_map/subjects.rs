@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::names::SpreadNames;
 use super::paths::Powers;
 use super::questions::{self, AccessQuestion};
 use super::record::{AccessCell, GrantedAccess, SubjectAccess};
@@ -61,21 +62,21 @@ type Likeness = (Vec<(u32, usize)>, Vec<u32>, Vec<AccessCell>);
 
 impl SubjectMap {
     /// Reads the permissions of all subjects of a world, and gives them to the other namespaces of each class.
-    pub(super) fn new(inputs: &TargetInputs<'_>, names: &mut NameTable) -> Self {
-        let (world, spread) = (&inputs.loaded.world, inputs.spread);
+    pub(super) fn new(inputs: &TargetInputs<'_>, names: &mut SpreadNames<'_>) -> Self {
+        let world = &inputs.loaded.world;
         let nothing = Builder::new(world.minor()).build();
-        let (questions, whole) = (questions::all(), names.add(""));
+        let (questions, whole) = (questions::all(), names.table.add(""));
         let mut map = Self { grants: Vec::new(), questions, held: Vec::new(), is_bound: Vec::new(), whole };
         for shared in shared_permissions(compare(&nothing, world, ImpliedGroups::Ignored), inputs.accounts) {
             let affected: Vec<&Affected> = shared.affected.iter().collect();
             let Some(grant) = map.add_grant(world, &shared) else { continue };
-            spread.each_pair(&members_of(&affected), &mut |subject, namespace| {
-                let namespace = names.add(namespace);
-                map.held.push(HeldGrant { subject: names.add(subject), grant, namespace });
+            names.each_pair(&members_of(&affected), &mut |subject, namespace| {
+                let namespace = namespace.map_or(whole, |namespace| namespace);
+                map.held.push(HeldGrant { subject, grant, namespace });
             });
         }
-        names.sort();
-        let rank = |number: u32| names.rank(number);
+        names.table.sort();
+        let rank = |number: u32| names.table.rank(number);
         map.held.sort_unstable_by_key(|held| (rank(held.subject), held.grant, rank(held.namespace)));
         map.held.dedup();
         map.held.shrink_to_fit();
@@ -84,12 +85,13 @@ impl SubjectMap {
     }
 
     /// Notes the subjects of the bindings of the inputs, and the subjects in their place in the other namespaces of each class.
-    fn bind(&mut self, inputs: &TargetInputs<'_>, names: &mut NameTable) {
+    fn bind(&mut self, inputs: &TargetInputs<'_>, names: &mut SpreadNames<'_>) {
+        let table = &names.table;
         let members = bound_by_inputs(&inputs.loaded.world).into_iter().map(|subject| {
-            let held = names.find(&subject).map_or(&[][..], |number| self.held_by(number, names));
+            let held = table.find(&subject).map_or(&[][..], |number| self.held_by(number, table));
             let namespaces = held.iter().filter(|held| held.namespace != self.whole);
             let is_alone = |name: &&str| inputs.spread.weight(name) == 1;
-            let mut namespaces: Vec<&str> = namespaces.map(|held| names.get(held.namespace)).collect();
+            let mut namespaces: Vec<&str> = namespaces.map(|held| table.get(held.namespace)).collect();
             // A namespace that stands for no others adds no subject. Without any namespace, the scope would be the whole cluster.
             let first_alone = namespaces.iter().copied().find(is_alone);
             namespaces.retain(|name| !is_alone(name));
@@ -97,8 +99,8 @@ impl SubjectMap {
             Member { subject, namespaces: namespaces.into_iter().map(str::to_owned).collect() }
         });
         let members: Vec<Member> = members.collect();
-        inputs.spread.each_pair(&members, &mut |subject, _| {
-            let number = names.add(subject) as usize;
+        names.each_pair(&members, &mut |subject, _| {
+            let number = subject as usize;
             if self.is_bound.len() <= number {
                 self.is_bound.resize(number + 1, false);
             }
@@ -154,14 +156,15 @@ impl SubjectMap {
         &self,
         inputs: &TargetInputs<'_>,
         powers: &Powers,
-        numbers: &mut ClassNumbers,
+        numbers: &mut ClassNumbers<'_>,
     ) -> Vec<SubjectAccess> {
-        let mut classes: Vec<(Likeness, MemberNumbers)> = self.alike(powers, &numbers.names).into_iter().collect();
+        let mut classes: Vec<(Likeness, MemberNumbers)> =
+            self.alike(powers, &numbers.names.table).into_iter().collect();
         classes.sort_by_cached_key(|((grants, positions, cells), members)| {
             let worst: Vec<_> = powers.at(positions).map(|power| Reverse(power.severity)).collect();
             let everywhere = cells.iter().filter(|cell| **cell == AccessCell::Everywhere).count();
             let allowed = cells.iter().filter(|cell| **cell != AccessCell::Nowhere).count();
-            let first = members.iter(&numbers.names).next().map(|member| member.subject.to_owned());
+            let first = members.iter(&numbers.names.table).next().map(|member| member.subject.to_owned());
             (worst.is_empty(), worst, Reverse((everywhere, allowed, members.len())), first, grants.clone())
         });
         let class = |((grants, positions, cells), members): (Likeness, MemberNumbers)| {

@@ -80,7 +80,7 @@ impl<'w> Rows<'w> {
             columns: Columns(vec![("", NAME)]),
             classes: HashMap::new(),
             rows: Vec::with_capacity(most),
-            used: Vec::with_capacity(2 * most),
+            used: Vec::with_capacity(4 * most),
         };
         found.chunk_by(|(left, ..), (right, ..)| left == right).for_each(|found| collector.add(found));
         let RowCollector { values, rows, used, .. } = collector;

@@ -39,7 +39,7 @@ pub(super) struct NamespaceShape {
     /// The position of its form.
     form: u32,
     /// The account of the files.
-    account: Option<TenantAccount>,
+    pub(super) account: Option<TenantAccount>,
     /// Whether files of different accounts are in the namespace.
     pub(super) is_apart: bool,
 }
@@ -203,6 +203,11 @@ impl<'w> Shapes<'w> {
             warnings.insert(target.name.clone(), sink.into_list());
         }
         Ok(Some(Self { warnings, ..collector.take(workspace) }))
+    }
+
+    /// Releases the names of the namespaces and the lines, after the namespaces are divided into classes.
+    pub(super) fn release(&mut self) {
+        (self.namespaces, self.lines_without_account) = (HashMap::new(), HashSet::new());
     }
 
     /// Returns the warnings of the compiler about a target.
