@@ -106,7 +106,7 @@ pub(in crate::app) fn spread_of<'w>(
 fn files_to_divide(states: &[&Workspace]) -> Option<usize> {
     let targets =
         states.iter().flat_map(|state| state.project.workspace.targets.iter().map(move |target| (state, target)));
-    let mut sizes = targets.map(|(state, target)| compile::output_files(&state.project, target).len());
+    let mut sizes = targets.map(|(state, target)| compile::count_output_files(&state.project, target));
     sizes.find(|size| *size >= FEWEST_NAMESPACES).filter(|_| !computes_with_names(states))
 }
 
