@@ -15,7 +15,7 @@ use crate::access::{ObjectSource, World};
 use crate::alike::{common_prefix, common_suffix};
 use crate::k8s::absent;
 
-pub use self::members::{ClassMember, Members};
+pub use self::members::{ClassMember, ClassMembers};
 pub(in crate::app) use self::members::{MemberNumbers, NameTable};
 
 /// How many members of a class are its sample.
@@ -31,7 +31,7 @@ pub struct SubjectClass {
     /// The number of members.
     pub count: usize,
     /// The names of the members with the namespaces of their effect, at most 1,000 unless all are requested.
-    pub members: Members,
+    pub members: ClassMembers,
     /// The first members.
     pub sample: Vec<String>,
 }
@@ -76,7 +76,7 @@ impl ClassDraft {
     /// Ends the class with its position.
     pub(in crate::app) fn finish(self, id: usize, names: &Arc<NameTable>) -> SubjectClass {
         let Self { template, sample, members } = self;
-        SubjectClass { id, template, count: members.len(), sample, members: Members::new(names, members) }
+        SubjectClass { id, template, count: members.len(), sample, members: ClassMembers::new(names, members) }
     }
 }
 

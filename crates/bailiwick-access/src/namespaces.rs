@@ -19,7 +19,7 @@ pub(crate) struct LabelledNamespaces {
 
 /// The labels of a namespace.
 #[derive(Debug, Clone, Copy)]
-pub struct NamespaceLabels<'w> {
+pub struct WorldLabels<'w> {
     texts: &'w Symbols,
     labels: &'w [(Symbol, Symbol)],
 }
@@ -37,7 +37,7 @@ impl LabelledNamespaces {
     }
 
     /// Returns the labels of a namespace; none for an unknown one.
-    pub(crate) fn labels_of(&self, name: &str) -> Option<NamespaceLabels<'_>> {
+    pub(crate) fn labels_of(&self, name: &str) -> Option<WorldLabels<'_>> {
         self.places.get(&self.texts.find(name)).map(|place| self.at(place))
     }
 
@@ -47,9 +47,9 @@ impl LabelledNamespaces {
     }
 
     /// Returns the namespaces with their labels, in the order of names.
-    pub(crate) fn sorted(&self) -> Vec<(&str, NamespaceLabels<'_>)> {
+    pub(crate) fn sorted(&self) -> Vec<(&str, WorldLabels<'_>)> {
         let all = self.places.iter().map(|(name, place)| (self.texts.text(*name), self.at(place)));
-        let mut all: Vec<(&str, NamespaceLabels<'_>)> = all.collect();
+        let mut all: Vec<(&str, WorldLabels<'_>)> = all.collect();
         all.sort_unstable_by_key(|(name, _)| *name);
         all
     }
@@ -60,13 +60,13 @@ impl LabelledNamespaces {
         self.labels.shrink_to_fit();
     }
 
-    fn at(&self, place: &Range<u32>) -> NamespaceLabels<'_> {
+    fn at(&self, place: &Range<u32>) -> WorldLabels<'_> {
         let labels = internal::items(&self.labels, place.start as usize..place.end as usize);
-        NamespaceLabels { texts: &self.texts, labels }
+        WorldLabels { texts: &self.texts, labels }
     }
 }
 
-impl<'w> NamespaceLabels<'w> {
+impl<'w> WorldLabels<'w> {
     /// Returns the value of a label. Of two labels with one key the last counts.
     pub fn get(self, key: &str) -> Option<&'w str> {
         self.iter().filter(|(known, _)| *known == key).last().map(|(_, value)| value)

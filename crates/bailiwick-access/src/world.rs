@@ -13,7 +13,7 @@ use super::aggregate::{self, Doubts, Stated};
 use super::clouds::Clouds;
 use super::decide::MissingRole;
 use super::index::{BoundRules, Index};
-use super::namespaces::{LabelledNamespaces, NamespaceLabels};
+use super::namespaces::{LabelledNamespaces, WorldLabels};
 use super::possible::PossibleBinding;
 use super::reconcile;
 use super::rules::{InternedRule, RuleListId, RuleLists};
@@ -667,7 +667,7 @@ impl World {
     }
 
     /// Returns the namespaces with their labels, in the order of names.
-    pub fn namespaces(&self) -> Vec<(&str, NamespaceLabels<'_>)> {
+    pub fn namespaces(&self) -> Vec<(&str, WorldLabels<'_>)> {
         self.namespaces.sorted()
     }
 

@@ -34,7 +34,7 @@ pub(in crate::app) struct MemberNumbers {
 
 /// The members of a class, in the order of their names.
 #[derive(Debug, Clone, Default)]
-pub struct Members {
+pub struct ClassMembers {
     names: Arc<NameTable>,
     numbers: MemberNumbers,
 }
@@ -166,7 +166,7 @@ impl<'m> ClassMember<'m> {
     }
 }
 
-impl Members {
+impl ClassMembers {
     pub(in crate::app) fn new(names: &Arc<NameTable>, numbers: MemberNumbers) -> Self {
         Self { names: Arc::clone(names), numbers }
     }
@@ -193,7 +193,7 @@ impl Members {
     }
 }
 
-impl FromIterator<Member> for Members {
+impl FromIterator<Member> for ClassMembers {
     fn from_iter<I: IntoIterator<Item = Member>>(members: I) -> Self {
         let (mut names, mut numbers) = (NameTable::default(), MemberNumbers::default());
         for member in members {
@@ -210,21 +210,21 @@ impl From<ClassMember<'_>> for Member {
     }
 }
 
-impl PartialEq for Members {
+impl PartialEq for ClassMembers {
     fn eq(&self, other: &Self) -> bool {
         self.iter().map(Member::from).eq(other.iter().map(Member::from))
     }
 }
 
-impl Eq for Members {}
+impl Eq for ClassMembers {}
 
-impl Serialize for Members {
+impl Serialize for ClassMembers {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.iter().map(Member::from))
     }
 }
 
-impl JsonSchema for Members {
+impl JsonSchema for ClassMembers {
     fn inline_schema() -> bool {
         Vec::<Member>::inline_schema()
     }
@@ -251,7 +251,7 @@ mod tests {
         let first = members.with_first_namespaces();
         let names = names.finish();
         let list = |members: MemberNumbers| {
-            let list = Members::new(&names, members);
+            let list = ClassMembers::new(&names, members);
             list.iter()
                 .map(|member| (member.subject.to_owned(), member.namespaces().collect::<Vec<_>>().join(" ")))
                 .collect::<Vec<_>>()

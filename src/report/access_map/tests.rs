@@ -51,6 +51,13 @@ fn step(name: &str) -> ReviewedStep {
     }
 }
 
+/// Returns a class with this name and a user of this name in a namespace of this name.
+fn class_of(name: &str) -> SubjectClass {
+    let text = || name.to_owned();
+    let member = Member { subject: format!("User/{name}"), namespaces: vec![text()] };
+    SubjectClass { id: 0, template: text(), count: 1, members: [member].into_iter().collect(), sample: vec![text()] }
+}
+
 /// Returns a map in which every text of an author is this name.
 fn with_names(name: &str) -> AccessMap {
     let text = || name.to_owned();
@@ -60,14 +67,6 @@ fn with_names(name: &str) -> AccessMap {
         resources: vec![text()],
         resource_names: vec![text()],
         ..PolicyRule::default()
-    };
-    let member = Member { subject: format!("User/{name}"), namespaces: vec![text()] };
-    let class = SubjectClass {
-        id: 0,
-        template: text(),
-        count: 1,
-        members: [member].into_iter().collect(),
-        sample: vec![text()],
     };
     let severity = EffectSeverity::Critical;
     let grant = GrantedAccess { namespaces: Some(1), roles: vec![text()], rules: vec![rule], own_names: true };
@@ -110,7 +109,7 @@ fn with_names(name: &str) -> AccessMap {
         api_version: API_VERSION,
         questions: vec![question()],
         targets: vec![target],
-        classes: vec![class],
+        classes: vec![class_of(name)],
         findings: ReportedFindings { counts: BTreeMap::from([("high".to_owned(), 1)]), worst: Vec::new() },
         unanswered: crate::app::Unanswered(BTreeMap::from([(text(), text())])),
     }

@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
 
-use crate::app::subject_classes::{ClassMember, Members, SubjectClass};
+use crate::app::subject_classes::{ClassMember, ClassMembers, SubjectClass};
 use crate::app::words::grouped;
 use crate::diag::foreign;
 
@@ -34,7 +34,7 @@ pub(in crate::report) struct SearchedList<'p> {
 /// The names of a list of the search.
 pub(in crate::report) enum SearchedNames<'p> {
     /// Subjects with their namespaces.
-    Members(&'p Members),
+    Members(&'p ClassMembers),
     /// Other names.
     Alone(Vec<&'p str>),
 }
@@ -131,7 +131,7 @@ mod tests {
             subject: subject.to_owned(),
             namespaces: namespaces.iter().map(|name| (*name).to_owned()).collect(),
         };
-        let members: Members =
+        let members: ClassMembers =
             [member("Group/team-1", &["team-1", "x"]), member("Group/team-2\n", &["y"])].into_iter().collect();
         let lists = [
             SearchedList { id: 7, names: SearchedNames::Members(&members) },
