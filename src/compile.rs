@@ -29,13 +29,13 @@ use crate::render::Renderer;
 use crate::stats::{Lap, Stage, Stats};
 use crate::validate::set::{TargetFacts, duplicate};
 use crate::validate::{OutputFileFacts, RenderedText, Validator, check_stated_metadata};
-use crate::yaml::{self, NodeId, NodeRef, ReadBack, Tree};
+use crate::yaml::{self, NodeId, NodeRef, ReadBack, Tree, internal};
 
 pub use crate::expand::SampledFiles;
 pub use allow::{Accepted, AllowEntry};
 pub use linked_workspace::{AccountRows, LinkedWorkspace, NamedPolicies};
 pub use load::{WORKSPACE_FILE, each_baseline, load, load_workspace};
-pub use part::{PartRecord, ShardSummary, compile_part, merge, output_files};
+pub use part::{PartRecord, ShardSummary, compile_part, count_output_files, merge, output_files};
 
 /// A finished file of the output.
 #[derive(Debug)]
@@ -67,7 +67,7 @@ impl OutputFile {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TenantAccount {
     /// The position of the policy.
-    policy: usize,
+    policy: u32,
     /// The account there.
     part: Contribution,
 }
@@ -332,7 +332,7 @@ impl<'p> Worker<'p> {
             let tenant = index.tenant(position, |policy| {
                 self.project.policies.get(policy).is_some_and(|policy| policy.as_tenancy().is_some())
             });
-            let tenant = tenant.map(|(policy, part)| TenantAccount { policy, part });
+            let tenant = tenant.map(|(policy, part)| TenantAccount { policy: internal::number(policy), part });
             made.results = drafts.into_iter().map(|draft| work(OutputFile { tenant, ..draft.finish() })).collect();
         }
         made

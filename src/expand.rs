@@ -3,10 +3,11 @@
 //! The work is split by [`OutputFileKey`]: the index has every file with the contributions of policies, a few bytes each; the
 //! objects themselves exist only during the creation of their file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex};
 
 use crate::diag::Origin;
+use crate::digest::digest_of_run;
 use crate::model::{
     CommonMetadata, Contribution, MadeFor, NamespaceSample, OutputFileKey, Part, Policy, PolicyMeta, Target, Unit,
 };
@@ -51,16 +52,31 @@ impl SampledFiles {
     }
 }
 
+/// Calls a function with each contribution of a policy to an output file of a target, with the position of the policy.
+fn each_contribution(
+    policies: &[Box<dyn Policy>],
+    target: &Target,
+    visit: &mut dyn FnMut(OutputFileKey, u32, Contribution),
+) {
+    for (index, policy) in (0..).zip(policies) {
+        if policy.meta().targets.contains(&target.name) {
+            policy.contributions(target, &mut |output_file, part| visit(output_file, index, part));
+        }
+    }
+}
+
+/// Returns the number of the output files of a target, without their names.
+pub fn count_output_files(policies: &[Box<dyn Policy>], target: &Target) -> usize {
+    let mut files: HashSet<u128> = HashSet::new();
+    each_contribution(policies, target, &mut |output_file, _, _| _ = files.insert(digest_of_run(&output_file)));
+    files.len()
+}
+
 impl OutputFileIndex {
     /// Collects the output files of every policy of a target.
     pub fn new(policies: &[Box<dyn Policy>], target: &Target) -> Self {
         let mut entries = Vec::new();
-        for (index, policy) in policies.iter().enumerate() {
-            if policy.meta().targets.contains(&target.name) {
-                let index = u32::try_from(index).unwrap_or(u32::MAX);
-                policy.contributions(target, &mut |output_file, part| entries.push((output_file, index, part)));
-            }
-        }
+        each_contribution(policies, target, &mut |output_file, index, part| entries.push((output_file, index, part)));
         entries.sort();
         let mut ranges: Vec<std::ops::Range<u32>> = Vec::with_capacity(entries.len());
         let mut last: Option<&OutputFileKey> = None;

@@ -98,9 +98,9 @@ fn each_cell_is_the_answer_of_can_i() {
         let mut named = BTreeSet::new();
         for subject in &target.subjects {
             assert_eq!(subject.cells.len(), map.questions.len());
-            for member in &map.classes[subject.class].members {
-                assert!(named.insert(&member.subject), "{} is in two classes", member.subject);
-                let who = identity_of_subject(&member.subject).expect("a subject");
+            for member in map.classes[subject.class].members.iter() {
+                assert!(named.insert(member.subject), "{} is in two classes", member.subject);
+                let who = identity_of_subject(member.subject).expect("a subject");
                 for (question, cell) in map.questions.iter().zip(&subject.cells) {
                     let allows = |namespace| loaded.world.allows(&who, &question.request(namespace));
                     let count = NAMESPACES.iter().filter(|namespace| allows(Some(namespace))).count();
@@ -226,7 +226,7 @@ fn the_map_has_the_profiles_that_reject_pods() {
         fs::write(folder.path().join("policies/a.yaml"), policies).expect("a file");
         let workspace = Workspace::open(&Options::in_folder(folder.path())).expect("a workspace");
         let map = workspace.access_map(&AccessMapOptions::default()).expect("a map");
-        let group = map.targets[0].namespaces.iter().find(|group| group.names == ["shop"]).expect("a group");
+        let group = map.targets[0].namespaces.iter().find(|group| group.names == ["shop".into()]).expect("a group");
         group.profiles.clone()
     };
     assert_eq!(profiles(""), ["web"]);

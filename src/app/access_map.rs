@@ -3,6 +3,7 @@
 //! Subjects with equal access are one class. One namespace of each class of alike namespaces is compiled, and the members of the
 //! classes are named afterwards.
 
+mod names;
 mod paths;
 mod questions;
 mod record;
@@ -10,6 +11,7 @@ mod subjects;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 pub use self::questions::AccessQuestion;
 pub use self::record::{
@@ -17,17 +19,19 @@ pub use self::record::{
     ReportedPolicies, ReportedPower, SubjectAccess, TargetAccess,
 };
 
+use self::names::SpreadNames;
 use self::paths::PathFinder;
 use self::subjects::SubjectMap;
 use super::account_names::{AccountNames, common_forms};
 use super::classes::Spread;
 use super::lint::{LintOptions, LintReport, Selection, lint_manifests};
 use super::loaded_world::{LoadedWorld, WorldOptions, WorldParts, load_target_seen};
-use super::subject_classes::{Member, SubjectClass};
+use super::subject_classes::{ClassDraft, MemberNumbers, SubjectClass};
 use super::workspace::Workspace;
 use super::{Error, FindingRecord, Options};
 use crate::admission::gate::AdmissionObjects;
 use crate::diag::{Origin, Sink};
+use crate::digest::digest_of_run;
 use crate::model::{Enforcement, NamespaceProfile, Target};
 use crate::yaml::NodeRef;
 
@@ -79,7 +83,7 @@ impl Workspace {
         };
         let sampled = self.with_sample(spread.sample());
         let mut map = AccessMap::new();
-        let mut classes = ClassNumbers::default();
+        let mut classes = ClassNumbers::new(&spread);
         for target in sampled.targets(targets)? {
             let (loaded, owners) = sampled.load_with_owners(target, &world)?;
             // Members have names of namespaces beside the sample, too.
@@ -145,8 +149,8 @@ impl Workspace {
 pub fn map_manifests(run: &Options, world: &WorldOptions) -> Result<AccessMap, Error> {
     let world = WorldOptions { with_paths: true, ..world.clone() };
     let loaded = LoadedWorld::from_manifests(run, &world)?;
-    let (mut map, mut classes) = (AccessMap::new(), ClassNumbers::default());
     let (spread, owners, accounts) = (Spread::default(), Owners::new(), AccountNames::default());
+    let (mut map, mut classes) = (AccessMap::new(), ClassNumbers::new(&spread));
     let inputs = TargetInputs { loaded: &loaded, spread: &spread, owners: &owners, accounts: &accounts };
     map.targets.push(target_access(&inputs, &mut classes));
     let world = WorldOptions { with_paths: false, ..world };
@@ -193,8 +197,8 @@ impl AccessMap {
         }
     }
 
-    fn finish(mut self, classes: ClassNumbers, found: LintReport) -> Self {
-        self.classes = classes.classes;
+    fn finish(mut self, classes: ClassNumbers<'_>, found: LintReport) -> Self {
+        self.classes = classes.finish();
         let paths = self.targets.iter_mut().flat_map(|target| &mut target.paths);
         paths.enumerate().for_each(|(id, path)| path.id = id);
         let groups = self.targets.iter_mut().flat_map(|target| &mut target.namespaces);
@@ -206,31 +210,44 @@ impl AccessMap {
 }
 
 /// The classes of subjects by their members.
-#[derive(Debug, Default)]
-struct ClassNumbers {
-    classes: Vec<SubjectClass>,
-    by_members: BTreeMap<Vec<Member>, usize>,
+struct ClassNumbers<'s> {
+    names: SpreadNames<'s>,
+    classes: Vec<ClassDraft>,
+    /// The number of each class by the digest of its members.
+    by_members: HashMap<u128, usize>,
 }
 
-impl ClassNumbers {
+impl<'s> ClassNumbers<'s> {
+    fn new(spread: &'s Spread<'s>) -> Self {
+        Self { names: SpreadNames::new(spread), classes: Vec::new(), by_members: HashMap::new() }
+    }
+
     /// Returns the number of the class with these members.
-    fn number(&mut self, inputs: &TargetInputs<'_>, members: Vec<Member>) -> usize {
-        if let Some(number) = self.by_members.get(&members) {
-            return *number;
-        }
+    fn number(&mut self, inputs: &TargetInputs<'_>, members: MemberNumbers) -> usize {
         let id = self.classes.len();
-        self.by_members.insert(members.clone(), id);
-        let of_accounts = common_forms(std::slice::from_ref(inputs.accounts), &members);
-        self.classes.push(SubjectClass::new(id, of_accounts, members));
-        id
+        let known = *self.by_members.entry(digest_of_run(&members)).or_insert(id);
+        if known == id {
+            let scopes = members.iter(&self.names.table);
+            let scopes = scopes.flat_map(|member| member.scopes().map(move |scope| (member.subject, scope)));
+            let of_accounts = common_forms(std::slice::from_ref(inputs.accounts), scopes);
+            self.classes.push(ClassDraft::new(of_accounts, members, &self.names.table));
+        }
+        known
+    }
+
+    /// Returns the classes.
+    fn finish(self) -> Vec<SubjectClass> {
+        let names = self.names.finish();
+        self.classes.into_iter().enumerate().map(|(id, class)| class.finish(id, &names)).collect()
     }
 }
 
 /// Returns the access of a target.
-fn target_access(inputs: &TargetInputs<'_>, classes: &mut ClassNumbers) -> TargetAccess {
+fn target_access(inputs: &TargetInputs<'_>, classes: &mut ClassNumbers<'_>) -> TargetAccess {
     let loaded = inputs.loaded;
-    let subjects = SubjectMap::new(inputs);
-    let paths = PathFinder::new(inputs, &subjects);
+    let subjects = SubjectMap::new(inputs, &mut classes.names);
+    let paths = PathFinder::new(inputs, &subjects, &classes.names.table);
+    let powers = paths.powers(&mut classes.names);
     let namespaces = namespaces(inputs);
     let missing = loaded.world.dangling().into_iter();
     let missing =
@@ -242,7 +259,7 @@ fn target_access(inputs: &TargetInputs<'_>, classes: &mut ClassNumbers) -> Targe
         version: format!("1.{}", loaded.world.minor()),
         namespace_count: namespaces.iter().map(|group| group.count).sum(),
         pod_security_policies: loaded.admission_objects().filter(|_| loaded.target.is_none()).map(reported_policies),
-        subjects: subjects.classes(inputs, &paths.powers(), classes),
+        subjects: subjects.classes(inputs, &powers, classes),
         default_subjects: subjects.of_default_policy(),
         paths: paths.reported(classes),
         namespaces,
@@ -256,19 +273,18 @@ fn reported_policies(objects: &AdmissionObjects) -> ReportedPolicies {
 
 /// Returns the namespaces by their policies, levels and profiles, the largest group first.
 fn namespaces(inputs: &TargetInputs<'_>) -> Vec<NamespaceGroup> {
-    let mut groups: BTreeMap<NamespaceLikeness, Vec<String>> = BTreeMap::new();
+    let mut groups: BTreeMap<NamespaceLikeness, Vec<Arc<str>>> = BTreeMap::new();
     for (name, labels) in inputs.loaded.world.namespaces() {
         let owner = inputs.owners.get(name);
         let by_label = inputs.loaded.profile_of(labels).map(str::to_owned);
         let likeness = NamespaceLikeness {
             policy: owner.map(|owner| owner.policy.clone()),
-            level: labels.get(ENFORCE).cloned(),
+            level: labels.get(ENFORCE).map(str::to_owned),
             profiles: owner.into_iter().flat_map(|owner| owner.profiles.iter().cloned()).chain(by_label).collect(),
         };
-        let all = groups.entry(likeness).or_default();
-        all.extend(inputs.spread.namespaces(name).map(str::to_owned));
+        groups.entry(likeness).or_default().extend(inputs.spread.shared_namespaces(name));
     }
-    let group = |(likeness, mut names): (NamespaceLikeness, Vec<String>)| {
+    let group = |(likeness, mut names): (NamespaceLikeness, Vec<Arc<str>>)| {
         names.sort_unstable();
         NamespaceGroup {
             id: 0,
@@ -276,7 +292,7 @@ fn namespaces(inputs: &TargetInputs<'_>) -> Vec<NamespaceGroup> {
             level: likeness.level,
             profiles: likeness.profiles.into_iter().collect(),
             count: names.len(),
-            sample: names.iter().take(SAMPLE).cloned().collect(),
+            sample: names.iter().take(SAMPLE).map(|name| (**name).to_owned()).collect(),
             names,
         }
     };

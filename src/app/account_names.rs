@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use super::subject_classes::Member;
 use super::workspace::Workspace;
+use crate::digest::digest_of_run;
 use crate::model::{Account, AccountValue, OutputFileKey, Target, TenantPart};
 
 /// How many forms of the names of a class are named.
@@ -14,20 +14,25 @@ const MAXIMUM_FORMS: usize = 3;
 /// The accounts of namespaces, for the common form of names of tenants.
 #[derive(Default)]
 pub(crate) struct AccountNames<'p> {
-    by_namespace: HashMap<Arc<str>, Account<'p>>,
+    /// The accounts by the digest of the name of their namespace.
+    by_namespace: HashMap<u128, Account<'p>>,
 }
 
-/// Returns the common forms of the names of subjects of accounts, with the columns in place of their values, such as
+/// Returns the common forms of the names of subjects in scopes, with the columns in place of their values, such as
 /// `Group/{team}`; none for subjects without a common form.
-pub(crate) fn common_forms(accounts: &[AccountNames<'_>], members: &[Member]) -> Option<String> {
+pub(crate) fn common_forms<'m>(
+    accounts: &[AccountNames<'_>],
+    subjects: impl IntoIterator<Item = (&'m str, Option<&'m str>)>,
+) -> Option<String> {
     let mut forms = BTreeSet::new();
-    for member in members {
-        for namespace in member.scopes() {
-            let mut found = accounts.iter().map(|names| names.template(&member.subject, namespace));
-            forms.insert(found.find(|form| *form != member.subject)?);
-            if forms.len() > MAXIMUM_FORMS {
-                return None;
-            }
+    for (subject, namespace) in subjects {
+        let mut found = accounts.iter().map(|names| names.template(subject, namespace));
+        let form = found.find(|form| *form != subject)?;
+        if !forms.contains(&form) {
+            forms.insert(form);
+        }
+        if forms.len() > MAXIMUM_FORMS {
+            return None;
         }
     }
     (!forms.is_empty()).then(|| Vec::from_iter(forms).join(", "))
@@ -41,19 +46,20 @@ impl<'p> AccountNames<'p> {
         for policy in project.policies_of(target) {
             let Some(tenancy) = policy.as_tenancy() else { continue };
             // An account can have objects in the namespaces of others, too.
-            let mut own: HashSet<Arc<str>> = HashSet::new();
+            let mut own: HashSet<u128> = HashSet::new();
             tenancy.tenants(target, &mut |part| {
                 if let TenantPart::Namespace { namespace, .. } = part
                     && sample.has(namespace)
                 {
-                    own.insert(namespace.into());
+                    own.insert(digest_of_run(namespace));
                 }
             });
             policy.contributions(target, &mut |file, part| {
-                if let (OutputFileKey::Namespace(namespace), Some(account)) = (file, tenancy.account(part))
-                    && own.contains(&namespace)
-                {
-                    by_namespace.insert(namespace, account);
+                if let (OutputFileKey::Namespace(namespace), Some(account)) = (file, tenancy.account(part)) {
+                    let namespace = digest_of_run(&*namespace);
+                    if own.contains(&namespace) {
+                        by_namespace.insert(namespace, account);
+                    }
                 }
             });
         }
@@ -64,7 +70,9 @@ impl<'p> AccountNames<'p> {
     /// namespace of a service account.
     pub(crate) fn template(&self, text: &str, namespace: Option<&str>) -> String {
         let of_subject = text.strip_prefix("ServiceAccount/").and_then(|rest| rest.split('/').next());
-        let Some(account) = namespace.or(of_subject).and_then(|namespace| self.by_namespace.get(namespace)) else {
+        let Some(account) =
+            namespace.or(of_subject).and_then(|namespace| self.by_namespace.get(&digest_of_run(namespace)))
+        else {
             return text.to_owned();
         };
         let columns = account.columns().iter().zip(account.values()).filter_map(|(column, value)| match value {

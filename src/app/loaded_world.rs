@@ -4,7 +4,7 @@ mod baseline;
 mod manifests;
 mod surroundings;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,6 +15,7 @@ use super::object_key::ObjectKey;
 use super::pod_inputs::PodInputs;
 use super::workspace::Workspace;
 use super::{Diagnostics, Error, Options};
+use crate::access::namespaces::WorldLabels;
 use crate::access::snapshot::InconsistentSnapshot;
 use crate::access::world::RoleKind;
 use crate::access::{Builder, Identity, ObjectSource, World};
@@ -272,7 +273,7 @@ impl LoadedWorld {
 
     /// Returns the PodSecurityProfile that the labels of a namespace name, if its admission policy was requested and
     /// rejects pods.
-    pub(super) fn profile_of<'l>(&self, labels: &'l BTreeMap<String, String>) -> Option<&'l str> {
+    pub(super) fn profile_of<'l>(&self, labels: WorldLabels<'l>) -> Option<&'l str> {
         self.surroundings.as_ref()?.profile_of(labels)
     }
 

@@ -1,6 +1,9 @@
 //! Classes of subjects, and their members: shared by a review and by a map of access.
 
+mod members;
+
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -11,6 +14,9 @@ use crate::access::world::SubjectKind;
 use crate::access::{ObjectSource, World};
 use crate::alike::{common_prefix, common_suffix};
 use crate::k8s::absent;
+
+pub use self::members::{ClassMember, ClassMembers};
+pub(in crate::app) use self::members::{MemberNumbers, NameTable};
 
 /// How many members of a class are its sample.
 const SAMPLE: usize = 3;
@@ -25,7 +31,7 @@ pub struct SubjectClass {
     /// The number of members.
     pub count: usize,
     /// The names of the members with the namespaces of their effect, at most 1,000 unless all are requested.
-    pub members: Vec<Member>,
+    pub members: ClassMembers,
     /// The first members.
     pub sample: Vec<String>,
 }
@@ -47,20 +53,30 @@ impl Member {
     }
 }
 
-impl SubjectClass {
+/// A class before all names of its list of classes are known.
+#[derive(Debug)]
+pub(in crate::app) struct ClassDraft {
+    template: String,
+    sample: Vec<String>,
+    members: MemberNumbers,
+}
+
+impl ClassDraft {
     /// Creates a class. `of_accounts` are the common forms of several members with the columns of their accounts, if there are any.
-    pub(in crate::app) fn new(id: usize, of_accounts: Option<String>, members: Vec<Member>) -> Self {
+    pub(in crate::app) fn new(of_accounts: Option<String>, members: MemberNumbers, names: &NameTable) -> Self {
+        let subjects = || members.iter(names).map(|member| member.subject);
         let template = match of_accounts.filter(|_| members.len() > 1) {
             Some(template) => template,
-            None => common_name(&members),
+            None => common_name(subjects),
         };
-        Self {
-            id,
-            template,
-            count: members.len(),
-            sample: members.iter().take(SAMPLE).map(|member| member.subject.clone()).collect(),
-            members,
-        }
+        let sample = subjects().take(SAMPLE).map(str::to_owned).collect();
+        Self { template, sample, members }
+    }
+
+    /// Ends the class with its position.
+    pub(in crate::app) fn finish(self, id: usize, names: &Arc<NameTable>) -> SubjectClass {
+        let Self { template, sample, members } = self;
+        SubjectClass { id, template, count: members.len(), sample, members: ClassMembers::new(names, members) }
     }
 }
 
@@ -115,13 +131,13 @@ pub(in crate::app) fn members_of(affected: &[&Affected]) -> Vec<Member> {
 }
 
 /// Returns the common form of the names of subjects: the only name, or the common beginning and end with a star between.
-fn common_name(members: &[Member]) -> String {
-    let mut names = members.iter().map(|member| member.subject.as_str());
+fn common_name<'m, I: Iterator<Item = &'m str>>(subjects: impl Fn() -> I) -> String {
+    let mut names = subjects();
     let Some(first) = names.next() else { return String::new() };
     let (mut head, mut tail) = (first.len(), first.len());
-    let mut is_one = true;
+    let mut count = 1;
     for name in names {
-        is_one = false;
+        count += 1;
         head = head.min(common_prefix(first.as_bytes(), name.as_bytes()));
         tail = tail.min(common_suffix(first.as_bytes(), name.as_bytes()));
     }
@@ -129,9 +145,8 @@ fn common_name(members: &[Member]) -> String {
     let end = absent::text(first.get(first.len().saturating_sub(tail).max(head)..));
     // A few names without a common part are all named.
     let is_common = !matches!(beginning.split_once('/'), None | Some((_, "")));
-    if !is_common && members.len() <= SAMPLE {
-        let names: Vec<&str> = members.iter().map(|member| member.subject.as_str()).collect();
-        return names.join(", ");
+    if !is_common && count <= SAMPLE {
+        return subjects().collect::<Vec<&str>>().join(", ");
     }
-    if is_one { first.to_owned() } else { format!("{beginning}*{end}") }
+    if count == 1 { first.to_owned() } else { format!("{beginning}*{end}") }
 }

@@ -114,7 +114,7 @@ impl LinkedWorkspace {
     /// Returns the columns with texts of an account, each with its value.
     pub fn texts_of(&self, account: TenantAccount) -> Vec<(&str, &str)> {
         let TenantAccount { policy, part } = account;
-        let account = self.policies.get(policy).and_then(|policy| policy.as_tenancy()?.account(part));
+        let account = self.policies.get(policy as usize).and_then(|policy| policy.as_tenancy()?.account(part));
         account.map_or_else(Vec::new, Account::texts)
     }
 

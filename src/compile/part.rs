@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{CompileOptions, FileConsumer, LinkedWorkspace, Pass, labels};
 use crate::diag::{Diagnostic, Origin, RunError, Sink};
-use crate::expand::OutputFileIndex;
+use crate::expand::{self, OutputFileIndex};
 use crate::model::Target;
 use crate::validate::OutputFileFacts;
 use crate::validate::set::{PartCollector, PartFacts, judge};
@@ -115,6 +115,11 @@ pub fn merge(project: &LinkedWorkspace, target: &Target, parts: Vec<PartRecord>,
     told.into_iter().for_each(|(_, diagnostic)| sink.push(diagnostic));
     judge(target, project.existing_on(target), &facts, sink);
     strays.into_iter().for_each(|(_, diagnostic)| sink.push(diagnostic));
+}
+
+/// Returns the number of the output files of a target in all parts.
+pub fn count_output_files(project: &LinkedWorkspace, target: &Target) -> usize {
+    expand::count_output_files(&project.policies, target)
 }
 
 /// Returns the output files of a target in all parts.

@@ -16,6 +16,7 @@ pub struct NamespaceSample {
 impl NamespaceSample {
     /// Adds a class of alike namespaces.
     pub fn add(&mut self, representative: Arc<str>, further: Vec<Arc<str>>) {
+        self.left_out.reserve(further.len());
         self.left_out.extend(further.iter().cloned());
         self.further.insert(representative, further);
     }

@@ -7,7 +7,7 @@ mod text;
 
 use super::json;
 use super::migration::PspMigrationReport;
-use super::review::json::{cut, cut_members};
+use super::review::json::MAXIMUM_MEMBERS;
 use super::review::phrase::Phrase;
 use super::review::view::severity;
 use super::review::words;
@@ -36,13 +36,11 @@ impl AccessMapForm {
         match self {
             Self::Text => text::text(map),
             Self::Json => {
-                let mut value = json::value(map);
-                cut_members(&mut value);
-                let targets = value.get_mut("targets").and_then(serde_json::Value::as_array_mut);
-                let groups =
-                    targets.into_iter().flatten().filter_map(|target| target.get_mut("namespaces")?.as_array_mut());
-                groups.flatten().for_each(|group| cut(group, "names"));
-                json::pretty(&value)
+                let mut first = map.clone();
+                first.classes.iter_mut().for_each(|class| class.members.truncate(MAXIMUM_MEMBERS));
+                let groups = first.targets.iter_mut().flat_map(|target| &mut target.namespaces);
+                groups.for_each(|group| group.names.truncate(MAXIMUM_MEMBERS));
+                json::pretty(&json::value(&first))
             }
             Self::Html => html::text(map, migration),
         }

@@ -4,7 +4,7 @@
 
 mod members;
 
-pub(super) use self::members::named_namespaces;
+pub(super) use self::members::{SearchedList, SearchedNames, named_namespaces};
 
 use minijinja::{Environment, Value, context};
 use sha2::{Digest, Sha256};
@@ -34,8 +34,8 @@ pub(super) struct HtmlPage<'p> {
     pub(super) own_style: &'static str,
     /// The values of the template.
     pub(super) values: Value,
-    /// The classes whose members are searched.
-    pub(super) searched: &'p [SubjectClass],
+    /// The lists whose members are searched.
+    pub(super) searched: &'p [SearchedList<'p>],
 }
 
 impl HtmlPage<'_> {

@@ -27,7 +27,7 @@ fn reviewed(target: &str, objects: &str, policies: [&str; 2]) -> ChangeReview {
 
 /// Returns the subjects that gain and lose.
 fn effects(review: &ChangeReview) -> Vec<(EffectChange, &str)> {
-    let members = |class: usize| review.classes[class].members.iter().map(|member| member.subject.as_str());
+    let members = |class: usize| review.classes[class].members.iter().map(|member| member.subject);
     review.effects.iter().flat_map(|effect| members(effect.class).map(|member| (effect.change, member))).collect()
 }
 

@@ -1,5 +1,5 @@
-//! The memory of a run for each file of the output and each object of a dump: little more than a name, so that a million objects fit into
-//! small runners.
+//! The memory of a run for each file of the output and each object of a dump, and of a question for each tenant: little more than a few
+//! names, so that a million objects fit into small runners.
 
 use std::fs;
 use std::path::Path;
@@ -23,6 +23,10 @@ const BEYOND: u64 = 200;
 /// How many bytes `drift` may take for each of the four objects of a tenant beyond `check`: two hashes, a place, and hashes of the names
 /// of bindings. The text of an object takes 800, and its tree 2,400.
 const DRIFT_OBJECT: u64 = 200;
+
+/// How many bytes a question may take for each tenant. `lint` and `review` have the values of the accounts as numbers, `report` has the
+/// names of all subjects once, and `who-can` the bindings and roles.
+const QUESTIONS: [(&str, u64); 4] = [("lint", 430), ("review", 680), ("report", 900), ("who-can", 1_200)];
 
 /// Runs the program on one thread, where no result waits for the results of other threads. Returns the most memory in bytes.
 fn peak_of(folder: &Path, arguments: &[&str], code: i32) -> u64 {
@@ -95,6 +99,32 @@ fn a_comparison_with_a_dump_keeps_little_of_an_object() {
     let each = |verb: usize| many[verb].saturating_sub(few[verb]) / (MANY - FEW) as u64;
     let (check, drift) = (each(0), each(1));
     assert!(drift <= check + 4 * DRIFT_OBJECT, "drift: {drift} bytes for each tenant, and check {check}");
+}
+
+/// Returns the most memory of each question in a workspace of so many tenants.
+fn peaks_of_questions(count: usize) -> [u64; 4] {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    tenants(folder, count);
+    git(folder, &["init", "--quiet"]);
+    git(folder, &["add", "--all"]);
+    git(folder, &["-c", "gc.auto=0", "commit", "--quiet", "--message", "all"]);
+    let policies = folder.join("policies/tenants.yaml");
+    let text = fs::read_to_string(&policies).expect("a file");
+    fs::write(policies, text.replace("tenancy: tenant}", "tenancy: tenant, reviewed: \"yes\"}")).expect("a file");
+    let review = peak_of(folder, &["review", "--base", "HEAD"], 0);
+    let report = peak_of(folder, &["report", "--report", "html=report.html"], 0);
+    [peak_of(folder, &["lint"], 0), review, report, peak_of(folder, &["who-can", "use", "podsecuritypolicies"], 0)]
+}
+
+#[test]
+fn a_question_keeps_little_of_a_tenant() {
+    let (few, many) = (peaks_of_questions(FEW), peaks_of_questions(MANY));
+    assert!(few.iter().all(|peak| *peak > 0), "{few:?}");
+    for ((verb, most), (few, many)) in QUESTIONS.into_iter().zip(few.into_iter().zip(many)) {
+        let own = many.saturating_sub(few) / (MANY - FEW) as u64;
+        assert!(own <= most, "{verb}: {own} bytes for each tenant");
+    }
 }
 
 #[test]

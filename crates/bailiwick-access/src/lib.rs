@@ -85,6 +85,7 @@ pub mod http;
 pub mod impersonate;
 mod index;
 pub mod lookup;
+pub mod namespaces;
 mod objects;
 pub mod possible;
 pub mod proof;

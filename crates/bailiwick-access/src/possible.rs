@@ -151,7 +151,7 @@ impl World {
         let bindings = self.bindings.iter().filter(|binding| is_given(binding.layer));
         let symbols = roles.chain(bindings.filter_map(|binding| binding.namespace));
         let named = symbols.map(|namespace| self.symbols.text(namespace));
-        named.chain(self.namespaces().keys().map(String::as_str)).collect()
+        named.chain(self.namespace_names()).collect()
     }
 
     /// Whether the role of a possible binding allows a request.

@@ -13,6 +13,7 @@ use super::aggregate::{self, Doubts, Stated};
 use super::clouds::Clouds;
 use super::decide::MissingRole;
 use super::index::{BoundRules, Index};
+use super::namespaces::{LabelledNamespaces, WorldLabels};
 use super::possible::PossibleBinding;
 use super::reconcile;
 use super::rules::{InternedRule, RuleListId, RuleLists};
@@ -141,7 +142,7 @@ pub struct Builder {
     bindings: Vec<Binding>,
     binding_ids: HashMap<(Option<Symbol>, Symbol), u32>,
     subjects: Vec<Subject>,
-    namespaces: BTreeMap<String, BTreeMap<String, String>>,
+    namespaces: LabelledNamespaces,
     custom: BTreeMap<(String, String), Resource>,
     baseline: Option<u32>,
     clouds: Clouds,
@@ -164,7 +165,7 @@ pub struct World {
     binding_ids: HashMap<(Option<Symbol>, Symbol), u32>,
     subjects: Vec<Subject>,
     pub(crate) index: Index,
-    namespaces: BTreeMap<String, BTreeMap<String, String>>,
+    namespaces: LabelledNamespaces,
     pub(crate) custom: Vec<Resource>,
     baseline: Option<u32>,
     pub(crate) clouds: Clouds,
@@ -199,7 +200,7 @@ impl Builder {
             bindings: Vec::new(),
             binding_ids: HashMap::new(),
             subjects: Vec::new(),
-            namespaces: BTreeMap::new(),
+            namespaces: LabelledNamespaces::new(),
             custom: BTreeMap::new(),
             baseline: None,
             generated: 0,
@@ -297,8 +298,7 @@ impl Builder {
         }
         match (group, kind) {
             ("", "Namespace") | ("project.openshift.io", "Project") => {
-                let labels = labels(object).map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
-                self.namespaces.insert(name.to_owned(), labels);
+                self.namespaces.add(name, labels(object));
                 Added::Taken
             }
             ("", "ServiceAccount") => {
@@ -476,6 +476,8 @@ impl Builder {
 
     /// Settles aggregation, resolves the bindings and makes the index.
     pub fn build(mut self) -> World {
+        // The world makes its own tables.
+        (self.role_ids, self.binding_ids) = (HashMap::new(), HashMap::new());
         let doubts = aggregate::settle(&mut self.roles, &mut self.lists, &self.symbols, self.stated);
         self.roles.shrink_to_fit();
         self.bindings.shrink_to_fit();
@@ -507,7 +509,7 @@ pub(super) struct Parts {
     pub(super) roles: Vec<Role>,
     pub(super) bindings: Vec<Binding>,
     pub(super) subjects: Vec<Subject>,
-    pub(super) namespaces: BTreeMap<String, BTreeMap<String, String>>,
+    pub(super) namespaces: LabelledNamespaces,
     pub(super) custom: Vec<Resource>,
     pub(super) clouds: Clouds,
     pub(super) running: Vec<Running>,
@@ -575,8 +577,9 @@ impl World {
     /// Whether the labels of a Namespace limit its pods to the level `baseline` or `restricted`: they have no access
     /// to the node.
     pub fn restricts_pods(&self, namespace: &str) -> bool {
-        let level = self.namespaces.get(namespace).and_then(|labels| labels.get("pod-security.kubernetes.io/enforce"));
-        level.is_some_and(|level| matches!(level.as_str(), "baseline" | "restricted"))
+        let labels = self.namespaces.labels_of(namespace);
+        let level = labels.and_then(|labels| labels.get("pod-security.kubernetes.io/enforce"));
+        level.is_some_and(|level| matches!(level, "baseline" | "restricted"))
     }
 
     /// Resolves the bindings and makes the index.
@@ -599,6 +602,7 @@ impl World {
         });
         let gathering = gathering.collect();
         parts.symbols.shrink();
+        parts.namespaces.shrink();
         let mut api = Api::new(parts.minor);
         api.extend(&parts.custom);
         Self {
@@ -662,9 +666,19 @@ impl World {
         &self.doubts
     }
 
-    /// Returns the namespaces with their labels.
-    pub fn namespaces(&self) -> &BTreeMap<String, BTreeMap<String, String>> {
-        &self.namespaces
+    /// Returns the namespaces with their labels, in the order of names.
+    pub fn namespaces(&self) -> Vec<(&str, WorldLabels<'_>)> {
+        self.namespaces.sorted()
+    }
+
+    /// Returns the namespaces as data, for a file.
+    pub(super) fn saved_namespaces(&self) -> BTreeMap<String, BTreeMap<String, String>> {
+        BTreeMap::from(&self.namespaces)
+    }
+
+    /// Iterates over the names of the namespaces, in no order.
+    pub(crate) fn namespace_names(&self) -> impl Iterator<Item = &str> {
+        self.namespaces.names()
     }
 
     /// Returns every namespace of the objects and of every cluster; sorted.
@@ -674,7 +688,7 @@ impl World {
         let named = of_bindings.chain(of_roles).collect::<HashSet<Symbol>>();
         let everywhere = ["default", "kube-node-lease", "kube-public", "kube-system"].map(str::to_owned);
         let named = named.into_iter().map(|symbol| self.symbols.text(symbol).to_owned());
-        named.chain(self.namespaces.keys().cloned()).chain(everywhere).collect()
+        named.chain(self.namespace_names().map(str::to_owned)).chain(everywhere).collect()
     }
 
     /// Returns the subjects of a binding.

@@ -1,18 +1,24 @@
 //! The powers within reach of subjects, and the escalation paths to them.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::BTreeMap;
 
+use super::names::SpreadNames;
 use super::record::{ReportedPath, ReportedPower};
 use super::subjects::SubjectMap;
 use super::{ClassNumbers, TargetInputs};
 use crate::app::review::{EffectSeverity, reviewed_step};
-use crate::app::subject_classes::{Member, joined};
+use crate::app::subject_classes::{Member, MemberNumbers, NameTable, joined};
 use crate::k8s::absent;
 use crate::paths::{Certainty, EscalationPath};
 
-/// The powers of each subject, the worst first.
-pub(super) type Powers = HashMap<String, BTreeSet<ReportedPower>>;
+/// The powers of all subjects.
+pub(super) struct Powers {
+    /// The different powers, the worst first.
+    all: Vec<ReportedPower>,
+    /// The subjects by their numbers, each with the positions of its powers.
+    held: Vec<(u32, u32)>,
+}
 
 /// The paths of subjects with bindings of the inputs.
 pub(super) struct PathFinder<'f> {
@@ -25,10 +31,11 @@ type PathShape<'p> = (Reverse<EffectSeverity>, &'static str, Certainty, Vec<&'st
 
 impl<'f> PathFinder<'f> {
     /// Finds the best path to each power, without paths that a better one includes.
-    pub(super) fn new(inputs: &'f TargetInputs<'f>, subjects: &SubjectMap) -> Self {
+    pub(super) fn new(inputs: &'f TargetInputs<'f>, subjects: &SubjectMap, names: &NameTable) -> Self {
         let mut paths = Vec::new();
         if let Some(graph) = inputs.loaded.escalation_graph() {
-            for subject in graph.subjects().iter().filter(|subject| subjects.bound.contains(*subject)) {
+            let is_bound = |subject: &&String| names.find(subject).is_some_and(|number| subjects.is_bound(number));
+            for subject in graph.subjects().iter().filter(is_bound) {
                 paths.extend(graph.separate_paths_of(subject));
             }
         }
@@ -36,7 +43,7 @@ impl<'f> PathFinder<'f> {
     }
 
     /// Returns the powers of all subjects.
-    pub(super) fn powers(&self) -> Powers {
+    pub(super) fn powers(&self, names: &mut SpreadNames<'_>) -> Powers {
         let mut by_power: BTreeMap<ReportedPower, Vec<Member>> = BTreeMap::new();
         for path in &self.paths {
             let power = ReportedPower {
@@ -46,17 +53,18 @@ impl<'f> PathFinder<'f> {
             };
             by_power.entry(power).or_default().push(member(path));
         }
-        let mut powers = Powers::new();
-        for (power, members) in by_power {
-            for member in self.inputs.spread.members(joined(members)) {
-                powers.entry(member.subject).or_default().insert(power.clone());
-            }
+        let mut powers = Powers { all: Vec::new(), held: Vec::new() };
+        for (position, (power, members)) in (0..).zip(by_power) {
+            powers.all.push(power);
+            names.each_pair(&joined(members), &mut |subject, _| powers.held.push((subject, position)));
         }
+        powers.held.sort_unstable();
+        powers.held.dedup();
         powers
     }
 
     /// Returns the paths, alike ones as one, the worst first.
-    pub(super) fn reported(&self, classes: &mut ClassNumbers) -> Vec<ReportedPath> {
+    pub(super) fn reported(&self, classes: &mut ClassNumbers<'_>) -> Vec<ReportedPath> {
         let mut groups: BTreeMap<PathShape<'_>, Vec<&EscalationPath>> = BTreeMap::new();
         for path in &self.paths {
             let severity = Reverse(severity(path));
@@ -73,10 +81,12 @@ impl<'f> PathFinder<'f> {
             let first = paths.iter().min_by_key(|path| (namespace(path), &path.subject, &path.reaches));
             let Some(first) = first else { continue };
             let members = joined(paths.iter().map(|path| member(path)).collect());
-            let mut members = self.inputs.spread.members(members);
+            let mut pairs = Vec::new();
+            classes.names.each_pair(&members, &mut |subject, namespace| pairs.push((subject, namespace)));
+            let mut members = MemberNumbers::of_pairs(pairs, &mut classes.names.table);
             // A path to a power of the whole cluster begins in the first namespace with an equal path.
             if !first.reaches.is_within_namespace() {
-                members.iter_mut().for_each(|member| member.namespaces.truncate(1));
+                members = members.with_first_namespaces();
             }
             let steps = first.steps.iter().map(|step| reviewed_step(step, &self.inputs.loaded.files, "", false));
             reported.push(ReportedPath {
@@ -89,6 +99,20 @@ impl<'f> PathFinder<'f> {
             });
         }
         reported
+    }
+}
+
+impl Powers {
+    /// Iterates over the positions of the powers of a subject.
+    pub(super) fn of(&self, subject: u32) -> impl Iterator<Item = u32> {
+        let start = self.held.partition_point(|(known, _)| *known < subject);
+        let own = self.held.iter().skip(start).take_while(move |(known, _)| *known == subject);
+        own.map(|(_, position)| *position)
+    }
+
+    /// Iterates over the powers at positions.
+    pub(super) fn at(&self, positions: &[u32]) -> impl Iterator<Item = &ReportedPower> {
+        positions.iter().filter_map(|position| self.all.get(*position as usize))
     }
 }
 

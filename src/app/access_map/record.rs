@@ -1,9 +1,10 @@
 //! The map as data: every form is a view of it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::questions::AccessQuestion;
 use crate::app::review::{EffectSeverity, ReviewedStep};
@@ -15,7 +16,7 @@ use crate::k8s::rbac::PolicyRule;
 pub const API_VERSION: &str = "bailiwick.dev/report/v1";
 
 /// The map of who can do what, for an audit.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AccessMap {
     /// The version of the schema.
@@ -161,9 +162,16 @@ pub struct NamespaceGroup {
     /// The number of namespaces.
     pub count: usize,
     /// The names, at most 1,000 of each group.
-    pub names: Vec<String>,
+    #[serde(serialize_with = "write_names")]
+    #[schemars(with = "Vec<String>")]
+    pub names: Vec<Arc<str>>,
     /// The first namespaces.
     pub sample: Vec<String>,
+}
+
+// serde passes a reference.
+fn write_names<S: Serializer>(names: &[Arc<str>], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(names.iter().map(|name| &**name))
 }
 
 /// The findings of `lint`.

@@ -3,26 +3,31 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::names::SpreadNames;
 use super::paths::Powers;
 use super::questions::{self, AccessQuestion};
-use super::record::{AccessCell, GrantedAccess, ReportedPower, SubjectAccess};
+use super::record::{AccessCell, GrantedAccess, SubjectAccess};
 use super::{ClassNumbers, TargetInputs};
 use crate::access::compare::{Affected, Change, ImpliedGroups, compare};
 use crate::access::risk::identity_of_subject;
 use crate::access::{Builder, World};
 use crate::app::account_names::AccountNames;
-use crate::app::subject_classes::{Member, bound_by_inputs, members_of};
+use crate::app::subject_classes::{Member, MemberNumbers, NameTable, bound_by_inputs, members_of};
 use crate::k8s::rbac::PolicyRule;
+use crate::yaml::internal;
 
 /// The permissions of all subjects.
 pub(super) struct SubjectMap {
     /// The common permissions of subjects.
     grants: Vec<Grant>,
     questions: Vec<AccessQuestion>,
-    /// The grants of each subject, with the subjects of the default policy.
-    subjects: BTreeMap<String, Vec<ScopedGrant>>,
-    /// The subjects of the bindings of the inputs.
-    pub(super) bound: BTreeSet<String>,
+    /// The grants of all subjects, with the subjects of the default policy: in the order of the names of the subjects, and then of
+    /// the grants and the names of the namespaces.
+    held: Vec<HeldGrant>,
+    /// Whether the subject with each number is in a binding of the inputs.
+    is_bound: Vec<bool>,
+    /// The number of the empty name: the scope of the whole cluster.
+    whole: u32,
 }
 
 /// Permissions of several subjects.
@@ -32,12 +37,12 @@ struct Grant {
     answers: Vec<bool>,
 }
 
-/// A grant with its scope for one subject.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct ScopedGrant {
-    grant: usize,
-    /// The namespaces; empty for the whole cluster.
-    namespaces: Vec<String>,
+/// A grant of a subject in a namespace, or in the whole cluster; subjects and namespaces are numbers of names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct HeldGrant {
+    subject: u32,
+    grant: u32,
+    namespace: u32,
 }
 
 /// Equal permissions of several subjects with one kind of scope.
@@ -51,40 +56,74 @@ struct SharedPermissions {
     affected: Vec<Affected>,
 }
 
-/// The common properties of the subjects of a class: the grants with their numbers of namespaces, the powers and the cells.
-type Likeness = (Vec<(usize, usize)>, Vec<ReportedPower>, Vec<AccessCell>);
+/// The common properties of the subjects of a class: the grants with their numbers of namespaces, the positions of the powers, and the
+/// cells.
+type Likeness = (Vec<(u32, usize)>, Vec<u32>, Vec<AccessCell>);
 
 impl SubjectMap {
     /// Reads the permissions of all subjects of a world, and gives them to the other namespaces of each class.
-    pub(super) fn new(inputs: &TargetInputs<'_>) -> Self {
-        let (world, spread) = (&inputs.loaded.world, inputs.spread);
+    pub(super) fn new(inputs: &TargetInputs<'_>, names: &mut SpreadNames<'_>) -> Self {
+        let world = &inputs.loaded.world;
         let nothing = Builder::new(world.minor()).build();
-        let mut map = Self {
-            grants: Vec::new(),
-            questions: questions::all(),
-            subjects: BTreeMap::new(),
-            bound: bound_by_inputs(world),
-        };
+        let (questions, whole) = (questions::all(), names.table.add(""));
+        let mut map = Self { grants: Vec::new(), questions, held: Vec::new(), is_bound: Vec::new(), whole };
         for shared in shared_permissions(compare(&nothing, world, ImpliedGroups::Ignored), inputs.accounts) {
             let affected: Vec<&Affected> = shared.affected.iter().collect();
             let Some(grant) = map.add_grant(world, &shared) else { continue };
-            for member in spread.members(members_of(&affected)) {
-                let scoped = ScopedGrant { grant, namespaces: member.namespaces };
-                map.subjects.entry(member.subject).or_default().push(scoped);
-            }
+            names.each_pair(&members_of(&affected), &mut |subject, namespace| {
+                let namespace = namespace.map_or(whole, |namespace| namespace);
+                map.held.push(HeldGrant { subject, grant, namespace });
+            });
         }
-        let members = map.bound.iter().map(|name| {
-            let scoped = map.subjects.get(name).into_iter().flatten();
-            let namespaces = scoped.flat_map(|scoped| scoped.namespaces.iter().cloned()).collect();
-            Member { subject: name.clone(), namespaces }
-        });
-        let all = spread.members(members.collect()).into_iter().map(|member| member.subject);
-        map.bound.extend(all);
+        names.table.sort();
+        let rank = |number: u32| names.table.rank(number);
+        map.held.sort_unstable_by_key(|held| (rank(held.subject), held.grant, rank(held.namespace)));
+        map.held.dedup();
+        map.held.shrink_to_fit();
+        map.bind(inputs, names);
         map
     }
 
+    /// Notes the subjects of the bindings of the inputs, and the subjects in their place in the other namespaces of each class.
+    fn bind(&mut self, inputs: &TargetInputs<'_>, names: &mut SpreadNames<'_>) {
+        let table = &names.table;
+        let members = bound_by_inputs(&inputs.loaded.world).into_iter().map(|subject| {
+            let held = table.find(&subject).map_or(&[][..], |number| self.held_by(number, table));
+            let namespaces = held.iter().filter(|held| held.namespace != self.whole);
+            let is_alone = |name: &&str| inputs.spread.weight(name) == 1;
+            let mut namespaces: Vec<&str> = namespaces.map(|held| table.get(held.namespace)).collect();
+            // A namespace that stands for no others adds no subject. Without any namespace, the scope would be the whole cluster.
+            let first_alone = namespaces.iter().copied().find(is_alone);
+            namespaces.retain(|name| !is_alone(name));
+            namespaces.extend(first_alone);
+            Member { subject, namespaces: namespaces.into_iter().map(str::to_owned).collect() }
+        });
+        let members: Vec<Member> = members.collect();
+        names.each_pair(&members, &mut |subject, _| {
+            let number = subject as usize;
+            if self.is_bound.len() <= number {
+                self.is_bound.resize(number + 1, false);
+            }
+            self.is_bound.get_mut(number).into_iter().for_each(|is_bound| *is_bound = true);
+        });
+    }
+
+    /// Whether a subject is in a binding of the inputs.
+    pub(super) fn is_bound(&self, subject: u32) -> bool {
+        self.is_bound.get(subject as usize) == Some(&true)
+    }
+
+    /// Returns the grants of a subject.
+    fn held_by(&self, subject: u32, names: &NameTable) -> &[HeldGrant] {
+        let rank = names.rank(subject);
+        let start = self.held.partition_point(|held| names.rank(held.subject) < rank);
+        let own = self.held.get(start..).map_or(&[][..], |held| held);
+        let end = own.iter().take_while(|held| held.subject == subject).count();
+        own.get(..end).map_or(&[], |own| own)
+    }
+
     /// Adds permissions, and answers the questions for them.
-    fn add_grant(&mut self, world: &World, shared: &SharedPermissions) -> Option<usize> {
+    fn add_grant(&mut self, world: &World, shared: &SharedPermissions) -> Option<u32> {
         let is_wide = shared.is_wide;
         let answers = self
             .questions
@@ -98,12 +137,18 @@ impl SubjectMap {
         };
         let answers = answers.collect();
         self.grants.push(Grant { access, answers });
-        Some(self.grants.len() - 1)
+        Some(internal::number(self.grants.len() - 1))
+    }
+
+    /// Iterates over the subjects with grants, each with its grants.
+    fn subjects(&self) -> impl Iterator<Item = (u32, &[HeldGrant])> {
+        let chunks = self.held.chunk_by(|left, right| left.subject == right.subject);
+        chunks.filter_map(|own| Some((own.first()?.subject, own)))
     }
 
     /// Returns the number of subjects of the default policy alone.
     pub(super) fn of_default_policy(&self) -> usize {
-        self.subjects.keys().filter(|name| !self.bound.contains(*name)).count()
+        self.subjects().filter(|(subject, _)| !self.is_bound(*subject)).count()
     }
 
     /// Returns the classes of the subjects of the inputs, the most powerful first.
@@ -111,65 +156,74 @@ impl SubjectMap {
         &self,
         inputs: &TargetInputs<'_>,
         powers: &Powers,
-        numbers: &mut ClassNumbers,
+        numbers: &mut ClassNumbers<'_>,
     ) -> Vec<SubjectAccess> {
-        let mut classes: BTreeMap<Likeness, Vec<Member>> = BTreeMap::new();
-        for (subject, scoped) in self.subjects.iter().filter(|(subject, _)| self.bound.contains(*subject)) {
-            let grants = scoped.iter().map(|scoped| (scoped.grant, scoped.namespaces.len())).collect();
-            let powers = powers.get(subject).cloned().into_iter().flatten().collect();
-            let likeness = (grants, powers, self.cells(subject, scoped));
-            let is_wide = scoped.iter().any(|scoped| scoped.namespaces.is_empty());
-            let mut namespaces: Vec<String> =
-                scoped.iter().filter(|_| !is_wide).flat_map(|scoped| scoped.namespaces.iter().cloned()).collect();
-            namespaces.sort_unstable();
-            namespaces.dedup();
-            classes.entry(likeness).or_default().push(Member { subject: subject.clone(), namespaces });
-        }
-        let mut classes: Vec<(Likeness, Vec<Member>)> = classes.into_iter().collect();
-        classes.sort_by_cached_key(|((grants, powers, cells), members)| {
-            let worst: Vec<_> = powers.iter().map(|power| Reverse(power.severity)).collect();
+        let mut classes: Vec<(Likeness, MemberNumbers)> =
+            self.alike(powers, &numbers.names.table).into_iter().collect();
+        classes.sort_by_cached_key(|((grants, positions, cells), members)| {
+            let worst: Vec<_> = powers.at(positions).map(|power| Reverse(power.severity)).collect();
             let everywhere = cells.iter().filter(|cell| **cell == AccessCell::Everywhere).count();
             let allowed = cells.iter().filter(|cell| **cell != AccessCell::Nowhere).count();
-            let first = members.first().map(|member| member.subject.clone());
+            let first = members.iter(&numbers.names.table).next().map(|member| member.subject.to_owned());
             (worst.is_empty(), worst, Reverse((everywhere, allowed, members.len())), first, grants.clone())
         });
-        let class = |((grants, powers, cells), members): (Likeness, Vec<Member>)| {
+        let class = |((grants, positions, cells), members): (Likeness, MemberNumbers)| {
             let grants = grants.iter().filter_map(|(grant, namespaces)| {
-                let access = &self.grants.get(*grant)?.access;
+                let access = &self.grants.get(*grant as usize)?.access;
                 Some(GrantedAccess { namespaces: access.namespaces.map(|_| *namespaces), ..access.clone() })
             });
+            let powers = powers.at(&positions).cloned().collect();
             SubjectAccess { class: numbers.number(inputs, members), grants: grants.collect(), powers, cells }
         };
         classes.into_iter().map(class).collect()
     }
 
-    /// Answers the questions for a subject with its implied groups, as `can-i` does.
-    fn cells(&self, subject: &str, own: &[ScopedGrant]) -> Vec<AccessCell> {
-        let groups = identity_of_subject(subject).map_or_else(Vec::new, |who| who.groups);
-        let names = groups.iter().map(|group| format!("Group/{group}")).filter(|name| name != subject);
-        let of_groups = names.filter_map(|name| self.subjects.get(&name)).flatten();
-        let all: Vec<&ScopedGrant> = own.iter().chain(of_groups).collect();
-        (0..self.questions.len()).map(|question| self.cell(question, &all)).collect()
+    /// Returns the subjects of the inputs by their common properties.
+    fn alike(&self, powers: &Powers, names: &NameTable) -> BTreeMap<Likeness, MemberNumbers> {
+        let mut classes: BTreeMap<Likeness, MemberNumbers> = BTreeMap::new();
+        for (subject, own) in self.subjects().filter(|(subject, _)| self.is_bound(*subject)) {
+            let in_namespaces = |held: &[HeldGrant]| held.iter().filter(|held| held.namespace != self.whole).count();
+            let grants = own.chunk_by(|left, right| left.grant == right.grant);
+            let grants = grants.filter_map(|held| Some((held.first()?.grant, in_namespaces(held))));
+            let likeness = (grants.collect(), powers.of(subject).collect(), self.cells(subject, own, names));
+            let is_wide = in_namespaces(own) < own.len();
+            let namespaces = own.iter().filter(|_| !is_wide).map(|held| held.namespace);
+            classes.entry(likeness).or_default().push(subject, sorted(namespaces, names));
+        }
+        classes
     }
 
-    fn cell(&self, question: usize, scoped: &[&ScopedGrant]) -> AccessCell {
-        let is_allowed = |scoped: &&&ScopedGrant| {
-            self.grants.get(scoped.grant).and_then(|grant| grant.answers.get(question)).is_some_and(|answer| *answer)
+    /// Answers the questions for a subject with its implied groups, as `can-i` does.
+    fn cells(&self, subject: u32, own: &[HeldGrant], names: &NameTable) -> Vec<AccessCell> {
+        let groups = identity_of_subject(names.get(subject)).map_or_else(Vec::new, |who| who.groups);
+        let groups = groups.iter().filter_map(|group| names.find(&format!("Group/{group}")));
+        let of_groups = groups.filter(|group| *group != subject).flat_map(|group| self.held_by(group, names));
+        let all: Vec<&HeldGrant> = own.iter().chain(of_groups).collect();
+        (0..self.questions.len()).map(|question| self.cell(question, &all, names)).collect()
+    }
+
+    fn cell(&self, question: usize, held: &[&HeldGrant], names: &NameTable) -> AccessCell {
+        let is_allowed = |held: &&&HeldGrant| {
+            let grant = self.grants.get(held.grant as usize);
+            grant.and_then(|grant| grant.answers.get(question)).is_some_and(|answer| *answer)
         };
-        let mut namespaces: Vec<&String> = Vec::new();
-        for scoped in scoped.iter().filter(is_allowed) {
-            if scoped.namespaces.is_empty() {
-                return AccessCell::Everywhere;
-            }
-            namespaces.extend(&scoped.namespaces);
+        let allowed = || held.iter().filter(is_allowed).map(|held| held.namespace);
+        if allowed().any(|namespace| namespace == self.whole) {
+            return AccessCell::Everywhere;
         }
-        namespaces.sort_unstable();
-        namespaces.dedup();
-        match namespaces.len() {
+        match sorted(allowed(), names).len() {
             0 => AccessCell::Nowhere,
             count => AccessCell::Namespaces { count },
         }
     }
+}
+
+/// Returns numbers of names in the order of names, each once.
+fn sorted(numbers: impl Iterator<Item = u32>, names: &NameTable) -> Vec<u32> {
+    let mut numbers: Vec<u32> = numbers.collect();
+    numbers.sort_unstable_by_key(|number| names.rank(*number));
+    numbers.dedup();
+    numbers
 }
 
 /// Joins permissions that differ in names of the accounts alone, such as the permission for the object of each tenant.

@@ -48,13 +48,13 @@ const NAMES_IN_EXPRESSIONS: [&str; 5] =
 /// The ends of the paths of YAML files.
 const YAML: [&str; 3] = [".json", ".yaml", ".yml"];
 
-/// The values that are in an input beside the account lists, or in a compiled object that belongs to no account.
-pub(super) struct Occurrences<'v> {
-    /// All values.
-    values: HashSet<&'v str>,
-    /// The most words of a value, by its first word.
-    words: HashMap<&'v str, usize>,
-    found: HashSet<&'v str>,
+/// The texts of the inputs beside the account lists, and of the compiled objects that belong to no account.
+#[derive(Default)]
+pub(super) struct InputTexts {
+    /// The different lines.
+    lines: HashSet<Box<str>>,
+    /// The words of the lines.
+    words: HashSet<Box<str>>,
 }
 
 /// Whether an admission policy of the inputs computes with names.
@@ -78,50 +78,47 @@ fn has_admission_policy(states: &[&Workspace], is_searched: impl Fn(&str) -> boo
     })
 }
 
-impl<'v> Occurrences<'v> {
-    /// Searches the inputs of all states, their compiled objects that belong to no account, and further texts, for the values of
-    /// all accounts.
-    pub(super) fn find(shapes: &'v [Shapes<'_>], texts: &[&str]) -> Result<Self, RunError> {
-        let mut all = Self { values: HashSet::new(), words: HashMap::new(), found: HashSet::new() };
-        let namespaces = shapes.iter().map(|state| state.namespaces.len()).max();
-        // A namespace and its account have two names or more. A set that grows would hash them again.
-        all.values.reserve(2 * namespaces.map_or(0, |count| count));
-        for state in shapes {
-            for (namespace, shape) in &state.namespaces {
-                all.add(namespace);
-                state.columns_of(shape).into_iter().for_each(|(_, value)| all.add(value));
-            }
-        }
+impl InputTexts {
+    /// Reads the inputs of all states, their compiled objects that belong to no account, and further texts.
+    pub(super) fn read(shapes: &[Shapes<'_>], texts: &[&str]) -> Result<Self, RunError> {
+        let mut all = Self::default();
         let mut read: HashSet<u128> = HashSet::new();
         for state in shapes {
-            all.search_state(state.workspace, &mut read)?;
-            state.lines_without_account.iter().for_each(|line| all.search(line));
+            all.add_state(state.workspace, &mut read)?;
+            state.lines_without_account.iter().for_each(|line| all.add(line));
         }
-        texts.iter().for_each(|text| all.search(text));
+        texts.iter().for_each(|text| all.add(text));
         Ok(all)
     }
 
-    /// Whether a value is in an input beside the account lists.
-    pub(super) fn has(&self, value: &str) -> bool {
-        self.found.contains(value)
+    /// Whether a value may have a meaning of its own: its words are in the texts, or it is not searched for.
+    pub(super) fn may_have(&self, value: &str) -> bool {
+        !is_searched(value) || words(value).all(|word| value.get(word).is_some_and(|word| self.words.contains(word)))
     }
 
-    fn add(&mut self, value: &'v str) {
-        if !self.values.insert(value) {
-            return;
+    /// Returns whether each value has a meaning of its own: it is in the texts, or it is not searched for.
+    pub(super) fn occurrences(&self, values: &[&str]) -> Vec<bool> {
+        let mut has_meaning: Vec<bool> = values.iter().map(|value| !is_searched(value)).collect();
+        let mut positions: HashMap<&str, usize> = HashMap::new();
+        // The most words of a value, by its first word.
+        let mut most: HashMap<&str, usize> = HashMap::new();
+        let searched = values.iter().enumerate().filter(|(_, value)| is_searched(value) && self.may_have(value));
+        for (position, value) in searched {
+            positions.insert(value, position);
+            let first = words(value).next().and_then(|first| value.get(first));
+            let known = most.entry(first.map_or("", |word| word)).or_default();
+            *known = (*known).max(words(value).count());
         }
-        let mut words = words(value);
-        match words.next() {
-            Some(first) if first.start == 0 && value.ends_with(char::is_alphanumeric) => {
-                let known = self.words.entry(value.get(first).map_or("", |word| word)).or_default();
-                *known = (*known).max(1 + words.count());
-            }
-            // A value that begins or ends with another letter is not searched for.
-            _ => _ = self.found.insert(value),
+        for line in &self.lines {
+            each_run(line, &most, &mut |run| {
+                let position = positions.get(run);
+                position.and_then(|at| has_meaning.get_mut(*at)).into_iter().for_each(|found| *found = true);
+            });
         }
+        has_meaning
     }
 
-    fn search_state(&mut self, workspace: &Workspace, read: &mut HashSet<u128>) -> Result<(), RunError> {
+    fn add_state(&mut self, workspace: &Workspace, read: &mut HashSet<u128>) -> Result<(), RunError> {
         let project = &workspace.project;
         let mut lists = project.account_rows();
         lists.sort_by_key(|list| list.rows.start);
@@ -130,66 +127,82 @@ impl<'v> Occurrences<'v> {
             let rows: Vec<&Range<usize>> = lists.iter().filter(|list| list.file == id).map(|list| &list.rows).collect();
             // Most files are the same in both states.
             if !file.path().starts_with('<') && read.insert(digest_of_run(&(file.text(), &rows))) {
-                self.search_file(&file, id, &rows);
+                self.add_file(&file, id, &rows);
             }
         }
         for target in &project.workspace.targets {
             let mut sources = Sources::new(workspace.files.boxed_source(), Arc::default());
-            compile::each_baseline(target, &mut sources, &mut Sink::new(), &mut |tree, _| self.search_tree(&tree))?;
-            kept_objects(workspace, &target.name)?.iter().for_each(|tree| self.search_tree(tree));
+            compile::each_baseline(target, &mut sources, &mut Sink::new(), &mut |tree, _| self.add_tree(&tree))?;
+            kept_objects(workspace, &target.name)?.iter().for_each(|tree| self.add_tree(tree));
         }
         Ok(())
     }
 
-    /// Searches an input without its account rows: the text with its comments, and the strings of YAML, in which a value can have
+    /// Adds an input without its account rows: the text with its comments, and the strings of YAML, in which a value can have
     /// escapes or several lines.
-    fn search_file(&mut self, file: &SourceFile, id: FileId, rows: &[&Range<usize>]) {
+    fn add_file(&mut self, file: &SourceFile, id: FileId, rows: &[&Range<usize>]) {
         let text = file.text();
         let mut start = 0;
         for rows in rows {
-            self.search(text.get(start..rows.start).map_or("", |text| text));
+            self.add(text.get(start..rows.start).map_or("", |text| text));
             start = start.max(rows.end);
         }
-        self.search(text.get(start..).map_or("", |text| text));
+        self.add(text.get(start..).map_or("", |text| text));
         if YAML.iter().any(|extension| file.path().ends_with(extension)) {
             let tree = yaml::read(text, id, &mut Sink::new());
-            tree.documents().for_each(|document| self.search_node(document, rows));
+            tree.documents().for_each(|document| self.add_node(document, rows));
         }
     }
 
-    fn search_tree(&mut self, tree: &Tree) {
-        tree.documents().for_each(|document| self.search_node(document, &[]));
+    fn add_tree(&mut self, tree: &Tree) {
+        tree.documents().for_each(|document| self.add_node(document, &[]));
     }
 
-    /// Searches the strings of a node, without the strings of account rows.
-    fn search_node(&mut self, node: NodeRef<'_>, rows: &[&Range<usize>]) {
+    /// Adds the strings of a node, without the strings of account rows.
+    fn add_node(&mut self, node: NodeRef<'_>, rows: &[&Range<usize>]) {
         let span = node.span();
         let is_within = |rows: &&&Range<usize>| rows.start <= span.start as usize && span.end as usize <= rows.end;
         if rows.iter().any(|rows| is_within(&rows)) {
             return;
         }
-        node.as_str().into_iter().for_each(|text| self.search(text));
-        node.items().for_each(|item| self.search_node(item, rows));
+        node.as_str().into_iter().for_each(|text| self.add(text));
+        node.items().for_each(|item| self.add_node(item, rows));
         for (key, value) in node.entries() {
-            self.search(key.as_key());
-            self.search_node(value, rows);
+            self.add(key.as_key());
+            self.add_node(value, rows);
         }
     }
 
-    /// Searches a text for all values, line by line.
-    fn search(&mut self, text: &str) {
-        for line in text.lines() {
-            let mut rest = line;
-            while let Some(first) = words(rest).next() {
-                rest = rest.get(first.start..).map_or("", |rest| rest);
-                let word = rest.get(..first.len()).map_or("", |word| word);
-                let most = self.words.get(word).map_or(0, |most| *most);
-                for end in words(rest).take(most).map(|word| word.end) {
-                    self.found.extend(rest.get(..end).and_then(|value| self.values.get(value)));
+    /// Adds the lines of a text.
+    fn add(&mut self, text: &str) {
+        for line in text.lines().filter(|line| !line.is_empty()) {
+            if self.lines.contains(line) {
+                continue;
+            }
+            self.lines.insert(line.into());
+            for word in words(line).filter_map(|word| line.get(word)) {
+                if !self.words.contains(word) {
+                    self.words.insert(word.into());
                 }
-                rest = rest.get(first.len()..).map_or("", |rest| rest);
             }
         }
+    }
+}
+
+/// Whether a value is searched for: it begins and ends with a word.
+fn is_searched(value: &str) -> bool {
+    value.starts_with(char::is_alphanumeric) && value.ends_with(char::is_alphanumeric)
+}
+
+/// Calls a function with each run of words of a line, as long as the longest value with its first word.
+fn each_run(line: &str, most: &HashMap<&str, usize>, found: &mut dyn FnMut(&str)) {
+    let mut rest = line;
+    while let Some(first) = words(rest).next() {
+        rest = rest.get(first.start..).map_or("", |rest| rest);
+        let word = rest.get(..first.len()).map_or("", |word| word);
+        let most = most.get(word).map_or(0, |most| *most);
+        words(rest).take(most).filter_map(|word| rest.get(..word.end)).for_each(&mut *found);
+        rest = rest.get(first.len()..).map_or("", |rest| rest);
     }
 }
 
@@ -210,10 +223,12 @@ mod tests {
     use super::*;
 
     fn found(values: &[&'static str], text: &str) -> Vec<&'static str> {
-        let mut all = Occurrences { values: HashSet::new(), words: HashMap::new(), found: HashSet::new() };
-        values.iter().for_each(|value| all.add(value));
-        all.search(text);
-        let mut found: Vec<&str> = all.found.into_iter().collect();
+        let mut all = InputTexts::default();
+        all.add(text);
+        let found = all.occurrences(values);
+        let mut found: Vec<&str> =
+            values.iter().zip(found).filter(|(_, found)| *found).map(|(value, _)| *value).collect();
+        assert!(found.iter().all(|value| all.may_have(value)), "{found:?}");
         found.sort_unstable();
         found
     }

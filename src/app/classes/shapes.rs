@@ -13,7 +13,7 @@ use crate::diag::{Diagnostic, FileId, RunError, Sink};
 use crate::digest::digest_of_run;
 use crate::emit::file;
 use crate::parallel::locked;
-use crate::yaml::{self, NodeRef};
+use crate::yaml::{self, NodeRef, internal};
 
 /// The column of the name of the namespace, which no account list has.
 pub(super) const NAME: u128 = 0;
@@ -26,25 +26,41 @@ const JOINING_FIELDS: [&str; 4] = ["groups", "resourceNames", "subjects", "users
 pub(super) struct Shapes<'w> {
     pub(super) workspace: &'w Workspace,
     pub(super) namespaces: HashMap<Arc<str>, NamespaceShape>,
+    forms: Vec<NamespaceForm>,
     /// The different lines of the files that belong to no account.
     pub(super) lines_without_account: HashSet<Box<str>>,
-    /// The columns with values at joining places, by the shape of a file.
-    joining: HashMap<u128, Vec<u128>>,
     /// The warnings of the compiler about each target.
     warnings: HashMap<String, Vec<Diagnostic>>,
 }
 
 /// The shape of the files of a namespace on all targets.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct NamespaceShape {
-    /// The same for namespaces whose files have the same shape.
-    pub(super) digest: u128,
-    /// The digests of its files without names.
-    files: Vec<u128>,
+    /// The position of its form.
+    form: u32,
     /// The account of the files.
-    account: Option<TenantAccount>,
+    pub(super) account: Option<TenantAccount>,
     /// Whether files of different accounts are in the namespace.
     pub(super) is_apart: bool,
+}
+
+/// The form of namespaces whose files have the same shapes.
+#[derive(Debug)]
+pub(super) struct NamespaceForm {
+    pub(super) digest: u128,
+    /// The digests of the files without names.
+    files: Vec<u128>,
+    /// The columns with values at joining places.
+    pub(super) joining: Vec<u128>,
+}
+
+/// The namespaces with their forms, collected so far.
+#[derive(Default)]
+struct CollectedShapes {
+    namespaces: HashMap<Arc<str>, NamespaceShape>,
+    forms: Vec<NamespaceForm>,
+    /// The positions of the forms by digest.
+    positions: HashMap<u128, u32>,
 }
 
 /// A file of a namespace after it is split.
@@ -61,7 +77,7 @@ pub(in crate::app) struct ShapeCollector {
     reads_annotations: bool,
     known: KnownShapes,
     joining: Mutex<HashMap<u128, Vec<u128>>>,
-    namespaces: Mutex<HashMap<Arc<str>, NamespaceShape>>,
+    collected: Mutex<CollectedShapes>,
     lines_without_account: Mutex<HashSet<Box<str>>>,
 }
 
@@ -73,7 +89,10 @@ impl ShapeCollector {
             known: KnownShapes::default(),
             joining: Mutex::default(),
             // A map that grows would hash the names again.
-            namespaces: Mutex::new(HashMap::with_capacity(files)),
+            collected: Mutex::new(CollectedShapes {
+                namespaces: HashMap::with_capacity(files),
+                ..CollectedShapes::default()
+            }),
             lines_without_account: Mutex::default(),
         }
     }
@@ -85,16 +104,25 @@ impl ShapeCollector {
         }
         let Some(shape) = self.split(workspace, file) else { return };
         let digest = digest_of_run(&(target, shape.digest));
-        let mut namespaces = locked(&self.namespaces);
-        match namespaces.get_mut(&shape.namespace) {
+        let CollectedShapes { namespaces, forms, positions } = &mut *locked(&self.collected);
+        let known = namespaces.get_mut(&shape.namespace);
+        let before = known.as_ref().map(|known| known.form as usize);
+        let of_before = before.and_then(|before| forms.get(before));
+        let digest = of_before.map_or(digest, |before| digest_of_run(&(before.digest, digest)));
+        let form = *positions.entry(digest).or_insert_with(|| {
+            let mut files =
+                before.and_then(|before| forms.get(before)).map_or_else(Vec::new, |form| form.files.clone());
+            files.push(shape.digest);
+            forms.push(NamespaceForm { digest, files, joining: Vec::new() });
+            internal::number(forms.len() - 1)
+        });
+        match known {
             Some(known) => {
-                known.digest = digest_of_run(&(known.digest, digest));
+                known.form = form;
                 known.is_apart |= known.account != shape.account;
-                known.files.push(shape.digest);
             }
             None => {
-                let files = vec![shape.digest];
-                let first = NamespaceShape { digest, files, account: shape.account, is_apart: false };
+                let first = NamespaceShape { form, account: shape.account, is_apart: false };
                 namespaces.insert(shape.namespace, first);
             }
         }
@@ -142,10 +170,13 @@ impl ShapeCollector {
 
     /// Returns the shapes collected so far, without the warnings of the compiler. The collector is empty afterwards.
     pub(super) fn take<'w>(&self, workspace: &'w Workspace) -> Shapes<'w> {
-        let namespaces = std::mem::take(&mut *locked(&self.namespaces));
+        let CollectedShapes { namespaces, mut forms, .. } = std::mem::take(&mut *locked(&self.collected));
         let joining = std::mem::take(&mut *locked(&self.joining));
         let lines_without_account = std::mem::take(&mut *locked(&self.lines_without_account));
-        Shapes { workspace, namespaces, lines_without_account, joining, warnings: HashMap::new() }
+        for form in &mut forms {
+            form.joining = form.files.iter().filter_map(|file| joining.get(file)).flatten().copied().collect();
+        }
+        Shapes { workspace, namespaces, forms, lines_without_account, warnings: HashMap::new() }
     }
 }
 
@@ -174,14 +205,19 @@ impl<'w> Shapes<'w> {
         Ok(Some(Self { warnings, ..collector.take(workspace) }))
     }
 
+    /// Releases the names of the namespaces and the lines, after the namespaces are divided into classes.
+    pub(super) fn release(&mut self) {
+        (self.namespaces, self.lines_without_account) = (HashMap::new(), HashSet::new());
+    }
+
     /// Returns the warnings of the compiler about a target.
     pub(super) fn warnings(&self, target: &str) -> &[Diagnostic] {
         self.warnings.get(target).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the columns of a namespace with values at joining places.
-    pub(super) fn joining_columns(&self, shape: &NamespaceShape) -> Vec<u128> {
-        shape.files.iter().filter_map(|file| self.joining.get(file)).flatten().copied().collect()
+    /// Returns the form of the files of a namespace.
+    pub(super) fn form_of(&self, shape: &NamespaceShape) -> Option<&NamespaceForm> {
+        self.forms.get(shape.form as usize)
     }
 
     /// Returns the columns with texts of the account of a namespace, each with its value.

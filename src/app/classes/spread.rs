@@ -3,20 +3,34 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use hashbrown::HashMap;
+
 use super::shapes::Shapes;
 use crate::alike::{Hints, Hole, OwnName, Shape};
-use crate::app::subject_classes::Member;
+use crate::app::subject_classes::{Member, MemberNumbers, NameTable};
 use crate::app::workspace::Workspace;
+use crate::compile::TenantAccount;
 use crate::diag::{Diagnostic, Sink};
 use crate::digest::digest_of_run;
 use crate::model::{NamespaceSample, Target};
+use crate::yaml::internal;
 
 /// A sample of the namespaces of both states, with the values of their accounts.
 #[derive(Default)]
 pub(in crate::app) struct Spread<'w> {
     sample: Arc<NamespaceSample>,
-    /// The states in which the accounts are searched, the earlier state first.
+    /// The states of the accounts, the earlier state first.
     states: Vec<Shapes<'w>>,
+    /// The accounts of each class by its representative: its own account, and the accounts of the further namespaces in their order.
+    accounts: HashMap<Arc<str>, Vec<Option<ClassAccount>>>,
+}
+
+/// The account of a namespace, in the latest state with the namespace.
+#[derive(Debug, Clone, Copy)]
+struct ClassAccount {
+    /// The position of the state.
+    state: u32,
+    account: TenantAccount,
 }
 
 /// A name of a representative with holes for the values of its class.
@@ -29,9 +43,21 @@ struct NameTemplate<'n> {
 }
 
 impl<'w> Spread<'w> {
-    /// Creates the spread of a sample.
-    pub(super) fn new(sample: NamespaceSample, states: Vec<Shapes<'w>>) -> Self {
-        Self { sample: Arc::new(sample), states }
+    /// Creates the spread of a sample. Of the states, the names of the namespaces are released.
+    pub(super) fn new(sample: NamespaceSample, mut states: Vec<Shapes<'w>>) -> Self {
+        let account = |namespace: &Arc<str>| {
+            let found = states.iter().enumerate().rev();
+            let mut found = found.filter_map(|(state, shapes)| Some((state, shapes.namespaces.get(namespace)?)));
+            let (state, shape) = found.next()?;
+            Some(ClassAccount { state: internal::number(state), account: shape.account? })
+        };
+        let classes = sample.representatives().map(|representative| {
+            let further = sample.further(representative).iter();
+            (Arc::clone(representative), std::iter::once(representative).chain(further).map(account).collect())
+        });
+        let accounts = classes.collect();
+        states.iter_mut().for_each(Shapes::release);
+        Self { sample: Arc::new(sample), states, accounts }
     }
 
     /// Returns the sample.
@@ -89,10 +115,21 @@ impl<'w> Spread<'w> {
         name: &'n str,
         namespace: &'n str,
     ) -> impl Iterator<Item = (String, &'n str)> {
-        let template = NameTemplate::new(name, namespace, &self.columns_of(namespace));
-        let further = self.sample.further(namespace).iter();
-        let others = further.map(move |other| (template.name(other, &self.columns_of(other)), &**other));
+        let template = NameTemplate::new(name, namespace, &self.columns_of(namespace, 0));
+        let further = (1..).zip(self.sample.further(namespace));
+        let others = further.map(move |(position, other)| {
+            let columns = self.columns_of(namespace, position);
+            (template.name(other, &columns), &**other)
+        });
         std::iter::once((name.to_owned(), namespace)).chain(others)
+    }
+
+    /// Returns a namespace with its class, with names that share their texts.
+    pub(in crate::app) fn shared_namespaces<'n>(
+        &'n self,
+        namespace: &str,
+    ) -> impl Iterator<Item = Arc<str>> + use<'n, 'w> {
+        std::iter::once(namespace.into()).chain(self.sample.further(namespace).iter().cloned())
     }
 
     /// Returns members with the members in their place in the other namespaces of each class.
@@ -100,27 +137,8 @@ impl<'w> Spread<'w> {
         if self.sample.is_whole() {
             return members;
         }
-        let mut by_namespace: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         let mut all: Vec<(String, &str)> = Vec::new();
-        for member in &members {
-            if member.namespaces.is_empty() {
-                all.push((member.subject.clone(), ""));
-                all.extend(self.cluster_wide(&member.subject).into_iter().map(|subject| (subject, "")));
-            }
-            for namespace in &member.namespaces {
-                by_namespace.entry(namespace).or_default().push(&member.subject);
-            }
-        }
-        for (namespace, subjects) in by_namespace {
-            all.extend(subjects.iter().map(|subject| ((*subject).to_owned(), namespace)));
-            let columns = self.columns_of(namespace);
-            let template = |subject: &&str| NameTemplate::new(subject, namespace, &columns);
-            let templates: Vec<NameTemplate<'_>> = subjects.iter().map(template).collect();
-            for other in self.sample.further(namespace) {
-                let columns = self.columns_of(other);
-                all.extend(templates.iter().map(|template| (template.name(other, &columns), &**other)));
-            }
-        }
+        self.each_pair(&members, &mut |subject, namespace| all.push((subject.to_owned(), namespace)));
         all.sort_unstable();
         all.dedup();
         let mut members: Vec<Member> = Vec::new();
@@ -134,21 +152,60 @@ impl<'w> Spread<'w> {
         members
     }
 
+    /// Returns members with the members in their place in the other namespaces of each class, as numbers of names.
+    pub(in crate::app) fn member_numbers(&self, members: &[Member], names: &mut NameTable) -> MemberNumbers {
+        let mut pairs: Vec<(u32, Option<u32>)> = Vec::new();
+        self.each_pair(members, &mut |subject, namespace| {
+            let scope = (!namespace.is_empty()).then(|| names.add(namespace));
+            pairs.push((names.add(subject), scope));
+        });
+        MemberNumbers::of_pairs(pairs, names)
+    }
+
+    /// Calls a function with each pair of a subject and a namespace of members, and with the pairs in their place in the other
+    /// namespaces of each class. The namespace is empty for the whole cluster. A pair can come twice.
+    pub(in crate::app) fn each_pair<'n>(&'n self, members: &'n [Member], add: &mut dyn FnMut(&str, &'n str)) {
+        let mut by_namespace: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for member in members {
+            if member.namespaces.is_empty() {
+                add(&member.subject, "");
+                self.cluster_wide(&member.subject).iter().for_each(|subject| add(subject, ""));
+            }
+            for namespace in &member.namespaces {
+                add(&member.subject, namespace);
+                if !self.sample.further(namespace).is_empty() {
+                    by_namespace.entry(namespace).or_default().push(&member.subject);
+                }
+            }
+        }
+        for (namespace, subjects) in by_namespace {
+            let columns = self.columns_of(namespace, 0);
+            let template = |subject: &&str| NameTemplate::new(subject, namespace, &columns);
+            let templates: Vec<NameTemplate<'_>> = subjects.iter().map(template).collect();
+            for (position, other) in (1..).zip(self.sample.further(namespace)) {
+                let columns = self.columns_of(namespace, position);
+                templates.iter().for_each(|template| add(&template.name(other, &columns), other));
+            }
+        }
+    }
+
     /// Returns the subjects that a subject without a namespace stands for.
-    fn cluster_wide(&self, subject: &str) -> Vec<String> {
+    pub(in crate::app) fn cluster_wide(&self, subject: &str) -> Vec<String> {
         let mut all = Vec::new();
         for representative in self.sample.representatives() {
-            if NameTemplate::new(subject, representative, &self.columns_of(representative)).shape.has_holes() {
+            let columns = self.columns_of(representative, 0);
+            if NameTemplate::new(subject, representative, &columns).shape.has_holes() {
                 all.extend(self.names(subject, representative));
             }
         }
         all
     }
 
-    /// Returns the columns with texts of the account of a namespace, in the latest state with the namespace.
-    fn columns_of(&self, namespace: &str) -> Vec<(&str, &str)> {
-        let found = self.states.iter().rev().find_map(|state| Some((state, state.namespaces.get(namespace)?)));
-        found.map_or_else(Vec::new, |(state, shape)| state.columns_of(shape))
+    /// Returns the columns with texts of the account at a position of the class of a representative.
+    fn columns_of(&self, representative: &str, position: usize) -> Vec<(&str, &str)> {
+        let account = self.accounts.get(representative).and_then(|class| *class.get(position)?);
+        let state = account.and_then(|account| Some((self.states.get(account.state as usize)?, account.account)));
+        state.map_or_else(Vec::new, |(state, account)| state.workspace.project.texts_of(account))
     }
 }
 

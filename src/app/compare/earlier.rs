@@ -27,6 +27,8 @@ pub(crate) struct Earlier {
     files: WorkspaceFiles,
     policies: Policies,
     world: Arc<dyn FileSource>,
+    /// The files of the sample of an opened workspace.
+    sampled: Option<Arc<SampledFiles>>,
     /// The compiled output; none where the policies do not compile.
     compiled: Option<Arc<CompiledTargets>>,
     /// Files of the committed output that are not what the policies compile to, below the output folder.
@@ -80,7 +82,7 @@ impl Earlier {
     /// Returns an opened workspace, without reading its policies again.
     pub(super) fn of_workspace(name: &str, workspace: &Workspace) -> Self {
         let policies = Policies::Read { project: Arc::clone(&workspace.project), errors: Vec::new() };
-        Self::new(name, workspace.files.clone(), policies)
+        Self { sampled: Some(Arc::clone(&workspace.sampled)), ..Self::new(name, workspace.files.clone(), policies) }
     }
 
     fn read(name: &str, files: WorkspaceFiles) -> Result<Self, RunError> {
@@ -90,7 +92,7 @@ impl Earlier {
 
     fn new(name: &str, files: WorkspaceFiles, policies: Policies) -> Self {
         let world = files.source();
-        Self { name: name.to_owned(), files, policies, world, compiled: None, stale: Vec::new() }
+        Self { name: name.to_owned(), files, policies, world, sampled: None, compiled: None, stale: Vec::new() }
     }
 
     /// Compiles the targets with these names, or all of them, unless an error keeps the policies from compiling.
@@ -100,12 +102,15 @@ impl Earlier {
             return Ok(());
         }
         let is_wanted = |target: &&Target| names.is_none_or(|names| names.iter().any(|one| one.name == target.name));
-        let sample = workspace.compiler().sample.map(|files| SampledFiles::new(Arc::clone(files.sample())));
+        let sample = workspace.compiler().sample.map(|files| {
+            let own = self.sampled.as_ref().filter(|own| Arc::ptr_eq(own.sample(), files.sample()));
+            own.map_or_else(|| Arc::new(SampledFiles::new(Arc::clone(files.sample()))), Arc::clone)
+        });
         let (mut compiled, mut stale, mut has_output) = (CompiledTargets::default(), Vec::new(), false);
         for target in project.workspace.targets.iter().filter(is_wanted) {
             let mut sink = Sink::new();
             let committed = self.files.output(&project.workspace.output, Some(&target.name));
-            let options = CompileOptions { sample: sample.as_ref(), ..workspace.options.compiler() };
+            let options = CompileOptions { sample: sample.as_deref(), ..workspace.options.compiler() };
             let (output, files) = CompiledTarget::of(project, target, options, committed, &mut sink)?;
             if sink.has_errors() {
                 *errors = self::errors(sink, &project.files);

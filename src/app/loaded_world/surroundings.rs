@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use crate::access::namespaces::WorldLabels;
 use crate::admission::gate::AdmissionObjects;
 use crate::admission::installed::InstalledPolicies;
 use crate::admission::policy::{
@@ -119,7 +120,7 @@ impl Surroundings {
     }
 
     /// Returns the PodSecurityProfile that the labels of a namespace name, if a binding of its admission policy has `Deny`.
-    pub(crate) fn profile_of<'l>(&self, labels: &'l BTreeMap<String, String>) -> Option<&'l str> {
+    pub(crate) fn profile_of<'l>(&self, labels: WorldLabels<'l>) -> Option<&'l str> {
         let profile = labels.get(PodSecurityProfile::LABEL)?;
         let policy = PodSecurityProfile::admission_policy(profile);
         let is_there = self.policies.iter().any(|(name, _)| *name == policy);

@@ -85,7 +85,7 @@ fn access(review: &ChangeReview, effect: &AccessChange) -> ApprovableEffect {
     let is_cluster_wide = effect.scope == Scope::Cluster;
     let rights = effect.rights.iter().filter(|_| is_gain).flat_map(PolicyRule::atoms);
     let namespaces = review.classes.get(effect.class).map_or(0, |class| {
-        let all = class.members.iter().flat_map(|member| &member.namespaces);
+        let all = class.members.iter().flat_map(|member| member.namespaces());
         all.collect::<std::collections::BTreeSet<_>>().len()
     });
     ApprovableEffect {

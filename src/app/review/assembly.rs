@@ -26,7 +26,7 @@ use crate::app::account_names::{AccountNames, common_forms};
 use crate::app::classes::Spread;
 use crate::app::compare::Comparison;
 use crate::app::fingerprint::fingerprint;
-use crate::app::subject_classes::{Member, SubjectClass};
+use crate::app::subject_classes::{ClassDraft, Member, NameTable, SubjectClass};
 use crate::app::words::number;
 use crate::app::workspace::Workspace;
 use crate::app::{Diagnostics, FindingRecord};
@@ -422,14 +422,17 @@ impl<'i> Numbering<'i> {
             return *number;
         }
         let (members, id) = (key.0.clone(), self.classes.len());
-        let of_accounts = common_forms(&self.accounts, &members);
+        let scopes = members.iter().flat_map(|member| member.scopes().map(|scope| (member.subject.as_str(), scope)));
+        let of_accounts = common_forms(&self.accounts, scopes);
         self.by_members.insert(key, id);
         self.subjects.push(members.iter().map(|member| member.subject.clone()).collect());
-        let mut members = self.spread.members(members);
+        let mut names = NameTable::default();
+        let mut members = self.spread.member_numbers(&members, &mut names);
         if is_first {
-            members.iter_mut().for_each(|member| member.namespaces.truncate(1));
+            members = members.with_first_namespaces();
         }
-        self.classes.push(SubjectClass::new(id, of_accounts, members));
+        let draft = ClassDraft::new(of_accounts, members, &names);
+        self.classes.push(draft.finish(id, &names.finish()));
         id
     }
 }

@@ -6,9 +6,11 @@ use minijinja::{Value, context};
 
 use super::{group_name, group_sample, path_title, policies, question, roles, rules, target_name, who, worst};
 use crate::app::access_map::{AccessCell, AccessMap, NamespaceGroup, ReportedPath, SubjectAccess, TargetAccess};
-use crate::app::subject_classes::{Member, SubjectClass};
+use crate::app::subject_classes::SubjectClass;
 use crate::app::words::{grouped, number};
-use crate::report::html_page::{HtmlPage, class_row, escaped_value, html, named_namespaces};
+use crate::report::html_page::{
+    HtmlPage, SearchedList, SearchedNames, class_row, escaped_value, html, named_namespaces,
+};
 use crate::report::migration::html::MigrationPart;
 use crate::report::migration::{PspMigrationReport, TITLE};
 use crate::report::review::phrase::{FilePlace, Phrase};
@@ -62,30 +64,25 @@ pub(super) fn text(map: &AccessMap, migration: Option<&PspMigrationReport<'_>>) 
         footer => format!("Written by bailiwick {}. The page makes no request.", env!("CARGO_PKG_VERSION")),
     };
     let mut searched = searched(map);
-    searched.extend(migration.into_iter().flat_map(|part| part.lists));
+    searched.extend(migration.iter().flat_map(|part| &part.lists).map(SearchedList::of_class));
     HtmlPage { template: TEMPLATE, own_style: OWN_STYLE, values, searched: &searched }.render()
 }
 
 /// Returns the classes of the rows, and the namespaces that no subject of a row names. The classes of paths have the same subjects.
-pub(super) fn searched(map: &AccessMap) -> Vec<SubjectClass> {
+pub(super) fn searched(map: &AccessMap) -> Vec<SearchedList<'_>> {
     let rows = map.targets.iter().flat_map(|target| &target.subjects);
     let rows: BTreeSet<usize> = rows.map(|subject| subject.class).collect();
-    let mut lists: Vec<SubjectClass> = rows.into_iter().filter_map(|class| map.classes.get(class).cloned()).collect();
-    let named: HashSet<&str> = lists.iter().flat_map(|class| &class.members).flat_map(named_namespaces).collect();
+    let classes: Vec<&SubjectClass> = rows.into_iter().filter_map(|class| map.classes.get(class)).collect();
+    let members = classes.iter().flat_map(|class| class.members.iter());
+    let named: HashSet<&str> = members.flat_map(|member| named_namespaces(&member)).collect();
     let groups = map.targets.iter().flat_map(|target| &target.namespaces);
-    let of_group = |group: &NamespaceGroup| {
-        let names = group.names.iter().filter(|name| !named.contains(name.as_str()));
-        SubjectClass {
-            id: list_of(map, group),
-            template: String::new(),
-            count: group.count,
-            members: names.map(|name| Member { subject: name.clone(), namespaces: Vec::new() }).collect(),
-            sample: Vec::new(),
-        }
-    };
-    let further: Vec<SubjectClass> = groups.map(of_group).filter(|list| !list.members.is_empty()).collect();
-    lists.extend(further);
-    lists
+    let further = groups.filter_map(|group| {
+        let names = group.names.iter().map(|name| &**name).filter(|name| !named.contains(name));
+        let names: Vec<&str> = names.collect();
+        (!names.is_empty()).then(|| SearchedList { id: list_of(map, group), names: SearchedNames::Alone(names) })
+    });
+    let further: Vec<SearchedList<'_>> = further.collect();
+    classes.into_iter().map(SearchedList::of_class).chain(further).collect()
 }
 
 /// Returns the number of the list of namespaces of a group.

@@ -10,6 +10,7 @@ use crate::app::access_map::{
 use crate::app::review::{EffectSeverity, ReviewedStep};
 use crate::app::subject_classes::{Member, SubjectClass};
 use crate::k8s::rbac::PolicyRule;
+use crate::report::html_page::SearchedNames;
 
 const HOSTILE: [&str; 7] = [
     "</script><script>alert(1)</script>",
@@ -50,6 +51,13 @@ fn step(name: &str) -> ReviewedStep {
     }
 }
 
+/// Returns a class with this name and a user of this name in a namespace of this name.
+fn class_of(name: &str) -> SubjectClass {
+    let text = || name.to_owned();
+    let member = Member { subject: format!("User/{name}"), namespaces: vec![text()] };
+    SubjectClass { id: 0, template: text(), count: 1, members: [member].into_iter().collect(), sample: vec![text()] }
+}
+
 /// Returns a map in which every text of an author is this name.
 fn with_names(name: &str) -> AccessMap {
     let text = || name.to_owned();
@@ -60,8 +68,6 @@ fn with_names(name: &str) -> AccessMap {
         resource_names: vec![text()],
         ..PolicyRule::default()
     };
-    let member = Member { subject: format!("User/{name}"), namespaces: vec![text()] };
-    let class = SubjectClass { id: 0, template: text(), count: 1, members: vec![member], sample: vec![text()] };
     let severity = EffectSeverity::Critical;
     let grant = GrantedAccess { namespaces: Some(1), roles: vec![text()], rules: vec![rule], own_names: true };
     let power = ReportedPower { severity, power: "nodes".to_owned(), certainty: "possible".to_owned() };
@@ -81,7 +87,7 @@ fn with_names(name: &str) -> AccessMap {
     };
     let group = NamespaceGroup {
         id: 0,
-        names: vec![text()],
+        names: vec![text().into()],
         policy: Some(text()),
         level: Some(text()),
         profiles: vec![text()],
@@ -103,7 +109,7 @@ fn with_names(name: &str) -> AccessMap {
         api_version: API_VERSION,
         questions: vec![question()],
         targets: vec![target],
-        classes: vec![class],
+        classes: vec![class_of(name)],
         findings: ReportedFindings { counts: BTreeMap::from([("high".to_owned(), 1)]), worst: Vec::new() },
         unanswered: crate::app::Unanswered(BTreeMap::from([(text(), text())])),
     }
@@ -132,11 +138,13 @@ fn no_name_becomes_markup_in_a_page() {
 #[test]
 fn the_search_has_namespaces_without_subjects() {
     let mut map = with_names("name");
-    map.targets[0].namespaces[0].names = vec!["alone".to_owned(), "name".to_owned()];
+    map.targets[0].namespaces[0].names = vec!["alone".into(), "name".into()];
     let lists = super::html::searched(&map);
-    let members = |id: usize| lists.iter().filter(move |list| list.id == id).flat_map(|list| &list.members);
-    assert_eq!(members(0).map(|member| &*member.subject).collect::<Vec<_>>(), ["User/name"]);
-    assert_eq!(members(1).map(|member| &*member.subject).collect::<Vec<_>>(), ["alone"]);
+    let names = lists.iter().map(|list| match &list.names {
+        SearchedNames::Members(members) => (list.id, members.iter().map(|member| member.subject).collect()),
+        SearchedNames::Alone(names) => (list.id, names.clone()),
+    });
+    assert_eq!(names.collect::<Vec<_>>(), [(0, vec!["User/name"]), (1, vec!["alone"])]);
     let page = AccessMapForm::Html.write(&map, None);
     assert!(page.contains("<tr id=\"class-1\"><th scope=\"row\"><code>name</code>"), "{page}");
 }

@@ -6,12 +6,12 @@
 //! namespace is the name of the subject. Of many namespaces the first few are named, and the others are
 //! counted. A line without a slash is a namespace without a subject.
 
-use std::io::Write as _;
+use std::io::{self, Write};
 
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
 
-use crate::app::subject_classes::{Member, SubjectClass};
+use crate::app::subject_classes::{ClassMember, ClassMembers, SubjectClass};
 use crate::app::words::grouped;
 use crate::diag::foreign;
 
@@ -24,40 +24,63 @@ const LONGEST: u8 = 0x4a;
 /// How many namespaces of a member are named.
 const MAXIMUM_NAMESPACES: usize = 20;
 
-/// Returns the members of all classes: front-coded, deflated, and in base64.
-pub(in crate::report) fn block(classes: &[SubjectClass]) -> String {
+/// A list of the search.
+pub(in crate::report) struct SearchedList<'p> {
+    /// The element with the names has the id `class-` with this number.
+    pub(in crate::report) id: usize,
+    pub(in crate::report) names: SearchedNames<'p>,
+}
+
+/// The names of a list of the search.
+pub(in crate::report) enum SearchedNames<'p> {
+    /// Subjects with their namespaces.
+    Members(&'p ClassMembers),
+    /// Other names.
+    Alone(Vec<&'p str>),
+}
+
+impl<'p> SearchedList<'p> {
+    /// Returns the list of the members of a class.
+    pub(in crate::report) fn of_class(class: &'p SubjectClass) -> Self {
+        Self { id: class.id, names: SearchedNames::Members(&class.members) }
+    }
+}
+
+/// Returns the members of all lists: front-coded, deflated, and in base64.
+pub(in crate::report) fn block(lists: &[SearchedList<'_>]) -> String {
     let mut encoder = DeflateEncoder::new(Vec::new(), Compression::best());
-    let written = encoder.write_all(listed(classes).as_bytes()).and_then(|()| encoder.finish());
+    let written = write_lists(lists, &mut encoder).and_then(|()| encoder.finish());
     // Writing into memory does not fail; without the block the page has the samples.
     written.map_or_else(|_| String::new(), |bytes| data_encoding::BASE64.encode(&bytes))
 }
 
-/// Returns the front-coded lists.
-fn listed(classes: &[SubjectClass]) -> String {
-    let mut text = String::new();
-    for class in classes {
-        text.push_str(&format!("{}\n", class.id));
+/// Writes the front-coded lists.
+fn write_lists(lists: &[SearchedList<'_>], out: &mut impl Write) -> io::Result<()> {
+    for list in lists {
+        writeln!(out, "{}", list.id)?;
         let mut before = String::new();
-        for member in &class.members {
-            let line = member_line(member);
+        let mut write = |line: String| {
             let common = common_length(&before, &line);
-            text.push(char::from(ZERO.saturating_add(common)));
-            text.extend(utf16_tail(&line, common));
-            text.push('\n');
+            let tail: String = utf16_tail(&line, common).collect();
             before = line;
+            writeln!(out, "{}{tail}", char::from(ZERO.saturating_add(common)))
+        };
+        match &list.names {
+            SearchedNames::Members(members) => members.iter().try_for_each(|member| write(member_line(&member)))?,
+            SearchedNames::Alone(names) => names.iter().try_for_each(|name| write(foreign::line(name).into_owned()))?,
         }
-        text.push('\n');
+        writeln!(out)?;
     }
-    text
+    Ok(())
 }
 
 /// Returns the namespaces of a member that its line names.
-pub(in crate::report) fn named_namespaces(member: &Member) -> impl Iterator<Item = &str> {
-    member.namespaces.iter().take(MAXIMUM_NAMESPACES).map(String::as_str)
+pub(in crate::report) fn named_namespaces<'m>(member: &ClassMember<'m>) -> impl Iterator<Item = &'m str> + use<'m> {
+    member.namespaces().take(MAXIMUM_NAMESPACES)
 }
 
-fn member_line(member: &Member) -> String {
-    let subject = foreign::line(&member.subject);
+fn member_line(member: &ClassMember<'_>) -> String {
+    let subject = foreign::line(member.subject);
     let name = subject.rsplit_once('/').map_or(subject.as_ref(), |(_, name)| name);
     let mut line = subject.to_string();
     for namespace in named_namespaces(member) {
@@ -68,7 +91,7 @@ fn member_line(member: &Member) -> String {
             None => line.push_str(&namespace),
         }
     }
-    let more = member.namespaces.len().saturating_sub(MAXIMUM_NAMESPACES);
+    let more = member.namespaces().len().saturating_sub(MAXIMUM_NAMESPACES);
     if more > 0 {
         line.push_str(&format!("\tand {} more", grouped(more)));
     }
@@ -100,6 +123,7 @@ fn utf16_tail(text: &str, units: u8) -> impl Iterator<Item = char> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::app::subject_classes::Member;
 
     #[test]
     fn lists_are_front_coded() {
@@ -107,14 +131,15 @@ mod tests {
             subject: subject.to_owned(),
             namespaces: namespaces.iter().map(|name| (*name).to_owned()).collect(),
         };
-        let class = SubjectClass {
-            id: 7,
-            template: "Group/{team}".to_owned(),
-            count: 2,
-            members: vec![member("Group/team-1", &["team-1", "x"]), member("Group/team-2\n", &["y"])],
-            sample: Vec::new(),
-        };
+        let members: ClassMembers =
+            [member("Group/team-1", &["team-1", "x"]), member("Group/team-2\n", &["y"])].into_iter().collect();
+        let lists = [
+            SearchedList { id: 7, names: SearchedNames::Members(&members) },
+            SearchedList { id: 8, names: SearchedNames::Alone(vec!["x-1", "x-2"]) },
+        ];
         assert_eq!(utf16_tail("a🦀b", common_length("a🦀c", "a🦀b")).collect::<String>(), "b");
-        assert_eq!(listed(&[class]), "7\n0Group/team-1\t=\tx\n;2\\n\ty\n\n");
+        let mut text = Vec::new();
+        write_lists(&lists, &mut text).expect("memory");
+        assert_eq!(String::from_utf8_lossy(&text), "7\n0Group/team-1\t=\tx\n;2\\n\ty\n\n8\n0x-1\n22\n\n");
     }
 }

@@ -8,7 +8,7 @@ use crate::admission::level::Level;
 use crate::app::subject_classes::{Member, SubjectClass};
 use crate::app::words::grouped;
 use crate::diag::foreign;
-use crate::report::html_page::{HtmlPage, escaped_value, html};
+use crate::report::html_page::{HtmlPage, SearchedList, escaped_value, html};
 use crate::report::review::phrase::Phrase;
 
 const TEMPLATE: &str = include_str!("page.html");
@@ -39,7 +39,8 @@ pub(super) fn page(report: &PspMigrationReport<'_>) -> String {
         sections => links(&sections),
         footer => format!("Written by bailiwick {}. The page makes no request.", env!("CARGO_PKG_VERSION")),
     };
-    HtmlPage { template: TEMPLATE, own_style: STYLE, values, searched: &lists }.render()
+    let searched: Vec<SearchedList<'_>> = lists.iter().map(SearchedList::of_class).collect();
+    HtmlPage { template: TEMPLATE, own_style: STYLE, values, searched: &searched }.render()
 }
 
 /// Returns the links to the sections, with the search after the first section.

@@ -11,7 +11,7 @@ use super::view::{ReviewView, severity};
 use super::words::{self, Entry, grouped, number};
 use super::{sections, svg};
 use crate::app::review::{AccessChange, ChangeReview, EffectChange, ObjectShape, PathChange, PathChangeKind, Verdict};
-use crate::report::html_page::{HtmlPage, class_row, escaped_value, html};
+use crate::report::html_page::{HtmlPage, SearchedList, class_row, escaped_value, html};
 
 const TEMPLATE: &str = include_str!("review.html");
 
@@ -47,7 +47,8 @@ pub(super) fn text(review: &ChangeReview, options: &ReviewFormOptions) -> String
         sections => page_sections(&view),
         footer => html(&footer(&view)),
     };
-    HtmlPage { template: TEMPLATE, own_style: "", values, searched: &review.classes }.render()
+    let searched: Vec<SearchedList<'_>> = review.classes.iter().map(SearchedList::of_class).collect();
+    HtmlPage { template: TEMPLATE, own_style: "", values, searched: &searched }.render()
 }
 
 fn verdict(verdict: Option<Verdict>) -> &'static str {

@@ -370,7 +370,8 @@ pub(super) fn with_names(name: &str) -> ChangeReview {
     review.causes.iter_mut().for_each(|cause| (cause.path, cause.text) = (text(), text()));
     for class in &mut review.classes {
         (class.template, class.sample) = (text(), hostile.clone());
-        class.members.iter_mut().for_each(|member| (member.subject, member.namespaces) = (text(), hostile.clone()));
+        let member = || Member { subject: text(), namespaces: hostile.clone() };
+        class.members = class.members.iter().map(|_| member()).collect();
     }
     for effect in &mut review.effects {
         (effect.targets, effect.opens) = (hostile.clone(), hostile.clone());
@@ -444,7 +445,11 @@ pub(super) fn huge() -> ChangeReview {
     let long = |index: usize| format!("{index:06}-{}", "n".repeat(246));
     review.classes = (0..1_000).map(|id| class(id, &format!("Group/{}", long(id)), &[("Group/x", &[])])).collect();
     for (id, class) in review.classes.iter_mut().enumerate() {
-        class.members.iter_mut().for_each(|member| member.namespaces = vec![long(id), long(id + 1)]);
+        let members = class
+            .members
+            .iter()
+            .map(|member| Member { subject: member.subject.to_owned(), namespaces: vec![long(id), long(id + 1)] });
+        class.members = members.collect();
     }
     review.effects = (0..1_000)
         .map(|id| AccessChange {

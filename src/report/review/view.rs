@@ -39,8 +39,7 @@ struct ClassView<'r> {
 
 impl<'r> ClassView<'r> {
     fn new(class: &'r SubjectClass) -> Self {
-        let names = class.members.iter().flat_map(|member| &member.namespaces);
-        let names: BTreeSet<&str> = names.map(String::as_str).collect();
+        let names: BTreeSet<&str> = class.members.iter().flat_map(|member| member.namespaces()).collect();
         let is_cut = class.members.len() < class.count;
         let namespaces = names.len();
         Self { class, first_namespaces: names.into_iter().take(MAXIMUM_NAMES).collect(), namespaces, is_cut }

@@ -194,14 +194,14 @@ impl Judgement<'_> {
     fn unconfirmed(&self, effect: &AccessChange, was: &mut Answers<'_>, is: &mut Answers<'_>) -> Option<String> {
         let class = &self.review.classes[effect.class];
         let wanted = (effect.change == EffectChange::Lost, effect.change == EffectChange::Gained);
-        for member in &class.members {
+        for member in class.members.iter() {
             let scopes = match effect.scope {
                 Scope::Cluster => vec!["zz", ""],
-                Scope::Namespaces => member.namespaces.iter().filter_map(|name| scope(name)).collect(),
+                Scope::Namespaces => member.namespaces().filter_map(scope).collect(),
             };
             for atom in effect.rights.iter().flat_map(PolicyRule::atoms) {
                 let mut confirms = |scope: &&'static str| {
-                    let question = question_of(&member.subject, &atom, scope);
+                    let question = question_of(member.subject, &atom, scope);
                     (was.allow(&question), is.allow(&question)) == wanted
                 };
                 if !scopes.iter().any(&mut confirms) {
