@@ -3,11 +3,10 @@
 //! The work is split by [`OutputFileKey`]: the index has every file with the contributions of policies, a few bytes each; the
 //! objects themselves exist only during the creation of their file.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use crate::diag::Origin;
-use crate::digest::digest_of_run;
 use crate::model::{
     CommonMetadata, Contribution, MadeFor, NamespaceSample, OutputFileKey, Part, Policy, PolicyMeta, Target, Unit,
 };
@@ -53,7 +52,7 @@ impl SampledFiles {
 }
 
 /// Calls a function with each contribution of a policy to an output file of a target, with the position of the policy.
-fn each_contribution(
+pub fn each_contribution(
     policies: &[Box<dyn Policy>],
     target: &Target,
     visit: &mut dyn FnMut(OutputFileKey, u32, Contribution),
@@ -63,13 +62,6 @@ fn each_contribution(
             policy.contributions(target, &mut |output_file, part| visit(output_file, index, part));
         }
     }
-}
-
-/// Returns the number of the output files of a target, without their names.
-pub fn count_output_files(policies: &[Box<dyn Policy>], target: &Target) -> usize {
-    let mut files: HashSet<u128> = HashSet::new();
-    each_contribution(policies, target, &mut |output_file, _, _| _ = files.insert(digest_of_run(&output_file)));
-    files.len()
 }
 
 impl OutputFileIndex {

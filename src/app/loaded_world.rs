@@ -1,6 +1,7 @@
 //! The world that questions are asked about: the compiled workspace, or any manifests.
 
 mod baseline;
+mod cluster_version;
 mod manifests;
 mod surroundings;
 
@@ -28,15 +29,16 @@ use crate::compile::{self, CompiledObject, ObjectForm};
 use crate::diag::{Diagnostic, Files, Origin, RunError, Sink};
 use crate::emit::committed::Committed;
 use crate::file_format::{Broken, FileFormat};
-use crate::k8s::catalogue::{FIRST_MINOR, LAST_MINOR};
 use crate::k8s::{list, names};
-use crate::model::{ApiServerSettings, Category, DeclaredNames, NameSet, NamespaceSample, Platform, Target, Version};
+use crate::model::{ApiServerSettings, Category, DeclaredNames, NameSet, NamespaceSample, Platform, Target};
 use crate::node::{Cluster, ServerVersion as NodeVersion};
 use crate::paths::{EscalationGraph, GraphInputs};
 use crate::source::InputFiles;
 use crate::source::manifests::{self as files, FileFilter};
 use crate::yaml::{NodeRef, Tree};
 
+use self::cluster_version::ClusterVersion;
+pub(crate) use self::cluster_version::{release_of, version_of};
 use self::manifests::{Input, ManifestReader};
 pub(crate) use self::manifests::{
     MissingNamespace, OPENSHIFT_GROUPS, Reading, add_tree, duplicate, each_filtered_tree, each_tree, standard_input,
@@ -697,83 +699,6 @@ fn read_baseline(written: &str, run: &Options, sink: &mut Sink) -> Option<Baseli
         return Some(Baseline::Dump(path));
     }
     version_of(written, sink).map(Baseline::DefaultPolicy)
-}
-
-/// The version of the cluster of manifests.
-#[derive(Debug, Clone, Copy)]
-struct ClusterVersion {
-    /// The minor of Kubernetes with facts.
-    minor: u32,
-    /// The release of OpenShift.
-    release: Option<Release>,
-}
-
-impl ClusterVersion {
-    /// Returns the newest known version of a platform.
-    fn newest(platform: Platform) -> Self {
-        match platform {
-            Platform::Kubernetes => Self { minor: LAST_MINOR, release: None },
-            Platform::Openshift => Self { minor: Release::LAST.kubernetes_minor(), release: Some(Release::LAST) },
-        }
-    }
-
-    /// Returns the version of a platform that an option names; without one, the newest known version.
-    fn of(platform: Platform, written: Option<&String>, sink: &mut Sink) -> Option<Self> {
-        written.map_or_else(|| Some(Self::newest(platform)), |written| Self::read(platform, written, sink))
-    }
-
-    /// Returns the release of OpenShift on a version of Kubernetes.
-    fn on_openshift(self) -> Self {
-        let mut releases =
-            (bootstrap::FIRST.minor..=Release::LAST_OF_FOUR.minor).map(|minor| Release { major: 4, minor });
-        let release = releases.rfind(|release| release.kubernetes_minor() <= self.minor);
-        Self { release, ..self }
-    }
-
-    /// Reads a version of a platform. A version newer than every known one has the facts of the newest, with a warning.
-    fn read(platform: Platform, written: &str, sink: &mut Sink) -> Option<Self> {
-        let is_known = |version: &Version| match version.release() {
-            Some(release) => release >= bootstrap::FIRST,
-            None => version.minor() >= FIRST_MINOR,
-        };
-        let version = Version::parse(platform, written).filter(is_known);
-        match version.map(Version::warning) {
-            Some(None) => {}
-            Some(Some(warning)) => {
-                // `--baseline` and `--kubernetes-version` may name the same version.
-                if sink.diagnostics().iter().all(|known| known.message != warning.message) {
-                    sink.push(warning);
-                }
-            }
-            None => sink.push(unknown_version(platform, written)),
-        }
-        let minor = |version: Version| version.api().requested_minor().max(FIRST_MINOR);
-        version.map(|version| Self { minor: minor(version), release: version.release() })
-    }
-}
-
-fn unknown_version(platform: Platform, written: &str) -> Diagnostic {
-    let (product, help) = match platform {
-        Platform::Kubernetes => (
-            "Kubernetes",
-            format!(
-                "name one from 1.{FIRST_MINOR} to 1.{LAST_MINOR}, `none`, or an existing file; --platform openshift has versions of OpenShift"
-            ),
-        ),
-        Platform::Openshift => ("OpenShift", format!("name one from {} to {}", bootstrap::FIRST, Release::LAST)),
-    };
-    Diagnostic::error(codes::UNKNOWN_VERSION, format!("`{written}` is no version of {product} with known facts"))
-        .help(help)
-}
-
-/// Returns the minor of a version of Kubernetes. One that is newer than every known minor is judged as the newest, with a warning.
-pub(crate) fn version_of(written: &str, sink: &mut Sink) -> Option<u32> {
-    ClusterVersion::read(Platform::Kubernetes, written, sink).map(|version| version.minor)
-}
-
-/// Returns the release of a version of OpenShift; the newest known release without a version.
-pub(crate) fn release_of(written: Option<&String>, sink: &mut Sink) -> Option<Release> {
-    ClusterVersion::of(Platform::Openshift, written, sink).and_then(|version| version.release)
 }
 
 /// Reports ClusterRoles whose rules do not follow from the manifests.
