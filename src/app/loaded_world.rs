@@ -401,6 +401,9 @@ pub(crate) fn load_target_seen(
     }))
 }
 
+/// Shows each tree of the objects of a cluster to a function.
+pub(crate) type EachTree<'e> = dyn FnMut(&mut dyn FnMut(&Tree)) -> Result<(), RunError> + 'e;
+
 /// Loads the live objects of a target's cluster: they are the whole cluster, above the default policy of the platform. `each_tree`
 /// shows the trees of the objects to its argument.
 ///
@@ -409,7 +412,7 @@ pub(crate) fn load_target_seen(
 pub(crate) fn load_live(
     workspace: &Workspace,
     target: &Target,
-    each_tree: &mut dyn FnMut(&mut dyn FnMut(&Tree)) -> Result<(), RunError>,
+    each_tree: &mut EachTree<'_>,
     options: &WorldOptions,
     sink: &mut Sink,
 ) -> Result<LoadedWorld, RunError> {

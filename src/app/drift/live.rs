@@ -93,7 +93,7 @@ impl LiveObjects {
             // Only the first reading meets every object.
             warnings.get_or_insert_with(|| std::mem::take(&mut reader.warnings));
             if !reader.repeats() {
-                sink.absorb(warnings.map_or_else(Sink::new, |warnings| warnings));
+                warnings.into_iter().for_each(|warnings| sink.absorb(warnings));
                 return Ok((reader.live, dump));
             }
         }

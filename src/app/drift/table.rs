@@ -66,7 +66,7 @@ impl ObjectTable {
     /// Adds a wanted object, in place of one with the same identity, with its shape and its print.
     pub(super) fn add_wanted(&mut self, identity: Print, content: Option<(u32, Print)>) -> ObjectNumber {
         let (shape, content) = content.map_or((NO_SHAPE, Print::NONE), |content| content);
-        let number = self.find(identity).map_or_else(|| self.add(identity), |number| number);
+        let number = self.number_of(identity);
         if let Some(entry) = self.entries.get_mut(number.index()) {
             (entry.shape, entry.content) = (shape, content);
         }
@@ -75,11 +75,19 @@ impl ObjectTable {
 
     /// Notes the place of a live object. Returns its number, and the place of an earlier one with the same identity.
     pub(super) fn add_live(&mut self, identity: Print, place: Origin) -> (ObjectNumber, Option<Origin>) {
-        let number = self.find(identity).map_or_else(|| self.add(identity), |number| number);
+        let number = self.number_of(identity);
         let earlier = self.state(number) != LiveState::Absent;
         self.set(number, LiveState::Live);
         let before = self.entries.get_mut(number.index()).map(|entry| std::mem::replace(&mut entry.place, place));
         (number, before.filter(|_| earlier))
+    }
+
+    /// Returns the number of an identity; a new one for an unknown identity.
+    fn number_of(&mut self, identity: Print) -> ObjectNumber {
+        match self.find(identity) {
+            Some(number) => number,
+            None => self.add(identity),
+        }
     }
 
     fn add(&mut self, identity: Print) -> ObjectNumber {
