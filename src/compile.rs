@@ -35,7 +35,7 @@ pub use crate::expand::SampledFiles;
 pub use allow::{Accepted, AllowEntry};
 pub use linked_workspace::{AccountRows, LinkedWorkspace, NamedPolicies};
 pub use load::{WORKSPACE_FILE, each_baseline, load, load_workspace};
-pub use part::{PartRecord, ShardSummary, compile_part, count_output_files, merge, output_files};
+pub use part::{PartRecord, ShardSummary, compile_part, each_output_file, merge, output_files};
 
 /// A finished file of the output.
 #[derive(Debug)]

@@ -24,7 +24,7 @@ mod spread;
 
 use std::sync::Arc;
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 use self::named::{InputTexts, computes_with_names, reads_annotations};
 pub(in crate::app) use self::output_check::OutputCheck;
@@ -36,7 +36,7 @@ use super::workspace::Workspace;
 use crate::compile;
 use crate::diag::RunError;
 use crate::digest::digest_of_run;
-use crate::model::NamespaceSample;
+use crate::model::{NamespaceSample, OutputFileKey, Target};
 use crate::parallel::both;
 
 /// The fewest namespaces of a target that are divided into classes: fewer are compiled as fast as they are divided.
@@ -106,8 +106,16 @@ pub(in crate::app) fn spread_of<'w>(
 fn files_to_divide(states: &[&Workspace]) -> Option<usize> {
     let targets =
         states.iter().flat_map(|state| state.project.workspace.targets.iter().map(move |target| (state, target)));
-    let mut sizes = targets.map(|(state, target)| compile::count_output_files(&state.project, target));
+    let mut sizes = targets.map(|(state, target)| file_count(state, target));
     sizes.find(|size| *size >= FEWEST_NAMESPACES).filter(|_| !computes_with_names(states))
+}
+
+/// Returns the number of output files of a target. The digests of names take less room than the names.
+fn file_count(workspace: &Workspace, target: &Target) -> usize {
+    let mut files: HashSet<u128> = HashSet::new();
+    let mut add = |file: OutputFileKey| _ = files.insert(digest_of_run(&file));
+    compile::each_output_file(&workspace.project, target, &mut add);
+    files.len()
 }
 
 /// Divides the namespaces of the states into classes.

@@ -4,16 +4,13 @@
 //! Labels of namespaces follow from the whole target, so that each part of a target with labels compiles the whole once to
 //! collect them, and makes its own files with them.
 
-use std::collections::HashSet;
-
 use crate::codes;
 use serde::{Deserialize, Serialize};
 
 use super::{CompileOptions, FileConsumer, LinkedWorkspace, Pass, labels};
 use crate::diag::{Diagnostic, Origin, RunError, Sink};
-use crate::digest::digest_of_run;
 use crate::expand::{self, OutputFileIndex};
-use crate::model::Target;
+use crate::model::{OutputFileKey, Target};
 use crate::validate::OutputFileFacts;
 use crate::validate::set::{PartCollector, PartFacts, judge};
 
@@ -120,11 +117,9 @@ pub fn merge(project: &LinkedWorkspace, target: &Target, parts: Vec<PartRecord>,
     strays.into_iter().for_each(|(_, diagnostic)| sink.push(diagnostic));
 }
 
-/// Returns the number of the output files of a target in all parts. No name of a file is kept.
-pub fn count_output_files(project: &LinkedWorkspace, target: &Target) -> usize {
-    let mut files: HashSet<u128> = HashSet::new();
-    expand::each_contribution(&project.policies, target, &mut |file, _, _| _ = files.insert(digest_of_run(&file)));
-    files.len()
+/// Calls a function with the output files of a target in all parts, in no order. A file can come several times.
+pub fn each_output_file(project: &LinkedWorkspace, target: &Target, visit: &mut dyn FnMut(OutputFileKey)) {
+    expand::each_contribution(&project.policies, target, &mut |output_file, _, _| visit(output_file));
 }
 
 /// Returns the output files of a target in all parts.

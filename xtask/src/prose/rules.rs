@@ -88,7 +88,9 @@ fn beginnings(file: &File, passage: &Passage, sentence: Sentence<'_>, words: &Wo
     );
     for start in starts {
         let tail = sentence.masked.get(start..).unwrap_or_default();
-        if words.beginnings.is_match(tail) {
+        // The name of a command such as `who-can` in a table is no pronoun.
+        let is_avoided = |word: regex::Match<'_>| tail.get(word.end()..).is_none_or(|rest| !rest.starts_with('-'));
+        if words.beginnings.find(tail).is_some_and(is_avoided) {
             let text = start_of(sentence.shown.get(start..).unwrap_or_default());
             findings.push(finding(
                 file,

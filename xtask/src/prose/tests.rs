@@ -30,6 +30,7 @@ fn findings(path: &str, text: &str) -> Vec<String> {
 fn beginnings() {
     let good = "# What it reports\n\nThe output. What is the output? It is a file.\n";
     assert_eq!(findings("docs/a.md", good), [""; 0]);
+    assert_eq!(findings("docs/a.md", "- who-can: 5 s.\n"), [""; 0]);
     let bad = "The output.\nWhat compiles is written.\n\n- `to` (map): Who gets the permissions.\n";
     assert_eq!(findings("docs/a.md", bad), ["2: beginning", "4: beginning"]);
     assert_eq!(findings("src/a.rs", "// Where files lie.\nconst A: u8 = 1;\n"), ["1: beginning"]);
