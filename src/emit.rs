@@ -12,6 +12,7 @@ pub mod diff;
 pub mod file;
 pub mod first_lines;
 pub mod group;
+pub(crate) mod identity;
 pub mod namespaces;
 pub mod objects;
 pub mod oci;

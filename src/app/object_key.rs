@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::emit::identity::ObjectIdentity;
 use crate::yaml::NodeRef;
 
 /// The identity of an object, whatever version of its API it was read in.
@@ -13,34 +14,10 @@ pub(crate) struct ObjectKey {
     group: String,
 }
 
-/// The texts of an [`ObjectKey`], in the tree of the object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct KeyTexts<'t> {
-    pub(crate) group: &'t str,
-    pub(crate) kind: &'t str,
-    /// The namespace; empty for none.
-    pub(crate) namespace: &'t str,
-    pub(crate) name: &'t str,
-}
-
-impl<'t> KeyTexts<'t> {
-    /// Returns the identity of an object.
-    pub(crate) fn of(object: NodeRef<'t>) -> Self {
-        let metadata = object.get("metadata");
-        let text = |key: &str| metadata.map_or("", |metadata| metadata.text_at(key));
-        Self {
-            group: object.text_at("apiVersion").split_once('/').map_or("", |(group, _)| group),
-            kind: object.text_at("kind"),
-            namespace: text("namespace"),
-            name: text("name"),
-        }
-    }
-}
-
 impl ObjectKey {
     /// Returns the identity of an object.
     pub(crate) fn of(object: NodeRef<'_>) -> Self {
-        let KeyTexts { group, kind, namespace, name } = KeyTexts::of(object);
+        let ObjectIdentity { group, kind, namespace, name } = ObjectIdentity::of(object);
         Self { group: group.to_owned(), kind: kind.to_owned(), namespace: namespace.to_owned(), name: name.to_owned() }
     }
 

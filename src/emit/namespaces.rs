@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::plan::ObjectKey;
+use super::identity::ObjectIdentity;
 use crate::digest::Digest;
 use crate::k8s::appliers::Keepers;
 use crate::yaml::NodeRef;
@@ -43,7 +43,7 @@ pub struct DeletedNamespace<'n> {
 
 impl NamespaceChanges {
     /// Compares the old and new objects of a file.
-    pub(super) fn compare<'t>(old: &[ObjectKey<'t>], new: &[ObjectKey<'t>]) -> Self {
+    pub(super) fn compare<'t>(old: &[ObjectIdentity<'t>], new: &[ObjectIdentity<'t>]) -> Self {
         let mut changes = Self::default();
         let lost = namespaces_without(old, new);
         changes.lost.extend(lost.map(|(name, digest)| (name, LostNamespace { digest, ..LostNamespace::default() })));
@@ -134,16 +134,16 @@ impl NamespaceChanges {
 
 /// Returns the Namespace objects of a file that the other side of a comparison does not have.
 fn namespaces_without<'a>(
-    objects: &'a [ObjectKey<'_>],
-    other: &'a [ObjectKey<'_>],
+    objects: &'a [ObjectIdentity<'_>],
+    other: &'a [ObjectIdentity<'_>],
 ) -> impl Iterator<Item = (String, Option<Digest>)> + 'a {
-    let is_gone = |key: &&ObjectKey<'_>| key.is_namespace() && !other.contains(key);
+    let is_gone = |key: &&ObjectIdentity<'_>| key.is_namespace() && !other.contains(key);
     objects.iter().filter(is_gone).map(|key| (key.name.to_owned(), digest(key.name, objects)))
 }
 
 /// Returns a digest of the kinds and names of the objects in a namespace, with a hole for the name of the namespace.
 /// The digest only decides whether a remark is printed.
-fn digest(namespace: &str, objects: &[ObjectKey<'_>]) -> Option<Digest> {
+fn digest(namespace: &str, objects: &[ObjectIdentity<'_>]) -> Option<Digest> {
     let inside = objects.iter().filter(|key| key.namespace == namespace);
     let mut lines: Vec<String> =
         inside.map(|key| format!("{}\0{}\0{}\n", key.group, key.kind, without_own_name(key.name, namespace))).collect();
@@ -171,13 +171,13 @@ fn without_own_name(name: &str, own: &str) -> String {
 mod tests {
     use super::*;
 
-    fn file<'t>(namespace: &'t str, names: &[&'t str]) -> Vec<ObjectKey<'t>> {
-        let mut keys = vec![ObjectKey { group: "", kind: "Namespace", namespace: "", name: namespace }];
-        keys.extend(names.iter().map(|name| ObjectKey { group: "", kind: "ConfigMap", namespace, name }));
+    fn file<'t>(namespace: &'t str, names: &[&'t str]) -> Vec<ObjectIdentity<'t>> {
+        let mut keys = vec![ObjectIdentity { group: "", kind: "Namespace", namespace: "", name: namespace }];
+        keys.extend(names.iter().map(|name| ObjectIdentity { group: "", kind: "ConfigMap", namespace, name }));
         keys
     }
 
-    fn deleted(old: &[Vec<ObjectKey<'_>>], new: &[Vec<ObjectKey<'_>>]) -> Vec<(String, Option<String>)> {
+    fn deleted(old: &[Vec<ObjectIdentity<'_>>], new: &[Vec<ObjectIdentity<'_>>]) -> Vec<(String, Option<String>)> {
         let mut changes = NamespaceChanges::default();
         old.iter().for_each(|old| changes.add(&NamespaceChanges::compare(old, &[])));
         new.iter().for_each(|new| changes.add(&NamespaceChanges::compare(&[], new)));

@@ -12,8 +12,9 @@ use std::thread::ThreadId;
 use memchr::memmem;
 
 use super::file::{self, FileOwnership};
+use super::identity::ObjectIdentity;
 use super::namespaces::NamespaceChanges;
-use super::plan::{Counts, FileAction, FilePlan, ObjectKey, changed_grants, same};
+use super::plan::{Counts, FileAction, FilePlan, changed_grants, same};
 use super::pods::changed_pods;
 use crate::alike::{Hints, Own, OwnName, Shape, common_prefix, common_suffix};
 use crate::diag::{FileId, Sink};
@@ -219,7 +220,7 @@ impl Known {
     fn facts(
         &mut self,
         shape: Option<u128>,
-        key: ObjectKey<'_>,
+        key: ObjectIdentity<'_>,
         old: Option<&str>,
         new: Option<&str>,
     ) -> Option<Facts> {
@@ -306,7 +307,7 @@ impl<'t> FileDifferences<'t, '_> {
         };
         self.plan.changed_roles.extend(facts.grants.as_ref().map(|change| format!("{key} {change}")));
         self.plan.changed_pods.extend(facts.pods.as_ref().map(|change| format!("{key} {change}")));
-        let ObjectKey { group, kind, namespace, name } = key;
+        let ObjectIdentity { group, kind, namespace, name } = key;
         self.objects.push(ObjectChange { kind, group, namespace, name, old, new, shape: digest, facts });
         self.shapes.add(shape, &mut known.shapes);
         Some(counts)
@@ -414,17 +415,17 @@ pub fn of_group<'t>(text: &'t str, group: &str) -> Option<Vec<&'t str>> {
 }
 
 /// Returns the objects in a text of ours; none where it is not as we write.
-pub(super) fn keys(text: &str) -> Option<Vec<ObjectKey<'_>>> {
+pub(super) fn keys(text: &str) -> Option<Vec<ObjectIdentity<'_>>> {
     let (_, body) = parts(text)?;
     Some(objects(body)?.into_iter().map(|(key, _)| key).collect())
 }
 
 /// An object with its text.
-type Object<'t> = (ObjectKey<'t>, &'t str);
+type Object<'t> = (ObjectIdentity<'t>, &'t str);
 
 /// An object with its text before and after.
 struct Pair<'t> {
-    key: ObjectKey<'t>,
+    key: ObjectIdentity<'t>,
     old: Option<&'t str>,
     new: Option<&'t str>,
 }
@@ -486,12 +487,12 @@ fn objects(body: &str) -> Option<Vec<Object<'_>>> {
 }
 
 /// Reads off which object a text is.
-fn key_of(object: &str) -> Option<ObjectKey<'_>> {
+fn key_of(object: &str) -> Option<ObjectIdentity<'_>> {
     let mut lines = object.lines();
     let api_version = unquoted(lines.next()?.strip_prefix("apiVersion: ")?)?;
     let kind = unquoted(lines.next()?.strip_prefix("kind: ")?)?;
     let group = api_version.split_once('/').map_or("", |(group, _)| group);
-    let mut key = ObjectKey { group, kind, namespace: "", name: "" };
+    let mut key = ObjectIdentity { group, kind, namespace: "", name: "" };
     if lines.next()? != "metadata:" {
         return None;
     }
@@ -538,7 +539,7 @@ fn merged<'t>(old: &mut [Object<'t>], new: &mut [Object<'t>]) -> Option<Vec<Pair
 }
 
 /// Returns the meaning of the change of an object; none if a text is not the one object that its head names.
-fn facts(key: ObjectKey<'_>, old: Option<&str>, new: Option<&str>) -> Option<Facts> {
+fn facts(key: ObjectIdentity<'_>, old: Option<&str>, new: Option<&str>) -> Option<Facts> {
     let read = |text: &str| {
         let mut sink = Sink::new();
         let tree = yaml::read(text, FileId::default(), &mut sink);
@@ -548,12 +549,12 @@ fn facts(key: ObjectKey<'_>, old: Option<&str>, new: Option<&str>) -> Option<Fac
     let is_policy = key.kind == "PodSecurityPolicy";
     let (Some(old), Some(new)) = (old, new) else {
         let tree = read(old.or(new)?)?;
-        let is_it = tree.document(0).is_some_and(|root| ObjectKey::from_object(root) == key);
+        let is_it = tree.document(0).is_some_and(|root| ObjectIdentity::of(root) == key);
         return is_it.then(|| Facts { touches_access: decides, touches_pods: is_policy, ..Facts::default() });
     };
     let (old, new) = (read(old)?, read(new)?);
     let (old, new) = (old.document(0)?, new.document(0)?);
-    if ObjectKey::from_object(old) != key || ObjectKey::from_object(new) != key {
+    if ObjectIdentity::of(old) != key || ObjectIdentity::of(new) != key {
         return None;
     }
     let differs = |keys: &[&str]| match (old.path(keys), new.path(keys)) {

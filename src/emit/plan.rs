@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::file::{self, FileOwnership, differs_in_header_alone, ownership};
 use super::first_lines::FirstLines;
+use super::identity::ObjectIdentity;
 use super::namespaces::NamespaceChanges;
 use super::objects;
 use super::paths::Paths;
@@ -149,7 +150,7 @@ impl FilePlan {
                     Some(keys) => NamespaceChanges::compare(&[], &keys),
                     None => NamespaceChanges::compare(
                         &[],
-                        &parse(text).documents().map(ObjectKey::from_object).collect::<Vec<_>>(),
+                        &parse(text).documents().map(ObjectIdentity::of).collect::<Vec<_>>(),
                     ),
                 };
             }
@@ -160,9 +161,8 @@ impl FilePlan {
         let mut faults = Sink::new();
         plan.compare_objects(&new_tree, &yaml::read(&old_text, FileId::default(), &mut faults));
         // Half a merge, for example: its objects are not known, and its namespace is there all the same.
-        let is_new = |name: &str| {
-            new_tree.documents().map(ObjectKey::from_object).any(|key| key.is_namespace() && key.name == name)
-        };
+        let is_new =
+            |name: &str| new_tree.documents().map(ObjectIdentity::of).any(|key| key.is_namespace() && key.name == name);
         if let Some(name) = file::namespace(path)
             && !faults.is_empty()
             && old_text.lines().any(|line| line.trim() == "kind: Namespace")
@@ -188,7 +188,7 @@ impl FilePlan {
     fn compare_objects(&mut self, new: &Tree, old: &Tree) {
         let new_objects = by_identity(new);
         let old_objects = by_identity(old);
-        let keys: BTreeSet<&ObjectKey<'_>> = new_objects.keys().chain(old_objects.keys()).collect();
+        let keys: BTreeSet<&ObjectIdentity<'_>> = new_objects.keys().chain(old_objects.keys()).collect();
         let (old_keys, new_keys): (Vec<_>, Vec<_>) =
             (old_objects.keys().copied().collect(), new_objects.keys().copied().collect());
         self.namespaces = NamespaceChanges::compare(&old_keys, &new_keys);
@@ -246,49 +246,13 @@ pub fn changed_grants(new: NodeRef<'_>, old: NodeRef<'_>) -> Option<String> {
     }
 }
 
-/// The identity of a document: group, kind, namespace and name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct ObjectKey<'t> {
-    pub(super) group: &'t str,
-    pub(super) kind: &'t str,
-    pub(super) namespace: &'t str,
-    pub(super) name: &'t str,
-}
-
-impl<'t> ObjectKey<'t> {
-    /// Returns the identity of a document.
-    pub(super) fn from_object(root: NodeRef<'t>) -> Self {
-        let text = |keys: &[&str]| root.path(keys).and_then(NodeRef::as_str).unwrap_or_default();
-        Self {
-            group: text(&["apiVersion"]).split_once('/').map_or("", |(group, _)| group),
-            kind: text(&["kind"]),
-            namespace: text(&["metadata", "namespace"]),
-            name: text(&["metadata", "name"]),
-        }
-    }
-}
-
-impl ObjectKey<'_> {
-    /// Whether the object is a Namespace.
-    pub(super) fn is_namespace(&self) -> bool {
-        self.group.is_empty() && self.kind == "Namespace"
-    }
-}
-
-impl std::fmt::Display for ObjectKey<'_> {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let slash = if self.namespace.is_empty() { "" } else { "/" };
-        write!(formatter, "{} {}{slash}{}", self.kind, self.namespace, self.name)
-    }
-}
-
 /// Returns a digest of the identity of each object in a text: of its group, kind, namespace and name. It is the same in
 /// every run.
 pub fn object_digests(text: &str) -> Vec<Digest> {
-    let identity = |key: ObjectKey<'_>| digest(format!("{} {key}", key.group).as_bytes());
+    let identity = |key: ObjectIdentity<'_>| digest(format!("{} {key}", key.group).as_bytes());
     match objects::keys(text) {
         Some(keys) => keys.into_iter().map(identity).collect(),
-        None => parse(text).documents().map(|root| identity(ObjectKey::from_object(root))).collect(),
+        None => parse(text).documents().map(|root| identity(ObjectIdentity::of(root))).collect(),
     }
 }
 
@@ -296,8 +260,8 @@ fn parse(text: &str) -> Tree {
     yaml::read(text, FileId::default(), &mut Sink::new())
 }
 
-fn by_identity(tree: &Tree) -> BTreeMap<ObjectKey<'_>, NodeRef<'_>> {
-    tree.documents().filter(|root| root.is_map()).map(|root| (ObjectKey::from_object(root), root)).collect()
+fn by_identity(tree: &Tree) -> BTreeMap<ObjectIdentity<'_>, NodeRef<'_>> {
+    tree.documents().filter(|root| root.is_map()).map(|root| (ObjectIdentity::of(root), root)).collect()
 }
 
 /// Returns whether two nodes hold the same data; the order of keys is irrelevant.

@@ -92,7 +92,7 @@ impl SubjectMap {
             let namespaces = held.iter().filter(|held| held.namespace != self.whole);
             let is_alone = |name: &&str| inputs.spread.weight(name) == 1;
             let mut namespaces: Vec<&str> = namespaces.map(|held| table.get(held.namespace)).collect();
-            // A namespace that stands for no others adds no subject. Without any namespace, the scope would be the whole cluster.
+            // One such namespace is enough: it adds no subject. A member without namespaces would be one of the whole cluster.
             let first_alone = namespaces.iter().copied().find(is_alone);
             namespaces.retain(|name| !is_alone(name));
             namespaces.extend(first_alone);

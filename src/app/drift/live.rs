@@ -18,8 +18,9 @@ use super::unmanaged::{Surroundings, UnmanagedScope};
 use super::wanted::WantedObjects;
 use crate::app::Options;
 use crate::app::loaded_world::duplicate;
-use crate::app::object_key::{KeyTexts, ObjectKey};
+use crate::app::object_key::ObjectKey;
 use crate::diag::{Files, RunError, Sink};
+use crate::emit::identity::ObjectIdentity;
 use crate::k8s::list;
 use crate::k8s::stored::{StoredForm, to_stored};
 use crate::yaml::{ListForm, NodeRef, Tree};
@@ -166,7 +167,7 @@ impl<'r> LiveReader<'r> {
             if self.last.get(&identity).is_some_and(|last| *last != self.objects) {
                 continue;
             }
-            let KeyTexts { group, kind, .. } = KeyTexts::of(object);
+            let ObjectIdentity { group, kind, .. } = ObjectIdentity::of(object);
             if !self.live.has_kind(group, kind) {
                 self.live.kinds.insert((group.to_owned(), kind.to_owned()));
             }

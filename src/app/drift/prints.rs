@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 
 use super::fields;
-use crate::app::object_key::KeyTexts;
+use crate::emit::identity::ObjectIdentity;
 use crate::yaml::digest::digest_of_run;
 use crate::yaml::{NodeRef, NodeValue};
 
@@ -27,7 +27,7 @@ impl Print {
 
     /// Returns the print of an identity.
     pub(super) fn of_identity(object: NodeRef<'_>) -> Self {
-        Self::of(&KeyTexts::of(object))
+        Self::of(&ObjectIdentity::of(object))
     }
 
     /// Returns the first half: its bits are as good as random.

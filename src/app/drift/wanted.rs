@@ -7,7 +7,7 @@ use super::grants::GrantLinks;
 use super::live;
 use super::prints::{Print, Printer, Shapes};
 use super::table::{ObjectNumber, ObjectTable};
-use crate::app::object_key::KeyTexts;
+use crate::emit::identity::ObjectIdentity;
 use crate::yaml::NodeRef;
 
 /// The objects of the policies.
@@ -34,7 +34,7 @@ pub(super) struct WantedObjects {
 impl WantedObjects {
     /// Takes an object of the policies.
     pub(super) fn add(&mut self, object: NodeRef<'_>) {
-        let KeyTexts { group, kind, namespace, name } = KeyTexts::of(object);
+        let ObjectIdentity { group, kind, namespace, name } = ObjectIdentity::of(object);
         if !self.kinds.iter().any(|(known_group, known)| known == kind && known_group == group) {
             self.kinds.insert((group.to_owned(), kind.to_owned()));
         }

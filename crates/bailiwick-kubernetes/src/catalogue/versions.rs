@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use super::{Resource, ResourceVersion};
 
 /// The versions of a resource. The versions in the table are read on first use, because most runs ask about few resources.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Versions {
     /// The JSON of the versions in the table.
     text: Option<Box<RawValue>>,
