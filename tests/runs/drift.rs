@@ -269,6 +269,20 @@ fn the_items_of_a_broken_list_do_not_count() {
     }
 }
 
+/// Without its role or its binding in the cluster, a subject loses the access.
+#[test]
+fn a_missing_role_or_binding_is_lost_access() {
+    for prefix in ["Role/team-a/", "RoleBinding/team-a/"] {
+        let mut cluster = Cluster::new();
+        let missing = cluster.objects.keys().find(|key| key.starts_with(prefix)).expect("an object").clone();
+        cluster.objects.remove(&missing);
+        let (findings, result) = cluster.findings();
+        assert_eq!(findings, [("missing".to_owned(), missing)]);
+        let lost = result["access"][0]["lost"].as_array().expect("a list");
+        assert!(!lost.is_empty(), "{result}");
+    }
+}
+
 /// A label of a live role that is no difference gives its rules to an aggregated role below the output.
 #[test]
 fn a_label_for_an_aggregated_role_of_the_baseline_gives_access() {
