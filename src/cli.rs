@@ -48,7 +48,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use clap::builder::FalseyValueParser;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
 pub use self::in_memory::{MemoryCommand, MemoryOutcome, run_in_memory};
 use self::reporting::Formats;
@@ -399,39 +399,65 @@ enum Command {
     Man(man::Arguments),
 }
 
-impl Command {
-    /// Returns the name on the command line.
-    fn name(&self) -> &'static str {
-        match self {
-            Self::Init(_) => "init",
-            Self::Render(_) => "render",
-            Self::Expire(_) => "expire",
-            Self::Check(_) => "check",
-            Self::Merge(_) => "merge",
-            Self::Diff(_) => "diff",
-            Self::Review(_) => "review",
-            Self::Report(_) => "report",
-            Self::Table(_) => "table",
-            Self::Lint(_) => "lint",
-            Self::Test(_) => "test",
-            Self::CanI(_) => "can-i",
-            Self::WhoCan(_) => "who-can",
-            Self::NodeReach(_) => "node-reach",
-            Self::Index(_) => "index",
-            Self::Ask(_) => "ask",
-            Self::Import(_) => "import",
-            Self::Drift(_) => "drift",
-            Self::Fn(_) => "fn",
-            Self::Pack(_) => "pack",
-            Self::Migrate(_) => "migrate",
-            Self::Lsp(_) => "lsp",
-            Self::Explain(_) => "explain",
-            Self::Schema(_) => "schema",
-            Self::Completions(_) => "completions",
-            Self::Man(_) => "man",
-        }
-    }
+/// Implements what every command has, from its variant, its name and its module.
+macro_rules! commands {
+    ($($variant:ident $name:literal $module:ident,)*) => {
+        impl Command {
+            /// Returns the name on the command line.
+            fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$variant(_) => $name,)*
+                }
+            }
 
+            /// Returns the parser of the command with a name.
+            fn parser(name: &str) -> Option<clap::Command> {
+                match name {
+                    $($name => Some($module::Arguments::augment_args(clap::Command::new($name))),)*
+                    _ => None,
+                }
+            }
+
+            /// Runs the command in the workspace of its options.
+            fn run(&self, global: &Global) -> Result<Outcome, Error> {
+                match self {
+                    $(Self::$variant(arguments) => $module::run(global, arguments),)*
+                }
+            }
+        }
+    };
+}
+
+commands! {
+    Init "init" init,
+    Render "render" render,
+    Expire "expire" expire,
+    Check "check" check,
+    Merge "merge" merge,
+    Diff "diff" diff,
+    Review "review" review,
+    Report "report" report,
+    Table "table" table,
+    Lint "lint" lint,
+    Test "test" test,
+    CanI "can-i" can_i,
+    WhoCan "who-can" who_can,
+    NodeReach "node-reach" node_reach,
+    Index "index" index,
+    Ask "ask" ask,
+    Import "import" import,
+    Drift "drift" drift,
+    Fn "fn" function,
+    Pack "pack" pack,
+    Migrate "migrate" migrate,
+    Lsp "lsp" lsp,
+    Explain "explain" explain,
+    Schema "schema" schema,
+    Completions "completions" completions,
+    Man "man" man,
+}
+
+impl Command {
     /// Returns the formats of the results, and the reports to write.
     fn formats(&self) -> Formats {
         match self {
@@ -520,11 +546,23 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Outcome {
     if let Some(outcome) = completions::answer(&arguments) {
         return outcome;
     }
-    let mut cli = match Cli::try_parse_from(&arguments) {
+    let parsed = match parse_one_command(&arguments) {
+        Some(cli) => Ok(cli),
+        None => Cli::try_parse_from(&arguments),
+    };
+    let mut cli = match parsed {
         Ok(cli) => cli,
         Err(error) => return printing::print_usage(&error, &arguments, &Streams::Standard),
     };
     run_parsed(&mut cli)
+}
+
+/// Parses a command line that begins with a command, by the options of this command: the options of all commands take longer than the run
+/// of a small workspace. Returns none for another command line, for help, and for wrong usage, which the whole program describes.
+fn parse_one_command(arguments: &[OsString]) -> Option<Cli> {
+    let command = Command::parser(arguments.get(1)?.to_str()?)?;
+    let program = Global::augment_args(clap::Command::new("bailiwick")).subcommand(command);
+    Cli::from_arg_matches(&program.try_get_matches_from(arguments).ok()?).ok()
 }
 
 /// Runs the command of a command line.
@@ -599,34 +637,7 @@ fn run_command(cli: &Cli, workspaces: Option<&Path>) -> Outcome {
 
 /// Runs a command in the workspace of its options.
 fn run_in_workspace(global: &Global, command: &Command) -> Result<Outcome, Error> {
-    let outcome = match command {
-        Command::Init(arguments) => init::run(global, arguments),
-        Command::Render(arguments) => render::run(global, arguments),
-        Command::Expire(arguments) => expire::run(global, arguments),
-        Command::Check(arguments) => check::run(global, arguments),
-        Command::Merge(arguments) => merge::run(global, arguments),
-        Command::Diff(arguments) => diff::run(global, arguments),
-        Command::Report(arguments) => report::run(global, arguments),
-        Command::Review(arguments) => review::run(global, arguments),
-        Command::Table(arguments) => table::run(global, arguments),
-        Command::Lint(arguments) => lint::run(global, arguments),
-        Command::Test(arguments) => test::run(global, arguments),
-        Command::CanI(arguments) => can_i::run(global, arguments),
-        Command::WhoCan(arguments) => who_can::run(global, arguments),
-        Command::NodeReach(arguments) => node_reach::run(global, arguments),
-        Command::Index(arguments) => index::run(global, arguments),
-        Command::Ask(arguments) => ask::run(global, arguments),
-        Command::Import(arguments) => import::run(global, arguments),
-        Command::Drift(arguments) => drift::run(global, arguments),
-        Command::Fn(arguments) => function::run(global, arguments),
-        Command::Pack(arguments) => pack::run(global, arguments),
-        Command::Migrate(arguments) => migrate::run(global, arguments),
-        Command::Lsp(arguments) => lsp::run(global, arguments),
-        Command::Explain(arguments) => explain::run(global, arguments),
-        Command::Schema(arguments) => schema::run(global, arguments),
-        Command::Completions(arguments) => completions::run(global, arguments),
-        Command::Man(arguments) => man::run(global, arguments),
-    };
+    let outcome = command.run(global);
     printing::settle(global, outcome).map(|outcome| {
         let is_denied = command.denies_warnings() && global.warned.load(Ordering::Relaxed);
         if is_denied { outcome.worse(Outcome::No) } else { outcome }
@@ -650,6 +661,46 @@ mod tests {
     use clap::CommandFactory;
 
     use super::*;
+
+    /// Returns the arguments of a command, and of its own commands.
+    fn arguments(command: &clap::Command) -> Vec<String> {
+        let own = command.get_arguments().map(|argument| format!("{argument:?}"));
+        own.chain(command.get_subcommands().flat_map(arguments)).collect()
+    }
+
+    #[test]
+    fn the_parser_of_a_command_has_the_arguments_of_the_whole_program() {
+        let program = Cli::command();
+        assert!(program.get_subcommands().count() > 20);
+        for command in program.get_subcommands() {
+            let alone = Command::parser(command.get_name()).unwrap();
+            assert_eq!(arguments(&alone), arguments(command), "{}", command.get_name());
+        }
+        assert_eq!(arguments(&Global::augment_args(clap::Command::new("bailiwick"))), {
+            let own = program.get_arguments().map(|argument| format!("{argument:?}"));
+            own.collect::<Vec<_>>()
+        });
+    }
+
+    #[test]
+    fn a_command_line_is_parsed_by_one_command_as_by_the_whole_program() {
+        let line = |words: &str| words.split(' ').map(OsString::from).collect::<Vec<_>>();
+        for words in [
+            "bailiwick check --no-cache -q --jobs 2 --format json",
+            "bailiwick who-can get secrets --color never --from a --from b",
+            "bailiwick can-i get pods/log -n a --as=b",
+            "bailiwick render --stdout -qC render",
+        ] {
+            let whole = Cli::try_parse_from(line(words)).unwrap();
+            let alone = parse_one_command(&line(words)).unwrap();
+            assert_eq!(format!("{alone:?}"), format!("{whole:?}"), "{words}");
+        }
+        let others = ["", " help", " check --help", " check --nothing", " --version", " -C check render", " nothing"];
+        for words in others.map(|words| format!("bailiwick{words}")) {
+            let words = words.as_str();
+            assert!(parse_one_command(&line(words)).is_none(), "{words}");
+        }
+    }
 
     #[test]
     fn help_lists_the_options_of_a_command_apart_from_the_global_options() {

@@ -19,12 +19,39 @@ const WINDOW: usize = 16;
 /// branches and operators. Unused stack takes no memory.
 const STACK: usize = 64 << 20;
 
-/// Runs `work` on a thread with the stack size of the others, or on the current thread if none can be started.
+/// Runs `work` on the main thread if its stack can grow to the size of the others, on a new thread of this size, or on the current thread if
+/// no thread can be started.
 pub(crate) fn with_room<R: Send>(work: impl Fn() -> R + Sync) -> R {
+    if is_main_with_room() {
+        return work();
+    }
     thread::scope(|scope| match thread::Builder::new().stack_size(STACK).spawn_scoped(scope, &work) {
         Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
         Err(_) => work(),
     })
+}
+
+/// Lets the stack of the main thread grow to [`STACK`]. Returns whether it can, and the current thread is the main thread.
+///
+/// The start of a thread costs a twentieth of a run with a small workspace. Linux compares the limit when the stack grows, and keeps 128 MiB
+/// below the stack free of other memory (`MIN_GAP` and `mmap_base` in `mm/util.c`, Linux 6.18).
+#[cfg(target_os = "linux")]
+fn is_main_with_room() -> bool {
+    use rustix::process::{Resource, Rlimit, getpid, getrlimit, setrlimit};
+
+    let limit = getrlimit(Resource::Stack);
+    let is_enough = |bytes: Option<u64>| bytes.is_none_or(|bytes| bytes >= STACK as u64);
+    let can_grow = || {
+        let raised = Rlimit { current: Some(STACK as u64), ..limit };
+        is_enough(limit.current) || (is_enough(limit.maximum) && setrlimit(Resource::Stack, raised).is_ok())
+    };
+    rustix::thread::gettid() == getpid() && can_grow()
+}
+
+/// Returns false: the stack of the main thread has a fixed size.
+#[cfg(not(target_os = "linux"))]
+fn is_main_with_room() -> bool {
+    false
 }
 
 /// Runs two works at the same time, or one after the other if no thread can be started or `jobs` is 1.

@@ -32,6 +32,7 @@ use crate::absent;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::OnceLock;
 
+use bailiwick_yaml::internal;
 use serde::{Deserialize, Serialize};
 
 use self::versions::Versions;
@@ -60,23 +61,26 @@ pub enum Served {
 }
 
 /// The table.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, Default)]
 pub struct Catalogue {
-    #[serde(deserialize_with = "versions::read_rows")]
     resources: Vec<Resource>,
     /// The places of the resources of each group: a cluster may have a hundred thousand custom ones.
-    #[serde(skip)]
     by_group: HashMap<String, Vec<usize>>,
     /// The places of the resources of each name, plural and singular.
-    #[serde(skip)]
     by_name: OnceLock<HashMap<String, Vec<usize>>>,
     equivalents: Vec<Equivalent>,
     virtual_resources: Vec<VirtualResource>,
     /// The resources with creation by an update: `AllowCreateOnUpdate` of the strategies in `pkg/registry` of
     /// Kubernetes 1.36.3.
-    #[serde(default)]
     create_on_update: Vec<CreateOnUpdate>,
+}
+
+/// The part of the table behind the resources.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Rest {
+    equivalents: Vec<Equivalent>,
+    virtual_resources: Vec<VirtualResource>,
 }
 
 /// A resource with creation by an update.
@@ -227,7 +231,7 @@ impl Catalogue {
     /// Returns the catalogue of the catalogue.
     pub fn get() -> &'static Catalogue {
         static CATALOGUE: OnceLock<Catalogue> = OnceLock::new();
-        CATALOGUE.get_or_init(|| read().unwrap_or_default())
+        CATALOGUE.get_or_init(|| internal::value(read(), "the table of resources has another form"))
     }
 
     /// Returns whether a minor serves a kind at an apiVersion such as `apps/v1`.
@@ -605,10 +609,13 @@ fn holds(ranges: &Ranges, minor: u32) -> bool {
 }
 
 fn read() -> Option<Catalogue> {
-    let mut catalogue: Catalogue = serde_json::from_str(TEXT).ok()?;
+    let (resources, rest) = versions::read_rows(TEXT)?;
+    let Rest { equivalents, mut virtual_resources } = serde_json::from_str(&rest).ok()?;
     let beside: VirtualResources = serde_json::from_str(include_str!("facts/virtual-resources.json")).ok()?;
-    catalogue.virtual_resources.extend(beside.virtual_resources);
-    catalogue.create_on_update = beside.create_on_update;
+    virtual_resources.extend(beside.virtual_resources);
+    let create_on_update = beside.create_on_update;
+    let mut catalogue =
+        Catalogue { resources, equivalents, virtual_resources, create_on_update, ..Catalogue::default() };
     catalogue.index();
     Some(catalogue)
 }
