@@ -10,6 +10,7 @@ mod library;
 mod paths;
 mod prose;
 mod recorded;
+mod request_filter;
 pub(crate) mod risk;
 mod semantics;
 mod tenants;

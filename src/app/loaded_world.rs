@@ -1,5 +1,6 @@
 //! The world that questions are asked about: the compiled workspace, or any manifests.
 
+mod asked;
 mod baseline;
 mod cluster_version;
 mod manifests;
@@ -17,9 +18,10 @@ use super::pod_inputs::PodInputs;
 use super::workspace::Workspace;
 use super::{Diagnostics, Error, Options};
 use crate::access::namespaces::WorldLabels;
+use crate::access::request_filter::RequestFilter;
 use crate::access::snapshot::InconsistentSnapshot;
 use crate::access::world::RoleKind;
-use crate::access::{Builder, Identity, ObjectSource, World};
+use crate::access::{Builder, Identity, ObjectSource, Request, World};
 use crate::admission::gate::AdmissionObjects;
 use crate::admission::scc::bootstrap;
 use crate::admission::scc::defaults::{self, Start};
@@ -320,7 +322,7 @@ pub(crate) struct WorldParts<'p> {
     /// binding that neither side has may exist in the cluster.
     pub(crate) above: &'p [Tree],
     /// The compiled objects of the world.
-    pub(crate) content: WorldContent,
+    pub(crate) content: WorldContent<'p>,
 }
 
 impl<'p> WorldParts<'p> {
@@ -332,11 +334,13 @@ impl<'p> WorldParts<'p> {
 
 /// The compiled objects of a world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum WorldContent {
+pub(crate) enum WorldContent<'p> {
     /// All of them.
     Whole,
     /// The ClusterRoles, for the doubts about them.
     ClusterRoles,
+    /// The objects that decide who may make a request.
+    Asked(&'p Request),
 }
 
 /// Loads a target as [`load_target`] does, with further parts.
@@ -360,7 +364,8 @@ pub(crate) fn load_target_seen(
         pods.iter_mut().for_each(|pods| pods.add(object, Some(place), &mut Sink::new()));
     };
     let replaced: BTreeSet<ObjectKey> = objects_of(above).map(ObjectKey::of).collect();
-    each_object(workspace, target, sink, &mut |object, place| {
+    let filter = asked::filter(content, &builder);
+    each_selected_object(workspace, target, filter.as_ref(), sink, &mut |object, place| {
         see(object, place);
         if content == WorldContent::ClusterRoles && object.text_at("kind") != "ClusterRole" {
             return;
@@ -385,12 +390,11 @@ pub(crate) fn load_target_seen(
     }
     let lacks_members = members.is_some_and(|members| !builder.bind_members(members, MOST_MEMBERS));
     let world = finished(builder, target, options, above, sink);
-    let files = Arc::clone(&workspace.project.files);
     let authorization_modes = api_server.map_or_else(Vec::new, |server| server.authorization_modes.clone());
     Ok(Some(LoadedWorld {
         target: Some(target.name.clone()),
         world,
-        files,
+        files: Arc::clone(&workspace.project.files),
         diagnostics: Vec::new(),
         surroundings,
         sample: Arc::clone(workspace.sampled.sample()),
@@ -491,10 +495,21 @@ pub(crate) fn each_object(
     sink: &mut Sink,
     visit: &mut dyn FnMut(NodeRef<'_>, Origin),
 ) -> Result<(), RunError> {
+    each_selected_object(workspace, target, None, sink, visit)
+}
+
+/// Compiles a target and shows the objects that pass a filter, as [`each_object`] does. Compiling threads filter.
+fn each_selected_object(
+    workspace: &Workspace,
+    target: &Target,
+    filter: Option<&RequestFilter<'_>>,
+    sink: &mut Sink,
+    visit: &mut dyn FnMut(NodeRef<'_>, Origin),
+) -> Result<(), RunError> {
     let mut show = |objects: Vec<CompiledObject>| {
         objects.iter().for_each(|compiled| visit(compiled.object(), compiled.place()));
     };
-    workspace.compile_files(target, ObjectForm::Trees, &|file| Ok(file.objects), &mut show, sink)
+    workspace.compile_files(target, ObjectForm::Trees, &|file| Ok(asked::needed(filter, file.objects)), &mut show, sink)
 }
 
 /// Returns the world of a target as its earlier output has it.

@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::question::RequestArguments;
 use super::reporting::FormatArguments;
-use super::worlds::{WorldArguments, with_worlds};
+use super::worlds::{WorldArguments, with_worlds_asked};
 use super::{Global, Outcome};
 use crate::app::{Error, RequestOptions};
 use crate::report::access::WhoCanResult;
@@ -28,8 +28,8 @@ pub(super) struct Arguments {
 /// Runs the command. Without a namespace, every namespace is looked at.
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Error> {
     let options = arguments.world.options(false);
-    with_worlds(global, &arguments.world.targets, &options, |loaded_worlds| {
-        let question = RequestOptions::from(&arguments.request);
+    let question = RequestOptions::from(&arguments.request);
+    with_worlds_asked(global, &arguments.world.targets, &options, &question, |loaded_worlds| {
         for loaded in loaded_worlds {
             let answer = loaded.who_can(&question)?;
             let terminal = global.terminal();

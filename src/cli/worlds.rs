@@ -9,7 +9,7 @@ use super::printing::print;
 use super::workspaces::with_targets;
 use super::{Global, Outcome};
 use crate::access::Identity;
-use crate::app::{Error, LoadedWorld, Workspace, WorldOptions};
+use crate::app::{Error, LoadedWorld, RequestOptions, Workspace, WorldOptions};
 use crate::model::{Platform, Target};
 
 /// Options of every command that asks.
@@ -102,6 +102,25 @@ pub(super) fn with_worlds_about(
         let loaded = LoadedWorld::about_subject(workspace, targets, options, subject)?;
         run(&loaded.into_iter().map(|loaded| with_warnings(global, loaded)).collect::<Result<Vec<_>, Error>>()?)
     })
+}
+
+/// Loads the worlds that the options name for a question about one request, and hands them to `run`. The warnings about each are printed.
+pub(super) fn with_worlds_asked(
+    global: &Global,
+    targets: &[String],
+    options: &WorldOptions,
+    question: &RequestOptions,
+    run: impl FnOnce(&[LoadedWorld]) -> Result<Outcome, Error>,
+) -> Result<Outcome, Error> {
+    if options.is_workspace() {
+        return with_targets(global, targets, |workspace, targets| {
+            let load = |target: &&Target| {
+                with_warnings(global, LoadedWorld::about_request(workspace, target, options, question)?)
+            };
+            run(&targets.iter().map(load).collect::<Result<Vec<_>, Error>>()?)
+        });
+    }
+    run(&[load_manifests(global, options)?])
 }
 
 /// Loads the world of a target, and prints the warnings about it.

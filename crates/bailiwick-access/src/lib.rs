@@ -91,6 +91,7 @@ pub mod possible;
 pub mod proof;
 pub mod reconcile;
 pub mod request;
+pub mod request_filter;
 pub mod resolve;
 pub mod risk;
 pub mod rules;

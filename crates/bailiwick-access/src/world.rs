@@ -148,7 +148,7 @@ pub struct Builder {
     clouds: Clouds,
     workloads: Workloads,
     stated: Stated,
-    possible: Vec<PossibleBinding>,
+    pub(super) possible: Vec<PossibleBinding>,
     /// How many objects have a generated name.
     generated: usize,
 }
@@ -543,7 +543,7 @@ impl Role {
 }
 
 /// Returns the namespace of an object: `default` without one, as kubectl applies it.
-fn or_default(namespace: Option<&str>) -> &str {
+pub(super) fn or_default(namespace: Option<&str>) -> &str {
     namespace.unwrap_or("default")
 }
 
