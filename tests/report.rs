@@ -130,7 +130,7 @@ type Holders = BTreeMap<String, BTreeSet<Option<String>>>;
 fn holders(loaded: &LoadedWorld, question: &AccessQuestion) -> Holders {
     let mut holders = Holders::new();
     let place = if question.cluster_only { Where::AsRequested } else { Where::Everywhere };
-    for capable in loaded.world.who_can(&question.request(None), place).capable {
+    for capable in loaded.world.who_can(&question.request(None), place).capable(&loaded.world) {
         let scope = capable.scope.namespace().map(str::to_owned);
         holders.entry(capable.subject).or_default().insert(scope);
     }

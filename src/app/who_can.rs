@@ -27,12 +27,17 @@ pub struct AllowedSubjects {
     pub possible: Vec<String>,
     /// The reason why no server receives the request, if none does.
     pub dead: Option<String>,
-    /// The request.
-    #[serde(skip)]
-    pub asked: Request,
+}
+
+/// The subjects that are allowed a request, by the numbers of the world.
+#[derive(Debug, Clone)]
+pub(crate) struct RequestHolders {
+    /// The verb with its resource or URL.
+    pub(crate) asked: Request,
+    /// The reason why no server receives the request, if none does.
+    pub(crate) dead: Option<String>,
     /// The subjects with the bindings of the world.
-    #[serde(skip)]
-    pub found: WhoCan,
+    pub(crate) found: WhoCan,
 }
 
 /// A subject that is allowed a request.
@@ -61,30 +66,37 @@ impl LoadedWorld {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn who_can(&self, options: &RequestOptions) -> Result<AllowedSubjects, Error> {
-        let request = options.request(&self.world)?;
-        let place = match (&options.namespace, options.all_namespaces) {
-            // Only objects in namespaces are searched in each of them; and an HTTP request names its namespace.
-            (None, false) if options.is_open_to_namespaces(&self.world, &request) => Where::Everywhere,
-            _ => Where::AsRequested,
-        };
-        let found = self.world.who_can(&request, place);
-        let subjects = found.capable.iter().map(|capable| AllowedSubject {
-            subject: capable.subject.clone(),
+        let RequestHolders { asked, dead, found } = self.holders_of(options)?;
+        let subjects = found.capable(&self.world).map(|capable| AllowedSubject {
             namespace: capable.scope.namespace().map(str::to_owned),
+            subject: capable.subject,
         });
-        let dead = match self.world.liveness(&request) {
-            Liveness::Dead(reason) => Some(reason),
-            Liveness::Live | Liveness::Unknown(_) => None,
-        };
         Ok(AllowedSubjects {
             target: self.target.clone(),
-            request: request.to_string(),
+            request: asked.to_string(),
             subjects: subjects.collect(),
             missing: found.missing.iter().map(ToString::to_string).collect(),
             possible: found.possible.iter().map(ToString::to_string).collect(),
             dead,
-            asked: request,
-            found,
         })
+    }
+
+    /// Finds the subjects that are allowed a request as [`Self::who_can`] does, without their names.
+    ///
+    /// # Errors
+    /// When the options name no request, or a resource that is not served.
+    pub(crate) fn holders_of(&self, options: &RequestOptions) -> Result<RequestHolders, Error> {
+        let asked = options.request(&self.world)?;
+        let place = match (&options.namespace, options.all_namespaces) {
+            // Only objects in namespaces are searched in each of them; and an HTTP request names its namespace.
+            (None, false) if options.is_open_to_namespaces(&self.world, &asked) => Where::Everywhere,
+            _ => Where::AsRequested,
+        };
+        let found = self.world.who_can(&asked, place);
+        let dead = match self.world.liveness(&asked) {
+            Liveness::Dead(reason) => Some(reason),
+            Liveness::Live | Liveness::Unknown(_) => None,
+        };
+        Ok(RequestHolders { asked, dead, found })
     }
 }

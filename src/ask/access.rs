@@ -137,7 +137,7 @@ impl Connection {
     fn who_can(&self, body: &Value) -> Result<Value, AskError> {
         let found = self.world.who_can(&request(body)?, Where::AsRequested);
         let mut answer = Map::new();
-        answer.insert("subjects".to_owned(), found.subjects().into());
+        answer.insert("subjects".to_owned(), found.subjects(&self.world).into());
         answer.insert("missing".to_owned(), names(&found.missing));
         insert_possible(&mut answer, &found.possible);
         Ok(answer.into())

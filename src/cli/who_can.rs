@@ -31,7 +31,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
     let question = RequestOptions::from(&arguments.request);
     with_worlds_asked(global, &arguments.world.targets, &options, &question, |loaded_worlds| {
         for loaded in loaded_worlds {
-            let answer = loaded.who_can(&question)?;
+            let answer = loaded.holders_of(&question)?;
             let terminal = global.terminal();
             if let Some(note) = question.subresource_note(&answer.asked, &loaded.world) {
                 terminal.note(&note);

@@ -2,6 +2,9 @@
 
 mod records;
 
+use std::collections::HashMap;
+use std::rc::Rc;
+
 use super::human::grouped;
 use super::page::Page;
 use crate::access::compare::{Affected, Change};
@@ -9,7 +12,7 @@ use crate::access::cover;
 use crate::access::decide::MissingRole;
 use crate::access::possible::PossibleGrant;
 use crate::access::proof::{Chain, NearMiss};
-use crate::access::who_can::{PermissionScope, WhoCan};
+use crate::access::who_can::{Capable, PermissionScope, WhoCan};
 use crate::access::{Answer, Decision, Identity, Liveness, Request, World};
 pub use crate::app::words::{chain_text, link, place_text, rule_text};
 use crate::diag::Files;
@@ -106,47 +109,66 @@ fn miss_lines(miss: &NearMiss, files: &Files, text: &mut Page) {
 /// Returns the allowed subjects as lines: first cluster-wide, then by namespace. Namespaces with the same subjects are one line.
 pub fn who_can(found: &WhoCan, world: &World, files: &Files, with_bindings: bool) -> String {
     let mut text = Page::new();
-    let mut lines = |scope: &dyn Fn(&PermissionScope) -> bool, indent: &str| {
-        let mut last = String::new();
-        for capable in found.capable.iter().filter(|capable| scope(&capable.scope)) {
-            if !with_bindings && last == capable.subject {
-                continue;
-            }
-            last.clone_from(&capable.subject);
-            let by = match capable.binding.and_then(|binding| world.binding_link_of(binding)) {
-                Some(binding) => format!("  {}", link(&binding, files)),
-                None => "  no binding needed".to_owned(),
-            };
-            writeln!(text, "{indent}{}{}", capable.subject, if with_bindings { by } else { String::new() });
+    let mut last = String::new();
+    for capable in found.capable(world).take_while(|capable| capable.scope.is_cluster()) {
+        if !with_bindings && last == capable.subject {
+            continue;
         }
-    };
-    lines(&|scope| *scope == PermissionScope::Cluster, "");
-    let mut by_namespace: Vec<(Vec<&str>, Vec<&str>)> = Vec::new();
-    let mut position = std::collections::HashMap::new();
-    let mut namespaces: std::collections::BTreeMap<&str, Vec<&str>> = std::collections::BTreeMap::new();
-    for capable in &found.capable {
-        if let PermissionScope::Namespace(namespace) = &capable.scope {
-            namespaces.entry(namespace).or_default().push(&capable.subject);
-        }
+        let by = match capable.binding.and_then(|binding| world.binding_link_of(binding)) {
+            _ if !with_bindings => String::new(),
+            Some(binding) => format!("  {}", link(&binding, files)),
+            None => "  no binding needed".to_owned(),
+        };
+        writeln!(text, "{}{by}", capable.subject);
+        last = capable.subject;
     }
-    for (namespace, mut subjects) in namespaces {
-        subjects.dedup();
-        let next = by_namespace.len();
-        let at = *position.entry(subjects.clone()).or_insert(next);
-        match by_namespace.get_mut(at) {
-            Some((names, _)) => names.push(namespace),
-            None => by_namespace.push((vec![namespace], subjects)),
-        }
-    }
-    for (names, subjects) in &by_namespace {
-        let shown = names.iter().take(MAXIMUM_NAMES).copied().collect::<Vec<_>>().join(", ");
-        let more = names.len().saturating_sub(MAXIMUM_NAMES);
+    for AlikeNamespaces { names, count, subjects } in alike_namespaces(found, world) {
+        let more = count - names.len();
         let more = if more > 0 { format!(" and {} more", grouped(more)) } else { String::new() };
-        writeln!(text, "in {shown}{more}: {}", subjects.join(", "));
+        writeln!(text, "in {}{more}: {subjects}", names.join(", "));
     }
     text.append(&self::missing(&found.missing));
     text.append(&self::possible(&found.possible));
     text.finish()
+}
+
+/// Namespaces with the same subjects.
+struct AlikeNamespaces {
+    /// The first of their names.
+    names: Vec<String>,
+    count: usize,
+    subjects: Rc<str>,
+}
+
+/// Returns the namespaces of an answer, grouped by their subjects.
+fn alike_namespaces(found: &WhoCan, world: &World) -> Vec<AlikeNamespaces> {
+    let mut groups: Vec<AlikeNamespaces> = Vec::new();
+    let mut positions: HashMap<Rc<str>, usize> = HashMap::new();
+    let mut local = found.capable(world).skip_while(|capable| capable.scope.is_cluster()).peekable();
+    while let Some(Capable { scope, subject, .. }) = local.next() {
+        let (mut subjects, mut last) = (subject.clone(), subject);
+        while let Some(next) = local.next_if(|next| next.scope == scope) {
+            if next.subject != last {
+                subjects.push_str(", ");
+                subjects.push_str(&next.subject);
+                last = next.subject;
+            }
+        }
+        let known = positions.get(subjects.as_str()).and_then(|position| groups.get_mut(*position));
+        let name = scope.namespace().map(str::to_owned);
+        match known {
+            Some(group) => {
+                group.count += 1;
+                group.names.extend(name.filter(|_| group.count <= MAXIMUM_NAMES));
+            }
+            None => {
+                let subjects: Rc<str> = subjects.into();
+                positions.insert(Rc::clone(&subjects), groups.len());
+                groups.push(AlikeNamespaces { names: name.into_iter().collect(), count: 1, subjects });
+            }
+        }
+    }
+    groups
 }
 
 /// Returns the bindings that a cluster may have, one line for each binding with its subjects.

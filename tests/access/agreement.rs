@@ -181,7 +181,7 @@ fn the_subject_of_a_finding_may_do_what_it_says() {
                     });
                     let shown = || format!("{}: {}\n{request:?}\n{objects:?}", finding.rule.id, finding.message());
                     assert!(world.decide(&who, &request).allowed, "{}", shown());
-                    let capable = world.who_can(&request, Where::AsRequested).subjects();
+                    let capable = world.who_can(&request, Where::AsRequested).subjects(world);
                     let is_named = capable.contains(&first.subject)
                         || who.groups.iter().any(|group| capable.contains(&format!("Group/{group}")));
                     assert!(is_named, "{capable:?}: {}", shown());

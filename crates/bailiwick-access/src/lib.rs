@@ -63,7 +63,7 @@
 //! let chains = world.chains(&ada, &decision);
 //! assert_eq!(chains.first().map(|chain| chain.binding.name.as_str()), Some("RoleBinding/shop/deployer"));
 //!
-//! let who = world.who_can(&request, Where::AsRequested).subjects();
+//! let who = world.who_can(&request, Where::AsRequested).subjects(&world);
 //! assert!(who.contains(&"User/ada".to_owned()), "{who:?}");
 //! ```
 //!

@@ -61,9 +61,10 @@ pub fn reach(world: &World, bound: &BTreeSet<String>, account: &ServiceAccountNa
 
 /// Returns the subjects with the permission to request an install of a kind, each with the scope.
 pub fn requesters(world: &World, group: &str, resource: &str) -> Vec<(PermissionScope, String)> {
-    let capable = world.who_can(&creation(group, resource, ""), Where::Everywhere).capable.into_iter();
+    let capable = world.who_can(&creation(group, resource, ""), Where::Everywhere);
     // The list is sorted, and a subject of several bindings occurs once.
-    let mut found: Vec<(PermissionScope, String)> = capable.map(|capable| (capable.scope, capable.subject)).collect();
+    let mut found: Vec<(PermissionScope, String)> =
+        capable.capable(world).map(|capable| (capable.scope, capable.subject)).collect();
     found.dedup();
     found
 }

@@ -187,7 +187,7 @@ fn write_of(user: &str, operation: &str, object: &AdmissionRequest) -> Admission
 fn switches(world: &World, guard: &GuardedTarget) -> Vec<Diagnostic> {
     let mut found: BTreeMap<String, (BTreeSet<String>, Option<Origin>)> = BTreeMap::new();
     for (request, way) in ways(guard) {
-        for capable in world.who_can(&Request::Resource(request), Where::AsRequested).capable {
+        for capable in world.who_can(&Request::Resource(request), Where::AsRequested).capable(world) {
             // Bindings of the server itself have no place, and are not reported.
             let link = capable.binding.and_then(|binding| world.binding_link_of(binding));
             let Some(place) = link.and_then(|link| link.place) else { continue };

@@ -146,9 +146,9 @@ fn check_defeat(world: &World, placed: &PlacedAgent, sink: &mut Sink) {
         (request("patch", "pods", "ephemeralcontainers", ""), "can add containers to the agent's pods"),
     ];
     for (request, what) in ways {
-        let capable = world.who_can(&request, Where::AsRequested).capable;
+        let found = world.who_can(&request, Where::AsRequested);
         let mut told: Vec<(String, Option<crate::diag::Origin>)> = Vec::new();
-        for capable in capable {
+        for capable in found.capable(world) {
             let Some(link) = capable.binding.and_then(|binding| world.binding_link_of(binding)) else { continue };
             // Bindings of the server itself have no place, and are not reported.
             let Some(place) = link.place else { continue };

@@ -147,7 +147,7 @@ pub(super) fn lock_out(head: &TargetState<'_>, deltas: &[AccessDelta]) -> Option
     let world = &head.loaded.world;
     let is_lost = |atom: &&PolicyRule| {
         let capable = world.who_can(&request(atom), Where::AsRequested);
-        capable.capable.iter().all(|capable| capable.binding.is_none())
+        capable.capable(world).all(|capable| capable.binding.is_none())
     };
     let rights: Vec<String> =
         of_applier.flat_map(|delta| &delta.atoms).filter(is_lost).map(crate::app::words::rule_text).collect();

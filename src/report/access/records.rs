@@ -342,10 +342,10 @@ impl NearMissRecord {
 impl WhoCanResult {
     /// Returns the subjects that are allowed a request.
     pub fn new(found: &WhoCan, loaded: &LoadedWorld) -> Self {
-        let capable = found.capable.iter().map(|capable| {
+        let capable = found.capable(&loaded.world).map(|capable| {
             let binding = capable.binding.and_then(|binding| loaded.world.binding_link_of(binding));
             CapableSubject {
-                subject: capable.subject.clone(),
+                subject: capable.subject,
                 namespace: capable.scope.namespace().map(str::to_owned),
                 binding: binding.map(|binding| LinkRecord::new(&binding, &loaded.files)),
             }

@@ -172,7 +172,7 @@ impl SyncWorld {
             ..ResourceRequest::default()
         });
         let mut reaches: BTreeMap<String, Reach> = BTreeMap::new();
-        for capable in self.access().who_can(&request, Where::Everywhere).capable {
+        for capable in self.access().who_can(&request, Where::Everywhere).capable(self.access()) {
             let place = capable.binding.and_then(|id| self.access().binding_link_of(id)).and_then(|link| link.place);
             let reach = reaches.entry(capable.subject).or_default();
             match capable.scope {

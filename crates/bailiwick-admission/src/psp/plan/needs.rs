@@ -281,7 +281,7 @@ impl<'c> Judge<'c> {
         });
         let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
         // Members of `system:masters` may use every policy: their grants are no evidence.
-        let mut subjects = self.world.who_can(&request, Where::AsRequested).subjects();
+        let mut subjects = self.world.who_can(&request, Where::AsRequested).subjects(self.world);
         subjects.retain(|subject| subject != MASTERS);
         for subject in subjects {
             let Some(identity) = identity_of(&subject) else { continue };
