@@ -93,6 +93,7 @@ pub use explain::{
 };
 pub use function::{FunctionOptions, FunctionOutcome, ResourceList, Validation, run_function};
 pub use import::{AccessComparison, Import, ImportOptions, ImportSource, ImportedTarget, ListedObject, import};
+pub(crate) use judged_files::JudgedTree;
 pub use judged_files::{TreeOptions, is_in_repository};
 pub use left_behind::NotJudged;
 pub use lint::{AcceptedFinding, FindingChange, LintOptions, LintReport, Selection, Unanswered, lint_manifests};

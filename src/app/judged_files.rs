@@ -43,23 +43,31 @@ pub(crate) enum JudgedFiles {
     Tree(Arc<JudgedTree>),
 }
 
-impl Workspace {
-    /// Opens the commit of a revision. [`Workspace::compare_output_folder`], [`Workspace::judge_output_folder`] and
-    /// [`Workspace::judge_targets`] then judge the files of the commit, and open no file of the output on disk.
+impl JudgedTree {
+    /// Opens the commit of a revision, in the repository of the workspace of a run. The workspace need not be open.
     ///
     /// # Errors
-    /// When the workspace is in no git repository, the repository has no such commit, or an object is missing.
-    pub fn judge_tree(&mut self, options: &TreeOptions) -> Result<(), Error> {
-        let Some(repository) = Repository::find(&self.root)? else {
+    /// When there is no workspace, the workspace is in no git repository, the repository has no such commit, or an object is missing.
+    pub(crate) fn open(run: &Options, options: &TreeOptions) -> Result<Self, Error> {
+        let no_repository = || {
             let error = RunError::new("this workspace is not in a git repository");
-            return Err(error.help("leave out `--tree` to check the files on disk").into());
+            error.help("leave out `--tree` to check the files on disk")
         };
-        let folder = WorkspaceFiles::below_work_tree(&repository, &self.root);
+        let root = Workspace::find_root(run)?.ok_or_else(no_repository)?;
+        let repository = Repository::find(&root)?.ok_or_else(no_repository)?;
+        let folder = WorkspaceFiles::below_work_tree(&repository, &root);
         let files = Arc::new(RevisionTree::open(&repository, &options.revision, &folder)?);
         let prefix = if folder.is_empty() { folder } else { format!("{folder}/") };
         let TreeOptions { revision, compares_bytes } = options.clone();
-        self.tree = Some(Arc::new(JudgedTree { files, revision, prefix, compares_bytes }));
-        Ok(())
+        Ok(Self { files, revision, prefix, compares_bytes })
+    }
+}
+
+impl Workspace {
+    /// Judges the files of a commit: [`Workspace::compare_output_folder`], [`Workspace::judge_output_folder`] and
+    /// [`Workspace::judge_targets`] then open no file of the output on disk.
+    pub(crate) fn judge_tree(&mut self, tree: JudgedTree) {
+        self.tree = Some(Arc::new(tree));
     }
 
     /// Ends the judging of a commit, and git with it. Returns the id of the commit; none without one.

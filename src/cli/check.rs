@@ -1,5 +1,7 @@
 //! `bailiwick check`.
 
+use std::mem::ManuallyDrop;
+
 use clap::Args;
 
 use super::diff::{JudgedOutput, Shown, print_comparison};
@@ -9,10 +11,12 @@ use super::sandbox::{GateArguments, Paths};
 use super::workspaces::{ShardArguments, finish, note_partly_checked, open_part, tell_checked};
 use super::{Global, Outcome, test};
 use crate::app::{
-    CompareOptions, Comparison, Diagnostics, Error, NotJudged, ShardCommand, TreeOptions, Workspace, is_in_repository,
+    CompareOptions, Comparison, Diagnostics, Error, JudgedTree, NotJudged, ShardCommand, TreeOptions, Workspace,
+    is_in_repository,
 };
 use crate::diag::foreign;
 use crate::model::Target;
+use crate::parallel;
 use crate::report::{checks, tests};
 
 /// Options of `check`.
@@ -55,6 +59,13 @@ struct TreeArguments {
     work_tree: bool,
 }
 
+/// A workspace with the commit that the run judges, if there is one.
+struct Opened {
+    workspace: ManuallyDrop<Workspace>,
+    /// A sentence about the files that are compiled or compared in place of the files of a commit.
+    other_files: Option<String>,
+}
+
 /// The revision that CI checks out.
 const HEAD: &str = "HEAD";
 
@@ -64,25 +75,38 @@ impl Arguments {
         self.shard.is_part()
     }
 
-    /// Makes the run judge a commit, if it is to: the commit of the option, and in CI the commit that is checked out. Returns
-    /// a sentence about the files that are compiled or compared instead of the files of a commit.
-    fn judge_tree(&self, global: &Global, workspace: &mut Workspace) -> Result<Option<String>, Error> {
+    /// Whether the run judges the commit that CI checks out because no option says what it judges.
+    fn judges_head_by_default(&self, global: &Global) -> bool {
         let TreeArguments { tree, work_tree } = &self.tree;
-        let is_default = tree.is_none() && global.is_in_ci() && !work_tree && !self.watch;
-        if is_default && !is_in_repository(&global.options())? {
-            return Ok(Some("this workspace is not in a git repository: the files on disk are checked".to_owned()));
+        tree.is_none() && global.is_in_ci() && !work_tree && !self.watch
+    }
+
+    /// Opens the workspace, and the commit that the run judges. Each takes time with many files, and neither needs the other.
+    fn open(&self, global: &Global) -> Result<Opened, Error> {
+        let is_default = self.judges_head_by_default(global);
+        let options = global.options();
+        if is_default && !is_in_repository(&options)? {
+            let sentence = "this workspace is not in a git repository: the files on disk are checked".to_owned();
+            return Ok(Opened { workspace: open_part(global, &self.shard)?, other_files: Some(sentence) });
         }
-        let Some(revision) = tree.clone().or_else(|| is_default.then(|| HEAD.to_owned())) else { return Ok(None) };
-        let options = TreeOptions { revision, compares_bytes: global.verify };
-        match workspace.judge_tree(&options) {
+        let Some(revision) = self.tree.tree.clone().or_else(|| is_default.then(|| HEAD.to_owned())) else {
+            return Ok(Opened { workspace: open_part(global, &self.shard)?, other_files: None });
+        };
+        let tree_options = TreeOptions { revision, compares_bytes: global.verify };
+        let open_tree = || JudgedTree::open(&options, &tree_options);
+        let (tree, workspace) = parallel::both(global.jobs(), open_tree, || open_part(global, &self.shard));
+        let mut workspace = workspace?;
+        match tree {
+            Ok(tree) => workspace.judge_tree(tree),
             Err(Error::Run(error)) if is_default => {
                 let remedy = "`--work-tree` checks the files on disk";
                 let help = error.help.as_ref().map_or_else(|| remedy.to_owned(), |help| format!("{help}; {remedy}"));
                 return Err(error.help(help).into());
             }
-            other => other?,
+            Err(error) => return Err(error),
         }
-        Ok(workspace.uncommitted_inputs())
+        let other_files = workspace.uncommitted_inputs();
+        Ok(Opened { workspace, other_files })
     }
 
     /// Confines the process, if it is to be.
@@ -112,8 +136,7 @@ pub(super) fn note_not_judged(global: &Global, not_judged: &NotJudged) {
 
 /// Runs the command.
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Error> {
-    let mut workspace = open_part(global, &arguments.shard)?;
-    let other_files = arguments.judge_tree(global, &mut workspace)?;
+    let Opened { mut workspace, other_files } = arguments.open(global)?;
     note_commit(global, workspace.judged_commit(), other_files.as_deref());
     if !arguments.no_tests {
         workspace.prepare_tests(&arguments.targets);
