@@ -33,8 +33,8 @@ pub(crate) fn with_room<R: Send>(work: impl Fn() -> R + Sync) -> R {
 
 /// Lets the stack of the main thread grow to [`STACK`]. Returns whether it can, and the current thread is the main thread.
 ///
-/// The start of a thread costs a twentieth of a run with a small workspace. Linux compares the limit when the stack grows, and keeps 128 MiB
-/// below the stack free of other memory (`MIN_GAP` and `mmap_base` in `mm/util.c`, Linux 6.18).
+/// A thread of its own costs a small run its start, its end and a second heap. Linux compares the limit when the stack grows, and keeps at least
+/// 128 MiB below the stack free of other memory (`mmap_base` in `arch/x86/mm/mmap.c` and `mm/util.c`, Linux 6.18).
 #[cfg(target_os = "linux")]
 fn is_main_with_room() -> bool {
     use rustix::process::{Resource, Rlimit, getpid, getrlimit, setrlimit};
