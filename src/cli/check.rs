@@ -75,7 +75,7 @@ impl Arguments {
         self.shard.is_part()
     }
 
-    /// Whether the run judges the commit that CI checks out because no option says what it judges.
+    /// Whether the run judges the commit that CI checks out: no option names another one or the files on disk.
     fn judges_head_by_default(&self, global: &Global) -> bool {
         let TreeArguments { tree, work_tree } = &self.tree;
         tree.is_none() && global.is_in_ci() && !work_tree && !self.watch
