@@ -81,9 +81,34 @@ pub(super) fn with_worlds(
     options: &WorldOptions,
     run: impl FnOnce(&[LoadedWorld]) -> Result<Outcome, Error>,
 ) -> Result<Outcome, Error> {
+    let load = |workspace: &Workspace, target: &Target| LoadedWorld::from_target(workspace, target, options);
+    with_worlds_by(global, targets, options, load, run)
+}
+
+/// Loads worlds as [`with_worlds`] does, and the worlds of targets for a question about one request.
+pub(super) fn with_worlds_asked(
+    global: &Global,
+    targets: &[String],
+    options: &WorldOptions,
+    question: &RequestOptions,
+    run: impl FnOnce(&[LoadedWorld]) -> Result<Outcome, Error>,
+) -> Result<Outcome, Error> {
+    let load =
+        |workspace: &Workspace, target: &Target| LoadedWorld::about_request(workspace, target, options, question);
+    with_worlds_by(global, targets, options, load, run)
+}
+
+/// Loads worlds as [`with_worlds`] does, and the world of each target by `load`.
+fn with_worlds_by(
+    global: &Global,
+    targets: &[String],
+    options: &WorldOptions,
+    load: impl Fn(&Workspace, &Target) -> Result<LoadedWorld, Error>,
+    run: impl FnOnce(&[LoadedWorld]) -> Result<Outcome, Error>,
+) -> Result<Outcome, Error> {
     if options.is_workspace() {
         return with_targets(global, targets, |workspace, targets| {
-            let load = |target: &&Target| load_target(global, workspace, target, options);
+            let load = |target: &&Target| with_warnings(global, load(workspace, target)?);
             run(&targets.iter().map(load).collect::<Result<Vec<_>, Error>>()?)
         });
     }
@@ -102,25 +127,6 @@ pub(super) fn with_worlds_about(
         let loaded = LoadedWorld::about_subject(workspace, targets, options, subject)?;
         run(&loaded.into_iter().map(|loaded| with_warnings(global, loaded)).collect::<Result<Vec<_>, Error>>()?)
     })
-}
-
-/// Loads the worlds that the options name for a question about one request, and hands them to `run`. The warnings about each are printed.
-pub(super) fn with_worlds_asked(
-    global: &Global,
-    targets: &[String],
-    options: &WorldOptions,
-    question: &RequestOptions,
-    run: impl FnOnce(&[LoadedWorld]) -> Result<Outcome, Error>,
-) -> Result<Outcome, Error> {
-    if options.is_workspace() {
-        return with_targets(global, targets, |workspace, targets| {
-            let load = |target: &&Target| {
-                with_warnings(global, LoadedWorld::about_request(workspace, target, options, question)?)
-            };
-            run(&targets.iter().map(load).collect::<Result<Vec<_>, Error>>()?)
-        });
-    }
-    run(&[load_manifests(global, options)?])
 }
 
 /// Loads the world of a target, and prints the warnings about it.
