@@ -52,11 +52,18 @@ pub struct OutputFile {
     pub json: Vec<String>,
     /// The objects as trees, in order, when that was asked for. The text is then empty.
     pub objects: Vec<CompiledObject>,
+    /// The namespace of the file; none for a file of cluster-scoped objects.
+    namespace: Option<Arc<str>>,
     /// The only account with objects in it, whatever other policies add.
     tenant: Option<TenantAccount>,
 }
 
 impl OutputFile {
+    /// Returns the namespace of the file; none for a file of cluster-scoped objects. The files of a run share the names.
+    pub(crate) fn namespace(&self) -> Option<&Arc<str>> {
+        self.namespace.as_ref()
+    }
+
     /// Returns the only account with objects in the file, whatever other policies add.
     pub fn tenant(&self) -> Option<TenantAccount> {
         self.tenant
@@ -283,6 +290,7 @@ impl Draft {
             origins: self.origins.into(),
             json: self.json,
             objects: self.objects,
+            namespace: None,
             tenant: None,
         }
     }
@@ -333,7 +341,9 @@ impl<'p> Worker<'p> {
                 self.project.policies.get(policy).is_some_and(|policy| policy.as_tenancy().is_some())
             });
             let tenant = tenant.map(|(policy, part)| TenantAccount { policy: internal::number(policy), part });
-            made.results = drafts.into_iter().map(|draft| work(OutputFile { tenant, ..draft.finish() })).collect();
+            let namespace = output_file.namespace().map(Arc::clone);
+            let file = |draft: Draft| OutputFile { namespace: namespace.clone(), tenant, ..draft.finish() };
+            made.results = drafts.into_iter().map(|draft| work(file(draft))).collect();
         }
         made
     }

@@ -15,6 +15,8 @@ use crate::parallel::locked;
 /// Every output file of a target, sorted, with its contributions.
 #[derive(Debug, Default)]
 pub struct OutputFileIndex {
+    /// A namespace that is not in the sample has no entries: it has objects on the targets of its representative.
+    sample: Arc<NamespaceSample>,
     entries: Vec<(OutputFileKey, u32, Contribution)>,
     /// The entries of each file to make.
     ranges: Vec<std::ops::Range<u32>>,
@@ -42,11 +44,9 @@ impl SampledFiles {
     /// Returns the files of a target of the workspace.
     pub fn of_target(&self, policies: &[Box<dyn Policy>], target: &Target) -> Arc<OutputFileIndex> {
         let mut all = locked(&self.files);
-        let files = all.entry(target.name.clone()).or_insert_with(|| {
-            let mut index = OutputFileIndex::new(policies, target);
-            index.keep_sample(&self.sample);
-            Arc::new(index)
-        });
+        let files = all
+            .entry(target.name.clone())
+            .or_insert_with(|| Arc::new(OutputFileIndex::of_sample(policies, target, &self.sample)));
         Arc::clone(files)
     }
 }
@@ -67,8 +67,17 @@ pub fn each_contribution(
 impl OutputFileIndex {
     /// Collects the output files of every policy of a target.
     pub fn new(policies: &[Box<dyn Policy>], target: &Target) -> Self {
+        Self::of_sample(policies, target, &Arc::default())
+    }
+
+    /// Collects the output files of the compiled namespaces of a sample.
+    fn of_sample(policies: &[Box<dyn Policy>], target: &Target, sample: &Arc<NamespaceSample>) -> Self {
         let mut entries = Vec::new();
-        each_contribution(policies, target, &mut |output_file, index, part| entries.push((output_file, index, part)));
+        each_contribution(policies, target, &mut |output_file, index, part| {
+            if output_file.namespace().is_none_or(|namespace| sample.has(namespace)) {
+                entries.push((output_file, index, part));
+            }
+        });
         entries.sort();
         let mut ranges: Vec<std::ops::Range<u32>> = Vec::with_capacity(entries.len());
         let mut last: Option<&OutputFileKey> = None;
@@ -79,7 +88,7 @@ impl OutputFileIndex {
             }
             last = Some(output_file);
         }
-        Self { entries, ranges }
+        Self { sample: Arc::clone(sample), entries, ranges }
     }
 
     /// Keeps only the files of a part; the index of namespaces stays complete.
@@ -87,15 +96,6 @@ impl OutputFileIndex {
         let entries = &self.entries;
         self.ranges
             .retain(|range| entries.get(range.start as usize).is_some_and(|(output_file, ..)| part.has(output_file)));
-    }
-
-    /// Keeps only the files of a sample; the index of namespaces stays complete.
-    fn keep_sample(&mut self, sample: &NamespaceSample) {
-        let entries = &self.entries;
-        self.ranges.retain(|range| match entries.get(range.start as usize) {
-            Some((OutputFileKey::Namespace(name), ..)) => sample.has(name),
-            Some((OutputFileKey::Cluster, ..)) | None => true,
-        });
     }
 
     /// Returns the number of a file among the files of all parts.
@@ -134,16 +134,14 @@ impl OutputFileIndex {
         }
     }
 
-    /// Returns the namespaces of all files, also of files that are not to be made.
+    /// Returns the namespaces of the files of all parts.
     pub fn namespaces(&self) -> impl Iterator<Item = &str> {
-        self.entries.iter().filter_map(|(output_file, ..)| match output_file {
-            OutputFileKey::Cluster => None,
-            OutputFileKey::Namespace(name) => Some(&**name),
-        })
+        self.entries.iter().filter_map(|(output_file, ..)| output_file.namespace()).map(|name| &**name)
     }
 
     /// Whether a policy makes objects in a namespace.
     pub fn has_namespace(&self, namespace: &str) -> bool {
+        let namespace = self.sample.representative_of(namespace).map_or(namespace, |representative| &**representative);
         self.entries
             .binary_search_by(|(output_file, ..)| match output_file {
                 OutputFileKey::Cluster => std::cmp::Ordering::Less,

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, mpsc};
 use std::thread;
 
-/// The minimum and maximum number of positions that a thread takes together: low enough to share short work, high
-/// enough to avoid contention.
-const CHUNKS: std::ops::RangeInclusive<usize> = 8..=256;
+/// The minimum and maximum number of positions that a thread takes together: low enough to share short work and to bound the results that
+/// wait for their consumer, high enough to avoid contention.
+const CHUNKS: std::ops::RangeInclusive<usize> = 8..=64;
 
 /// How many chunks a thread should get at least.
 const CHUNKS_EACH: usize = 32;

@@ -37,7 +37,6 @@ use crate::compile;
 use crate::diag::RunError;
 use crate::digest::digest_of_run;
 use crate::model::{NamespaceSample, OutputFileKey, Target};
-use crate::parallel::both;
 
 /// The fewest namespaces of a target that are divided into classes: fewer are compiled as fast as they are divided.
 const FEWEST_NAMESPACES: usize = 200;
@@ -72,11 +71,12 @@ pub(in crate::app) fn spread<'w>(
 ) -> Result<Spread<'w>, RunError> {
     let states: Vec<&Workspace> = base.into_iter().chain([head]).collect();
     let Some(files) = files_to_divide(&states) else { return Ok(Spread::default()) };
-    let (jobs, reads_annotations) = (head.options.threads(), reads_annotations(&states));
+    let reads_annotations = reads_annotations(&states);
     let collector = || ShapeCollector::new(reads_annotations, files);
-    let of_base = || base.map(|base| Shapes::of(base, collector(), None)).transpose();
-    let (before, after) = both(jobs, of_base, || Shapes::of(head, collector(), check));
-    match (before?, after?) {
+    // One state after the other: a compilation has all threads, and takes memory for every object of its state.
+    let before = base.map(|base| Shapes::of(base, collector(), None)).transpose()?;
+    let after = Shapes::of(head, collector(), check)?;
+    match (before, after) {
         (None, Some(head)) => divided(vec![head], asked),
         (Some(Some(base)), Some(head)) => divided(vec![base, head], asked),
         _ => Ok(Spread::default()),

@@ -183,7 +183,8 @@ impl Process {
     /// Reads the content behind the first line of an answer.
     fn content(&mut self, size: u64, path: &str) -> Result<Vec<u8>, RunError> {
         let failed = |_| RunError::new(format!("git does not answer for `{path}`"));
-        let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
+        // With the line break behind the content: a full list would get twice the room.
+        let mut bytes = Vec::with_capacity(usize::try_from(size + 1).unwrap_or_default());
         self.output.by_ref().take(size + 1).read_to_end(&mut bytes).map_err(failed)?;
         match bytes.pop() {
             Some(b'\n') if bytes.len() as u64 == size => Ok(bytes),

@@ -1,29 +1,73 @@
 //! A sample of the namespaces of a workspace: one namespace of each class of alike namespaces stands for all of its class.
 
+use std::hash::BuildHasher as _;
 use std::sync::Arc;
 
-use hashbrown::{HashMap, HashSet};
+use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
+
+use crate::yaml::internal;
 
 /// The compiled namespaces, each with its class of alike namespaces.
 #[derive(Debug, Default)]
 pub struct NamespaceSample {
-    /// The further namespaces of a class by its representative, in order of name.
-    further: HashMap<Arc<str>, Vec<Arc<str>>>,
+    classes: Vec<NamespaceClass>,
+    /// The positions of the classes by their representatives.
+    positions: HashMap<Arc<str>, u32>,
     /// The namespaces without the representatives.
-    left_out: HashSet<Arc<str>>,
+    left_out: HashTable<LeftOut>,
+    hasher: DefaultHashBuilder,
+}
+
+/// A class of alike namespaces.
+#[derive(Debug)]
+struct NamespaceClass {
+    representative: Arc<str>,
+    /// The other namespaces, in order of name.
+    further: Vec<Arc<str>>,
+}
+
+/// A namespace that is not compiled: its class, and its position in the class.
+#[derive(Debug, Clone, Copy)]
+struct LeftOut {
+    class: u32,
+    position: u32,
+}
+
+impl LeftOut {
+    /// Returns the name of the namespace.
+    fn name(self, classes: &[NamespaceClass]) -> Option<&Arc<str>> {
+        classes.get(self.class as usize)?.further.get(self.position as usize)
+    }
 }
 
 impl NamespaceSample {
     /// Adds a class of alike namespaces.
     pub fn add(&mut self, representative: Arc<str>, further: Vec<Arc<str>>) {
-        self.left_out.reserve(further.len());
-        self.left_out.extend(further.iter().cloned());
-        self.further.insert(representative, further);
+        let Self { classes, positions, left_out, hasher } = self;
+        let (class, count) = (internal::number(classes.len()), internal::number(further.len()));
+        positions.insert(Arc::clone(&representative), class);
+        classes.push(NamespaceClass { representative, further });
+        let hash = |left_out: &LeftOut| left_out.name(classes).map_or(0, |name| hasher.hash_one(name));
+        left_out.reserve(count as usize, hash);
+        for position in 0..count {
+            let added = LeftOut { class, position };
+            left_out.insert_unique(hash(&added), added, hash);
+        }
     }
 
     /// Whether a namespace is compiled.
     pub fn has(&self, namespace: &str) -> bool {
-        !self.left_out.contains(namespace)
+        self.representative_of(namespace).is_none()
+    }
+
+    /// Returns the representative of a namespace that is not compiled.
+    pub fn representative_of(&self, namespace: &str) -> Option<&Arc<str>> {
+        if self.is_whole() {
+            return None;
+        }
+        let is_it = |left_out: &LeftOut| left_out.name(&self.classes).is_some_and(|name| **name == *namespace);
+        let left_out = self.left_out.find(self.hasher.hash_one(namespace), is_it)?;
+        self.classes.get(left_out.class as usize).map(|class| &class.representative)
     }
 
     /// Whether every namespace is compiled.
@@ -33,7 +77,8 @@ impl NamespaceSample {
 
     /// Returns the other namespaces of the class of a representative.
     pub fn further(&self, namespace: &str) -> &[Arc<str>] {
-        self.further.get(namespace).map_or(&[], Vec::as_slice)
+        let class = self.positions.get(namespace).and_then(|class| self.classes.get(*class as usize));
+        class.map_or(&[], |class| &class.further)
     }
 
     /// Returns the size of the class of a representative; 1 for every other namespace.
@@ -41,9 +86,9 @@ impl NamespaceSample {
         1 + self.further(namespace).len()
     }
 
-    /// Returns the representatives of the classes, in no order.
+    /// Iterates over the representatives of the classes.
     pub fn representatives(&self) -> impl Iterator<Item = &Arc<str>> {
-        self.further.keys()
+        self.classes.iter().map(|class| &class.representative)
     }
 }
 
@@ -58,5 +103,11 @@ mod tests {
         sample.add("a".into(), vec!["b".into(), "c".into()]);
         assert!(sample.has("a") && !sample.has("b") && sample.has("d") && !sample.is_whole());
         assert_eq!((sample.weight("a"), sample.weight("b"), sample.weight("d")), (3, 1, 1));
+        sample.add("e".into(), vec!["f".into()]);
+        let representative = |name| sample.representative_of(name).map(|name| &**name);
+        assert_eq!(
+            ["a", "b", "c", "d", "e", "f"].map(representative),
+            [None, Some("a"), Some("a"), None, None, Some("e")]
+        );
     }
 }

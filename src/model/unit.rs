@@ -57,6 +57,16 @@ pub enum OutputFileKey {
     Namespace(Arc<str>),
 }
 
+impl OutputFileKey {
+    /// Returns the namespace of the file; none for the files of cluster-scoped objects.
+    pub fn namespace(&self) -> Option<&Arc<str>> {
+        match self {
+            Self::Cluster => None,
+            Self::Namespace(name) => Some(name),
+        }
+    }
+}
+
 /// One future object: its identity, and the data for its template.
 #[derive(Debug, Clone)]
 pub struct Unit {

@@ -9,8 +9,7 @@ use crate::codes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use hashbrown::HashMap;
-use hashbrown::hash_map::Entry;
+use hashbrown::HashTable;
 use serde::{Deserialize, Serialize};
 
 use crate::diag::words::number;
@@ -19,7 +18,7 @@ use crate::digest::digest_of_run;
 use crate::k8s::rbac::RbacForm;
 use crate::k8s::{absent, default_policy};
 use crate::model::{Category, ObjectId, Target, TypeMeta, Unit, is_always_known};
-use crate::yaml::NodeRef;
+use crate::yaml::{NodeRef, internal};
 
 pub use part::{PartCollector, PartFacts, judge};
 
@@ -163,8 +162,8 @@ impl OutputFileFacts {
 pub struct TargetFacts<'p> {
     target: &'p Target,
     existing: &'p BTreeSet<ObjectId>,
-    /// The places of cluster-scoped objects by a hash of their type and name: there may be one for each tenant.
-    cluster: HashMap<u128, Origin>,
+    /// The places of cluster-scoped objects: there may be one for each tenant.
+    cluster: ObjectPlaces,
     /// How many of them there may be.
     expected: usize,
     /// The names of the ClusterRoles among them.
@@ -179,13 +178,53 @@ pub struct TargetFacts<'p> {
     everyone: Vec<(Arc<str>, String, ObjectId, Origin)>,
 }
 
+/// The places of objects by a hash of their type and name. The hash table has positions, so that its free slots take little memory.
+#[derive(Debug, Default)]
+struct ObjectPlaces {
+    hashes: Vec<u128>,
+    places: Vec<Origin>,
+    positions: HashTable<u32>,
+}
+
+impl ObjectPlaces {
+    /// Reserves room for so many objects.
+    fn reserve(&mut self, objects: usize) {
+        self.hashes.reserve_exact(objects);
+        self.places.reserve_exact(objects);
+        self.positions.reserve(objects, |position| half(&self.hashes, *position));
+    }
+
+    fn is_empty(&self) -> bool {
+        self.hashes.is_empty()
+    }
+
+    /// Adds an object, or returns the place of the first one with the hash.
+    fn add(&mut self, hash: u128, place: Origin) -> Option<Origin> {
+        let Self { hashes, places, positions } = self;
+        let is_it = |position: &u32| hashes.get(*position as usize) == Some(&hash);
+        if let Some(first) = positions.find(hash as u64, is_it) {
+            return places.get(*first as usize).copied();
+        }
+        let position = internal::number(hashes.len());
+        hashes.push(hash);
+        places.push(place);
+        positions.insert_unique(hash as u64, position, |position| half(hashes, *position));
+        None
+    }
+}
+
+/// Returns the half of a hash that the table uses.
+fn half(hashes: &[u128], position: u32) -> u64 {
+    hashes.get(position as usize).map_or(0, |hash| *hash as u64)
+}
+
 impl<'p> TargetFacts<'p> {
     /// Creates an empty set of facts; `existing` are objects that exist without being compiled.
     pub fn new(target: &'p Target, existing: &'p BTreeSet<ObjectId>) -> Self {
         Self {
             target,
             existing,
-            cluster: HashMap::new(),
+            cluster: ObjectPlaces::default(),
             expected: 0,
             cluster_roles: BTreeSet::new(),
             wanted: BTreeMap::new(),
@@ -207,16 +246,14 @@ impl<'p> TargetFacts<'p> {
             self.cluster.reserve(self.expected);
         }
         for (object_type, name, origin) in facts.cluster {
-            match self.cluster.entry(hash_of(&object_type, &name)) {
-                Entry::Occupied(first) => {
-                    sink.push(duplicate(&ObjectId { object_type, namespace: None, name }, origin, *first.get()));
+            match self.cluster.add(hash_of(&object_type, &name), origin) {
+                Some(first) => {
+                    sink.push(duplicate(&ObjectId { object_type, namespace: None, name }, origin, first));
                 }
-                Entry::Vacant(place) => {
-                    place.insert(origin);
-                    if is_cluster_role(&object_type.api_version, &object_type.kind) {
-                        self.cluster_roles.insert(name);
-                    }
+                None if is_cluster_role(&object_type.api_version, &object_type.kind) => {
+                    self.cluster_roles.insert(name);
                 }
+                None => {}
             }
         }
         let mut of_manifests: BTreeMap<&Arc<str>, Bindings> = BTreeMap::new();

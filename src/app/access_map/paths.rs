@@ -1,7 +1,7 @@
 //! The powers within reach of subjects, and the escalation paths to them.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::names::SpreadNames;
 use super::record::{ReportedPath, ReportedPower};
@@ -11,13 +11,23 @@ use crate::app::review::{EffectSeverity, reviewed_step};
 use crate::app::subject_classes::{Member, MemberNumbers, NameTable, joined};
 use crate::k8s::absent;
 use crate::paths::{Certainty, EscalationPath};
+use crate::yaml::internal;
 
 /// The powers of all subjects.
 pub(super) struct Powers {
     /// The different powers, the worst first.
     all: Vec<ReportedPower>,
-    /// The subjects by their numbers, each with the positions of its powers.
-    held: Vec<(u32, u32)>,
+    sets: PowerSets,
+}
+
+/// The set of powers of each subject. Many subjects have the same set.
+struct PowerSets {
+    /// The different sets, each as positions of powers in their order. The first set is empty.
+    different: Vec<Vec<u32>>,
+    /// The number of the set of the subject with each number; further subjects have the empty set.
+    of_subjects: Vec<u32>,
+    /// The number of the set with a further power, by the number of a set and the position of the power.
+    with_another: HashMap<(u32, u32), u32>,
 }
 
 /// The paths of subjects with bindings of the inputs.
@@ -53,13 +63,11 @@ impl<'f> PathFinder<'f> {
             };
             by_power.entry(power).or_default().push(member(path));
         }
-        let mut powers = Powers { all: Vec::new(), held: Vec::new() };
+        let mut powers = Powers { all: Vec::new(), sets: PowerSets::new() };
         for (position, (power, members)) in (0..).zip(by_power) {
             powers.all.push(power);
-            names.each_pair(&joined(members), &mut |subject, _| powers.held.push((subject, position)));
+            names.each_pair(&joined(members), &mut |subject, _| powers.sets.add(subject, position));
         }
-        powers.held.sort_unstable();
-        powers.held.dedup();
         powers
     }
 
@@ -105,14 +113,42 @@ impl<'f> PathFinder<'f> {
 impl Powers {
     /// Iterates over the positions of the powers of a subject.
     pub(super) fn of(&self, subject: u32) -> impl Iterator<Item = u32> {
-        let start = self.held.partition_point(|(known, _)| *known < subject);
-        let own = self.held.iter().skip(start).take_while(move |(known, _)| *known == subject);
-        own.map(|(_, position)| *position)
+        self.sets.of(subject).iter().copied()
     }
 
     /// Iterates over the powers at positions.
     pub(super) fn at(&self, positions: &[u32]) -> impl Iterator<Item = &ReportedPower> {
         positions.iter().filter_map(|position| self.all.get(*position as usize))
+    }
+}
+
+impl PowerSets {
+    fn new() -> Self {
+        Self { different: vec![Vec::new()], of_subjects: Vec::new(), with_another: HashMap::new() }
+    }
+
+    /// Returns the set of a subject.
+    fn of(&self, subject: u32) -> &[u32] {
+        let number = self.of_subjects.get(subject as usize).map_or(0, |number| *number as usize);
+        self.different.get(number).map_or(&[], Vec::as_slice)
+    }
+
+    /// Adds a power to the set of a subject. The powers come in the order of their positions; the same power can come twice.
+    fn add(&mut self, subject: u32, position: u32) {
+        if self.of(subject).last() == Some(&position) {
+            return;
+        }
+        let index = subject as usize;
+        if self.of_subjects.len() <= index {
+            self.of_subjects.resize(index + 1, 0);
+        }
+        let Self { different, of_subjects, with_another } = self;
+        let Some(set) = of_subjects.get_mut(index) else { return };
+        *set = *with_another.entry((*set, position)).or_insert_with(|| {
+            let before = different.get(*set as usize).into_iter().flatten().copied();
+            different.push(before.chain([position]).collect());
+            internal::number(different.len() - 1)
+        });
     }
 }
 
@@ -127,4 +163,20 @@ fn member(path: &EscalationPath) -> Member {
 
 fn namespace(path: &EscalationPath) -> Option<&str> {
     path.steps.first().and_then(|step| step.namespace.as_deref())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PowerSets;
+
+    #[test]
+    fn subjects_with_the_same_powers_share_a_set() {
+        let mut sets = PowerSets::new();
+        for (subject, power) in [(4, 0), (1, 0), (4, 0), (1, 2), (4, 2), (2, 2)] {
+            sets.add(subject, power);
+        }
+        let of = |subject| sets.of(subject).to_vec();
+        assert_eq!([0, 1, 2, 4, 9].map(of), [vec![], vec![0, 2], vec![2], vec![0, 2], vec![]]);
+        assert_eq!(sets.different, [vec![], vec![0], vec![0, 2], vec![2]]);
+    }
 }

@@ -49,8 +49,8 @@ struct Values<'w> {
 /// The columns of account lists, each with the digest of its name.
 struct Columns<'w>(Vec<(&'w str, u128)>);
 
-/// A namespace of a state: its name, the position of the state, and its shape.
-type Found<'w> = (&'w Arc<str>, usize, &'w NamespaceShape);
+/// A namespace in a state: the position of the state, and the shape of the namespace.
+type Found<'w> = (usize, &'w NamespaceShape);
 
 /// Collects the rows.
 struct RowCollector<'w, 'i> {
@@ -66,12 +66,7 @@ struct RowCollector<'w, 'i> {
 impl<'w> Rows<'w> {
     /// Joins the states of each namespace.
     pub(super) fn new<'i>(shapes: &'w [Shapes<'i>], inputs: &'i InputTexts) -> Self {
-        let of_state = |(state, shapes): (usize, &'w Shapes<'_>)| {
-            shapes.namespaces.iter().map(move |(name, shape)| (name, state, shape))
-        };
-        let mut found: Vec<Found<'_>> = shapes.iter().enumerate().flat_map(of_state).collect();
-        found.sort_unstable_by_key(|(name, state, _)| (*name, *state));
-        let most = shapes.iter().map(|state| state.namespaces.len()).max().map_or(0, |most| most);
+        let most = shapes.iter().map(|state| state.namespaces().len()).max().map_or(0, |most| most);
         let mut collector = RowCollector {
             shapes,
             inputs,
@@ -82,7 +77,16 @@ impl<'w> Rows<'w> {
             rows: Vec::with_capacity(most),
             used: Vec::with_capacity(4 * most),
         };
-        found.chunk_by(|(left, ..), (right, ..)| left == right).for_each(|found| collector.add(found));
+        let mut states: Vec<_> = shapes.iter().map(|state| state.namespaces().peekable()).collect();
+        let mut found: Vec<Found<'_>> = Vec::new();
+        // The namespaces of each state are in the order of names.
+        while let Some(name) = states.iter_mut().filter_map(|state| state.peek().map(|(name, _)| name)).min() {
+            for (position, state) in states.iter_mut().enumerate() {
+                found.extend(state.next_if(|(known, _)| known == name).map(|(_, shape)| (position, shape)));
+            }
+            collector.add(name, &found);
+            found.clear();
+        }
         let RowCollector { values, rows, used, .. } = collector;
         Self { rows, used, has_meaning: inputs.occurrences(&values.list) }
     }
@@ -135,11 +139,10 @@ impl<'w> Rows<'w> {
 
 impl<'w> RowCollector<'w, '_> {
     /// Adds a namespace with its states.
-    fn add(&mut self, found: &[Found<'w>]) {
-        let Some((name, ..)) = found.first() else { return };
+    fn add(&mut self, name: &'w Arc<str>, found: &[Found<'w>]) {
         let mut own = vec![UsedValue { column: 0, value: self.values.add(name), is_joining: true }];
         let mut digests: Vec<Option<u128>> = vec![None; self.shapes.len()];
-        for (_, position, shape) in found {
+        for (position, shape) in found {
             let Some(state) = self.shapes.get(*position) else { continue };
             let Some(form) = state.form_of(shape) else { continue };
             digests.get_mut(*position).into_iter().for_each(|digest| *digest = Some(form.digest));
@@ -160,7 +163,7 @@ impl<'w> RowCollector<'w, '_> {
         });
         let next = internal::number(self.classes.len());
         let class = *self.classes.entry(digest_of_run(&digests)).or_insert(next);
-        let is_mixed = found.iter().any(|(.., shape)| shape.is_apart);
+        let is_mixed = found.iter().any(|(_, shape)| shape.is_apart);
         self.rows.push(Row { name, class, first: internal::number(self.used.len()), is_mixed });
         self.used.extend(own);
     }

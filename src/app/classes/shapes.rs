@@ -1,8 +1,9 @@
 //! The shapes of the output files of the namespaces of a state.
 
+use std::hash::BuildHasher as _;
 use std::sync::{Arc, Mutex};
 
-use hashbrown::{HashMap, HashSet};
+use hashbrown::{DefaultHashBuilder, HashMap, HashSet, HashTable};
 
 use super::known::KnownShapes;
 use super::output_check::OutputCheck;
@@ -11,7 +12,6 @@ use crate::app::workspace::Workspace;
 use crate::compile::{ObjectForm, OutputFile, TenantAccount};
 use crate::diag::{Diagnostic, FileId, RunError, Sink};
 use crate::digest::digest_of_run;
-use crate::emit::file;
 use crate::parallel::locked;
 use crate::yaml::{self, NodeRef, internal};
 
@@ -25,7 +25,8 @@ const JOINING_FIELDS: [&str; 4] = ["groups", "resourceNames", "subjects", "users
 /// The shapes of the namespaces of a state.
 pub(super) struct Shapes<'w> {
     pub(super) workspace: &'w Workspace,
-    pub(super) namespaces: HashMap<Arc<str>, NamespaceShape>,
+    /// The namespaces with the shapes of their files, in the order of names.
+    namespaces: Vec<(Arc<str>, NamespaceShape)>,
     forms: Vec<NamespaceForm>,
     /// The different lines of the files that belong to no account.
     pub(super) lines_without_account: HashSet<Box<str>>,
@@ -54,10 +55,18 @@ pub(super) struct NamespaceForm {
     pub(super) joining: Vec<u128>,
 }
 
+/// Namespaces with their shapes. The hash table has positions, so that its free slots take little memory.
+#[derive(Default)]
+struct NamespaceShapes {
+    list: Vec<(Arc<str>, NamespaceShape)>,
+    positions: HashTable<u32>,
+    hasher: DefaultHashBuilder,
+}
+
 /// The namespaces with their forms, collected so far.
 #[derive(Default)]
 struct CollectedShapes {
-    namespaces: HashMap<Arc<str>, NamespaceShape>,
+    namespaces: NamespaceShapes,
     forms: Vec<NamespaceForm>,
     /// The positions of the forms by digest.
     positions: HashMap<u128, u32>,
@@ -81,6 +90,28 @@ pub(in crate::app) struct ShapeCollector {
     lines_without_account: Mutex<HashSet<Box<str>>>,
 }
 
+impl NamespaceShapes {
+    fn with_capacity(count: usize) -> Self {
+        let (list, positions) = (Vec::with_capacity(count), HashTable::with_capacity(count));
+        Self { list, positions, hasher: DefaultHashBuilder::default() }
+    }
+
+    fn get_mut(&mut self, name: &str) -> Option<&mut NamespaceShape> {
+        let is_it = |position: &u32| self.list.get(*position as usize).is_some_and(|(known, _)| **known == *name);
+        let position = *self.positions.find(self.hasher.hash_one(name), is_it)?;
+        self.list.get_mut(position as usize).map(|(_, shape)| shape)
+    }
+
+    /// Adds a namespace that is not in the list.
+    fn add(&mut self, name: Arc<str>, shape: NamespaceShape) {
+        let Self { list, positions, hasher } = self;
+        let (hash, position) = (hasher.hash_one(&*name), internal::number(list.len()));
+        list.push((name, shape));
+        let hash_of = |position: &u32| list.get(*position as usize).map_or(0, |(name, _)| hasher.hash_one(&**name));
+        positions.insert_unique(hash, position, hash_of);
+    }
+}
+
 impl ShapeCollector {
     /// Creates a collector for about so many files. `reads_annotations` is whether the values of annotations belong to a shape.
     pub(super) fn new(reads_annotations: bool, files: usize) -> Self {
@@ -88,9 +119,8 @@ impl ShapeCollector {
             reads_annotations,
             known: KnownShapes::default(),
             joining: Mutex::default(),
-            // A map that grows would hash the names again.
             collected: Mutex::new(CollectedShapes {
-                namespaces: HashMap::with_capacity(files),
+                namespaces: NamespaceShapes::with_capacity(files),
                 ..CollectedShapes::default()
             }),
             lines_without_account: Mutex::default(),
@@ -123,7 +153,7 @@ impl ShapeCollector {
             }
             None => {
                 let first = NamespaceShape { form, account: shape.account, is_apart: false };
-                namespaces.insert(shape.namespace, first);
+                namespaces.add(shape.namespace, first);
             }
         }
     }
@@ -146,9 +176,9 @@ impl ShapeCollector {
 
     /// Returns the shape of a file; none for a file of cluster-scoped objects.
     fn split(&self, workspace: &Workspace, file: &OutputFile) -> Option<FileShape> {
-        let namespace = file::namespace(&file.path)?;
+        let namespace = file.namespace()?;
         let columns = workspace.project.columns_of(file);
-        let found = |digest| Some(FileShape { namespace: namespace.into(), digest, account: file.tenant() });
+        let found = |digest| Some(FileShape { namespace: Arc::clone(namespace), digest, account: file.tenant() });
         if let Some(digest) = self.known.find(&file.text, namespace, &columns) {
             return found(digest);
         }
@@ -176,6 +206,8 @@ impl ShapeCollector {
         for form in &mut forms {
             form.joining = form.files.iter().filter_map(|file| joining.get(file)).flatten().copied().collect();
         }
+        let NamespaceShapes { list: mut namespaces, .. } = namespaces;
+        namespaces.sort_unstable_by(|(left, _), (right, _)| left.cmp(right));
         Shapes { workspace, namespaces, forms, lines_without_account, warnings: HashMap::new() }
     }
 }
@@ -207,12 +239,23 @@ impl<'w> Shapes<'w> {
 
     /// Releases the names of the namespaces and the lines, after the namespaces are divided into classes.
     pub(super) fn release(&mut self) {
-        (self.namespaces, self.lines_without_account) = (HashMap::new(), HashSet::new());
+        (self.namespaces, self.lines_without_account) = (Vec::new(), HashSet::new());
     }
 
     /// Returns the warnings of the compiler about a target.
     pub(super) fn warnings(&self, target: &str) -> &[Diagnostic] {
         self.warnings.get(target).map_or(&[], Vec::as_slice)
+    }
+
+    /// Iterates over the namespaces with the shapes of their files, in the order of names.
+    pub(super) fn namespaces(&self) -> impl ExactSizeIterator<Item = &(Arc<str>, NamespaceShape)> {
+        self.namespaces.iter()
+    }
+
+    /// Returns the shape of the files of a namespace.
+    pub(super) fn namespace(&self, name: &str) -> Option<&NamespaceShape> {
+        let position = self.namespaces.binary_search_by(|(known, _)| (**known).cmp(name)).ok()?;
+        self.namespaces.get(position).map(|(_, shape)| shape)
     }
 
     /// Returns the form of the files of a namespace.

@@ -47,7 +47,7 @@ impl<'w> Spread<'w> {
     pub(super) fn new(sample: NamespaceSample, mut states: Vec<Shapes<'w>>) -> Self {
         let account = |namespace: &Arc<str>| {
             let found = states.iter().enumerate().rev();
-            let mut found = found.filter_map(|(state, shapes)| Some((state, shapes.namespaces.get(namespace)?)));
+            let mut found = found.filter_map(|(state, shapes)| Some((state, shapes.namespace(namespace)?)));
             let (state, shape) = found.next()?;
             Some(ClassAccount { state: internal::number(state), account: shape.account? })
         };

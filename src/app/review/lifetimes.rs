@@ -111,7 +111,7 @@ fn compare_some(
     let (old, new) = (policies(base, compared), policies(head, compared));
     let names: BTreeSet<&GrantKey> = before.keys().chain(after.keys()).collect();
     let mut deltas = Vec::new();
-    let known = [base, head].map(|workspace| KnownGrants::of(workspace, compared));
+    let known = [base, head].map(|workspace| KnownGrants::of(workspace, compared, &names));
     let is_in_both = |key: &&&GrantKey| known.iter().all(|state| state.has(key));
     for name in names.iter().filter(is_in_both) {
         let policy = (name.kind, name.policy.clone());
@@ -163,17 +163,24 @@ impl std::fmt::Display for GrantKey {
 /// The grants of the Tenancies of a state, with or without a last day.
 struct KnownGrants<'s> {
     grants: BTreeSet<(&'s str, &'s str)>,
+    /// The accounts among the accounts of the compared grants.
     accounts: HashSet<(&'s str, String)>,
 }
 
 impl<'s> KnownGrants<'s> {
-    fn of(workspace: &'s Workspace, compared: Compared<'_>) -> Self {
+    fn of(workspace: &'s Workspace, compared: Compared<'_>, keys: &BTreeSet<&GrantKey>) -> Self {
+        let accounts =
+            keys.iter().filter_map(|key| Some((key.policy.as_str(), key.grant.as_ref()?.account.as_deref()?)));
+        let wanted: HashSet<(&str, &str)> = accounts.collect();
         let mut known = Self { grants: BTreeSet::new(), accounts: HashSet::new() };
         let all = workspace.project.facts.all();
         for tenancy in all.filter(|tenancy: &&TenancyGrants| compared.has(&tenancy.policy)) {
             let policy = &*tenancy.policy.name;
             known.grants.extend(tenancy.names.iter().map(|name| (policy, name.as_str())));
-            known.accounts.extend(tenancy.account_names().map(|name| (policy, name)));
+            if !wanted.is_empty() {
+                let names = tenancy.account_names().filter(|name| wanted.contains(&(policy, name.as_str())));
+                known.accounts.extend(names.map(|name| (policy, name)));
+            }
         }
         known
     }
