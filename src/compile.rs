@@ -282,7 +282,7 @@ impl Draft {
         Self { path, text, kinds: Vec::new(), origins: Vec::new(), json: Vec::new(), objects: Vec::new() }
     }
 
-    fn finish(self) -> OutputFile {
+    fn finish(self, namespace: Option<Arc<str>>, tenant: Option<TenantAccount>) -> OutputFile {
         OutputFile {
             text: self.text,
             path: self.path,
@@ -290,8 +290,8 @@ impl Draft {
             origins: self.origins.into(),
             json: self.json,
             objects: self.objects,
-            namespace: None,
-            tenant: None,
+            namespace,
+            tenant,
         }
     }
 }
@@ -341,8 +341,7 @@ impl<'p> Worker<'p> {
                 self.project.policies.get(policy).is_some_and(|policy| policy.as_tenancy().is_some())
             });
             let tenant = tenant.map(|(policy, part)| TenantAccount { policy: internal::number(policy), part });
-            let namespace = output_file.namespace().map(Arc::clone);
-            let file = |draft: Draft| OutputFile { namespace: namespace.clone(), tenant, ..draft.finish() };
+            let file = |draft: Draft| draft.finish(output_file.namespace().cloned(), tenant);
             made.results = drafts.into_iter().map(|draft| work(file(draft))).collect();
         }
         made
