@@ -550,11 +550,17 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Outcome {
         Some(cli) => Ok(cli),
         None => Cli::try_parse_from(&arguments),
     };
-    let mut cli = match parsed {
-        Ok(cli) => cli,
-        Err(error) => return printing::print_usage(&error, &arguments, &Streams::Standard),
+    let outcome = match parsed {
+        Ok(mut cli) => run_parsed(&mut cli),
+        Err(error) => printing::print_usage(&error, &arguments, &Streams::Standard),
     };
-    run_parsed(&mut cli)
+    match Terminal::output_failure() {
+        Some(error) => {
+            Terminal::new(ColorChoice::Never, false).failure(&error);
+            Outcome::Failed
+        }
+        None => outcome,
+    }
 }
 
 /// Parses a command line that begins with a command, by the options of this command: the options of all commands take longer than the run

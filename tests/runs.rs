@@ -27,6 +27,7 @@ mod parts;
 mod passes;
 mod reports;
 mod revisions;
+mod standard_output;
 mod strays;
 mod watch;
 mod workspaces;

@@ -103,22 +103,36 @@ impl Workspace {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn compile(&self, targets: &[String], with_objects: bool) -> Result<CompiledFiles, Error> {
+        let mut files = Vec::new();
+        let diagnostics = self.each_compiled_file(targets, with_objects, &mut |file| files.push(file))?;
+        Ok(CompiledFiles { diagnostics, files })
+    }
+
+    /// Compiles targets as [`Workspace::compile`] does, and calls a function with each file in the order of the targets and the paths.
+    ///
+    /// # Errors
+    /// As with [`Workspace::compile`].
+    pub(crate) fn each_compiled_file(
+        &self,
+        targets: &[String],
+        with_objects: bool,
+        each: &mut dyn FnMut(CompiledFile),
+    ) -> Result<Diagnostics, Error> {
         let wanted = if with_objects { ObjectForm::Json } else { ObjectForm::Text };
         let mut sink = Sink::new();
         self.project.check_terms(&mut sink);
-        let mut files = Vec::new();
         for target in self.targets(targets)? {
             let mut found = Sink::new();
             let one = |file: OutputFile| Ok(file);
-            let mut keep = |file: OutputFile| {
+            let mut give = |file: OutputFile| {
                 let OutputFile { path, text, json: objects, .. } = file;
-                files.push(CompiledFile { target: target.name.clone(), path, text, objects });
+                each(CompiledFile { target: target.name.clone(), path, text, objects });
             };
             let options = compile::CompileOptions { wanted, part: self.part(), ..self.compiler() };
-            self.compile_part(target, options, &one, &mut keep, &mut found)?;
+            self.compile_part(target, options, &one, &mut give, &mut found)?;
             sink.absorb(found);
         }
-        Ok(CompiledFiles { diagnostics: self.diagnostics(sink), files })
+        Ok(self.diagnostics(sink))
     }
 
     /// Compiles targets and stages the files that differ from the output folder.

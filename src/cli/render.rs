@@ -13,7 +13,7 @@ use super::sandbox::{Paths, SandboxArguments};
 use super::workspaces::{ConsentArguments, ShardArguments, finish, note_partly_checked, tell, with_part};
 use super::{CacheFolder, DiagnosticForm, Global, Outcome};
 use crate::app::run_cache::{CacheOptions, OpenedCache, RunCache};
-use crate::app::{Error, RenderOptions, ShardCommand, Workspace};
+use crate::app::{CompiledFile, Error, RenderOptions, ShardCommand, Workspace};
 use crate::cache::{KeptDelivery, KeptTarget};
 use crate::diag::RunError;
 use crate::model::Target;
@@ -216,6 +216,13 @@ fn write(
     Ok(Outcome::Fine)
 }
 
+/// How many bytes of manifests are kept until the last one is known to be valid. A larger output is compiled twice: nothing is printed of an
+/// invalid output, and memory does not grow with the output.
+const MAXIMUM_KEPT: usize = 16 << 20;
+
+/// How many bytes of manifests are printed at once.
+const PRINTED_AT_ONCE: usize = 1 << 20;
+
 fn print_objects(
     global: &Global,
     workspace: &Workspace,
@@ -223,20 +230,37 @@ fn print_objects(
     targets: &[String],
 ) -> Result<Outcome, Error> {
     let is_json = arguments.format == Some(RenderFormat::Other(OutputFormat::JSON));
-    let compiled = workspace.compile(targets, is_json)?;
-    let outcome = tell(global, compiled.diagnostics);
-    if outcome == Outcome::Invalid {
-        return Ok(outcome);
-    }
-    let mut text = String::new();
-    for file in &compiled.files {
+    let add = |file: &CompiledFile, text: &mut String| {
         if is_json {
             text.push_str(&objects::json_lines(file));
         } else {
             text.push_str("---\n");
             text.push_str(&file.text);
         }
+    };
+    let (mut text, mut is_kept) = (String::new(), true);
+    let diagnostics = workspace.each_compiled_file(targets, is_json, &mut |file| {
+        if is_kept {
+            add(&file, &mut text);
+        }
+        if text.len() > MAXIMUM_KEPT {
+            (text, is_kept) = (String::new(), false);
+        }
+    })?;
+    let outcome = tell(global, diagnostics);
+    if outcome == Outcome::Invalid {
+        return Ok(outcome);
     }
-    global.terminal().manifests(&text);
+    let terminal = global.terminal();
+    if !is_kept {
+        workspace.each_compiled_file(targets, is_json, &mut |file| {
+            add(&file, &mut text);
+            if text.len() >= PRINTED_AT_ONCE {
+                terminal.manifests(&text);
+                text.clear();
+            }
+        })?;
+    }
+    terminal.manifests(&text);
     Ok(outcome)
 }

@@ -7,7 +7,7 @@
 #![expect(clippy::disallowed_methods, reason = "the one place that prints")]
 
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use anstream::AutoStream;
 use anstream::adapter::strip_str;
@@ -84,7 +84,7 @@ impl Streams {
     /// Writes a text for standard output.
     fn write_output(&self, text: &str) {
         match self {
-            Self::Standard => write(io::stdout().lock(), text),
+            Self::Standard => write_output(io::stdout().lock(), text),
             Self::Kept(kept) => locked(kept).stdout.push_str(text),
         }
     }
@@ -195,9 +195,15 @@ impl Terminal {
     pub fn help(&self, text: &str) {
         let text = foreign::coloured_lines(text);
         match &self.streams {
-            Streams::Standard => write(AutoStream::new(io::stdout(), self.color.stream()), &text),
+            Streams::Standard => write_output(AutoStream::new(io::stdout(), self.color.stream()), &text),
             Streams::Kept(_) => self.streams.write_output(&self.color.kept(&text)),
         }
+    }
+
+    /// Returns why standard output is not complete, such as a full disk; none if it is complete, or its reader went away.
+    pub fn output_failure() -> Option<RunError> {
+        let error = RunError::new(format!("standard output is not complete: {}", OUTPUT_FAILURE.get()?));
+        Some(error.help("run the same command again when there is room; the printed text has no end"))
     }
 
     /// Answers that are printed while questions are read.
@@ -250,7 +256,18 @@ impl Answers {
     }
 }
 
-/// Writes a text. A reader that went away is not our problem.
+/// The first failure to write to standard output.
+static OUTPUT_FAILURE: OnceLock<String> = OnceLock::new();
+
+/// Writes a text to standard output, and notes a failure. A reader may go away when it has read enough.
+fn write_output(mut stream: impl Write, text: &str) {
+    match stream.write_all(text.as_bytes()).and_then(|()| stream.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => _ = OUTPUT_FAILURE.get_or_init(|| error.to_string()),
+        _ => {}
+    }
+}
+
+/// Writes a text to standard error. Nothing could report a failure.
 fn write(mut stream: impl Write, text: &str) {
     let _ = stream.write_all(text.as_bytes()).and_then(|()| stream.flush());
 }

@@ -28,6 +28,12 @@ const DRIFT_OBJECT: u64 = 200;
 /// names of all subjects once. `who-can` leaves out the roles of tenants that do not allow the request, and their bindings.
 const QUESTIONS: [(&str, u64); 4] = [("lint", 430), ("review", 680), ("report", 900), ("who-can", 400)];
 
+/// How many bytes `render --stdout` may take for each tenant beyond `check`. The text of a tenant has 1,200.
+const PRINTED: u64 = 200;
+
+/// Two numbers of tenants with more text than a run keeps before it prints.
+const PRINTED_TENANTS: [usize; 2] = [16_000, 28_000];
+
 /// Runs the program on one thread, where no result waits for the results of other threads. Returns the most memory in bytes.
 fn peak_of(folder: &Path, arguments: &[&str], code: i32) -> u64 {
     let mut child = Command::new(env!("CARGO_BIN_EXE_bailiwick"))
@@ -138,4 +144,16 @@ fn a_run_keeps_little_of_a_file() {
         let own = each(verb);
         assert!(own <= check + BEYOND, "{name}: {own} bytes for each tenant, and check {check}");
     }
+}
+
+#[test]
+fn a_printed_file_is_not_kept() {
+    let peak = |count: usize| {
+        let folder = tempfile::tempdir().expect("a folder");
+        tenants(folder.path(), count);
+        peak_of(folder.path(), &["render", "--stdout"], 0)
+    };
+    let [few, many] = PRINTED_TENANTS;
+    let own = peak(many).saturating_sub(peak(few)) / (many - few) as u64;
+    assert!(own <= CHECK + PRINTED, "{own} bytes for each tenant");
 }
