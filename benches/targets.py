@@ -55,7 +55,7 @@ VERBS = ("check", "check --tree", "render", "render, incremental", "render --std
          "drift")
 # The verbs that write, print or compare the output, and keep no object of it.
 STREAMING = ("check", "check --tree", "render", "render, incremental", "render --stdout", "diff")
-# The verbs that compile a large output twice, so that an object of a large output costs twice as much.
+# The verbs that compile a large output twice, and a small one once: their cost has a step.
 COMPILED_TWICE = ("render --stdout",)
 
 LARGE = "{b[0]:,} tenants, {b[1]:,} manifests: "

@@ -15,8 +15,6 @@ use crate::parallel::locked;
 /// Every output file of a target, sorted, with its contributions.
 #[derive(Debug, Default)]
 pub struct OutputFileIndex {
-    /// A namespace that is not in the sample has no entries: it has objects on the targets of its representative.
-    sample: Arc<NamespaceSample>,
     entries: Vec<(OutputFileKey, u32, Contribution)>,
     /// The entries of each file to make.
     ranges: Vec<std::ops::Range<u32>>,
@@ -67,11 +65,11 @@ pub fn each_contribution(
 impl OutputFileIndex {
     /// Collects the output files of every policy of a target.
     pub fn new(policies: &[Box<dyn Policy>], target: &Target) -> Self {
-        Self::of_sample(policies, target, &Arc::default())
+        Self::of_sample(policies, target, &NamespaceSample::default())
     }
 
     /// Collects the output files of the compiled namespaces of a sample.
-    fn of_sample(policies: &[Box<dyn Policy>], target: &Target, sample: &Arc<NamespaceSample>) -> Self {
+    fn of_sample(policies: &[Box<dyn Policy>], target: &Target, sample: &NamespaceSample) -> Self {
         let mut entries = Vec::new();
         each_contribution(policies, target, &mut |output_file, index, part| {
             if output_file.namespace().is_none_or(|namespace| sample.has(namespace)) {
@@ -88,7 +86,7 @@ impl OutputFileIndex {
             }
             last = Some(output_file);
         }
-        Self { sample: Arc::clone(sample), entries, ranges }
+        Self { entries, ranges }
     }
 
     /// Keeps only the files of a part; the index of namespaces stays complete.
@@ -139,9 +137,8 @@ impl OutputFileIndex {
         self.entries.iter().filter_map(|(output_file, ..)| output_file.namespace()).map(|name| &**name)
     }
 
-    /// Whether a policy makes objects in a namespace.
+    /// Whether a policy makes objects in a namespace; false for a namespace that is not in the sample.
     pub fn has_namespace(&self, namespace: &str) -> bool {
-        let namespace = self.sample.representative_of(namespace).map_or(namespace, |representative| &**representative);
         self.entries
             .binary_search_by(|(output_file, ..)| match output_file {
                 OutputFileKey::Cluster => std::cmp::Ordering::Less,

@@ -203,7 +203,7 @@ impl Terminal {
     /// Returns why standard output is not complete, such as a full disk; none if it is complete, or its reader went away.
     pub fn output_failure() -> Option<RunError> {
         let error = RunError::new(format!("standard output is not complete: {}", OUTPUT_FAILURE.get()?));
-        Some(error.help("run the same command again when there is room; the printed text has no end"))
+        Some(error.help("do not use the printed text; run the same command again when standard output can be written"))
     }
 
     /// Answers that are printed while questions are read.

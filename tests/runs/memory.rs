@@ -26,7 +26,7 @@ const DRIFT_OBJECT: u64 = 200;
 
 /// How many bytes a question may take for each tenant. `lint` and `review` have the values of the accounts as numbers, and `report` has the
 /// names of all subjects once. `who-can` leaves out the roles of tenants that do not allow the request, and their bindings.
-const QUESTIONS: [(&str, u64); 4] = [("lint", 430), ("review", 680), ("report", 900), ("who-can", 400)];
+const QUESTIONS: [(&str, u64); 4] = [("lint", 250), ("review", 350), ("report", 550), ("who-can", 260)];
 
 /// How many bytes `render --stdout` may take for each tenant beyond `check`. The text of a tenant has 1,200.
 const PRINTED: u64 = 200;
