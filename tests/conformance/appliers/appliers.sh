@@ -38,13 +38,14 @@ build_tool() {
   echo "$built"
 }
 
-# folder_of MODULE [VERSION]: prints the folder of a Go module in the module cache.
+# folder_of MODULE [VERSION]: prints the folder of a Go module in the module cache, after a download if the module is not there. Without a
+# version, the version is the one of the go.mod of the harness.
 folder_of() {
-  if [ $# -eq 2 ]; then
-    (cd "$work" && go mod download -json "$1@$2") | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p'
-  else
-    (cd "$here" && go list -m -f '{{.Dir}}' "$1")
-  fi
+  local beside=$here folder
+  [ $# -eq 1 ] || beside=$work
+  folder=$(cd "$beside" && go mod download -json "$1${2:+@$2}" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')
+  [ -d "$folder" ] || cannot "cannot download $1"
+  echo "$folder"
 }
 
 # launch NAME COMMAND...: starts a program of an applier, with its log in the work folder.
