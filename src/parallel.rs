@@ -7,13 +7,14 @@ use std::thread;
 
 /// The minimum and maximum number of positions that a thread takes together: low enough to share short work and to bound the results that
 /// wait for their consumer, high enough to avoid contention.
-const CHUNKS: std::ops::RangeInclusive<usize> = 8..=64;
+const CHUNKS: std::ops::RangeInclusive<usize> = 8..=32;
 
 /// How many chunks a thread should get at least.
 const CHUNKS_EACH: usize = 32;
 
-/// How many chunks may be finished or under way beyond the last one consumed.
-const WINDOW: usize = 16;
+/// How many chunks for each thread may be finished or under way beyond the last one consumed, and how many for all threads.
+const WINDOW_EACH: usize = 4;
+const MAXIMUM_WINDOW: usize = 16;
 
 /// The stack size of a thread in bytes, a multiple of the need of the longest template: the engine recurses over
 /// branches and operators. Unused stack takes no memory.
@@ -89,7 +90,7 @@ pub(crate) fn in_order<S, R: Send>(
         return;
     }
     let next = AtomicUsize::new(0);
-    let progress = Progress::default();
+    let progress = Progress::with_window((WINDOW_EACH * jobs).min(MAXIMUM_WINDOW));
     let (sender, receiver) = mpsc::channel::<Chunk<R>>();
     thread::scope(|scope| {
         for _ in 0..jobs.min(chunks) {
@@ -153,8 +154,9 @@ fn consume_in_order<R>(
 }
 
 /// The progress of the consumer, for the threads that work.
-#[derive(Default)]
 struct Progress {
+    /// How many chunks may be finished or under way beyond the last one consumed.
+    window: usize,
     stopped: AtomicBool,
     /// The number of consumed chunks.
     consumed: Mutex<usize>,
@@ -162,6 +164,10 @@ struct Progress {
 }
 
 impl Progress {
+    fn with_window(window: usize) -> Self {
+        Self { window, stopped: AtomicBool::new(false), consumed: Mutex::new(0), changed: Condvar::new() }
+    }
+
     fn is_stopped(&self) -> bool {
         self.stopped.load(Ordering::Relaxed)
     }
@@ -174,7 +180,7 @@ impl Progress {
     /// Waits until a chunk is near enough to the last one consumed; false when the work was stopped.
     fn wait_for_room(&self, chunk: usize) -> bool {
         let mut consumed = locked(&self.consumed);
-        while chunk >= *consumed + WINDOW && !self.is_stopped() {
+        while chunk >= *consumed + self.window && !self.is_stopped() {
             consumed = self.changed.wait(consumed).unwrap_or_else(std::sync::PoisonError::into_inner);
         }
         !self.is_stopped()

@@ -245,9 +245,13 @@ impl<'s> ClassNumbers<'s> {
 /// Returns the access of a target.
 fn target_access(inputs: &TargetInputs<'_>, classes: &mut ClassNumbers<'_>) -> TargetAccess {
     let loaded = inputs.loaded;
-    let subjects = SubjectMap::new(inputs, &mut classes.names);
-    let paths = PathFinder::new(inputs, &subjects, &classes.names.table);
+    let map = SubjectMap::new(inputs, &mut classes.names);
+    let paths = PathFinder::new(inputs, &map, &classes.names.table);
     let powers = paths.powers(&mut classes.names);
+    let (subjects, default_subjects) = (map.classes(inputs, &powers, classes), map.of_default_policy());
+    // The grants and powers of each subject are as large as the names: their memory serves the paths and the namespaces.
+    drop((map, powers));
+    let paths = paths.reported(classes);
     let namespaces = namespaces(inputs);
     let missing = loaded.world.dangling().into_iter();
     let missing =
@@ -259,9 +263,9 @@ fn target_access(inputs: &TargetInputs<'_>, classes: &mut ClassNumbers<'_>) -> T
         version: format!("1.{}", loaded.world.minor()),
         namespace_count: namespaces.iter().map(|group| group.count).sum(),
         pod_security_policies: loaded.admission_objects().filter(|_| loaded.target.is_none()).map(reported_policies),
-        subjects: subjects.classes(inputs, &powers, classes),
-        default_subjects: subjects.of_default_policy(),
-        paths: paths.reported(classes),
+        subjects,
+        default_subjects,
+        paths,
         namespaces,
         unknown: missing.chain(authorizers).collect(),
     }

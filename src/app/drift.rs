@@ -265,7 +265,9 @@ impl Workspace {
         let content =
             if live_tests::are_asked(self, target) { WorldContent::Whole } else { WorldContent::ClusterRoles };
         let parts = WorldParts { content, ..WorldParts::seen_by(&mut see) };
-        load_target_seen(self, target, &self.test_checks(target, &[]).world_options(), parts, sink)
+        let loaded = load_target_seen(self, target, &self.test_checks(target, &[]).world_options(), parts, sink);
+        wanted.finish();
+        loaded
     }
 
     /// Returns the resources for a dump of the cluster of a target, as kubectl names them, sorted.

@@ -173,12 +173,7 @@ impl Workspace {
         let mut changed = BTreeSet::new();
         for id in files.ids() {
             let file = files.get(id);
-            // A text that is loaded on demand is not kept.
-            let is_committed = match file.load() {
-                Some(text) => is_committed(file.path(), &text),
-                None => is_committed(file.path(), file.text()),
-            };
-            if !is_committed && self.root.join(file.path()).is_file() {
+            if !is_committed(file.path(), &file.passing_text()) && self.root.join(file.path()).is_file() {
                 changed.insert(file.path().to_owned());
             }
         }

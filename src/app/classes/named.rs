@@ -9,7 +9,7 @@ use super::shapes::Shapes;
 use crate::app::unclaimed::kept_objects;
 use crate::app::workspace::Workspace;
 use crate::compile;
-use crate::diag::{FileId, RunError, Sink, SourceFile};
+use crate::diag::{FileId, RunError, Sink};
 use crate::digest::digest_of_run;
 use crate::source::Sources;
 use crate::yaml::{self, NodeRef, Tree};
@@ -72,8 +72,8 @@ fn has_admission_policy(states: &[&Workspace], is_searched: impl Fn(&str) -> boo
     states.iter().any(|workspace| {
         let files = &workspace.project.files;
         files.ids().map(|id| files.get(id)).any(|file| {
-            let is_input = !file.path().starts_with('<');
-            is_input && file.text().contains("AdmissionPolicy") && is_searched(file.text())
+            let has_policy = |text: &str| text.contains("AdmissionPolicy") && is_searched(text);
+            !file.path().starts_with('<') && has_policy(&file.passing_text())
         })
     })
 }
@@ -126,8 +126,12 @@ impl InputTexts {
             let file = project.files.get(id);
             let rows: Vec<&Range<usize>> = lists.iter().filter(|list| list.file == id).map(|list| &list.rows).collect();
             // Most files are the same in both states.
-            if !file.path().starts_with('<') && read.insert(digest_of_run(&(file.text(), &rows))) {
-                self.add_file(&file, id, &rows);
+            if file.path().starts_with('<') {
+                continue;
+            }
+            let text = file.passing_text();
+            if read.insert(digest_of_run(&(&*text, &rows))) {
+                self.add_file(file.path(), &text, id, &rows);
             }
         }
         for target in &project.workspace.targets {
@@ -140,15 +144,14 @@ impl InputTexts {
 
     /// Adds an input without its account rows: the text with its comments, and the strings of YAML, in which a value can have
     /// escapes or several lines.
-    fn add_file(&mut self, file: &SourceFile, id: FileId, rows: &[&Range<usize>]) {
-        let text = file.text();
+    fn add_file(&mut self, path: &str, text: &str, id: FileId, rows: &[&Range<usize>]) {
         let mut start = 0;
         for rows in rows {
             self.add(text.get(start..rows.start).map_or("", |text| text));
             start = start.max(rows.end);
         }
         self.add(text.get(start..).map_or("", |text| text));
-        if YAML.iter().any(|extension| file.path().ends_with(extension)) {
+        if YAML.iter().any(|extension| path.ends_with(extension)) {
             let tree = yaml::read(text, id, &mut Sink::new());
             tree.documents().for_each(|document| self.add_node(document, rows));
         }

@@ -28,7 +28,7 @@ pub(super) enum LiveState {
     Live,
 }
 
-/// An object: 48 bytes, and one for its state.
+/// An object: 36 bytes, and one for its state.
 #[derive(Debug, Clone, Copy)]
 struct TableEntry {
     identity: Print,
@@ -36,8 +36,6 @@ struct TableEntry {
     content: Print,
     /// The number of its shape; none if it is compared by its fields.
     shape: u32,
-    /// The place of the live object.
-    place: Origin,
 }
 
 /// The number of no shape.
@@ -48,6 +46,8 @@ const NO_SHAPE: u32 = u32::MAX;
 pub(super) struct ObjectTable {
     entries: Vec<TableEntry>,
     states: Vec<LiveState>,
+    /// The places of the live objects. The list is shorter than the others, and empty until the dump is read.
+    places: Vec<Origin>,
     numbers: HashTable<u32>,
 }
 
@@ -78,7 +78,10 @@ impl ObjectTable {
         let number = self.number_of(identity);
         let earlier = self.state(number) != LiveState::Absent;
         self.set(number, LiveState::Live);
-        let before = self.entries.get_mut(number.index()).map(|entry| std::mem::replace(&mut entry.place, place));
+        if self.places.len() <= number.index() {
+            self.places.resize(self.entries.len(), Origin::default());
+        }
+        let before = self.places.get_mut(number.index()).map(|known| std::mem::replace(known, place));
         (number, before.filter(|_| earlier))
     }
 
@@ -91,18 +94,37 @@ impl ObjectTable {
     }
 
     fn add(&mut self, identity: Print) -> ObjectNumber {
+        if self.numbers.len() == self.numbers.capacity() {
+            self.grow();
+        }
         let number = internal::number(self.entries.len());
-        self.entries.push(TableEntry { identity, content: Print::NONE, shape: NO_SHAPE, place: Origin::default() });
+        self.entries.push(TableEntry { identity, content: Print::NONE, shape: NO_SHAPE });
         self.states.push(LiveState::Absent);
-        let entries = &self.entries;
-        let hash = |number: &u32| entries.get(*number as usize).map_or(0, |entry| entry.identity.half());
-        self.numbers.insert_unique(identity.half(), number, hash);
+        self.note(number, identity);
         ObjectNumber(number)
+    }
+
+    /// Makes a larger hash table from the entries. A hash table that grows by itself keeps the smaller one until it ends.
+    fn grow(&mut self) {
+        self.numbers = HashTable::new();
+        self.numbers = HashTable::with_capacity(2 * self.entries.len());
+        for number in 0..self.entries.len() {
+            let identity = self.entries.get(number).map_or(Print::NONE, |entry| entry.identity);
+            self.note(internal::number(number), identity);
+        }
+    }
+
+    /// Adds the number of an identity to the hash table.
+    fn note(&mut self, number: u32, identity: Print) {
+        let Self { entries, numbers, .. } = self;
+        let hash = |number: &u32| entries.get(*number as usize).map_or(0, |entry| entry.identity.half());
+        numbers.insert_unique(identity.half(), number, hash);
     }
 
     /// Forgets the live objects: the first `wanted` objects stay.
     pub(super) fn forget_live(&mut self, wanted: usize) {
         self.entries.truncate(wanted);
+        self.places.clear();
         self.states.clear();
         self.states.resize(self.entries.len(), LiveState::Absent);
         self.numbers.retain(|number| (*number as usize) < wanted);
@@ -135,6 +157,17 @@ impl ObjectTable {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_object_has_its_number_in_a_table_that_grew() {
+        let mut table = ObjectTable::default();
+        let number_of = |table: &ObjectTable, name: u32| table.find(Print::of(&name)).map(ObjectNumber::index);
+        (0..5000).for_each(|name: u32| _ = table.add_wanted(Print::of(&name), None));
+        table.forget_live(4000);
+        (4500..9000).for_each(|name: u32| _ = table.add_live(Print::of(&name), Origin::default()));
+        assert!((0..4000).all(|name| number_of(&table, name) == Some(name as usize)));
+        assert_eq!([4000, 4499, 4500, 8999].map(|name| number_of(&table, name)), [None, None, Some(4000), Some(8499)]);
+    }
 
     #[test]
     fn live_objects_are_forgotten_and_wanted_ones_stay() {

@@ -1,6 +1,6 @@
 //! The objects of the policies of a target by their prints, and the names for the relation of live objects to them.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 use super::fields::DecidingKeys;
 use super::grants::GrantLinks;
@@ -21,9 +21,9 @@ pub(super) struct WantedObjects {
     /// The kinds with their groups.
     pub(super) kinds: BTreeSet<(String, String)>,
     /// Names of Namespaces of the policies, and of namespaces with an object of the policies.
-    namespaces: HashSet<u64>,
+    namespaces: NameHashes,
     /// The subjects of the bindings.
-    subjects: HashSet<u64>,
+    subjects: NameHashes,
     /// The keys of labels in the selectors of the objects.
     pub(super) keys: DecidingKeys,
     /// The subjects and roles of the bindings.
@@ -40,9 +40,9 @@ impl WantedObjects {
         }
         let namespace = if kind == "Namespace" { name } else { namespace };
         if !namespace.is_empty() {
-            self.namespaces.insert(name_hash(namespace));
+            self.namespaces.add(namespace);
         }
-        self.subjects.extend(live::subjects(object).iter().map(|subject| name_hash(subject)));
+        live::subjects(object).iter().for_each(|subject| self.subjects.add(subject));
         self.keys.add(object);
         let shape = self.shapes.number_of(object);
         let content = shape.and_then(|number| self.shapes.get(number)).map(|shape| self.printer.print(object, shape));
@@ -51,14 +51,20 @@ impl WantedObjects {
         self.links.add(object, number);
     }
 
+    /// Ends the additions.
+    pub(super) fn finish(&mut self) {
+        self.namespaces.finish();
+        self.subjects.finish();
+    }
+
     /// Whether the policies have an object in a namespace, or the Namespace itself.
     pub(super) fn has_namespace(&self, namespace: &str) -> bool {
-        self.namespaces.contains(&name_hash(namespace))
+        self.namespaces.has(namespace)
     }
 
     /// Whether a binding of the policies has a subject.
     pub(super) fn has_subject(&self, subject: &str) -> bool {
-        self.subjects.contains(&name_hash(subject))
+        self.subjects.has(subject)
     }
 
     /// Returns the number of an object of the policies in a table that began as the table of these objects; none for another object.
@@ -67,8 +73,45 @@ impl WantedObjects {
     }
 }
 
-/// Returns a hash of a name under a secret of the run. Another name with the hash would bring an object nearer to the policies, and
-/// hide none.
-fn name_hash(name: &str) -> u64 {
-    Print::of(name).half()
+/// Hashes of names under a secret of the run, sorted at the end: a hash table of them takes half as much memory again. Another name with
+/// the hash of a name would bring an object nearer to the policies, and hide none.
+#[derive(Default)]
+struct NameHashes(Vec<u64>);
+
+impl NameHashes {
+    /// Adds a name. Most objects have the namespace of the object before them.
+    fn add(&mut self, name: &str) {
+        let hash = Self::hash(name);
+        if self.0.last() != Some(&hash) {
+            self.0.push(hash);
+        }
+    }
+
+    fn finish(&mut self) {
+        self.0.sort_unstable();
+        self.0.dedup();
+    }
+
+    /// Whether a name was added before the end.
+    fn has(&self, name: &str) -> bool {
+        self.0.binary_search(&Self::hash(name)).is_ok()
+    }
+
+    fn hash(name: &str) -> u64 {
+        Print::of(name).half()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::NameHashes;
+
+    #[test]
+    fn each_added_name_is_found() {
+        let mut names = NameHashes::default();
+        ["b", "b", "a", "b", "c"].into_iter().for_each(|name| names.add(name));
+        names.finish();
+        assert_eq!(names.0.len(), 3);
+        assert_eq!(["a", "b", "c", "d", ""].map(|name| names.has(name)), [true, true, true, false, false]);
+    }
 }

@@ -65,14 +65,14 @@ pub(super) fn check(
 pub(super) fn check_manifests(loaded: &LoadedWorld, sink: &mut Sink) {
     let Some(release) = Release::of_kubernetes(loaded.world.minor()) else { return };
     let files = &loaded.files;
-    if !files.ids().any(|id| files.get(id).text().contains(KIND)) {
+    if !files.ids().any(|id| files.get(id).passing_text().contains(KIND)) {
         return;
     }
     let mut collector = Collector::new(Settings::from_release(release));
     let mut has_constraints = false;
     for id in files.ids() {
         // Errors of a file were reported when it was read.
-        let tree = yaml::read(files.get(id).text(), id, &mut Sink::new());
+        let tree = yaml::read(&files.get(id).passing_text(), id, &mut Sink::new());
         for object in tree.documents().flat_map(list::objects) {
             has_constraints |= object.get("kind").is_some_and(|kind| kind.as_str() == Some(KIND));
             collector.add(object, object.origin());

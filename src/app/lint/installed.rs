@@ -87,7 +87,7 @@ pub(super) fn check_manifests(loaded: &LoadedWorld, sink: &mut Sink) -> Unanswer
     let mut unanswered = Unanswered::default();
     let files = &loaded.files;
     let minor = loaded.world.minor();
-    if !files.ids().any(|id| files.get(id).text().contains(KIND)) {
+    if !files.ids().any(|id| files.get(id).passing_text().contains(KIND)) {
         return unanswered;
     }
     let mut objects = AdmissionObjects::new(minor, false);
@@ -95,7 +95,7 @@ pub(super) fn check_manifests(loaded: &LoadedWorld, sink: &mut Sink) -> Unanswer
     let mut workloads: Vec<(Workload, Json)> = Vec::new();
     for id in files.ids() {
         // Reading the file reported its errors before.
-        let tree = yaml::read(files.get(id).text(), id, &mut Sink::new());
+        let tree = yaml::read(&files.get(id).passing_text(), id, &mut Sink::new());
         for object in tree.documents().flat_map(list::objects) {
             installed.add(object);
             // An object that cannot be read is for `check` to report.

@@ -5,13 +5,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use std::sync::Arc;
 
 use similar::{Algorithm, DiffOp, TextDiff};
 
 use super::record::{Cause, CauseKind, Side};
 use crate::app::workspace::Workspace;
 use crate::compile::WORKSPACE_FILE;
-use crate::diag::{Files, Origin};
+use crate::diag::{Files, Origin, SourceFile};
 use crate::k8s::absent;
 
 /// The most bytes of a file that is compared line by line. Of a larger one the first and the last equal lines are found.
@@ -82,12 +83,12 @@ pub(super) struct InputChanges<'w> {
 impl<'w> InputChanges<'w> {
     /// Compares the inputs of two states.
     pub(super) fn new(base: Option<&'w Workspace>, head: &'w Workspace, below: &str) -> Self {
-        let before = base.map_or_else(BTreeMap::new, inputs);
+        let before = base.map_or_else(Inputs::new, inputs);
         let after = inputs(head);
         let paths: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
         let mut files = Vec::new();
         for path in paths {
-            let text = |side: &BTreeMap<String, String>| absent::text(side.get(path).map(String::as_str)).to_owned();
+            let text = |inputs: &Inputs| inputs.get(path).map_or_else(String::new, |file| file.passing_text().into());
             let (base, head) = (text(&before), text(&after));
             if base != head {
                 let hunks = hunks(&base, &head);
@@ -222,13 +223,16 @@ impl<'w> InputChanges<'w> {
     }
 }
 
-/// Returns the inputs of a workspace by their paths: the workspace file, policies, account lists, templates and manifests.
-fn inputs(workspace: &Workspace) -> BTreeMap<String, String> {
+/// Files by their paths.
+type Inputs = BTreeMap<String, Arc<SourceFile>>;
+
+/// Returns the inputs of a workspace: the workspace file, policies, account lists, templates and manifests.
+fn inputs(workspace: &Workspace) -> Inputs {
     let files: &Files = &workspace.project.files;
     let output = format!("{}/", workspace.project.workspace.output);
     let sources = files.ids().map(|id| files.get(id));
     let own = sources.filter(|source| !source.path().starts_with('<') && !source.path().starts_with(&output));
-    own.map(|source| (source.path().to_owned(), source.text().to_owned())).collect()
+    own.map(|source| (source.path().to_owned(), source)).collect()
 }
 
 /// Returns the changed parts of a text.

@@ -1,5 +1,6 @@
 //! The texts behind the places of diagnostics.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 
@@ -95,6 +96,11 @@ impl SourceFile {
     /// Loads the text of a file that is loaded on demand, and does not keep it. None for a text that is kept.
     pub fn load(&self) -> Option<String> {
         self.load.as_ref().filter(|_| self.text.get().is_none()).map(|load| load())
+    }
+
+    /// Returns the whole text for a single use: a text that is loaded on demand is not kept. Each call loads it anew.
+    pub fn passing_text(&self) -> Cow<'_, str> {
+        self.load().map_or_else(|| Cow::Borrowed(self.text()), Cow::Owned)
     }
 
     /// Returns line and column of a byte, both counted from 1; the column counts characters.
