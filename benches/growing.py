@@ -8,7 +8,7 @@ import typing
 
 from bench import COLD, TREE, Workspace, commit, expect, read_counts, repository_of
 from measuring import alternate, cell, cpu, measure, mebibytes, median, peak_cell, plain_environment, wall
-from targets import COMPILED_TWICE, STREAMING, VERBS
+from targets import COMPILED_TWICE, VERBS
 from workloads import render_to_stdout
 
 
@@ -63,11 +63,10 @@ def judged(bench, verb, start, grown):
     singles = zip(start.runs, *[each.runs for each in grown])
     if verb not in COMPILED_TWICE:
         bench.results.add(f"growth, {verb}", max(whole, own), [growth_of_run(grown, *run) for run in singles], text)
-    if verb in STREAMING:
-        runs = grown[-1].runs
-        peaks = [sample.peak / 2**20 for sample in runs]
-        bench.results.add(f"million, {verb}", mebibytes(runs), peaks,
-                          f"{mebibytes(runs):.0f} MiB; {median(runs, wall):.2f} s, CPU {median(runs, cpu):.2f} s")
+    runs = grown[-1].runs
+    peaks = [sample.peak / 2**20 for sample in runs]
+    bench.results.add(f"million, {verb}", mebibytes(runs), peaks,
+                      f"{mebibytes(runs):.0f} MiB; {median(runs, wall):.2f} s, CPU {median(runs, cpu):.2f} s")
     return f"- most growth of the CPU time for an object, {verb}: **{text}**"
 
 
