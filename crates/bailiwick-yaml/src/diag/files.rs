@@ -282,6 +282,14 @@ mod tests {
     }
 
     #[test]
+    fn a_passing_text_is_not_kept() {
+        let files = Files::new();
+        let file = files.get(files.add_loaded("a.csv", Box::new(|| "name\n".to_owned())));
+        assert_eq!((&*file.passing_text(), file.load().as_deref()), ("name\n", Some("name\n")));
+        assert_eq!((file.text(), file.load(), &*file.passing_text()), ("name\n", None, "name\n"));
+    }
+
+    #[test]
     fn places_are_the_same_in_every_block() {
         let text: String =
             (0..400).map(|line| "é".repeat(line % 40) + if line % 7 == 0 { "\n" } else { "-" }).collect();
