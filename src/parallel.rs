@@ -12,8 +12,10 @@ const CHUNKS: std::ops::RangeInclusive<usize> = 8..=32;
 /// How many chunks a thread should get at least.
 const CHUNKS_EACH: usize = 32;
 
-/// How many chunks for each thread may be finished or under way beyond the last one consumed, and how many for all threads.
+/// How many chunks for each thread may be finished or under way beyond the last one consumed.
 const WINDOW_EACH: usize = 4;
+
+/// How many chunks of all threads may be finished or under way beyond the last one consumed.
 const MAXIMUM_WINDOW: usize = 16;
 
 /// The stack size of a thread in bytes, a multiple of the need of the longest template: the engine recurses over

@@ -4,6 +4,7 @@ use std::fs;
 
 use super::AccessMapOptions;
 use crate::app::lint::LintOptions;
+use crate::app::review::{ReviewBase, ReviewOptions};
 use crate::app::{Options, Workspace};
 
 const POLICIES: &str = "\
@@ -19,7 +20,7 @@ spec:
     grants: [{name: view, clusterRole: view, to: {users: [\"{name}\"]}}]
 ";
 
-/// Workspaces with more tenants are asked about one namespace of each class: the inputs are searched for the values of accounts.
+/// Enough tenants for classes of alike namespaces. For these classes, the inputs are searched for the values of accounts.
 const TENANTS: usize = 400;
 
 #[test]
@@ -35,6 +36,8 @@ fn no_question_keeps_the_text_of_an_account_list() {
     let map = workspace.access_map(&AccessMapOptions::default()).expect("a map");
     assert_eq!(map.targets.first().map(|target| target.namespace_count), Some(TENANTS));
     workspace.lint(&LintOptions::default()).expect("findings");
+    let base = ReviewBase::Folder(folder.path().to_owned());
+    workspace.review(&ReviewOptions { base, ..ReviewOptions::default() }).expect("a review");
     let files = &workspace.project.files;
     let lists = files.ids().map(|id| files.get(id)).filter(|file| file.path().ends_with(".csv"));
     // A text that is kept is not loaded.

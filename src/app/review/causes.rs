@@ -3,6 +3,7 @@
 //! The inputs of both states are compared line by line. An effect has evidence: the places of the objects that prove it. The cause is
 //! the first changed line in the document of such a place.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
@@ -88,11 +89,10 @@ impl<'w> InputChanges<'w> {
         let paths: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
         let mut files = Vec::new();
         for path in paths {
-            let text = |inputs: &Inputs| inputs.get(path).map_or_else(String::new, |file| file.passing_text().into());
-            let (base, head) = (text(&before), text(&after));
+            let (base, head) = (text(&before, path), text(&after, path));
             if base != head {
                 let hunks = hunks(&base, &head);
-                files.push(ChangedFile { path: path.clone(), base, head, hunks });
+                files.push(ChangedFile { path: path.clone(), base: base.into(), head: head.into(), hunks });
             }
         }
         let by_path = files.iter().enumerate().map(|(position, file)| (file.path.clone(), position)).collect();
@@ -233,6 +233,11 @@ fn inputs(workspace: &Workspace) -> Inputs {
     let sources = files.ids().map(|id| files.get(id));
     let own = sources.filter(|source| !source.path().starts_with('<') && !source.path().starts_with(&output));
     own.map(|source| (source.path().to_owned(), source)).collect()
+}
+
+/// Returns the text of an input; an empty text for a missing one.
+fn text<'i>(inputs: &'i Inputs, path: &str) -> Cow<'i, str> {
+    inputs.get(path).map_or(Cow::Borrowed(""), |file| file.passing_text())
 }
 
 /// Returns the changed parts of a text.
