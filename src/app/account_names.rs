@@ -4,9 +4,13 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+
 use super::workspace::Workspace;
 use crate::digest::digest_of_run;
 use crate::model::{Account, AccountValue, OutputFileKey, Target, TenantPart};
+use crate::yaml::internal;
 
 /// How many forms of the names of a class are named.
 const MAXIMUM_FORMS: usize = 3;
@@ -14,8 +18,10 @@ const MAXIMUM_FORMS: usize = 3;
 /// The accounts of namespaces, for the common form of names of tenants.
 #[derive(Default)]
 pub(crate) struct AccountNames<'p> {
-    /// The accounts by the digest of the name of their namespace, in the order of the digests. A hash table takes twice the memory.
-    by_namespace: Vec<(u128, Account<'p>)>,
+    /// The accounts, each with the digest of the name of its namespace.
+    accounts: Vec<(u128, Account<'p>)>,
+    /// The positions of the accounts, by the digests. A hash table with the accounts themselves takes twice the memory.
+    positions: HashTable<u32>,
 }
 
 /// Returns the common forms of the names of subjects in scopes, with the columns in place of their values, such as
@@ -42,7 +48,7 @@ impl<'p> AccountNames<'p> {
     /// Returns the accounts with a namespace on a target.
     pub(crate) fn of_target(workspace: &'p Workspace, target: &'p Target) -> Self {
         let (project, sample) = (&workspace.project, workspace.sample());
-        let mut by_namespace = Vec::new();
+        let mut names = Self::default();
         for policy in project.policies_of(target) {
             let Some(tenancy) = policy.as_tenancy() else { continue };
             // An account can have objects in the namespaces of others, too.
@@ -58,28 +64,35 @@ impl<'p> AccountNames<'p> {
                 if let (OutputFileKey::Namespace(namespace), Some(account)) = (file, tenancy.account(part)) {
                     let namespace = digest_of_run(&*namespace);
                     if own.contains(&namespace) {
-                        by_namespace.push((namespace, account));
+                        names.set(namespace, account);
                     }
                 }
             });
         }
-        by_namespace.sort_by_key(|(namespace, _)| *namespace);
-        // Of several accounts with objects in a namespace, the last one stays.
-        by_namespace.dedup_by(|later, kept| {
-            let is_same = later.0 == kept.0;
-            if is_same {
-                *kept = *later;
+        names
+    }
+
+    /// Sets the account of a namespace. Of several accounts with objects in a namespace, the last one stays.
+    fn set(&mut self, namespace: u128, account: Account<'p>) {
+        let Self { accounts, positions } = self;
+        let digest = |position: &u32| accounts.get(*position as usize).map_or(0, |(known, _)| *known);
+        match positions.entry(hash(namespace), |position| digest(position) == namespace, |other| hash(digest(other))) {
+            Entry::Occupied(known) => {
+                accounts.get_mut(*known.get() as usize).into_iter().for_each(|(_, known)| *known = account);
             }
-            is_same
-        });
-        Self { by_namespace }
+            Entry::Vacant(place) => {
+                place.insert(internal::number(accounts.len()));
+                accounts.push((namespace, account));
+            }
+        }
     }
 
     /// Returns the account of a namespace.
     fn of_namespace(&self, namespace: &str) -> Option<&Account<'p>> {
         let digest = digest_of_run(namespace);
-        let position = self.by_namespace.binary_search_by_key(&digest, |(known, _)| *known).ok()?;
-        self.by_namespace.get(position).map(|(_, account)| account)
+        let account = |position: &u32| self.accounts.get(*position as usize);
+        let is_own = |position: &u32| account(position).is_some_and(|(known, _)| *known == digest);
+        self.positions.find(hash(digest), is_own).and_then(account).map(|(_, account)| account)
     }
 
     /// Returns a text with the names of the columns in place of the values of the account of a namespace, or of the
@@ -114,5 +127,68 @@ impl<'p> AccountNames<'p> {
             rest = letters.as_str();
         }
         template
+    }
+}
+
+/// Returns the hash of a digest of this run, which is evenly distributed already.
+#[expect(clippy::cast_possible_truncation, reason = "a part of the digest is its hash")]
+fn hash(digest: u128) -> u64 {
+    digest as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::app::Options;
+
+    const WORKSPACE: &str = "\
+apiVersion: bailiwick.dev/v1alpha1
+kind: Workspace
+metadata: {name: test}
+spec:
+  targets: [{name: t, version: \"1.36\"}]
+";
+    const TENANTS: &str = "\
+apiVersion: bailiwick.dev/v1alpha1
+kind: Tenancy
+metadata: {name: tenants}
+spec:
+  accounts: {file: tenants.csv}
+  variables:
+    name: {type: string, maxLength: 50}
+    team: {type: string, maxLength: 50}
+  class:
+    namespace: {name: \"{name}\"}
+    grants: [{name: view, clusterRole: view, to: {groups: [\"{team}\"]}}]
+";
+
+    #[test]
+    fn columns_stand_in_place_of_the_values_of_the_last_account_of_a_namespace() {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::create_dir(folder.path().join("policies")).expect("a folder");
+        let rows: String = (0..400).map(|number| format!("shop-{number},team-{number}\n")).collect();
+        let accounts = format!("name,team\n{rows}");
+        for (path, text) in
+            [("bailiwick.yaml", WORKSPACE), ("policies/tenants.yaml", TENANTS), ("policies/tenants.csv", &accounts)]
+        {
+            fs::write(folder.path().join(path), text).expect("a file");
+        }
+        let workspace = Workspace::open(&Options::in_folder(folder.path())).expect("a workspace");
+        let targets = workspace.targets(&[]).expect("the targets");
+        let target = targets.first().expect("a target");
+        let mut names = AccountNames::of_target(&workspace, target);
+        for number in 0..400 {
+            let (group, namespace) = (format!("Group/team-{number}"), format!("shop-{number}"));
+            assert_eq!(names.template(&group, Some(&namespace)), "Group/{team}");
+        }
+        assert_eq!(names.template("ServiceAccount/shop-7/agent", None), "ServiceAccount/{name}/agent");
+        assert_eq!(names.template("Group/team-7", Some("shop-8")), "Group/team-7");
+        assert_eq!(names.template("Group/team-7", Some("unknown")), "Group/team-7");
+        let seventh = *names.of_namespace("shop-7").expect("an account");
+        names.set(digest_of_run("shop-8"), seventh);
+        assert_eq!(names.template("Group/team-7", Some("shop-8")), "Group/{team}");
+        assert_eq!(names.accounts.len(), 400);
     }
 }

@@ -6,7 +6,7 @@
 //! namespace is the name of the subject. Of many namespaces the first few are named, and the others are
 //! counted. A line without a slash is a namespace without a subject.
 
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
@@ -48,8 +48,9 @@ impl<'p> SearchedList<'p> {
 
 /// Returns the members of all lists: front-coded, deflated, and in base64.
 pub(in crate::report) fn block(lists: &[SearchedList<'_>]) -> String {
-    let mut encoder = DeflateEncoder::new(Vec::new(), Compression::best());
-    let written = write_lists(lists, &mut encoder).and_then(|()| encoder.finish());
+    // Each write to the encoder clears what is free of its buffer, so that the lines are collected first.
+    let mut lines = BufWriter::new(DeflateEncoder::new(Vec::new(), Compression::best()));
+    let written = write_lists(lists, &mut lines).and_then(|()| lines.into_inner()?.finish());
     // Writing into memory does not fail; without the block the page has the samples.
     written.map_or_else(|_| String::new(), |bytes| data_encoding::BASE64.encode(&bytes))
 }
