@@ -374,7 +374,7 @@ pub(crate) fn load_target_seen(
             return;
         }
         builder.add(object, ObjectSource::Input(place));
-        surroundings.iter_mut().for_each(|known| known.add_document(object));
+        surroundings.iter_mut().for_each(|known| known.add_document(object, &mut Sink::new()));
         add_pods(object, place);
     })?;
     objects_of(above).for_each(|object| add_pods(object, object.origin()));
@@ -575,7 +575,7 @@ pub(crate) fn load_manifests(
     if let (Baseline::DefaultPolicy(_), Some(release)) = (&baseline, version.release) {
         bootstrap::add_to(&mut builder, release);
         for (known, tree) in reader.surroundings.iter_mut().zip([defaults::trees(Start::new(release))]) {
-            tree.iter().flat_map(Tree::documents).for_each(|object| known.add_document(object));
+            tree.iter().flat_map(Tree::documents).for_each(|object| known.add_document(object, sink));
         }
     }
     inputs.iter().for_each(|input| reader.add_input(&mut builder, input, sink));

@@ -1,5 +1,6 @@
-//! The shape of RBAC objects. Parts refused by the server's strict decoding must not be read as absent: a rule with
-//! `verbs: get` would then silently grant nothing, and a subject without a name would be an identity.
+//! The shape of RBAC objects and namespaces. Parts refused by the server's decoding must not be read as absent: a rule with
+//! `verbs: get` would then silently grant nothing, and a subject without a name would be an identity. A namespace with a list as its
+//! level of Pod Security would have no level.
 
 use bailiwick_kubernetes::rbac::RbacForm;
 use bailiwick_yaml::NodeRef;
@@ -8,22 +9,35 @@ use bailiwick_yaml::NodeRef;
 const OBJECT_REFERENCE: [&str; 8] =
     ["apiGroup", "apiVersion", "fieldPath", "kind", "name", "namespace", "resourceVersion", "uid"];
 
-/// Returns the problem of the shape of a role or binding, with its place; none for a valid one and for other kinds.
+/// Returns the problem of the shape of a role, a binding or a namespace, with its place; none for a valid one and for other kinds.
 pub(super) fn problem<'t>(api_version: &str, kind: &str, object: NodeRef<'t>) -> Option<(NodeRef<'t>, String)> {
     let group = api_version.rsplit_once('/').map_or(api_version, |(group, _)| group);
+    if matches!((group, kind), ("v1", "Namespace") | ("project.openshift.io", "Project")) {
+        return labels_problem(object);
+    }
     let form = RbacForm::of_group(group)?;
     if api_version == group {
         let place = object.get("apiVersion").unwrap_or(object);
         return Some((place, format!("`{group}` is a group without a version")));
     }
     match kind {
-        "Role" | "ClusterRole" => rules_problem(form, object),
-        "RoleBinding" | "ClusterRoleBinding" => match form {
+        "Role" | "ClusterRole" => labels_problem(object).or_else(|| rules_problem(form, object)),
+        "RoleBinding" | "ClusterRoleBinding" => labels_problem(object).or_else(|| match form {
             RbacForm::Rbac => binding_problem(object),
             RbacForm::Openshift => openshift_binding_problem(kind, object),
-        },
+        }),
         _ => None,
     }
+}
+
+/// Checks the labels: a map of strings, where null is the empty string (`encoding/json` with a Go map).
+fn labels_problem(object: NodeRef<'_>) -> Option<(NodeRef<'_>, String)> {
+    let labels = object.path(&["metadata", "labels"]).filter(|labels| !labels.is_null())?;
+    if !labels.is_map() {
+        return Some((labels, format!("`labels` is {}, not a map of strings", labels.describe())));
+    }
+    let (key, value) = labels.entries().find(|(_, value)| value.as_str().is_none() && !value.is_null())?;
+    Some((value, format!("the label `{}` is {}, not a string", key.as_key(), value.describe())))
 }
 
 fn rules_problem<'t>(form: RbacForm, object: NodeRef<'t>) -> Option<(NodeRef<'t>, String)> {

@@ -20,6 +20,7 @@ use super::rules::{InternedRule, RuleListId, RuleLists};
 use super::shape;
 use super::symbols::{Symbol, Symbols};
 use super::workloads::{ObjectReference, Running, Workloads};
+use bailiwick_kubernetes::absent;
 use bailiwick_kubernetes::catalogue::{Api, Resource, read_custom};
 use bailiwick_kubernetes::default_policy;
 use bailiwick_kubernetes::list;
@@ -527,7 +528,7 @@ fn replaced(layer: ObjectSource) -> Added {
 /// Returns the labels of an object.
 fn labels(object: NodeRef<'_>) -> impl Iterator<Item = (&str, &str)> {
     let entries = object.path(&["metadata", "labels"]).into_iter().flat_map(NodeRef::entries);
-    entries.filter_map(|(key, value)| Some((key.as_str()?, value.as_str()?)))
+    entries.map(|(key, value)| (key.as_key(), absent::text(value.as_str())))
 }
 
 /// Returns the user name of a service account.

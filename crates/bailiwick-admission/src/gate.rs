@@ -206,7 +206,7 @@ impl AdmissionObjects {
             ("v1", "Namespace") | ("project.openshift.io/v1", "Project") => {
                 let texts = |key: &str| -> BTreeMap<String, String> {
                     let entries = object.path(&["metadata", key]).into_iter().flat_map(NodeRef::entries);
-                    entries.filter_map(|(key, value)| Some((key.as_str()?.into(), value.as_str()?.into()))).collect()
+                    entries.map(|(key, value)| (key.as_key().into(), absent::text(value.as_str()).into())).collect()
                 };
                 let (labels, annotations) = (texts("labels"), texts("annotations"));
                 let place = NamespaceContext { labels, annotations, ..NamespaceContext::default() };

@@ -157,13 +157,24 @@ impl<'de> SeqAccess<'de> for SpannedParts<'de> {
     }
 }
 
+/// Returns an expectation of serde in the words of a YAML file: serde names types of Rust.
+fn in_words(expected: &str) -> &str {
+    match expected {
+        "i8" | "i16" | "i32" | "i64" | "u8" | "u16" | "u32" | "u64" => "a whole number",
+        "f32" | "f64" => "a number",
+        "a sequence" => "a list",
+        other if other.starts_with("struct ") => "a map",
+        other => other,
+    }
+}
+
 /// A node as a deserializer.
 #[derive(Clone, Copy)]
 struct Node<'t>(NodeRef<'t>);
 
 impl<'t> Node<'t> {
     fn mismatch(self, expected: &dyn de::Expected) -> DeError {
-        let message = format!("expected {expected}, found {}", self.0.describe());
+        let message = format!("expected {}, found {}", in_words(&expected.to_string()), self.0.describe());
         DeError { message, origin: Some(self.0.origin()) }
     }
 

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use crate::access::{Answer, Identity, Request};
+use crate::access::{Answer, Identity, Request, ResourceRequest};
 use crate::admission::gate::{AdmittingConstraints, Gate};
 use crate::admission::pod::Pod;
 use crate::admission::policy::{self, AdmissionRequest};
@@ -16,6 +16,7 @@ use crate::app::Options;
 use crate::app::loaded_world::{LoadedWorld, Surroundings, each_tree};
 use crate::app::words::rule_text;
 use crate::diag::{Files, RunError, Sink};
+use crate::k8s::absent::text_at;
 use crate::k8s::list;
 use crate::node::Cluster;
 use crate::node::authorize::{Authorizer, FieldRequirement, NodeAuthorization, NodeReason};
@@ -170,6 +171,30 @@ pub(super) fn admission(
     let (Some(surroundings), Some(graph), Request::Resource(request)) = (&loaded.surroundings, graph, request) else {
         return Ok(Admission::Passes);
     };
+    let write = write_of(request, written)?;
+    let cluster = &surroundings.cluster;
+    let authorizer = Authorizer::new(&cluster.version, graph);
+    let may_also = |who: &Identity, request: &Request| {
+        authorizer.decide(who, request, &[]).is_allowed() || loaded.world.allows(who, request)
+    };
+    if let Err(refusal) = admit(cluster, user.identity, &write, &may_also) {
+        return Ok(Admission::Refuses(format!("NodeRestriction rejects: {}", refusal.0)));
+    }
+    let is_pod = (write.group, write.resource, write.subresource) == ("", "pods", "");
+    let old = first(written.old.as_ref());
+    let problems = write.object.filter(|_| is_pod).map(|object| annotation_problems(object, old)).unwrap_or_default();
+    if let Some((_, message)) = problems.into_iter().next() {
+        return Ok(Admission::Refuses(format!("the object is invalid: {message}")));
+    }
+    let admitting = match by_constraints(loaded, surroundings, user, &write) {
+        Ok(admitting) => admitting,
+        Err(decided) => return Ok(decided),
+    };
+    Ok(after_mutation(surroundings, user, &write, asked(user, &write, admitting.as_ref())))
+}
+
+/// Returns the write of a request, as admission gets it.
+fn write_of<'w>(request: &'w ResourceRequest, written: &'w Written) -> Result<NodeWrite<'w>, AdmissionQuestionError> {
     let operation = match request.verb.as_str() {
         "create" => NodeOperation::Create,
         "update" | "patch" => NodeOperation::Update,
@@ -180,35 +205,23 @@ pub(super) fn admission(
     if operation == NodeOperation::Update && old.is_none() {
         return Err(AdmissionQuestionError::NoOldObject);
     }
-    let is_removed = operation == NodeOperation::Delete;
-    let write = NodeWrite {
+    let (is_create, is_removed) = (operation == NodeOperation::Create, operation == NodeOperation::Delete);
+    // The URL of a create has no name, and authorization gets none. Admission gets the name of the object, and the name of a new
+    // Namespace as its namespace, too (`apiserver/pkg/endpoints/handlers/create.go` of Kubernetes 1.37).
+    let own_name =
+        object.filter(|_| is_create && request.name.is_empty()).map(|object| text_at(object, &["metadata", "name"]));
+    let name = own_name.map_or(request.name.as_str(), |own| own);
+    let is_new_namespace = is_create && (request.group.as_str(), request.resource.as_str()) == ("", "namespaces");
+    Ok(NodeWrite {
         operation,
         group: &request.group,
         resource: &request.resource,
         subresource: &request.subresource,
-        namespace: &request.namespace,
-        name: &request.name,
+        namespace: if is_new_namespace && request.namespace.is_empty() { name } else { &request.namespace },
+        name,
         object: object.filter(|_| !is_removed),
         old: old.or(object.filter(|_| is_removed)),
-    };
-    let cluster = &surroundings.cluster;
-    let authorizer = Authorizer::new(&cluster.version, graph);
-    let may_also = |who: &Identity, request: &Request| {
-        authorizer.decide(who, request, &[]).is_allowed() || loaded.world.allows(who, request)
-    };
-    if let Err(refusal) = admit(cluster, user.identity, &write, &may_also) {
-        return Ok(Admission::Refuses(format!("NodeRestriction rejects: {}", refusal.0)));
-    }
-    let is_pod = request.group.is_empty() && request.resource == "pods" && request.subresource.is_empty();
-    let problems = write.object.filter(|_| is_pod).map(|object| annotation_problems(object, old)).unwrap_or_default();
-    if let Some((_, message)) = problems.into_iter().next() {
-        return Ok(Admission::Refuses(format!("the object is invalid: {message}")));
-    }
-    let admitting = match by_constraints(loaded, surroundings, user, &write) {
-        Ok(admitting) => admitting,
-        Err(decided) => return Ok(decided),
-    };
-    Ok(after_mutation(surroundings, user, &write, asked(user, &write, admitting.as_ref())))
+    })
 }
 
 /// Asks Pod Security and the admission policies about the object after the MutatingAdmissionPolicies.

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::manifests::{ManifestReader, add_with_surroundings, misshapen, refuse_nothing};
+use super::manifests::{ManifestReader, add_with_surroundings, refuse_nothing, rejected};
 use super::{Baseline, Surroundings, WorldOptions, read_baseline};
 use crate::access::Builder;
 use crate::access::world::Added;
@@ -78,15 +78,15 @@ impl BaselineInputs<'_> {
         // The objects of packages are there, independent of the installer.
         project.api(target).custom().for_each(|resource| builder.know(resource.clone()));
         for document in project.analyzed_documents(target) {
-            surroundings.iter_mut().for_each(|known| known.add_document(document));
+            surroundings.iter_mut().for_each(|known| known.add_document(document, sink));
             builder.add_document(document, |place, added| {
                 if let Added::Misshapen(why) = added {
-                    sink.push(misshapen(place.origin(), why));
+                    sink.push(rejected(place.origin(), why));
                 }
             });
         }
         for document in kept.iter().flat_map(Tree::documents) {
-            surroundings.iter_mut().for_each(|known| known.add_document(document));
+            surroundings.iter_mut().for_each(|known| known.add_document(document, &mut Sink::new()));
             builder.add_document(document, |_, _| {});
         }
         Ok(Some(builder))

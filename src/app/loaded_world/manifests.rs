@@ -108,7 +108,7 @@ pub(super) fn add_with_surroundings(
 ) -> usize {
     let mut taken = add_tree(builder, tree, sink, &mut |_, _| {});
     for known in surroundings.iter_mut() {
-        tree.documents().for_each(|document| known.add_document(document));
+        tree.documents().for_each(|document| known.add_document(document, sink));
         taken += usize::from(tree.documents().next().is_some());
     }
     taken
@@ -150,7 +150,7 @@ pub(crate) fn add_tree<'t>(
                     .at(object.origin())
                     .help("an object has `apiVersion`, `kind` and `metadata.name`"),
             ),
-            Added::Misshapen(why) => sink.push(misshapen(object.origin(), why)),
+            Added::Misshapen(why) => sink.push(rejected(object.origin(), why)),
             Added::Ignored => visit(object, sink),
         });
     }
@@ -298,10 +298,11 @@ pub(crate) fn standard_input(files: &Arc<Files>, sink: &mut Sink) -> Result<Opti
     Ok(manifests::take(bytes.clone(), files, sink))
 }
 
-pub(super) fn misshapen(place: Origin, why: String) -> Diagnostic {
+/// Returns the error of an object that the API server rejects.
+pub(super) fn rejected(place: Origin, why: String) -> Diagnostic {
     Diagnostic::error(codes::MALFORMED_OBJECT, why)
         .at(place)
-        .help("the API server rejects this object, so its intended grants are unknown")
+        .help("the API server rejects this object, so its intended effect is unknown")
 }
 
 pub(crate) fn duplicate(second: Origin, first: Origin) -> Diagnostic {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::manifests::rejected;
 use crate::access::namespaces::WorldLabels;
 use crate::admission::gate::AdmissionObjects;
 use crate::admission::installed::InstalledPolicies;
@@ -13,10 +14,13 @@ use crate::admission::policy::{
 };
 use crate::admission::standards::configuration::Configuration;
 use crate::app::pod_inputs::{FIRST_MINOR_WITH_POLICIES, PodInputs};
+use crate::diag::Sink;
+use crate::k8s::absent::{group_and_version, text_at};
 use crate::k8s::list;
 use crate::model::PodSecurityProfile;
 use crate::node::{Cluster, ServerVersion};
 use crate::yaml::NodeRef;
+use crate::yaml::de::DeError;
 use crate::yaml::schema::to_json;
 
 /// The gathered objects.
@@ -73,50 +77,48 @@ impl Surroundings {
         }
     }
 
-    /// Takes each object of a document that matters.
-    pub(crate) fn add_document(&mut self, document: NodeRef<'_>) {
+    /// Takes each object of a document that matters. An object that the API server rejects is an error: without it, more would seem
+    /// to be admitted. A caller whose objects are validated, too, drops these errors.
+    pub(crate) fn add_document(&mut self, document: NodeRef<'_>, sink: &mut Sink) {
         for (version, kind, object) in list::typed_objects(document) {
             self.cluster.add_as(&version, &kind, object);
-            self.add_policy(object);
-            // Validation reports an object that cannot be read.
-            _ = self.admission.add(object);
+            if let Err(problem) = self.add_policy(object).and_then(|()| self.admission.add(object)) {
+                sink.push(rejected(problem.origin.unwrap_or_else(|| object.origin()), problem.message));
+            }
             if self.cluster.version.minor() >= FIRST_MINOR_WITH_POLICIES {
                 self.installed.add(object);
             }
         }
     }
 
-    /// Adds a policy. Validation reports a policy that cannot be read.
-    fn add_policy(&mut self, object: NodeRef<'_>) {
-        let text = |path: &[&str]| object.path(path).and_then(NodeRef::as_str).unwrap_or_default();
-        let group = text(&["apiVersion"]).rsplit_once('/').map_or("", |(group, _)| group);
-        let name = text(&["metadata", "name"]).to_owned();
-        match (group, text(&["kind"])) {
+    /// Adds an admission policy, a binding of one, or a namespace; others are passed over.
+    fn add_policy(&mut self, object: NodeRef<'_>) -> Result<(), DeError> {
+        let minor = self.cluster.version.minor();
+        let (group, _) = group_and_version(text_at(object, &["apiVersion"]));
+        let name = text_at(object, &["metadata", "name"]).to_owned();
+        match (group, text_at(object, &["kind"])) {
             ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy") => {
                 self.policies.retain(|(known, _)| *known != name);
-                self.policies.extend(
-                    ValidatingAdmissionPolicy::read(object, self.cluster.version.minor())
-                        .ok()
-                        .map(|policy| (name, policy)),
-                );
+                self.policies.push((name, ValidatingAdmissionPolicy::read(object, minor)?));
             }
             ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding") => {
                 self.bindings.retain(|known| known.name != name);
-                self.bindings.extend(Binding::read(object).ok());
+                self.bindings.push(Binding::read(object)?);
             }
             ("admissionregistration.k8s.io", "MutatingAdmissionPolicy") => {
                 self.mutating.retain(|known| known.name() != name);
-                self.mutating.extend(MutatingAdmissionPolicy::read(object, self.cluster.version.minor()).ok());
+                self.mutating.push(MutatingAdmissionPolicy::read(object, minor)?);
             }
             ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding") => {
                 self.mutating_bindings.retain(|known| known.name != name);
-                self.mutating_bindings.extend(MutatingAdmissionPolicy::read_binding(object).ok());
+                self.mutating_bindings.push(MutatingAdmissionPolicy::read_binding(object)?);
             }
             ("", "Namespace") | ("project.openshift.io", "Project") => {
                 self.namespaces.insert(name, to_json(object));
             }
             _ => {}
         }
+        Ok(())
     }
 
     /// Returns the PodSecurityProfile that the labels of a namespace name, if a binding of its admission policy has `Deny`.

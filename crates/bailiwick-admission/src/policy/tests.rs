@@ -227,10 +227,10 @@ fn an_annotation_that_fails_is_refused_whatever_the_binding_says() {
 }
 
 #[test]
-fn the_reason_of_a_broken_rule_has_the_name_of_the_api() {
+fn the_reason_of_a_broken_rule_names_no_type_of_rust() {
     let policy = policy(json!({ "matchConstraints": { "resourceRules": [0] } }));
     let tree = yaml::from_json(&policy);
     let error =
         ValidatingAdmissionPolicy::read(tree.document(0).expect("a document"), 37).expect_err("a number is no rule");
-    assert_eq!(error.message, "expected struct Rule, found the number `0`");
+    assert_eq!(error.message, "expected a map, found the number `0`");
 }
