@@ -99,7 +99,7 @@ fn decide(global: &Global, loaded: &LoadedWorld, arguments: &Arguments, who: &Id
     if let Some(note) =
         unseen_policies(loaded.world.minor()).filter(|_| arguments.admission.is_some() && answer == Answer::Yes)
     {
-        terminal.note(note);
+        terminal.note(&format!("note: {note}\n"));
     }
     let result = || {
         CanIResult::Decision(Box::new(CanIDecision {
