@@ -13,7 +13,7 @@ const OBJECT_REFERENCE: [&str; 8] =
 pub(super) fn problem<'t>(api_version: &str, kind: &str, object: NodeRef<'t>) -> Option<(NodeRef<'t>, String)> {
     let group = api_version.rsplit_once('/').map_or(api_version, |(group, _)| group);
     if matches!((group, kind), ("v1", "Namespace") | ("project.openshift.io", "Project")) {
-        return labels_problem(object);
+        return metadata_problem(object);
     }
     let form = RbacForm::of_group(group)?;
     if api_version == group {
@@ -21,8 +21,8 @@ pub(super) fn problem<'t>(api_version: &str, kind: &str, object: NodeRef<'t>) ->
         return Some((place, format!("`{group}` is a group without a version")));
     }
     match kind {
-        "Role" | "ClusterRole" => labels_problem(object).or_else(|| rules_problem(form, object)),
-        "RoleBinding" | "ClusterRoleBinding" => labels_problem(object).or_else(|| match form {
+        "Role" | "ClusterRole" => metadata_problem(object).or_else(|| rules_problem(form, object)),
+        "RoleBinding" | "ClusterRoleBinding" => metadata_problem(object).or_else(|| match form {
             RbacForm::Rbac => binding_problem(object),
             RbacForm::Openshift => openshift_binding_problem(kind, object),
         }),
@@ -30,14 +30,20 @@ pub(super) fn problem<'t>(api_version: &str, kind: &str, object: NodeRef<'t>) ->
     }
 }
 
-/// Checks the labels: a map of strings, where null is the empty string (`encoding/json` with a Go map).
-fn labels_problem(object: NodeRef<'_>) -> Option<(NodeRef<'_>, String)> {
-    let labels = object.path(&["metadata", "labels"]).filter(|labels| !labels.is_null())?;
-    if !labels.is_map() {
-        return Some((labels, format!("`labels` is {}, not a map of strings", labels.describe())));
+/// Checks labels and annotations: maps of strings, where null is the empty string (`encoding/json` with a Go map).
+fn metadata_problem(object: NodeRef<'_>) -> Option<(NodeRef<'_>, String)> {
+    ["labels", "annotations"].into_iter().find_map(|field| texts_problem(field, object.path(&["metadata", field])?))
+}
+
+fn texts_problem<'t>(field: &str, texts: NodeRef<'t>) -> Option<(NodeRef<'t>, String)> {
+    if texts.is_null() {
+        return None;
     }
-    let (key, value) = labels.entries().find(|(_, value)| value.as_str().is_none() && !value.is_null())?;
-    Some((value, format!("the label `{}` is {}, not a string", key.as_key(), value.describe())))
+    if !texts.is_map() {
+        return Some((texts, format!("`{field}` is {}, not a map of strings", texts.describe())));
+    }
+    let (key, value) = texts.entries().find(|(_, value)| value.as_str().is_none() && !value.is_null())?;
+    Some((value, format!("`{}` of `{field}` is {}, not a string", key.as_key(), value.describe())))
 }
 
 fn rules_problem<'t>(form: RbacForm, object: NodeRef<'t>) -> Option<(NodeRef<'t>, String)> {
