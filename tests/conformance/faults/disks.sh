@@ -130,7 +130,7 @@ full_disks() {
 # Writes the output, exit code and report of a single `check`, and of the merge of its parts.
 check_whole() {
   local ended=0
-  "$program" -C "$w" check >"$work/$1.out" 2>"$work/$1.err" || ended=$?
+  "$program" -C "$w" check --work-tree >"$work/$1.out" 2>"$work/$1.err" || ended=$?
   echo "$ended" >"$work/$1.code"
 }
 
