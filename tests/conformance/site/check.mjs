@@ -108,13 +108,13 @@ const checkPage = async (browser, origin, page, screen, colorScheme) => {
   await context.close();
 };
 
-// Every page fits a phone and loads nothing from elsewhere.
-const checkWidths = async (browser, origin, pages) => {
+// Every page fits a phone, has no violation, and loads nothing from elsewhere.
+const checkEveryPage = async (browser, origin, pages) => {
   const faults = [];
   const { context, tab } = await open(browser, origin, pages[0], { viewport: SCREENS.phone }, faults);
   for (const page of pages) {
     await tab.goto(origin + page, { waitUntil: "load" });
-    faults.push(...(await overflow(tab)));
+    faults.push(...(await overflow(tab)), ...(await violations(tab)));
     expect(faults.length === 0, `${page}, phone: ${faults.join("\n  ")}`);
     faults.length = 0;
   }
@@ -242,7 +242,7 @@ try {
       await attempt(checkPage, origin, page, screen, colorScheme);
     }
   }
-  if (!isShort) await attempt(checkWidths, origin, pages);
+  if (!isShort) await attempt(checkEveryPage, origin, pages);
   for (const base of [origin, files]) await attempt(checkSearch, base);
   await attempt(checkPath, origin, "desktop");
   await attempt(checkPath, files, "phone");

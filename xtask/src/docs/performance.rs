@@ -138,7 +138,7 @@ fn section(key: &str, runs: &[Run], machines: &[usize]) -> String {
     };
     let against =
         newest.against.as_deref().map_or_else(String::new, |against| format!(", against {}", inline(against)));
-    let head = ["release", "machine", "value", "least", "median", "most", "runs", "target", ""];
+    let head = ["release", "machine", "value", "least", "median", "most", "runs", "target", "verdict"];
     format!("\n## {key}\n\n<p>{}{against}.</p>\n\n{}\n{}", inline(&newest.work), chart.svg(), table(&head, &rows))
 }
 
@@ -246,6 +246,7 @@ mod tests {
         ] {
             assert!(page.contains(part), "{part} in {page}");
         }
+        assert!(!page.contains("<th></th>"), "a column without a name, which a screen reader cannot say: {page}");
     }
 
     #[test]
