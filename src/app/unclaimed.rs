@@ -96,16 +96,17 @@ pub(crate) fn judge(workspace: &Workspace, unclaimed: &Unclaimed, sink: &mut Sin
     judge_index(workspace, sink)
 }
 
-/// Returns the kept files of a target that hold objects and that no Manifests policy names, as trees.
+/// Returns the kept files of a target that hold objects and that no Manifests policy names, as trees. The sink gets the errors of
+/// manifests that are not YAML.
 ///
 /// # Errors
 /// When the output folder cannot be read.
-pub(crate) fn kept_objects(workspace: &Workspace, target: &str) -> Result<Vec<Tree>, RunError> {
+pub(crate) fn kept_objects(workspace: &Workspace, target: &str, sink: &mut Sink) -> Result<Vec<Tree>, RunError> {
     let whole = match workspace.files.is_folder() {
         true => workspace.judged_output(None),
         false => workspace.files.output(&workspace.project.workspace.output, None),
     };
-    kept_before(&workspace.project, target, &*whole)
+    kept_before(&workspace.project, target, &*whole, sink)
 }
 
 /// Returns the kept objects as [`kept_objects`] does, in other output.
@@ -116,6 +117,7 @@ pub(crate) fn kept_before(
     project: &LinkedWorkspace,
     target: &str,
     whole: &dyn Committed,
+    sink: &mut Sink,
 ) -> Result<Vec<Tree>, RunError> {
     let workspace = &project.workspace;
     if workspace.keep.is_empty() {
@@ -130,7 +132,12 @@ pub(crate) fn kept_before(
             let bytes = whole.read(&entry.path)?.unwrap_or_default();
             let text = String::from_utf8_lossy(&bytes);
             let path = format!("{}/{}", workspace.output, entry.path);
-            let tree = yaml::read(&text, project.files.add(path, &*text), &mut Sink::new());
+            let is_manifest = is_manifest_name(&path);
+            let mut problems = Sink::new();
+            let tree = yaml::read(&text, project.files.add(path, &*text), &mut problems);
+            if is_manifest {
+                sink.absorb(problems);
+            }
             if tree.documents().any(is_object) {
                 trees.push(tree);
             }
@@ -206,12 +213,11 @@ fn judge_kept(workspace: &Workspace, path: &str, bytes: &[u8], is_claimed: bool,
         return;
     }
     let help = "remove it, or add it to a Manifests policy with `emit: false`, so that its objects are checked";
-    let is_manifest = ending(path).is_some_and(|ending| MANIFEST_ENDINGS.contains(&ending.as_str()));
     let mut problems = Sink::new();
     let is_text = std::str::from_utf8(bytes).is_ok();
     let tree = yaml::read(&String::from_utf8_lossy(bytes), FileId::default(), &mut problems);
     let is_unreadable = problems.has_errors() || !is_text;
-    if is_unreadable && (is_manifest || KUSTOMIZATIONS.contains(&name)) {
+    if is_unreadable && (is_manifest_name(path) || KUSTOMIZATIONS.contains(&name)) {
         sink.push(kept("cannot be read as YAML, so its objects are unknown").help(help));
         return;
     }

@@ -137,7 +137,7 @@ impl InputTexts {
         for target in &project.workspace.targets {
             let mut sources = Sources::new(workspace.files.boxed_source(), Arc::default());
             compile::each_baseline(target, &mut sources, &mut Sink::new(), &mut |tree, _| self.add_tree(&tree))?;
-            kept_objects(workspace, &target.name)?.iter().for_each(|tree| self.add_tree(tree));
+            kept_objects(workspace, &target.name, &mut Sink::new())?.iter().for_each(|tree| self.add_tree(tree));
         }
         Ok(())
     }

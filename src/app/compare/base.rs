@@ -267,7 +267,7 @@ impl Base {
             run: &workspace.options,
             project,
             files: earlier.shared_world(),
-            kept: kept_before(project, &target.name, &*whole)?,
+            kept: kept_before(project, &target.name, &*whole, &mut sink)?,
         };
         let old = inputs.builder(before, &WorldOptions::default(), &mut None, &mut sink)?;
         let Some(mut old) = old.filter(|_| !sink.has_errors()) else {

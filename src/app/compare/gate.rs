@@ -459,7 +459,7 @@ fn kept(before: &JsonByName, after: &JsonByName) -> Vec<String> {
 }
 
 fn kept_objects(workspace: &Workspace, target: &Target) -> Result<JsonByName, RunError> {
-    Ok(applied(&unclaimed::kept_objects(workspace, &target.name)?))
+    Ok(applied(&unclaimed::kept_objects(workspace, &target.name, &mut Sink::new())?))
 }
 
 fn kept_objects_before(
@@ -467,7 +467,7 @@ fn kept_objects_before(
     target: &Target,
     output: &dyn Committed,
 ) -> Result<JsonByName, RunError> {
-    Ok(applied(&unclaimed::kept_before(project, &target.name, output)?))
+    Ok(applied(&unclaimed::kept_before(project, &target.name, output, &mut Sink::new())?))
 }
 
 fn applied(trees: &[Tree]) -> JsonByName {

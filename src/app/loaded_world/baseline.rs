@@ -43,7 +43,7 @@ pub(crate) fn below_output(
         project: &workspace.project,
         files: workspace.files.boxed_source(),
         // An applier of the output folder applies what `spec.keep` keeps there.
-        kept: unclaimed::kept_objects(workspace, &target.name)?,
+        kept: unclaimed::kept_objects(workspace, &target.name, sink)?,
     };
     inputs.builder(target, options, surroundings, sink)
 }
@@ -77,17 +77,13 @@ impl BaselineInputs<'_> {
         }
         // The objects of packages are there, independent of the installer.
         project.api(target).custom().for_each(|resource| builder.know(resource.clone()));
-        for document in project.analyzed_documents(target) {
+        for document in project.analyzed_documents(target).chain(kept.iter().flat_map(Tree::documents)) {
             surroundings.iter_mut().for_each(|known| known.add_document(document, sink));
             builder.add_document(document, |place, added| {
                 if let Added::Misshapen(why) = added {
                     sink.push(rejected(place.origin(), why));
                 }
             });
-        }
-        for document in kept.iter().flat_map(Tree::documents) {
-            surroundings.iter_mut().for_each(|known| known.add_document(document, &mut Sink::new()));
-            builder.add_document(document, |_, _| {});
         }
         Ok(Some(builder))
     }
