@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::access::compare::Affected;
+use crate::access::risk::subject_of_user;
 use crate::access::who_can::PermissionScope;
 use crate::access::world::SubjectKind;
 use crate::access::{ObjectSource, World};
@@ -80,22 +81,16 @@ impl ClassDraft {
     }
 }
 
-/// Returns the subjects that a binding names beside the default policy.
+/// Returns the subjects that a binding names beside the default policy. A user with the name of a service account is the service account.
 pub(in crate::app) fn bound_by_inputs(world: &World) -> BTreeSet<String> {
     let own = world.bindings().filter(|binding| binding.layer() != ObjectSource::Baseline);
     let names = own.flat_map(|binding| {
         let place = absent::text(binding.namespace()).to_owned();
-        binding.subjects().map(move |subject| {
-            let kind = match subject.kind() {
-                SubjectKind::Group => "Group",
-                SubjectKind::ServiceAccount => "ServiceAccount",
-                SubjectKind::User | SubjectKind::Unknown => "User",
-            };
-            match (kind, subject.namespace()) {
-                ("ServiceAccount", "") => format!("{kind}/{place}/{}", subject.name()),
-                ("ServiceAccount", namespace) => format!("{kind}/{namespace}/{}", subject.name()),
-                _ => format!("{kind}/{}", subject.name()),
-            }
+        binding.subjects().map(move |subject| match (subject.kind(), subject.namespace()) {
+            (SubjectKind::Group, _) => format!("Group/{}", subject.name()),
+            (SubjectKind::ServiceAccount, "") => format!("ServiceAccount/{place}/{}", subject.name()),
+            (SubjectKind::ServiceAccount, namespace) => format!("ServiceAccount/{namespace}/{}", subject.name()),
+            (SubjectKind::User | SubjectKind::Unknown, _) => subject_of_user(subject.name()),
         })
     });
     names.collect()

@@ -13,7 +13,8 @@ use serde::Serialize;
 
 use super::cover;
 use super::index;
-use super::request::{Identity, MASTERS, service_account};
+use super::request::{Identity, MASTERS};
+use super::risk::subject_of_user;
 use super::rules::{InternedRule, RuleListId};
 use super::symbols::Symbol;
 use super::who_can::PermissionScope;
@@ -269,10 +270,9 @@ impl Holding {
 
 impl std::fmt::Display for Holding {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match (self.is_group, service_account(&self.name)) {
-            (true, _) => write!(formatter, "Group/{}", self.name),
-            (false, Some((namespace, name))) => write!(formatter, "ServiceAccount/{namespace}/{name}"),
-            (false, None) => write!(formatter, "User/{}", self.name),
+        match self.is_group {
+            true => write!(formatter, "Group/{}", self.name),
+            false => formatter.write_str(&subject_of_user(&self.name)),
         }
     }
 }

@@ -16,6 +16,7 @@ use super::prints::{Print, Printer};
 use super::table::{LiveState, ObjectNumber, ObjectTable};
 use super::unmanaged::{Surroundings, UnmanagedScope};
 use super::wanted::WantedObjects;
+use crate::access::risk::subject_of_user;
 use crate::app::Options;
 use crate::app::loaded_world::duplicate;
 use crate::app::object_key::ObjectKey;
@@ -282,7 +283,8 @@ pub(super) fn role(object: NodeRef<'_>) -> Option<String> {
     Some(format!("{}/{}", role.text_at("kind"), role.text_at("name")))
 }
 
-/// Returns the subjects of a binding, as `User/name`, `Group/name` or `ServiceAccount/namespace/name`.
+/// Returns the subjects of a binding, as `User/name`, `Group/name` or `ServiceAccount/namespace/name`. A user with the name of a service
+/// account is the service account, as for the authorizer (`appliesToUser` in `pkg/registry/rbac/validation/rule.go`, 1.37).
 pub(super) fn subjects(object: NodeRef<'_>) -> Vec<String> {
     if object.get("roleRef").is_none() {
         return Vec::new();
@@ -297,6 +299,7 @@ fn subject_text(subject: NodeRef<'_>, own_namespace: &str) -> String {
     match (kind, subject.text_at("namespace")) {
         ("ServiceAccount", "") => format!("{kind}/{own_namespace}/{name}"),
         ("ServiceAccount", namespace) => format!("{kind}/{namespace}/{name}"),
+        ("User", _) => subject_of_user(name),
         _ => format!("{kind}/{name}"),
     }
 }

@@ -6,10 +6,11 @@ use super::fields::{self, DecidingKeys};
 use super::live;
 use super::wanted::WantedObjects;
 use crate::access::reconcile::AUTOUPDATE;
+use crate::access::request::{ACCOUNTS, AUTHENTICATED};
 use crate::app::object_key::ObjectKey;
 use crate::app::workspace::Workspace;
 use crate::diag::{FileId, Sink};
-use crate::k8s::{default_policy, list, rbac};
+use crate::k8s::{absent, default_policy, list, rbac};
 use crate::model::{Platform, Target};
 use crate::yaml::{self, NodeRef, Tree, write};
 
@@ -127,12 +128,17 @@ impl<'w> Surroundings<'w> {
         !differences.iter().any(|difference| is_of_access(&difference.path))
     }
 
-    /// Whether a binding names a subject of the policies, or a service account of one of their namespaces.
+    /// Whether a binding names a subject of the policies, a service account of one of their namespaces, or a group of these.
     fn names_subject(&self, object: NodeRef<'_>) -> bool {
         live::subjects(object).iter().any(|subject| {
-            let account = subject.strip_prefix("ServiceAccount/").and_then(|account| account.split_once('/'));
+            let group = absent::text(subject.strip_prefix("Group/"));
+            let namespace = match subject.strip_prefix("ServiceAccount/") {
+                Some(account) => account.split_once('/').map(|(namespace, _)| namespace),
+                None => group.strip_prefix(ACCOUNTS).and_then(|rest| rest.strip_prefix(':')),
+            };
             self.wanted.has_subject(subject)
-                || account.is_some_and(|(namespace, _)| self.wanted.has_namespace(namespace))
+                || matches!(group, ACCOUNTS | AUTHENTICATED)
+                || namespace.is_some_and(|namespace| self.wanted.has_namespace(namespace))
         })
     }
 

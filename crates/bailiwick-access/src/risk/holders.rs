@@ -15,6 +15,7 @@ use crate::clouds::AWS_AUTH_NAMESPACE;
 use crate::compare::Affected;
 use crate::proof::{Chain, RuleLink, place};
 use crate::request::{MASTERS, service_account};
+use crate::risk::subject_of_user;
 use crate::rules::{self, RuleListId};
 use crate::symbols::Symbol;
 use crate::world::{Binding, Holder, Role, World, account_user};
@@ -566,10 +567,6 @@ impl World {
     /// Returns a holder as `User/name`, `Group/name` or `ServiceAccount/namespace/name`.
     pub(crate) fn holder_name(&self, holder: Holder) -> String {
         let name = self.symbols.text(holder.name);
-        match (holder.is_group, service_account(name)) {
-            (true, _) => format!("Group/{name}"),
-            (false, Some((namespace, name))) => format!("ServiceAccount/{namespace}/{name}"),
-            (false, None) => format!("User/{name}"),
-        }
+        if holder.is_group { format!("Group/{name}") } else { subject_of_user(name) }
     }
 }

@@ -12,7 +12,8 @@ use super::world::SyncWorld;
 use crate::level::Level;
 use crate::scc::range::UidRange;
 use crate::scc::{GROUP, RESOURCE};
-use bailiwick_access::request::{MASTERS, Request, ResourceRequest, service_account};
+use bailiwick_access::request::{MASTERS, Request, ResourceRequest};
+use bailiwick_access::risk::subject_of_user;
 use bailiwick_access::who_can::{PermissionScope, Where};
 use bailiwick_yaml::diag::Origin;
 
@@ -152,10 +153,7 @@ impl SyncWorld {
     fn users_of(&self, scc: &str) -> BTreeMap<String, Reach> {
         let mut users = self.reaches("use", GROUP, RESOURCE, scc);
         let Some(found) = self.sccs().iter().find(|known| known.name() == scc) else { return users };
-        let named = found.users.iter().map(|user| match service_account(user) {
-            Some((namespace, name)) => format!("ServiceAccount/{namespace}/{name}"),
-            None => format!("User/{user}"),
-        });
+        let named = found.users.iter().map(|user| subject_of_user(user));
         for subject in named.chain(found.groups.iter().map(|group| format!("Group/{group}"))) {
             users.entry(subject).or_default().wide.get_or_insert(None);
         }
