@@ -23,7 +23,7 @@ use super::shared::{NewBinding, RoleRef, StringMap, Subjects, mention, warn_of_e
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::selector;
 use crate::model::{
-    Blueprint, Category, CommonMetadataSpec, Contribution, DependentPolicy, Expiry, Fill, Kind, Linker, Mention,
+    Blueprint, Category, CommonMetadataSpec, Contribution, Date, DependentPolicy, Expiry, Fill, Kind, Linker, Mention,
     MentionedBy, Mentions, ObjectBlueprint, Offer, OutputFileKey, Pattern, Patterns, PermissionSet, Policy, PolicyMeta,
     RawDocument, RoleObjectKind, Surroundings, Target, Unit, UnreadAccounts,
 };
@@ -180,8 +180,8 @@ impl Kind for GrantKind {
             grant.accounts.push((namespace, object));
         }
         let expiry = spec.expires.as_ref().and_then(|day| {
-            let policy = document.meta.clone();
-            Some(Expiry { until: day.parse().ok()?, origin: day.origin, policy, grant: None })
+            let (until, policy) = (last_day(day, &targets, &mut found)?, document.meta.clone());
+            Some(Expiry { until, origin: day.origin, policy, grant: None })
         });
         if expiry.is_some_and(|expiry| linker.register_expiry(expiry)) {
             grant = Linked::empty(&document.meta);
@@ -197,6 +197,40 @@ impl Kind for GrantKind {
         sink.absorb(found);
         can_be_used.then(|| Box::new(grant) as Box<dyn Policy>)
     }
+}
+
+/// Returns the last day of a grant, with the values of its targets; none for a text of account variables, and for a text that is no
+/// date.
+fn last_day(day: &Spanned<String>, targets: &[Target], sink: &mut Sink) -> Option<Date> {
+    let pattern = Pattern::parse_checked(day);
+    if pattern.needs_account() {
+        return None;
+    }
+    let days: BTreeSet<Arc<str>> = targets.iter().map(|target| pattern.fill(Fill::from_target(target))).collect();
+    let mut dates = BTreeSet::new();
+    for text in &days {
+        match text.parse::<Date>() {
+            Ok(date) => _ = dates.insert(date),
+            Err(_) if !day.contains('{') => {}
+            Err(error) => sink.push(
+                Diagnostic::error(codes::INVALID_VALUE, format!("`{text}` is not a date"))
+                    .at(day.origin)
+                    .help(error.to_string()),
+            ),
+        }
+    }
+    if dates.len() > 1 {
+        let shown: Vec<String> = dates.iter().map(|date| format!("`{date}`")).collect();
+        sink.push(
+            Diagnostic::error(
+                codes::INVALID_VALUE,
+                format!("the last day differs between targets: {}", shown.join(", ")),
+            )
+            .at(day.origin)
+            .help("write a Grant for each target"),
+        );
+    }
+    dates.into_iter().next()
 }
 
 /// Returns the names that a grant mentions, and warns of names that can be empty.

@@ -23,7 +23,7 @@ use super::selector::LabelSelectorSpec;
 use super::shared::StringMap;
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::rbac::{self, PolicyRule};
-use crate::k8s::rules::RuleSet;
+use crate::k8s::rules::{MOST_PERMISSIONS, RuleSet, permission_count};
 use crate::model::{
     Blueprint, CommonMetadataSpec, Contribution, ExpandedSet, Kind, Linker, ObjectBlueprint, Offer, OutputFileKey,
     Patterns, PermissionSet, PermissionSetParts, Policy, PolicyMeta, RawDocument, RoleObjectKind, Shared, Target, Unit,
@@ -338,6 +338,30 @@ fn included(
     found
 }
 
+/// Returns the errors of URL paths in the rules of a Role.
+fn urls_of_role(rules: &[(PolicyRule, Origin)]) -> impl Iterator<Item = Diagnostic> {
+    let with_urls = rules.iter().filter(|(rule, _)| !rule.non_resource_urls.is_empty());
+    with_urls.map(|(_, origin)| {
+        Diagnostic::error(codes::INVALID_VALUE, "a Role cannot grant URL paths")
+            .at(*origin)
+            .help("set `as: ClusterRole`: URL paths belong to no namespace")
+    })
+}
+
+/// Returns the error of rules with more permissions than a set can hold, at the first rule beyond the limit.
+fn too_many(rules: &[(PolicyRule, Origin)]) -> Option<Diagnostic> {
+    let mut count: usize = 0;
+    let beyond = rules.iter().find(|(rule, _)| {
+        count = count.saturating_add(permission_count(rule));
+        count > MOST_PERMISSIONS
+    });
+    let message = format!(
+        "the rules state more than {MOST_PERMISSIONS} permissions: groups, resources, names and verbs multiply"
+    );
+    let error = |origin| Diagnostic::error(codes::INVALID_VALUE, message).at(origin);
+    beyond.map(|(_, origin)| error(*origin).help("write several sets, or `*` for every group, resource or verb"))
+}
+
 /// Returns the rules of the set on each of its targets.
 fn granted(
     meta: &PolicyMeta,
@@ -368,12 +392,11 @@ fn granted(
             rules.extend(resolve::rule(rule, &on, &mut report).into_iter().map(|own| (own, rule.origin)));
         }
         if spec.role_kind() == RoleObjectKind::Role {
-            for (_, origin) in rules.iter().filter(|(rule, _)| !rule.non_resource_urls.is_empty()) {
-                let diagnostic = Diagnostic::error(codes::INVALID_VALUE, "a Role cannot grant URL paths")
-                    .at(*origin)
-                    .help("set `as: ClusterRole`: URL paths belong to no namespace");
-                findings.add(&target, diagnostic);
-            }
+            urls_of_role(&rules).for_each(|diagnostic| findings.add(&target, diagnostic));
+        }
+        if let Some(too_many) = too_many(&rules) {
+            findings.add(&target, too_many);
+            continue;
         }
         if let Some(words) = &mut words {
             words.look_up(&spec.except, &on, &rules);

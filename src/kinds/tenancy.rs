@@ -331,7 +331,7 @@ impl Kind for TenancyKind {
             names::check(&used, linker, sink);
             linked.check_conditions(&accounts, &on, sink);
             let meta = PolicyMeta { targets: Arc::new(targets_of_class), ..document.meta.clone() };
-            linked.record_expiries(&accounts, &meta, linker);
+            linked.record_expiries(&accounts, &meta, linker, sink);
             linked.check_requirements(&accounts, &meta, &on, linker, sink);
             let names_of_grants = class.grants.iter().map(|grant| grant.name.value.clone()).collect();
             let (policy, all) = (meta.clone(), Arc::clone(&accounts));

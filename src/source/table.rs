@@ -7,6 +7,7 @@ use std::cell::OnceCell;
 use std::collections::HashSet;
 
 use crate::diag::{Diagnostic, FileId, Files, Origin, Sink, Span};
+use crate::k8s::absent;
 use crate::yaml::{self, NodeRef};
 
 /// One row, while it is read.
@@ -62,7 +63,7 @@ impl Line<'_> {
             for _ in self.record {
                 let inside = rest.strip_prefix('"');
                 quoted.push(inside.is_some());
-                let behind = inside.map_or(rest, behind_quotes);
+                let behind = inside.map_or(rest, |inside| absent::text(closed(inside)));
                 rest = behind.split_once(',').map_or("", |(_, next)| next);
             }
             quoted
@@ -94,18 +95,6 @@ impl Line<'_> {
         }
         let start = self.origin.span.start as usize + start;
         Origin { span: Span::new(start, start + cell.len().max(1)), ..self.origin }
-    }
-}
-
-/// Returns the text behind the closing quote of a cell, from the text behind its opening quote. A doubled quote is a part of
-/// the cell.
-fn behind_quotes(mut inside: &str) -> &str {
-    loop {
-        let Some((_, behind)) = inside.split_once('"') else { return "" };
-        match behind.strip_prefix('"') {
-            Some(behind) => inside = behind,
-            None => return behind,
-        }
     }
 }
 
@@ -198,6 +187,13 @@ pub fn read_csv(file: FileId, text: &str, sink: &mut Sink, see: &mut dyn FnMut(T
     let mut header: Option<Header> = None;
     let mut other_count = OtherCount::default();
     while let Some((written, origin)) = records.advance(sink) {
+        if let Some(fault) = quote_fault(written) {
+            sink.push(Diagnostic::error(codes::INVALID_ACCOUNTS, fault.message).at(origin).help(fault.help));
+            if header.is_none() {
+                return;
+            }
+            continue;
+        }
         let record = &records.record;
         let (starts, quoted) = (OnceCell::new(), OnceCell::new());
         let text = first_line(written);
@@ -284,6 +280,59 @@ impl<'c> Records<'c> {
 
 fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
+}
+
+/// A quote in the wrong place.
+struct QuoteFault {
+    message: &'static str,
+    help: &'static str,
+}
+
+/// Returns the fault of the quotes of a record (RFC 4180). The reader takes a cell that is open at the end of the file, with all lines
+/// in it, and joins a cell with the text behind its closing quote.
+fn quote_fault(written: &str) -> Option<QuoteFault> {
+    if !written.contains('"') {
+        return None;
+    }
+    // The text of a record begins with the blank lines and comments before it.
+    let mut rest = written;
+    while let Some((first, next)) = rest.split_once('\n') {
+        if !first.trim().is_empty() && !first.starts_with('#') {
+            break;
+        }
+        rest = next;
+    }
+    loop {
+        rest = match rest.strip_prefix('"') {
+            Some(inside) => {
+                let Some(behind) = closed(inside) else {
+                    let help = "close the quote: the cell has every line up to the end of the file";
+                    return Some(QuoteFault { message: "the quote of a cell is not closed", help });
+                };
+                behind
+            }
+            None => rest.trim_start_matches(|letter| !matches!(letter, ',' | '\r' | '\n')),
+        };
+        match rest.strip_prefix(',') {
+            Some(next) => rest = next,
+            None if rest.trim().is_empty() => return None,
+            None => {
+                let help = "put the whole cell in quotes, and write two quotes for one in it";
+                return Some(QuoteFault { message: "a cell has text behind its closing quote", help });
+            }
+        }
+    }
+}
+
+/// Returns the text behind the closing quote of a cell, from the text behind its opening quote; none without one.
+fn closed(mut inside: &str) -> Option<&str> {
+    loop {
+        let (_, behind) = inside.split_once('"')?;
+        match behind.strip_prefix('"') {
+            Some(behind) => inside = behind,
+            None => return Some(behind),
+        }
+    }
 }
 
 /// The lines that have another number of cells than the header: one mistake, such as a missing column, is in all of them.

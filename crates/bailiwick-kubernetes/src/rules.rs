@@ -59,6 +59,16 @@ impl Ord for Verb {
     }
 }
 
+/// How many permissions the rules of a set state at most. A set keeps each of them apart: this number takes 100 MB of memory.
+pub const MOST_PERMISSIONS: usize = 1_000_000;
+
+/// Returns the number of permissions that a rule states: its groups, resources, names and verbs multiplied, and its URLs and verbs.
+pub fn permission_count(rule: &PolicyRule) -> usize {
+    let names = rule.resource_names.len().max(1);
+    let targets = rule.api_groups.len().saturating_mul(rule.resources.len()).saturating_mul(names);
+    targets.saturating_add(rule.non_resource_urls.len()).saturating_mul(rule.verbs.len())
+}
+
 impl RuleSet {
     /// Returns the permissions of a list of rules.
     pub fn from_rules(rules: &[PolicyRule]) -> Self {

@@ -10,7 +10,7 @@ use crate::codes;
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::kinds::requirements::{Judgement, RequiredGrant};
 use crate::model::{
-    Account, Accounts, BoundValue, Condition, ConditionFailure, Contribution, Data, Enforcement, Expiry,
+    Account, Accounts, BoundValue, Condition, ConditionFailure, Contribution, Data, Date, Enforcement, Expiry,
     ExpirySettings, Fill, Linker, Mention, NAMESPACE_NAME, ObjectBlueprint, OutputFileKey, Pattern, Policy, PolicyMeta,
     PolicyNamespace, Repetition, Target, TenancyGrant, TenancyPolicy, TenantPart, Unit,
 };
@@ -236,21 +236,43 @@ impl LinkedClass {
         });
     }
 
-    /// Records the last days of grants.
-    pub(super) fn record_expiries(&self, accounts: &Accounts, meta: &PolicyMeta, linker: &mut Linker<'_>) {
+    /// Records the last days of grants, and reports texts that are no dates.
+    pub(super) fn record_expiries(
+        &self,
+        accounts: &Accounts,
+        meta: &PolicyMeta,
+        linker: &mut Linker<'_>,
+        sink: &mut Sink,
+    ) {
         let targets = linker.targets;
         for ExpiringGrant { name, until: written } in &self.expiries {
+            let is_literal = !written.contains('{');
             let mut record = |text: &str, origin: Origin, account: Option<String>| {
-                let Ok(until) = text.parse() else { return };
+                let until = match text.parse::<Date>() {
+                    Ok(until) => until,
+                    // An empty cell is no last day, and the shape of a literal is checked apart.
+                    Err(_) if is_literal || text.is_empty() => return,
+                    Err(error) => {
+                        let message = format!("`{text}` is not a date, and is the last day of the grant `{name}`");
+                        let found = Diagnostic::error(codes::INVALID_VALUE, message).at(origin).help(error.to_string());
+                        sink.push(match account {
+                            Some(_) => found.and(written.origin, "the last day"),
+                            None => found,
+                        });
+                        return;
+                    }
+                };
                 let grant = Some(TenancyGrant { name: name.clone(), account });
                 _ = linker.register_expiry(Expiry { until, origin, policy: meta.clone(), grant });
             };
             let pattern = Pattern::parse_checked(written);
+            let mut own = targets.iter().filter(|target| meta.targets.contains(&target.name));
             if !pattern.needs_account() {
-                record(written, written.origin, None);
+                let days: BTreeSet<_> = own.map(|target| pattern.fill(Fill::from_target(target))).collect();
+                days.iter().for_each(|day| record(day, written.origin, None));
                 continue;
             }
-            let Some(target) = targets.iter().find(|target| meta.targets.contains(&target.name)) else { continue };
+            let Some(target) = own.next() else { continue };
             for account in accounts.iter() {
                 let texts = pattern.fill_each(Fill::from_account(target, account));
                 let mut name = String::new();

@@ -180,6 +180,8 @@ impl ClassLinker<'_, '_> {
             }
             if judging.is_some() {
                 check_values(&profile.content, self.spec, reference, self.sink);
+            } else if used.when.is_none() {
+                check_numbers(&profile.content, self.spec, reference, self.sink);
             }
             let content = Arc::clone(&profile.content);
             let earlier = linked.profile.clone();
@@ -223,6 +225,20 @@ impl LinkedClass {
             let diagnostic = Diagnostic::error(codes::INVALID_VALUE, message).at(when).and(row, "the account");
             sink.push(diagnostic.help("write conditions of which one at most holds for an account"));
         }
+    }
+}
+
+/// Checks that every account has the numbers for a PodSecurityPolicy or constraints: an absent number of a range is 0, the id of root.
+fn check_numbers(profile: &PodSecurityProfile, spec: &TenancySpec, asked: Origin, sink: &mut Sink) {
+    let numbers = profile.variables().iter().filter(|name| profile.numbers().contains(*name));
+    for name in numbers.filter(|name| spec.variables.get(*name).is_some_and(|variable| variable.optional)) {
+        let problem =
+            format!("an account can lack `{name}`, and a range of the profile `{}` would have 0", profile.name());
+        sink.push(
+            Diagnostic::error(codes::INVALID_VALUE, problem)
+                .at(asked)
+                .help("declare it without `optional`, or write `when` for the accounts that have it"),
+        );
     }
 }
 

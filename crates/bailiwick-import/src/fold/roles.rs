@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bailiwick_kubernetes::catalogue::{Api, Served};
 use bailiwick_kubernetes::rbac::{GROUP, PolicyRule, READ_VERBS, WRITE_VERBS};
-use bailiwick_kubernetes::rules::RuleSet;
+use bailiwick_kubernetes::rules::{MOST_PERMISSIONS, RuleSet, permission_count};
 use hashbrown::HashMap;
 use serde_json::{Map, Value};
 
@@ -206,7 +206,9 @@ pub(super) fn read(folding: &Folding<'_>) -> RoleSets {
 pub(crate) fn normal_rules(values: &InternedValues, list: Option<ValueId>) -> Option<Vec<PolicyRule>> {
     let items = list.map_or(&[][..], |list| values.items(list));
     let rules: Option<Vec<PolicyRule>> = items.iter().map(|item| read_rule(values, *item)).collect();
-    Some(RuleSet::from_rules(&rules?).rules())
+    let rules = rules?;
+    let count = rules.iter().map(permission_count).fold(0, usize::saturating_add);
+    (count <= MOST_PERMISSIONS).then(|| RuleSet::from_rules(&rules).rules())
 }
 
 /// Reads a rule; none for a rule of another shape.
