@@ -32,7 +32,7 @@ fn load(from: &Path, version: &str) -> LoadedWorld {
 
 /// Returns the roles that are bound and missing, each once.
 fn missing(loaded: &LoadedWorld) -> BTreeSet<String> {
-    loaded.world.dangling().into_iter().map(|(_, role)| role.to_string()).collect()
+    loaded.world.dangling().into_iter().map(|dangling| dangling.role.to_string()).collect()
 }
 
 fn is_made(entry: &Value, release: (u32, u32)) -> bool {

@@ -7,4 +7,5 @@ mod closing;
 mod members;
 mod pods;
 mod proof;
+mod settings;
 mod silence;

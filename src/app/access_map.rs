@@ -256,8 +256,8 @@ fn target_access(inputs: &TargetInputs<'_>, classes: &mut ClassNumbers<'_>) -> T
     let paths = paths.reported(classes);
     let namespaces = namespaces(inputs);
     let missing = loaded.world.dangling().into_iter();
-    let missing =
-        missing.map(|(binding, role)| format!("`{}` binds `{role}`, which is not among the inputs", binding.name));
+    let missing = missing
+        .map(|missing| format!("`{}` binds `{}`, which is not among the inputs", missing.binding.name, missing.role));
     let authorizers = loaded.unknown_authorizers().into_iter();
     let authorizers = authorizers.map(|mode| format!("the authorizer `{mode}` of the API server can allow more"));
     TargetAccess {

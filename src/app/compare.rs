@@ -12,6 +12,7 @@ mod guard_settings;
 mod meaning;
 mod part_files;
 mod record;
+pub(in crate::app) mod settings_of_workspace;
 mod tree;
 mod whole;
 

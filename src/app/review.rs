@@ -146,6 +146,8 @@ impl Workspace {
     ) -> Result<Option<Diagnostics>, Error> {
         if let Some(before) = base.workspace() {
             sections.lifetimes = lifetimes::compare(before, self, inputs);
+            let (before, after) = (&before.project.workspace, &self.project.workspace);
+            sections.hazards.extend(hazards::of_settings(before, after));
         }
         for target in self.targets(names)? {
             if let Err(invalid) = self.review_target(target, base, inputs, sections)? {

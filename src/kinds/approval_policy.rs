@@ -125,7 +125,8 @@ pub struct WhenSpec {
     #[serde(default)]
     #[schemars(length(min = 1))]
     pub hazard: Option<Vec<HazardKind>>,
-    /// An expectation of a test is removed or narrower, or a warning is newly accepted.
+    /// An expectation of a test is removed or narrower, a warning is newly accepted, or a setting changes that no object of the output
+    /// shows.
     #[serde(default)]
     pub disarms: Option<bool>,
     /// The number of namespaces of the effect.

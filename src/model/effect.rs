@@ -45,6 +45,8 @@ pub enum HazardKind {
     TargetRemoved,
     /// A target gets another name: the applier deletes and creates all its objects.
     TargetRenamed,
+    /// A setting changes that decides what is compared, admitted or applied, and that no object of the output shows.
+    SettingChanged,
     /// The last subject with a protected right loses it.
     LockOut,
     /// A binding is deleted and created because its role changes.

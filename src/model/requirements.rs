@@ -131,6 +131,8 @@ pub struct GrantRequirement {
     fields: Vec<RequiredField>,
     /// The greatest number of days to the last day.
     pub max_days: Option<u32>,
+    /// The requirement in words, such as ``groups `a`, `b`; fields `reason` ``. Equal words mean an equal requirement.
+    pub words: String,
     /// The location of the requirement.
     pub origin: Origin,
 }
@@ -158,6 +160,7 @@ impl GrantRequirement {
             allow: (!spec.allow.is_empty()).then(|| compiled_globs(&spec.allow, false, sink)),
             fields: spec.fields.iter().map(|field| field.value).collect(),
             max_days: spec.max_days.map(|days| days.value),
+            words: words(spec),
             origin: spec.origin,
         }
     }
@@ -192,6 +195,30 @@ impl GrantRequirement {
             .and(self.origin, "the requirement")
             .help(format!("add {names}"))
     }
+}
+
+/// Returns a requirement in words.
+fn words(spec: &RequirementSpec) -> String {
+    let list = |name: &str, texts: Vec<&str>| {
+        let texts: Vec<String> = texts.iter().map(|text| format!("`{text}`")).collect();
+        (!texts.is_empty()).then(|| format!("{name} {}", texts.join(", ")))
+    };
+    let globs = [
+        ("clusterRoles", &spec.cluster_roles),
+        ("permissionSets", &spec.permission_sets),
+        ("roles", &spec.roles),
+        ("groups", &spec.groups),
+        ("users", &spec.users),
+        ("allow", &spec.allow),
+    ];
+    let of_globs = globs.into_iter().filter_map(|(name, globs)| {
+        let texts = globs.iter().map(|glob| glob.value.as_str()).collect();
+        list(name, texts)
+    });
+    let wide = spec.cluster_wide.map(|wide| format!("clusterWide `{wide}`"));
+    let fields = list("fields", spec.fields.iter().map(|field| field.value.name()).collect());
+    let days = spec.max_days.as_ref().map(|days| format!("maxDays `{}`", days.value));
+    of_globs.chain(wide).chain(fields).chain(days).collect::<Vec<_>>().join("; ")
 }
 
 /// Reports a requirement that cannot be met.

@@ -65,6 +65,17 @@ pub struct NearMiss {
 /// The most reported near misses.
 const MAXIMUM_MISSES: usize = 3;
 
+/// A binding whose role is not among the objects.
+#[derive(Debug, Clone)]
+pub struct DanglingBinding {
+    /// The binding.
+    pub binding: Link,
+    /// Its role.
+    pub role: MissingRole,
+    /// Its subjects, as `User/name`, `Group/name` or `ServiceAccount/namespace/name`.
+    pub subjects: Vec<String>,
+}
+
 impl World {
     /// Returns the proofs of a decision, in the order of the bindings' names.
     pub fn chains(&self, who: &Identity, decision: &Decision) -> Vec<Chain> {
@@ -304,11 +315,15 @@ impl World {
     }
 
     /// Returns the bindings with a missing role, by name.
-    pub fn dangling(&self) -> Vec<(Link, MissingRole)> {
+    pub fn dangling(&self) -> Vec<DanglingBinding> {
         let bindings = self.bindings.iter().filter(|binding| binding.role.is_none());
-        let mut list: Vec<(Link, MissingRole)> =
-            bindings.map(|binding| (self.binding_link(binding), self.missing_role(binding))).collect();
-        list.sort_by(|left, right| left.0.name.cmp(&right.0.name));
+        let dangling = |binding: &Binding| DanglingBinding {
+            binding: self.binding_link(binding),
+            role: self.missing_role(binding),
+            subjects: self.subject_names(binding),
+        };
+        let mut list: Vec<DanglingBinding> = bindings.map(dangling).collect();
+        list.sort_by(|left, right| left.binding.name.cmp(&right.binding.name));
         list
     }
 

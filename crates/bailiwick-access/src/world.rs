@@ -565,7 +565,8 @@ impl World {
     /// Declares missing roles: others make them, and risk rules report no binding of them. Questions about such a binding
     /// have the answer `unknown` as before.
     pub fn declare_roles(&mut self, is_declared: impl Fn(RoleKind, &str) -> bool) {
-        let missing = self.dangling().into_iter().map(|(_, role)| MissingRole { bound_by: String::new(), ..role });
+        let missing =
+            self.dangling().into_iter().map(|dangling| MissingRole { bound_by: String::new(), ..dangling.role });
         self.declared = missing.filter(|role| is_declared(role.kind, &role.name)).collect();
     }
 

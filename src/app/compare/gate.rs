@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::delivery_settings;
 use super::guard_settings;
+use super::settings_of_workspace;
 use crate::admission::scc::bootstrap;
 use crate::admission::scc::defaults::{self, Start};
 use crate::app::unclaimed;
@@ -95,28 +96,18 @@ impl EarlierTarget<'_> {
 
 /// Fields of the workspace that decide what is looked at, and how.
 fn workspace_fields(old: &model::WorkspaceSettings, new: &model::WorkspaceSettings) -> Vec<String> {
+    let mut lines = settings_of_workspace::changes(old, new);
+    lines.extend(diagnostics(&old.diagnostics, &new.diagnostics));
+    lines
+}
+
+/// Severities of diagnostics that change.
+fn diagnostics(old: &DiagnosticSettings, new: &DiagnosticSettings) -> Vec<String> {
     let mut lines = Vec::new();
-    let listed = |globs: &[String]| globs.iter().map(|glob| format!("`{glob}`")).collect::<Vec<_>>().join(", ");
-    if old.output != new.output {
-        lines.push(format!("`spec.output` changes from `{}` to `{}`", old.output, new.output));
-    }
-    lines.extend(delivery_settings::folder_change(old, new));
-    if old.kept != new.kept {
-        lines.push(format!("`spec.keep` changes from [{}] to [{}]", listed(&old.kept), listed(&new.kept)));
-    }
-    if old.fixture_globs != new.fixture_globs {
-        let (old, new) = (listed(&old.fixture_globs), listed(&new.fixture_globs));
-        lines.push(format!("`spec.fixtures` changes from [{old}] to [{new}]"));
-    }
-    let accepted = |settings: &model::WorkspaceSettings| -> BTreeSet<String> {
-        settings.accepted_objects.iter().map(ToString::to_string).collect()
-    };
-    let new_entries = &accepted(new) - &accepted(old);
-    lines.extend(new_entries.iter().map(|entry| format!("`spec.drift.accept` accepts `{entry}`")));
-    let codes: BTreeSet<&String> = old.diagnostics.settings().keys().chain(new.diagnostics.settings().keys()).collect();
+    let codes: BTreeSet<&String> = old.settings().keys().chain(new.settings().keys()).collect();
     for code in codes {
         let setting = |settings: &DiagnosticSettings| settings.settings().get(code).map(|setting| setting.value);
-        match (setting(&old.diagnostics), setting(&new.diagnostics)) {
+        match (setting(old), setting(new)) {
             (Some(before), Some(after)) if before == after => {}
             (Some(before), Some(after)) => {
                 lines.push(format!("`spec.diagnostics` changes `{code}` from `{before}` to `{after}`"));
@@ -311,7 +302,7 @@ fn known(old: &LinkedWorkspace, new: &LinkedWorkspace) -> Vec<String> {
 }
 
 /// Names the first of several names, and counts the others.
-fn few(noun: &str, names: &[&str]) -> String {
+pub(super) fn few(noun: &str, names: &[&str]) -> String {
     const NAMED: usize = 5;
     let shown: Vec<String> = names.iter().take(NAMED).map(|name| format!("`{name}`")).collect();
     let noun = match (noun, names.len()) {
@@ -361,13 +352,7 @@ fn settings(old: &Target, new: &Target) -> Vec<String> {
     if old.applied_by != new.applied_by {
         lines.push("another identity applies its output".to_owned());
     }
-    let (before, after) = (&old.pod_security_stage, &new.pod_security_stage);
-    if before.denies() && !after.denies() {
-        lines.push("its PodSecurityProfiles reject no pod any more: `validationActions` has no `Deny`".to_owned());
-    }
-    if before.enforces() && !after.enforces() {
-        lines.push("its Pod Security levels reject no pod any more: `modes` has no `enforce`".to_owned());
-    }
+    lines.extend(settings_of_workspace::of_pod_security(old, new));
     lines
 }
 

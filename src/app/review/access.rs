@@ -139,9 +139,9 @@ impl AccessComparison<'_> {
                 EffectChange::Lost => self.base,
             };
             let proof = Proof::find(world, first, atoms);
-            let (causes, indirect) = self.causes(kind, first, &proof);
+            let Causes { places: causes, indirect, by_version } = self.causes(kind, first, &proof);
             let (severity, rule) = match kind {
-                EffectChange::Gained => self.severity(first, atoms, indirect),
+                EffectChange::Gained => self.worst_severity(&affected, atoms, [indirect, by_version]),
                 EffectChange::Lost => (EffectSeverity::None, None),
             };
             deltas.push(AccessDelta {
@@ -161,36 +161,61 @@ impl AccessComparison<'_> {
         }
     }
 
-    /// Returns the severity of a gain with the risk rule that decides it.
+    /// Returns the highest severity of a gain among its subjects and namespaces, with the risk rule that decides it.
+    fn worst_severity(
+        &self,
+        affected: &[&Affected],
+        atoms: &[PolicyRule],
+        causes: [bool; 2],
+    ) -> (EffectSeverity, Option<&'static str>) {
+        let mut worst = (EffectSeverity::Low, None);
+        for (position, one) in affected.iter().enumerate() {
+            let found = self.severity(one, atoms, causes);
+            if position == 0 || found.0 > worst.0 {
+                worst = found;
+            }
+            if worst.0 == EffectSeverity::Critical {
+                break;
+            }
+        }
+        worst
+    }
+
+    /// Returns the severity of a gain of one subject with the risk rule that decides it.
     fn severity(
         &self,
-        first: &Affected,
+        affected: &Affected,
         atoms: &[PolicyRule],
-        indirect: bool,
+        causes: [bool; 2],
     ) -> (EffectSeverity, Option<&'static str>) {
-        let worst = self.head.loaded.world.worst_risk(&first.subject, &first.scope, atoms);
+        let worst = self.head.loaded.world.worst_risk(&affected.subject, &affected.scope, atoms);
         let by_rule = worst.map_or((EffectSeverity::Low, None), |(rule, severity)| (severity.into(), Some(rule.id)));
         if by_rule.0 >= EffectSeverity::High {
             return by_rule;
         }
-        self.gate(first, atoms, indirect).map_or(by_rule, |gate| (EffectSeverity::High, Some(gate)))
+        self.gate(affected, atoms, causes).map_or(by_rule, |gate| (EffectSeverity::High, Some(gate)))
     }
 
-    /// Returns the first gate that a gain meets: the ids of `lint` for changes.
-    fn gate(&self, first: &Affected, atoms: &[PolicyRule], indirect: bool) -> Option<&'static str> {
-        let (before, target) = (self.base, self.head.target);
-        if self.base_target.version != target.version || self.base_target.platform != target.platform {
+    /// Returns the first gate that a gain meets: the ids of `lint` for changes. A gain can be indirect, and the version can cause it.
+    fn gate(
+        &self,
+        affected: &Affected,
+        atoms: &[PolicyRule],
+        [indirect, by_version]: [bool; 2],
+    ) -> Option<&'static str> {
+        if by_version {
             // Another version changes the default roles, and with them the rights of all their subjects.
             return None;
         }
-        let who = identity(&first.subject);
+        let before = self.base;
+        let who = identity(&affected.subject);
         let has_star = |atom: &PolicyRule| {
             [&atom.verbs, &atom.api_groups, &atom.resources]
                 .into_iter()
                 .any(|list| list.iter().any(|entry| entry == "*"))
         };
         let held = before.all_grants_of(&who);
-        let is_bound = held.iter().any(|chain| chain.subject == first.subject);
+        let is_bound = held.iter().any(|chain| chain.subject == affected.subject);
         // X003: a list becomes a star.
         if is_bound && atoms.iter().any(has_star) {
             return Some("X003");
@@ -198,16 +223,22 @@ impl AccessComparison<'_> {
         // X002: rights of an existing subject come to further existing namespaces.
         let rules: Vec<PolicyRule> = held.iter().flat_map(|chain| &chain.rules).map(|rule| rule.rule.clone()).collect();
         let had_elsewhere = is_bound && cover::uncovered(&rules, atoms).is_empty();
-        let is_known = first.scope.namespace().is_none_or(|name| before.known_namespaces().contains(name));
+        let is_known = affected.scope.namespace().is_none_or(|name| before.known_namespaces().contains(name));
         if had_elsewhere && is_known {
             return Some("X002");
         }
         // X005: nothing of the subject itself changes.
-        indirect.then_some("X005")
+        (indirect && !self.has_other_version()).then_some("X005")
     }
 
-    /// Returns the causes of an effect, and whether the subject gains or loses without a change of its role or binding.
-    fn causes(&self, kind: EffectChange, first: &Affected, proof: &Proof) -> (Vec<CausePlace>, bool) {
+    /// Whether the version or the platform of the target changes.
+    fn has_other_version(&self) -> bool {
+        let (before, after) = (self.base_target, self.head.target);
+        before.version != after.version || before.platform != after.platform
+    }
+
+    /// Returns the causes of an effect.
+    fn causes(&self, kind: EffectChange, first: &Affected, proof: &Proof) -> Causes {
         let (side, other) = match kind {
             EffectChange::Gained => (Side::Head, self.base),
             EffectChange::Lost => (Side::Base, &self.head.loaded.world),
@@ -226,20 +257,27 @@ impl AccessComparison<'_> {
             }));
         }
         if !places.is_empty() {
-            return (places.into_iter().collect(), is_indirect);
+            return Causes { places: places.into_iter().collect(), indirect: is_indirect, by_version: false };
         }
-        let target = self.head.target;
-        let has_other_version =
-            self.base_target.version != target.version || self.base_target.platform != target.platform;
-        let by_version = has_other_version.then(|| self.inputs.in_target(&target.name, CauseKind::Version)).flatten();
+        let (target, by_version) = (self.head.target, self.has_other_version());
+        let of_version = by_version.then(|| self.inputs.in_target(&target.name, CauseKind::Version)).flatten();
         let in_scope = || {
             let word = first.scope.namespace()?;
             self.inputs.with_word(word, CauseKind::AccountRow)
         };
         let own_name = || self.inputs.with_word(first.subject.rsplit('/').next()?, CauseKind::AccountRow);
-        let found = by_version.or_else(in_scope).or_else(own_name).or_else(|| self.inputs.first(CauseKind::File));
-        (found.into_iter().collect(), by_version.is_some())
+        let found = of_version.or_else(in_scope).or_else(own_name).or_else(|| self.inputs.first(CauseKind::File));
+        Causes { places: found.into_iter().collect(), indirect: of_version.is_some(), by_version }
     }
+}
+
+/// The causes of an effect.
+struct Causes {
+    places: Vec<CausePlace>,
+    /// Whether the subject gains or loses without a change of its role or binding.
+    indirect: bool,
+    /// Whether no changed line is a cause, and the version or the platform changes.
+    by_version: bool,
 }
 
 impl Proof {

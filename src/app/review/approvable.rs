@@ -110,6 +110,7 @@ fn hazard(hazard: &Hazard) -> ApprovableEffect {
     ApprovableEffect {
         targets: hazard.targets.clone(),
         hazard: Some(hazard.kind),
+        disarms: hazard.kind == HazardKind::SettingChanged,
         namespaces: hazard.namespaces.len(),
         ..ApprovableEffect::new(words, hazard.severity)
     }

@@ -34,7 +34,7 @@ pub struct ApprovableEffect {
     pub pod_levels: Vec<Level>,
     /// The danger of the application, for an effect of this kind.
     pub hazard: Option<HazardKind>,
-    /// Whether an expectation of a test is removed or narrower, a warning newly accepted, or an ApprovalPolicy changed.
+    /// Whether an expectation of a test is removed or narrower, a warning newly accepted, or an ApprovalPolicy or a setting changed.
     pub disarms: bool,
     /// The number of affected namespaces.
     pub namespaces: usize,

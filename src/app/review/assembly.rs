@@ -190,12 +190,13 @@ impl<'r> Sections<'r> {
         self.unknown.entry("access").or_default().insert(what);
     }
 
-    /// Adds the roles that are bound and missing in one state alone: the rights of their subjects are not known.
+    /// Adds the roles that are bound and missing in one state alone, or bound to other subjects: the rights of their subjects are not
+    /// known.
     pub(super) fn add_unknown(&mut self, base: &TargetState<'_>, head: &TargetState<'_>) {
         let (before, after) = (ground::missing_roles(base), ground::missing_roles(head));
-        let differing = before.keys().filter(|name| !after.contains_key(*name));
-        let new = after.keys().filter(|name| !before.contains_key(*name));
-        let names: BTreeSet<String> = differing.chain(new).cloned().collect();
+        let all: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+        let names = all.into_iter().filter(|name| before.get(*name) != after.get(*name));
+        let names: BTreeSet<String> = names.cloned().collect();
         let names: BTreeSet<String> = names.into_iter().chain(members::unknown(base, head)).collect();
         if !names.is_empty() {
             self.unknown.entry("access").or_default().extend(names);

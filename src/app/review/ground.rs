@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::causes::InputChanges;
 use super::record::{GroundChange, GroundKind};
 use super::state::TargetState;
+use crate::access::proof::DanglingBinding;
 use crate::app::words::number;
-use crate::diag::Origin;
 use crate::k8s::{absent, list};
 use crate::yaml::NodeRef;
 use crate::yaml::schema::to_json;
@@ -71,8 +71,11 @@ fn manifests(state: &TargetState<'_>) -> BTreeMap<String, String> {
     objects.map(|object: NodeRef<'_>| (name(object), to_json(object).to_string())).collect()
 }
 
-/// Returns the bindings whose role is not among the objects, with their subjects, as lines.
-pub(super) fn missing_roles(state: &TargetState<'_>) -> BTreeMap<String, Option<Origin>> {
+/// Returns the bindings whose role is not among the objects, as lines, with the subjects of each.
+pub(super) fn missing_roles(state: &TargetState<'_>) -> BTreeMap<String, BTreeSet<String>> {
     let missing = state.loaded.world.dangling();
-    missing.into_iter().map(|(binding, role)| (format!("{role} (bound by {})", binding.name), binding.place)).collect()
+    let line = |dangling: DanglingBinding| {
+        (format!("{} (bound by {})", dangling.role, dangling.binding.name), dangling.subjects.into_iter().collect())
+    };
+    missing.into_iter().map(line).collect()
 }

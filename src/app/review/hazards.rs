@@ -9,10 +9,11 @@ use crate::access::who_can::Where;
 use crate::access::world::RoleKind;
 use crate::access::{BindingRef, Request, ResourceRequest, World};
 use crate::app::classes::Spread;
-use crate::app::compare::{Comparison, TargetComparison};
+use crate::app::compare::{Comparison, TargetComparison, settings_of_workspace};
 use crate::app::proof::identity;
 use crate::app::words::number;
 use crate::k8s::rbac::PolicyRule;
+use crate::model::WorkspaceSettings;
 
 /// The name of an object with a namespace.
 type BindingName = (Option<String>, String);
@@ -35,6 +36,16 @@ pub(super) fn of_output(comparison: &Comparison, threshold: usize, spread: &Spre
         hazards.extend(of_target(target, threshold, spread));
     }
     hazards
+}
+
+/// Finds the settings that decide what is compared, admitted or applied, and that no object of the output shows.
+pub(super) fn of_settings(before: &WorkspaceSettings, after: &WorkspaceSettings) -> Vec<Hazard> {
+    let changes = settings_of_workspace::all(before, after).into_iter();
+    let hazards = changes.map(|change| Hazard {
+        targets: change.target.into_iter().collect(),
+        ..hazard(HazardKind::SettingChanged, EffectSeverity::High, "", change.words)
+    });
+    hazards.collect()
 }
 
 fn of_target(target: &TargetComparison, threshold: usize, spread: &Spread<'_>) -> Vec<Hazard> {

@@ -2,7 +2,9 @@
 
 use super::approvals::ApprovableEffect;
 use super::assembly::OTHER_OBJECTS;
-use super::record::{ApprovalState, ChangeReview, Direction, EffectChange, EffectSeverity, PathChangeKind, Verdict};
+use super::record::{
+    ApprovalState, ChangeReview, Direction, EffectChange, EffectSeverity, HazardKind, PathChangeKind, Verdict,
+};
 use crate::app::words::number;
 
 /// The verdict with everything that follows from it.
@@ -100,6 +102,7 @@ fn has_more(review: &ChangeReview) -> bool {
 fn has_other(review: &ChangeReview) -> bool {
     review.pods.iter().any(|pod| matches!(pod.direction, Direction::Both | Direction::Order) || !pod.refused.is_empty())
         || review.applier.iter().any(|applier| applier.is_new)
+        || review.hazards.iter().any(|hazard| hazard.kind == HazardKind::SettingChanged)
 }
 
 /// Whether a subject loses, or fewer pods are admitted.

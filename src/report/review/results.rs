@@ -240,6 +240,7 @@ pub(super) fn hazard_code(kind: HazardKind) -> &'static str {
         HazardKind::NamespaceDeleted => "namespace-deleted",
         HazardKind::TargetRemoved => "target-removed",
         HazardKind::TargetRenamed => "target-renamed",
+        HazardKind::SettingChanged => "setting-changed",
         HazardKind::LockOut => "lock-out",
         HazardKind::RolerefChanged => "roleref-changed",
         HazardKind::CrdDeleted => "crd-deleted",
@@ -251,7 +252,11 @@ pub(super) fn hazard_code(kind: HazardKind) -> &'static str {
 fn hazards<'r>(view: &ReviewView<'r>) -> Vec<ReviewResult<'r>> {
     let list = view.review.hazards.iter().map(|hazard| {
         let code = hazard_code(hazard.kind);
-        let (names, namespaces) = (hazard.names.join(","), hazard.namespaces.join(","));
+        let (mut names, namespaces) = (hazard.names.join(","), hazard.namespaces.join(","));
+        if hazard.kind == HazardKind::SettingChanged {
+            // The message tells two settings apart.
+            names.clone_from(&hazard.message);
+        }
         let facts = Facts {
             code: code.to_owned(),
             severity: hazard.severity,

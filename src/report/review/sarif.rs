@@ -139,6 +139,7 @@ fn own_title(code: &str) -> String {
         "namespace-deleted" => "a namespace is deleted with everything in it",
         "target-removed" => "a target is removed with all its objects",
         "target-renamed" => "a target gets another name",
+        "setting-changed" => "a setting changes that no object of the output shows",
         "lock-out" => "the last subject with a protected right loses it",
         "roleref-changed" => "a binding is deleted and created anew",
         "crd-deleted" => "a custom resource definition is deleted with all its objects",
