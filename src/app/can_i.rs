@@ -1,20 +1,24 @@
 //! Whether a subject is allowed a request: by the Node authorizer, by RBAC, and by admission.
 
+mod admission;
 mod node;
+mod written;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::Serialize;
 
-use self::node::{Admission, UserInfo, Written};
+use self::admission::{Admission, UserInfo};
+use self::written::Written;
 use super::loaded_world::LoadedWorld;
 use super::question::RequestOptions;
 use super::{Diagnostics, Error};
 use crate::access::{Answer, Decision, Identity, Request};
 use crate::codes;
 use crate::diag::{Diagnostic, Sink};
-use crate::node::authorize::field_selector;
+use crate::k8s::names::path_segment;
+use crate::node::authorize::{FieldRequirement, field_selector};
 use crate::node::graph::Graph;
 use crate::node::identity::NodeIdentity;
 
@@ -27,7 +31,7 @@ pub struct CanIOptions {
     pub request: RequestOptions,
     /// Whether a role that is not among the objects does not exist.
     pub complete: bool,
-    /// The field selector of a list or watch, such as `spec.nodeName=n1`, for the Node authorizer.
+    /// The field selector of a list or watch, such as `spec.nodeName=n1` for the Node authorizer, or `metadata.name=one` for RBAC.
     pub field_selector: Option<String>,
     /// The object that is to be written, for admission.
     pub admission: Option<AdmissionOptions>,
@@ -101,9 +105,10 @@ impl LoadedWorld {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn can_i(&self, who: &Identity, options: &CanIOptions) -> Result<CanI, Error> {
-        let request = options.request.request(&self.world)?;
+        let mut request = options.request.request(&self.world)?;
         let selector = field_selector(options.field_selector.as_deref().unwrap_or_default())
             .map_err(|error| invalid(error.to_string()))?;
+        take_selected_name(&mut request, &selector)?;
         let decision = self.world.decide(who, &request);
         let graph = self.cluster().map(Graph::from_cluster);
         let asked = self.cluster().zip(graph.as_ref()).filter(|_| self.asks("Node"));
@@ -164,16 +169,38 @@ impl LoadedWorld {
             extra.entry(key.to_lowercase()).or_default().push(value.to_owned());
         }
         let mut sink = Sink::new();
-        let written = Written::read(&options.object, options.old.as_deref(), &self.files, &mut sink)
+        let mut written = Written::read(&options.object, options.old.as_deref(), &self.files, &mut sink)
             .map_err(|error| invalid(error.to_string()))?;
         if sink.has_errors() {
             let mut list = sink.into_sorted(&self.files);
             list.push(not_understood("the object cannot be read".to_owned()));
             return Err(Error::Invalid(Diagnostics::new(list, &self.files)));
         }
+        if let Request::Resource(request) = request {
+            written.fill_namespace(&request.namespace);
+        }
         let user = UserInfo { identity: who, extra };
-        node::admission(self, graph, &user, request, &written).map_err(|error| invalid(error.to_string()))
+        admission::admission(self, graph, &user, request, &written).map_err(|error| invalid(error.to_string()))
     }
+}
+
+/// Gives a list or a watch the name that its field selector requires, as the API server does before it asks the authorizers
+/// (`pkg/endpoints/request/requestinfo.go` of k8s.io/apiserver 1.37).
+fn take_selected_name(request: &mut Request, selector: &[FieldRequirement]) -> Result<(), Error> {
+    let Request::Resource(request) = request else { return Ok(()) };
+    if selector.is_empty() {
+        return Ok(());
+    }
+    if !matches!(request.verb.as_str(), "list" | "watch" | "deletecollection") {
+        return Err(invalid(format!("a field selector belongs to `list` and `watch`, not to `{}`", request.verb)));
+    }
+    let named = selector.iter().find(|one| one.is_equal && one.field == "metadata.name");
+    let is_read = request.verb != "deletecollection";
+    if let Some(named) = named.filter(|named| is_read && request.name.is_empty() && path_segment(&named.value).is_ok())
+    {
+        request.name.clone_from(&named.value);
+    }
+    Ok(())
 }
 
 fn invalid(why: String) -> Error {

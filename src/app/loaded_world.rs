@@ -46,7 +46,7 @@ pub(crate) use self::manifests::{
     MissingNamespace, OPENSHIFT_GROUPS, Reading, add_tree, duplicate, each_filtered_tree, each_tree, standard_input,
 };
 pub(crate) use baseline::{BaselineInputs, add_committed, below_output, platform_world};
-pub(crate) use surroundings::Surroundings;
+pub(crate) use surroundings::{Surroundings, WebhookKind};
 
 /// The objects that questions are asked about.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::Error;
 use super::loaded_world::LoadedWorld;
 use super::question::RequestOptions;
+use crate::access::decide::also_asked;
 use crate::access::who_can::{Where, WhoCan};
 use crate::access::{Liveness, Request};
 
@@ -92,7 +93,10 @@ impl LoadedWorld {
             (None, false) if options.is_open_to_namespaces(&self.world, &asked) => Where::Everywhere,
             _ => Where::AsRequested,
         };
-        let found = self.world.who_can(&asked, place);
+        let mut found = self.world.who_can(&asked, place);
+        if let Some(also) = also_asked(self.world.minor(), &asked) {
+            found.retain_allowed(&self.world, &also);
+        }
         let dead = match self.world.liveness(&asked) {
             Liveness::Dead(reason) => Some(reason),
             Liveness::Live | Liveness::Unknown(_) => None,

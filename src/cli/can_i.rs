@@ -28,11 +28,12 @@ pub(super) struct Arguments {
     identity: IdentityArguments,
     #[command(flatten)]
     pub(super) world: WorldArguments,
-    /// Field selector of a list or watch, such as `spec.nodeName=n1`, for the Node authorizer.
+    /// Field selector of a list or watch: the Node authorizer evaluates it, such as `spec.nodeName=n1`, and RBAC takes the name of
+    /// `metadata.name=NAME`.
     #[arg(long, value_name = "SELECTOR", conflicts_with = "list")]
     field_selector: Option<String>,
     /// Also evaluate the admission of the object in this file, by NodeRestriction, the Pod Security level of its
-    /// namespace and the bound admission policies; MutatingAdmissionPolicies change the object first.
+    /// namespace, the bound admission policies and the escalation check of RBAC; MutatingAdmissionPolicies change the object first.
     #[arg(long, value_name = "FILE", conflicts_with = "list")]
     admission: Option<PathBuf>,
     /// Extra field of the user, as `KEY=VALUE`, for admission policies; may be repeated.

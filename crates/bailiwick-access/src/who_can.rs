@@ -11,6 +11,7 @@ use serde::{Serialize, Serializer};
 use super::decide::{MissingRole, Query};
 use super::possible::PossibleGrant;
 use super::request::{MASTERS, Request};
+use super::risk::identity_of_subject;
 use super::symbols::Symbol;
 use super::world::{Subject, SubjectKind, World};
 
@@ -137,6 +138,21 @@ impl WhoCan {
                 binding: grantee.binding,
             })
         })
+    }
+
+    /// Removes the subjects without a further permission that the server asks for, such as `create` for a stream by `get` since 1.35, in
+    /// the same scope.
+    pub fn retain_allowed(&mut self, world: &World, also: &Request) {
+        let is_allowed = |capable: Capable| {
+            let mut also = also.clone();
+            if let (Request::Resource(also), Some(namespace)) = (&mut also, capable.scope.namespace()) {
+                namespace.clone_into(&mut also.namespace);
+            }
+            identity_of_subject(&capable.subject).is_some_and(|who| world.allows(&who, &also))
+        };
+        let kept: Vec<bool> = self.capable(world).map(is_allowed).collect();
+        let mut kept = kept.into_iter();
+        self.grantees.retain(|_| kept.next() == Some(true));
     }
 
     /// Returns the subjects in the world of the answer, each once, sorted.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde_json::{Value as Json, json};
 
 use super::created::{created, take_annotations};
+use super::defaulted::fill_pod;
 use super::labels::namespace::RUN_LEVEL_LABEL;
 use super::labels::neighbours::skips_constraints;
 use super::level::Level;
@@ -17,9 +18,9 @@ use super::psp::select::{PodOperation, choose_among, usable_names};
 use super::psp::{PodSecurityPolicy, PspViolation};
 use super::scc::admit::{Allocated, CONSTRAINTS, SccAdmission, admit};
 use super::scc::{GROUP, RESOURCE, Scc, range};
-use super::standards::admit::{PodSecurityRequest, exemption};
+use super::standards::admit::{PodSecurityRequest, exemption, refused_labels};
 use super::standards::configuration::Configuration;
-use super::standards::labels::LevelVersion;
+use super::standards::labels::{LevelVersion, PREFIX};
 use super::standards::{message, violations};
 use super::workload::Workload;
 use bailiwick_access::World;
@@ -68,14 +69,26 @@ impl NamespaceContext {
 
     /// Returns the Namespace object.
     pub fn object(&self, name: &str) -> Json {
-        let mut labels = self.labels.clone();
-        labels.insert("kubernetes.io/metadata.name".to_owned(), name.to_owned());
-        json!({
+        let mut object = json!({
             "apiVersion": "v1",
             "kind": "Namespace",
-            "metadata": { "name": name, "labels": labels, "annotations": self.annotations },
-        })
+            "metadata": { "name": name, "labels": self.labels, "annotations": self.annotations },
+        });
+        label_with_name(&mut object);
+        object
     }
+}
+
+/// Sets the label with the name of a Namespace, as the API server does in each version of the object
+/// (`SetDefaults_Namespace` in `pkg/apis/core/v1/defaults.go`, 1.37).
+pub fn label_with_name(namespace: &mut Json) {
+    let Some(metadata) = namespace.get_mut("metadata").and_then(Json::as_object_mut) else { return };
+    let Some(name) = metadata.get("name").cloned() else { return };
+    let labels = metadata.entry("labels").or_insert_with(|| json!({}));
+    if labels.is_null() {
+        *labels = json!({});
+    }
+    labels.as_object_mut().into_iter().for_each(|labels| _ = labels.insert(NAME_LABEL.to_owned(), name.clone()));
 }
 
 /// The objects of a cluster that decide about its pods, beside its access.
@@ -134,6 +147,17 @@ pub enum By {
     Profile,
 }
 
+/// The decision of Pod Security about a pod.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LevelDecision {
+    /// The level of the namespace admits it.
+    Admitted,
+    /// The level of the namespace refuses it, with the message of the API server.
+    Refused(String),
+    /// The namespace is not among the objects, and the pod violates some level.
+    UnknownNamespace,
+}
+
 /// Why the pods of a workload would be refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
@@ -151,6 +175,9 @@ pub struct AdmittingConstraints {
     /// The pod with their defaults.
     pub pod: Pod,
 }
+
+/// The label of every Namespace with its name.
+const NAME_LABEL: &str = "kubernetes.io/metadata.name";
 
 /// The first minor with Pod Security levels on by default.
 pub const FIRST_MINOR_WITH_LEVELS: u32 = 23;
@@ -301,20 +328,53 @@ impl AdmissionObjects {
         self.pod_security.exemptions.has_namespace(namespace)
     }
 
-    /// Returns the objection of the Pod Security level of a namespace to the creation of a pod by a user, after the
-    /// defaults of its profile.
+    /// Returns the decision of Pod Security about a pod of a user, after the defaults of the profile of the namespace.
     ///
     /// # Errors
     /// The pod has a field with a value of another type than in the API.
-    pub fn refusal_by_level(&self, user: &str, namespace: &str, pod: &Json) -> Result<Option<String>, DeError> {
+    pub fn decision_by_level(&self, user: &str, namespace: &str, pod: &Json) -> Result<LevelDecision, DeError> {
+        let known = self.places.get(namespace);
         let nowhere = NamespaceContext::default();
-        let place = self.places.get(namespace).map_or(&nowhere, |place| place);
+        let place = known.map_or(&nowhere, |place| place);
         let mut pod = pod.clone();
         // The API server rejects a pod whose defaults cannot be filled in, whatever its level.
         _ = place.fill_in(&mut pod, namespace);
         let tree = yaml::from_json(&pod);
-        let pod = tree.document(0).map(Pod::read).transpose()?;
-        Ok(pod.and_then(|pod| self.by_level(user, namespace, &pod, place)))
+        let Some(pod) = tree.document(0).map(Pod::read).transpose()? else { return Ok(LevelDecision::Admitted) };
+        if known.is_none() && self.may_refuse_somewhere(user, namespace, &pod) {
+            return Ok(LevelDecision::UnknownNamespace);
+        }
+        let refusal = self.by_level(user, namespace, &pod, place);
+        Ok(refusal.map_or(LevelDecision::Admitted, LevelDecision::Refused))
+    }
+
+    /// Whether a namespace with some label can refuse a pod: it violates the strictest level.
+    fn may_refuse_somewhere(&self, user: &str, namespace: &str, pod: &Pod) -> bool {
+        let strictest = BTreeMap::from([(format!("{PREFIX}enforce"), Level::Restricted.to_string())]);
+        let place = NamespaceContext { labels: strictest, ..NamespaceContext::default() };
+        self.by_level(user, namespace, pod, &place).is_some()
+    }
+
+    /// Returns the invalid Pod Security labels of a new or changed Namespace, in the words of the API server; `old` are the labels before
+    /// a change.
+    pub fn invalid_levels(
+        &self,
+        old: Option<&BTreeMap<String, String>>,
+        new: &BTreeMap<String, String>,
+    ) -> Vec<String> {
+        if self.minor < FIRST_MINOR_WITH_LEVELS {
+            return Vec::new();
+        }
+        refused_labels(self.pod_security.defaults, old, new).iter().map(ToString::to_string).collect()
+    }
+
+    /// Returns a new pod as the API server hands it to admission policies: with the defaults of its fields and the token of its
+    /// service account.
+    pub fn new_pod(&self, pod: &Json, namespace: &str) -> Json {
+        let mut filled = pod.clone();
+        fill_pod(&mut filled);
+        let account = absent::text(filled.pointer("/spec/serviceAccountName").and_then(Json::as_str)).to_owned();
+        created(&filled, namespace, !self.without_token.contains(&(namespace.to_owned(), account)))
     }
 
     /// Checks pods that a user creates against the level of the namespace, for every kind of workload.
@@ -444,6 +504,24 @@ impl<'w> Gate<'w> {
         Err(reasons)
     }
 
+    /// Checks a pod that a user creates against the PodSecurityPolicies. The user or the service account of the pod may use them.
+    ///
+    /// # Errors
+    /// Why no policy admits the pod.
+    pub fn check_policies(&self, creator: &Identity, namespace: &str, pod: &Pod) -> Result<(), Vec<String>> {
+        let account = account_of(pod, namespace);
+        let place = &NamespaceContext::default();
+        let check = |usable| self.by_policies(pod, namespace, &Surroundings { place, usable }).map(|_| ());
+        match [&account, creator].map(|who| usable_names(self.world, who, namespace)) {
+            [Some(mut names), Some(more)] => {
+                names.extend(more);
+                check(UsablePolicies::Named(&names))
+            }
+            [None, _] => check(UsablePolicies::Account(&account)),
+            [_, None] => check(UsablePolicies::Account(creator)),
+        }
+    }
+
     fn by_constraints(&self, pod: &Pod, namespace: &str, surroundings: &Surroundings<'_>) -> Result<Pod, Vec<String>> {
         let admitting = self.usable_constraints(pod, namespace, surroundings)?;
         Ok(admitting.map_or_else(|| pod.clone(), |admitting| admitting.pod))
@@ -462,11 +540,7 @@ impl<'w> Gate<'w> {
     ) -> Result<Option<AdmittingConstraints>, Vec<String>> {
         let nowhere = NamespaceContext::default();
         let place = self.objects.places.get(namespace).map_or(&nowhere, |place| place);
-        let account = match pod.spec.service_account_name.as_str() {
-            "" => "default",
-            name => name,
-        };
-        let account = Identity::from_user(&account_user(namespace, account));
+        let account = account_of(pod, namespace);
         let may_use =
             |scc: &Scc| [&account, creator].into_iter().any(|who| self.may_use_constraints(who, namespace, scc));
         if self.objects.is_openshift { self.admitting_constraints(pod, namespace, place, may_use) } else { Ok(None) }
@@ -639,6 +713,15 @@ impl AdmittingConstraints {
             }
         }
     }
+}
+
+/// Returns the identity of the service account of a pod.
+fn account_of(pod: &Pod, namespace: &str) -> Identity {
+    let account = match pod.spec.service_account_name.as_str() {
+        "" => "default",
+        name => name,
+    };
+    Identity::from_user(&account_user(namespace, account))
 }
 
 /// Returns the ranges of a namespace. The cluster allocates the annotations missing from the namespace.

@@ -28,7 +28,7 @@ pub use bound::{BoundPolicy, NamespaceReads, PolicyCondition, PolicyState};
 pub use known::KnownRequest;
 pub use mutating::{MutatingAdmissionPolicy, MutationError};
 pub use patches::{PatchError, Patches};
-pub use read::{Binding, ValidatingAdmissionPolicy};
+pub use read::{Binding, ValidatingAdmissionPolicy, Webhook};
 pub use request::{AdmissionRequest, RequestError};
 
 /// Admission or denial by a policy.

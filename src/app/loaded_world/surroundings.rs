@@ -6,11 +6,11 @@ use serde_json::Value;
 
 use super::manifests::rejected;
 use crate::access::namespaces::WorldLabels;
-use crate::admission::gate::AdmissionObjects;
+use crate::admission::gate::{AdmissionObjects, label_with_name};
 use crate::admission::installed::InstalledPolicies;
 use crate::admission::policy::{
-    AdmissionRequest, Binding, MutatingAdmissionPolicy, MutationError, PolicyAnswer, PolicyDecision,
-    ValidatingAdmissionPolicy,
+    AdmissionRequest, Binding, KnownRequest, MutatingAdmissionPolicy, MutationError, PolicyAnswer, PolicyDecision,
+    ValidatingAdmissionPolicy, Webhook,
 };
 use crate::admission::standards::configuration::Configuration;
 use crate::app::pod_inputs::{FIRST_MINOR_WITH_POLICIES, PodInputs};
@@ -23,6 +23,23 @@ use crate::yaml::NodeRef;
 use crate::yaml::de::DeError;
 use crate::yaml::schema::to_json;
 
+/// The fields of a new object that the API server sets before validation, with the reason why they are unknown.
+const SET_BY_SERVER: [(&str, &str); 4] = [
+    ("metadata.uid", "it reads fields that the API server sets"),
+    ("creationTimestamp", "it reads fields that the API server sets"),
+    ("managedFields", "it reads fields that the API server sets"),
+    ("generation", "it reads fields that the API server sets"),
+];
+
+/// The kind of a webhook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum WebhookKind {
+    /// It can change the object.
+    Mutating,
+    /// It can refuse the object.
+    Validating,
+}
+
 /// The gathered objects.
 #[derive(Debug)]
 pub(crate) struct Surroundings {
@@ -33,6 +50,8 @@ pub(crate) struct Surroundings {
     mutating: Vec<MutatingAdmissionPolicy>,
     mutating_bindings: Vec<Binding>,
     namespaces: BTreeMap<String, Value>,
+    /// The webhooks of each configuration, by its kind and name.
+    webhooks: BTreeMap<(WebhookKind, String), Vec<Webhook>>,
     /// The objects that decide about pods.
     pub(crate) admission: AdmissionObjects,
     /// The admission policies that are not compiled from profiles.
@@ -52,6 +71,7 @@ impl Surroundings {
             mutating: Vec::new(),
             mutating_bindings: Vec::new(),
             namespaces: BTreeMap::new(),
+            webhooks: BTreeMap::new(),
             admission: AdmissionObjects::new(minor, is_openshift),
             installed: InstalledPolicies::new(minor),
         }
@@ -91,7 +111,7 @@ impl Surroundings {
         }
     }
 
-    /// Adds an admission policy, a binding of one, or a namespace; others are passed over.
+    /// Adds an admission policy, a binding of one, the webhooks of a configuration, or a namespace; others are passed over.
     fn add_policy(&mut self, object: NodeRef<'_>) -> Result<(), DeError> {
         let minor = self.cluster.version.minor();
         let (group, _) = group_and_version(text_at(object, &["apiVersion"]));
@@ -113,12 +133,34 @@ impl Surroundings {
                 self.mutating_bindings.retain(|known| known.name != name);
                 self.mutating_bindings.push(MutatingAdmissionPolicy::read_binding(object)?);
             }
+            ("admissionregistration.k8s.io", "MutatingWebhookConfiguration") => {
+                self.webhooks.insert((WebhookKind::Mutating, name), Webhook::read_all(object, minor)?);
+            }
+            ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration") => {
+                self.webhooks.insert((WebhookKind::Validating, name), Webhook::read_all(object, minor)?);
+            }
             ("", "Namespace") | ("project.openshift.io", "Project") => {
-                self.namespaces.insert(name, to_json(object));
+                let mut namespace = to_json(object);
+                label_with_name(&mut namespace);
+                self.namespaces.insert(name, namespace);
             }
             _ => {}
         }
         Ok(())
+    }
+
+    /// Whether a namespace is in deletion, so that no object can be created in it.
+    pub(crate) fn is_terminating(&self, namespace: &str) -> bool {
+        let phase = self.namespaces.get(namespace).and_then(|namespace| namespace.pointer("/status/phase"));
+        phase.and_then(Value::as_str) == Some("Terminating")
+    }
+
+    /// Returns the name of the first webhook of a kind that the API server can call for a request.
+    pub(crate) fn called_webhook(&self, request: &AdmissionRequest, kind: WebhookKind) -> Option<&str> {
+        let namespace = self.namespaces.get(&request.namespace);
+        let webhooks = self.webhooks.iter().filter(|((known, _), _)| *known == kind).flat_map(|(_, webhooks)| webhooks);
+        let mut called = webhooks.filter(|webhook| webhook.can_be_called(request, namespace));
+        called.next().map(|webhook| webhook.name.as_str())
     }
 
     /// Returns the PodSecurityProfile that the labels of a namespace name, if a binding of its admission policy has `Deny`.
@@ -156,7 +198,13 @@ impl Surroundings {
         let namespace = self.namespaces.get(&request.namespace);
         let bound = self.policies.iter().flat_map(|(name, policy)| {
             let own = self.bindings.iter().filter(move |binding| binding.policy == *name);
-            own.map(move |binding| (name.as_str(), policy.evaluate(request, Some(binding), namespace)))
+            own.map(move |binding| {
+                let known = match request.operation.as_str() {
+                    "CREATE" => KnownRequest::without(policy, &SET_BY_SERVER),
+                    _ => KnownRequest::default(),
+                };
+                (name.as_str(), policy.evaluate_knowing(request, Some(binding), namespace, &known))
+            })
         });
         bound.filter(|(_, verdict)| verdict.answer != PolicyAnswer::Allow).collect()
     }

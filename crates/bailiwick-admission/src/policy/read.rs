@@ -3,7 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
+use serde_json::Value as Json;
 
+use super::PolicyAnswer;
+use super::request::AdmissionRequest;
 use crate::pod::or_default;
 use bailiwick_cel::{Names, Program};
 use bailiwick_kubernetes::selector::LabelSelector;
@@ -272,19 +275,85 @@ impl Binding {
     }
 }
 
+/// Returns the selector of a field. An absent selector selects everything, as the API server's default does.
+fn selector(node: NodeRef<'_>, key: &str) -> LabelSelector {
+    match node.get(key).filter(|node| !node.is_null()) {
+        Some(node) => LabelSelector::from_node(node),
+        None => LabelSelector::default(),
+    }
+}
+
 fn constraints_of(node: NodeRef<'_>) -> Result<Constraints, DeError> {
     let raw: Option<RawConstraints> = from_node(node)?;
     let Some(raw) = raw else { return Ok(Constraints::default()) };
-    // An absent selector selects everything, as the API server's default does.
-    let selector = |key| match node.get(key).filter(|node| !node.is_null()) {
-        Some(node) => LabelSelector::from_node(node),
-        None => LabelSelector::default(),
-    };
     Ok(Constraints {
-        namespaces: selector("namespaceSelector"),
-        objects: selector("objectSelector"),
+        namespaces: selector(node, "namespaceSelector"),
+        objects: selector(node, "objectSelector"),
         rules: raw.resource_rules,
         excluded: raw.exclude_resource_rules,
         is_exact: raw.match_policy == Some(MatchPolicy::Exact),
     })
+}
+
+/// A webhook of a ValidatingWebhookConfiguration or a MutatingWebhookConfiguration.
+#[derive(Debug, Clone)]
+pub struct Webhook {
+    /// Its name in the configuration.
+    pub name: String,
+    /// A policy that denies each request for which the API server calls the webhook; none for a webhook without rules.
+    policy: Option<ValidatingAdmissionPolicy>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RawWebhook {
+    name: String,
+    #[serde(default, deserialize_with = "or_default")]
+    rules: Vec<MatchRule>,
+    failure_policy: Option<FailurePolicy>,
+    match_policy: Option<MatchPolicy>,
+    #[serde(default, deserialize_with = "or_default")]
+    match_conditions: Vec<RawCondition>,
+}
+
+impl Webhook {
+    /// Reads the webhooks of a configuration (`admissionregistration/v1/types.go` of Kubernetes 1.37).
+    ///
+    /// # Errors
+    /// The first field with a value of another type than in the API.
+    pub fn read_all(configuration: NodeRef<'_>, minor: u32) -> Result<Vec<Self>, DeError> {
+        configuration.get("webhooks").into_iter().flat_map(NodeRef::items).map(|node| Self::read(node, minor)).collect()
+    }
+
+    fn read(node: NodeRef<'_>, minor: u32) -> Result<Self, DeError> {
+        let raw: RawWebhook = from_node(node)?;
+        let names = Names { minor, ..Names::default() };
+        let compiled = |expression: &str| Program::compile(expression, &names);
+        let conditions = raw.match_conditions.iter().map(|raw| Condition { program: compiled(&raw.expression) });
+        let refusal =
+            Validation { program: compiled("false"), message: String::new(), message_expression: None, reason: None };
+        let policy = (!raw.rules.is_empty()).then(|| ValidatingAdmissionPolicy {
+            name: raw.name.clone(),
+            ignores_failures: raw.failure_policy == Some(FailurePolicy::Ignore),
+            constraints: Constraints {
+                namespaces: selector(node, "namespaceSelector"),
+                objects: selector(node, "objectSelector"),
+                rules: raw.rules,
+                excluded: Vec::new(),
+                is_exact: raw.match_policy == Some(MatchPolicy::Exact),
+            },
+            has_params: false,
+            conditions: conditions.collect(),
+            variables: BTreeMap::new(),
+            validations: vec![refusal],
+            audit_annotations: Vec::new(),
+        });
+        Ok(Self { name: raw.name, policy })
+    }
+
+    /// Whether the API server can call the webhook for a request. `namespace` is the Namespace object of the request, if known.
+    pub fn can_be_called(&self, request: &AdmissionRequest, namespace: Option<&Json>) -> bool {
+        let decision = self.policy.as_ref().map(|policy| policy.evaluate(request, None, namespace));
+        decision.is_some_and(|decision| decision.answer != PolicyAnswer::Allow)
+    }
 }

@@ -1,10 +1,11 @@
 //! The decision of Pod Security admission about a request, by the configuration of the cluster and the labels of the
 //! namespace (`pod-security-admission/admission/admission.go`).
 //!
-//! Updates are evaluated as creations. Left out: the exemption of unchanged pods on update, and the warnings about
-//! existing pods at a change of labels.
+//! Updates are evaluated as creations if [`is_significant_update`]. Left out: the warnings about existing pods at a change of labels.
 
 use std::collections::BTreeMap;
+
+use serde_json::Value as Json;
 
 use super::configuration::{Configuration, Exemptions};
 use super::labels::{LabelError, LevelVersion, PodSecurityLevels};
@@ -83,6 +84,24 @@ pub fn review(configuration: &Configuration, request: PodSecurityRequest<'_>) ->
     review
 }
 
+/// Whether Pod Security evaluates a changed pod: a container comes or goes, or has another image (`isSignificantPodUpdate`, 1.37).
+pub fn is_significant_update(new: &Json, old: &Json) -> bool {
+    let images = |pod: &Json, list: &str| -> Vec<(String, String)> {
+        let text = |container: &Json, key| absent::text(container.get(key).and_then(Json::as_str)).to_owned();
+        let containers = pod.pointer(&format!("/spec/{list}")).and_then(Json::as_array).into_iter().flatten();
+        containers.map(|container| (text(container, "name"), text(container, "image"))).collect()
+    };
+    let differ = |list| {
+        let (new, old) = (images(new, list), images(old, list));
+        new.len() != old.len() || new.iter().zip(&old).any(|(new, old)| new.1 != old.1)
+    };
+    let known = images(old, "ephemeralContainers");
+    let is_known = |(name, image): &(String, String)| {
+        known.iter().find(|(other, _)| other == name).is_some_and(|(_, other)| other == image)
+    };
+    differ("containers") || differ("initContainers") || !images(new, "ephemeralContainers").iter().all(is_known)
+}
+
 /// Returns the invalid labels of a namespace, unless they were invalid before in the same way.
 pub fn refused_labels(
     defaults: PodSecurityLevels,
@@ -158,6 +177,33 @@ mod tests {
         );
         assert_eq!(answer(&[], true, ""), " |  | enforce-policy: privileged:latest");
         assert_eq!(answer(&[], false, ""), " |  | ");
+    }
+
+    #[test]
+    fn a_changed_image_or_container_is_significant() {
+        let pod = |init: &str, own: &str, debug: &[(&str, &str)]| {
+            let debug: Vec<Json> =
+                debug.iter().map(|(name, image)| serde_json::json!({"name": name, "image": image})).collect();
+            serde_json::json!({"spec": {
+                "initContainers": [{"name": "i", "image": init}],
+                "containers": [{"name": "c", "image": own}],
+                "ephemeralContainers": debug,
+            }})
+        };
+        let old = pod("a:1", "b:1", &[("d", "x")]);
+        let is_significant = |new: Json| is_significant_update(&new, &old);
+        for new in [
+            pod("a:2", "b:1", &[("d", "x")]),
+            pod("a:1", "b:2", &[("d", "x")]),
+            pod("a:1", "b:1", &[("d", "y")]),
+            pod("a:1", "b:1", &[("d", "x"), ("e", "x")]),
+            serde_json::json!({"spec": {"containers": [{"name": "c", "image": "b:1"}]}}),
+        ] {
+            assert!(is_significant(new.clone()), "{new}");
+        }
+        for new in [old.clone(), pod("a:1", "b:1", &[])] {
+            assert!(!is_significant(new.clone()), "{new}");
+        }
     }
 
     #[test]
