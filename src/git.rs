@@ -8,6 +8,7 @@
 pub mod attributes;
 mod config;
 pub mod index;
+mod names;
 mod object_id;
 mod objects;
 
@@ -22,6 +23,7 @@ pub use object_id::{CollisionError, GitObjectId, GitObjectKind, ObjectFormat};
 pub(crate) use objects::verify;
 pub use objects::{EntryMode, GitObject, Objects, TreeEntry};
 
+use self::names::Named;
 use crate::diag::RunError;
 
 /// The entry of a work tree that is its repository, or names it. Git never checks out an entry of this name.
@@ -176,12 +178,20 @@ impl Repository {
     /// Returns the commit that a revision names; none when it names no commit.
     ///
     /// # Errors
-    /// When git is missing, or does not read the repository.
+    /// When the short name of a reference leads to different commits, git is missing, or does not read the repository.
     pub fn commit(&self, revision: &str) -> Result<Option<String>, RunError> {
         // Git takes neither for a revision, and both could be taken for something else.
         if revision.starts_with('-') || revision.contains(['\0', '\n']) {
             return Ok(None);
         }
+        match self.references(revision)? {
+            Named::ForGit => self.peeled(revision),
+            Named::Absent => Ok(None),
+        }
+    }
+
+    /// Returns the commit that git finds for a revision.
+    fn peeled(&self, revision: &str) -> Result<Option<String>, RunError> {
         let commit = format!("{revision}^{{commit}}");
         let found = self.answer(&["rev-parse", "--verify", "--quiet", "--end-of-options", &commit])?;
         Ok(found.map(|id| String::from_utf8_lossy(&id).trim().to_owned()))
@@ -211,8 +221,12 @@ impl Repository {
         match output.status.code() {
             Some(0) => Ok(Some(output.stdout)),
             Some(1 | 128) => Ok(None),
-            _ => Err(RunError::new(format!("git does not read the repository `{}`", self.git_dir.display()))),
+            _ => Err(self.not_read()),
         }
+    }
+
+    fn not_read(&self) -> RunError {
+        RunError::new(format!("git does not read the repository `{}`", self.git_dir.display()))
     }
 
     /// Prepares the one way in which git is started.

@@ -20,8 +20,8 @@ fn usual_bases() -> Vec<BaseRevision> {
     bases.extend(variable("CI_MERGE_REQUEST_DIFF_BASE_SHA").map(BaseRevision::Named));
     if let Some(branch) = variable("GITHUB_BASE_REF") {
         bases.push(BaseRevision::FirstParentOfMerge);
-        bases.push(BaseRevision::MergeBase(format!("origin/{branch}")));
+        bases.push(BaseRevision::MergeBase(format!("refs/remotes/origin/{branch}")));
     }
-    bases.push(BaseRevision::MergeBase("origin/HEAD".to_owned()));
+    bases.push(BaseRevision::MergeBase(BaseRevision::DEFAULT_BRANCH.to_owned()));
     bases
 }

@@ -60,6 +60,7 @@ const SETTINGS: &str = r#"
 	cat-file = !MARK
 	ls-tree = !MARK
 	rev-parse = !MARK
+	for-each-ref = !MARK
 	ls-files = !MARK
 [gpg]
 	program = MARK

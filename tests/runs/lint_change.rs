@@ -305,3 +305,86 @@ fn a_new_tenant_of_a_known_class_has_no_new_finding() {
     write(root, "policies/accounts.csv", "name,team\naa,early\nmm,shop\nnn,core\n");
     assert_lint(root, &["--base", "HEAD", "--severity", "info"], 0, &[], before.trim_end());
 }
+
+/// Asserts that a command ends with a code, and that its messages have a text.
+fn assert_ends(folder: &Path, arguments: &[&str], code: i32, text: &str) {
+    let output = bailiwick(folder, arguments);
+    let messages = format!("{}{}", stdout(&output), stderr(&output));
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {messages}");
+    assert!(messages.contains(text), "{arguments:?}: {messages}");
+}
+
+#[test]
+fn a_tag_or_a_branch_does_not_become_the_branch_of_a_remote() {
+    let folder = repository();
+    let root = folder.path();
+    git(root, &["update-ref", "refs/remotes/origin/main", "HEAD"]);
+    git(root, &["symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/main"]);
+    write(root, "policies/new.yaml", &secrets("new"));
+    commit(root);
+    let counts = "1 known, 0 fixed";
+    let full = "refs/remotes/origin/main";
+    for kind in ["tags", "heads"] {
+        let name = format!("refs/{kind}/origin/main");
+        // Two names of one commit are no question.
+        git(root, &["update-ref", &name, full]);
+        assert_lint(root, &["--base", "origin/main"], 1, &["Group/new"], counts);
+        git(root, &["update-ref", &name, "HEAD"]);
+        let message = format!(
+            "error: the revision `origin/main` is ambiguous: `{name}` and `{full}` are different commits\n\
+             help: write the full name, such as `{full}`\n"
+        );
+        for revision in ["origin/main", "origin/main^{commit}", "origin/main...HEAD"] {
+            assert_ends(root, &["lint", "--base", revision], 3, &message);
+            assert_ends(root, &["review", "--base", revision], 3, &message);
+        }
+        assert_ends(root, &["diff", "--against", "origin/main"], 3, &message);
+        assert_ends(root, &["check", "--tree", "origin/main"], 3, &message);
+        assert_lint(root, &["--base", full], 1, &["Group/new"], counts);
+        git(root, &["update-ref", "-d", &name]);
+    }
+    // The usual base, and a name that git completes with `HEAD`.
+    git(root, &["update-ref", "refs/tags/origin/HEAD", "HEAD"]);
+    assert_lint(root, &["--base"], 1, &["Group/new"], counts);
+    git(root, &["update-ref", "refs/heads/origin", "HEAD"]);
+    let found = assert_is_ambiguous(root, "origin");
+    assert!(found.contains("`refs/remotes/origin/HEAD`"), "{found}");
+}
+
+/// Returns the messages of a run with an ambiguous base.
+fn assert_is_ambiguous(folder: &Path, revision: &str) -> String {
+    let output = bailiwick(folder, &["lint", "--base", revision]);
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    let messages = stderr(&output);
+    assert!(messages.contains(&format!("the revision `{revision}` is ambiguous")), "{messages}");
+    messages
+}
+
+#[test]
+fn a_tag_does_not_become_an_absent_reference_or_a_short_id() {
+    let folder = repository();
+    let root = folder.path();
+    let first = fs::read_to_string(root.join(".git/refs/heads/main")).expect("a commit");
+    let (id, short) = (first.trim(), &first[..10]);
+    write(root, "policies/new.yaml", &secrets("new"));
+    commit(root);
+    // Git takes a tag of the full name if the reference is not there.
+    git(root, &["update-ref", "refs/tags/refs/remotes/origin/HEAD", "HEAD"]);
+    assert_ends(root, &["lint", "--base"], 2, "git has no base `origin/HEAD` to compare with");
+    assert_ends(root, &["lint", "--base", "refs/remotes/origin/HEAD"], 2, "git has no base");
+    assert_lint(root, &["--base", short], 1, &["Group/new"], "1 known, 0 fixed");
+    for name in [short.to_owned(), format!("v1-2-g{short}"), id.to_owned()] {
+        fs::write(
+            root.join(".git/refs/tags").join(&name),
+            fs::read(root.join(".git/refs/heads/main")).expect("a commit"),
+        )
+        .expect("a tag");
+    }
+    assert_is_ambiguous(root, short);
+    assert_is_ambiguous(root, &format!("v1-2-g{short}"));
+    // A whole id is taken as it is.
+    assert_lint(root, &["--base", id], 1, &["Group/new"], "1 known, 0 fixed");
+    // A reference of git itself comes before a branch of its name.
+    git(root, &["update-ref", "refs/heads/HEAD", id]);
+    assert_lint(root, &["--base", "HEAD"], 0, &[], "2 known, 0 fixed");
+}

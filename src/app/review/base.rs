@@ -25,6 +25,11 @@ pub enum BaseRevision {
     MergeBase(String),
 }
 
+impl BaseRevision {
+    /// The default branch of the remote, by its full name: a tag or a branch cannot have it.
+    pub const DEFAULT_BRANCH: &str = "refs/remotes/origin/HEAD";
+}
+
 /// The choice of the base of a review.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReviewBase {
@@ -36,7 +41,7 @@ pub enum ReviewBase {
 
 impl Default for ReviewBase {
     fn default() -> Self {
-        Self::Revision(vec![BaseRevision::MergeBase("origin/HEAD".to_owned())])
+        Self::Revision(vec![BaseRevision::MergeBase(BaseRevision::DEFAULT_BRANCH.to_owned())])
     }
 }
 
@@ -145,7 +150,7 @@ fn find(repository: &Repository, candidates: &[BaseRevision]) -> Result<(String,
                 None => None,
             },
             BaseRevision::MergeBase(branch) => {
-                repository.merge_base("HEAD", branch)?.map(|commit| (branch.clone(), commit))
+                repository.merge_base("HEAD", branch)?.map(|commit| (short(branch).to_owned(), commit))
             }
         };
         if let Some(found) = found {
@@ -156,7 +161,7 @@ fn find(repository: &Repository, candidates: &[BaseRevision]) -> Result<(String,
         BaseRevision::Named(name) | BaseRevision::MergeBase(name) => Some(name.as_str()),
         BaseRevision::FirstParentOfMerge => None,
     });
-    let named = named.map_or("origin/HEAD", |named| named);
+    let named = short(named.map_or(BaseRevision::DEFAULT_BRANCH, |named| named));
     let branch = named.strip_prefix("origin/").map_or(named, |branch| branch);
     let help = format!("nothing is fetched on its own; fetch the base first: `git fetch --depth=1 origin {branch}`");
     Err(not_found(format!("git has no base `{named}` to compare with"), &help))
@@ -164,6 +169,11 @@ fn find(repository: &Repository, candidates: &[BaseRevision]) -> Result<(String,
 
 fn not_found(message: String, help: &str) -> Error {
     Error::invalid(Diagnostic::error(codes::INVALID_USAGE, message).help(help))
+}
+
+/// Returns the name of a branch of a remote as git prints it.
+fn short(branch: &str) -> &str {
+    branch.strip_prefix("refs/remotes/").map_or(branch, |branch| branch)
 }
 
 fn or_head(revision: &str) -> &str {
