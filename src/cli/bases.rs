@@ -19,8 +19,9 @@ fn usual_bases() -> Vec<BaseRevision> {
     let mut bases = Vec::new();
     bases.extend(variable("CI_MERGE_REQUEST_DIFF_BASE_SHA").map(BaseRevision::Named));
     if let Some(branch) = variable("GITHUB_BASE_REF") {
-        bases.push(BaseRevision::FirstParentOfMerge);
-        bases.push(BaseRevision::MergeBase(format!("refs/remotes/origin/{branch}")));
+        let branch = format!("refs/remotes/origin/{branch}");
+        bases.push(BaseRevision::FirstParentOfMerge(branch.clone()));
+        bases.push(BaseRevision::MergeBase(branch));
     }
     bases.push(BaseRevision::MergeBase(BaseRevision::DEFAULT_BRANCH.to_owned()));
     bases

@@ -388,3 +388,78 @@ fn a_tag_does_not_become_an_absent_reference_or_a_short_id() {
     git(root, &["update-ref", "refs/heads/HEAD", id]);
     assert_lint(root, &["--base", "HEAD"], 0, &[], "2 known, 0 fixed");
 }
+
+/// Runs `lint --base` as a job of GitHub for the branch `main`; returns the exit code and the messages.
+fn lint_on_github(folder: &Path) -> (i32, String) {
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_bailiwick"))
+        .args(["lint", "--base"])
+        .current_dir(folder)
+        .env("NO_COLOR", "1")
+        .env("BAILIWICK_NO_CACHE", "1")
+        .env("GITHUB_BASE_REF", "main")
+        .env_remove("CI_MERGE_REQUEST_DIFF_BASE_SHA")
+        .output()
+        .expect("the program starts");
+    (output.status.code().expect("a code"), format!("{}{}", stdout(&output), stderr(&output)))
+}
+
+#[test]
+fn a_change_that_merges_its_base_branch_is_not_its_own_base() {
+    let folder = repository();
+    let root = folder.path();
+    git(root, &["checkout", "-qb", "change"]);
+    write(root, "policies/new.yaml", &secrets("new"));
+    commit(root);
+    git(root, &["checkout", "-q", "main"]);
+    write(root, "other.txt", "a later commit\n");
+    commit(root);
+    git(root, &["update-ref", "refs/remotes/origin/main", "main"]);
+    let assert_is_new = |counts: &str| {
+        let (code, messages) = lint_on_github(root);
+        assert_eq!(code, 1, "{messages}");
+        assert!(messages.contains("Group/new") && messages.contains(counts), "{messages}");
+    };
+    // The merge that GitHub makes.
+    git(root, &["checkout", "-q", "--detach", "main"]);
+    git(root, &["merge", "-q", "--no-edit", "change"]);
+    assert_is_new("1 known, 0 fixed");
+    // The branch of the change after "Update branch".
+    git(root, &["checkout", "-q", "change"]);
+    git(root, &["merge", "-q", "--no-edit", "main"]);
+    assert_is_new("1 known, 0 fixed");
+    // A clone without the branch has no other base than the first parent.
+    git(root, &["update-ref", "-d", "refs/remotes/origin/main"]);
+    let (code, messages) = lint_on_github(root);
+    assert_eq!(code, 0, "{messages}");
+    assert!(messages.contains("2 known, 0 fixed"), "{messages}");
+}
+
+#[test]
+fn an_older_state_of_the_base_branch_is_not_the_base() {
+    let folder = repository();
+    let root = folder.path();
+    write(root, "policies/gone.yaml", &secrets("gone"));
+    commit(root);
+    git(root, &["tag", "older"]);
+    fs::remove_file(root.join("policies/gone.yaml")).expect("removed");
+    commit(root);
+    git(root, &["update-ref", "refs/remotes/origin/main", "main"]);
+    // A merge of the branch into its own older state, with the files of that state, brings the finding back.
+    git(root, &["checkout", "-q", "--detach", "older"]);
+    git(root, &["merge", "-q", "--no-ff", "--no-edit", "-s", "ours", "main"]);
+    let (code, messages) = lint_on_github(root);
+    assert_eq!(code, 1, "{messages}");
+    assert!(messages.contains("Group/gone"), "{messages}");
+}
+
+#[test]
+fn a_clone_without_common_history_names_the_command_that_fetches_it() {
+    let folder = repository();
+    let root = folder.path();
+    git(root, &["checkout", "-q", "--orphan", "other"]);
+    write(root, "other.txt", "another history\n");
+    commit(root);
+    git(root, &["update-ref", "refs/remotes/origin/HEAD", "main"]);
+    assert_ends(root, &["lint", "--base"], 2, "git has no common commit of `HEAD` and `origin/HEAD`");
+    assert_ends(root, &["lint", "--base"], 2, "fetch their history first: `git fetch --unshallow origin HEAD`");
+}

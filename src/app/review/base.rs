@@ -19,8 +19,8 @@ use super::record::ReviewedBase;
 pub enum BaseRevision {
     /// A commit, branch or tag, or `A...B` for the merge base of both.
     Named(String),
-    /// The first parent of `HEAD`, if `HEAD` is a merge.
-    FirstParentOfMerge,
+    /// The first parent of `HEAD`, if `HEAD` is a merge into this branch. A branch that is not there does not decide.
+    FirstParentOfMerge(String),
     /// The merge base of `HEAD` and a branch.
     MergeBase(String),
 }
@@ -137,34 +137,57 @@ fn has_workspace_file(files: &WorkspaceFiles) -> Result<bool, RunError> {
 /// Returns the first revision of a list that the repository has, with its name and commit.
 fn find(repository: &Repository, candidates: &[BaseRevision]) -> Result<(String, String), Error> {
     for candidate in candidates {
-        let found = match candidate {
-            BaseRevision::Named(name) => {
-                let commit = match name.split_once("...") {
-                    Some((left, right)) => repository.merge_base(or_head(left), or_head(right))?,
-                    None => repository.commit(name)?,
-                };
-                commit.map(|commit| (name.clone(), commit))
-            }
-            BaseRevision::FirstParentOfMerge => match repository.commit("HEAD^2")? {
-                Some(_) => repository.commit("HEAD^1")?.map(|commit| ("HEAD^1".to_owned(), commit)),
-                None => None,
-            },
-            BaseRevision::MergeBase(branch) => {
-                repository.merge_base("HEAD", branch)?.map(|commit| (short(branch).to_owned(), commit))
-            }
-        };
-        if let Some(found) = found {
+        if let Some(found) = candidate.find(repository)? {
             return Ok(found);
         }
     }
     let named = candidates.iter().rev().find_map(|candidate| match candidate {
         BaseRevision::Named(name) | BaseRevision::MergeBase(name) => Some(name.as_str()),
-        BaseRevision::FirstParentOfMerge => None,
+        BaseRevision::FirstParentOfMerge(_) => None,
     });
-    let named = short(named.map_or(BaseRevision::DEFAULT_BRANCH, |named| named));
+    let full = named.map_or(BaseRevision::DEFAULT_BRANCH, |named| named);
+    let named = short(full);
     let branch = named.strip_prefix("origin/").map_or(named, |branch| branch);
+    if repository.commit(full)?.is_some() {
+        let help = format!("fetch their history first: `git fetch --unshallow origin {branch}`");
+        return Err(not_found(format!("git has no common commit of `HEAD` and `{named}`"), &help));
+    }
     let help = format!("nothing is fetched on its own; fetch the base first: `git fetch --depth=1 origin {branch}`");
     Err(not_found(format!("git has no base `{named}` to compare with"), &help))
+}
+
+impl BaseRevision {
+    /// Returns the name and the commit of the revision; none if the repository does not have it.
+    fn find(&self, repository: &Repository) -> Result<Option<(String, String)>, RunError> {
+        let (name, commit) = match self {
+            Self::Named(name) => {
+                let commit = match name.split_once("...") {
+                    Some((left, right)) => repository.merge_base(or_head(left), or_head(right))?,
+                    None => repository.commit(name)?,
+                };
+                (name.as_str(), commit)
+            }
+            Self::FirstParentOfMerge(branch) => ("HEAD^1", first_parent_of_merge(repository, branch)?),
+            Self::MergeBase(branch) => (short(branch), repository.merge_base("HEAD", branch)?),
+        };
+        Ok(commit.map(|commit| (name.to_owned(), commit)))
+    }
+}
+
+/// Returns the first parent of `HEAD`, if `HEAD` is a merge into a branch.
+///
+/// The author of a change can merge the branch into the change: the first parent is then a part of the change, or an older
+/// state of the branch. Only the last state of the branch in the history of `HEAD` is the base.
+fn first_parent_of_merge(repository: &Repository, branch: &str) -> Result<Option<String>, RunError> {
+    if repository.commit("HEAD^2")?.is_none() {
+        return Ok(None);
+    }
+    let parent = repository.commit("HEAD^1")?;
+    if repository.commit(branch)?.is_none() {
+        return Ok(parent);
+    }
+    let base = repository.merge_base("HEAD", branch)?;
+    Ok(parent.filter(|parent| base.as_ref() == Some(parent)))
 }
 
 fn not_found(message: String, help: &str) -> Error {
