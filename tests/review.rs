@@ -1,6 +1,7 @@
 //! Reviews of changes: the simulated pull requests, and the proof that the verdict is right on random changes.
 
 mod accepted;
+mod approvals;
 mod cases;
 mod classes;
 mod closing;

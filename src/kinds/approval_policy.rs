@@ -210,6 +210,7 @@ impl Kind for ApprovalPolicyKind {
                 when,
                 needs: rule.needs.iter().map(|name| approver(name)).collect(),
                 count: rule.count.as_ref().map_or(1, |count| count.value as usize),
+                targets: spec.targets.iter().filter_map(|text| globset::Glob::new(text).ok()).collect(),
                 origin: rule.origin,
                 policy: document.meta.clone(),
             });

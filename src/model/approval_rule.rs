@@ -15,6 +15,8 @@ pub struct ApprovalRule {
     pub needs: Vec<Approver>,
     /// How many approvals are needed.
     pub count: usize,
+    /// The globs of `targets` of its policy; empty for all targets, and for those that a change adds.
+    pub targets: Vec<Glob>,
     /// The location of the rule.
     pub origin: Origin,
     /// Name, place and targets of its policy.

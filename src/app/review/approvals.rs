@@ -4,12 +4,15 @@
 //! of the approvers; nothing is asked for over the network.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::record::{ApprovalState, NeededApproval};
 use crate::admission::level::Level;
 use crate::app::words::number;
 use crate::diag::Files;
-use crate::model::{ApprovalCondition, ApprovalRule, Approver, EffectSeverity, GainedPermissions, HazardKind};
+use crate::model::{
+    ApprovalCondition, ApprovalRule, Approver, EffectSeverity, GainedPermissions, HazardKind, PolicyMeta, Target,
+};
 use crate::paths::Power;
 
 /// The approver of the built-in rules.
@@ -109,6 +112,23 @@ pub fn have_rules_changed(base: &[&ApprovalRule], head: &[&ApprovalRule]) -> boo
         rules.iter().all(|rule| others.iter().any(|other| is_same(rule, other)))
     };
     !has_all(base, head) || !has_all(head, base)
+}
+
+/// Returns the rules of the earlier state, `before`, for the targets of the reviewed state: a target that the change adds is
+/// one of those that the globs of a rule match. It can also be a renamed one, so that each rule of a target that is gone
+/// is a rule of every new target.
+pub(super) fn on_targets_of(rules: &[&ApprovalRule], before: &[Target], after: &[Target]) -> Vec<ApprovalRule> {
+    let has = |targets: &[Target], name: &str| targets.iter().any(|target| target.name == name);
+    let new: Vec<&String> = after.iter().map(|target| &target.name).filter(|name| !has(before, name)).collect();
+    let on_new = |rule: &ApprovalRule| {
+        let is_of_gone = rule.policy.targets.iter().any(|name| !has(after, name));
+        let matches = |name: &String| rule.targets.iter().any(|glob| glob.compile_matcher().is_match(name));
+        let found = new.iter().copied().filter(|name| is_of_gone || rule.targets.is_empty() || matches(name));
+        let targets: BTreeSet<String> = rule.policy.targets.iter().chain(found).cloned().collect();
+        let policy = PolicyMeta { targets: Arc::new(targets), ..rule.policy.clone() };
+        ApprovalRule { policy, ..rule.clone() }
+    };
+    rules.iter().map(|rule| on_new(rule)).collect()
 }
 
 /// Returns the approval of the built-in rules: a review of effects of high severity and of disarmed tests.
@@ -220,11 +240,9 @@ fn missing(needed: &NeededApproval, given: &[String]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
     use crate::diag::{Origin, Span};
-    use crate::model::{PolicyMeta, ResourcePattern};
+    use crate::model::ResourcePattern;
 
     fn files() -> (Files, Origin) {
         let files = Files::new();
@@ -242,7 +260,8 @@ mod tests {
             targets,
             common_metadata: Arc::default(),
         };
-        ApprovalRule { when, needs: needs.iter().map(approver).collect(), count, origin, policy }
+        let needs = needs.iter().map(approver).collect();
+        ApprovalRule { when, needs, count, targets: Vec::new(), origin, policy }
     }
 
     fn effect(severity: EffectSeverity) -> ApprovableEffect {

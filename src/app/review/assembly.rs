@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::access::AccessDelta;
 use super::accounts::AccountComparison;
-use super::approvals::have_rules_changed;
+use super::approvals::{have_rules_changed, on_targets_of};
 use super::base::OpenedBase;
 use super::causes::{CausePlace, InputChanges};
 use super::findings::FindingComparison;
@@ -279,6 +279,9 @@ impl<'r> Sections<'r> {
         let has_other_rules = before.is_some() && have_rules_changed(&rules, &present);
         let effects = approvable::effects(&review, has_other_rules);
         let files = before.map_or(&head.project.files, |base| &base.project.files);
+        let earlier = before.map_or(&[][..], |base| &base.project.workspace.targets);
+        let rules = on_targets_of(&rules, earlier, &head.project.workspace.targets);
+        let rules: Vec<&ApprovalRule> = rules.iter().collect();
         let mut approvals = ApprovalState::new(&rules, &effects, &options.approved_by, files);
         for rule in approvals.needed.iter_mut().filter_map(|needed| needed.rule.as_mut()) {
             *rule = inputs.path_from_root(rule);
