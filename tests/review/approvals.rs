@@ -71,3 +71,72 @@ fn rules_of_some_targets_are_no_rules_of_others() {
     let review = review(&files(&*old), &files(&*new));
     assert_eq!((review.verdict, review.exit), (Some(Verdict::WithinLimits), 0), "{}", review.line);
 }
+
+/// Returns a test of `dev` with an expectation and these `targets`.
+fn test(expectation: &str, keys: &str) -> String {
+    format!("{HEAD} AccessTest\nmetadata: {{name: t}}\nspec: {{who: {{groups: [dev]}}, {expectation}{keys}}}\n")
+}
+
+/// Returns a policy by which a group has a role in the whole cluster of `production`.
+fn grant(group: &str, role: &str) -> String {
+    format!(
+        "{HEAD} Grant\nmetadata: {{name: g, allow: [baseline-role-binding]}}\n\
+         spec: {{to: {{groups: [{group}]}}, clusterRoles: [{role}], clusterWide: true, targets: [production]}}\n"
+    )
+}
+
+const NAMESPACE: &str = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n";
+
+/// Reviews other policies and objects on two targets, under an ApprovalPolicy with one rule.
+fn of_policies(base: [&str; 2], head: [&str; 2], when: &str) -> ChangeReview {
+    let (settings, rule) = (targets(&["production", "staging"]), approvals(when, ""));
+    let files = |[policies, objects]: [&'static str; 2]| {
+        [
+            ("bailiwick.yaml", &*settings),
+            ("policies/approvals.yaml", &*rule),
+            ("policies/policies.yaml", policies),
+            ("policies/objects/a.yaml", objects),
+        ]
+    };
+    let kept = |texts: [&str; 2]| texts.map(|text| &*text.to_owned().leak());
+    review(&files(kept(base)), &files(kept(head)))
+}
+
+/// A condition that no change here meets, so that the built-in rules do not count.
+const NEVER: &str = "becomes: [cluster-admin]";
+
+#[test]
+fn a_test_with_fewer_targets_is_narrower() {
+    let pods = "mustNot: [{verbs: [get], resources: [pods], namespaces: [shop]}]";
+    for (expectation, role) in [(pods, "view"), ("mustNotBecome: [\"secrets:shop\"]", "edit")] {
+        let (wide, narrow) = (test(expectation, ""), test(expectation, ", targets: [staging]"));
+        let [before, wide_then, narrow_then] = [("ops", &wide), ("dev", &wide), ("dev", &narrow)]
+            .map(|(group, test)| format!("{}---\n{test}", grant(group, role)));
+        let failing = of_policies([&before, NAMESPACE], [&wide_then, NAMESPACE], NEVER);
+        assert_eq!((failing.tests.failing.len(), failing.exit), (1, 1), "{}", failing.line);
+        let review = of_policies([&before, NAMESPACE], [&narrow_then, NAMESPACE], NEVER);
+        let removed: Vec<_> = review.tests.removed.iter().map(|removed| removed.would_fail).collect();
+        assert_eq!((review.tests.failing.len(), &*removed, review.exit), (0, &[true][..], 1), "{}", review.line);
+        // Without the grant it would pass. More targets are no loss.
+        let review = of_policies([&wide, NAMESPACE], [&narrow, NAMESPACE], NEVER);
+        let removed: Vec<_> = review.tests.removed.iter().map(|removed| removed.would_fail).collect();
+        assert_eq!(
+            (&*removed, review.verdict, review.exit),
+            (&[false][..], Some(Verdict::NoChange), 0),
+            "{}",
+            review.line
+        );
+        let review = of_policies([&narrow, NAMESPACE], [&wide, NAMESPACE], NEVER);
+        assert!(review.tests.removed.is_empty(), "{:?}", review.tests);
+    }
+}
+
+#[test]
+fn a_right_in_a_namespace_that_no_object_names_is_granted_all_the_same() {
+    let test = test("mustNot: [{verbs: [get], resources: [pods], namespaces: [shop]}]", "");
+    let other = "apiVersion: v1\nkind: Namespace\nmetadata: {name: other}\n";
+    let before = format!("{}---\n{test}", grant("ops", "view"));
+    let review = of_policies([&before, NAMESPACE], [&grant("dev", "view"), other], NEVER);
+    let removed: Vec<_> = review.tests.removed.iter().map(|removed| removed.would_fail).collect();
+    assert_eq!((&*removed, review.exit), (&[true][..], 1), "{:?}", review.tests);
+}

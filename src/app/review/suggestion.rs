@@ -26,7 +26,7 @@ use crate::paths::{Certainty, EscalationGraph, Power};
 use crate::yaml::{self, write};
 
 /// The policy kind of a suggestion.
-pub(super) const KIND: &str = "AccessTest";
+const KIND: &str = "AccessTest";
 
 /// The most suggested expectations.
 const MAXIMUM_SUGGESTED: usize = 5;

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::paths::graph;
 use super::record::{AcceptedWarning, FailedTest, RemovedExpectation, TestChanges};
 use super::state::TargetState;
-use super::suggestion::KIND;
 use crate::app::lint::Acceptance;
 use crate::app::test::{TestEvent, TestRun};
 use crate::app::words::place_text;
@@ -26,7 +25,10 @@ pub(super) struct TestComparison {
     base_failing: BTreeMap<String, FailedTest>,
     /// The expectations of the earlier state with a failed question in the reviewed state.
     failed_before: BTreeSet<ExpectationKey>,
+    /// The expectations of the earlier state about namespaces that are gone.
     obsolete: BTreeSet<ExpectationKey>,
+    /// Those with a failed question that matters: about a namespace that is there, or a right that nobody may have.
+    lost: BTreeSet<ExpectationKey>,
     questions: usize,
     failures: usize,
 }
@@ -63,11 +65,15 @@ impl TestComparison {
         for check in before {
             let mut run = TestRun::default();
             run.ask(&head.loaded, &[check], &mut |event| record(&event, target, files, &mut self.base_failing));
+            let is_gone = |namespace: &String| namespace != "*" && !known.contains(namespace);
+            let is_obsolete = !check.namespaces.is_empty() && check.namespaces.iter().all(is_gone);
             if run.failures > 0 {
                 self.failed_before.insert(key(check));
+                if !is_obsolete || check.expectation == Expectation::MustNot {
+                    self.lost.insert(key(check));
+                }
             }
-            let is_gone = |namespace: &String| namespace != "*" && !known.contains(namespace);
-            if !check.namespaces.is_empty() && check.namespaces.iter().all(is_gone) {
+            if is_obsolete {
                 self.obsolete.insert(key(check));
             }
         }
@@ -97,7 +103,7 @@ impl TestComparison {
         let mut removed = Vec::new();
         let mut obsolete = Vec::new();
         if let Some(base) = base {
-            let after = KeptExpectations::of(base, head);
+            let after = KeptExpectations::of(head);
             let mut positions: BTreeMap<(String, &'static str), usize> = BTreeMap::new();
             for (key, origin, targets) in keys(base) {
                 let position = positions.entry((key.0.clone(), key.1)).or_default();
@@ -115,7 +121,8 @@ impl TestComparison {
                     question: key.2.clone(),
                     place: format!("{root}{}", without_column(&place)),
                 };
-                let list = if self.obsolete.contains(&key) { &mut obsolete } else { &mut removed };
+                let is_obsolete = self.obsolete.contains(&key) && !self.lost.contains(&key);
+                let list = if is_obsolete { &mut obsolete } else { &mut removed };
                 list.push(expectation);
             }
         }
@@ -187,28 +194,25 @@ fn keys(workspace: &Workspace) -> impl Iterator<Item = (ExpectationKey, Origin, 
 struct KeptExpectations<'w> {
     /// The names of the targets of each expectation.
     targets: BTreeMap<ExpectationKey, BTreeSet<&'w str>>,
-    /// The kinds and names that several policies have.
-    shared: BTreeSet<(&'static str, &'w str)>,
     /// The names of the targets.
     known: BTreeSet<&'w str>,
 }
 
 impl<'w> KeptExpectations<'w> {
-    fn of(base: &'w Workspace, head: &'w Workspace) -> Self {
+    fn of(head: &'w Workspace) -> Self {
         let mut targets: BTreeMap<ExpectationKey, BTreeSet<&str>> = BTreeMap::new();
         for (key, _, own) in keys(head) {
             targets.entry(key).or_default().extend(own.iter().map(String::as_str));
         }
         let known = head.project.workspace.targets.iter().map(|target| target.name.as_str()).collect();
-        let shared = [base, head].into_iter().flat_map(|state| state.project.shared_names()).collect();
-        Self { targets, shared, known }
+        Self { targets, known }
     }
 
-    /// Whether an expectation of some targets is there. A test without a namesake may have other targets.
+    /// Whether an expectation is there, on those of its targets that are there.
     fn has(&self, key: &ExpectationKey, wanted: &BTreeSet<String>) -> bool {
         let Some(own) = self.targets.get(key) else { return false };
         let mut wanted = wanted.iter().map(String::as_str).filter(|target| self.known.contains(target));
-        !self.shared.contains(&(KIND, key.0.as_str())) || wanted.all(|target| own.contains(target))
+        wanted.all(|target| own.contains(target))
     }
 }
 
