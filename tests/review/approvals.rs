@@ -140,3 +140,20 @@ fn a_right_in_a_namespace_that_no_object_names_is_granted_all_the_same() {
     let removed: Vec<_> = review.tests.removed.iter().map(|removed| removed.would_fail).collect();
     assert_eq!((&*removed, review.exit), (&[true][..], 1), "{:?}", review.tests);
 }
+
+#[test]
+fn a_rule_of_disarmed_tests_is_about_tests_that_pass_and_known_findings() {
+    let tested = test("mustNot: [{verbs: [get], resources: [pods], namespaces: [shop]}]", "");
+    let two = tested.replace("mustNot: [", "mustNot: [{verbs: [get], resources: [secrets], namespaces: [shop]}, ");
+    let narrow = test("mustNot: [{verbs: [get], resources: [pods], namespaces: [shop]}]", ", targets: [staging]");
+    let accepted = grant("ops", "cluster-admin").replace("baseline-role-binding", "cluster-admin-binding");
+    let open = accepted.replace(", allow: [cluster-admin-binding]", "");
+    for (before, after) in [(&tested, &narrow), (&two, &tested), (&open, &accepted)] {
+        assert_is_needed(&of_policies([before, NAMESPACE], [after, NAMESPACE], "disarms: true"));
+        let review = of_policies([before, NAMESPACE], [after, NAMESPACE], NEVER);
+        assert_eq!((review.verdict, review.exit), (Some(Verdict::NoChange), 0), "{}", review.line);
+        // The other direction disarms nothing.
+        let review = of_policies([after, NAMESPACE], [before, NAMESPACE], "disarms: true");
+        assert_eq!((review.verdict, review.exit), (Some(Verdict::NoChange), 0), "{}", review.line);
+    }
+}

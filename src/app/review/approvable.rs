@@ -34,28 +34,33 @@ pub(super) fn effects(review: &ChangeReview, has_other_rules: bool) -> Vec<Appro
         let words = format!("{} of kind {} come within reach of {}", node.gained.len(), node.kind, node.nodes);
         ApprovableEffect { targets: vec![node.target.clone()], ..ApprovableEffect::new(words, node.severity) }
     }));
-    let disarmed = review
-        .tests
-        .removed
-        .iter()
-        .filter(|removed| removed.would_fail)
-        .map(|removed| format!("the AccessTest `{}` loses an expectation that would fail", removed.test));
-    let hidden = review
-        .tests
-        .accepted
-        .iter()
-        .filter(|accepted| accepted.hides_new)
-        .map(|accepted| format!("a new finding `{}` is accepted", accepted.code));
-    let rules = has_other_rules.then(|| "an ApprovalPolicy changes".to_owned());
-    all.extend(
-        disarmed
-            .chain(hidden)
-            .chain(rules)
-            .map(|words| ApprovableEffect { disarms: true, ..ApprovableEffect::new(words, EffectSeverity::High) }),
-    );
+    all.extend(disarming(review, has_other_rules));
     // A stable sort keeps the order of the sections among equally bad effects.
     all.sort_by_key(|effect| std::cmp::Reverse(effect.severity));
     all
+}
+
+/// Returns the effects on tests, accepted findings and approvals. One that hides nothing of this change has no severity: the
+/// built-in rules ask for no approval of it.
+fn disarming(review: &ChangeReview, has_other_rules: bool) -> Vec<ApprovableEffect> {
+    let tests = &review.tests;
+    // An obsolete expectation fails because its namespaces are gone.
+    let obsolete = tests.obsolete.iter().map(|obsolete| (&obsolete.test, false));
+    let removed = tests.removed.iter().map(|removed| (&removed.test, removed.would_fail)).chain(obsolete);
+    let removed = removed.map(|(test, would_fail)| {
+        let how = if would_fail { " that would fail" } else { "" };
+        (format!("the AccessTest `{test}` loses an expectation{how}"), would_fail)
+    });
+    let accepted = tests.accepted.iter().map(|accepted| {
+        let what = if accepted.hides_new { "a new finding" } else { "the finding" };
+        (format!("{what} `{}` is accepted", accepted.code), accepted.hides_new)
+    });
+    let rules = has_other_rules.then(|| ("an ApprovalPolicy changes".to_owned(), true));
+    let effects = removed.chain(accepted).chain(rules).map(|(words, is_bad)| {
+        let severity = if is_bad { EffectSeverity::High } else { EffectSeverity::None };
+        ApprovableEffect { disarms: true, ..ApprovableEffect::new(words, severity) }
+    });
+    effects.collect()
 }
 
 fn members(review: &ChangeReview, class: usize) -> String {

@@ -131,9 +131,9 @@ pub(super) fn on_targets_of(rules: &[&ApprovalRule], before: &[Target], after: &
     rules.iter().map(|rule| on_new(rule)).collect()
 }
 
-/// Returns the approval of the built-in rules: a review of effects of high severity and of disarmed tests.
+/// Returns the approval of the built-in rules: a review of effects of high severity. A disarmed test has it if it would fail.
 fn built_in(effects: &[ApprovableEffect]) -> Option<NeededApproval> {
-    let reviewed = effects.iter().filter(|effect| effect.severity >= EffectSeverity::High || effect.disarms);
+    let reviewed = effects.iter().filter(|effect| effect.severity >= EffectSeverity::High);
     approval(reviewed.collect(), Vec::new(), 1, None)
 }
 
@@ -298,6 +298,8 @@ mod tests {
         };
         let hazard = |kind, severity| ApprovableEffect { hazard: Some(kind), ..effect(severity) };
         let disarmed = ApprovableEffect { disarms: true, ..effect(EffectSeverity::None) };
+        assert_eq!(state(&[disarmed.clone()], &[]), ApprovalState::default());
+        let disarmed = ApprovableEffect { severity: EffectSeverity::High, ..disarmed };
         for bad in [
             effect(EffectSeverity::High),
             effect(EffectSeverity::Critical),

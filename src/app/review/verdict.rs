@@ -120,7 +120,7 @@ fn has_less(review: &ChangeReview) -> bool {
 fn word(review: &ChangeReview) -> &'static str {
     if has_more(review) {
         "more"
-    } else if has_other(review) {
+    } else if has_other(review) || !has_less(review) {
         "changed"
     } else {
         "less"
