@@ -94,7 +94,7 @@ pub use explain::{
 pub use function::{FunctionOptions, FunctionOutcome, ResourceList, Validation, run_function};
 pub use import::{AccessComparison, Import, ImportOptions, ImportSource, ImportedTarget, ListedObject, import};
 pub(crate) use judged_files::JudgedTree;
-pub use judged_files::{TreeOptions, is_in_repository};
+pub use judged_files::{TreeOptions, is_in_repository, is_in_work_tree};
 pub use left_behind::NotJudged;
 pub use lint::{AcceptedFinding, FindingChange, LintOptions, LintReport, Selection, Unanswered, lint_manifests};
 pub use loaded_world::{LoadedWorld, WorldOptions};
@@ -120,6 +120,7 @@ pub use test::{FailedQuestion, ReachedByTest, TestChecks, TestEvent, TestOptions
 pub use unchecked::PartlyChecked;
 pub use who_can::{AllowedSubject, AllowedSubjects};
 pub use workspace::{Workspace, target_names};
+pub(crate) use workspaces_below::FoundWorkspace;
 
 /// The options of a run.
 #[derive(Clone, Default)]

@@ -1,6 +1,6 @@
 //! The files that `check` judges: the files on disk, or the tree of a commit, which an applier checks out.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::compare::TreeWorld;
@@ -49,18 +49,26 @@ impl JudgedTree {
     /// # Errors
     /// When there is no workspace, the workspace is in no git repository, the repository has no such commit, or an object is missing.
     pub(crate) fn open(run: &Options, options: &TreeOptions) -> Result<Self, Error> {
-        let no_repository = || {
-            let error = RunError::new("this workspace is not in a git repository");
-            error.help("leave out `--tree` to check the files on disk")
-        };
         let root = Workspace::find_root(run)?.ok_or_else(no_repository)?;
-        let repository = Repository::find(&root)?.ok_or_else(no_repository)?;
-        let folder = WorkspaceFiles::below_work_tree(&repository, &root);
+        Self::of_folder(&root, options)
+    }
+
+    /// Opens a folder in the commit of a revision, in the repository of the folder.
+    ///
+    /// # Errors
+    /// As [`JudgedTree::open`].
+    pub(crate) fn of_folder(root: &Path, options: &TreeOptions) -> Result<Self, Error> {
+        let repository = Repository::find(root)?.ok_or_else(no_repository)?;
+        let folder = WorkspaceFiles::below_work_tree(&repository, root);
         let files = Arc::new(RevisionTree::open(&repository, &options.revision, &folder)?);
         let prefix = if folder.is_empty() { folder } else { format!("{folder}/") };
         let TreeOptions { revision, compares_bytes } = options.clone();
         Ok(Self { files, revision, prefix, compares_bytes })
     }
+}
+
+fn no_repository() -> RunError {
+    RunError::new("this workspace is not in a git repository").help("leave out `--tree` to check the files on disk")
 }
 
 impl Workspace {
@@ -103,6 +111,11 @@ impl Workspace {
 pub fn is_in_repository(options: &Options) -> Result<bool, Error> {
     let root = Workspace::find_root(options)?;
     Ok(root.is_some_and(|root| git::work_tree(&root).is_some()))
+}
+
+/// Returns whether a folder is in the work tree of a git repository.
+pub fn is_in_work_tree(folder: &Path) -> bool {
+    git::work_tree(folder).is_some()
 }
 
 impl JudgedFiles {

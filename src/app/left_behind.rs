@@ -21,7 +21,7 @@ use crate::model;
 use crate::source::Sources;
 
 /// How many bytes of a file are read to find the header.
-const HEAD: usize = 4096;
+pub(super) const HEAD: usize = 4096;
 
 /// The output files outside the output folder that are not judged here.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -3,12 +3,13 @@
 //! foreign files, links and changed files.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::judged_tree;
 use super::left_behind::{self, NotJudged};
 use super::output::{help_with_stray, stray};
 use super::workspace::{Workspace, keeps};
+use super::workspace_files::WorkspaceFiles;
 use crate::codes;
 use crate::compile::LinkedWorkspace;
 use crate::diag::{Diagnostic, FileId, RunError, Sink};
@@ -318,11 +319,7 @@ fn judge_index(workspace: &Workspace, sink: &mut Sink) -> Result<NotJudged, RunE
     {
         let folders = workspace.project.workspace.written_folders().map(|folder| format!("{prefix}{folder}"));
         let places = WrittenPlaces { folders: folders.collect(), prefix: &prefix };
-        let entries = index::read(&bytes, &|entry: &IndexEntry| places.wants(entry)).map_err(|error| {
-            RunError::new(format!("cannot read the index of git, `{}`: {error}", repository.index().display()))
-                .help("run `git update-index --no-split-index --index-version 2` to write it in a supported form")
-        })?;
-        for entry in entries {
+        for entry in index_entries(repository, &bytes, &|entry: &IndexEntry| places.wants(entry))? {
             let path = String::from_utf8_lossy(&entry.path);
             let shown = path.strip_prefix(&prefix).unwrap_or(&path);
             match places.hidden_entry(&entry, &path, shown) {
@@ -332,6 +329,40 @@ fn judge_index(workspace: &Workspace, sink: &mut Sink) -> Result<NotJudged, RunE
         }
     }
     left_behind::judge(workspace, &outside, sink)
+}
+
+fn index_entries(
+    repository: &Repository,
+    bytes: &[u8],
+    wants: &dyn Fn(&IndexEntry) -> bool,
+) -> Result<Vec<IndexEntry>, RunError> {
+    index::read(bytes, wants).map_err(|error| {
+        RunError::new(format!("cannot read the index of git, `{}`: {error}", repository.index().display()))
+            .help("run `git update-index --no-split-index --index-version 2` to write it in a supported form")
+    })
+}
+
+/// Returns the paths of the manifests below a folder: those on disk, and those in the index of git, whatever a file on disk
+/// says about its folder.
+///
+/// # Errors
+/// When the index cannot be read.
+pub(super) fn manifests_below(folder: &Path) -> Result<BTreeSet<String>, RunError> {
+    let mut paths = manifests_on_disk(folder, &[]);
+    let Some(repository) = Repository::find(folder)? else { return Ok(paths) };
+    let below = WorkspaceFiles::below_work_tree(&repository, folder);
+    let prefix = if below.is_empty() { below } else { format!("{below}/") };
+    if let Some(bytes) = repository.read_index()? {
+        let wants = |entry: &IndexEntry| {
+            let path = String::from_utf8_lossy(&entry.path);
+            entry.kind == IndexEntryKind::File && is_manifest_name(&path) && path.starts_with(&prefix)
+        };
+        for entry in index_entries(&repository, &bytes, &wants)? {
+            let path = String::from_utf8_lossy(&entry.path);
+            paths.extend(path.strip_prefix(&prefix).map(str::to_owned));
+        }
+    }
+    Ok(paths)
 }
 
 /// The folders that a run writes, among the entries of an index.
@@ -386,17 +417,22 @@ impl WrittenPlaces<'_> {
 fn manifests_outside(workspace: &Workspace) -> BTreeSet<String> {
     let settings = &workspace.project.workspace;
     let written: Vec<PathBuf> = settings.written_folders().map(|folder| workspace.root.join(folder)).collect();
+    manifests_on_disk(&workspace.root, &written)
+}
+
+/// Returns the paths of the manifests in the searched folders below a root, except in some folders.
+fn manifests_on_disk(root: &Path, except: &[PathBuf]) -> BTreeSet<String> {
     let is_searched = |entry: &walkdir::DirEntry| {
         let path = entry.path();
         let is_filled = entry.file_type().is_dir() && path.join("CACHEDIR.TAG").symlink_metadata().is_ok();
-        !written.iter().any(|folder| path == folder)
+        !except.iter().any(|folder| path == folder)
             && entry.file_name() != ".git"
             && entry.file_name() != "node_modules"
             && !is_filled
     };
-    let entries = walkdir::WalkDir::new(&workspace.root).into_iter().filter_entry(is_searched).flatten();
+    let entries = walkdir::WalkDir::new(root).into_iter().filter_entry(is_searched).flatten();
     let files = entries.filter(|entry| entry.file_type().is_file());
-    let paths = files.filter_map(|entry| Some(entry.path().strip_prefix(&workspace.root).ok()?.to_str()?.to_owned()));
+    let paths = files.filter_map(|entry| Some(entry.path().strip_prefix(root).ok()?.to_str()?.to_owned()));
     paths.filter(|path| is_manifest_name(path)).collect()
 }
 

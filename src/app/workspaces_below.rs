@@ -1,13 +1,20 @@
 //! The workspaces in a folder and below it.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use super::Diagnostics;
+use super::judged_files::{JudgedFiles, JudgedTree, TreeOptions};
+use super::left_behind::HEAD;
+use super::unclaimed::{is_below, is_manifest_name, manifests_below};
+use super::words::number;
 use super::workspace::Workspace;
+use super::{Diagnostics, Error};
 use crate::codes;
 use crate::compile::{WORKSPACE_FILE, load_workspace};
 use crate::diag::{Diagnostic, Files, Origin, RunError, Sink, Span};
+use crate::emit::committed::{EntryKind, Folder};
+use crate::emit::file;
 use crate::model::WorkspaceSettings;
 use crate::source::{DiskSource, Sources};
 
@@ -39,6 +46,57 @@ impl Workspace {
             FoundWorkspace { folder: own.clone(), path, refusal: refusal(folder, own, &folders) }
         });
         Ok(found.collect())
+    }
+}
+
+impl FoundWorkspace {
+    /// Reports output files below the searched folder that belong to none of the found workspaces: no `check` compares them,
+    /// and an applier can still read them. `tree` is the commit that is judged in place of the files on disk.
+    ///
+    /// # Errors
+    /// When the folder or the repository cannot be read.
+    pub(crate) fn left_without(
+        found: &[Self],
+        folder: &Path,
+        tree: Option<&TreeOptions>,
+    ) -> Result<Vec<Diagnostic>, Error> {
+        let folder = folder.canonicalize().map_err(|error| RunError::io("enter", folder, &error))?;
+        let (files, paths) = judged_manifests(&folder, tree)?;
+        let has_workspace =
+            |path: &str| found.iter().any(|workspace| workspace.path == "." || is_below(path, &workspace.path));
+        // By folder: the first file, and the number of the others.
+        let mut left: BTreeMap<String, (String, usize)> = BTreeMap::new();
+        for path in paths.into_iter().filter(|path| is_manifest_name(path) && !has_workspace(path)) {
+            if !files.head(&path, HEAD)?.is_some_and(|head| file::bears_header(&head)) {
+                continue;
+            }
+            let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
+            left.entry(folder).and_modify(|(_, others)| *others += 1).or_insert((path, 0));
+        }
+        Ok(left.into_values().map(|(path, others)| of_no_workspace(&path, others)).collect())
+    }
+}
+
+/// Returns the judged files below a folder, and the paths of those that can be output.
+fn judged_manifests(folder: &Path, tree: Option<&TreeOptions>) -> Result<(JudgedFiles, BTreeSet<String>), Error> {
+    let Some(options) = tree else {
+        let files = JudgedFiles::Disk(folder.to_owned(), Folder::new(folder.to_owned()));
+        return Ok((files, manifests_below(folder)?));
+    };
+    let tree = JudgedTree::of_folder(folder, options)?;
+    let entries = tree.files().entries().filter(|(_, kind, _)| *kind == EntryKind::File);
+    let paths = entries.map(|(path, ..)| path).collect();
+    Ok((JudgedFiles::Tree(Arc::new(tree)), paths))
+}
+
+fn of_no_workspace(path: &str, others: usize) -> Diagnostic {
+    let message = format!("`{path}` is an output file of no workspace");
+    let found = Diagnostic::error(codes::LEFT_BEHIND, message).help(format!(
+        "restore the `{WORKSPACE_FILE}` above it, or remove the file: an applier of the folder still reads it"
+    ));
+    match others {
+        0 => found,
+        _ => found.note(format!("{} of no workspace in the same folder", number(others, "further output file"))),
     }
 }
 

@@ -1,6 +1,7 @@
 //! `bailiwick check`.
 
 use std::mem::ManuallyDrop;
+use std::path::Path;
 
 use clap::Args;
 
@@ -12,7 +13,7 @@ use super::workspaces::{ShardArguments, finish, note_partly_checked, open_part, 
 use super::{Global, Outcome, test};
 use crate::app::{
     CompareOptions, Comparison, Diagnostics, Error, JudgedTree, NotJudged, ShardCommand, TreeOptions, Workspace,
-    is_in_repository,
+    is_in_repository, is_in_work_tree,
 };
 use crate::diag::foreign;
 use crate::model::Target;
@@ -79,6 +80,16 @@ impl Arguments {
     fn judges_head_by_default(&self, global: &Global) -> bool {
         let TreeArguments { tree, work_tree } = &self.tree;
         tree.is_none() && global.is_in_ci() && !work_tree && !self.watch
+    }
+
+    /// Returns the commit that a run in the workspaces of a folder judges; none for the files on disk.
+    pub(super) fn judged_tree(&self, global: &Global, folder: &Path) -> Option<TreeOptions> {
+        let by_default = || {
+            let is_default = self.judges_head_by_default(global) && is_in_work_tree(folder);
+            is_default.then(|| HEAD.to_owned())
+        };
+        let revision = self.tree.tree.clone().or_else(by_default)?;
+        Some(TreeOptions { revision, compares_bytes: global.verify })
     }
 
     /// Opens the workspace, and the commit that the run judges. Each takes time with many files, and neither needs the other.

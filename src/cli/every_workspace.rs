@@ -9,10 +9,10 @@ use clap::Args;
 use super::printing::{end, print, refuse, refuse_usage};
 use super::reporting::OutputFormat;
 use super::{Command, DiagnosticForm, Global, Outcome, run_in_workspace};
-use crate::app::{Error, Workspace};
+use crate::app::{Error, FoundWorkspace, Workspace};
 use crate::codes;
 use crate::compile::WORKSPACE_FILE;
-use crate::diag::{Diagnostic, foreign};
+use crate::diag::{Diagnostic, Files, foreign};
 use crate::report::RunReport;
 
 /// The option `--workspaces`.
@@ -43,7 +43,7 @@ pub(super) fn run(global: &Global, command: &Command, folder: &Path) -> Result<O
         let diagnostic = Diagnostic::error(codes::WORKSPACE_NOT_FOUND, message);
         return Ok(refuse(global, diagnostic.help("name a folder with workspaces")));
     }
-    let (mut outcome, mut has_tests) = (Outcome::Fine, false);
+    let (mut outcome, mut has_tests) = (left_without(global, command, folder, &found)?, false);
     for workspace in found {
         let own = global.of_workspace(workspace.folder, command);
         own.terminal().problem(&format!("workspace `{}`\n", foreign::line(&workspace.path)));
@@ -64,6 +64,18 @@ pub(super) fn run(global: &Global, command: &Command, folder: &Path) -> Result<O
         return Ok(refuse_usage(global, "no workspace has such an AccessTest", "run `bailiwick explain AccessTest`"));
     }
     Ok(outcome)
+}
+
+/// Reports the output files of no workspace, which no run of `check` in a workspace compares.
+fn left_without(global: &Global, command: &Command, folder: &Path, found: &[FoundWorkspace]) -> Result<Outcome, Error> {
+    let Command::Check(arguments) = command else { return Ok(Outcome::Fine) };
+    let tree = arguments.judged_tree(global, folder);
+    let left = FoundWorkspace::left_without(found, folder, tree.as_ref())?;
+    if left.is_empty() {
+        return Ok(Outcome::Fine);
+    }
+    print(global, left, &Files::new());
+    Ok(Outcome::Invalid)
 }
 
 /// Returns the option that has no meaning for several workspaces: their results are text, workspace by workspace.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::{bailiwick, stderr};
+use super::{bailiwick, git, stderr};
 
 /// Writes a workspace with a Grant of a ClusterRole.
 fn workspace(folder: &Path, role: &str) {
@@ -138,4 +138,42 @@ fn names_of_folders_are_escaped_and_links_are_not_followed() {
         .expect("a link");
     let run = bailiwick(folder.path(), &["check", "--workspaces"]);
     assert_eq!((run.status.code(), headings(&stderr(&run)).len()), (Some(2), 2), "{}", stderr(&run));
+}
+
+#[test]
+fn output_of_a_workspace_without_its_file_is_an_error() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path();
+    for path in ["a", "b"] {
+        workspace(&root.join(path), "view");
+    }
+    assert!(bailiwick(root, &["render", "--workspaces"]).status.success());
+    let is_refused = |arguments: &[&str]| {
+        let check = bailiwick(root, &[&["check", "--workspaces"], arguments].concat());
+        let error = "error[left-behind]: `b/out/t/cluster/clusterrolebinding.yaml` is an output file of no workspace\n";
+        let has_error = stderr(&check).contains(error);
+        assert_eq!(check.status.code(), Some(if has_error { 2 } else { 0 }), "{}", stderr(&check));
+        has_error
+    };
+    assert!(!is_refused(&[]));
+    fs::rename(root.join("b/bailiwick.yaml"), root.join("b/bailiwick.yaml.old")).expect("renamed");
+    let output = root.join("b/out/t/cluster/clusterrolebinding.yaml");
+    let edited = fs::read_to_string(&output).expect("a file").replace("name: view", "name: cluster-admin");
+    fs::write(&output, edited).expect("a file");
+    assert!(is_refused(&[]));
+    assert_eq!(bailiwick(root, &["check", "--workspaces", "a"]).status.code(), Some(0));
+    // A folder that says that it is a cache, in a repository.
+    git(root, &["init", "-q"]);
+    git(root, &["add", "-A"]);
+    git(root, &["commit", "-qm", "one"]);
+    fs::write(root.join("b/CACHEDIR.TAG"), "").expect("a file");
+    assert!(is_refused(&[]));
+    assert!(is_refused(&["--tree", "HEAD"]));
+    // The commit decides, and not the files on disk.
+    fs::remove_dir_all(root.join("b")).expect("removed");
+    assert!(is_refused(&["--tree", "HEAD"]));
+    assert!(!is_refused(&[]));
+    git(root, &["add", "-A"]);
+    git(root, &["commit", "-qm", "two"]);
+    assert!(!is_refused(&["--tree", "HEAD"]));
 }
