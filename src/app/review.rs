@@ -41,6 +41,7 @@ pub use self::record::{
     ObjectChanges, ObjectShape, PathChange, PathChangeKind, PodChange, PodChangeKind, PodWitness, RemovedExpectation,
     ReviewedBase, ReviewedFinding, ReviewedHead, ReviewedStep, Scope, Side, SmallerChange, TestChanges, Verdict,
 };
+pub use crate::model::PowerPattern;
 
 pub(in crate::app) use self::paths::reviewed_step;
 

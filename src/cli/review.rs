@@ -1,16 +1,19 @@
 //! `bailiwick review`.
 
+mod fail_on;
+
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use clap::Args;
 use sha2::{Digest, Sha256};
 
-use super::form_file::{FormFile, Refused};
+pub(super) use fail_on::FailOn;
+
+use super::form_file::FormFile;
 use super::printing::print;
 use super::sandbox::{Paths, SandboxArguments};
 use super::{Global, Outcome, bases, step_outputs};
-use crate::app::review::{ChangeReview, EffectSeverity, PathChangeKind, ReviewOptions};
+use crate::app::review::{ChangeReview, ReviewOptions};
 use crate::app::{Error, Workspace};
 use crate::diag::RunError;
 use crate::report::json;
@@ -69,55 +72,6 @@ pub(super) struct Arguments {
     codeowners: bool,
     #[command(flatten)]
     sandbox: SandboxArguments,
-}
-
-/// A property of a review for which the run fails.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum FailOn {
-    Severity(EffectSeverity),
-    Becomes(String),
-    Verdict(String),
-    Hazard(String),
-}
-
-impl FromStr for FailOn {
-    type Err = Refused;
-
-    fn from_str(text: &str) -> Result<Self, Refused> {
-        let severity = match text {
-            "critical" => Some(EffectSeverity::Critical),
-            "high" => Some(EffectSeverity::High),
-            "medium" => Some(EffectSeverity::Medium),
-            "low" => Some(EffectSeverity::Low),
-            "info" => Some(EffectSeverity::Info),
-            _ => None,
-        };
-        match (severity, text.split_once(':')) {
-            (Some(severity), _) => Ok(Self::Severity(severity)),
-            (None, Some(("becomes", power))) => Ok(Self::Becomes(power.to_owned())),
-            (None, Some(("verdict", name))) => Ok(Self::Verdict(name.to_owned())),
-            (None, Some(("hazard", kind))) => Ok(Self::Hazard(kind.to_owned())),
-            _ => Err(Refused(
-                "write critical, high, medium, low, info, becomes:POWER, verdict:NAME or hazard:KIND".to_owned(),
-            )),
-        }
-    }
-}
-
-impl FailOn {
-    /// Whether a review has the property.
-    fn is_met(&self, review: &ChangeReview) -> bool {
-        let word = |value: serde_json::Value| value.as_str().map_or_else(String::new, str::to_owned);
-        match self {
-            Self::Severity(severity) => review.severity >= *severity,
-            Self::Becomes(power) => {
-                let mut new = review.paths.iter().filter(|path| path.change != PathChangeKind::Gone);
-                new.any(|path| path.reaches == *power)
-            }
-            Self::Verdict(name) => review.verdict.is_some_and(|verdict| word(json::value(&verdict)) == *name),
-            Self::Hazard(kind) => review.hazards.iter().any(|hazard| word(json::value(&hazard.kind)) == *kind),
-        }
-    }
 }
 
 impl Arguments {

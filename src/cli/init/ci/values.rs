@@ -3,6 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::cli::form_file::Refused;
+use crate::cli::review::FailOn;
+
 /// A value that the files cannot contain.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ValueError {
@@ -12,8 +15,10 @@ pub(super) enum ValueError {
     Sha256,
     #[error("give the name of an image with its digest, such as `registry.example.com/bailiwick@sha256:...`")]
     Image,
-    #[error("write critical, high, medium, low, info, becomes:POWER, verdict:NAME or hazard:KIND")]
-    FailOn,
+    #[error("{0}")]
+    FailOn(#[from] Refused),
+    #[error("write letters, digits and `:-._/`")]
+    FailOnLetters,
 }
 
 /// Reads an address that can stand between quotes.
@@ -35,11 +40,11 @@ pub(super) fn sha256(text: &str) -> Result<String, ValueError> {
 
 /// Reads a property of a review that can stand between quotes of a shell.
 pub(super) fn fail_on(text: &str) -> Result<String, ValueError> {
-    let is_known = text.parse::<crate::cli::review::FailOn>().is_ok();
+    text.parse::<FailOn>()?;
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, ':' | '-' | '.' | '_' | '/');
-    match is_known && text.chars().all(is_plain) {
+    match text.chars().all(is_plain) {
         true => Ok(text.to_owned()),
-        false => Err(ValueError::FailOn),
+        false => Err(ValueError::FailOnLetters),
     }
 }
 
@@ -87,7 +92,15 @@ mod tests {
         assert!("a:latest".parse::<PinnedImage>().is_err());
         assert!(format!("a@sha256:{sum}0").parse::<PinnedImage>().is_err());
         assert!(fail_on("becomes:cluster-admin").is_ok() && fail_on("high").is_ok());
-        for wrong in ["severe", "becomes:a'b", "becomes:a b", "becomes:$x", "becomes:a\nb"] {
+        for wrong in [
+            "severe",
+            "becomes:a'b",
+            "becomes:a b",
+            "becomes:$x",
+            "becomes:secrets:a'b",
+            "becomes:nodez",
+            "verdict:within-limit",
+        ] {
             assert!(fail_on(wrong).is_err(), "{wrong}");
         }
     }
