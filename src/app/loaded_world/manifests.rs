@@ -98,6 +98,39 @@ pub(crate) const OPENSHIFT_GROUPS: [&str; 6] = [
     "user.openshift.io",
 ];
 
+/// The kinds that decide beside RBAC, with their API groups. A workload counts by its group alone.
+const DECIDING_KINDS: [(&str, &str); 16] = [
+    ("", "LimitRange"),
+    ("", "Node"),
+    ("", "PersistentVolume"),
+    ("", "PersistentVolumeClaim"),
+    ("", "Pod"),
+    ("", "PodTemplate"),
+    ("", "ReplicationController"),
+    ("", "Secret"),
+    ("certificates.k8s.io", "PodCertificateRequest"),
+    ("extensions", "PodSecurityPolicy"),
+    ("node.k8s.io", "RuntimeClass"),
+    ("policy", "PodSecurityPolicy"),
+    ("resource.k8s.io", "ResourceSlice"),
+    ("security.openshift.io", "SecurityContextConstraints"),
+    ("storage.k8s.io", "CSIDriver"),
+    ("storage.k8s.io", "VolumeAttachment"),
+];
+
+/// The API groups whose kinds all decide beside RBAC: workloads and admission.
+const DECIDING_GROUPS: [&str; 4] = ["admissionregistration.k8s.io", "apps", "apps.openshift.io", "batch"];
+
+/// Returns the number of objects of a tree that decide beside RBAC.
+fn count_of_surroundings(tree: &Tree) -> usize {
+    let decides = |api_version: &str, kind: &str| {
+        let (group, _) = absent::group_and_version(api_version);
+        DECIDING_GROUPS.contains(&group) || DECIDING_KINDS.contains(&(group, kind))
+    };
+    let objects = tree.documents().flat_map(list::typed_objects);
+    objects.filter(|(api_version, kind, _)| decides(api_version, kind)).count()
+}
+
 /// Adds a tree, and returns the number of its objects that count. For questions about nodes, objects about access can
 /// be absent.
 pub(super) fn add_with_surroundings(
@@ -109,7 +142,7 @@ pub(super) fn add_with_surroundings(
     let mut taken = add_tree(builder, tree, sink, &mut |_, _| {});
     for known in surroundings.iter_mut() {
         tree.documents().for_each(|document| known.add_document(document, sink));
-        taken += usize::from(tree.documents().next().is_some());
+        taken += count_of_surroundings(tree);
     }
     taken
 }
