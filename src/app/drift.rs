@@ -192,6 +192,9 @@ pub struct DriftOutcome {
 /// Why a comparison is with one target.
 const ONE_CLUSTER: &str = "a dump is of one cluster";
 
+/// How a complete dump is made.
+const DUMP_HELP: &str = "dump every kind that `bailiwick drift --resources` prints: `kubectl get KINDS -A -o json`";
+
 /// The kinds of the core group on escalation paths through nodes.
 const KINDS_OF_PATHS: [&str; 5] = ["Node", "PersistentVolume", "PersistentVolumeClaim", "Pod", "Secret"];
 
@@ -213,7 +216,7 @@ impl Workspace {
         let Some(desired) = desired.filter(|_| !sink.has_errors()) else {
             return Err(Error::Invalid(self.diagnostics(sink)));
         };
-        let not_compared = missing_kinds(&wanted, &live, options.is_partial, &mut sink);
+        let not_compared = missing_kinds(&surroundings, &live, options.is_partial, &mut sink);
         if sink.has_errors() {
             return Err(Error::Invalid(self.diagnostics(sink)));
         }
@@ -301,9 +304,15 @@ impl Workspace {
     }
 }
 
-/// Reports the kinds of the policies without an object in the dump; returns them if they are left out.
-fn missing_kinds(wanted: &WantedObjects, live: &LiveObjects, is_partial: bool, sink: &mut Sink) -> Vec<String> {
-    let missing = wanted.kinds.iter().filter(|(group, kind)| !live.has_kind(group, kind));
+/// Reports the kinds of the policies without an object in the dump, and a dump without an object to compare. Returns the kinds if they
+/// are left out.
+fn missing_kinds(
+    surroundings: &Surroundings<'_>,
+    live: &LiveObjects,
+    is_partial: bool,
+    sink: &mut Sink,
+) -> Vec<String> {
+    let missing = surroundings.wanted.kinds.iter().filter(|(group, kind)| !live.has_kind(group, kind));
     let missing: Vec<String> = missing.map(|(_, kind)| kind.clone()).collect();
     if let Some(first) = missing.first().filter(|_| !is_partial) {
         let more = match missing.len() - 1 {
@@ -311,8 +320,10 @@ fn missing_kinds(wanted: &WantedObjects, live: &LiveObjects, is_partial: bool, s
             more => format!(", and none of {more} more kinds"),
         };
         let message = format!("the dump has no object of the kind `{first}`{more}, and the policies write some");
-        let help = "dump every kind that `bailiwick drift --resources` prints: `kubectl get KINDS -A -o json`; `--partial` leaves such kinds out";
+        let help = format!("{DUMP_HELP}; `--partial` leaves such kinds out");
         sink.push(Diagnostic::error(codes::INCOMPLETE_DUMP, message).help(help));
+    } else if !live.kinds().any(|(group, kind)| surroundings.watches(group, kind)) {
+        sink.push(Diagnostic::error(codes::INCOMPLETE_DUMP, "the dump has no object to compare").help(DUMP_HELP));
     }
     missing
 }

@@ -548,6 +548,23 @@ fn a_dump_without_a_kind_is_not_complete() {
     }
 }
 
+#[test]
+fn a_dump_with_nothing_to_compare_is_no_answer() {
+    let mut cluster = Cluster::new();
+    cluster.objects.clear();
+    let mut runs = vec![cluster.drift(&["--partial"])];
+    let settings = "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings, namespace: shop}}";
+    for text in ["", "hi\n", "null\n", "[]\n", settings] {
+        fs::write(cluster.root().join("text.yaml"), text).expect("a file");
+        runs.push(super::bailiwick(cluster.root(), &["drift", "--partial", "--live", "text.yaml"]));
+    }
+    for run in runs {
+        assert_eq!(run.status.code(), Some(2), "{}", stderr(&run));
+        let expected = "error[incomplete-dump]: the dump has no object to compare";
+        assert!(stderr(&run).contains(expected), "{}", stderr(&run));
+    }
+}
+
 /// An edited default binding is not the default binding of the server.
 #[test]
 fn an_edited_default_object_is_found() {

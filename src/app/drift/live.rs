@@ -102,6 +102,11 @@ impl LiveObjects {
         Err(RunError::new(format!("`{}` changes while it is read", path.display())))
     }
 
+    /// Returns the groups and kinds of the objects.
+    pub(super) fn kinds(&self) -> impl Iterator<Item = &(String, String)> {
+        self.kinds.iter()
+    }
+
     /// Whether the dump has an object of a kind.
     pub(super) fn has_kind(&self, group: &str, kind: &str) -> bool {
         self.kinds.iter().any(|(known_group, known)| known == kind && known_group == group)

@@ -50,7 +50,7 @@ const AGGREGATE: &str = "rbac.authorization.k8s.io/aggregate-to-";
 
 /// The objects and names for the scope of unmanaged objects.
 pub(super) struct Surroundings<'w> {
-    wanted: &'w WantedObjects,
+    pub(super) wanted: &'w WantedObjects,
     is_openshift: bool,
     watched: BTreeSet<(String, String)>,
     /// The objects of the cluster beside the policies, by identity: the default policy, the baseline and Manifests without
@@ -80,6 +80,11 @@ impl<'w> Surroundings<'w> {
         baseline.chain(analyzed).flat_map(list::objects).for_each(&mut add);
         let is_openshift = target.platform == Platform::Openshift;
         Self { wanted, is_openshift, watched, expected, selected, keys: DecidingKeys::default() }
+    }
+
+    /// Whether objects of a kind are compared: the policies write some, or those beside the policies are watched.
+    pub(super) fn watches(&self, group: &str, kind: &str) -> bool {
+        self.watched.contains(&(group.to_owned(), kind.to_owned()))
     }
 
     /// Returns the scope of a live object beside the policies.
