@@ -147,6 +147,16 @@ impl Workspace {
         self.project.facts.on(&target.name).filter(is_named).collect()
     }
 
+    /// Returns the names of the AccessTests of targets.
+    pub fn test_names(&self, targets: &[&Target]) -> BTreeSet<String> {
+        let checks = targets.iter().map(|target| self.test_checks(target, &[]));
+        let names = checks.flat_map(|TestChecks { access, paths }| {
+            let access = access.into_iter().map(|check| check.meta.name.to_string());
+            access.chain(paths.into_iter().map(|check| check.meta.name.to_string())).collect::<Vec<_>>()
+        });
+        names.collect()
+    }
+
     /// Runs the AccessTests on each target. `each` is called with every failure.
     ///
     /// # Errors

@@ -8,6 +8,8 @@ use super::reporting::FormatArguments;
 use super::workspaces::{tell, with_targets};
 use super::{Global, Outcome};
 use crate::app::{Error, TestOptions, TestRun, TestedWorkspace, Workspace};
+use crate::diag::words::first_names;
+use crate::model::Target;
 use crate::report::tests;
 
 /// Options of `test`.
@@ -30,6 +32,11 @@ pub(super) struct Arguments {
 /// Runs the command.
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Error> {
     with_targets(global, &arguments.targets, |workspace, targets| {
+        if let Some((message, help)) = unmatched(workspace, targets, &arguments.names)
+            && !global.is_one_of_several
+        {
+            return Ok(refuse_usage(global, message, help));
+        }
         let (mut run, mut failures) = (TestRun::default(), tests::Failures::default());
         let options = TestOptions {
             targets: arguments.targets.clone(),
@@ -51,6 +58,18 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
         }
         Ok(conclude(global, workspace, run, failures))
     })
+}
+
+/// How many names of tests are printed.
+const SHOWN: usize = 5;
+
+/// Returns the error of a text that is in the name of no test, and its remedy; none in a workspace without tests.
+fn unmatched(workspace: &Workspace, targets: &[&Target], texts: &[String]) -> Option<(String, String)> {
+    let names: Vec<String> = workspace.test_names(targets).into_iter().collect();
+    let is_unmatched = |text: &&String| !names.iter().any(|name| name.contains(*text));
+    let text = texts.iter().find(is_unmatched).filter(|_| !names.is_empty())?;
+    let help = format!("the AccessTests are: {}", first_names(&names, SHOWN));
+    Some((format!("no AccessTest has `{text}` in its name"), help))
 }
 
 /// Prints the problems, the failures and the counts.
