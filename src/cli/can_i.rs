@@ -61,6 +61,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
     let Some(who) = arguments.identity.identity() else {
         return Ok(refuse_no_subject(global));
     };
+    arguments.identity.notes().iter().for_each(|note| global.terminal().note(note));
     let is_node = NodeIdentity::from_identity(&who) != NodeIdentity::None;
     let mut options = arguments.world.options(is_node || arguments.admission.is_some());
     // Pods are judged with the defaults of their profile.

@@ -119,6 +119,7 @@ fn explain_decision(global: &Global, arguments: &Arguments) -> Result<Outcome, E
     let Some(who) = arguments.identity.identity() else {
         return Ok(refuse_no_subject(global));
     };
+    arguments.identity.notes().iter().for_each(|note| global.terminal().note(note));
     with_worlds(global, &arguments.targets, &arguments.options(), |loaded_worlds| {
         for loaded in loaded_worlds {
             let request = question.request(&loaded.world)?;

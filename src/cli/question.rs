@@ -4,6 +4,7 @@ use clap::Args;
 
 use crate::access::Identity;
 use crate::app::{LoadedWorld, RequestOptions};
+use crate::diag::foreign;
 use crate::report::worlds;
 
 /// The request of a question.
@@ -59,6 +60,29 @@ impl IdentityArguments {
 }
 
 impl IdentityArguments {
+    /// Returns the notes about names in the form in which this program prints subjects, such as `ServiceAccount/team-a/ci`: they are
+    /// names of users and groups like any other.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let note = |name: &str, taken_as: &str| {
+            let argument = match name.split_once('/')? {
+                ("ServiceAccount", account) => {
+                    let (namespace, account) = account.split_once('/')?;
+                    format!("--as system:serviceaccount:{namespace}:{account}")
+                }
+                ("Group", group) => format!("--as-group {group}"),
+                ("User", user) => format!("--as {user}"),
+                _ => return None,
+            };
+            let name = foreign::line(name);
+            Some(format!(
+                "note: `{name}` is the name of a {taken_as} here; did you mean `{}`?\n",
+                foreign::line(&argument)
+            ))
+        };
+        let user = self.user.iter().filter_map(|user| note(user, "user"));
+        user.chain(self.groups.iter().filter_map(|group| note(group, "group"))).collect()
+    }
+
     /// Returns the identity in a world: without groups on the command line, a user has the groups of the policies or the manifests.
     pub(super) fn in_world(&self, loaded: &LoadedWorld, who: &Identity) -> Identity {
         match &self.user {
