@@ -19,6 +19,7 @@ use crate::source::{FileSource, Sources, names};
 use crate::validate::Trees;
 use crate::yaml::de::from_node;
 use crate::yaml::{self, NodeRef, Tree};
+use globset::GlobBuilder;
 
 /// The name of the workspace file.
 pub const WORKSPACE_FILE: &str = "bailiwick.yaml";
@@ -153,16 +154,38 @@ fn read_policies(
 ) -> Result<BTreeMap<String, Arc<Tree>>, RunError> {
     let prefix = format!("{}/", workspace.policies);
     let mut trees = BTreeMap::new();
-    for path in sources.list(&workspace.policies, None)?.iter().cloned() {
-        let relative = path.strip_prefix(&prefix).unwrap_or(&path).to_owned();
-        if workspace.include.is_match(&relative)
-            && !workspace.exclude.is_match(&relative)
-            && let Some(tree) = sources.policies(&path, sink)?
+    let paths = sources.list(&workspace.policies, workspace.policies_named_at)?;
+    let below = |path: &String| path.strip_prefix(&prefix).map_or_else(|| path.clone(), str::to_owned);
+    let relative: Vec<String> = paths.iter().map(below).collect();
+    report_unused_globs(workspace, &relative, sink);
+    if let Some(named_at) = workspace.policies_named_at.filter(|_| paths.is_empty()) {
+        let message = format!("there is no folder `{}` with files", workspace.policies);
+        let missing = Diagnostic::error(codes::MISSING_FILE, message).at(named_at);
+        sink.push(missing.help("name the folder with the policies, relative to the folder of this file"));
+    }
+    for (path, relative) in paths.iter().zip(&relative) {
+        if workspace.include.is_match(relative)
+            && !workspace.exclude.is_match(relative)
+            && let Some(tree) = sources.policies(path, sink)?
         {
-            trees.insert(path, tree);
+            trees.insert(path.clone(), tree);
         }
     }
     Ok(trees)
+}
+
+/// Reports each glob of the policy files that matches none of the paths, which are relative to the policy folder.
+fn report_unused_globs(workspace: &WorkspaceSettings, paths: &[String], sink: &mut Sink) {
+    for written in &workspace.policy_globs {
+        // The workspace has reported an invalid glob.
+        let Ok(glob) = GlobBuilder::new(written).literal_separator(true).build() else { continue };
+        let glob = glob.compile_matcher();
+        if !paths.iter().any(|path| glob.is_match(path)) {
+            let message = format!("no file in `{}` matches `{}`", workspace.policies, written.value);
+            let unused = Diagnostic::warning(codes::UNUSED_GLOB, message).at(written.origin);
+            sink.push(unused.help("write a glob of paths relative to the policy folder: `**` matches folders"));
+        }
+    }
 }
 
 /// Returns the objects of each target that exist without being compiled.

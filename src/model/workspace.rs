@@ -200,6 +200,8 @@ pub struct WorkspaceSettings {
     pub name: String,
     /// Policy folder, relative to the root.
     pub policies: String,
+    /// The place that names the policy folder; none for the default.
+    pub policies_named_at: Option<Origin>,
     /// Template folder, relative to the root.
     pub templates: String,
     /// Output folder, relative to the root.
@@ -208,6 +210,8 @@ pub struct WorkspaceSettings {
     pub include: GlobSet,
     /// Files left out; relative to the policy folder.
     pub exclude: GlobSet,
+    /// The globs of both, as they are written.
+    pub policy_globs: Vec<Spanned<String>>,
     /// Unmanaged files of the output folder, relative to it.
     pub keep: GlobSet,
     /// The same as text.
@@ -279,10 +283,12 @@ impl WorkspaceSettings {
         Some(Self {
             name,
             policies,
+            policies_named_at: spec.policies.as_ref().map(|folder| folder.origin),
             templates,
             output,
             include: included(&spec, sink),
             exclude: compiled_globs(&spec.exclude, true, sink),
+            policy_globs: spec.include.iter().chain(&spec.exclude).cloned().collect(),
             keep: compiled_globs(&spec.keep, true, sink),
             kept: spec.keep.iter().map(|glob| glob.value.clone()).collect(),
             fixtures: compiled_globs(&spec.fixtures, true, sink),

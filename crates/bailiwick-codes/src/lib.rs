@@ -43,7 +43,7 @@ bailiwick_yaml::declare_codes! {
     UNKNOWN_NAMESPACE: "unknown-namespace", [Error, Warning], "a namespace that is neither declared nor created";
     UNUSED_POLICY: "unused-policy", [Warning], "a policy produces no object";
     // Files beside the policies.
-    MISSING_FILE: "missing-file", [Error], "a file of a policy does not exist";
+    MISSING_FILE: "missing-file", [Error], "a file or folder that the workspace names does not exist";
     PATH_OUTSIDE: "path-outside-workspace", [Error], "a path leaves the workspace";
     INVALID_ACCOUNTS: "invalid-accounts", [Error], "an account list cannot be read";
     INVALID_ACCOUNT: "invalid-account", [Error], "an account violates the declared variables";
@@ -150,6 +150,7 @@ bailiwick_yaml::declare_codes! {
     DELIVERY_APPLIER: "delivery-applier", [Error], "the service account of Flux differs from `appliedBy`";
     DELIVERY_PATH: "delivery-path", [Error], "the workspace is in another folder of the repository than its delivery states";
     INVALID_WORKSPACE: "invalid-workspace", [Error], "the workspace file is invalid";
+    UNUSED_GLOB: "unused-glob", [Warning], "a glob of the policy files that matches no file";
     // Nodes.
     AGENT_RELABELS_NODE: "agent-relabels-node", [Warning], "an agent can change all labels and taints of its node";
     AGENT_SCOPE_BYPASSED: "agent-scope-bypassed", [Warning], "an agent holds write permissions that its admission policy does not check";
