@@ -28,7 +28,7 @@ use self::fields::FieldDifference;
 use self::live::{LastWriter, LiveInputs, LiveObjects};
 use self::unmanaged::Surroundings;
 use self::wanted::WantedObjects;
-use super::loaded_world::{LoadedWorld, WorldContent, WorldParts, each_object, load_target_seen};
+use super::loaded_world::{LoadedWorld, Reading, WorldContent, WorldParts, each_object, load_target_seen};
 use super::object_key::ObjectKey;
 use super::test::{TestEvent, TestRun};
 use super::workspace::Workspace;
@@ -209,8 +209,9 @@ impl Workspace {
         let desired = self.load_wanted(target, &mut wanted, &mut sink);
         let table = std::mem::take(&mut wanted.table);
         let surroundings = Surroundings::new(self, target, &wanted);
-        let inputs =
-            LiveInputs { run: &self.options, files: &self.project.files, wanted: &wanted, surroundings: &surroundings };
+        let all = Reading::of_all(&self.options, &self.project.files);
+        let reading = Reading { accepts_pages: options.is_partial, ..all };
+        let inputs = LiveInputs { reading, wanted: &wanted, surroundings: &surroundings };
         let (live, dump) = LiveObjects::read(inputs, &options.live, table, &mut sink)?;
         let desired = desired?;
         let Some(desired) = desired.filter(|_| !sink.has_errors()) else {

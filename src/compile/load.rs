@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::link::{self, Head, Linked};
+use super::list_page::report_page;
 use super::{LinkedWorkspace, NamedPolicies, known};
 use crate::admission::scc::{bootstrap, defaults};
 use crate::diag::{Diagnostic, Files, Origin, RunError, Sink, Span};
@@ -285,7 +286,11 @@ pub fn each_baseline(
     for path in paths {
         let before = sink.len();
         match sources.passing_text(&path, named_at, sink)? {
-            Some((file, text)) => visit(yaml::read(&text, file, sink), sink),
+            Some((file, text)) => {
+                let tree = yaml::read(&text, file, sink);
+                report_page(&tree, false, sink);
+                visit(tree, sink);
+            }
             None if sink.len() > before => {}
             None => sink.push(
                 Diagnostic::error(codes::MISSING_FILE, format!("there is no file or folder `{path}`"))

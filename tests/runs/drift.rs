@@ -571,6 +571,27 @@ fn an_edited_default_object_is_found() {
     let mut cluster = Cluster::new();
     let binding = |subjects: Value| {
         json!({
+/// `kubectl get --raw` prints the first page of a list, in any form that a dump has.
+#[test]
+fn the_first_page_of_a_list_is_no_dump() {
+    let cluster = Cluster::new();
+    let items: Vec<&Value> = cluster.objects.values().collect();
+    let metadata = json!({"resourceVersion": "812", "continue": "eyJ2Ijoi", "remainingItemCount": 7});
+    let page = json!({"apiVersion": "v1", "kind": "List", "metadata": metadata, "items": items}).to_string();
+    fs::write(cluster.root().join("page.json"), &page).expect("a file");
+    fs::create_dir(cluster.root().join("pages")).expect("a folder");
+    fs::write(cluster.root().join("pages/page.yaml"), format!("# A comment.\n{page}")).expect("a file");
+    for path in ["page.json", "pages", "pages/page.yaml"] {
+        let run = super::bailiwick(cluster.root(), &["drift", "--live", path]);
+        assert_eq!(run.status.code(), Some(2), "{path}: {}", stderr(&run));
+        let expected = "error[incomplete-dump]: this list is not complete: its cluster has 7 more objects";
+        assert!(stderr(&run).contains(expected), "{path}: {}", stderr(&run));
+        let run = super::bailiwick(cluster.root(), &["drift", "--partial", "--live", path]);
+        assert_eq!(run.status.code(), Some(0), "{path}: {}", stderr(&run));
+        assert!(stderr(&run).contains("warning[incomplete-dump]: this list"), "{path}: {}", stderr(&run));
+    }
+}
+
             "apiVersion": "rbac.authorization.k8s.io/v1",
             "kind": "ClusterRoleBinding",
             "metadata": {"name": "cluster-admin", "labels": {"kubernetes.io/bootstrapping": "rbac-defaults"}},

@@ -71,6 +71,35 @@ pub fn fill_namespace(tree: &mut Tree, namespace: &str) -> usize {
     without.len()
 }
 
+/// A list with only a part of its objects.
+#[derive(Debug, Clone, Copy)]
+pub struct ListPage<'t> {
+    /// The field that says so.
+    pub field: NodeRef<'t>,
+    /// How many objects are behind the part; none if the API server did not count them.
+    pub remaining: Option<u64>,
+}
+
+/// Returns the first list of a tree that ends before its last object, as `limit` of a request cuts it off; also a list in a list.
+///
+/// Source: `metav1.ListMeta` (`continue`, `remainingItemCount`) in `staging/src/k8s.io/apimachinery/pkg/apis/meta/v1/types.go`, 1.37.
+pub fn first_page(tree: &Tree) -> Option<ListPage<'_>> {
+    tree.documents().find_map(|document| page_in(document))
+}
+
+fn page_in(object: NodeRef<'_>) -> Option<ListPage<'_>> {
+    let items = Typed::of(object).items()?;
+    let own = |field: &str| object.path(&["metadata", field]);
+    let counted = own("remainingItemCount").and_then(|field| Some((field, u64::try_from(field.as_int()?).ok()?)));
+    let counted = counted.filter(|(_, count)| *count > 0);
+    let token = own("continue").filter(|token| token.as_str().is_some_and(|token| !token.is_empty()));
+    match (token, counted) {
+        (None, None) => items.items().find_map(page_in),
+        (Some(field), counted) => Some(ListPage { field, remaining: counted.map(|(_, count)| count) }),
+        (None, Some((field, count))) => Some(ListPage { field, remaining: Some(count) }),
+    }
+}
+
 /// An object or a list with its type.
 #[derive(Clone, Copy)]
 struct Typed<'t> {
@@ -120,6 +149,24 @@ mod tests {
         let namespaces = tree.documents().flat_map(objects).map(|object| object.path(&["metadata", "namespace"]));
         let namespaces: Vec<Option<&str>> = namespaces.map(|node| node.and_then(NodeRef::as_str)).collect();
         assert_eq!(namespaces, [Some("team-a"), None, Some("own"), None]);
+    }
+
+    #[test]
+    fn a_list_with_further_pages_is_the_first_one() {
+        let page = |metadata: &str, items: &str| {
+            let text = format!("{{apiVersion: v1, kind: PodList, metadata: {metadata}, items: [{items}]}}");
+            let tree = bailiwick_yaml::read(&text, FileId::default(), &mut Sink::new());
+            first_page(&tree).map(|page| page.remaining)
+        };
+        assert_eq!(page("{continue: abc, remainingItemCount: 7}", ""), Some(Some(7)));
+        assert_eq!(page("{continue: abc}", ""), Some(None));
+        assert_eq!(page("{remainingItemCount: 1}", ""), Some(Some(1)));
+        assert_eq!(page("{}", "{kind: List, metadata: {continue: abc}, items: []}"), Some(None));
+        for whole in
+            ["{}", "null", "{resourceVersion: ''}", "{continue: ''}", "{continue: null, remainingItemCount: 0}"]
+        {
+            assert_eq!(page(whole, "{metadata: {name: a, continue: abc}}"), None, "{whole}");
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::io;
 
 use super::fast::{Read, Refused};
 use super::json_text::{self, LENGTH_REFUSED};
-use super::tree::Tree;
+use super::tree::{NodeRef, Tree};
 use crate::diag::FileId;
 
 /// How many bytes are read at a time.
@@ -18,6 +18,9 @@ const CHUNK: usize = 1 << 18;
 
 /// How many collections are around an item.
 const ITEM_DEPTH: usize = 2;
+
+/// The fields of the metadata of a list that ends before its last object.
+const PAGE_FIELDS: [&str; 2] = ["continue", "remainingItemCount"];
 
 /// The form of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,6 +106,11 @@ impl ListReader<'_> {
         let root = self.tree.document(0).ok_or(Refused)?;
         // One entry, and not a text with a brace of its own.
         if root.len() != 1 || self.tree.documents().count() != 1 {
+            return Err(Refused);
+        }
+        // The reader of whole texts sees such a list whole, with the number of the objects that it lacks.
+        let is_page = |metadata: NodeRef<'_>| PAGE_FIELDS.iter().any(|field| metadata.get(field).is_some());
+        if root.get("metadata").is_some_and(is_page) {
             return Err(Refused);
         }
         Ok(root.text_at("kind").ends_with("List"))
@@ -279,7 +287,7 @@ mod tests {
     /// A text that the reader of JSON refuses, or that has more than its items, is never read in part.
     #[test]
     fn other_texts_are_refused() {
-        let refused: [&[u8]; 21] = [
+        let refused: [&[u8]; 23] = [
             b"",
             b"{",
             b"{}",
@@ -301,6 +309,8 @@ mod tests {
             b"{\"items\": [{\"a\": 1}] \"kind\": \"List\"}",
             b"{\"items\": [{\"a\": 1}], \"kind\": \"List\", \"a\" : 1}",
             b"{\"items\": [{\"a\": 1}], \"kind\": \"List\", \"a\": x}",
+            b"{\"items\": [{\"a\": 1}], \"kind\": \"List\", \"metadata\": {\"continue\": \"a\"}}",
+            b"{\"metadata\": {\"remainingItemCount\": 1}, \"items\": [{\"a\": 1}], \"kind\": \"List\"}",
         ];
         for text in refused {
             assert_eq!(items(text), None, "{}", String::from_utf8_lossy(text));

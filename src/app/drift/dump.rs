@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::app::Options;
-use crate::app::loaded_world::{each_tree, standard_input};
+use crate::app::loaded_world::{Reading, each_filtered_tree, standard_input};
+use crate::compile::report_page;
 use crate::diag::{FileId, Files, RunError, Sink};
 use crate::k8s::list;
 use crate::source::InputFiles;
@@ -32,7 +32,8 @@ impl Dump {
     ///
     /// # Errors
     /// When there is nothing at the path, or it cannot be read.
-    pub(super) fn open(run: &Options, path: &Path, files: &Arc<Files>, sink: &mut Sink) -> Result<Self, RunError> {
+    pub(super) fn open(reading: Reading<'_>, path: &Path, sink: &mut Sink) -> Result<Self, RunError> {
+        let Reading { run, files, .. } = reading;
         let text = |file, path| Self::List(ListText { file, files: Arc::clone(files), path });
         if path.as_os_str() == "-" {
             return Ok(standard_input(files, sink)?.map_or_else(|| Self::Trees(Vec::new()), |file| text(file, None)));
@@ -42,26 +43,28 @@ impl Dump {
         if matches!(run.inputs, InputFiles::Disk) && is_file() {
             return Ok(text(manifests::register(&path, files), Some(path)));
         }
-        Self::read_trees(run, &path, files, sink)
+        Self::read_trees(reading, &path, sink)
     }
 
     /// Reads the trees of a dump that is no list in JSON.
     ///
     /// # Errors
     /// When it cannot be read.
-    pub(super) fn into_trees(self, run: &Options, sink: &mut Sink) -> Result<Self, RunError> {
+    pub(super) fn into_trees(self, reading: Reading<'_>, sink: &mut Sink) -> Result<Self, RunError> {
         match self {
             Self::Trees(_) => Ok(self),
-            Self::List(ListText { files, path: Some(path), .. }) => Self::read_trees(run, &path, &files, sink),
+            Self::List(ListText { path: Some(path), .. }) => Self::read_trees(reading, &path, sink),
             Self::List(ListText { file, files, path: None }) => {
-                Ok(Self::Trees(vec![with_types(yaml::read(files.get(file).text(), file, sink))]))
+                let tree = yaml::read(files.get(file).text(), file, sink);
+                report_page(&tree, reading.accepts_pages, sink);
+                Ok(Self::Trees(vec![with_types(tree)]))
             }
         }
     }
 
-    fn read_trees(run: &Options, path: &Path, files: &Arc<Files>, sink: &mut Sink) -> Result<Self, RunError> {
+    fn read_trees(reading: Reading<'_>, path: &Path, sink: &mut Sink) -> Result<Self, RunError> {
         let mut trees = Vec::new();
-        each_tree(path, run, files, sink, &mut |tree, _| {
+        each_filtered_tree(path, reading, sink, &mut |tree, _| {
             let file = tree.file();
             trees.push(with_types(std::mem::replace(tree, Tree::new(file))));
         })?;

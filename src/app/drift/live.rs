@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
-use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -17,10 +16,9 @@ use super::table::{LiveState, ObjectNumber, ObjectTable};
 use super::unmanaged::{Surroundings, UnmanagedScope};
 use super::wanted::WantedObjects;
 use crate::access::risk::subject_of_user;
-use crate::app::Options;
-use crate::app::loaded_world::duplicate;
+use crate::app::loaded_world::{Reading, duplicate};
 use crate::app::object_key::ObjectKey;
-use crate::diag::{Files, RunError, Sink};
+use crate::diag::{RunError, Sink};
 use crate::emit::identity::ObjectIdentity;
 use crate::k8s::list;
 use crate::k8s::stored::{StoredForm, to_stored};
@@ -60,8 +58,7 @@ impl LiveObject {
 /// The sides of a reading of a dump.
 #[derive(Clone, Copy)]
 pub(super) struct LiveInputs<'r> {
-    pub(super) run: &'r Options,
-    pub(super) files: &'r Arc<Files>,
+    pub(super) reading: Reading<'r>,
     pub(super) wanted: &'r WantedObjects,
     pub(super) surroundings: &'r Surroundings<'r>,
 }
@@ -80,14 +77,14 @@ impl LiveObjects {
         table: ObjectTable,
         sink: &mut Sink,
     ) -> Result<(Self, Dump), RunError> {
-        let LiveInputs { run, files, wanted, .. } = inputs;
-        let mut dump = Dump::open(run, path, files, sink)?;
+        let LiveInputs { reading, wanted, .. } = inputs;
+        let mut dump = Dump::open(reading, path, sink)?;
         let mut reader = LiveReader::new(inputs, table);
         let mut warnings = None;
         for _ in 0..MOST_READINGS {
             reader.start();
             if dump.each_tree(&mut |tree| reader.add(tree))? == ListForm::Other {
-                dump = dump.into_trees(run, sink)?;
+                dump = dump.into_trees(reading, sink)?;
                 reader.last.clear();
                 reader.live.keys = wanted.keys.clone();
                 continue;

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use super::{Baseline, Surroundings};
 use crate::access::Builder;
@@ -11,6 +11,7 @@ use crate::app::Options;
 use crate::app::memberships::Memberships;
 use crate::app::words::number;
 use crate::codes;
+use crate::compile::report_page;
 use crate::diag::{Diagnostic, FileId, Files, Origin, RunError, Sink};
 use crate::k8s::{absent, list};
 use crate::parallel;
@@ -43,9 +44,7 @@ impl ManifestReader<'_> {
 
     /// Adds every object of a file, a folder or standard input.
     pub(super) fn add(&mut self, builder: &mut Builder, path: &Path, sink: &mut Sink) -> Result<(), RunError> {
-        let filter = FileFilter::default();
-        let reading = Reading { run: self.run, files: self.files, filter: &filter, namespace: MissingNamespace::None };
-        let input = Input::read(path, reading, sink)?;
+        let input = Input::read(path, Reading::of_all(self.run, self.files), sink)?;
         self.add_input(builder, &input, sink);
         Ok(())
     }
@@ -198,12 +197,7 @@ pub(crate) fn each_tree(
     sink: &mut Sink,
     visit: &mut dyn FnMut(&mut Tree, &mut Sink),
 ) -> Result<(), RunError> {
-    each_filtered_tree(
-        path,
-        Reading { run, files, filter: &FileFilter::default(), namespace: MissingNamespace::None },
-        sink,
-        visit,
-    )
+    each_filtered_tree(path, Reading::of_all(run, files), sink, visit)
 }
 
 /// How the files at a path are read.
@@ -214,6 +208,16 @@ pub(crate) struct Reading<'r> {
     /// The files of a folder that are read.
     pub(crate) filter: &'r FileFilter,
     pub(crate) namespace: MissingNamespace<'r>,
+    /// Whether a list with only a part of its objects is a warning, and not an error.
+    pub(crate) accepts_pages: bool,
+}
+
+impl<'r> Reading<'r> {
+    /// Returns the reading of every file, whose objects stay without a namespace.
+    pub(crate) fn of_all(run: &'r Options, files: &'r Arc<Files>) -> Self {
+        static ALL: LazyLock<FileFilter> = LazyLock::new(FileFilter::default);
+        Self { run, files, filter: &ALL, namespace: MissingNamespace::None, accepts_pages: false }
+    }
 }
 
 /// The namespace of namespaced objects without one.
@@ -241,6 +245,21 @@ impl MissingNamespace<'_> {
     }
 }
 
+fn visit_standard_input(
+    reading: Reading<'_>,
+    sink: &mut Sink,
+    visit: &mut dyn FnMut(&mut Tree, &mut Sink),
+) -> Result<(), RunError> {
+    let Reading { files, namespace, accepts_pages, .. } = reading;
+    let Some(id) = standard_input(files, sink)? else { return Ok(()) };
+    let mut tree = yaml::read(files.get(id).text(), id, sink);
+    report_page(&tree, accepts_pages, sink);
+    let assumed = namespace.fill(&mut tree);
+    visit(&mut tree, sink);
+    assumed_namespace(assumed).into_iter().for_each(|note| sink.push(note));
+    Ok(())
+}
+
 /// Reads the files at a path as [`each_tree`] does, without the files that the filter leaves out.
 pub(crate) fn each_filtered_tree(
     path: &Path,
@@ -248,15 +267,10 @@ pub(crate) fn each_filtered_tree(
     sink: &mut Sink,
     visit: &mut dyn FnMut(&mut Tree, &mut Sink),
 ) -> Result<(), RunError> {
-    let Reading { run, files, filter, namespace } = reading;
     if path.as_os_str() == "-" {
-        let Some(id) = standard_input(files, sink)? else { return Ok(()) };
-        let mut tree = yaml::read(files.get(id).text(), id, sink);
-        let assumed = namespace.fill(&mut tree);
-        visit(&mut tree, sink);
-        assumed_namespace(assumed).into_iter().for_each(|note| sink.push(note));
-        return Ok(());
+        return visit_standard_input(reading, sink, visit);
     }
+    let Reading { run, files, filter, namespace, accepts_pages } = reading;
     let paths = run.inputs.find(path, filter)?;
     let is_folder = run.inputs.is_folder(path);
     let mut failed = None;
@@ -273,6 +287,7 @@ pub(crate) fn each_filtered_tree(
             let tree = read.map(|text| {
                 let (id, text) = text.flatten()?;
                 let mut tree = yaml::read(&text, id, &mut sink);
+                report_page(&tree, accepts_pages, &mut sink);
                 let path = path.filter(|_| is_folder);
                 let held = path.map(|path| manifests::retain_objects(path, &text, &mut tree, &mut sink));
                 let assumed = namespace.fill(&mut tree);
