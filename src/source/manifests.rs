@@ -133,19 +133,40 @@ pub struct FileFilter {
     /// None for all files.
     include: Option<GlobSet>,
     exclude: GlobSet,
+    /// The globs of both, as they are written.
+    included: Vec<String>,
+    excluded: Vec<String>,
 }
 
 impl Default for FileFilter {
     fn default() -> Self {
-        Self { include: None, exclude: GlobSet::empty() }
+        Self { include: None, exclude: GlobSet::empty(), included: Vec::new(), excluded: Vec::new() }
     }
 }
 
 impl FileFilter {
     /// Returns the filter of the options `--include` and `--exclude`; reports invalid globs.
-    pub fn new(include: &[String], exclude: &[String], sink: &mut Sink) -> Self {
-        let include = (!include.is_empty()).then(|| glob_set(include, true, sink));
-        Self { include, exclude: glob_set(exclude, true, sink) }
+    pub fn new(include_globs: &[String], exclude: &[String], sink: &mut Sink) -> Self {
+        let include = (!include_globs.is_empty()).then(|| glob_set(include_globs, true, sink));
+        let (included, excluded) = (include_globs.to_vec(), exclude.to_vec());
+        Self { include, exclude: glob_set(exclude, true, sink), included, excluded }
+    }
+
+    /// Returns the error of a folder without a file that is read, if the globs can be the reason.
+    pub fn nothing_left(&self, folder: &str) -> Option<Diagnostic> {
+        let quoted = |globs: &[String]| globs.iter().map(|glob| format!("`{glob}`")).collect::<Vec<_>>().join(", ");
+        let message = match (self.included.as_slice(), self.excluded.as_slice()) {
+            ([], []) => return None,
+            ([], excluded) => format!("`--exclude` leaves no file in `{folder}`: {}", quoted(excluded)),
+            (included, []) => format!("no file in `{folder}` matches `--include`: {}", quoted(included)),
+            (included, excluded) => format!(
+                "no file in `{folder}` matches `--include` and not `--exclude`: {}, not {}",
+                quoted(included),
+                quoted(excluded)
+            ),
+        };
+        let found = Diagnostic::error(codes::NOTHING_TO_JUDGE, message);
+        Some(found.help("write globs of paths relative to the folder: `*` matches a part of a name, `**` folders"))
     }
 
     /// Whether a file of a folder is read, by its path below the folder: a manifest that is not hidden.

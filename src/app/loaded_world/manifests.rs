@@ -56,7 +56,10 @@ impl ManifestReader<'_> {
             tree.documents().for_each(|document| self.memberships.add_document(document));
             taken += add_with_surroundings(builder, tree, self.surroundings, sink);
         }
-        refuse_nothing(taken, &input.path.to_string_lossy(), sink);
+        match &input.nothing_left {
+            Some(nothing) if !sink.has_errors() => sink.push(nothing.clone()),
+            _ => refuse_nothing(taken, &input.path.to_string_lossy(), sink),
+        }
     }
 }
 
@@ -64,6 +67,8 @@ impl ManifestReader<'_> {
 pub(super) struct Input {
     path: PathBuf,
     trees: Vec<Tree>,
+    /// The error of a folder in which the globs leave no file.
+    nothing_left: Option<Diagnostic>,
 }
 
 impl Input {
@@ -74,7 +79,13 @@ impl Input {
             let file = tree.file();
             trees.push(std::mem::replace(tree, Tree::new(file)));
         })?;
-        Ok(Self { path: path.to_owned(), trees })
+        let Reading { run, filter, .. } = reading;
+        let is_folder = trees.is_empty() && run.inputs.is_folder(path);
+        let nothing_left = match is_folder && run.inputs.find(path, filter)?.is_empty() {
+            true => filter.nothing_left(&path.to_string_lossy()),
+            false => None,
+        };
+        Ok(Self { path: path.to_owned(), trees, nothing_left })
     }
 
     /// Returns the first object of an API group that OpenShift alone serves, as its kind and its API version, with its place.
@@ -148,10 +159,11 @@ pub(super) fn add_with_surroundings(
 
 pub(super) fn refuse_nothing(taken: usize, path: &str, sink: &mut Sink) {
     if taken == 0 && !sink.has_errors() {
+        let place = if path == "-" { "standard input".to_owned() } else { format!("`{path}`") };
         sink.push(
             Diagnostic::error(
                 codes::NOTHING_TO_JUDGE,
-                format!("there is no role, binding, namespace or account in `{path}`"),
+                format!("there is no role, binding, namespace or account in {place}"),
             )
             .help("run `kubectl get clusterroles,clusterrolebindings,roles,rolebindings -A -o yaml` to print the RBAC objects of a cluster"),
         );
