@@ -35,6 +35,7 @@ use super::workspace::Workspace;
 use super::{Diagnostics, Error, isolation};
 use crate::access::compare::Change;
 use crate::codes;
+use crate::diag::words::first_names;
 use crate::diag::{Diagnostic, Origin, RunError, Sink};
 use crate::model::Target;
 use crate::yaml::NodeRef;
@@ -192,6 +193,9 @@ pub struct DriftOutcome {
 /// Why a comparison is with one target.
 const ONE_CLUSTER: &str = "a dump is of one cluster";
 
+/// How many missing kinds are named.
+const MISSING_SHOWN: usize = 3;
+
 /// How a complete dump is made.
 const DUMP_HELP: &str = "dump every kind that `bailiwick drift --resources` prints: `kubectl get KINDS -A -o json`";
 
@@ -315,12 +319,11 @@ fn missing_kinds(
 ) -> Vec<String> {
     let missing = surroundings.wanted.kinds.iter().filter(|(group, kind)| !live.has_kind(group, kind));
     let missing: Vec<String> = missing.map(|(_, kind)| kind.clone()).collect();
-    if let Some(first) = missing.first().filter(|_| !is_partial) {
-        let more = match missing.len() - 1 {
-            0 => String::new(),
-            more => format!(", and none of {more} more kinds"),
-        };
-        let message = format!("the dump has no object of the kind `{first}`{more}, and the policies write some");
+    if !missing.is_empty() && !is_partial {
+        let names: Vec<String> = missing.iter().map(|kind| format!("`{kind}`")).collect();
+        let kinds = if names.len() == 1 { "kind" } else { "kinds" };
+        let names = first_names(&names, MISSING_SHOWN);
+        let message = format!("the dump has no object of the {kinds} {names}, and the policies write some");
         let help = format!("{DUMP_HELP}; `--partial` leaves such kinds out");
         sink.push(Diagnostic::error(codes::INCOMPLETE_DUMP, message).help(help));
     } else if !live.kinds().any(|(group, kind)| surroundings.watches(group, kind)) {

@@ -102,6 +102,8 @@ pub struct ImportedTarget {
     pub different: Vec<ListedObject>,
     /// The objects in Manifests.
     pub manifests: Vec<ListedObject>,
+    /// The objects that controllers make. They are in Manifests and are not written.
+    pub unwritten: Vec<ListedObject>,
     /// The objects that the checks refuse. They are in Manifests and are not written.
     pub refused: Vec<ListedObject>,
     /// The objects in no policy: objects of the control plane and its controllers, and Secrets of a running cluster.
@@ -186,11 +188,12 @@ fn import_into(
     }
     let mut folds = Folds { run, options, place: &place, clusters: &clusters, values, kept };
     let Some(finished) = folds.repeat(&mut sources, sink)? else { return Ok(None) };
-    let values = folds.values;
+    let (values, kept) = (folds.values, folds.kept);
     let mut targets = Vec::new();
     let Finished { layout, folded, decisions, outcomes, imported } = finished;
     for (position, ((world, dropped), outcome)) in worlds.into_iter().zip(outcomes).enumerate() {
-        let record = Record { clusters: &clusters, position, layout: &layout, values: &values, jobs: run.threads() };
+        let jobs = run.threads();
+        let record = Record { clusters: &clusters, position, layout: &layout, values: &values, kept: &kept, jobs };
         if let (Some(folded), Some(decisions)) = (folded.get(position), decisions.get(position)) {
             targets.push(record.finish(folded, decisions, outcome, world, dropped));
         }
@@ -359,6 +362,8 @@ struct Record<'r> {
     position: usize,
     layout: &'r PolicyFiles,
     values: &'r InternedValues,
+    /// The globs of `--keep`.
+    kept: &'r GlobSet,
     jobs: usize,
 }
 
@@ -382,9 +387,7 @@ impl<'r> Record<'r> {
         dropped: BTreeMap<String, usize>,
     ) -> ImportedTarget {
         let objects = self.objects();
-        let namespaces = self.namespaces();
-        let name = |index: &usize| objects.get(*index).map_or_else(String::new, |object| written(&object.identity));
-        let listed = |index: &usize, reason: &str| ListedObject { object: name(index), reason: reason.to_owned() };
+        let listed = |index: &usize, reason: &str| self.listed(*index, reason);
         let about_access: Vec<usize> = (0..objects.len())
             .filter(|index| objects.get(*index).is_some_and(|object| is_about_access(&object.identity)))
             .collect();
@@ -393,10 +396,10 @@ impl<'r> Record<'r> {
         };
         let in_manifests: BTreeSet<usize> = of_kind(true).flat_map(|policy| policy.objects.iter().copied()).collect();
         let lines_of = |index: &usize| objects.get(*index).map_or(0, |object| self.values.lines(object.value));
-        let manifests = in_manifests.iter().filter(|index| !decisions.refused.contains_key(*index));
+        let (manifests, unwritten) = self.left(&in_manifests, decisions);
         let homes = folded.policies.iter().flat_map(|policy| {
             let home = format!("{}/{}", policy.kind.name(), policy.name);
-            policy.objects.iter().map(move |index| (name(index), home.clone()))
+            policy.objects.iter().map(move |index| (self.name(*index), home.clone()))
         });
         let homes = homes.collect();
         let different: BTreeSet<&usize> = outcome.different.iter().collect();
@@ -411,7 +414,8 @@ impl<'r> Record<'r> {
                 .into_iter()
                 .map(|index| listed(index, "compiles to another object, or to none"))
                 .collect(),
-            manifests: manifests.map(|index| listed(index, self.reason(decisions, &namespaces, *index))).collect(),
+            manifests,
+            unwritten,
             refused: decisions.refused.iter().map(|(index, reason)| listed(index, reason)).collect(),
             omitted: {
                 let omitted: BTreeMap<&usize, &&str> = decisions.omitted.iter().collect();
@@ -432,14 +436,38 @@ impl<'r> Record<'r> {
         }
     }
 
+    /// Returns the name of an object.
+    fn name(&self, index: usize) -> String {
+        self.objects().get(index).map_or_else(String::new, |object| written(&object.identity))
+    }
+
+    fn listed(&self, index: usize, reason: &str) -> ListedObject {
+        ListedObject { object: self.name(index), reason: reason.to_owned() }
+    }
+
+    /// Returns the objects of Manifests that the checks accept: the written ones, and those that controllers make.
+    fn left(
+        &self,
+        in_manifests: &BTreeSet<usize>,
+        decisions: &FoldDecisions,
+    ) -> (Vec<ListedObject>, Vec<ListedObject>) {
+        let namespaces = self.namespaces();
+        let (mut written, mut unwritten) = (Vec::new(), Vec::new());
+        for index in in_manifests.iter().filter(|index| !decisions.refused.contains_key(*index)) {
+            match self.layout.unwritten.contains(&(self.position, *index)) {
+                true => unwritten.push(self.listed(*index, "a controller makes it")),
+                false => written.push(self.listed(*index, self.reason(decisions, &namespaces, *index))),
+            }
+        }
+        (written, unwritten)
+    }
+
     /// Returns the reason why an object is in Manifests. `namespaces` are the Namespaces among the objects.
     fn reason(&self, decisions: &FoldDecisions, namespaces: &BTreeSet<&str>, index: usize) -> &'static str {
         let Some(object) = self.objects().get(index) else { return "" };
-        if self.layout.unwritten.contains(&(self.position, index)) {
-            return "a controller makes it";
-        }
         match () {
             () if !is_about_access(&object.identity) => "not about access",
+            () if self.kept.is_match(written(&object.identity)) => "`--keep` names it",
             () if decisions.kept.contains(&index) => "no policy compiles to it",
             () if is_in_namespace_set(&object.identity) && !namespaces.contains(&*object.identity.namespace) => {
                 "its namespace is not among the objects"

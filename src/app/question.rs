@@ -67,7 +67,7 @@ impl RequestOptions {
         }
         let Some(written) = &self.resource else {
             return Err(Error::invalid(
-                Diagnostic::error(codes::INVALID_QUESTION, format!("`{verb}` what?"))
+                Diagnostic::error(codes::INVALID_QUESTION, format!("the request `{verb}` has no resource"))
                     .help("name a resource or a URL path: `can-i get pods`, `can-i get /metrics`"),
             ));
         };

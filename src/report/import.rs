@@ -106,7 +106,7 @@ fn heading(target: &ImportedTarget) -> String {
 /// Returns the lines about a target: a label, a sentence, and the listed objects.
 fn lines<'t>(import: &Import, target: &'t ImportedTarget) -> Vec<(&'static str, String, &'t [ListedObject])> {
     let compiled = target.equal + target.equal_access.len();
-    let expected = target.read - target.omitted.len() - target.refused.len();
+    let expected = target.read - target.omitted.len() - target.refused.len() - target.unwritten.len();
     let mut lines = Vec::new();
     let objects = format!(
         "{} of {} compiled with their names: {} equal as stored, {} equal in access{}",
@@ -137,6 +137,7 @@ fn lines<'t>(import: &Import, target: &'t ImportedTarget) -> Vec<(&'static str, 
         (!list.is_empty()).then(|| (label, format!("{} {words}{}", grouped(list.len()), reasons(list)), list))
     };
     lines.extend(counted("left", &target.manifests, "in Manifests"));
+    lines.extend(counted("unwritten", &target.unwritten, "in Manifests and not written"));
     lines.extend(counted("omitted", &target.omitted, "in no policy"));
     lines.extend(counted("different", &target.different, "not as they were"));
     lines.extend(counted("refused", &target.refused, "in Manifests and not written"));
@@ -170,7 +171,9 @@ fn reasons(list: &[ListedObject]) -> String {
     counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let shown: Vec<String> =
         counts.iter().take(SHOWN).map(|(reason, count)| format!("{reason}: {}", grouped(*count))).collect();
-    if shown.is_empty() { String::new() } else { format!(" ({})", shown.join(", ")) }
+    let more: usize = counts.iter().skip(SHOWN).map(|(_, count)| *count).sum();
+    let more = if more > 0 { format!(", and {} more", grouped(more)) } else { String::new() };
+    if shown.is_empty() { String::new() } else { format!(" ({}{more})", shown.join(", ")) }
 }
 
 /// Returns how many times shorter the policies are.
@@ -180,4 +183,18 @@ fn factor(target: &ImportedTarget) -> String {
     }
     let tenths = target.object_lines * 10 / target.lines;
     format!(" (factor {}.{})", tenths / 10, tenths % 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reasons_of_a_list_add_up() {
+        let list: Vec<ListedObject> = (0..13)
+            .map(|index| ListedObject { object: format!("Role/r{index}"), reason: format!("reason {}", index.max(6)) })
+            .collect();
+        assert_eq!(reasons(&list), " (reason 6: 7, reason 10: 1, reason 11: 1, reason 12: 1, reason 7: 1, and 2 more)");
+        assert_eq!(reasons(list.split_at(7).0), " (reason 6: 7)");
+    }
 }

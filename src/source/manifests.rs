@@ -110,8 +110,9 @@ impl SkippedFiles {
             let count: usize = whole.values().map(Vec::len).sum();
             let causes: Vec<String> =
                 whole.iter().map(|(cause, paths)| format!("{} {}", grouped(paths.len()), cause.word())).collect();
+            let hold = if count == 1 { "holds" } else { "hold" };
             let (count, searched) = (grouped(count), number(searched, "file"));
-            parts.push(format!("{count} of {searched}{of} hold no objects: {}", causes.join(", ")));
+            parts.push(format!("{count} of {searched}{of} {hold} no objects: {}", causes.join(", ")));
         }
         if !in_part.is_empty() {
             let have = if in_part.len() == 1 { "has" } else { "have" };

@@ -6,6 +6,7 @@ use crate::codes;
 use std::cell::OnceCell;
 use std::collections::HashSet;
 
+use crate::diag::words::number;
 use crate::diag::{Diagnostic, FileId, Files, Origin, Sink, Span};
 use crate::k8s::absent;
 use crate::yaml::{self, NodeRef};
@@ -350,7 +351,7 @@ impl OtherCount {
         self.count += 1;
         let first = self.first.take().map_or_else(
             || {
-                let message = format!("the header has {columns} cells and this line has {cells}");
+                let message = format!("the header has {} and this line has {cells}", number(columns, "cell"));
                 Diagnostic::error(codes::INVALID_ACCOUNTS, message).at(origin).help(if is_open {
                     "look for a quote that is not closed"
                 } else {

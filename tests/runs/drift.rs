@@ -538,7 +538,13 @@ fn a_dump_without_a_kind_is_not_complete() {
     assert!(text.contains("not compared, because the dump has none of them: LimitRange"), "{text}");
     // An empty dump is no cluster without drift.
     cluster.objects.clear();
-    assert_eq!(cluster.drift(&[]).status.code(), Some(2));
+    let run = cluster.drift(&[]);
+    assert_eq!(run.status.code(), Some(2));
+    assert!(
+        stderr(&run).contains("of the kinds `LimitRange`, `Namespace`, `ResourceQuota` and 4 more, and"),
+        "{}",
+        stderr(&run)
+    );
     let resources = super::bailiwick(cluster.root(), &["drift", "--resources"]);
     let text = String::from_utf8_lossy(&resources.stdout).into_owned();
     for resource in
@@ -565,12 +571,6 @@ fn a_dump_with_nothing_to_compare_is_no_answer() {
     }
 }
 
-/// An edited default binding is not the default binding of the server.
-#[test]
-fn an_edited_default_object_is_found() {
-    let mut cluster = Cluster::new();
-    let binding = |subjects: Value| {
-        json!({
 /// `kubectl get --raw` prints the first page of a list, in any form that a dump has.
 #[test]
 fn the_first_page_of_a_list_is_no_dump() {
@@ -592,6 +592,12 @@ fn the_first_page_of_a_list_is_no_dump() {
     }
 }
 
+/// An edited default binding is not the default binding of the server.
+#[test]
+fn an_edited_default_object_is_found() {
+    let mut cluster = Cluster::new();
+    let binding = |subjects: Value| {
+        json!({
             "apiVersion": "rbac.authorization.k8s.io/v1",
             "kind": "ClusterRoleBinding",
             "metadata": {"name": "cluster-admin", "labels": {"kubernetes.io/bootstrapping": "rbac-defaults"}},

@@ -57,7 +57,8 @@ pub(super) fn judge(review: &ChangeReview, effects: &[ApprovableEffect], approva
                 review.objects.counts.values().map(|counts| counts.created + counts.changed + counts.deleted);
             let targets = review.objects.counts.len();
             let objects = number(differing.sum(), "object");
-            format!("no effective change (proven): {objects} differ on {}", number(targets, "target"))
+            let differ = if objects == "1 object" { "differs" } else { "differ" };
+            format!("no effective change (proven): {objects} {differ} on {}", number(targets, "target"))
         }
     };
     line.push_str(&appended(review));
