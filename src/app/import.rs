@@ -445,7 +445,7 @@ impl<'r> Record<'r> {
         ListedObject { object: self.name(index), reason: reason.to_owned() }
     }
 
-    /// Returns the objects of Manifests that the checks accept: the written ones, and those that controllers make.
+    /// Returns the objects of Manifests that the checks accept: the written objects, and the objects that controllers make.
     fn left(
         &self,
         in_manifests: &BTreeSet<usize>,

@@ -342,8 +342,8 @@ fn index_entries(
     })
 }
 
-/// Returns the paths of the manifests below a folder: those on disk, and those in the index of git, whatever a file on disk
-/// says about its folder.
+/// Returns the paths of the manifests below a folder: the files on disk, and the files in the index of git, whatever tag of a cache a
+/// folder has.
 ///
 /// # Errors
 /// When the index cannot be read.

@@ -77,7 +77,7 @@ impl FoundWorkspace {
     }
 }
 
-/// Returns the judged files below a folder, and the paths of those that can be output.
+/// Returns the judged files below a folder, and the paths of the files that can be output.
 fn judged_manifests(folder: &Path, tree: Option<&TreeOptions>) -> Result<(JudgedFiles, BTreeSet<String>), Error> {
     let Some(options) = tree else {
         let files = JudgedFiles::Disk(folder.to_owned(), Folder::new(folder.to_owned()));

@@ -15,7 +15,7 @@ pub struct ApprovalRule {
     pub needs: Vec<Approver>,
     /// How many approvals are needed.
     pub count: usize,
-    /// The globs of `targets` of its policy; empty for all targets, and for those that a change adds.
+    /// The globs of `targets` of its policy; empty for all targets, and for each new target.
     pub targets: Vec<Glob>,
     /// The location of the rule.
     pub origin: Origin,

@@ -45,7 +45,7 @@ pub enum HazardKind {
     TargetRemoved,
     /// A target gets another name: the applier deletes and creates all its objects.
     TargetRenamed,
-    /// A setting changes that decides what is compared, admitted or applied, and that no object of the output shows.
+    /// A setting of the comparison, the admission or the application changes. No object of the output shows the setting.
     SettingChanged,
     /// The last subject with a protected right loses it.
     LockOut,

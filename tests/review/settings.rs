@@ -1,4 +1,4 @@
-//! Settings and decoys that weaken the gate and that no object of the output shows.
+//! Settings and decoys against the gate, without a trace in the objects of the output.
 
 use bailiwick::app::review::{ChangeReview, EffectSeverity, HazardKind, Verdict};
 

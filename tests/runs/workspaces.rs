@@ -162,7 +162,7 @@ fn output_of_a_workspace_without_its_file_is_an_error() {
     fs::write(&output, edited).expect("a file");
     assert!(is_refused(&[]));
     assert_eq!(bailiwick(root, &["check", "--workspaces", "a"]).status.code(), Some(0));
-    // A folder that says that it is a cache, in a repository.
+    // A folder with the tag of a cache, in a repository.
     git(root, &["init", "-q"]);
     git(root, &["add", "-A"]);
     git(root, &["commit", "-qm", "one"]);

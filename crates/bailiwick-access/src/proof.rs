@@ -68,9 +68,9 @@ const MAXIMUM_MISSES: usize = 3;
 /// A binding whose role is not among the objects.
 #[derive(Debug, Clone)]
 pub struct DanglingBinding {
-    /// The binding.
+    /// The name and the place of the object.
     pub binding: Link,
-    /// Its role.
+    /// The bound role.
     pub role: MissingRole,
     /// Its subjects, as `User/name`, `Group/name` or `ServiceAccount/namespace/name`.
     pub subjects: Vec<String>,

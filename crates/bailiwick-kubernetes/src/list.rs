@@ -74,7 +74,7 @@ pub fn fill_namespace(tree: &mut Tree, namespace: &str) -> usize {
 /// A list with only a part of its objects.
 #[derive(Debug, Clone, Copy)]
 pub struct ListPage<'t> {
-    /// The field that says so.
+    /// `metadata.continue` or `metadata.remainingItemCount`.
     pub field: NodeRef<'t>,
     /// How many objects are behind the part; none if the API server did not count them.
     pub remaining: Option<u64>,

@@ -108,7 +108,7 @@ impl ListReader<'_> {
         if root.len() != 1 || self.tree.documents().count() != 1 {
             return Err(Refused);
         }
-        // The reader of whole texts sees such a list whole, with the number of the objects that it lacks.
+        // The reader of whole texts reads such a list whole, with the number of the missing objects.
         let is_page = |metadata: NodeRef<'_>| PAGE_FIELDS.iter().any(|field| metadata.get(field).is_some());
         if root.get("metadata").is_some_and(is_page) {
             return Err(Refused);

@@ -1,4 +1,4 @@
-//! The decision of admission about a write, which comes after the authorizers.
+//! The decision of admission about a write, after the decision of the authorizers.
 //!
 //! The order is the order of the API server: the life of the namespace, NodeRestriction, PodSecurityPolicies and
 //! SecurityContextConstraints, mutation, Pod Security, validation, and the escalation check of RBAC objects.
@@ -25,10 +25,10 @@ use crate::node::restriction::{NodeOperation, admit};
 use crate::yaml::NodeRef;
 use crate::yaml::schema::to_json;
 
-/// The namespaces that nobody may delete (`plugin/namespace/lifecycle/admission.go` of k8s.io/apiserver 1.37).
+/// The namespaces without deletion (`plugin/namespace/lifecycle/admission.go` of k8s.io/apiserver 1.37).
 const IMMORTAL_NAMESPACES: [&str; 3] = ["default", "kube-public", "kube-system"];
 
-/// The subresources of pods that Pod Security ignores (`pod-security-admission/admission/admission.go`, 1.37).
+/// The subresources of pods without a check by Pod Security (`pod-security-admission/admission/admission.go`, 1.37).
 const IGNORED_SUBRESOURCES: [&str; 8] =
     ["attach", "binding", "eviction", "exec", "log", "portforward", "proxy", "status"];
 
@@ -117,7 +117,7 @@ impl AskedWrite<'_> {
         }
     }
 
-    /// Asks the parts of admission that look at the object, in their order.
+    /// Asks the parts of admission about the object, in their order.
     fn by_the_rest(&self) -> Admission {
         let problems = self.write.object.filter(|_| self.write.is_pod());
         let problems = problems.map(|object| annotation_problems(object, self.write.old));

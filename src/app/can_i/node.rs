@@ -1,4 +1,4 @@
-//! The decision of the Node authorizer, which comes before RBAC.
+//! The decision of the Node authorizer, before the decision of RBAC.
 
 use schemars::JsonSchema;
 use serde::Serialize;

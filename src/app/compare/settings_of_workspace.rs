@@ -1,4 +1,4 @@
-//! Changes of the settings in `bailiwick.yaml` that decide what is compared, admitted or applied. No object of the output shows them.
+//! Changed settings of the comparison, the admission and the application in `bailiwick.yaml`. No object of the output shows them.
 
 use std::collections::BTreeSet;
 
@@ -7,11 +7,11 @@ use super::gate::few;
 use crate::admission::standards::configuration::Exemptions;
 use crate::model::{Target, WorkspaceSettings};
 
-/// A change of a setting.
+/// One difference of two workspace files.
 pub(in crate::app) struct SettingChange {
     /// The name of the target; none for the whole workspace.
     pub(in crate::app) target: Option<String>,
-    /// The change in words.
+    /// The field with both values, such as `` `spec.output` changes from `out` to `out2` ``.
     pub(in crate::app) words: String,
 }
 

@@ -31,7 +31,7 @@ const SET_BY_SERVER: [(&str, &str); 4] = [
     ("generation", "it reads fields that the API server sets"),
 ];
 
-/// The kind of a webhook.
+/// The effect of the answer of a webhook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum WebhookKind {
     /// It can change the object.

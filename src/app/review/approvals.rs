@@ -114,9 +114,9 @@ pub fn have_rules_changed(base: &[&ApprovalRule], head: &[&ApprovalRule]) -> boo
     !has_all(base, head) || !has_all(head, base)
 }
 
-/// Returns the rules of the earlier state, `before`, for the targets of the reviewed state: a target that the change adds is
-/// one of those that the globs of a rule match. It can also be a renamed one, so that each rule of a target that is gone
-/// is a rule of every new target.
+/// Returns the rules of the earlier state, `before`, for the targets of the reviewed state: the globs of a rule
+/// match a target that the change adds, too. A new target can also be a renamed one, so that each rule of a target that is gone is
+/// a rule of every new target.
 pub(super) fn on_targets_of(rules: &[&ApprovalRule], before: &[Target], after: &[Target]) -> Vec<ApprovalRule> {
     let has = |targets: &[Target], name: &str| targets.iter().any(|target| target.name == name);
     let new: Vec<&String> = after.iter().map(|target| &target.name).filter(|name| !has(before, name)).collect();

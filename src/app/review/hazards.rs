@@ -38,7 +38,7 @@ pub(super) fn of_output(comparison: &Comparison, threshold: usize, spread: &Spre
     hazards
 }
 
-/// Finds the settings that decide what is compared, admitted or applied, and that no object of the output shows.
+/// Finds the changed settings of the comparison, the admission and the application.
 pub(super) fn of_settings(before: &WorkspaceSettings, after: &WorkspaceSettings) -> Vec<Hazard> {
     let changes = settings_of_workspace::all(before, after).into_iter();
     let hazards = changes.map(|change| Hazard {

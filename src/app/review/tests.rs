@@ -27,7 +27,7 @@ pub(super) struct TestComparison {
     failed_before: BTreeSet<ExpectationKey>,
     /// The expectations of the earlier state about namespaces that are gone.
     obsolete: BTreeSet<ExpectationKey>,
-    /// Those with a failed question that matters: about a namespace that is there, or a right that nobody may have.
+    /// Expectations with a failed question that matters: about a namespace that is there, or a right that no subject may have.
     lost: BTreeSet<ExpectationKey>,
     questions: usize,
     failures: usize,
@@ -208,7 +208,7 @@ impl<'w> KeptExpectations<'w> {
         Self { targets, known }
     }
 
-    /// Whether an expectation is there, on those of its targets that are there.
+    /// Whether an expectation is there, on the targets of it that are there.
     fn has(&self, key: &ExpectationKey, wanted: &BTreeSet<String>) -> bool {
         let Some(own) = self.targets.get(key) else { return false };
         let mut wanted = wanted.iter().map(String::as_str).filter(|target| self.known.contains(target));

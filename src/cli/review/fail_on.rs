@@ -52,7 +52,7 @@ fn unknown(word: &str) -> Refused {
     Refused(format!("{}{forms}", near.map_or_else(String::new, |near| near)))
 }
 
-/// Returns a name if it is one of those that the schema of a type lists.
+/// Returns a name that the schema of a type lists.
 fn one_of<T: JsonSchema>(name: &str, one: &str, several: &str) -> Result<String, Refused> {
     let names = names_of::<T>();
     if names.iter().any(|known| known == name) {

@@ -236,7 +236,7 @@ impl LinkedClass {
         });
     }
 
-    /// Records the last days of grants, and reports texts that are no dates.
+    /// Records the last days of grants, and reports texts in place of dates.
     pub(super) fn record_expiries(
         &self,
         accounts: &Accounts,

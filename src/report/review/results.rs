@@ -254,7 +254,7 @@ fn hazards<'r>(view: &ReviewView<'r>) -> Vec<ReviewResult<'r>> {
         let code = hazard_code(hazard.kind);
         let (mut names, namespaces) = (hazard.names.join(","), hazard.namespaces.join(","));
         if hazard.kind == HazardKind::SettingChanged {
-            // The message tells two settings apart.
+            // Two settings differ in the message alone.
             names.clone_from(&hazard.message);
         }
         let facts = Facts {
