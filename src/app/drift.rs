@@ -213,8 +213,7 @@ impl Workspace {
         let desired = self.load_wanted(target, &mut wanted, &mut sink);
         let table = std::mem::take(&mut wanted.table);
         let surroundings = Surroundings::new(self, target, &wanted);
-        let all = Reading::of_all(&self.options, &self.project.files);
-        let reading = Reading { accepts_pages: options.is_partial, ..all };
+        let reading = Reading::of_all(&self.options, &self.project.files);
         let inputs = LiveInputs { reading, wanted: &wanted, surroundings: &surroundings };
         let (live, dump) = LiveObjects::read(inputs, &options.live, table, &mut sink)?;
         let desired = desired?;

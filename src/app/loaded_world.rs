@@ -545,7 +545,7 @@ fn read_inputs(
 ) -> Result<Vec<Input>, RunError> {
     let filter = FileFilter::new(&options.include, &options.exclude, sink);
     let namespace = default_namespace(options.default_namespace.as_deref(), sink);
-    let reading = Reading { run, files, filter: &filter, namespace, accepts_pages: false };
+    let reading = Reading { run, files, filter: &filter, namespace };
     options.from.iter().map(|path| Input::read(&run.input_at(path), reading, sink)).collect()
 }
 

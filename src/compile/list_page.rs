@@ -6,18 +6,17 @@ use crate::diag::{Diagnostic, Sink};
 use crate::k8s::list;
 use crate::yaml::Tree;
 
-/// Reports a list with only a part of its objects, as `limit` of a request cuts it off: an answer about it would be wrong. It is a
-/// warning if it `is_accepted`.
-pub fn report_page(tree: &Tree, is_accepted: bool, sink: &mut Sink) {
+/// Reports a list with only a part of its objects, as `limit` of a request cuts it off: an answer about it would be wrong.
+pub fn report_page(tree: &Tree, sink: &mut Sink) {
     let Some(list::ListPage { field, remaining }) = list::first_page(tree) else { return };
     let more = remaining.map_or_else(
         || "more objects".to_owned(),
         |count| number(usize::try_from(count).map_or(usize::MAX, |count| count), "more object"),
     );
     let message = format!("this list is not complete: its cluster has {more}");
-    let found = match is_accepted {
-        true => Diagnostic::warning(codes::INCOMPLETE_DUMP, message),
-        false => Diagnostic::error(codes::INCOMPLETE_DUMP, message),
-    };
-    sink.push(found.at(field.origin()).help("write the list without `limit`, as `kubectl get KINDS -A -o yaml` does"));
+    sink.push(
+        Diagnostic::error(codes::INCOMPLETE_DUMP, message)
+            .at(field.origin())
+            .help("write the list without `limit`, as `kubectl get KINDS -A -o yaml` does"),
+    );
 }

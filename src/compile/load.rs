@@ -288,7 +288,7 @@ pub fn each_baseline(
         match sources.passing_text(&path, named_at, sink)? {
             Some((file, text)) => {
                 let tree = yaml::read(&text, file, sink);
-                report_page(&tree, false, sink);
+                report_page(&tree, sink);
                 visit(tree, sink);
             }
             None if sink.len() > before => {}

@@ -8,7 +8,6 @@ use std::collections::HashSet;
 
 use crate::diag::words::number;
 use crate::diag::{Diagnostic, FileId, Files, Origin, Sink, Span};
-use crate::k8s::absent;
 use crate::yaml::{self, NodeRef};
 
 /// One row, while it is read.
@@ -64,7 +63,7 @@ impl Line<'_> {
             for _ in self.record {
                 let inside = rest.strip_prefix('"');
                 quoted.push(inside.is_some());
-                let behind = inside.map_or(rest, |inside| absent::text(closed(inside)));
+                let behind = inside.map_or(rest, |inside| closed(inside).map_or("", |behind| behind));
                 rest = behind.split_once(',').map_or("", |(_, next)| next);
             }
             quoted

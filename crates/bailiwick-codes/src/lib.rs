@@ -125,7 +125,7 @@ bailiwick_yaml::declare_codes! {
     DRIFT_ACCEPT_UNUSED: "drift-accept-unused", [Warning], "an accepted difference that the cluster does not have";
     LIVE_TEST_FAILED: "live-test-failed", [Error], "an AccessTest that passes on the policies and fails in the cluster";
     DRIFT_ACCESS: "drift-access", [Error], "a subject has other access in the cluster than by the policies";
-    INCOMPLETE_DUMP: "incomplete-dump", [Error, Warning], "a dump lacks objects of its cluster";
+    INCOMPLETE_DUMP: "incomplete-dump", [Error], "a dump lacks objects of its cluster";
     // The output.
     FOREIGN_FILE: "foreign-file", [Error], "a file of another origin in the output folder";
     EDITED_BY_HAND: "edited-by-hand", [Error], "an output file was changed by hand";

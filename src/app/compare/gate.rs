@@ -101,7 +101,7 @@ fn workspace_fields(old: &model::WorkspaceSettings, new: &model::WorkspaceSettin
     lines
 }
 
-/// Changed severities of diagnostics.
+/// Describes the changed severities of diagnostics.
 fn diagnostics(old: &DiagnosticSettings, new: &DiagnosticSettings) -> Vec<String> {
     let mut lines = Vec::new();
     let codes: BTreeSet<&String> = old.settings().keys().chain(new.settings().keys()).collect();

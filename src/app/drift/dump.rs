@@ -56,7 +56,7 @@ impl Dump {
             Self::List(ListText { path: Some(path), .. }) => Self::read_trees(reading, &path, sink),
             Self::List(ListText { file, files, path: None }) => {
                 let tree = yaml::read(files.get(file).text(), file, sink);
-                report_page(&tree, reading.accepts_pages, sink);
+                report_page(&tree, sink);
                 Ok(Self::Trees(vec![with_types(tree)]))
             }
         }

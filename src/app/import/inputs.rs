@@ -43,7 +43,7 @@ pub(super) fn read(inputs: Inputs<'_>, values: &mut InternedValues, sink: &mut S
     let Inputs { run, options, targets, sources, files } = inputs;
     let filter = FileFilter::new(&options.include, &options.exclude, sink);
     let namespace = default_namespace(options.default_namespace.as_deref(), sink);
-    let reading = Reading { run, files, filter: &filter, namespace, accepts_pages: false };
+    let reading = Reading { run, files, filter: &filter, namespace };
     let mut inputs = Vec::new();
     for target in targets {
         let mut reader = Reader {

@@ -220,15 +220,13 @@ pub(crate) struct Reading<'r> {
     /// The files of a folder that are read.
     pub(crate) filter: &'r FileFilter,
     pub(crate) namespace: MissingNamespace<'r>,
-    /// Whether a list with only a part of its objects is a warning, and not an error.
-    pub(crate) accepts_pages: bool,
 }
 
 impl<'r> Reading<'r> {
     /// Returns the reading of every file, whose objects stay without a namespace.
     pub(crate) fn of_all(run: &'r Options, files: &'r Arc<Files>) -> Self {
         static ALL: LazyLock<FileFilter> = LazyLock::new(FileFilter::default);
-        Self { run, files, filter: &ALL, namespace: MissingNamespace::None, accepts_pages: false }
+        Self { run, files, filter: &ALL, namespace: MissingNamespace::None }
     }
 }
 
@@ -262,10 +260,10 @@ fn visit_standard_input(
     sink: &mut Sink,
     visit: &mut dyn FnMut(&mut Tree, &mut Sink),
 ) -> Result<(), RunError> {
-    let Reading { files, namespace, accepts_pages, .. } = reading;
+    let Reading { files, namespace, .. } = reading;
     let Some(id) = standard_input(files, sink)? else { return Ok(()) };
     let mut tree = yaml::read(files.get(id).text(), id, sink);
-    report_page(&tree, accepts_pages, sink);
+    report_page(&tree, sink);
     let assumed = namespace.fill(&mut tree);
     visit(&mut tree, sink);
     assumed_namespace(assumed).into_iter().for_each(|note| sink.push(note));
@@ -282,7 +280,7 @@ pub(crate) fn each_filtered_tree(
     if path.as_os_str() == "-" {
         return visit_standard_input(reading, sink, visit);
     }
-    let Reading { run, files, filter, namespace, accepts_pages } = reading;
+    let Reading { run, files, filter, namespace } = reading;
     let paths = run.inputs.find(path, filter)?;
     let is_folder = run.inputs.is_folder(path);
     let mut failed = None;
@@ -299,7 +297,7 @@ pub(crate) fn each_filtered_tree(
             let tree = read.map(|text| {
                 let (id, text) = text.flatten()?;
                 let mut tree = yaml::read(&text, id, &mut sink);
-                report_page(&tree, accepts_pages, &mut sink);
+                report_page(&tree, &mut sink);
                 let path = path.filter(|_| is_folder);
                 let held = path.map(|path| manifests::retain_objects(path, &text, &mut tree, &mut sink));
                 let assumed = namespace.fill(&mut tree);

@@ -54,7 +54,7 @@ pub(super) fn read(
         Some(name) => default_namespace(Some(name), sink),
         None => MissingNamespace::None,
     };
-    let reading = Reading { run, files, filter: &filter, namespace, accepts_pages: false };
+    let reading = Reading { run, files, filter: &filter, namespace };
     let mut builder = Builder::new(minor).with_default_policy(minor);
     let mut found = Found::default();
     for path in &options.from {
