@@ -120,5 +120,5 @@ fn a_target_answers_as_a_question_with_the_same_settings() {
             }
         }
     }
-    assert!(refused > 100 && admitted > 100 && exempt > 100 && unknown > 10, "{refused} {admitted} {exempt} {unknown}");
+    assert!(refused > 90 && admitted > 100 && exempt > 100 && unknown > 90, "{refused} {admitted} {exempt} {unknown}");
 }

@@ -18,7 +18,11 @@ fn of_settings(base: &str, head: &str) -> ChangeReview {
 
 #[test]
 fn settings_that_no_object_shows_need_a_review() {
-    let delivery = |url: &str| format!("delivery: {{repoURL: \"{url}\", argocd: {{}}}}, targets: [{TARGET}]");
+    let delivery = |url: &str| {
+        format!(
+            "delivery: {{repoURL: \"{url}\", revision: main, path: infra, argocd: {{destination: {{name: prod}}}}}}, targets: [{TARGET}]"
+        )
+    };
     let with = |field: &str| format!("{field}, targets: [{TARGET}]");
     let on_target = |field: &str| format!("targets: [{{name: t, version: \"1.36\", {field}}}]");
     let plain = format!("targets: [{TARGET}]");
@@ -42,7 +46,6 @@ fn settings_that_no_object_shows_need_a_review() {
             on_target("podSecurity: {exemptions: {usernames: [ann]}}"),
             "`podSecurity.exemptions.usernames` adds `ann`",
         ),
-        (plain.clone(), on_target("podSecurity: {modes: [warn]}"), "`modes` has no `enforce`"),
         (
             delivery("https://git.example.org/platform"),
             delivery("https://evil.example/x"),

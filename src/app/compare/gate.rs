@@ -353,6 +353,7 @@ fn settings(old: &Target, new: &Target) -> Vec<String> {
         lines.push("another identity applies its output".to_owned());
     }
     lines.extend(settings_of_workspace::of_pod_security(old, new));
+    lines.extend(settings_of_workspace::of_stage(old, new));
     lines
 }
 

@@ -68,6 +68,12 @@ pub(super) fn of_pod_security(old: &Target, new: &Target) -> Vec<String> {
         ));
     }
     lines.extend(new_exemptions(&before.exemptions, &after.exemptions));
+    lines
+}
+
+/// Describes a stage with less enforcement, one line each. A review compares the admission of pods by the stages.
+pub(super) fn of_stage(old: &Target, new: &Target) -> Vec<String> {
+    let mut lines = Vec::new();
     let (before, after) = (&old.pod_security_stage, &new.pod_security_stage);
     if before.denies() && !after.denies() {
         lines.push("its PodSecurityProfiles reject no pod any more: `validationActions` has no `Deny`".to_owned());
