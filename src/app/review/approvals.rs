@@ -298,7 +298,7 @@ mod tests {
         };
         let hazard = |kind, severity| ApprovableEffect { hazard: Some(kind), ..effect(severity) };
         let disarmed = ApprovableEffect { disarms: true, ..effect(EffectSeverity::None) };
-        assert_eq!(state(&[disarmed.clone()], &[]), ApprovalState::default());
+        assert_eq!(state(std::slice::from_ref(&disarmed), &[]), ApprovalState::default());
         let disarmed = ApprovableEffect { severity: EffectSeverity::High, ..disarmed };
         for bad in [
             effect(EffectSeverity::High),

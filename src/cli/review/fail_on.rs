@@ -49,7 +49,7 @@ fn unknown(word: &str) -> Refused {
     let severities = SEVERITIES.iter().map(|severity| severity.word());
     let near = nearest(word, severities.chain(PROPERTIES)).map(|near| format!("did you mean `{near}`? "));
     let forms = "write critical, high, medium, low, info, becomes:POWER, verdict:NAME or hazard:KIND";
-    Refused(format!("{}{forms}", near.map_or_else(String::new, |near| near)))
+    Refused(format!("{}{forms}", near.into_iter().collect::<String>()))
 }
 
 /// Returns a name that the schema of a type lists.
