@@ -9,7 +9,6 @@ mod allow;
 mod known;
 mod link;
 mod linked_workspace;
-mod list_page;
 mod load;
 mod order;
 mod part;
@@ -35,8 +34,7 @@ use crate::yaml::{self, NodeId, NodeRef, ReadBack, Tree, internal};
 pub use crate::expand::SampledFiles;
 pub use allow::{Accepted, AllowEntry};
 pub use linked_workspace::{AccountRows, LinkedWorkspace, NamedPolicies};
-pub use list_page::report_page;
-pub use load::{WORKSPACE_FILE, each_baseline, load, load_workspace};
+pub use load::{WORKSPACE_FILE, each_baseline, load, load_workspace, report_page};
 pub use part::{PartRecord, ShardSummary, compile_part, each_output_file, merge, output_files};
 
 /// A finished file of the output.

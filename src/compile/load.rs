@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::link::{self, Head, Linked};
-use super::list_page::report_page;
 use super::{LinkedWorkspace, NamedPolicies, known};
 use crate::admission::scc::{bootstrap, defaults};
+use crate::diag::words::number;
 use crate::diag::{Diagnostic, Files, Origin, RunError, Sink, Span};
 use crate::k8s::list;
 use crate::kinds;
@@ -326,4 +326,19 @@ fn refuse_sources_in_output(
         .help("use a separate folder for the output: the program can overwrite or remove every file in it");
     sink.push(written.map_or(found.clone(), |written| found.at(written.origin())));
     Ok(())
+}
+
+/// Reports a list with only a part of its objects, as `limit` of a request cuts it off: an answer about it would be wrong.
+pub fn report_page(tree: &Tree, sink: &mut Sink) {
+    let Some(list::ListPage { field, remaining }) = list::first_page(tree) else { return };
+    let more = remaining.map_or_else(
+        || "more objects".to_owned(),
+        |count| number(usize::try_from(count).map_or(usize::MAX, |count| count), "more object"),
+    );
+    let message = format!("this list is not complete: its cluster has {more}");
+    sink.push(
+        Diagnostic::error(codes::INCOMPLETE_DUMP, message)
+            .at(field.origin())
+            .help("write the list without `limit`, as `kubectl get KINDS -A -o yaml` does"),
+    );
 }
