@@ -105,7 +105,14 @@ impl LoadedWorld {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn can_i(&self, who: &Identity, options: &CanIOptions) -> Result<CanI, Error> {
-        let mut request = options.request.request(&self.world)?;
+        let mut written = options.admission.as_ref().map(|admission| self.read_written(admission)).transpose()?;
+        let mut request = match written.as_ref().and_then(Written::namespace) {
+            // As `kubectl create -f` does, which sends the object to its own namespace.
+            Some(own) if options.request.names_no_place() => {
+                RequestOptions { namespace: Some(own.to_owned()), ..options.request.clone() }.request(&self.world)?
+            }
+            _ => options.request.request(&self.world)?,
+        };
         let selector = field_selector(options.field_selector.as_deref().unwrap_or_default())
             .map_err(|error| invalid(error.to_string()))?;
         take_selected_name(&mut request, &selector)?;
@@ -125,7 +132,8 @@ impl LoadedWorld {
             answer = Answer::Unknown;
         }
         let authorizers = self.stated_authorizers(NodeIdentity::from_identity(who) != NodeIdentity::None, answer);
-        let objection = match self.admission(graph.as_ref(), options.admission.as_ref(), who, &request)? {
+        let written = options.admission.as_ref().zip(written.as_mut());
+        let objection = match self.admission(graph.as_ref(), written, who, &request)? {
             _ if answer == Answer::No => None,
             Admission::Passes => None,
             Admission::Refuses(why) => {
@@ -154,33 +162,38 @@ impl LoadedWorld {
         }
     }
 
-    fn admission(
-        &self,
-        graph: Option<&Graph>,
-        options: Option<&AdmissionOptions>,
-        who: &Identity,
-        request: &Request,
-    ) -> Result<Admission, Error> {
-        let Some(options) = options else { return Ok(Admission::Passes) };
-        let mut extra: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for written in &options.user_extra {
-            let (key, value) =
-                written.split_once('=').ok_or_else(|| invalid(format!("`{written}` is no `KEY=VALUE`")))?;
-            extra.entry(key.to_lowercase()).or_default().push(value.to_owned());
-        }
+    /// Reads the objects of a write.
+    fn read_written(&self, options: &AdmissionOptions) -> Result<Written, Error> {
         let mut sink = Sink::new();
-        let mut written = Written::read(&options.object, options.old.as_deref(), &self.files, &mut sink)
+        let written = Written::read(&options.object, options.old.as_deref(), &self.files, &mut sink)
             .map_err(|error| invalid(error.to_string()))?;
         if sink.has_errors() {
             let mut list = sink.into_sorted(&self.files);
             list.push(not_understood("the object cannot be read".to_owned()));
             return Err(Error::Invalid(Diagnostics::new(list, &self.files)));
         }
+        Ok(written)
+    }
+
+    fn admission(
+        &self,
+        graph: Option<&Graph>,
+        written: Option<(&AdmissionOptions, &mut Written)>,
+        who: &Identity,
+        request: &Request,
+    ) -> Result<Admission, Error> {
+        let Some((options, written)) = written else { return Ok(Admission::Passes) };
+        let mut extra: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for written in &options.user_extra {
+            let (key, value) =
+                written.split_once('=').ok_or_else(|| invalid(format!("`{written}` is no `KEY=VALUE`")))?;
+            extra.entry(key.to_lowercase()).or_default().push(value.to_owned());
+        }
         if let Request::Resource(request) = request {
             written.fill_namespace(&request.namespace);
         }
         let user = UserInfo { identity: who, extra };
-        admission::admission(self, graph, &user, request, &written).map_err(|error| invalid(error.to_string()))
+        admission::admission(self, graph, &user, request, written).map_err(|error| invalid(error.to_string()))
     }
 }
 

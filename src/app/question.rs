@@ -44,6 +44,11 @@ impl RequestOptions {
         Self { verb: Some(verb.to_owned()), resource: Some(resource.to_owned()), ..Self::default() }
     }
 
+    /// Whether the options name a resource, and no namespace for it.
+    pub(crate) fn names_no_place(&self) -> bool {
+        self.namespace.is_none() && !self.all_namespaces && self.http.is_none() && self.path.is_none()
+    }
+
     /// Returns the request.
     ///
     /// # Errors

@@ -34,6 +34,7 @@ pub(super) struct Arguments {
     field_selector: Option<String>,
     /// Also evaluate the admission of the object in this file, by NodeRestriction, the Pod Security level of its
     /// namespace, the bound admission policies and the escalation check of RBAC; MutatingAdmissionPolicies change the object first.
+    /// Without `--namespace`, the request is about the namespace of the object.
     #[arg(long, value_name = "FILE", conflicts_with = "list")]
     admission: Option<PathBuf>,
     /// Extra field of the user, as `KEY=VALUE`, for admission policies; may be repeated.

@@ -51,6 +51,12 @@ impl Written {
         Ok(Self { new: read(Some(new))?, old: read(old)? })
     }
 
+    /// Returns the namespace of the new object; none for an object without one.
+    pub(super) fn namespace(&self) -> Option<&str> {
+        let namespace = text_at(first(self.new.as_ref())?, &["metadata", "namespace"]);
+        Some(namespace).filter(|namespace| !namespace.is_empty())
+    }
+
     /// Gives objects without a namespace the namespace of the request, as the API server does.
     pub(super) fn fill_namespace(&mut self, namespace: &str) {
         if !namespace.is_empty() {
