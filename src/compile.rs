@@ -21,6 +21,7 @@ use crate::delivery;
 use crate::diag::{Diagnostic, Origin, RunError, Sink};
 use crate::emit::file;
 use crate::expand::{self, OutputFileIndex};
+use crate::k8s::readers::stored_group;
 use crate::k8s::{list, names};
 use crate::label::{self, Collector, NamespaceLabels};
 use crate::model::{Contribution, ObjectId, OutputFileKey, Part, Policy, Target, Unit};
@@ -395,7 +396,9 @@ impl<'p> Worker<'p> {
         if !stats.time(Stage::Match, matches, |matches| if *matches { (1, text.len()) } else { (0, 0) }) {
             let before = sink.len();
             let validate = || {
-                if !self.validator.check(unit, text, facts, sink) {
+                if !self.validator.check(unit, text, facts, sink)
+                    || !self.validator.check_readings(unit, &self.project.templates, sink)
+                {
                     return false;
                 }
                 if let Some(stated) = &stated
@@ -454,8 +457,9 @@ impl<'p> Worker<'p> {
         if let Some(root) = self.validator.object() {
             label::check_exemption(self.target, unit, root, sink);
         }
-        let has_flux = self.target.delivery.as_ref().is_some_and(|delivery| delivery.flux.is_some());
-        if has_flux && delivery::has_variable(&self.rendered) {
+        // An escape in a template can stand for a variable.
+        let may_have_variable = |text: &str| delivery::has_variable(text) || text.contains('\\');
+        if self.target.is_delivered_by_flux() && may_have_variable(&self.rendered) {
             self.validator.amend(delivery::keep_texts);
         }
         let Some(labels) = self.labels else { return };
@@ -532,8 +536,9 @@ fn policy_of<'w>(
 /// Whether two objects of one file would overwrite each other. [`TargetFacts`] compares cluster-scoped
 /// objects across files.
 fn is_same_object(left: &ObjectId, right: &ObjectId) -> bool {
-    left.object_type.group() == right.object_type.group()
-        && left.object_type.kind == right.object_type.kind
+    let kind = &left.object_type.kind;
+    *kind == right.object_type.kind
+        && stored_group(left.object_type.group(), kind) == stored_group(right.object_type.group(), kind)
         && left.name == right.name
         && (right.namespace.is_some() || &*right.object_type.kind == "Namespace")
 }

@@ -7,6 +7,7 @@
 mod argocd;
 mod flux;
 mod pruned;
+mod source_ignore;
 mod substitution;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,6 +20,7 @@ use crate::model::TargetDelivery;
 use crate::yaml::{self, internal};
 
 pub use pruned::pruned_folder;
+pub use source_ignore::{SOURCE_IGNORE, SourceIgnore};
 pub use substitution::{first_variable, has_variable, keep_texts};
 
 /// A folder of a target's output with one delivery object.
@@ -113,7 +115,7 @@ fn file(applier: &str, object: &Value) -> DeliveryFile {
     let mut body = String::new();
     tree.documents().for_each(|root| yaml::write::document(root, &mut body));
     DeliveryFile {
-        path: format!("{applier}/{}.yaml", text(&["metadata", "name"])),
+        path: format!("{applier}/{}", file::file_name(text(&["metadata", "name"]))),
         text: file::assemble(&body),
         kinds: [text(&["kind"]).into()],
     }

@@ -7,6 +7,7 @@
 mod alike;
 mod lints;
 mod meaning;
+mod readings;
 mod server_fields;
 pub mod set;
 mod stated_metadata;
@@ -161,6 +162,13 @@ impl<'p> Validator<'p> {
         }
         problems.into_iter().for_each(|problem| sink.push(problem));
         changes.is_empty()
+    }
+
+    /// Checks that every applier reads the object that was checked last as it was compiled. False where one does not; the
+    /// reasons are in the sink.
+    pub fn check_readings(&self, unit: &Unit, templates: &TemplateSet, sink: &mut Sink) -> bool {
+        let compiled = readings::Compiled { unit, target: self.target, trees: self.trees, templates };
+        self.object().is_none_or(|root| compiled.check(root, sink))
     }
 
     fn changed_meaning(&self, unit: &Unit, change: &meaning::Change) -> Diagnostic {

@@ -23,7 +23,7 @@ use libtest_mimic::{Arguments, Trial};
 mod case;
 
 /// Codes of a folder, of the whole run, or of an object of a cluster, for which there is no line of a file.
-const WITHOUT_PLACE: [Code; 26] = [
+const WITHOUT_PLACE: [Code; 27] = [
     codes::INVALID_USAGE,
     codes::INVALID_QUESTION,
     codes::NEWER_THAN_KNOWN,
@@ -37,6 +37,7 @@ const WITHOUT_PLACE: [Code; 26] = [
     codes::EDITED_BY_HAND,
     codes::LINK_IN_OUTPUT,
     codes::KEPT_MANIFEST,
+    codes::APPLIER_STEERED,
     codes::FOLDER_IN_OUTPUT,
     codes::LEFT_BEHIND,
     codes::EMPTY_OUTPUT,

@@ -146,14 +146,6 @@ impl JudgedFiles {
         }
     }
 
-    /// Whether there is a file, a folder or another entry with a path.
-    pub(crate) fn has_entry(&self, path: &str) -> bool {
-        match self {
-            Self::Disk(root, _) => root.join(path).symlink_metadata().is_ok(),
-            Self::Tree(tree) => tree.files.kind(path).is_some() || tree.files.below(path).next().is_some(),
-        }
-    }
-
     /// Returns the files below a folder, for a reader of inputs.
     pub(crate) fn source_below(&self, folder: &str) -> Box<dyn FileSource> {
         match self {

@@ -5,10 +5,12 @@ use std::collections::{BTreeSet, HashSet};
 
 use super::judged_files::JudgedTree;
 use super::left_behind::{self, NotJudged};
+use super::steered::{self, PatternFile};
 use super::unclaimed::{in_another_case, is_below, is_below_in_another_case, is_manifest_name, submodule};
 use super::words::number;
 use super::workspace::Workspace;
 use crate::codes;
+use crate::delivery::SOURCE_IGNORE;
 use crate::diag::{Diagnostic, RunError, Sink};
 use crate::emit::committed::EntryKind;
 use crate::emit::write::STAGING;
@@ -53,7 +55,27 @@ pub(super) fn judge(workspace: &Workspace, tree: &JudgedTree, sink: &mut Sink) -
         }
     }
     judge_attributes(workspace, tree, sink)?;
+    let overrides = outside.iter().filter(|path| steered::is_source_override(path)).cloned().collect();
+    steered::judge(workspace, tree.prefix(), &overrides, &patterns_of(workspace, tree)?, sink)?;
     left_behind::judge(workspace, &outside, sink)
+}
+
+/// Reads the files of patterns of Flux in the folders around the output folder.
+fn patterns_of(workspace: &Workspace, tree: &JudgedTree) -> Result<Vec<PatternFile>, RunError> {
+    let output = format!("{}{}", tree.prefix(), workspace.project.workspace.output);
+    let mut found = Vec::new();
+    for path in steered::pattern_paths(&output) {
+        let folder = path.strip_suffix(SOURCE_IGNORE).map_or("", |folder| folder.trim_end_matches('/'));
+        let is_it = |entry: &&TreeEntry| entry.name == SOURCE_IGNORE.as_bytes() && entry.mode == EntryMode::File;
+        let above = tree.files().above().iter().find(|above| above.path == folder);
+        let of_above = above.and_then(|above| above.entries.iter().find(is_it)).map(|entry| entry.id);
+        let below = || path.strip_prefix(tree.prefix()).and_then(|path| tree.files().file_id(path));
+        if let Some(id) = of_above.or_else(below) {
+            let bytes = tree.read_blob(&id, &path, MAXIMUM_ATTRIBUTES)?;
+            found.push(PatternFile { text: String::from_utf8_lossy(&bytes).into_owned(), path });
+        }
+    }
+    Ok(found)
 }
 
 /// Reports the first output file that a checkout writes with other bytes.

@@ -6,31 +6,21 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::judged_tree;
+use super::kept_files;
 use super::left_behind::{self, NotJudged};
 use super::output::{help_with_stray, stray};
-use super::workspace::{Workspace, keeps};
+use super::steered;
+use super::workspace::Workspace;
 use super::workspace_files::WorkspaceFiles;
 use crate::codes;
-use crate::compile::LinkedWorkspace;
-use crate::diag::{Diagnostic, FileId, RunError, Sink};
-use crate::emit::committed::{Committed, Entry, EntryKind};
-use crate::emit::file;
+use crate::diag::{Diagnostic, RunError, Sink};
+use crate::emit::committed::{Entry, EntryKind};
 use crate::emit::write::{STAGING, is_at_work};
 use crate::git::Repository;
 use crate::git::index::{self, IndexEntry, IndexEntryKind};
-use crate::yaml::{self, NodeRef, Tree};
-
-/// How many objects of a kept file are named.
-const NAMED: usize = 5;
 
 /// Endings of the files that Argo CD, Flux and kubectl take for manifests.
 const MANIFEST_ENDINGS: &[&str] = &["yaml", "yml", "json"];
-
-/// The names under which kustomize looks for its file.
-const KUSTOMIZATIONS: &[&str] = &["kustomization.yaml", "kustomization.yml", "Kustomization"];
-
-/// Fields of a Kustomization that add no object and change none.
-const PLAIN_FIELDS: &[&str] = &["apiVersion", "kind", "metadata", "resources", "sortOptions", "buildMetadata"];
 
 /// Entries of the output folder that no policy accounts for, by their paths below it.
 #[derive(Debug, Default)]
@@ -84,88 +74,12 @@ pub(crate) fn judge(workspace: &Workspace, unclaimed: &Unclaimed, sink: &mut Sin
                 .help("remove it; if it is a submodule without its files, remove it with `git rm`"),
         );
     }
-    let manifests = claimed(&workspace.project);
-    let whole = workspace.judged_output(None);
-    for path in &unclaimed.kept {
-        let bytes = whole.read(path)?.unwrap_or_default();
-        judge_kept(workspace, path, &bytes, is_claimed(&workspace.project, &manifests, path), sink);
-    }
+    kept_files::judge(workspace, &unclaimed.kept, sink)?;
     if let Some(tree) = &workspace.tree {
         return judged_tree::judge(workspace, tree, sink);
     }
     workspace.project.workspace.written_folders().for_each(|folder| judge_staging(workspace, folder, sink));
     judge_index(workspace, sink)
-}
-
-/// Returns the kept files of a target that hold objects and that no Manifests policy names, as trees. The sink gets the errors of
-/// manifests that are not YAML.
-///
-/// # Errors
-/// When the output folder cannot be read.
-pub(crate) fn kept_objects(workspace: &Workspace, target: &str, sink: &mut Sink) -> Result<Vec<Tree>, RunError> {
-    let whole = match workspace.files.is_folder() {
-        true => workspace.judged_output(None),
-        false => workspace.files.output(&workspace.project.workspace.output, None),
-    };
-    kept_before(&workspace.project, target, &*whole, sink)
-}
-
-/// Returns the kept objects as [`kept_objects`] does, in other output.
-///
-/// # Errors
-/// If the output cannot be read.
-pub(crate) fn kept_before(
-    project: &LinkedWorkspace,
-    target: &str,
-    whole: &dyn Committed,
-    sink: &mut Sink,
-) -> Result<Vec<Tree>, RunError> {
-    let workspace = &project.workspace;
-    if workspace.keep.is_empty() {
-        return Ok(Vec::new());
-    }
-    let manifests = claimed(project);
-    let mut trees = Vec::new();
-    let is_of_other =
-        |top: &str| top == STAGING || top != target && workspace.targets.iter().any(|one| one.name == top);
-    for entry in whole.list_except(&is_of_other)?.into_iter().filter(Entry::is_file) {
-        if keeps(workspace, &entry.path) && !is_claimed(project, &manifests, &entry.path) {
-            let bytes = whole.read(&entry.path)?.unwrap_or_default();
-            let text = String::from_utf8_lossy(&bytes);
-            let path = format!("{}/{}", workspace.output, entry.path);
-            let is_manifest = is_manifest_name(&path);
-            let mut problems = Sink::new();
-            let tree = yaml::read(&text, project.files.add(path, &*text), &mut problems);
-            if is_manifest {
-                sink.absorb(problems);
-            }
-            if tree.documents().any(is_object) {
-                trees.push(tree);
-            }
-        }
-    }
-    Ok(trees)
-}
-
-/// Returns the files that Manifests policies bring in without writing them, each with the target that the policy applies to.
-fn claimed(project: &LinkedWorkspace) -> BTreeSet<(String, String)> {
-    let mut claimed = BTreeSet::new();
-    for target in &project.workspace.targets {
-        for document in project.analyzed_documents(target) {
-            let path = project.files.get(document.origin().file).path().to_owned();
-            claimed.insert((path, target.name.clone()));
-        }
-    }
-    claimed
-}
-
-/// Whether a Manifests policy names a kept file: one of its target, or of any target for a file beside the targets.
-fn is_claimed(project: &LinkedWorkspace, claimed: &BTreeSet<(String, String)>, path: &str) -> bool {
-    let workspace = &project.workspace;
-    let whole = format!("{}/{path}", workspace.output);
-    let top = path.split('/').next().unwrap_or_default();
-    let is_of_target = workspace.targets.iter().any(|target| target.name == top);
-    claimed.iter().any(|(named, target)| *named == whole && (!is_of_target || target == top))
 }
 
 /// Reports the folder that a killed run left; one of a run that is at work belongs to it.
@@ -197,118 +111,12 @@ pub(super) fn submodule(path: &str) -> Diagnostic {
     stray(path, EntryKind::Submodule).help(help_with_stray(EntryKind::Submodule))
 }
 
-/// Reports a kept file that could be applied: appliers read whole folders and know nothing of `spec.keep`.
-fn judge_kept(workspace: &Workspace, path: &str, bytes: &[u8], is_claimed: bool, sink: &mut Sink) {
-    let shown = format!("{}/{path}", workspace.project.workspace.output);
-    let kept = |what: &str| Diagnostic::error(codes::KEPT_MANIFEST, format!("`{shown}` is kept and {what}"));
-    if file::bears_header(bytes) {
-        sink.push(kept("bears our header").help("remove it: `spec.keep` keeps files of others"));
-        return;
-    }
-    let name = path.rsplit('/').next().unwrap_or_default();
-    if steers_appliers(name) {
-        sink.push(kept("controls how an applier reads the folder").help("remove it from the output folder"));
-        return;
-    }
-    if is_claimed {
-        return;
-    }
-    let help = "remove it, or add it to a Manifests policy with `emit: false`, so that its objects are checked";
-    let mut problems = Sink::new();
-    let is_text = std::str::from_utf8(bytes).is_ok();
-    let tree = yaml::read(&String::from_utf8_lossy(bytes), FileId::default(), &mut problems);
-    let is_unreadable = problems.has_errors() || !is_text;
-    if is_unreadable && (is_manifest_name(path) || KUSTOMIZATIONS.contains(&name)) {
-        sink.push(kept("cannot be read as YAML, so its objects are unknown").help(help));
-        return;
-    }
-    let base = path.rsplit_once('/').map_or("", |(folder, _)| folder);
-    let is_kustomization = |root: NodeRef<'_>| KUSTOMIZATIONS.contains(&name) || is_kustomization(root);
-    if tree.documents().any(|root| is_kustomization(root) && !is_plain(workspace, base, root)) {
-        sink.push(
-            kept("is a Kustomization that adds or changes objects")
-                .help("use no field except `resources`, with files and folders below the output folder"),
-        );
-        return;
-    }
-    let objects: Vec<String> =
-        tree.documents().filter(|root| is_object(*root) && !is_kustomization(*root)).map(identity).collect();
-    if let Some((first, rest)) = objects.get(..NAMED.min(objects.len())).and_then(<[String]>::split_first) {
-        let named = rest.iter().fold(format!("`{first}`"), |named, object| format!("{named}, `{object}`"));
-        let more = objects.len().saturating_sub(NAMED);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        sink.push(kept(&format!("contains objects of no policy: {named}{more}")).help(help));
-    }
-}
-
-/// Whether a file of this name decides what Argo CD or Flux makes of the files around it.
-fn steers_appliers(name: &str) -> bool {
-    let is_jsonnet = ending(name).is_some_and(|ending| ending == "jsonnet" || ending == "libsonnet");
-    matches!(name, "Chart.yaml" | ".sourceignore" | ".gitattributes" | ".gitmodules")
-        || name.starts_with(".argocd-")
-        || is_jsonnet
-}
-
-fn ending(path: &str) -> Option<String> {
-    path.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase())
-}
-
-fn is_object(root: NodeRef<'_>) -> bool {
-    root.get("apiVersion").is_some() && root.get("kind").is_some()
-}
-
-/// Whether a document is an object that an applier sends to the cluster.
-pub(crate) fn is_applied(root: NodeRef<'_>) -> bool {
-    is_object(root) && !is_kustomization(root)
-}
-
-/// Whether a document is a Kustomization of kustomize; Flux has a kind of the same name.
-fn is_kustomization(root: NodeRef<'_>) -> bool {
-    let text = |key: &str| root.get(key).and_then(NodeRef::as_str).unwrap_or_default();
-    text("kind") == "Kustomization" && text("apiVersion").starts_with("kustomize.config.k8s.io/")
-}
-
-/// Whether a Kustomization in the folder `base` only lists files and folders that lie below the output folder.
-fn is_plain(workspace: &Workspace, base: &str, root: NodeRef<'_>) -> bool {
-    let is_known = root.entries().all(|(key, _)| key.as_str().is_some_and(|key| PLAIN_FIELDS.contains(&key)));
-    let resources = root.get("resources").into_iter().flat_map(NodeRef::items);
-    is_known
-        && resources.into_iter().all(|resource| {
-            let below = resource.as_str().and_then(|written| resolve(base, written));
-            let output = &workspace.project.workspace.output;
-            below.is_some_and(|below| workspace.judged_files().has_entry(&format!("{output}/{below}")))
-        })
-}
-
-/// Returns a path written in a file of the folder `base`, as a path below the output folder; none for one that leaves it.
-fn resolve(base: &str, written: &str) -> Option<String> {
-    if written.starts_with('/') || written.contains([':', '?', '\\']) {
-        return None;
-    }
-    let mut parts: Vec<&str> = base.split('/').filter(|part| !part.is_empty()).collect();
-    for part in written.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => _ = parts.pop()?,
-            name => parts.push(name),
-        }
-    }
-    Some(parts.join("/"))
-}
-
-/// Returns the identity of an object, as far as it has one.
-fn identity(root: NodeRef<'_>) -> String {
-    let text = |keys: &[&str]| root.path(keys).and_then(NodeRef::as_str).unwrap_or_default();
-    let namespace = text(&["metadata", "namespace"]);
-    let slash = if namespace.is_empty() { "" } else { "/" };
-    format!("{} {namespace}{slash}{}", text(&["kind"]), text(&["metadata", "name"])).trim_end().to_owned()
-}
-
 /// Reports what the index of git holds below the folders that a run writes and a checkout hides, and files of ours elsewhere
 /// in the workspace.
 fn judge_index(workspace: &Workspace, sink: &mut Sink) -> Result<NotJudged, RunError> {
     let mut outside = manifests_outside(workspace);
     let repository = Repository::find(&workspace.root)?;
+    let top = repository.as_ref().map_or(workspace.root.as_path(), |repository| repository.work_tree());
     let located = repository.as_ref().and_then(|repository| {
         let below = workspace.root.strip_prefix(repository.work_tree()).ok()?.to_str()?;
         let prefix = if below.is_empty() { String::new() } else { format!("{below}/") };
@@ -328,6 +136,11 @@ fn judge_index(workspace: &Workspace, sink: &mut Sink) -> Result<NotJudged, RunE
             }
         }
     }
+    let below = workspace.root.strip_prefix(top).ok().and_then(Path::to_str).unwrap_or_default();
+    let prefix = if below.is_empty() { String::new() } else { format!("{below}/") };
+    let overrides = outside.iter().filter(|path| steered::is_source_override(path)).cloned().collect();
+    let patterns = steered::patterns_on_disk(top, &format!("{prefix}{}", workspace.project.workspace.output))?;
+    steered::judge(workspace, &prefix, &overrides, &patterns, sink)?;
     left_behind::judge(workspace, &outside, sink)
 }
 
@@ -438,7 +251,8 @@ fn manifests_on_disk(root: &Path, except: &[PathBuf]) -> BTreeSet<String> {
 
 /// Whether a file has an ending of manifests.
 pub(crate) fn is_manifest_name(path: &str) -> bool {
-    ending(path).is_some_and(|ending| MANIFEST_ENDINGS.contains(&ending.as_str()))
+    let ending = path.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
+    ending.is_some_and(|ending| MANIFEST_ENDINGS.contains(&ending.as_str()))
 }
 
 /// Whether a path is a folder or is below it.

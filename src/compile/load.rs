@@ -96,6 +96,7 @@ pub fn load(
     let Some(workspace) = load_workspace(&mut sources, sink)? else {
         return Ok(None);
     };
+    let workspace_tree = sources.tree(WORKSPACE_FILE, None, sink)?;
     let trees = read_policies(&workspace, &mut sources, sink)?;
     let templates = TemplateSet::load(&workspace.templates, &mut sources, sink)?;
     let mut linker = Linker::new(&workspace, &mut sources);
@@ -129,6 +130,9 @@ pub fn load(
     let existing = existing_objects(&workspace, &facts, &baselines);
     let mut by_file = Trees::default();
     trees.into_values().for_each(|tree| by_file.insert(tree));
+    if let Some(tree) = workspace_tree {
+        by_file.insert_workspace(tree);
+    }
     let project = LinkedWorkspace {
         named: NamedPolicies::new(&policies, &workspace.targets),
         workspace,

@@ -2,6 +2,8 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::k8s::readers::reader_of_name;
+
 /// The first line of every output file. Nothing of the workspace is ever written into a comment: a name with a line
 /// break of YAML 1.1 would end the comment and begin an object.
 pub const HEADER: &str = "# Made by Bailiwick. Do not edit: change the policies and run `bailiwick render`.\n";
@@ -19,15 +21,24 @@ const CONFLICT: &str = "<<<<<<< ";
 /// owner, or the file of its kind for cluster-scoped objects without an owner. The path depends on the identity alone.
 ///
 /// With `shards`, namespaces are distributed over that many folders by a stable hash of their name, so adding tenants
-/// moves no file.
+/// moves no file. A name with a meaning to an applier gets an underscore at its end, which no namespace and no kind has.
 pub fn path(namespace: Option<&str>, kind: &str, shards: Option<u32>) -> String {
     match (namespace, shards) {
-        (None, _) => format!("cluster/{}.yaml", kind.to_lowercase()),
-        (Some(name), None) => format!("namespaces/{name}.yaml"),
+        (None, _) => format!("cluster/{}", file_name(&kind.to_lowercase())),
+        (Some(name), None) => format!("namespaces/{}", file_name(name)),
         (Some(name), Some(shards)) => {
-            format!("{}/{name}.yaml", shard(name, shards))
+            format!("{}/{}", shard(name, shards), file_name(name))
         }
     }
+}
+
+/// The end of the name of a file whose name would mean something to an applier or a file system.
+const SUFFIX: char = '_';
+
+/// Returns the name of the file for a name: `team-a.yaml`, and `kustomization_.yaml` for `kustomization`.
+pub fn file_name(name: &str) -> String {
+    let plain = format!("{name}.yaml");
+    if reader_of_name(&plain).is_some() { format!("{name}{SUFFIX}.yaml") } else { plain }
 }
 
 /// Returns the folder with the file of a namespace, relative to the target's folder, if namespaces are distributed over so
@@ -40,7 +51,8 @@ pub fn shard(namespace: &str, shards: u32) -> String {
 
 /// Returns the namespace whose file has a path; none for the files of cluster-scoped objects and for other paths.
 pub fn namespace(path: &str) -> Option<&str> {
-    path.strip_prefix("namespaces/")?.rsplit('/').next()?.strip_suffix(".yaml")
+    let name = path.strip_prefix("namespaces/")?.rsplit('/').next()?.strip_suffix(".yaml")?;
+    Some(name.strip_suffix(SUFFIX).map_or(name, |name| name))
 }
 
 /// Returns the whole text of a file: the header, then the objects.
@@ -203,5 +215,18 @@ mod tests {
         assert_eq!(path(Some("tool-a"), "", Some(64)), "namespaces/10/tool-a.yaml");
         assert_eq!(path(Some("tool-a"), "", None), "namespaces/tool-a.yaml");
         assert_eq!(path(None, "ClusterRole", Some(64)), "cluster/clusterrole.yaml");
+    }
+
+    #[test]
+    fn a_name_with_a_meaning_to_an_applier_gets_another_file() {
+        assert_eq!(path(Some("kustomization"), "", None), "namespaces/kustomization_.yaml");
+        assert_eq!(path(Some("cloudbuild"), "", Some(1)), "namespaces/00/cloudbuild_.yaml");
+        assert_eq!(path(Some("con"), "", None), "namespaces/con_.yaml");
+        assert_eq!(path(None, "Kustomization", None), "cluster/kustomization_.yaml");
+        assert_eq!(path(None, "HelmChart", None), "cluster/helmchart.yaml");
+        for name in ["kustomization", "con", "team-a"] {
+            assert_eq!(namespace(&path(Some(name), "", Some(7))), Some(name));
+            assert!(is_place(&path(Some(name), "", None)));
+        }
     }
 }

@@ -104,6 +104,8 @@ impl Kind for ManifestsKind {
         let namespace = spec.namespace.as_ref().map(|name| checked_namespace(name, sink));
         let Contents { mut objects, custom, custom_fields, named, trees } =
             Contents::read(document, &spec, linker, sink);
+        let odd_items = || trees.iter().flat_map(|tree| tree.documents()).filter_map(list::odd_items);
+        odd_items().filter(|_| spec.emit).for_each(|place| sink.push(read_as_list(place)));
         let apis: Vec<&Api> = document.meta.targets.iter().filter_map(|target| linker.apis.get(target)).collect();
         let warnings = objects.iter_mut().filter_map(|object| object.settle_namespace(&apis, None));
         warnings.filter(|_| spec.emit).for_each(|warning| sink.push(warning));
@@ -173,6 +175,14 @@ fn without_objects(found: &GlobMatches) -> Diagnostic {
     Diagnostic::warning(codes::NO_OBJECTS, "no file that this glob matches holds an object")
         .at(found.origin)
         .help("remove the glob, or correct it; `--list-skipped` prints why each file is skipped")
+}
+
+/// Returns the error for `items` that make no list of objects.
+fn read_as_list(place: NodeRef<'_>) -> Diagnostic {
+    let message = "every client takes an object with `items` for a list of objects";
+    Diagnostic::error(codes::SEVERAL_READINGS, message)
+        .at(place.origin())
+        .help("write a list of objects, of a kind that ends in `List`; no applier can apply another kind with `items`")
 }
 
 /// Returns a tree in which the items of lists have their types, and objects without a namespace have this one.

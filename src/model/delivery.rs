@@ -11,6 +11,7 @@ use crate::codes;
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::appliers::{FLUX_FORCE, FLUX_PRUNE, SYNC_OPTIONS};
 use crate::k8s::names::{Grammar, LABEL_LENGTH, dns_label, dns_subdomain};
+use crate::k8s::readers;
 use crate::source::names::escaped;
 use crate::yaml::{NodeRef, Spanned};
 
@@ -456,6 +457,9 @@ impl Texts<'_, '_> {
             };
             let message = format!("`{shown}` is not a value of `{field}`");
             self.refuse(&message, "use a text without white space and without `{{`");
+        }
+        if let Some(problem) = readers::text_problem(&filled) {
+            self.refuse(&problem, "use another text");
         }
         filled
     }

@@ -301,6 +301,11 @@ impl Target {
             && self.version.minor() >= FIRST_WITH_ADMISSION_POLICIES
     }
 
+    /// Whether the workspace delivers the output of the target by Flux.
+    pub fn is_delivered_by_flux(&self) -> bool {
+        self.delivery.as_ref().is_some_and(|delivery| delivery.flux.is_some())
+    }
+
     /// Returns the served version of MutatingAdmissionPolicy: `v1` since 1.36, `v1beta1` since 1.34 if enabled.
     pub fn mutating_admission_policy(&self) -> Option<&'static str> {
         match (self.version.minor(), self.features.mutating_admission_policy) {

@@ -16,6 +16,7 @@ use super::{
     PodSecurityStage, RequirementSpec, Target, TargetDeliverySpec, VariableScope, Version, WorkspaceDelivery,
 };
 use crate::diag::{Diagnostic, Origin, Sink};
+use crate::k8s::readers::reader_of_name;
 use crate::source::names;
 use crate::yaml::{NodeRef, Spanned};
 
@@ -402,14 +403,20 @@ impl<'w> WrittenFolders<'w> {
         [output].into_iter().chain(delivery)
     }
 
-    /// Rejects hidden folders: other programs read them, such as `.git` and `.github`, and a shell expands `~`.
+    /// Rejects folders with a name that means something: other programs read hidden folders such as `.git` and `.github`,
+    /// a shell expands `~`, and Flux leaves out `a.zip`.
     fn refuse_hidden(&self, sink: &mut Sink) {
         for WrittenFolder { path, what, origin } in self.iter() {
-            let Some(part) = path.split('/').find(|part| part.starts_with(['.', '~'])) else { continue };
+            let is_read = |part: &&str| part.starts_with(['.', '~']) || reader_of_name(part).is_some();
+            let Some(part) = path.split('/').find(is_read) else { continue };
+            let help = match reader_of_name(part).filter(|_| !part.starts_with('.')) {
+                Some(reader) => format!("use another name: {reader} gives this one a meaning"),
+                None => "use a name that does not begin with `.` or `~`: other programs read such folders".to_owned(),
+            };
             sink.push(
                 Diagnostic::error(codes::INVALID_WORKSPACE, format!("{what} `{path}` is in `{part}`"))
                     .at(origin)
-                    .help("use a name that does not begin with `.` or `~`: other programs read such folders"),
+                    .help(help),
             );
         }
     }
@@ -542,6 +549,7 @@ fn names_target(name: &str) -> bool {
         && name
             .chars()
             .all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit() || matches!(letter, '-' | '.'))
+        && reader_of_name(name).is_none()
 }
 
 fn link_target(raw: &RawTarget, sink: &mut Sink) -> Option<Target> {
@@ -553,7 +561,7 @@ fn link_target(raw: &RawTarget, sink: &mut Sink) -> Option<Target> {
                 format!("`{}` is not a valid name of a target", raw.name.value),
             )
             .at(raw.name.origin)
-            .help("use at most 63 lower case letters, digits, `-` and `.`: the target is a folder of the output"),
+            .help("use at most 63 lower case letters, digits, `-` and `.`, and no name with a meaning to an applier such as `a.zip`: the target is a folder of the output"),
         );
         return None;
     }

@@ -276,6 +276,10 @@ pub fn cause_to_skip(path: &Path, text: &str, tree: &Tree, sink: &mut Sink) -> O
 /// may apply it.
 fn skip_cause(root: NodeRef<'_>, is_kustomization: bool) -> Option<SkipCause> {
     let text = |path: &[&str]| root.path(path).and_then(NodeRef::as_str).filter(|text| !text.is_empty());
+    // Clients open an object with items, whatever its kind, and with or without an API version.
+    if text(&["kind"]).is_some() && root.get("items").is_some() {
+        return None;
+    }
     let (Some(api_version), Some(kind)) = (text(&["apiVersion"]), text(&["kind"])) else {
         return Some(if is_kustomization { SkipCause::Kustomization } else { SkipCause::NotAnObject });
     };
@@ -283,7 +287,6 @@ fn skip_cause(root: NodeRef<'_>, is_kustomization: bool) -> Option<SkipCause> {
     match group {
         "kustomize.config.k8s.io" => Some(SkipCause::Kustomization),
         "bailiwick.dev" => Some(SkipCause::Policy),
-        _ if kind.ends_with("List") && root.get("items").is_some() => None,
         "rbac.authorization.k8s.io" | "authorization.openshift.io" => None,
         "" if ["Namespace", "ServiceAccount"].contains(&kind) => None,
         _ if text(&["metadata", "name"]).or_else(|| text(&["metadata", "generateName"])).is_some() => None,

@@ -29,13 +29,21 @@ fn owned_fields(unit: &Unit, root: NodeRef<'_>, trees: &Trees, sink: &mut Sink) 
         let place = trees.place_of(unit, &path, None);
         sink.push(
             with_askers(
-                Diagnostic::error(codes::SERVER_FIELD, format!("only the API server sets `{path}`")).at(place),
+                Diagnostic::error(codes::SERVER_FIELD, format!("only {} `{path}`", setter(&path))).at(place),
                 unit,
             )
             .help("remove the field")
             .note(format!("in {}", unit.identity))
             .foldable(),
         );
+    }
+}
+
+/// Returns who sets a field of the server, as the beginning of a sentence.
+fn setter(path: &str) -> &'static str {
+    match path {
+        "metadata.ownerReferences" => "controllers set",
+        _ => "the API server sets",
     }
 }
 

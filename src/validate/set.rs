@@ -16,6 +16,7 @@ use crate::diag::words::number;
 use crate::diag::{Diagnostic, Origin, Sink, nearest};
 use crate::digest::digest_of_run;
 use crate::k8s::rbac::RbacForm;
+use crate::k8s::readers::stored_group;
 use crate::k8s::{absent, default_policy};
 use crate::model::{Category, ObjectId, Target, TypeMeta, Unit, is_always_known};
 use crate::yaml::{NodeRef, internal};
@@ -31,7 +32,7 @@ pub struct OutputFileFacts {
     roles: BTreeSet<Arc<str>>,
     accounts: BTreeSet<Arc<str>>,
     bindings: Vec<Binding>,
-    /// Cluster-scoped objects: their type and name, and where they come from.
+    /// Objects without a namespace or in `default`: their type and name, and where they come from.
     cluster: Vec<(TypeMeta, Arc<str>, Origin)>,
     /// Roles by kind and name whose rules are remarkable.
     remarkable: Vec<(RoleName, Remarkable, Origin)>,
@@ -94,7 +95,9 @@ impl OutputFileFacts {
             }
             _ => {}
         }
-        if identity.namespace.is_none() && &*identity.object_type.kind != "Namespace" {
+        // kustomize takes an object without a namespace for one of `default`, and only some custom resources can be both.
+        let is_default = || identity.namespace.as_deref() == Some("default");
+        if &*identity.object_type.kind != "Namespace" && (identity.namespace.is_none() || is_default()) {
             self.cluster.push((identity.object_type.clone(), Arc::clone(&identity.name), unit.origin));
         }
     }
@@ -408,8 +411,9 @@ fn is_cluster_role(api_version: &str, kind: &str) -> bool {
 }
 
 /// Returns a hash that only equal objects share.
+/// Returns the hash of an object of the cluster: all versions and aliases of its group are one object.
 fn hash_of(object_type: &TypeMeta, name: &str) -> u128 {
-    digest_of_run(&(&*object_type.api_version, &*object_type.kind, name))
+    digest_of_run(&(stored_group(object_type.group(), &object_type.kind), &*object_type.kind, name))
 }
 
 fn binds_profile_to_everyone((kind, name): &RoleName, group: &str, binding: &ObjectId, origin: Origin) -> Diagnostic {

@@ -14,6 +14,8 @@ use crate::yaml::{NodeRef, Tree};
 #[derive(Debug, Default)]
 pub struct Trees {
     trees: HashMap<FileId, Arc<Tree>>,
+    /// The workspace file.
+    workspace: Option<FileId>,
     /// The deciding labels, collected for the first question about one.
     deciding: OnceLock<DecidingLabels>,
 }
@@ -34,6 +36,12 @@ impl Trees {
         self.trees.insert(tree.file(), tree);
     }
 
+    /// Adds the tree of the workspace file.
+    pub fn insert_workspace(&mut self, tree: Arc<Tree>) {
+        self.workspace = Some(tree.file());
+        self.insert(tree);
+    }
+
     /// Returns the best place for a problem at `path` of an object whose value there is `value`.
     pub fn place_of(&self, unit: &Unit, path: &str, value: Option<&str>) -> Origin {
         let Some(value) = value.filter(|value| !value.is_empty()) else {
@@ -41,9 +49,18 @@ impl Trees {
         };
         [unit.content, unit.origin]
             .into_iter()
-            .find_map(|place| self.search(place, path, value))
+            .find_map(|place| search(self.document(place)?, path, value))
             .or_else(|| self.place_of_field(unit, path))
             .unwrap_or(unit.content)
+    }
+
+    /// Returns the place of a text of an object in the policies of the object or in the workspace file; none for a text of
+    /// a table, of a template, or of several values.
+    pub fn place_of_text(&self, unit: &Unit, path: &str, text: &str) -> Option<Origin> {
+        let workspace = self.workspace.and_then(|file| self.trees.get(&file)?.document(0));
+        let documents =
+            [unit.content, unit.origin].into_iter().filter_map(|place| self.document(place)).chain(workspace);
+        documents.into_iter().find_map(|document| search(document, path, text))
     }
 
     /// Returns the place of `path` in a kept object, if the path is in a file of the object.
@@ -104,20 +121,6 @@ impl Trees {
         self.trees.get(&place.file)?.documents().find(|root| root.span().contains(place.span))
     }
 
-    fn search(&self, place: Origin, path: &str, value: &str) -> Option<Origin> {
-        let wanted = keys_of(path);
-        let mut best: Option<(usize, Origin)> = None;
-        visit(self.document(place)?, &mut Vec::new(), &mut |keys, node| {
-            if node.as_str() == Some(value) {
-                let score = common(&wanted, keys);
-                if best.is_none_or(|(known, _)| score > known) {
-                    best = Some((score, node.origin()));
-                }
-            }
-        });
-        best.map(|(_, origin)| origin)
-    }
-
     /// Returns the deepest part of `path` that the policy with the content has: of `rules[0].verbs` the rule, if the
     /// rule has no verbs. The path is the object's path; its first steps can have other names in the policy.
     fn place_of_field(&self, unit: &Unit, path: &str) -> Option<Origin> {
@@ -141,6 +144,21 @@ impl Trees {
             Some(node.origin())
         })
     }
+}
+
+/// Returns the place of a text in a document, at the keys most like a path.
+fn search(document: NodeRef<'_>, path: &str, value: &str) -> Option<Origin> {
+    let wanted = keys_of(path);
+    let mut best: Option<(usize, Origin)> = None;
+    visit(document, &mut Vec::new(), &mut |keys, node| {
+        if node.as_str() == Some(value) {
+            let score = common(&wanted, keys);
+            if best.is_none_or(|(known, _)| score > known) {
+                best = Some((score, node.origin()));
+            }
+        }
+    });
+    best.map(|(_, origin)| origin)
 }
 
 impl DecidingLabels {

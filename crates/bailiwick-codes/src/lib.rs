@@ -57,6 +57,7 @@ bailiwick_yaml::declare_codes! {
     TEMPLATE_OUTPUT: "template-output", [Error], "a template does not render exactly one object";
     UNKNOWN_TEMPLATE: "unknown-template", [Warning], "a file in the template folder replaces no template";
     // Objects.
+    SEVERAL_READINGS: "several-readings", [Error], "an object that an applier reads in another way than it was compiled";
     MALFORMED_OBJECT: "malformed-object", [Error, Warning], "an object does not have the structure of its kind";
     SKIPPED_FILE: "skipped-file", [Note], "a file of a folder holds no objects";
     ASSUMED_NAMESPACE: "assumed-namespace", [Note], "an object without a namespace belongs to `default`";
@@ -131,6 +132,7 @@ bailiwick_yaml::declare_codes! {
     EDITED_BY_HAND: "edited-by-hand", [Error], "an output file was changed by hand";
     LINK_IN_OUTPUT: "link-in-output", [Error], "a link or a special file in the output folder";
     KEPT_MANIFEST: "kept-manifest", [Error], "an applier would apply a kept file in the output folder";
+    APPLIER_STEERED: "applier-steered", [Error], "a file of the repository changes what an applier reads of the output";
     FOLDER_IN_OUTPUT: "folder-in-output", [Error], "a foreign folder in the output folder";
     CONVERTED_OUTPUT: "converted-output", [Error], "a checkout writes other bytes than an output file has in git";
     LEFT_BEHIND: "left-behind", [Error], "an output file outside the output folder";

@@ -1,10 +1,10 @@
-//! The normal form of an object: the stored form without the fields of the server.
+//! The normal form of an object: the stored form without the fields of the server and of kustomize.
 
 use std::collections::BTreeSet;
 
 use bailiwick_kubernetes::catalogue::Catalogue;
 use bailiwick_kubernetes::stored::{StoredForm, to_stored};
-use bailiwick_kubernetes::{rbac, server_fields};
+use bailiwick_kubernetes::{rbac, readers, server_fields};
 use bailiwick_yaml::{NodeId, NodeRef, Tree};
 
 /// The version of the RBAC kinds; earlier versions have the same fields.
@@ -27,6 +27,9 @@ pub fn normalize(tree: &mut Tree, root: NodeId, minor: u32) -> Vec<String> {
         fields.push((if field.is_empty { String::new() } else { field.path }, field.node));
     }
     fields.extend(field_of_controllers(object));
+    let annotations = object.path(&["metadata", "annotations"]).into_iter().flat_map(NodeRef::entries);
+    let of_build = annotations.filter(|(key, _)| readers::is_build_annotation(key.as_key()));
+    fields.extend(of_build.map(|(key, value)| (format!("metadata.annotations.{}", key.as_key()), value.id())));
     // The server drops the namespace of a cluster-scoped object.
     let is_namespaced = Catalogue::get().is_namespaced(object.text_at("apiVersion"), object.text_at("kind"));
     let namespace = object.path(&["metadata", "namespace"]).filter(|_| is_namespaced == Some(false));

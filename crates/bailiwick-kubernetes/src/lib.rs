@@ -12,6 +12,8 @@
 //! - [`rules`], [`grants`] and [`dead`] work on RBAC rules: the canonical list, single grants, and parts without any
 //!   matching request.
 //! - [`default_policy`] has the roles and bindings created by the API server itself.
+//! - [`readers`] has the names, keys and texts that kubectl, kustomize, Argo CD and Flux take for something else than the
+//!   API server does, and [`appliers`] the annotations that they obey.
 //! - [`templates`], [`volumes`], [`selector`], [`rbac`], [`list`] and [`size`] are shared by the crates about access,
 //!   and [`absent`] has the values of absent fields.
 //!
@@ -33,6 +35,7 @@ pub mod names;
 pub mod openapi;
 pub mod quantity;
 pub mod rbac;
+pub mod readers;
 pub mod rules;
 pub mod schemas;
 pub mod selector;

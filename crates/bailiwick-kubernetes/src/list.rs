@@ -1,7 +1,20 @@
-//! Lists of objects, as `kubectl get -o yaml` prints them.
+//! Lists of objects, as `kubectl get -o yaml` prints them and as every client opens them.
+//!
+//! An object with a key `items` is a list, whatever its kind. Source: `unstructuredJSONScheme` in
+//! `pkg/apis/meta/v1/unstructured/helpers.go` of k8s.io/apimachinery 0.36.
 
 use crate::catalogue::Catalogue;
 use bailiwick_yaml::{NodeId, NodeRef, Tree};
+
+/// Returns the place in a document where an applier that opens lists fails or finds other objects than in a list of the
+/// Kubernetes API: the `items` of a kind that is no list, a value of `items` that is no list, or an item that is no object.
+pub fn odd_items(document: NodeRef<'_>) -> Option<NodeRef<'_>> {
+    let items = document.get("items")?;
+    if !document.text_at("kind").ends_with("List") || !(items.is_seq() || items.is_null()) {
+        return document.entry("items").map(|(key, _)| key);
+    }
+    items.items().find_map(|item| if item.is_map() { odd_items(item) } else { Some(item) })
+}
 
 /// Returns the objects of a document: itself, or the items of a list and of the lists in the list.
 pub fn objects(document: NodeRef<'_>) -> Vec<NodeRef<'_>> {
@@ -26,7 +39,7 @@ pub fn with_types(tree: &Tree) -> Option<Tree> {
     let mut untyped: Vec<(NodeId, String, String)> = Vec::new();
     for document in tree.documents() {
         visit(Typed::of(document), &mut |Typed { api_version, kind, object }| {
-            if Typed::of(object).is_typed() || !object.is_map() || kind.is_empty() {
+            if !Typed::of(object).is_untyped() || !object.is_map() || kind.is_empty() {
                 return;
             }
             untyped.push((object.id(), api_version.to_owned(), kind.to_owned()));
@@ -114,14 +127,14 @@ impl<'t> Typed<'t> {
         Self { api_version: object.text_at("apiVersion"), kind: object.text_at("kind"), object }
     }
 
-    fn is_typed(self) -> bool {
-        !self.api_version.is_empty() && !self.kind.is_empty()
+    fn is_untyped(self) -> bool {
+        self.api_version.is_empty() && self.kind.is_empty()
     }
 
-    /// Returns the items of a list; none for another object.
+    /// Returns the items of a list; none for another object. A value that is no list of objects is refused by clients, and
+    /// holds no object here.
     fn items(self) -> Option<NodeRef<'t>> {
-        let items = self.object.get("items").filter(|_| self.kind.ends_with("List"));
-        items.filter(|items| items.is_seq() || items.is_null())
+        self.object.get("items")
     }
 }
 
@@ -132,7 +145,7 @@ fn visit<'t>(typed: Typed<'t>, found: &mut dyn FnMut(Typed<'t>)) {
     for object in items.items() {
         let own = Typed::of(object);
         let inferred = Typed { api_version: typed.api_version, kind: item_kind, object };
-        visit(if own.is_typed() { own } else { inferred }, found);
+        visit(if own.is_untyped() { inferred } else { own }, found);
     }
 }
 
@@ -171,12 +184,13 @@ mod tests {
 
     #[test]
     fn lists_in_lists_are_flat_and_items_take_the_type_of_their_list() {
-        let text = "{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: Pod, a: 1}]}, {apiVersion: v1, kind: NodeList, items: [{b: 2}, {kind: Pod, c: 3}]}, {apiVersion: v1, kind: PodList, items: null}]}";
+        let text = "{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: Pod, a: 1}]}, {apiVersion: v1, kind: NodeList, items: [{b: 2}, {kind: Pod, c: 3}]}, {apiVersion: v1, kind: PodList, items: null}, {apiVersion: v1, kind: Foo, items: [{d: 4}]}]}";
         let tree = bailiwick_yaml::read(text, FileId::default(), &mut Sink::new());
         let types: Vec<(String, String)> =
             tree.documents().flat_map(typed_objects).map(|(version, kind, _)| (version, kind)).collect();
-        let expected = ["Pod", "Node", "Node"].map(|kind| ("v1".to_owned(), kind.to_owned()));
-        assert_eq!(types, expected);
+        // An item with a part of its type takes nothing from the list.
+        let expected = [("v1", "Pod"), ("v1", "Node"), ("", "Pod"), ("v1", "Foo")];
+        assert_eq!(types, expected.map(|(version, kind)| (version.to_owned(), kind.to_owned())));
         let completed = with_types(&tree).expect("items without a type");
         let written: Vec<String> = completed
             .documents()
@@ -186,7 +200,8 @@ mod tests {
         let expected = [
             r#"{"apiVersion":"v1","kind":"Pod","a":1}"#,
             r#"{"apiVersion":"v1","kind":"Node","b":2}"#,
-            r#"{"apiVersion":"v1","kind":"Node","c":3}"#,
+            r#"{"kind":"Pod","c":3}"#,
+            r#"{"apiVersion":"v1","kind":"Foo","d":4}"#,
         ];
         assert_eq!(written, expected);
         assert!(with_types(&completed).is_none());

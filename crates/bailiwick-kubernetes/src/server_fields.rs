@@ -11,13 +11,16 @@ use bailiwick_yaml::{NodeId, NodeRef, Tree};
 use crate::absent;
 use crate::validation::metadata::{NAME_LABEL, NAME_LABEL_SINCE};
 
-/// The fields of `metadata` that only the server sets.
-pub const METADATA: [&str; 8] = [
+/// The fields of `metadata` that only the server and controllers set. An owner that does not exist makes the garbage
+/// collector delete the object (`pkg/controller/garbagecollector/garbagecollector.go`, 1.37).
+pub const METADATA: [&str; 10] = [
     "creationTimestamp",
     DELETION,
     "deletionGracePeriodSeconds",
+    "generateName",
     "generation",
     "managedFields",
+    "ownerReferences",
     "resourceVersion",
     "selfLink",
     "uid",

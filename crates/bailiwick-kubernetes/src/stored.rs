@@ -38,11 +38,33 @@ pub fn to_stored(tree: &mut Tree, root: NodeId, form: StoredForm) {
         defaults::apply(tree, root, entry.kind);
         entry.shape()
     });
+    normalize_metadata(tree, root);
     let mut walk = Walk { tree, form, stack: Vec::with_capacity(32) };
     walk.map(root, shape, true);
     if entry.is_some_and(|entry| entry.kind == "ClusterRole") {
         defaults::drop_aggregated_rules(tree, root);
     }
+}
+
+/// Leaves out labels and annotations without an entry, and makes an empty text of a null among them, as the server does for
+/// every kind. kustomize leaves empty annotations out, and makes the text `null` of a null.
+fn normalize_metadata(tree: &mut Tree, root: NodeId) {
+    let Some(metadata) = tree.at(root).get("metadata").filter(|metadata| metadata.is_map()) else { return };
+    let is_section = |key: NodeRef<'_>| matches!(key.as_key(), "labels" | "annotations");
+    let sections = || metadata.entries().filter(|(key, _)| is_section(*key)).map(|(_, section)| section);
+    let nulls: Vec<NodeId> = sections()
+        .flat_map(NodeRef::entries)
+        .filter(|(_, value)| value.is_null())
+        .map(|(_, value)| value.id())
+        .collect();
+    let is_left = |section: NodeRef<'_>| !(section.is_null() || section.is_map() && section.is_empty());
+    if !sections().all(is_left) {
+        let left = metadata.entries().filter(|(key, value)| !is_section(*key) || is_left(*value));
+        let left: Vec<(NodeId, NodeId)> = left.map(|(key, value)| (key.id(), value.id())).collect();
+        let metadata = metadata.id();
+        tree.set_entries(metadata, &left);
+    }
+    nulls.into_iter().for_each(|null| tree.set_string(null, ""));
 }
 
 /// Sets a label or an annotation; `section` is `labels` or `annotations`.

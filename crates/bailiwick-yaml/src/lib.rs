@@ -67,7 +67,7 @@ pub use de::Spanned;
 pub use full::{MAXIMUM_ALIASED_NODES, MAXIMUM_DEPTH};
 pub use json::from_json;
 pub use json_list::{ListForm, each_item};
-pub use readback::{Difference, ReadBack};
+pub use readback::{Difference, ReadBack, has_one_type};
 pub use tree::{NodeId, NodeRef, NodeValue, Tree};
 
 use crate::diag::{FileId, Sink};

@@ -12,6 +12,7 @@ use std::sync::OnceLock;
 
 use regex::RegexSet;
 
+use super::scalar::{Plain, resolve};
 use super::tree::{NodeRef, NodeValue, Tree};
 use crate::diag::{FileId, Sink, foreign};
 
@@ -128,6 +129,11 @@ fn is_string_to_all(text: &str, read: NodeRef<'_>) -> Result<(), Difference> {
         return Err(Difference::Type(written.to_owned()));
     }
     Ok(())
+}
+
+/// Whether a text without quotes is a string for Kubernetes' own reader and in YAML 1.1.
+pub fn has_one_type(text: &str) -> bool {
+    !is_of_other_type(text) && resolve(text) == Plain::Str
 }
 
 /// Whether YAML 1.1 takes a plain scalar for another type than a string.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hashbrown::{HashMap, HashSet};
 
 use super::shapes::Shapes;
-use crate::app::unclaimed::kept_objects;
+use crate::app::kept_files::kept_objects;
 use crate::app::workspace::Workspace;
 use crate::compile;
 use crate::diag::{FileId, RunError, Sink};

@@ -8,14 +8,14 @@ use super::guard_settings;
 use super::settings_of_workspace;
 use crate::admission::scc::bootstrap;
 use crate::admission::scc::defaults::{self, Start};
-use crate::app::unclaimed;
+use crate::app::kept_files;
 use crate::app::words::number;
 use crate::app::workspace::Workspace;
 use crate::compile::{Accepted, LinkedWorkspace};
 use crate::diag::{FileId, Origin, RunError, Sink};
 use crate::emit::committed::Committed;
 use crate::emit::plan::changed_grants;
-use crate::k8s::default_policy;
+use crate::k8s::{default_policy, list};
 use crate::model::{
     self, AccessCheck, Category, DiagnosticSettings, Expectation, Isolation, NodePool, PathCheck, Target, Tested,
 };
@@ -445,7 +445,7 @@ fn kept(before: &JsonByName, after: &JsonByName) -> Vec<String> {
 }
 
 fn kept_objects(workspace: &Workspace, target: &Target) -> Result<JsonByName, RunError> {
-    Ok(applied(&unclaimed::kept_objects(workspace, &target.name, &mut Sink::new())?))
+    Ok(applied(&kept_files::kept_objects(workspace, &target.name, &mut Sink::new())?))
 }
 
 fn kept_objects_before(
@@ -453,12 +453,12 @@ fn kept_objects_before(
     target: &Target,
     output: &dyn Committed,
 ) -> Result<JsonByName, RunError> {
-    Ok(applied(&unclaimed::kept_before(project, &target.name, output, &mut Sink::new())?))
+    Ok(applied(&kept_files::kept_before(project, &target.name, output, &mut Sink::new())?))
 }
 
 fn applied(trees: &[Tree]) -> JsonByName {
     let mut objects = JsonByName::new();
-    let documents = trees.iter().flat_map(Tree::documents).filter(|root| unclaimed::is_applied(*root));
+    let documents = trees.iter().flat_map(Tree::documents).filter(|root| kept_files::is_applied(*root));
     documents.for_each(|root| add_objects(root, &mut objects));
     objects
 }
@@ -478,11 +478,7 @@ fn add_objects(document: NodeRef<'_>, objects: &mut JsonByName) {
         // A second object of the same name hides no change of the first.
         objects.entry(name_of(object)).or_default().push_str(&yaml::schema::to_json(object).to_string());
     };
-    let is_list = document.get("kind").and_then(NodeRef::as_str) == Some("List");
-    match document.get("items").filter(|_| is_list) {
-        Some(items) => items.items().for_each(&mut add),
-        None => add(document),
-    }
+    list::objects(document).into_iter().for_each(&mut add);
 }
 
 /// Returns the kind of an object with its namespace and name.

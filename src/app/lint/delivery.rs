@@ -12,7 +12,7 @@ use crate::compile::{ObjectForm, OutputFile};
 use crate::delivery::first_variable;
 use crate::diag::{Code, Diagnostic, FileId, Origin, RunError, Sink};
 use crate::emit::file;
-use crate::k8s::appliers::{FLUX_PRUNE, Keepers};
+use crate::k8s::appliers::{FLUX_PRUNE, FLUX_SUBSTITUTE, Keepers};
 use crate::model::{MOST_OBJECTS, OnRemoval, TargetDelivery, WrittenNamespaces};
 use crate::yaml;
 
@@ -23,12 +23,12 @@ const MOST_SHARDS: u32 = 4096;
 pub(super) fn check(linted: &LintedTarget<'_>, selection: &Selection, sink: &mut Sink) -> Result<(), RunError> {
     let findings = DeliveryFindings { linted, selection };
     let files = findings.summarized()?;
-    match &linted.target.delivery {
-        Some(delivery) => {
-            findings.report_large_folders(delivery, &files, sink);
-            findings.report_unprotected(delivery, &files, sink);
-        }
-        None => findings.report_variables(&files, sink),
+    if let Some(delivery) = &linted.target.delivery {
+        findings.report_large_folders(delivery, &files, sink);
+        findings.report_unprotected(delivery, &files, sink);
+    }
+    if !linted.target.is_delivered_by_flux() {
+        findings.report_variables(&files, sink);
     }
     Ok(())
 }
@@ -66,19 +66,20 @@ struct DeliveryFindings<'f> {
 
 impl DeliveryFindings<'_> {
     fn summarized(&self) -> Result<Vec<FileSummary>, RunError> {
-        let looks_for_variables = self.linted.target.delivery.is_none();
+        let LintedTarget { workspace, target, .. } = *self.linted;
+        // With the delivery by Flux, the program adds the annotation itself.
+        let looks_for_variables = !target.is_delivered_by_flux();
         let facts = self.linted.workspace.project.facts.on::<WrittenNamespaces>(&self.linted.target.name);
         let written: BTreeSet<Origin> = facts.flat_map(|written| written.origins.iter().copied()).collect();
         let summarize = |file: OutputFile| {
             let variable = if looks_for_variables { variable_in(&file) } else { None };
             let kind = file.kinds.first().map_or_else(String::new, |kind| kind.to_string());
             let objects = file.kinds.len();
-            let namespaces = if looks_for_variables { Vec::new() } else { written_namespaces(&file, &written) };
+            let namespaces = if target.delivery.is_none() { Vec::new() } else { written_namespaces(&file, &written) };
             Ok(FileSummary { path: file.path, objects, kind, variable, namespaces })
         };
         let mut files = Vec::new();
         let mut keep = |file| files.push(file);
-        let LintedTarget { workspace, target, .. } = *self.linted;
         workspace.compile_files(target, ObjectForm::Text, &summarize, &mut keep, &mut Sink::new())?;
         Ok(files)
     }
@@ -229,7 +230,10 @@ impl DeliveryFindings<'_> {
 fn variable_in(file: &OutputFile) -> Option<TextWithVariable> {
     memchr::memmem::find(file.text.as_bytes(), b"${")?;
     let tree = yaml::read(&file.text, FileId::default(), &mut Sink::new());
-    let mut objects = tree.documents().zip(file.origins.iter());
+    let is_kept = |object: yaml::NodeRef<'_>| {
+        object.path(&["metadata", "annotations", FLUX_SUBSTITUTE]).and_then(yaml::NodeRef::as_str) == Some("disabled")
+    };
+    let mut objects = tree.documents().zip(file.origins.iter()).filter(|(object, _)| !is_kept(*object));
     objects.find_map(|(object, origin)| {
         let field = first_variable(object)?;
         let text = |keys: &[&str]| object.path(keys).and_then(yaml::NodeRef::as_str).map_or("", |text| text);

@@ -10,7 +10,7 @@ use crate::access::world::Added;
 use crate::admission::scc::bootstrap;
 use crate::app::memberships::Memberships;
 use crate::app::workspace::{Workspace, keeps};
-use crate::app::{Options, unclaimed};
+use crate::app::{Options, kept_files};
 use crate::compile::{self, LinkedWorkspace};
 use crate::diag::{FileId, RunError, Sink};
 use crate::emit::committed::Committed;
@@ -43,7 +43,7 @@ pub(crate) fn below_output(
         project: &workspace.project,
         files: workspace.files.boxed_source(),
         // An applier of the output folder applies what `spec.keep` keeps there.
-        kept: unclaimed::kept_objects(workspace, &target.name, sink)?,
+        kept: kept_files::kept_objects(workspace, &target.name, sink)?,
     };
     inputs.builder(target, options, surroundings, sink)
 }

@@ -15,6 +15,7 @@ use super::{Binding, Bindings, OutputFileFacts, Remarkable, TargetFacts, WantedR
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::digest::{Digest, digest};
 use crate::k8s::default_policy;
+use crate::k8s::readers::stored_group;
 use crate::model::{ObjectId, Target, TypeMeta};
 
 /// The facts of one part of a target.
@@ -275,6 +276,11 @@ pub fn judge(target: &Target, existing: &BTreeSet<ObjectId>, parts: &[PartFacts]
     }
 }
 
+/// Returns the API group under which an object of a type is stored.
+fn group_of<'t>(api_version: &'t str, kind: &str) -> &'t str {
+    stored_group(api_version.split_once('/').map_or("", |(group, _)| group), kind)
+}
+
 /// The place where an object is made: the place of its output file, its position in the shard, and the policy.
 type Made = (u32, u32, Origin);
 
@@ -284,7 +290,8 @@ fn made_twice(parts: &[PartFacts], sink: &mut Sink) {
     let mut hashes: Vec<(u64, u32, u32)> = Vec::with_capacity(parts.iter().map(|part| part.cluster.len()).sum());
     for (number, part) in parts.iter().enumerate() {
         for (position, (_, (api_version, kind), name)) in part.objects().enumerate() {
-            let hash = xxh3_64(format!("{api_version}\n{kind}\n{name}").as_bytes());
+            let group = group_of(api_version, kind);
+            let hash = xxh3_64(format!("{group}\n{kind}\n{name}").as_bytes());
             hashes.push((hash, index(number), index(position)));
         }
     }
@@ -292,25 +299,28 @@ fn made_twice(parts: &[PartFacts], sink: &mut Sink) {
     let several = hashes.chunk_by(|left, right| left.0 == right.0).filter(|same| same.len() > 1).flatten();
     let mut wanted: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
     several.for_each(|(_, part, position)| _ = wanted.entry(*part).or_default().insert(*position));
-    let mut named: BTreeMap<(&SavedType, &str), Vec<Made>> = BTreeMap::new();
+    // Versions and aliases of a group are one object.
+    let mut named: BTreeMap<(&str, &str, &str), Vec<(Made, &SavedType)>> = BTreeMap::new();
     for (number, positions) in &wanted {
         let Some(part) = parts.get(*number as usize) else { continue };
         for (position, (object, object_type, name)) in part.objects().enumerate() {
             let origin = part.origins.get(object.origin as usize);
             if let Some(origin) = origin.filter(|_| positions.contains(&index(position))) {
-                named.entry((object_type, name)).or_default().push((object.place, index(position), *origin));
+                let (api_version, kind) = object_type;
+                let made = (object.place, index(position), *origin);
+                named.entry((group_of(api_version, kind), kind, name)).or_default().push((made, object_type));
             }
         }
     }
     let mut told: Vec<(u32, u32, Diagnostic)> = Vec::new();
-    for (((api_version, kind), name), mut made) in named {
+    for ((.., name), mut made) in named {
         made.sort();
-        let object_type = TypeMeta::new(api_version, kind);
-        let identity = ObjectId { object_type, namespace: None, name: name.into() };
-        let Some(((.., first), others)) = made.split_first() else { continue };
-        told.extend(
-            others.iter().map(|(place, position, origin)| (*place, *position, duplicate(&identity, *origin, *first))),
-        );
+        let Some((((.., first), _), others)) = made.split_first() else { continue };
+        told.extend(others.iter().map(|((place, position, origin), (api_version, kind))| {
+            let object_type = TypeMeta::new(api_version, kind);
+            let identity = ObjectId { object_type, namespace: None, name: name.into() };
+            (*place, *position, duplicate(&identity, *origin, *first))
+        }));
     }
     told.sort_by_key(|(place, position, _)| (*place, *position));
     told.into_iter().for_each(|(.., diagnostic)| sink.push(diagnostic));

@@ -9,6 +9,7 @@ use bailiwick_yaml::NodeRef;
 
 use super::metadata::ANNOTATIONS_SIZE;
 use super::{binding, metadata, pod_security, roles};
+use crate::readers;
 
 /// The most bytes of a value that is not checked with its object.
 pub const LONGEST: usize = 1024;
@@ -92,8 +93,8 @@ pub fn values<'t>(kind: &str, root: NodeRef<'t>) -> Option<Vec<OpenValue<'t>>> {
     (fixed + annotations * LONGEST <= ANNOTATIONS_SIZE).then_some(walk.found)
 }
 
-/// Whether a text is made of characters that mean themselves in JSON, in YAML and to every reader, and is so short that no
-/// limit for whole objects matters. How it is quoted is decided for each value.
+/// Whether a text is made of characters that mean themselves in JSON, in YAML and to every reader, means nothing to an
+/// applier, and is so short that no limit for whole objects matters. How it is quoted is decided for each value.
 pub fn is_plain_text(text: &str) -> bool {
     let bytes = text.as_bytes();
     !bytes.is_empty()
@@ -101,6 +102,7 @@ pub fn is_plain_text(text: &str) -> bool {
         && bytes
             .iter()
             .fold(true, |fits, &byte| fits & (0x20..=0x7e).contains(&byte) & (byte != b'"') & (byte != b'\\'))
+        && readers::is_plain(text)
 }
 
 /// A walk over an object.

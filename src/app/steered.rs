@@ -1,0 +1,113 @@
+//! Files outside of the output folder that change what Argo CD or Flux reads of it: `.argocd-source*.yaml` changes the
+//! parameters of a source, and `.sourceignore` leaves files out.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::words::number;
+use super::workspace::Workspace;
+use crate::codes;
+use crate::delivery::{SOURCE_IGNORE, SourceIgnore};
+use crate::diag::{Diagnostic, RunError, Sink};
+use crate::emit::committed::Entry;
+use crate::model::TargetDelivery;
+use crate::source::{DiskSource, FileContent, FileSource};
+
+/// How many bytes a file of patterns may have.
+const MAXIMUM_PATTERNS: u64 = 1 << 20;
+
+/// A `.sourceignore` that can reach the output folder.
+pub(super) struct PatternFile {
+    /// The path below the root of the repository.
+    pub(super) path: String,
+    pub(super) text: String,
+}
+
+/// Whether a path is a file with which Argo CD changes the parameters of a source.
+///
+/// Source: `mergeSourceParameters` in `reposerver/repository/repository.go` of Argo CD 3.6.
+pub(super) fn is_source_override(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    name.starts_with(".argocd-source") && name.ends_with(".yaml")
+}
+
+/// Returns the paths of the files of patterns that reach a folder, from the root of the repository on: of the folders around
+/// it. `folder` is below the root.
+pub(super) fn pattern_paths(folder: &str) -> impl Iterator<Item = String> {
+    let ends = std::iter::once(0).chain(folder.match_indices('/').map(|(slash, _)| slash));
+    ends.map(|end| {
+        let above = folder.get(..end).unwrap_or_default();
+        let slash = if above.is_empty() { "" } else { "/" };
+        format!("{above}{slash}{SOURCE_IGNORE}")
+    })
+}
+
+/// Reads the files of patterns on disk, of the folders from the root of a repository to the output folder.
+///
+/// # Errors
+/// When a file cannot be read.
+pub(super) fn patterns_on_disk(top: &Path, output: &str) -> Result<Vec<PatternFile>, RunError> {
+    let disk = DiskSource::new(top.to_owned());
+    let mut found = Vec::new();
+    for path in pattern_paths(output) {
+        match disk.read(&path, MAXIMUM_PATTERNS)? {
+            FileContent::Missing => {}
+            FileContent::Bytes(bytes) => {
+                let text = String::from_utf8_lossy(&bytes).into_owned();
+                found.push(PatternFile { path, text });
+            }
+            FileContent::Text(text) => found.push(PatternFile { path, text: text.as_ref().to_owned() }),
+            FileContent::Refused(_) => {
+                return Err(RunError::new(format!("cannot read `{path}`, which decides what Flux applies"))
+                    .help("replace it with a regular file of at most 1 MiB"));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Reports the files that change what an applier reads of the output. `overrides` are the paths of files of Argo CD below
+/// the workspace, and `prefix` is the path of the workspace in its repository, with a slash at its end.
+///
+/// # Errors
+/// When the output folder cannot be read.
+pub(super) fn judge(
+    workspace: &Workspace,
+    prefix: &str,
+    overrides: &BTreeSet<String>,
+    patterns: &[PatternFile],
+    sink: &mut Sink,
+) -> Result<(), RunError> {
+    let settings = &workspace.project.workspace;
+    // Without a stated delivery, any applier may read the output.
+    let may = |applies: fn(&TargetDelivery) -> bool| {
+        settings.targets.iter().any(|target| target.delivery.as_ref().is_none_or(|delivery| applies(delivery)))
+    };
+    let is_exempt = |path: &str| settings.fixtures.is_match(path);
+    if may(|delivery| delivery.argocd.is_some()) {
+        for path in overrides.iter().filter(|path| !is_exempt(path)) {
+            let message = format!("`{path}` changes the parameters of an application of Argo CD");
+            sink.push(
+                Diagnostic::error(codes::APPLIER_STEERED, message)
+                    .help("remove it, or name it in `spec.fixtures` if no application has its folder as the path"),
+            );
+        }
+    }
+    let mut ignore = SourceIgnore::default();
+    let below = |path: &str| path.strip_prefix(prefix).map_or_else(|| path.to_owned(), str::to_owned);
+    patterns.iter().filter(|file| !is_exempt(&below(&file.path))).for_each(|file| ignore.add(&file.path, &file.text));
+    if ignore.is_empty() || !may(|delivery| delivery.flux.is_some()) {
+        return Ok(());
+    }
+    let files = workspace.judged_output(None).list()?;
+    let paths = files.into_iter().filter(Entry::is_file).map(|entry| format!("{}/{}", settings.output, entry.path));
+    let mut left_out = paths.filter(|path| ignore.excluding(&format!("{prefix}{path}")).is_some());
+    let Some(first) = left_out.next() else { return Ok(()) };
+    let Some((file, line)) = ignore.excluding(&format!("{prefix}{first}")) else { return Ok(()) };
+    let message = format!("Flux leaves out `{first}`: `{file}` has the line `{line}`");
+    let more = left_out.count();
+    let found = Diagnostic::error(codes::APPLIER_STEERED, message);
+    let found = if more > 0 { found.note(format!("and {}", number(more, "more file"))) } else { found };
+    sink.push(found.help("remove the line, or add a line behind it that begins with `!` and has the output folder"));
+    Ok(())
+}

@@ -1,0 +1,52 @@
+//! Objects that an applier reads in another way than they were compiled ([`readers`]).
+
+use super::with_askers;
+use crate::codes;
+use crate::diag::{Diagnostic, Origin, Sink};
+use crate::k8s::readers;
+use crate::k8s::validation::FieldError;
+use crate::model::{Target, Unit};
+use crate::render::TemplateSet;
+use crate::yaml::NodeRef;
+
+use super::trace::Trees;
+
+/// What is known about an object beside its tree.
+#[derive(Clone, Copy)]
+pub(super) struct Compiled<'c> {
+    pub(super) unit: &'c Unit,
+    pub(super) target: &'c Target,
+    pub(super) trees: &'c Trees,
+    pub(super) templates: &'c TemplateSet,
+}
+
+impl Compiled<'_> {
+    /// Reports each part of an object that an applier reads in another way. Returns whether there is none.
+    pub(super) fn check(self, root: NodeRef<'_>, sink: &mut Sink) -> bool {
+        let Self { unit, target, .. } = self;
+        // Without a stated delivery, any applier may read the output.
+        let may_use_inventory = target.delivery.is_none() || target.is_delivered_by_flux();
+        let mut errors = Vec::new();
+        readers::check(root, may_use_inventory, &mut errors);
+        for error in &errors {
+            let found = Diagnostic::error(codes::SEVERAL_READINGS, error.message.clone());
+            let found = with_askers(found.at(self.place(error, root)), unit).help_maybe(error.help.clone());
+            sink.push(found.note(format!("`{}` of {}", error.path, unit.identity)).foldable());
+        }
+        errors.is_empty()
+    }
+
+    /// Returns the place of the text: in the policies, in the workspace file, or in a template of the workspace.
+    fn place(self, error: &FieldError, root: NodeRef<'_>) -> Origin {
+        let Self { unit, trees, templates, .. } = self;
+        let node = root.tree().at(error.node);
+        let text = node.as_str().filter(|text| !text.is_empty());
+        let stated = text.and_then(|text| trees.place_of_text(unit, &error.path, text));
+        let in_template = || {
+            let is_own = unit.template.is_own() || templates.is_replaced(&unit.template);
+            let steps = error.path.split(['.', '[', ']']).filter(|step| !step.is_empty()).rev();
+            is_own.then(|| templates.place_of(&unit.template, steps)).flatten()
+        };
+        stated.or(unit.account).or_else(in_template).unwrap_or_else(|| trees.place_of(unit, &error.path, None))
+    }
+}
