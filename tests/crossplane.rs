@@ -15,7 +15,7 @@ use bailiwick::yaml;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::support::{Compiled, World, note, repository, shared};
+use crate::support::{Compiled, World, reference, repository};
 
 /// Returns the cases, which were recorded and are not ours to change.
 fn cases(kind: &str) -> Vec<Value> {
@@ -115,9 +115,9 @@ fn policy(revision: &str, kind: &str, further: &str) -> String {
     )
 }
 
-/// Returns a file of the third-party packages, where the shared folder is there.
-fn reference(name: &str) -> Option<String> {
-    std::fs::read_to_string(shared()?.join("reference/crossplane").join(name)).ok()
+/// Returns a file of the third-party packages.
+fn package(name: &str) -> String {
+    std::fs::read_to_string(reference().join("crossplane").join(name)).expect("a file of the reference manifests")
 }
 
 fn codes(compiled: &Compiled, severity: Severity) -> BTreeMap<&'static str, usize> {
@@ -129,12 +129,11 @@ fn codes(compiled: &Compiled, severity: Severity) -> BTreeMap<&'static str, usiz
 }
 
 #[test]
+#[ignore = "reads the reference manifests: tests/reference/run FOLDER"]
 fn real_packages_compile_or_are_refused_as_the_specification_says() {
     for release in ["v0.2.0", "v0.5.0"] {
-        let file = |end: &str| reference(&format!("provider-gcp-{release}.{end}.yaml"));
-        let (Some(app), Some(crds)) = (file("app"), file("crds")) else {
-            return note("the packages of others are not here");
-        };
+        let file = |end: &str| package(&format!("provider-gcp-{release}.{end}.yaml"));
+        let (app, crds) = (file("app"), file("crds"));
         let count = crds.matches("kind: CustomResourceDefinition").count();
         let compile = |revision: &str| {
             let policy = policy(revision, "ClusterStackInstall", "");
@@ -153,14 +152,13 @@ fn real_packages_compile_or_are_refused_as_the_specification_says() {
             assert!(system["rules"].as_array().expect("rules").len() > 6, "{release} under {revision}");
         }
     }
-    let (app, install) = (reference("wordpress-v0.0.1.app.yaml"), reference("wordpress-v0.0.1.install.yaml"));
-    let (app, install) = (app.expect("the package"), install.expect("the package"));
+    let (app, install) = (package("wordpress-v0.0.1.app.yaml"), package("wordpress-v0.0.1.install.yaml"));
     let policy = policy("1.0", "StackInstall", "");
     let files = [("p.yaml", policy.as_str()), ("package/app.yaml", &app), ("package/install.yaml", &install)];
     let compiled = workspace(&files).compile();
     assert_eq!(codes(&compiled, Severity::Error), BTreeMap::new());
     for old in ["wordpress-7ea6fcc", "wordpress-ec66748"] {
-        let rbac = reference(&format!("{old}.old-rbac.yaml")).expect("the old permissions");
+        let rbac = package(&format!("{old}.old-rbac.yaml"));
         let files = [&files[..], &[("package/rbac.yaml", rbac.as_str())]].concat();
         let codes = codes(&workspace(&files).compile(), Severity::Error);
         assert_eq!(codes, BTreeMap::from([("rbac-yaml-not-supported", 1)]), "{old}");
@@ -168,11 +166,11 @@ fn real_packages_compile_or_are_refused_as_the_specification_says() {
 }
 
 #[test]
+#[ignore = "reads the reference manifests: tests/reference/run FOLDER"]
 fn the_rules_are_those_that_crossplane_unpacked() {
     for golden in ["Infra", "Deployment"] {
         let name = format!("unpack-golden-expectedComplex{golden}StackOutput.yaml");
-        let Some(text) = reference(&name) else { return note("the packages of others are not here") };
-        let documents: Vec<Value> = serde_yaml::Deserializer::from_str(&text)
+        let documents: Vec<Value> = serde_yaml::Deserializer::from_str(&package(&name))
             .map(|document| Value::deserialize(document).expect("a document"))
             .filter(|document| !document.is_null())
             .collect();

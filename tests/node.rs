@@ -3,9 +3,11 @@
 use bailiwick::ask::Connection;
 use bailiwick::node::system_node::{self, Style, SystemNodeBinding};
 use bailiwick::node::version::{FIRST_MINOR, LAST_MINOR, ServerVersion};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::support::shared;
+use crate::access::recorded_policy;
+use crate::support::reference;
 
 /// Returns the cases of a file, which were recorded and are not ours to change.
 fn cases(text: &str) -> Vec<Value> {
@@ -248,32 +250,41 @@ fn own_rules(version: &ServerVersion) -> Vec<String> {
 
 #[test]
 fn the_role_is_that_of_every_version() {
-    let Some(shared) = shared() else { return };
-    let read = |path: &str| -> Vec<Value> {
-        let text = std::fs::read_to_string(shared.join(path)).expect("a file");
-        let documents = serde_yaml::Deserializer::from_str(&text);
-        documents.map(|document| serde::Deserialize::deserialize(document).expect("YAML")).collect()
+    let rules = |minor: u32| -> Vec<Value> {
+        let policy = recorded_policy(&format!("1.{minor}"));
+        let role = policy
+            .into_iter()
+            .flatten()
+            .find(|object| object["kind"] == "ClusterRole" && object["metadata"]["name"] == "system:node");
+        role.map_or_else(|| earlier_rules(minor), |role| role["rules"].as_array().expect("rules").clone())
     };
-    let by_version = &read("facts/node/system-node-rules-by-version.yaml")[0]["versions"];
-    for minor in FIRST_MINOR..=LAST_MINOR {
-        let Some(rules) = by_version.get(format!("1.{minor}")) else { continue };
-        // The table has every gated rule, with what its gate is by default.
-        let on = rules.as_array().expect("rules").iter().filter(|rule| !text(rule, "gateDefault").starts_with("false"));
-        let on: Vec<Value> = on.cloned().collect();
+    for minor in (FIRST_MINOR..=LAST_MINOR).filter(|minor| *minor != UNRECORDED) {
         let version = ServerVersion::new(minor).expect("known");
-        assert_eq!(own_rules(&version), sorted_rules(&json!(on)), "1.{minor}");
+        assert_eq!(own_rules(&version), sorted_rules(&json!(rules(minor))), "1.{minor}");
     }
-    for role in read("facts/node/system-node-effective-defaults.yaml") {
-        let version = text(&role["metadata"]["annotations"], "seeds-systems/k8s-version").to_owned();
-        // The facts may be ahead of the program by a release.
-        if version.trim_start_matches("1.").parse::<u32>().expect("a minor") == LAST_MINOR + 1 {
-            continue;
-        }
-        let version = ServerVersion::parse(&version).expect("known");
-        assert_eq!(own_rules(&version), sorted_rules(&role["rules"]), "{version}");
-    }
+}
+
+/// The minor before the table of the default policy for which no rules are recorded.
+const UNRECORDED: u32 = 15;
+
+/// Returns the rules of a minor before the table of the default policy.
+fn earlier_rules(minor: u32) -> Vec<Value> {
+    let table: Value = serde_yaml::from_str(include_str!("node/system-node-before-1.16.yaml")).expect("YAML");
+    let holds = |rule: &&Value| {
+        let bound = |key: &str| rule[key].as_u64().expect("a minor");
+        (bound("from")..=bound("to")).contains(&u64::from(minor))
+    };
+    table["rules"].as_array().expect("rules").iter().filter(holds).cloned().collect()
+}
+
+#[test]
+#[ignore = "reads the reference manifests: tests/reference/run FOLDER"]
+fn the_role_is_that_of_upstream_goldens() {
     for minor in [33, 35] {
-        let role = &read(&format!("reference/node/upstream-golden-1.{minor}-system-node.yaml"))[0];
+        let file = reference().join(format!("node/upstream-golden-1.{minor}-system-node.yaml"));
+        let text = std::fs::read_to_string(file).expect("a file");
+        let first = serde_yaml::Deserializer::from_str(&text).next().expect("a document");
+        let role = Value::deserialize(first).expect("YAML");
         assert_eq!(own_rules(&ServerVersion::new(minor).expect("known")), sorted_rules(&role["rules"]), "1.{minor}");
     }
 }

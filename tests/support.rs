@@ -18,10 +18,9 @@ pub(crate) fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Returns the shared folder beside the repository, where it is there.
-pub(crate) fn shared() -> Option<PathBuf> {
-    let folder = repository().parent()?.join("shared");
-    folder.is_dir().then_some(folder)
+/// Returns the folder with the manifests of other projects. `tests/reference/run FOLDER` runs the ignored tests that read it.
+pub(crate) fn reference() -> PathBuf {
+    std::env::var_os("BAILIWICK_REFERENCE").expect("BAILIWICK_REFERENCE is set").into()
 }
 
 /// Returns the number of repetitions of a long test: `all` with `THOROUGH` set, as in the conformance steps of

@@ -1,12 +1,12 @@
-//! The simulated pull requests of the shared folder: edits of a workspace, and the expected review as data.
+//! The simulated pull requests of `pull-requests/`: edits of a workspace, and the expected review as data.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
 
-use crate::support::{note, shared};
+use crate::support::repository;
 
 /// Powers beyond one namespace: a subject without an expected path has no new path to one of them.
 const WIDE_POWERS: [&str; 5] = ["admission", "all-secrets", "any-user", "cluster-admin", "nodes"];
@@ -36,11 +36,7 @@ const OF_OPENSHIFT: [&str; 12] = [
 /// The reviews of all cases, with everything that is not as expected.
 #[test]
 fn every_simulated_pull_request_is_reviewed_as_expected() {
-    let Some(folder) = shared().map(|shared| shared.join("cases/review")) else {
-        return note("no shared folder: the simulated pull requests are not reviewed");
-    };
-    let text = std::fs::read_to_string(folder.join("cases.yaml")).expect("the cases");
-    let cases: Value = serde_yaml::from_str(&text).expect("YAML");
+    let (folder, cases) = pull_requests();
     let today = cases["today"].as_str().expect("a day");
     let mut failures = Vec::new();
     let mut count = 0;
@@ -57,6 +53,12 @@ fn every_simulated_pull_request_is_reviewed_as_expected() {
     failures.retain(|difference| !known(difference));
     assert!(failures.is_empty(), "{} differences:\n{}", failures.len(), failures.join("\n"));
     assert!(count >= 25, "{count} cases");
+}
+
+/// Returns the folder of the simulated pull requests, and the cases.
+pub(super) fn pull_requests() -> (PathBuf, Value) {
+    let cases = serde_yaml::from_str(include_str!("pull-requests/cases.yaml")).expect("YAML");
+    (repository().join("tests/review/pull-requests"), cases)
 }
 
 /// Copies the workspace of a case twice, and edits the second copy.

@@ -11,8 +11,7 @@ use bailiwick::app::review::{ChangeReview, PathChange, PathChangeKind, ReviewBas
 use bailiwick::{Options, TestOptions, Workspace};
 use serde_json::Value;
 
-use super::cases::{copy, list, prepare, text_of};
-use crate::support::{note, shared};
+use super::cases::{copy, list, prepare, pull_requests, text_of};
 
 /// The simulated pull requests with a smaller change for the worst path.
 const CLOSED: [&str; 12] = [
@@ -35,11 +34,7 @@ const TEST_FILE: &str = "policies/proposed-test.yaml";
 
 #[test]
 fn the_proposals_for_the_simulated_pull_requests_hold() {
-    let Some(folder) = shared().map(|shared| shared.join("cases/review")) else {
-        return note("no shared folder: the proposals for the simulated pull requests are not checked");
-    };
-    let text = fs::read_to_string(folder.join("cases.yaml")).expect("the cases");
-    let cases: Value = serde_yaml::from_str(&text).expect("YAML");
+    let (folder, cases) = pull_requests();
     let mut closed = BTreeSet::new();
     for case in list(&cases, "cases") {
         let id = text_of(case, "id");

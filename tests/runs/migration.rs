@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{bailiwick, snapshot, stderr};
 use crate::oracle::Dice;
-use crate::support::{identity, note, repository, rounds, shared, stored_objects};
+use crate::support::{identity, reference, repository, rounds, stored_objects};
 
 const WORKSPACE: &str = "\
 apiVersion: bailiwick.dev/v1alpha1
@@ -79,17 +79,14 @@ fn policies_of_a_cluster_come_back() {
 }
 
 #[test]
+#[ignore = "reads the reference manifests: tests/reference/run FOLDER"]
 fn toolforge_leaves_its_policies_behind() {
-    let Some(shared) = shared() else {
-        note("the shared folder is not there; Toolforge's own files are not migrated");
-        return;
-    };
     let files = [
         "puppet-2021-09-base-psp.yaml",
         "puppet-2024-06-tool-observer-and-tfb-psp.yaml",
         "recorded-objects-2023-07-new-tool-blurp.yaml",
     ];
-    let files = files.map(|file| shared.join("reference/toolforge").join(file));
+    let files = files.map(|file| reference().join("toolforge").join(file));
     let files: Vec<&Path> = files.iter().map(|file| file.as_path()).collect();
     let folder = tempfile::tempdir().expect("a folder");
     let report = migrated(folder.path(), &files);
@@ -194,10 +191,8 @@ fn name_of(entry: &Value) -> WorkloadName {
 
 /// Writes a plan for so many workloads of three tools under the policies of Wikimedia, with pods that set a part of the defaults of the
 /// policy, and renders it. Returns the workloads whose pods the policies reject.
-fn plan_of_tools(shared: &Path, folder: &Path, count: usize, arguments: &[&str]) -> BTreeSet<WorkloadName> {
-    let seed = std::fs::read_to_string(shared.join("facts/toolforge/seed000-objects.yaml")).expect("a file");
-    let policy =
-        seed.split("---\n").find(|document| document.contains("name: tool-{$username}-psp")).expect("a policy");
+fn plan_of_tools(folder: &Path, count: usize, arguments: &[&str]) -> BTreeSet<WorkloadName> {
+    let policy = include_str!("tool-policy.yaml");
     let mut dice = Dice::new(25);
     let tools = [("anagrams", 50_000), ("blurp", 50_007), ("quiz", 50_112)];
     let dump: String = tools.iter().map(|(name, user)| tool(&mut dice, policy, name, *user, count / 3)).collect();
@@ -230,12 +225,8 @@ fn refused(verification: &Value) -> BTreeSet<WorkloadName> {
 /// PodSecurityPolicy admits, and no others.
 #[test]
 fn patched_pods_of_toolforge_are_admitted_as_before() {
-    let Some(shared) = shared() else {
-        note("the shared folder is not there; the pods of Toolforge are not migrated");
-        return;
-    };
     let folder = tempfile::tempdir().expect("a folder");
-    let rejected = plan_of_tools(&shared, folder.path(), rounds(600, 6000), &["--to", "1.33"]);
+    let rejected = plan_of_tools(folder.path(), rounds(600, 6000), &["--to", "1.33"]);
     for target in ["warn", "enforce", "deny"] {
         let refused = refused(&verification(folder.path(), target));
         let differing: Vec<_> = refused.symmetric_difference(&rejected).collect();
@@ -247,13 +238,9 @@ fn patched_pods_of_toolforge_are_admitted_as_before() {
 /// others, and the verdict names them.
 #[test]
 fn patched_pods_of_toolforge_are_admitted_on_openshift() {
-    let Some(shared) = shared() else {
-        note("the shared folder is not there; the pods of Toolforge are not migrated");
-        return;
-    };
     let folder = tempfile::tempdir().expect("a folder");
     let arguments = ["--platform", "openshift", "--to", "4.20"];
-    let rejected = plan_of_tools(&shared, folder.path(), rounds(600, 6000), &arguments);
+    let rejected = plan_of_tools(folder.path(), rounds(600, 6000), &arguments);
     let verification = verification(folder.path(), "deny");
     let refused = refused(&verification);
     assert!(refused.is_subset(&rejected), "{:?}", refused.difference(&rejected).next());

@@ -2,23 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::support::reference;
+
 /// Returns every YAML file of this repository, with its path.
 pub(super) fn own() -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     ["tests", "policies", "templates", "out"].iter().flat_map(|folder| below(&root.join(folder))).collect()
 }
 
-/// Returns the material beside a development checkout; empty where there is none.
-pub(super) fn beside() -> Vec<(String, String)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared");
-    let mut texts = Vec::new();
-    for folder in ["reference", "cases", "facts"] {
-        let found = below(&root.join(folder));
-        if found.is_empty() {
-            println!("no {folder} beside this checkout: skipped");
-        }
-        texts.extend(found);
-    }
+/// Returns every YAML file of the reference manifests, with its path.
+pub(super) fn others() -> Vec<(String, String)> {
+    let texts = below(&reference());
+    assert!(!texts.is_empty(), "there are no reference manifests");
     texts
 }
 

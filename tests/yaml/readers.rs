@@ -102,8 +102,40 @@ fn assert_none(mut differences: Vec<(String, String, String)>) {
 
 #[test]
 fn the_fast_reader_reads_what_the_full_one_reads() {
-    let mut differences = Vec::new();
-    let mut share = |what: &str, texts: &mut dyn Iterator<Item = (String, String)>| {
+    let mut readings = FastReadings::default();
+    let (own, _) = readings.compare("own", &mut corpus::own().into_iter());
+    let (with_colons, _) = readings.compare("colons", &mut colons());
+    let (accepted, readable) = readings.compare("generated", &mut generated());
+    let (of_json, json_values) = readings.compare("JSON", &mut json_texts());
+    readings.compare("edited JSON", &mut edited(json_texts()));
+    assert_none(readings.differences);
+    assert!(of_json * 10 > json_values * 7, "{of_json} of {json_values} JSON texts");
+    assert!(own >= 6, "{own} texts of the repository");
+    assert!(with_colons > 200, "{with_colons} texts with colons");
+    assert!(accepted * 3 > readable, "{accepted} of {readable}");
+}
+
+#[test]
+#[ignore = "reads the reference manifests: tests/reference/run FOLDER"]
+fn the_readers_agree_on_the_reference_manifests() {
+    let mut readings = FastReadings::default();
+    let (accepted, _) = readings.compare("others", &mut corpus::others().into_iter());
+    assert_none(readings.differences);
+    assert!(accepted > 0, "the fast reader accepts no text");
+    let (compared, differences) = compare_with_reference(corpus::others().into_iter());
+    assert_none(differences);
+    assert!(compared > 0, "no text is compared");
+}
+
+/// The texts that the fast reader reads differently: their names, the texts and the first differences.
+#[derive(Default)]
+struct FastReadings {
+    differences: Vec<(String, String, String)>,
+}
+
+impl FastReadings {
+    /// Compares the fast reader with the full one. Returns the number of texts that the fast reader accepts, and of readable texts.
+    fn compare(&mut self, what: &str, texts: &mut dyn Iterator<Item = (String, String)>) -> (usize, usize) {
         let (mut accepted, mut readable, mut all) = (0, 0, 0);
         for (name, text) in texts {
             all += 1;
@@ -116,23 +148,12 @@ fn the_fast_reader_reads_what_the_full_one_reads() {
                 None => Some("the full reader finds something wrong".to_owned()),
             };
             if let Some(difference) = difference {
-                differences.push((name, text, difference));
+                self.differences.push((name, text, difference));
             }
         }
         println!("{what}: {accepted} of {readable} readable texts by the fast reader ({all} in all)");
         (accepted, readable)
-    };
-    let (own, _) = share("own", &mut corpus::own().into_iter());
-    share("beside", &mut corpus::beside().into_iter());
-    let (with_colons, _) = share("colons", &mut colons());
-    let (accepted, readable) = share("generated", &mut generated());
-    let (of_json, json_values) = share("JSON", &mut json_texts());
-    share("edited JSON", &mut edited(json_texts()));
-    assert_none(differences);
-    assert!(of_json * 10 > json_values * 7, "{of_json} of {json_values} JSON texts");
-    assert!(own >= 6, "{own} texts of the repository");
-    assert!(with_colons > 200, "{with_colons} texts with colons");
-    assert!(accepted * 3 > readable, "{accepted} of {readable}");
+    }
 }
 
 /// Returns random objects of JSON, as kubectl, jq and other programs print them.
@@ -221,8 +242,16 @@ fn edited(texts: impl Iterator<Item = (String, String)>) -> impl Iterator<Item =
 
 #[test]
 fn the_full_reader_reads_what_the_reference_reads() {
+    let (compared, differences) = compare_with_reference(corpus::own().into_iter().chain(generated()));
+    println!("{compared} texts read by both");
+    assert_none(differences);
+    assert!(compared > 1_000, "{compared}");
+}
+
+/// Compares the full reader with the reference. Returns the number of texts that both read, and the differences.
+fn compare_with_reference(texts: impl Iterator<Item = (String, String)>) -> (usize, Vec<(String, String, String)>) {
     let (mut compared, mut differences) = (0, Vec::new());
-    for (name, text) in corpus::own().into_iter().chain(corpus::beside()).chain(generated()) {
+    for (name, text) in texts {
         let (Some(tree), Some(mut reference)) = (full(&text), reference(&text)) else { continue };
         if !reference.iter_mut().all(|document| document.apply_merge().is_ok()) {
             continue;
@@ -238,9 +267,7 @@ fn the_full_reader_reads_what_the_reference_reads() {
             differences.push((name, text, difference));
         }
     }
-    println!("{compared} texts read by both");
-    assert_none(differences);
-    assert!(compared > 1_000, "{compared}");
+    (compared, differences)
 }
 
 /// Returns the documents that are not null, as the reference reads them; none when it refuses one.
