@@ -239,3 +239,41 @@ fn files_can_be_read_at_one_go() {
         files.iter().filter(|path| std::fs::read_to_string(path).expect("text").lines().count() > 800).collect();
     assert!(long.is_empty(), "split {long:?}");
 }
+
+/// No source, test or script names a path outside of the repository: a path with more `..` than there are folders above its start.
+#[test]
+fn no_file_names_a_path_outside_of_the_repository() {
+    let mut outside = Vec::new();
+    for folder in ["src", "crates", "tests", "xtask", "benches", "packaging", "contrib", ".ci"] {
+        for entry in walkdir::WalkDir::new(repository().join(folder)).sort_by_file_name() {
+            let path = entry.expect("an entry").into_path();
+            let Ok(text) = std::fs::read_to_string(&path) else { continue };
+            let path = path.strip_prefix(repository()).expect("below the root");
+            let of_crate =
+                [("xtask", 1), ("crates", 2)].iter().find(|(name, _)| *name == folder).map_or(0, |(_, depth)| *depth);
+            let starts =
+                [("CARGO_MANIFEST_DIR", of_crate), ("repository()", 0), ("$here/", path.components().count() - 1)];
+            let is_outside = |line: &&str| {
+                starts
+                    .iter()
+                    .any(|(start, depth)| line.split_once(start).is_some_and(|(_, rest)| steps_up(rest) > *depth))
+            };
+            outside.extend(text.lines().filter(is_outside).map(|line| format!("{}: {}", path.display(), line.trim())));
+        }
+    }
+    assert!(outside.is_empty(), "{}", outside.join("\n"));
+}
+
+/// Returns how many folders the rest of a line goes up, up to the next variable.
+fn steps_up(rest: &str) -> usize {
+    let path = rest.split('$').next().unwrap_or(rest);
+    ["../", "..\"", ".parent()"].iter().map(|step| path.matches(step).count()).sum()
+}
+
+#[test]
+fn steps_out_of_the_repository_are_counted() {
+    assert_eq!(steps_up(r#"")).parent()?.join("shared")"#), 1);
+    assert_eq!(steps_up(r#"")).join("../shared")"#), 1);
+    assert_eq!(steps_up(r#"../../../out" --seed "$here/../x""#), 3);
+    assert_eq!(steps_up("tests/cases"), 0);
+}
