@@ -40,6 +40,7 @@ mod review;
 mod runs;
 mod tenancy;
 mod toolforge;
+mod upgrade;
 mod validation;
 mod versions;
 mod yaml;
