@@ -1,0 +1,3 @@
+module bailiwick.dev/conformance/readers/wire
+
+go 1.26.0
