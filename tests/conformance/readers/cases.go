@@ -188,6 +188,9 @@ func (w *worker) compareFiles(root string, made *outcome) {
 				own = append(own, path)
 			}
 		}
+		if len(own) == 0 {
+			continue
+		}
 		expected, err := documents(own)
 		if err != nil {
 			made.Failed = append(made.Failed, err.Error())
