@@ -14,7 +14,7 @@ import (
 )
 
 // readers are all readers in the order of reports.
-var readers = []string{"files", "kubectl", "argocd", "argocd-folders", "kustomize", "flux", "flux-variables", "inventory", "server"}
+var readers = []string{"files", "kubectl", "argocd", "argocd-kinds", "argocd-folders", "kustomize", "flux", "flux-variables", "inventory", "server"}
 
 // worker has the programs of the readers.
 type worker struct {
@@ -102,7 +102,12 @@ func (w *worker) compare(one unit) []difference {
 		"kustomize":      local(request, readKustomize),
 		"argocd":         func() wire.Reading { return w.readArgoCD(plain) },
 		"argocd-folders": func() wire.Reading { return w.readArgoCDFolders(plain) },
-		"flux":           func() wire.Reading { return w.flux.read(request) },
+		"argocd-kinds": func() wire.Reading {
+			with := plain
+			with.Exclude = true
+			return w.readArgoCD(with)
+		},
+		"flux": func() wire.Reading { return w.flux.read(request) },
 		"inventory": func() wire.Reading {
 			return wire.Guarded(func() ([]wire.Object, error) { return readInventory(one.expected) })
 		},
@@ -120,7 +125,7 @@ func (w *worker) compare(one unit) []difference {
 	var found []difference
 	for _, name := range readers {
 		read, is := asked[name]
-		if !is || len(w.only) > 0 && !w.only[name] {
+		if !is || len(w.only) > 0 && !w.only[name] || name == "argocd-kinds" && len(found) > 0 && found[len(found)-1].Reader == "argocd" {
 			continue
 		}
 		if details := differ(read(), one.expected); len(details) > 0 {

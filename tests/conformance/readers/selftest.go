@@ -72,8 +72,8 @@ func samples() []sample {
 		{name: "parameters of a source", others: kept(".argocd-source.yaml", "directory: {exclude: '**/team-a.yaml'}\n"), differ: all("argocd")},
 		{name: "parameters of an Application", others: kept(".argocd-source-w.yaml", "directory: {exclude: '**/team-a.yaml'}\n"), differ: all("argocd")},
 		{name: "more than 10,000,000 bytes", own: large(), differ: all("argocd"), only: all("argocd")},
-		{name: "a kind that Argo CD excludes", own: written("{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: l, namespace: team-a}}"), differ: all("argocd")},
-		{name: "EndpointSlice", own: written("{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: e, namespace: team-a}, addressType: IPv4, endpoints: []}"), differ: all("argocd")},
+		{name: "a kind that Argo CD excludes", own: written("{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: l, namespace: team-a}}"), differ: all("argocd-kinds")},
+		{name: "EndpointSlice", own: written("{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: e, namespace: team-a}, addressType: IPv4, endpoints: []}"), differ: all("argocd-kinds")},
 		{name: "a chart", others: kept("namespaces/MyChart.yaml", "a text\n"), differ: all("argocd-folders")},
 		{name: "cloudbuild.yaml", own: map[string]string{"namespaces/cloudbuild.yaml": hidden}, differ: all("flux")},
 		{name: "a folder of CI files", own: map[string]string{".github/x.yaml": hidden}, differ: all("flux")},
@@ -214,6 +214,8 @@ mkdir -p out/production/cluster && echo '{apiVersion: v1, kind: Namespace, metad
 		{"an abort", "kill -ABRT $$", func(made outcome) bool { return len(made.Failed) > 0 }},
 		{"writes elsewhere", print + "touch ../../x", func(made outcome) bool { return len(made.Failed) > 0 }},
 		{"changes a policy", print + "echo >>bailiwick.yaml", func(made outcome) bool { return len(made.Failed) > 0 }},
+		{"an error of check", "[ \"$1\" = check ] && { echo 'error[left-out]: no' >&2; exit 1; }\n" + print + "sed -i 's/name: a/name: b/' out/production/cluster/x.yaml",
+			func(made outcome) bool { return made.Refused == "check: left-out" && len(made.Differences) == 0 }},
 		{"prints other objects", print + "sed -i 's/name: a/name: b/' out/production/cluster/x.yaml", func(made outcome) bool {
 			return len(made.Differences) > 1 && made.Differences[0].Reader == "files"
 		}},

@@ -158,6 +158,14 @@ func (w *worker) compareWorkspace(binary program, root, fence string, made *outc
 		return
 	}
 	w.compareOutput(binary, root, root, found, made)
+	if len(made.Differences) == 0 {
+		return
+	}
+	// What lies beside the policies is an error of `check` alone.
+	checked := binary.run(root, "check")
+	if named := code.FindSubmatch(checked.stderr); named != nil && checked.problem == "" && (checked.code == 1 || checked.code == 2) {
+		*made = outcome{Label: made.Label, Changed: made.Changed, Failed: made.Failed, Refused: "check: " + string(named[1])}
+	}
 }
 
 // compareOutput asks all readers for the targets and delivery folders of a workspace. The readers get the repository `repository`.

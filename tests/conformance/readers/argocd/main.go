@@ -87,7 +87,7 @@ func read(request wire.Request, filter *settings.ResourcesFilter) ([]wire.Object
 			return made, err
 		}
 		kind := object.GroupVersionKind()
-		if filter.IsExcludedResource(kind.Group, kind.Kind, "https://kubernetes.default.svc") {
+		if request.Exclude && filter.IsExcludedResource(kind.Group, kind.Kind, "https://kubernetes.default.svc") {
 			continue
 		}
 		made = append(made, one)

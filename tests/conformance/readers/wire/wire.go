@@ -27,6 +27,8 @@ type Request struct {
 	Application string `json:"application,omitempty"`
 	// Detect leaves the type of the source to the reader (Argo CD).
 	Detect bool `json:"detect,omitempty"`
+	// Exclude leaves out the kinds that the settings exclude (Argo CD).
+	Exclude bool `json:"exclude,omitempty"`
 }
 
 // Object is one object as a reader makes it.
