@@ -84,24 +84,36 @@ func readKustomize(request wire.Request) ([]wire.Object, error) {
 	return made, nil
 }
 
-// readInventory gives each object back as an inventory of cli-utils holds it: an object whose text is read as another one differs.
+// readInventory gives each object back as the inventory of Flux holds it. An object whose text is read as another one differs.
 func readInventory(objects []wire.Object) ([]wire.Object, error) {
+	return inventory(objects, func(one wire.Object) (wire.Object, error) {
+		held := fluxobject.ObjMetadata{Namespace: one.Namespace, Name: one.Name, GroupKind: schema.GroupKind{Group: one.Group, Kind: one.Kind}}
+		read, err := fluxobject.ParseObjMetadata(held.String())
+		one.Group, one.Kind, one.Namespace, one.Name = read.GroupKind.Group, read.GroupKind.Kind, read.Namespace, read.Name
+		return one, err
+	})
+}
+
+// readInventoryOfConfigMap is the same for cli-utils itself, whose inventories in ConfigMaps have these texts.
+func readInventoryOfConfigMap(objects []wire.Object) ([]wire.Object, error) {
+	return inventory(objects, func(one wire.Object) (wire.Object, error) {
+		held := object.ObjMetadata{Namespace: one.Namespace, Name: one.Name, GroupKind: schema.GroupKind{Group: one.Group, Kind: one.Kind}}
+		read, err := object.ParseObjMetadata(held.String())
+		one.Group, one.Kind, one.Namespace, one.Name = read.GroupKind.Group, read.GroupKind.Kind, read.Namespace, read.Name
+		return one, err
+	})
+}
+
+func inventory(objects []wire.Object, again func(wire.Object) (wire.Object, error)) ([]wire.Object, error) {
 	var made []wire.Object
 	var problems []error
 	for _, one := range objects {
-		kind := schema.GroupKind{Group: one.Group, Kind: one.Kind}
-		upstream := object.ObjMetadata{Namespace: one.Namespace, Name: one.Name, GroupKind: kind}
-		flux := fluxobject.ObjMetadata{Namespace: one.Namespace, Name: one.Name, GroupKind: kind}
-		read, err := object.ParseObjMetadata(upstream.String())
-		problems = append(problems, err)
-		again, err := fluxobject.ParseObjMetadata(flux.String())
-		problems = append(problems, err)
-		if read != upstream {
-			one.Group, one.Kind, one.Namespace, one.Name = read.GroupKind.Group, read.GroupKind.Kind, read.Namespace, read.Name
-		} else if again != flux {
-			one.Group, one.Kind, one.Namespace, one.Name = again.GroupKind.Group, again.GroupKind.Kind, again.Namespace, again.Name
+		read, err := again(one)
+		if err != nil {
+			problems = append(problems, err)
+			continue
 		}
-		made = append(made, one)
+		made = append(made, read)
 	}
 	return made, errors.Join(problems...)
 }

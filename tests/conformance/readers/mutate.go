@@ -143,6 +143,10 @@ func (h *hostile) addItems() bool {
 	}
 	word := pick(h, items)
 	at.held["items"] = word
+	if h.chance(5) {
+		delete(at.held, "items")
+		at.held["Items"] = word
+	}
 	if h.chance(20) {
 		delete(at.held, "spec")
 	}

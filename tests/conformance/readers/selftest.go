@@ -104,6 +104,8 @@ func samples() []sample {
 		{name: "a Kustomization of kustomize", own: written("{apiVersion: kustomize.config.k8s.io/v1beta1, kind: Kustomization, metadata: {name: x}}"), differ: all("flux")},
 		{name: "a Secret of SOPS", own: written("{apiVersion: v1, kind: Secret, metadata: {name: s, namespace: team-a}, sops: {mac: x}}"), differ: all("flux")},
 		{name: "two underscores", own: written("{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: dev__view}, rules: []}"), differ: all("inventory")},
+		{name: "one underscore", own: written("{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: dev_view}, rules: []}"), differ: all("inventory-configmap"),
+			only: all("inventory", "inventory-configmap")},
 		{name: "two versions", own: written("{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: {name: p, namespace: team-a}}\n---\n" +
 			"{apiVersion: extensions/v1beta1, kind: NetworkPolicy, metadata: {name: p, namespace: team-a}}"), differ: all("server")},
 		{name: "an owner", own: written("{apiVersion: v1, kind: Namespace, metadata: {name: x, ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: x, uid: x}]}}"), differ: all("server")},

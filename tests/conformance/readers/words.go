@@ -62,7 +62,7 @@ var names = []string{
 
 // bindingNames may have what a name of RBAC may have.
 var bindingNames = []string{
-	"dev__view", "a_b", "__", "a:b", "system:x", "a:b__c", "_a", "a__", ":", "a%2f", "A", "Kustomization", "a b", "a/b", "..", ".", "a\u0085", "a\u007fb", "é", "\U0001f600", "dev___view", "x_rbac.authorization.k8s.io_Role",
+	"dev__view", "a_b", "a_b_c", "a:_b", "__", "a:b", "system:x", "a:b__c", "_a", "a__", ":", "a%2f", "A", "Kustomization", "a b", "a/b", "..", ".", "a\u0085", "a\u007fb", "é", "\U0001f600", "dev___view", "x_rbac.authorization.k8s.io_Role",
 	"a\\b", "CON", "nul", "-a", "1", "true", "null", "2001-01-01", strings.Repeat("b", 253), strings.Repeat("b", 260), "*", "a,b", "'", "\"", "#", "a: b", "+argocd:skip-file-rendering", "${X}",
 }
 

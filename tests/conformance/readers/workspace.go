@@ -63,6 +63,24 @@ func settingsOf(root string) (settings, error) {
 	return found, err
 }
 
+// holds tells whether a path is a place of the output: a target's folder below the output or delivery folder, or what leads to one. Base is
+// the workspace.
+func (s settings) holds(base, path string) bool {
+	for _, folder := range []string{s.Spec.Output, s.Spec.Delivery.Folder} {
+		whole := filepath.Join(base, folder)
+		if whole == base || !strings.HasPrefix(whole, base+"/") {
+			continue
+		}
+		for _, target := range s.Spec.Targets {
+			own := filepath.Join(whole, target.Name) + "/"
+			if target.Name != "" && (strings.HasPrefix(path, own) || strings.HasSuffix(path, "/") && strings.HasPrefix(own, path)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // ran is a run of the program.
 type ran struct {
 	code           int
@@ -131,12 +149,7 @@ func (w *worker) compareWorkspace(binary program, root, fence string, made *outc
 		cannot("%v", err)
 	}
 	for _, path := range changes(before, after) {
-		inside := false
-		for _, folder := range []string{found.Spec.Output, found.Spec.Delivery.Folder} {
-			whole := filepath.Join(base, folder)
-			inside = inside || rendered.code == 0 && settingsError == nil && whole != base && strings.HasPrefix(whole, base) &&
-				(strings.HasPrefix(path, whole+"/") || path == whole)
-		}
+		inside := rendered.code == 0 && settingsError == nil && found.holds(base, path)
 		if !inside {
 			made.Failed = append(made.Failed, fmt.Sprintf("render ends with %d and writes %s", rendered.code, shown(path)))
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/argoproj/argo-cd/v3/pkg/apis/application/v1alpha1"
 	"github.com/argoproj/argo-cd/v3/reposerver/apiclient"
 	"github.com/argoproj/argo-cd/v3/reposerver/repository"
+	apppath "github.com/argoproj/argo-cd/v3/util/app/path"
 	"github.com/argoproj/argo-cd/v3/util/git"
 	utilio "github.com/argoproj/argo-cd/v3/util/io"
 	"github.com/argoproj/argo-cd/v3/util/settings"
@@ -59,6 +60,9 @@ func exclusions() (*settings.ResourcesFilter, error) {
 }
 
 func read(request wire.Request, filter *settings.ResourcesFilter) ([]wire.Object, error) {
+	if err := apppath.CheckOutOfBoundsSymlinks(request.Root); err != nil {
+		return nil, err
+	}
 	source := &v1alpha1.ApplicationSource{Path: request.Path}
 	if !request.Detect {
 		source.Directory = &v1alpha1.ApplicationSourceDirectory{Recurse: true}
