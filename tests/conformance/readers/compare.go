@@ -85,6 +85,7 @@ func (w *worker) compare(one unit) []difference {
 		}
 		plain.Root = copied
 	}
+	var ofArgoCD wire.Reading
 	local := func(request wire.Request, read func(wire.Request) ([]wire.Object, error)) func() wire.Reading {
 		return func() wire.Reading {
 			return wire.Guarded(func() ([]wire.Object, error) { return read(request) })
@@ -103,14 +104,21 @@ func (w *worker) compare(one unit) []difference {
 				return documents(paths)
 			})
 		},
-		"kubectl":        local(plain, readKubectl),
-		"kustomize":      local(request, readKustomize),
-		"argocd":         func() wire.Reading { return w.readArgoCD(plain) },
+		"kubectl":   local(plain, readKubectl),
+		"kustomize": local(request, readKustomize),
+		"argocd": func() wire.Reading {
+			ofArgoCD = w.readArgoCD(plain)
+			return ofArgoCD
+		},
 		"argocd-folders": func() wire.Reading { return w.readArgoCDFolders(plain) },
 		"argocd-kinds": func() wire.Reading {
-			with := plain
-			with.Exclude = true
-			return w.readArgoCD(with)
+			var left wire.Reading
+			for _, one := range ofArgoCD.Objects {
+				if !one.Excluded {
+					left.Objects = append(left.Objects, one)
+				}
+			}
+			return left
 		},
 		"flux": func() wire.Reading { return w.flux.read(request) },
 		"inventory": func() wire.Reading {
@@ -133,7 +141,11 @@ func (w *worker) compare(one unit) []difference {
 	var found []difference
 	for _, name := range readers {
 		read, is := asked[name]
-		if !is || len(w.only) > 0 && !w.only[name] || len(w.only) == 0 && rare[name] || name == "argocd-kinds" && len(found) > 0 && found[len(found)-1].Reader == "argocd" {
+		if !is || len(w.only) > 0 && !w.only[name] || len(w.only) == 0 && rare[name] {
+			continue
+		}
+		// The kinds that are excluded are told from the objects of `argocd`, and only where it agrees.
+		if name == "argocd-kinds" && (len(w.only) > 0 && !w.only["argocd"] || len(found) > 0 && found[len(found)-1].Reader == "argocd") {
 			continue
 		}
 		if details := differ(read(), one.expected); len(details) > 0 {

@@ -18,8 +18,14 @@ import (
 	"syscall"
 )
 
+// scratchFolder is removed at the end of the run.
+var scratchFolder string
+
 func cannot(format string, values ...any) {
 	fmt.Fprintf(os.Stderr, "readers: "+format+"\n", values...)
+	if scratchFolder != "" {
+		os.RemoveAll(scratchFolder)
+	}
 	os.Exit(3)
 }
 
@@ -72,6 +78,7 @@ func main() {
 	if err != nil {
 		cannot("%v", err)
 	}
+	scratchFolder = work
 	// The readers take their temporary folders from here, too.
 	if err := os.Setenv("TMPDIR", work); err != nil {
 		cannot("%v", err)

@@ -91,9 +91,7 @@ func read(request wire.Request, filter *settings.ResourcesFilter) ([]wire.Object
 			return made, err
 		}
 		kind := object.GroupVersionKind()
-		if request.Exclude && filter.IsExcludedResource(kind.Group, kind.Kind, "https://kubernetes.default.svc") {
-			continue
-		}
+		one.Excluded = filter.IsExcludedResource(kind.Group, kind.Kind, "https://kubernetes.default.svc")
 		made = append(made, one)
 	}
 	return made, nil

@@ -27,19 +27,19 @@ type Request struct {
 	Application string `json:"application,omitempty"`
 	// Detect leaves the type of the source to the reader (Argo CD).
 	Detect bool `json:"detect,omitempty"`
-	// Exclude leaves out the kinds that the settings exclude (Argo CD).
-	Exclude bool `json:"exclude,omitempty"`
 }
 
 // Object is one object as a reader makes it.
 type Object struct {
-	Group     string          `json:"group"`
-	Version   string          `json:"version"`
-	Kind      string          `json:"kind"`
-	Namespace string          `json:"namespace"`
-	Name      string          `json:"name"`
-	Digest    string          `json:"digest"`
-	Content   json.RawMessage `json:"content,omitempty"`
+	Group     string `json:"group"`
+	Version   string `json:"version"`
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Digest    string `json:"digest"`
+	// Excluded says that the settings exclude the kind (Argo CD).
+	Excluded bool            `json:"excluded,omitempty"`
+	Content  json.RawMessage `json:"content,omitempty"`
 }
 
 // Reading is the answer to a request.
