@@ -52,8 +52,10 @@ use clap::{Args, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
 pub use self::in_memory::{MemoryCommand, MemoryOutcome, run_in_memory};
 use self::reporting::Formats;
+use self::sandbox::SandboxArguments;
 use crate::app::{Error, Options, manual};
 use crate::diag::RunError;
+use crate::emit::writer;
 use crate::model::Date;
 use crate::parallel;
 use crate::report::github::Annotation;
@@ -169,6 +171,8 @@ pub struct Global {
     /// Date for the expiry of grants. Default: the current date in UTC.
     #[arg(long, global = true, value_name = "YYYY-MM-DD", env = "BAILIWICK_TODAY")]
     today: Option<Date>,
+    #[command(flatten)]
+    sandbox: SandboxArguments,
     /// Output format of diagnostics.
     #[arg(long, global = true, value_name = "FORM", default_value = "human")]
     diagnostics: DiagnosticForm,
@@ -577,7 +581,7 @@ fn run_parsed(cli: &mut Cli) -> Outcome {
     let folder = cli.command.workspaces(&cli.global);
     let confined = folder.as_ref().map_or_else(|| cli.global.clone(), |folder| cli.global.in_folder(folder));
     // A new thread inherits the restrictions of its parent, so this comes before the first one starts.
-    match cli.command.confine(&confined) {
+    match sandbox::confine_run(&confined, &cli.command, folder.as_deref()) {
         Ok(Outcome::Fine) if cli.command.is_watching() => watch::run(cli),
         Ok(Outcome::Fine) => cli.run_once(folder.as_deref()),
         Ok(outcome) => cli.conclude(outcome),
@@ -616,21 +620,6 @@ impl Cli {
     }
 }
 
-impl Command {
-    /// Confines the process where the command asks for it.
-    fn confine(&self, global: &Global) -> Result<Outcome, Error> {
-        match self {
-            Command::Render(arguments) => arguments.confine(global),
-            Command::Check(arguments) => arguments.confine(global),
-            Command::Diff(arguments) => arguments.confine(global),
-            Command::Review(arguments) => arguments.confine(global),
-            Command::Report(arguments) => arguments.confine(global),
-            Command::Lint(arguments) => arguments.confine(global),
-            _ => Ok(Outcome::Fine),
-        }
-    }
-}
-
 fn run_command(cli: &Cli, workspaces: Option<&Path>) -> Outcome {
     let Cli { global, command } = cli;
     let outcome = match workspaces {
@@ -657,7 +646,7 @@ fn tell_stats(global: &Global) -> Result<(), RunError> {
     }
     if let Some(path) = global.trace.as_ref().map(|path| global.at(path)) {
         let profile = format!("{}\n", global.measured.profile());
-        std::fs::write(&path, profile).map_err(|error| RunError::io("write", &path, &error))?;
+        writer::replace(&path, profile.as_bytes()).map_err(|error| RunError::io("write", &path, &error))?;
     }
     Ok(())
 }

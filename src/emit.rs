@@ -22,3 +22,4 @@ mod pods;
 pub mod revision;
 pub mod totals;
 pub mod write;
+pub mod writer;

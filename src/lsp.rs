@@ -6,6 +6,7 @@
 mod answers;
 mod server;
 mod text;
+mod transport;
 mod uri;
 
 use std::sync::mpsc::{self, Sender};
@@ -43,12 +44,13 @@ pub(crate) enum End {
 /// # Errors
 /// When the editor does not begin with the handshake of the protocol.
 pub(crate) fn run(settings: Settings) -> Result<End, RunError> {
-    let (connection, threads) = Connection::stdio();
+    let (connection, threads) = transport::connect();
     let end = serve(&connection, settings);
     // The threads end with their channels. An editor that is gone cannot be written to.
     drop(connection);
     match (threads.join(), &end) {
-        (Err(error), Ok(End::ShutDown)) => Err(RunError::new(format!("cannot write to the editor: {error}"))),
+        ((_, Err(error)), Ok(End::ShutDown)) => Err(RunError::new(format!("cannot write to the editor: {error}"))),
+        ((Err(error), _), _) => Err(RunError::new(format!("cannot read a message of the editor: {error}"))),
         _ => end,
     }
 }

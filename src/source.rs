@@ -6,8 +6,10 @@
 mod edited;
 mod editor_files;
 mod git_folder;
+pub mod glob;
 mod inputs;
 pub mod manifests;
+mod named;
 pub mod names;
 mod recorded;
 #[cfg_attr(not(unix), path = "source/resolve/no_system.rs")]
@@ -24,19 +26,15 @@ use self::manifests::SkipCause;
 pub use edited::EditedSource;
 pub use editor_files::EditorFiles;
 pub use git_folder::is_of_git;
-pub use inputs::InputFiles;
+pub use inputs::{FoundFiles, InputFiles};
+pub use named::NamedFile;
 pub use recorded::{Answered, RecordedAnswers, RecordedSource};
 pub use table::{Cell, TableRow, cell_place, read_account, read_csv, read_list, read_names};
 pub use world::{DiskSource, FileContent, FileSource, Listing, MemorySource, ReadRefusal, listing_below};
 
 use crate::diag::{Diagnostic, FileId, Files, Origin, RunError, Sink, Span};
+use crate::yaml::limits::{MAXIMUM_FILE_SIZE, MAXIMUM_TREE_SIZE, written_size};
 use crate::yaml::{self, Tree};
-
-/// The largest file that is read, in bytes: an account list in CSV, a baseline, or a file of the command line.
-pub const MAXIMUM_FILE_SIZE: usize = 512 << 20;
-
-/// The largest YAML or JSON file of a workspace that is read, in bytes. Its tree takes several times as much.
-pub const MAXIMUM_TREE_SIZE: usize = 64 << 20;
 
 /// A file of a folder of manifests.
 pub struct ManifestFile {
@@ -358,7 +356,7 @@ fn refused(path: &str, refusal: ReadRefusal, most: usize) -> Diagnostic {
         }
         ReadRefusal::TooLarge(size) => {
             Diagnostic::error(codes::FILE_TOO_LARGE, format!("`{path}` has {} MiB", size >> 20))
-                .help(format!("split the file: the limit is {} MiB", most >> 20))
+                .help(format!("split the file: the limit is {}", written_size(most as u64)))
         }
     }
 }

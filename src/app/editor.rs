@@ -22,7 +22,8 @@ use super::workspace_files::WorkspaceFiles;
 use super::{Diagnostics, Error, LintOptions, Options};
 use crate::diag::{Files, RunError, Sink};
 use crate::model::Date;
-use crate::source::{DiskSource, EditorFiles, FileContent, FileSource, MAXIMUM_TREE_SIZE};
+use crate::source::{DiskSource, EditorFiles, FileContent, FileSource};
+use crate::yaml::limits::MAXIMUM_TREE_SIZE;
 
 pub use self::completion::Completion;
 pub use self::correction::Correction;

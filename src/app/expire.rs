@@ -6,10 +6,11 @@ use super::workspace::Workspace;
 use super::{Diagnostics, Error, Options};
 use crate::compile::WORKSPACE_FILE;
 use crate::diag::{Diagnostic, Origin, RunError, Span};
-use crate::emit::write;
+use crate::emit::writer;
 use crate::model::Date;
-use crate::source::{DiskSource, FileContent, FileSource, MAXIMUM_FILE_SIZE};
+use crate::source::{DiskSource, FileContent, FileSource};
 use crate::yaml::Spanned;
+use crate::yaml::limits::MAXIMUM_FILE_SIZE;
 
 /// The change of `spec.expiry.asOf`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +57,7 @@ impl Workspace {
             let message = format!("cannot change `{}`: it is a link, or not UTF-8, or it changed", path.display());
             return Err(RunError::new(message).help("write `asOf` by hand, or run the command again"));
         };
-        write::replace(&path, &[mark, after.as_bytes()].concat()).map_err(|error| RunError::io("write", &path, &error))
+        writer::replace(&path, &[mark, after.as_bytes()].concat()).map_err(|error| RunError::io("write", &path, &error))
     }
 }
 

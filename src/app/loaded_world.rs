@@ -35,8 +35,9 @@ use crate::k8s::{list, names};
 use crate::model::{ApiServerSettings, Category, DeclaredNames, NameSet, NamespaceSample, Platform, Target};
 use crate::node::{Cluster, ServerVersion as NodeVersion};
 use crate::paths::{EscalationGraph, GraphInputs};
-use crate::source::InputFiles;
 use crate::source::manifests::{self as files, FileFilter};
+use crate::source::{InputFiles, NamedFile};
+use crate::yaml::limits::MAXIMUM_INDEX_SIZE;
 use crate::yaml::{NodeRef, Tree};
 
 use self::cluster_version::ClusterVersion;
@@ -630,7 +631,7 @@ fn read_saved(run: &Options, path: &Path) -> Result<Option<Vec<u8>>, RunError> {
         return Ok(None);
     }
     let read = |error: std::io::Error| RunError::io("read", path, &error);
-    let mut file = files::open(path).map_err(read)?;
+    let mut file = NamedFile::open(path, MAXIMUM_INDEX_SIZE).map_err(read)?;
     let mut bytes = Vec::new();
     file.by_ref().take(FileFormat::INDEX.mark_length() as u64).read_to_end(&mut bytes).map_err(read)?;
     if !FileFormat::INDEX.is_on(&bytes) {

@@ -1,14 +1,13 @@
 //! Judges the shards of a run together, from the summaries that they wrote. Nothing is compiled.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use super::compare::{Comparison, MAXIMUM_DIFF, PartFile, TargetComparison, joined_diff, sort};
 use super::left_behind::NotJudged;
 use super::removal;
 use super::shard::Loss;
-use super::summary::{Command, Consent, DeliverySummary, MAXIMUM_SUMMARY, Summary, UnusableSummary};
+use super::summary::{Command, Consent, DeliverySummary, Summary, UnusableSummary};
 use super::target_changes::{ObjectsByTarget, TargetChanges};
 use super::unclaimed::Unclaimed;
 use super::workspace::Workspace;
@@ -18,7 +17,8 @@ use crate::compile::{self, PartRecord};
 use crate::diag::{Diagnostic, RunError, Sink};
 use crate::emit::totals::Totals;
 use crate::model::{Part, Target};
-use crate::source::manifests;
+use crate::source::NamedFile;
+use crate::yaml::limits::MAXIMUM_SUMMARY_SIZE;
 
 /// The shards to join, and the reports to write about them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -185,11 +185,11 @@ fn read(workspace: &Workspace, paths: &[PathBuf], sink: &mut Sink) -> Result<Vec
 
 /// Returns the bytes of a file; none if no summary has as many.
 fn read_summary(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
-    let file = manifests::open(path)?;
-    let limit = MAXIMUM_SUMMARY as u64;
-    let mut bytes = Vec::new();
-    let is_large = file.metadata()?.len() > limit || file.take(limit + 1).read_to_end(&mut bytes)? > MAXIMUM_SUMMARY;
-    Ok((!is_large).then_some(bytes))
+    match NamedFile::open(path, MAXIMUM_SUMMARY_SIZE as u64).and_then(NamedFile::read_all) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 fn unusable(path: &Path, why: &UnusableSummary) -> Diagnostic {

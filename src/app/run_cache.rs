@@ -15,7 +15,8 @@ use crate::emit::write::STAGING;
 use crate::git;
 use crate::model::{self, Target};
 use crate::render::BUILTIN;
-use crate::source::{DiskSource, FileContent, FileSource, MAXIMUM_FILE_SIZE};
+use crate::source::{DiskSource, FileContent, FileSource};
+use crate::yaml::limits::MAXIMUM_FILE_SIZE;
 
 /// The folder and the use of the cache of one run.
 #[derive(Debug, Clone)]

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use super::Options;
 use super::compare::{MAXIMUM_KEPT, PartFile, PartFiles};
 use super::left_behind::NotJudged;
-use super::summary::{Command, DeliverySummary, MAXIMUM_SUMMARY, Summary, TargetSummary};
+use super::summary::{Command, DeliverySummary, Summary, TargetSummary};
 use super::target_changes::ObjectsByTarget;
 use super::workspace::Workspace;
 use crate::compile::{self, ShardSummary};
@@ -16,9 +16,10 @@ use crate::digest::Digest;
 use crate::emit::committed::Committed;
 use crate::emit::plan::TargetPlan;
 use crate::emit::totals::Totals;
-use crate::emit::write;
+use crate::emit::writer;
 use crate::model::{Part, Target};
 use crate::parallel;
+use crate::yaml::limits::MAXIMUM_SUMMARY_SIZE;
 
 /// The part of the run, with its results so far.
 pub struct Shard {
@@ -152,11 +153,11 @@ impl Shard {
             texts: Vec::new(),
         };
         let bytes = summary.into_bytes(files, self.known_files).map_err(|why| RunError::new(why.to_string()))?;
-        if bytes.len() > MAXIMUM_SUMMARY {
+        if bytes.len() > MAXIMUM_SUMMARY_SIZE {
             return Err(RunError::new("the summary of the part is larger than 1 GiB").help("use more parts"));
         }
         let path = options.at(path);
-        write::replace(&path, &bytes).map_err(|error| RunError::io("write", &path, &error))?;
+        writer::replace(&path, &bytes).map_err(|error| RunError::io("write", &path, &error))?;
         Ok(true)
     }
 }

@@ -23,9 +23,6 @@ use crate::model::Part;
 /// looked at here.
 const FORMAT: FileFormat = FileFormat::new("bailiwick parts", concat!("\x0a", env!("CARGO_PKG_VERSION"), "\n"));
 
-/// The most bytes of a summary.
-pub(crate) const MAXIMUM_SUMMARY: usize = 1 << 30;
-
 /// The results of a part.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Summary {

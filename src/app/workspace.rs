@@ -77,13 +77,23 @@ pub(crate) fn keeps(workspace: &model::WorkspaceSettings, path: &str) -> bool {
 /// alone.
 pub fn target_names(options: &Options) -> Vec<String> {
     let Ok(Some(root)) = Workspace::find_root(options) else { return Vec::new() };
-    let mut sources = Sources::new(Box::new(DiskSource::new(&root)), Arc::new(Files::new()));
-    let workspace = compile::load_workspace(&mut sources, &mut Sink::new()).ok().flatten();
-    let targets = workspace.into_iter().flat_map(|workspace| workspace.targets);
+    let targets = settings(&root).into_iter().flat_map(|workspace| workspace.targets);
     targets.map(|target| target.name).collect()
 }
 
+/// Reads the workspace file of a folder; none if it has errors.
+fn settings(root: &Path) -> Option<model::WorkspaceSettings> {
+    let mut sources = Sources::new(Box::new(DiskSource::new(root)), Arc::new(Files::new()));
+    compile::load_workspace(&mut sources, &mut Sink::new()).ok().flatten()
+}
+
 impl Workspace {
+    /// Returns the folders that `render` writes in a workspace, by their paths below its root; none if the workspace file has errors. Reads the
+    /// workspace file alone.
+    pub(crate) fn written_folders(root: &Path) -> Vec<String> {
+        settings(root).map_or_else(Vec::new, |settings| settings.written_folders().map(str::to_owned).collect())
+    }
+
     /// Finds the folder of the workspace: this one, or the nearest above it with a workspace file, up to the root of the git
     /// work tree. Folders above are not in the hands of the authors of the repository.
     pub(crate) fn find_root(options: &Options) -> Result<Option<PathBuf>, RunError> {

@@ -10,9 +10,8 @@ use crate::diag::RunError;
 use crate::emit::committed::{Committed, Entry, EntryKind, Folder};
 use crate::emit::revision::RevisionTree;
 use crate::git::Repository;
-use crate::source::{
-    DiskSource, EditedSource, EditorFiles, FileContent, FileSource, Listing, MAXIMUM_FILE_SIZE, MemorySource,
-};
+use crate::source::{DiskSource, EditedSource, EditorFiles, FileContent, FileSource, Listing, MemorySource};
+use crate::yaml::limits::MAXIMUM_FILE_SIZE;
 
 /// The files of a workspace, on disk, in git, in memory or in an editor.
 #[derive(Clone)]

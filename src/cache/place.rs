@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::emit::write;
+use crate::emit::writer;
 
 #[cfg_attr(not(unix), path = "place/no_system.rs")]
 mod system;
@@ -69,9 +69,9 @@ impl Place {
     }
 
     /// Writes a file of the cache. If that fails, the next run is only slower.
-    pub(super) fn write(&self, name: &str, content: &write::Content<'_>) {
-        let made = system::make_own(&self.folder);
-        _ = made.and_then(|()| write::replace_with(&self.folder.join(name), content));
+    pub(super) fn write(&self, name: &str, content: &writer::Content<'_>) {
+        let made = writer::make_private_folder(&self.folder);
+        _ = made.and_then(|()| writer::replace_with(&self.folder.join(name), content));
     }
 }
 

@@ -8,6 +8,7 @@ use super::{Global, Outcome};
 use crate::app::Error;
 use crate::ask::{AskError, Connection};
 use crate::diag::RunError;
+use crate::yaml::limits::LONGEST_QUESTION;
 
 /// Options of `ask`.
 #[derive(Debug, Args)]
@@ -29,7 +30,7 @@ pub(super) fn run(global: &Global, _: &Arguments) -> Result<Outcome, Error> {
             Line::End => break,
             // Bytes that are not UTF-8 are not JSON, and get the answer for invalid JSON.
             Line::Whole => Ok(String::from_utf8_lossy(&bytes)),
-            Line::TooLong => Err(AskError::TooLong(MAXIMUM_LINE)),
+            Line::TooLong => Err(AskError::TooLong(LONGEST_QUESTION)),
         };
         if line.as_ref().is_ok_and(|line| line.trim().is_empty()) {
             continue;
@@ -45,9 +46,6 @@ pub(super) fn run(global: &Global, _: &Arguments) -> Result<Outcome, Error> {
     Ok(outcome)
 }
 
-/// How many bytes a question has at most.
-const MAXIMUM_LINE: usize = 16 << 20;
-
 /// A line of standard input.
 enum Line {
     /// Nothing: there are no more lines.
@@ -61,11 +59,11 @@ enum Line {
 /// Reads a line into `bytes`. Of a line that is too long, the rest is passed over.
 fn read_line(input: &mut impl BufRead, bytes: &mut Vec<u8>) -> io::Result<Line> {
     bytes.clear();
-    let length = input.by_ref().take(MAXIMUM_LINE as u64 + 1).read_until(b'\n', bytes)?;
+    let length = input.by_ref().take(LONGEST_QUESTION as u64 + 1).read_until(b'\n', bytes)?;
     if length == 0 {
         return Ok(Line::End);
     }
-    if length <= MAXIMUM_LINE || bytes.ends_with(b"\n") {
+    if length <= LONGEST_QUESTION || bytes.ends_with(b"\n") {
         return Ok(Line::Whole);
     }
     // The memory goes back: one long line is no reason to keep room for another.

@@ -7,6 +7,7 @@ use clap::Args;
 use super::printing::{end, print, refuse};
 use super::question::{IdentityArguments, RequestArguments};
 use super::reporting::FormatArguments;
+use super::sandbox::Paths;
 use super::worlds::{WorldArguments, with_worlds};
 use super::{Global, Outcome};
 use crate::access::{Answer, Identity};
@@ -55,6 +56,13 @@ pub(super) fn refuse_no_subject(global: &Global) -> Outcome {
     let no_subject = Diagnostic::error(codes::INVALID_QUESTION, "no user, group or service account given")
         .help("pass `--as alice`, `--as-group devs` or `--as system:serviceaccount:team-a:app`");
     refuse(global, no_subject)
+}
+
+impl Arguments {
+    /// Returns the paths of the options.
+    pub(super) fn paths(&self) -> Paths {
+        self.world.paths().and_reads(self.admission.iter().chain(&self.admission_old))
+    }
 }
 
 /// Runs the command.

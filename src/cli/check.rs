@@ -8,7 +8,8 @@ use clap::Args;
 use super::diff::{JudgedOutput, Shown, print_comparison};
 use super::every_workspace::WorkspacesArguments;
 use super::printing::{print, settle};
-use super::sandbox::{GateArguments, Paths};
+use super::reporting::GateArguments;
+use super::sandbox::Paths;
 use super::workspaces::{ShardArguments, finish, note_partly_checked, open_part, tell_checked};
 use super::{Global, Outcome, test};
 use crate::app::{
@@ -120,9 +121,9 @@ impl Arguments {
         Ok(Opened { workspace, other_files })
     }
 
-    /// Confines the process, if it is to be.
-    pub(super) fn confine(&self, global: &Global) -> Result<Outcome, Error> {
-        self.gate.sandbox.apply(global, Paths { writes: self.shard.written(global), ..Paths::default() })
+    /// Returns the paths of the options.
+    pub(super) fn paths(&self) -> Paths {
+        Paths { writes: self.shard.summary().cloned().collect(), ..Paths::default() }
     }
 }
 

@@ -1,11 +1,15 @@
 //! `bailiwick diff`.
 
+use std::path::{Path, PathBuf};
+
 use clap::Args;
 
-use super::sandbox::{GateArguments, Paths};
+use super::reporting::GateArguments;
+use super::sandbox::Paths;
 use super::workspaces::{tell, with_targets};
 use super::{Global, Outcome};
 use crate::app::{Base, CompareOptions, Comparison, Error, Workspace};
+use crate::compile::WORKSPACE_FILE;
 use crate::report::comparison::{
     Form, Renewals, described_base, differences, effects, note_of_drift, stale_files, target_changes,
 };
@@ -32,10 +36,15 @@ pub(super) struct Arguments {
 }
 
 impl Arguments {
-    /// Confines the process, if it is to be.
-    pub(super) fn confine(&self, global: &Global) -> Result<Outcome, Error> {
-        let reads = self.against.iter().map(|name| Base::folder(&global.options(), name)).collect();
-        self.gate.sandbox.apply(global, Paths { reads, ..Paths::default() })
+    /// Returns the paths of the options.
+    pub(super) fn paths(&self) -> Paths {
+        // A workspace file stands for its folder.
+        let named = self.against.iter().map(PathBuf::from);
+        let folder = |path: PathBuf| match path.file_name().is_some_and(|name| name == WORKSPACE_FILE) {
+            true => path.parent().map(Path::to_owned).unwrap_or_default(),
+            false => path,
+        };
+        Paths { reads: named.map(folder).collect(), ..Paths::default() }
     }
 }
 

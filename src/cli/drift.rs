@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::check::tell_broken;
 use super::reporting::FormatArguments;
+use super::sandbox::Paths;
 use super::workspaces::{tell, with_targets};
 use super::{Global, Outcome};
 use crate::app::{DriftOptions, Error, Workspace};
@@ -35,6 +36,13 @@ pub(super) struct Arguments {
     resources: bool,
     #[command(flatten)]
     pub(super) format: FormatArguments,
+}
+
+impl Arguments {
+    /// Returns the paths of the options.
+    pub(super) fn paths(&self) -> Paths {
+        Paths::default().and_reads(&self.live)
+    }
 }
 
 /// Runs the command.

@@ -4,12 +4,15 @@ mod namespace;
 mod output;
 mod stacks;
 
+use std::path::PathBuf;
+
 use clap::Args;
 
 use super::can_i::{refuse_no_subject, word};
 use super::printing::{print, refuse_usage};
 use super::question::IdentityArguments;
 use super::reporting::FormatArguments;
+use super::sandbox::Paths;
 use super::worlds::{platform_parser, with_worlds, with_worlds_about};
 use super::{Global, Outcome};
 use crate::app::{DefaultPolicy, Error, LoadedWorld, ManualPage, ObjectName, RequestOptions, WorldOptions};
@@ -40,7 +43,7 @@ pub(super) struct Arguments {
     subresource: Option<String>,
     /// Explain the manifests in this file or folder, or on standard input (`-`), instead of the workspace.
     #[arg(long, value_name = "PATH")]
-    from: Vec<std::path::PathBuf>,
+    from: Vec<PathBuf>,
     /// Platform of the cluster of the manifests.
     #[arg(long, value_name = "PLATFORM", requires = "from", value_parser = platform_parser())]
     platform: Option<Platform>,
@@ -56,6 +59,13 @@ pub(super) struct Arguments {
     all: bool,
     #[command(flatten)]
     pub(super) format: FormatArguments,
+}
+
+impl Arguments {
+    /// Returns the paths of the options.
+    pub(super) fn paths(&self) -> Paths {
+        Paths::default().and_reads(&self.from).and_reads(&self.baseline.as_ref().map(PathBuf::from))
+    }
 }
 
 /// Runs the command.

@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use super::Global;
 use crate::app::Error;
 use crate::diag::RunError;
-use crate::emit::write;
+use crate::emit::writer;
 
 /// A form of a result, and the file to write.
 #[derive(Debug, Clone)]
@@ -58,7 +58,7 @@ impl<F> FormFile<F> {
     /// Writes the file.
     pub(super) fn replace(&self, global: &Global, text: &str) -> Result<(), Error> {
         let path = global.at(&self.file);
-        write::replace(&path, text.as_bytes())
+        writer::replace(&path, text.as_bytes())
             .map_err(|error| RunError::io("write", &path, &error).help("name a file in a folder that exists").into())
     }
 }

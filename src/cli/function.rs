@@ -13,7 +13,7 @@ use crate::diag::RunError;
 use crate::model::Platform;
 use crate::report::function::FunctionResults;
 use crate::report::tests;
-use crate::source::MAXIMUM_FILE_SIZE;
+use crate::yaml::limits::MAXIMUM_FILE_SIZE;
 
 /// Options of `fn`.
 #[derive(Debug, Args)]

@@ -9,6 +9,7 @@ use clap::{Args, Subcommand};
 
 use super::printing::{print, refuse_usage};
 use super::reporting::{FormatArguments, Formats, OutputFormat};
+use super::sandbox::Paths;
 use super::worlds::platform_parser;
 use super::{Global, Outcome};
 use crate::app::{Error, Import, ImportOptions, ImportSource, ImportedTarget, import};
@@ -102,6 +103,19 @@ impl Arguments {
         };
         let formats = Formats::of_results(format);
         Formats { is_own: formats.is_own || format.format == markdown, ..formats }
+    }
+}
+
+impl Arguments {
+    /// Returns the paths of the options.
+    pub(super) fn paths(&self) -> Paths {
+        match &self.source {
+            Some(Source::Audit(arguments)) => arguments.paths(),
+            None => {
+                let from = self.from.iter().map(|from| &from.0.path);
+                Paths::default().and_reads(from).and_reads(&self.into).and_writes(&self.into)
+            }
+        }
     }
 }
 

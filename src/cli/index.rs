@@ -6,11 +6,12 @@ use clap::Args;
 
 use super::printing::refuse_usage;
 use super::reporting::FormatArguments;
+use super::sandbox::Paths;
 use super::worlds::{WorldArguments, with_worlds};
 use super::{Global, Outcome};
 use crate::app::Error;
 use crate::diag::RunError;
-use crate::emit::write;
+use crate::emit::writer;
 use crate::report::index::IndexResult;
 
 /// Options of `index`.
@@ -25,6 +26,13 @@ pub(super) struct Arguments {
     pub(super) format: FormatArguments,
 }
 
+impl Arguments {
+    /// Returns the paths of the options.
+    pub(super) fn paths(&self) -> Paths {
+        self.world.paths().and_writes([&self.output])
+    }
+}
+
 /// Runs the command: what was compiled or read once is kept in a file, and `--from FILE` asks it again.
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Error> {
     let options = arguments.world.options(false);
@@ -35,7 +43,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
         };
         let path = global.at(&arguments.output);
         let bytes = loaded.to_index()?;
-        write::replace(&path, &bytes).map_err(|error| RunError::io("write", &path, &error))?;
+        writer::replace(&path, &bytes).map_err(|error| RunError::io("write", &path, &error))?;
         let result = IndexResult::new(path.display().to_string(), &loaded.world.size(), bytes.len());
         if global.prints_text() {
             global.terminal().note(&result.text());

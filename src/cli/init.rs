@@ -8,11 +8,12 @@ use clap::Args;
 
 use self::ci::{CiArguments, CiFiles, PlaceError, WorkspacePlace};
 use super::printing::refuse_usage;
+use super::sandbox::Paths;
 use super::{Global, Outcome, schema};
 use crate::app::Error;
 use crate::compile::WORKSPACE_FILE;
-use crate::diag::RunError;
-use crate::emit::write;
+use crate::emit::writer::{self, Place};
+use crate::git;
 use crate::report::human;
 
 /// Options of `init`.
@@ -37,6 +38,16 @@ const EDITOR_SETTINGS: (&str, &str) = (".vscode/settings.json", include_str!("in
 
 /// The folder of the schemas that the first lines of the example name.
 const SCHEMAS: &str = "schema";
+
+impl Arguments {
+    /// Returns the paths of the options.
+    pub(super) fn paths(&self, global: &Global) -> Paths {
+        let folder = self.folder.clone().unwrap_or_default();
+        // CI files are at the root of the work tree.
+        let root = self.ci.ci.and_then(|_| git::work_tree(&global.at(&folder)));
+        Paths { reads: vec![folder.clone()], writes: std::iter::once(folder).chain(root).collect() }
+    }
+}
 
 /// Runs the command.
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Error> {
@@ -68,12 +79,9 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
         let message = format!("`{}` is there already", path.display());
         return Ok(refuse_usage(global, message, format!("{help}; nothing was written")));
     }
-    for (path, (_, text)) in new.paths().zip(&new.files) {
-        write_file(&path, text)?;
-    }
-    for (path, text) in ci_files() {
-        write_file(path, text)?;
-    }
+    let of_workspace = new.files.iter().map(|(name, text)| (Place::Below(folder.clone(), name.clone()), text.as_str()));
+    let of_ci = ci_files().map(|(path, text)| (Place::Named(path.clone()), text.as_str()));
+    writer::replace_all(of_workspace.chain(of_ci))?;
     tell_workspace(global, &new, is_new);
     if let Some(files) = &for_ci {
         tell_ci(global, ci, &place, files);
@@ -109,13 +117,6 @@ fn workspace_files(folder: &Path) -> Vec<(String, String)> {
     let (settings, text) = EDITOR_SETTINGS;
     let editor = (!is_there(&folder.join(settings))).then(|| (settings.to_owned(), text.to_owned()));
     files.chain(schemas).chain(editor).collect()
-}
-
-fn write_file(path: &Path, text: &str) -> Result<(), Error> {
-    if let Some(parent) = path.parent() {
-        std::fs::create_dir_all(parent).map_err(|error| RunError::io("make the folder", parent, &error))?;
-    }
-    Ok(write::replace(path, text.as_bytes()).map_err(|error| RunError::io("write", path, &error))?)
 }
 
 /// Prints what a new workspace has.

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use super::every_workspace::WorkspacesArguments;
 use super::printing::print;
 use super::reporting::FormatArguments;
-use super::sandbox::{Paths, SandboxArguments};
+use super::sandbox::Paths;
 use super::workspaces::with_targets;
 use super::worlds::WorldArguments;
 use super::{DiagnosticForm, Global, Outcome, bases};
@@ -47,8 +47,6 @@ pub(super) struct Arguments {
     change: ChangeArguments,
     #[command(flatten)]
     pub(super) format: FormatArguments,
-    #[command(flatten)]
-    sandbox: SandboxArguments,
 }
 
 impl Arguments {
@@ -57,14 +55,10 @@ impl Arguments {
         !self.world.options(false).is_workspace()
     }
 
-    /// Confines the process, if it is to be.
-    pub(super) fn confine(&self, global: &Global) -> Result<Outcome, Error> {
-        let named =
-            self.world.from.iter().chain(&self.static_pods).chain(&self.audit).chain(&self.audit_policy).cloned();
-        let baseline = self.world.baseline.iter().map(PathBuf::from);
-        let base = self.change.base_dir.iter().cloned();
-        let reads = named.chain(baseline).chain(base).map(|path| global.at(&path)).collect();
-        self.sandbox.apply(global, Paths { reads, ..Paths::default() })
+    /// Returns the paths of the options.
+    pub(super) fn paths(&self) -> Paths {
+        let named = self.static_pods.iter().chain(&self.audit).chain(&self.audit_policy).chain(&self.change.base_dir);
+        self.world.paths().and_reads(named)
     }
 }
 

@@ -3,10 +3,13 @@
 use std::path::PathBuf;
 
 use clap::{Args, CommandFactory};
+use clap_mangen::Man;
 
+use super::sandbox::Paths;
 use super::{Cli, Global, Outcome};
 use crate::app::Error;
 use crate::diag::RunError;
+use crate::emit::writer::{self, Place};
 
 /// Options of `man`.
 #[derive(Debug, Args)]
@@ -16,18 +19,40 @@ pub(super) struct Arguments {
     output: Option<PathBuf>,
 }
 
+impl Arguments {
+    /// Returns the paths of the options.
+    pub(super) fn paths(&self) -> Paths {
+        Paths::default().and_writes(&self.output)
+    }
+}
+
 /// Runs the command.
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Error> {
     let command = Cli::command();
     if let Some(folder) = arguments.output.as_ref().map(|folder| global.at(folder)) {
-        std::fs::create_dir_all(&folder).map_err(|error| RunError::io("make the folder", &folder, &error))?;
-        clap_mangen::generate_to(command, &folder).map_err(|error| RunError::io("write into", &folder, &error))?;
+        let mut command = command.disable_help_subcommand(true);
+        command.build();
+        let mut files = Vec::new();
+        add_pages(&command, &mut files)?;
+        let files = files.iter().map(|(name, page)| (Place::Below(folder.clone(), name.clone()), page.as_str()));
+        writer::replace_all(files)?;
         return Ok(Outcome::Fine);
     }
-    let mut page = Vec::new();
-    clap_mangen::Man::new(command)
-        .render(&mut page)
-        .map_err(|error| RunError::new(format!("cannot make the page: {error}")))?;
-    global.terminal().result(&String::from_utf8_lossy(&page));
+    global.terminal().result(&page(&Man::new(command))?);
     Ok(Outcome::Fine)
+}
+
+/// Adds the page of a command, and the pages of its own commands, each with the name of its file.
+fn add_pages(command: &clap::Command, files: &mut Vec<(String, String)>) -> Result<(), Error> {
+    command.get_subcommands().filter(|own| !own.is_hide_set()).try_for_each(|own| add_pages(own, files))?;
+    let man = Man::new(command.clone());
+    files.push((man.get_filename(), page(&man)?));
+    Ok(())
+}
+
+/// Returns the page of a command.
+fn page(man: &Man) -> Result<String, Error> {
+    let mut page = Vec::new();
+    man.render(&mut page).map_err(|error| RunError::new(format!("cannot make the page: {error}")))?;
+    Ok(String::from_utf8_lossy(&page).into_owned())
 }

@@ -7,6 +7,7 @@ use clap::Args;
 use super::check::{note_commit, note_not_judged, tell_broken};
 use super::diff::{JudgedOutput, Shown, print_comparison};
 use super::reporting::FormatArguments;
+use super::sandbox::Paths;
 use super::workspaces::{ConsentArguments, note_partly_checked, tell, tell_checked, with_targets};
 use super::{DiagnosticForm, Global, Outcome};
 use crate::app::{Error, MergeOptions, Merged, ShardCommand, Workspace};
@@ -25,6 +26,13 @@ pub(super) struct Arguments {
     pub(super) deny_warnings: bool,
     #[command(flatten)]
     pub(super) format: FormatArguments,
+}
+
+impl Arguments {
+    /// Returns the paths of the options.
+    pub(super) fn paths(&self) -> Paths {
+        Paths::default().and_reads(&self.files)
+    }
 }
 
 /// Runs the command.

@@ -9,6 +9,7 @@ mod verify;
 use clap::{Args, Subcommand};
 
 use super::reporting::Formats;
+use super::sandbox::Paths;
 use super::{Global, Outcome};
 use crate::app::Error;
 
@@ -66,6 +67,18 @@ impl Arguments {
             What::Verify(arguments) => Formats::of_results(&arguments.format),
             What::Kubelets(arguments) => Formats::of_results(&arguments.format),
             What::Shards(arguments) => Formats::of_results(&arguments.format),
+        }
+    }
+}
+
+impl Arguments {
+    /// Returns the paths of the options.
+    pub(super) fn paths(&self) -> Paths {
+        match &self.what {
+            What::Psp(arguments) => arguments.paths(),
+            What::Verify(arguments) => arguments.paths(),
+            What::Kubelets(arguments) => arguments.paths(),
+            What::Shards(_) => Paths::default(),
         }
     }
 }

@@ -4,6 +4,7 @@ use clap::Args;
 
 use super::printing::refuse;
 use super::reporting::FormatArguments;
+use super::sandbox::Paths;
 use super::workspaces::with_targets;
 use super::worlds::{WorldArguments, load_manifests, load_target};
 use super::{Global, Outcome};
@@ -25,6 +26,13 @@ pub(super) struct Arguments {
     pub(super) world: WorldArguments,
     #[command(flatten)]
     pub(super) format: FormatArguments,
+}
+
+impl Arguments {
+    /// Returns the paths of the options.
+    pub(super) fn paths(&self) -> Paths {
+        self.world.paths()
+    }
 }
 
 /// Runs the command.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::sandbox::Paths;
 use super::workspaces::{tell, with_targets};
 use super::{Global, Outcome};
 use crate::app::words::number;
@@ -23,6 +24,13 @@ pub(super) struct Arguments {
     /// Address of the sources, for the annotation `org.opencontainers.image.source`.
     #[arg(long, value_name = "URL")]
     source: Option<String>,
+}
+
+impl Arguments {
+    /// Returns the paths of the options.
+    pub(super) fn paths(&self) -> Paths {
+        Paths::default().and_reads([&self.output]).and_writes([&self.output])
+    }
 }
 
 /// Runs the command.

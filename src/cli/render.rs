@@ -9,7 +9,7 @@ use super::every_workspace::WorkspacesArguments;
 use super::plugin_parameters;
 use super::printing::refuse_usage;
 use super::reporting::{Formats, OutputFormat, ReportArguments};
-use super::sandbox::{Paths, SandboxArguments};
+use super::sandbox::Paths;
 use super::workspaces::{ConsentArguments, ShardArguments, finish, note_partly_checked, tell, with_part};
 use super::{CacheFolder, DiagnosticForm, Global, Outcome};
 use crate::app::run_cache::{CacheOptions, OpenedCache, RunCache};
@@ -45,17 +45,17 @@ pub(super) struct Arguments {
     format: Option<RenderFormat>,
     #[command(flatten)]
     report: ReportArguments,
-    #[command(flatten)]
-    sandbox: SandboxArguments,
 }
 
 impl Arguments {
-    /// Confines the process, if it is to be: a run that writes the output is not.
-    pub(super) fn confine(&self, global: &Global) -> Result<Outcome, Error> {
-        if self.stdout {
-            return self.sandbox.apply(global, Paths::default());
-        }
-        Ok(self.sandbox.refuse(global, "`render` writes the output; `render --stdout` can be confined"))
+    /// Returns the paths of the options.
+    pub(super) fn paths(&self) -> Paths {
+        Paths { writes: self.shard.summary().cloned().collect(), ..Paths::default() }
+    }
+
+    /// Whether the run writes the output.
+    pub(super) fn writes_output(&self) -> bool {
+        !self.stdout
     }
 }
 

@@ -1,11 +1,9 @@
 //! `bailiwick report`.
 
-use std::path::PathBuf;
-
 use clap::Args;
 
 use super::form_file::FormFile;
-use super::sandbox::{Paths, SandboxArguments};
+use super::sandbox::Paths;
 use super::worlds::WorldArguments;
 use super::{Global, Outcome};
 use crate::app::access_map::{AccessMap, AccessMapOptions, TargetAccess};
@@ -21,18 +19,13 @@ pub(super) struct Arguments {
     /// Write the report to a file, as text, json or html; may be repeated. `-` is standard output. Default: text=-
     #[arg(long = "report", value_name = "FORM=FILE")]
     reports: Vec<FormFile<AccessMapForm>>,
-    #[command(flatten)]
-    sandbox: SandboxArguments,
 }
 
 impl Arguments {
-    /// Confines the process, if it is to be.
-    pub(super) fn confine(&self, global: &Global) -> Result<Outcome, Error> {
-        let baseline = self.world.baseline.iter().map(PathBuf::from);
-        let reads = self.world.from.iter().cloned().chain(baseline).map(|path| global.at(&path)).collect();
+    /// Returns the paths of the options.
+    pub(super) fn paths(&self) -> Paths {
         let files = self.reports.iter().filter(|report| !report.is_output());
-        let writes = files.map(|report| global.at(&report.file)).collect();
-        self.sandbox.apply(global, Paths { reads, writes, ..Paths::default() })
+        self.world.paths().and_writes(files.map(|report| &report.file))
     }
 
     /// Plans the migration of the PodSecurityPolicies of the manifests, for the page. The page names the command that reports the

@@ -1,7 +1,7 @@
 //! `--format` and `--report`: the results of a run in a machine-readable format, on standard output or in files.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::{LazyLock, MutexGuard};
 
@@ -12,7 +12,7 @@ use super::{Global, Outcome, printing, step_outputs};
 use crate::app::FindingRecord;
 use crate::diag::{Diagnostic, Files, RunError};
 use crate::emit::plan::Counts;
-use crate::emit::write;
+use crate::emit::writer;
 use crate::report::result::{CommandResult, Versioned};
 use crate::report::run::{TargetChange, TestResult};
 use crate::report::{ReportFormat, RunReport, json};
@@ -25,6 +25,16 @@ pub(super) struct FormatArguments {
     pub(super) format: OutputFormat,
     #[command(flatten)]
     pub(super) report: ReportArguments,
+}
+
+/// Options of the commands that compare the output, `check` and `diff`.
+#[derive(Debug, Clone, Default, Args)]
+pub(super) struct GateArguments {
+    /// Exit with 1 if there is a warning.
+    #[arg(long)]
+    pub(super) deny_warnings: bool,
+    #[command(flatten)]
+    pub(super) format: FormatArguments,
 }
 
 /// The option `--report`.
@@ -104,6 +114,13 @@ pub(super) struct ReportFile {
     file: PathBuf,
 }
 
+impl ReportFile {
+    /// Returns the path of the file, as it is written.
+    pub(super) fn path(&self) -> &Path {
+        &self.file
+    }
+}
+
 /// A value of `--report` that names no format or no file.
 #[derive(Debug)]
 pub(super) struct InvalidReportFile(String);
@@ -138,11 +155,6 @@ impl FromStr for ReportFile {
 }
 
 impl Global {
-    /// Returns the files that `--report` names.
-    pub(super) fn report_files(&self) -> Vec<PathBuf> {
-        self.formats.reports.iter().map(|report| self.at(&report.file)).collect()
-    }
-
     /// Prints the results of a command as text or as JSON, and adds them to the report of the run.
     pub(super) fn print_results<R: CommandResult>(
         &self,
@@ -266,7 +278,7 @@ pub(super) fn finish(global: &Global, outcome: Outcome) -> Outcome {
     let mut result = outcome;
     for ReportFile { format, file } in &global.formats.reports {
         let path = global.at(file);
-        if let Err(error) = write::replace(&path, written(*format).as_bytes()) {
+        if let Err(error) = writer::replace(&path, written(*format).as_bytes()) {
             let error = RunError::io("write", &path, &error).help("name a file in a folder that exists");
             result = result.worse(printing::print_failure(global, &error));
         }

@@ -11,13 +11,15 @@ pub(super) use fail_on::FailOn;
 
 use super::form_file::FormFile;
 use super::printing::print;
-use super::sandbox::{Paths, SandboxArguments};
+use super::sandbox::Paths;
 use super::{Global, Outcome, bases, step_outputs};
 use crate::app::review::{ChangeReview, ReviewOptions};
 use crate::app::{Error, Workspace};
 use crate::diag::RunError;
 use crate::report::json;
 use crate::report::review::{COMMENT_BUDGET, ReviewForm, ReviewFormOptions};
+use crate::source::NamedFile;
+use crate::yaml::limits::MAXIMUM_TREE_SIZE;
 
 /// Most bytes of a step summary of GitHub.
 const STEP_SUMMARY_BUDGET: usize = 1 << 20;
@@ -70,18 +72,15 @@ pub(super) struct Arguments {
     /// Print a CODEOWNERS file with the approvers of the ApprovalPolicies, and review nothing.
     #[arg(long, conflicts_with_all = ["base", "base_dir", "base_path", "targets", "reports", "fail_on", "approved_by", "all_members"])]
     codeowners: bool,
-    #[command(flatten)]
-    sandbox: SandboxArguments,
 }
 
 impl Arguments {
-    /// Confines the process, if it is to be.
-    pub(super) fn confine(&self, global: &Global) -> Result<Outcome, Error> {
-        let reads = self.base_dir.iter().map(|folder| global.at(folder)).collect();
-        let files = self.reports.iter().filter(|report| !report.is_output()).map(|report| global.at(&report.file));
-        let summary = step_outputs::summary_file(global);
-        let (appended, writes) = files.partition(|path| Some(path) == summary.as_ref());
-        self.sandbox.apply(global, Paths { reads, writes, appended })
+    /// Returns the paths of the options.
+    pub(super) fn paths(&self) -> Paths {
+        let approvers = self.approved_by.iter().filter_map(|name| approvers_file(name)).map(PathBuf::from);
+        let reads = self.base_dir.iter().cloned().chain(approvers).collect();
+        let files = self.reports.iter().filter(|report| !report.is_output());
+        Paths { reads, writes: files.map(|report| report.file.clone()).collect() }
     }
 
     fn options(&self, global: &Global) -> Result<ReviewOptions, Error> {
@@ -102,8 +101,9 @@ fn approvers(global: &Global, written: &[String]) -> Result<Vec<String>, Error> 
     for name in written {
         match approvers_file(name).map(|file| global.at(file.as_ref())) {
             Some(path) => {
-                #[expect(clippy::disallowed_methods, reason = "a file that an option names")]
-                let text = std::fs::read_to_string(&path).map_err(|error| RunError::io("read", &path, &error))?;
+                let bytes = NamedFile::open(&path, MAXIMUM_TREE_SIZE as u64).and_then(NamedFile::read_all);
+                let bytes = bytes.map_err(|error| RunError::io("read", &path, &error))?;
+                let text = String::from_utf8_lossy(&bytes);
                 names.extend(text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned));
             }
             None => names.push(name.clone()),

@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::printing::refuse_usage;
+use super::sandbox::Paths;
 use super::{Global, Outcome};
 use crate::app::Error;
-use crate::diag::{RunError, nearest};
+use crate::diag::nearest;
+use crate::emit::writer::{self, Place};
 use crate::kinds;
 use crate::report::json;
 
@@ -22,15 +24,20 @@ pub(super) struct Arguments {
     output: Option<PathBuf>,
 }
 
+impl Arguments {
+    /// Returns the paths of the options.
+    pub(super) fn paths(&self) -> Paths {
+        Paths::default().and_writes(&self.output)
+    }
+}
+
 /// Runs the command.
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Error> {
     let terminal = global.terminal();
     if let Some(folder) = arguments.output.as_ref().map(|folder| global.at(folder)) {
-        std::fs::create_dir_all(&folder).map_err(|error| RunError::io("make the folder", &folder, &error))?;
-        for (name, text) in files() {
-            let path = folder.join(name);
-            std::fs::write(&path, text).map_err(|error| RunError::io("write", &path, &error))?;
-        }
+        let files = files();
+        let placed = files.iter().map(|(name, text)| (Place::Below(folder.clone(), name.clone()), text.as_str()));
+        writer::replace_all(placed)?;
         return Ok(Outcome::Fine);
     }
     let Some(kind) = &arguments.kind else {

@@ -1,10 +1,10 @@
 //! The outputs of a step of a GitHub workflow: lines of a file that the runner makes.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::Global;
 use crate::diag::RunError;
+use crate::emit::writer;
 use crate::report::RunReport;
 
 /// Returns the file for the outputs of the step; none outside a step.
@@ -26,9 +26,7 @@ pub(super) fn append(global: &Global, outputs: &[(&str, String)]) -> Result<(), 
 
 /// Appends a text to a file that the CI made.
 pub(super) fn append_text(path: &Path, text: &str) -> Result<(), RunError> {
-    let failed = |error: std::io::Error| RunError::io("write", path, &error);
-    let mut file = std::fs::OpenOptions::new().append(true).create(true).open(path).map_err(failed)?;
-    file.write_all(text.as_bytes()).map_err(failed)
+    writer::append(path, text).map_err(|error| RunError::io("write", path, &error))
 }
 
 /// Whether a command judges a change, and so has outputs.

@@ -4,6 +4,7 @@ use clap::Args;
 
 use super::question::RequestArguments;
 use super::reporting::FormatArguments;
+use super::sandbox::Paths;
 use super::worlds::{WorldArguments, with_worlds_asked};
 use super::{Global, Outcome};
 use crate::app::{Error, RequestOptions};
@@ -23,6 +24,13 @@ pub(super) struct Arguments {
     bindings: bool,
     #[command(flatten)]
     pub(super) format: FormatArguments,
+}
+
+impl Arguments {
+    /// Returns the paths of the options.
+    pub(super) fn paths(&self) -> Paths {
+        self.world.paths()
+    }
 }
 
 /// Runs the command. Without a namespace, every namespace is looked at.

@@ -9,7 +9,7 @@ use super::printing::print;
 use super::{Global, Outcome};
 use crate::app::{Consent, Diagnostics, Error, Shard, ShardCommand, Workspace};
 use crate::diag::{RunError, Severity};
-use crate::emit::write;
+use crate::emit::writer;
 use crate::model::{Part, Target};
 use crate::report::checks;
 
@@ -30,9 +30,9 @@ impl ShardArguments {
         self.shard.is_some()
     }
 
-    /// Returns the files that the options name.
-    pub(super) fn written(&self, global: &Global) -> Vec<PathBuf> {
-        self.summary_to.iter().map(|path| global.at(path)).collect()
+    /// Returns the file of the summary.
+    pub(super) fn summary(&self) -> impl Iterator<Item = &PathBuf> {
+        self.summary_to.iter()
     }
 }
 
@@ -83,8 +83,8 @@ pub(super) fn with_part(
 /// Opens the workspace for the shard of the options.
 pub(super) fn open_part(global: &Global, arguments: &ShardArguments) -> Result<ManuallyDrop<Workspace>, Error> {
     // A part that ends early leaves no summary. An earlier one would be taken for the part.
-    for path in arguments.written(global) {
-        write::remove(&path).map_err(|error| RunError::io("remove the earlier summary", &path, &error))?;
+    for path in arguments.summary().map(|path| global.at(path)) {
+        writer::remove(&path).map_err(|error| RunError::io("remove the earlier summary", &path, &error))?;
     }
     // The program ends with the command: freeing the memory of a million objects one by one would take time.
     let mut workspace = ManuallyDrop::new(Workspace::open(&global.options())?);

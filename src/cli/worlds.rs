@@ -6,6 +6,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{ArgGroup, Args};
 
 use super::printing::print;
+use super::sandbox::Paths;
 use super::workspaces::with_targets;
 use super::{Global, Outcome};
 use crate::access::Identity;
@@ -48,6 +49,12 @@ pub(super) struct WorldArguments {
 }
 
 impl WorldArguments {
+    /// Returns the paths of the options.
+    pub(super) fn paths(&self) -> Paths {
+        let reads = self.from.iter().cloned().chain(self.baseline.iter().map(PathBuf::from)).collect();
+        Paths { reads, ..Paths::default() }
+    }
+
     /// Returns the options of the world, with the objects that decide beside RBAC or without them.
     pub(super) fn options(&self, with_surroundings: bool) -> WorldOptions {
         WorldOptions {

@@ -8,7 +8,7 @@ use std::cell::{Cell, OnceCell};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use globset::{GlobBuilder, GlobSetBuilder};
+use globset::GlobSetBuilder;
 
 use crate::admission::scc::bootstrap;
 use crate::diag::{Diagnostic, Files, Origin, Sink, nearest};
@@ -19,7 +19,7 @@ use crate::model::{
     OutputFileKey, Policy, PolicyFacts, Target, always_known_names, deciding_name, is_always_known, is_invisible,
     subjects,
 };
-use crate::source::{Sources, cell_place, read_names};
+use crate::source::{Sources, cell_place, glob, read_names};
 use crate::yaml::{Spanned, Tree};
 
 /// Characters that make a text a glob, and the escape character.
@@ -63,13 +63,13 @@ fn read_entries(entries: &[Spanned<KnownEntry>], sources: &mut Sources, sink: &m
             KnownEntry::Glob(text) if !text.contains(GLOB_CHARACTERS) => {
                 add_name(text, entry.origin, &mut names, sink);
             }
-            KnownEntry::Glob(text) => match GlobBuilder::new(text).literal_separator(false).build() {
+            KnownEntry::Glob(text) => match glob::compile(text, false) {
                 Ok(glob) => {
                     globs.add(glob);
                     patterns.push(text.as_str().into());
                 }
                 Err(error) => sink.push(
-                    Diagnostic::error(codes::INVALID_WORKSPACE, format!("`{text}` is not a glob: {}", error.kind()))
+                    Diagnostic::error(codes::INVALID_WORKSPACE, format!("`{text}` is not a glob: {error}"))
                         .at(entry.origin)
                         .help("`*` matches any text; close every `[` and `{`"),
                 ),

@@ -13,6 +13,7 @@ use crate::model::{
     COMMON_METADATA, CommonMetadata, ForeignDocuments, Linker, NamespaceVariables, Namespaces, Patterns, Policy,
     PolicyMeta, RawDocument, Surroundings, Target, VariableScope, Variables, check_patterns,
 };
+use crate::source::glob;
 use crate::yaml::de::from_node;
 use crate::yaml::{NodeRef, Tree};
 
@@ -342,25 +343,28 @@ fn matching_targets(spec: Option<NodeRef<'_>>, targets: &[Target], sink: &mut Si
         return targets.iter().map(|target| target.name.clone()).collect();
     };
     let mut found = BTreeSet::new();
-    for glob in globs.items() {
-        let Some(text) = glob.as_str() else { continue };
-        let Ok(matcher) = globset::Glob::new(text) else {
-            sink.push(
-                Diagnostic::error(codes::INVALID_VALUE, format!("`{text}` is not a glob"))
-                    .at(glob.origin())
-                    .help("`*` matches any text, such as `prod-*`; close every `[` and `{`"),
-            );
-            continue;
+    for written in globs.items() {
+        let Some(text) = written.as_str() else { continue };
+        let matcher = match glob::compile(text, false) {
+            Ok(matcher) => matcher.compile_matcher(),
+            Err(error) => {
+                sink.push(
+                    Diagnostic::error(codes::INVALID_VALUE, format!("`{text}` is not a glob: {error}"))
+                        .at(written.origin())
+                        .help("`*` matches any text, such as `prod-*`; close every `[` and `{`"),
+                );
+                continue;
+            }
         };
-        let matcher = matcher.compile_matcher();
         let before = found.len();
         found.extend(targets.iter().filter(|target| matcher.is_match(&target.name)).map(|target| target.name.clone()));
         let matched = targets.iter().any(|target| matcher.is_match(&target.name));
         if found.len() == before && !matched {
             let near = nearest(text, targets.iter().map(|target| target.name.as_str()));
             sink.push(
-                Diagnostic::error(codes::UNKNOWN_TARGET, format!("no target matches `{text}`")).at(glob.origin()).help(
-                    near.map_or_else(
+                Diagnostic::error(codes::UNKNOWN_TARGET, format!("no target matches `{text}`"))
+                    .at(written.origin())
+                    .help(near.map_or_else(
                         || {
                             format!(
                                 "the targets are: {}",
@@ -368,8 +372,7 @@ fn matching_targets(spec: Option<NodeRef<'_>>, targets: &[Target], sink: &mut Si
                             )
                         },
                         |near| format!("did you mean `{near}`?"),
-                    ),
-                ),
+                    )),
             );
         }
     }

@@ -16,12 +16,10 @@ use crate::model::{
     WorkspaceSettings, WorkspaceSpec,
 };
 use crate::render::TemplateSet;
-use crate::source::{FileSource, Sources, names};
+use crate::source::{FileSource, Sources, glob, names};
 use crate::validate::Trees;
 use crate::yaml::de::from_node;
 use crate::yaml::{self, NodeRef, Tree};
-use globset::GlobBuilder;
-
 /// The name of the workspace file.
 pub const WORKSPACE_FILE: &str = "bailiwick.yaml";
 
@@ -183,7 +181,7 @@ fn read_policies(
 fn report_unused_globs(workspace: &WorkspaceSettings, paths: &[String], sink: &mut Sink) {
     for written in &workspace.policy_globs {
         // The workspace has reported an invalid glob.
-        let Ok(glob) = GlobBuilder::new(written).literal_separator(true).build() else { continue };
+        let Ok(glob) = glob::compile(written, true) else { continue };
         let glob = glob.compile_matcher();
         if !paths.iter().any(|path| glob.is_match(path)) {
             let message = format!("no file in `{}` matches `{}`", workspace.policies, written.value);

@@ -5,15 +5,15 @@
 //! [`LAYER_TYPE`] (`util/oci/client.go`); the source-controller of Flux 2.9 takes the first layer.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use data_encoding::HEXLOWER;
 use flate2::{Compression, GzBuilder};
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
+use super::writer;
 use crate::diag::RunError;
 
 /// The media type of the layer.
@@ -65,35 +65,7 @@ impl ImageLayout {
     /// # Errors
     /// When the folder has a file, or a file cannot be written.
     pub fn write_to(&self, output: &Path) -> Result<(), RunError> {
-        let mut beside = output.components().as_path().to_owned().into_os_string();
-        beside.push(format!(".{}.tmp", std::process::id()));
-        let beside = PathBuf::from(beside);
-        let moved = || fs::rename(&beside, output).map_err(|error| RunError::io("write", output, &error));
-        let written = self.write_files(&beside).and_then(|()| moved());
-        if written.is_err() {
-            _ = fs::remove_dir_all(&beside);
-        }
-        written
-    }
-
-    /// Writes the files into a new folder.
-    fn write_files(&self, folder: &Path) -> Result<(), RunError> {
-        let failed = |doing: &'static str, path: &Path| {
-            let path = path.to_owned();
-            move |error: std::io::Error| RunError::io(doing, &path, &error)
-        };
-        if let Some(parent) = folder.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-            fs::create_dir_all(parent).map_err(failed("make the folder", parent))?;
-        }
-        // The folder is new: it is no link to another place.
-        fs::create_dir(folder).map_err(failed("make the folder", folder))?;
-        let blobs = folder.join("blobs/sha256");
-        fs::create_dir_all(&blobs).map_err(failed("make the folder", &blobs))?;
-        for (path, bytes) in &self.files {
-            let path = folder.join(path);
-            fs::write(&path, bytes).map_err(failed("write", &path))?;
-        }
-        Ok(())
+        writer::make_filled_folder(output, &self.files)
     }
 
     /// Adds a blob, and returns its descriptor.

@@ -11,6 +11,7 @@ use crate::model::{
     ApprovalCondition, ApprovalRule, Approver, Contribution, EffectSeverity, GainedPermissions, HazardKind, Kind,
     Linker, OutputFileKey, Patterns, Policy, PolicyMeta, PowerPattern, RawDocument, ResourcePattern, Target, Unit,
 };
+use crate::source::glob;
 use crate::yaml::Spanned;
 
 /// The kind of policies about approvals.
@@ -210,7 +211,7 @@ impl Kind for ApprovalPolicyKind {
                 when,
                 needs: rule.needs.iter().map(|name| approver(name)).collect(),
                 count: rule.count.as_ref().map_or(1, |count| count.value as usize),
-                targets: spec.targets.iter().filter_map(|text| globset::Glob::new(text).ok()).collect(),
+                targets: spec.targets.iter().filter_map(|text| glob::compile(text, false).ok()).collect(),
                 origin: rule.origin,
                 policy: document.meta.clone(),
             });
@@ -225,7 +226,7 @@ fn condition(when: &Spanned<WhenSpec>, meta: &PolicyMeta, linker: &Linker<'_>, s
         becomes: when.becomes.iter().flatten().filter_map(|text| power(text, sink)).collect(),
         severity: when.severity.map(EffectSeverity::from),
         gains: when.gains.as_ref().map(|gains| gained(gains, meta, linker, sink)),
-        loses_of: when.loses_of.as_ref().and_then(|loses| glob(&loses.owner, sink)),
+        loses_of: when.loses_of.as_ref().and_then(|loses| compile_glob(&loses.owner, sink)),
         pod_level: when.pod_level.as_ref().map(|level| level.to),
         hazards: when.hazard.iter().flatten().copied().collect(),
         disarms: when.disarms,
@@ -303,15 +304,17 @@ fn check_resource(resource: &Spanned<String>, meta: &PolicyMeta, linker: &Linker
     );
 }
 
-fn glob(text: &Spanned<String>, sink: &mut Sink) -> Option<globset::Glob> {
-    let glob = globset::Glob::new(text);
-    if glob.is_err() {
-        sink.push(
-            wrong(format!("`{}` is not a glob", text.value), text.origin)
-                .help("`*` matches any text, such as `platform@*`; close every `[` and `{`"),
-        );
+fn compile_glob(text: &Spanned<String>, sink: &mut Sink) -> Option<globset::Glob> {
+    match glob::compile(text, false) {
+        Ok(glob) => Some(glob),
+        Err(error) => {
+            sink.push(
+                wrong(format!("`{}` is not a glob: {error}", text.value), text.origin)
+                    .help("`*` matches any text, such as `platform@*`; close every `[` and `{`"),
+            );
+            None
+        }
     }
-    glob.ok()
 }
 
 fn approver(name: &str) -> Approver {

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use globset::{GlobSet, GlobSetBuilder};
 
 use crate::codes;
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::model::{Linker, RawDocument};
-use crate::source::Sources;
+use crate::source::{Sources, glob};
 use crate::yaml::Spanned;
 
 /// The files that a glob matches.
@@ -80,22 +80,22 @@ pub(super) fn matchers(document: &RawDocument<'_>, globs: &[Spanned<String>], si
 }
 
 /// Returns a glob as a path of the workspace, with its matcher; reports a glob that is invalid or leaves the workspace.
-fn matcher(document: &RawDocument<'_>, glob: &Spanned<String>, sink: &mut Sink) -> Option<(String, GlobSet)> {
-    let Some(resolved) = Sources::resolve(document.path, glob) else {
+fn matcher(document: &RawDocument<'_>, written: &Spanned<String>, sink: &mut Sink) -> Option<(String, GlobSet)> {
+    let Some(resolved) = Sources::resolve(document.path, written) else {
         sink.push(
-            Diagnostic::error(codes::PATH_OUTSIDE, format!("`{}` leaves the workspace", glob.value))
-                .at(glob.origin)
+            Diagnostic::error(codes::PATH_OUTSIDE, format!("`{}` leaves the workspace", written.value))
+                .at(written.origin)
                 .help("use files below the root of the workspace, relative to the folder of this policy"),
         );
         return None;
     };
-    match GlobBuilder::new(&resolved).literal_separator(true).build() {
+    match glob::compile(&resolved, true) {
         Ok(matcher) => Some((resolved, GlobSetBuilder::new().add(matcher).build().unwrap_or_default())),
         Err(error) => {
-            let message = format!("`{}` is not a glob: {}", glob.value, error.kind());
+            let message = format!("`{}` is not a glob: {error}", written.value);
             sink.push(
                 Diagnostic::error(codes::INVALID_VALUE, message)
-                    .at(glob.origin)
+                    .at(written.origin)
                     .help("`*` matches a part of a name, `**` folders; close every `[` and `{`"),
             );
             None

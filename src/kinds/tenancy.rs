@@ -28,6 +28,7 @@ use crate::model::{
     CommonMetadataSpec, Kind, Linker, MentionedBy, Mentions, OnRemoval, Patterns, Policy, PolicyMeta, RawDocument,
     Target, TenancyGrants, UnreadAccounts, Variables,
 };
+use crate::source::glob;
 use crate::yaml::{NodeRef, Spanned};
 
 /// The policy kind `Tenancy`.
@@ -423,33 +424,38 @@ fn class_origin(document: &RawDocument<'_>) -> Origin {
 
 fn matching_targets(preset: &Preset, targets: &[Target], sink: &mut Sink) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    for glob in &preset.targets {
-        let Ok(matcher) = globset::Glob::new(glob) else {
-            let message = format!("`{}` is not a glob", glob.value);
-            sink.push(
-                Diagnostic::error(codes::INVALID_VALUE, message)
-                    .at(glob.origin)
-                    .help("`*` matches any text, such as `prod-*`; close every `[` and `{`"),
-            );
-            continue;
+    for written in &preset.targets {
+        let matcher = match glob::compile(written, false) {
+            Ok(matcher) => matcher.compile_matcher(),
+            Err(error) => {
+                let message = format!("`{}` is not a glob: {error}", written.value);
+                sink.push(
+                    Diagnostic::error(codes::INVALID_VALUE, message)
+                        .at(written.origin)
+                        .help("`*` matches any text, such as `prod-*`; close every `[` and `{`"),
+                );
+                continue;
+            }
         };
-        let matcher = matcher.compile_matcher();
         let matched = || targets.iter().filter(|target| matcher.is_match(&target.name));
         found.extend(matched().map(|target| target.name.clone()));
         if matched().next().is_none() {
-            let near = nearest(glob, targets.iter().map(|target| target.name.as_str()));
+            let near = nearest(written, targets.iter().map(|target| target.name.as_str()));
             sink.push(
-                Diagnostic::error(codes::UNKNOWN_TARGET, format!("no target of this policy matches `{}`", glob.value))
-                    .at(glob.origin)
-                    .help(near.map_or_else(
-                        || {
-                            format!(
-                                "its targets are: {}",
-                                targets.iter().map(|target| target.name.as_str()).collect::<Vec<_>>().join(", ")
-                            )
-                        },
-                        |near| format!("did you mean `{near}`?"),
-                    )),
+                Diagnostic::error(
+                    codes::UNKNOWN_TARGET,
+                    format!("no target of this policy matches `{}`", written.value),
+                )
+                .at(written.origin)
+                .help(near.map_or_else(
+                    || {
+                        format!(
+                            "its targets are: {}",
+                            targets.iter().map(|target| target.name.as_str()).collect::<Vec<_>>().join(", ")
+                        )
+                    },
+                    |near| format!("did you mean `{near}`?"),
+                )),
             );
         }
     }

@@ -2,13 +2,14 @@
 
 use std::fmt;
 
-use globset::{Glob, GlobBuilder, GlobMatcher};
+use globset::GlobMatcher;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Date, Target};
 use crate::codes;
 use crate::diag::{Diagnostic, Origin, Sink, nearest};
+use crate::source::glob;
 use crate::yaml::Spanned;
 
 /// The settings of `bailiwick drift`.
@@ -104,8 +105,8 @@ impl AcceptedObject {
             let message = format!("there is no target `{}`", name.value);
             sink.push(Diagnostic::error(codes::INVALID_WORKSPACE, message).at(name.origin).help(help));
         }
-        let namespace = spec.namespace.as_ref().map(|written| glob(written, sink));
-        let name = glob(&spec.name, sink)?;
+        let namespace = spec.namespace.as_ref().map(|written| matcher(written, sink));
+        let name = matcher(&spec.name, sink)?;
         Some(Self {
             kind: spec.kind.clone(),
             namespace: namespace.map_or(Some(None), |glob| glob.map(Some))?,
@@ -155,11 +156,11 @@ impl fmt::Display for AcceptedObject {
 }
 
 /// Returns a compiled glob; reports an invalid one.
-fn glob(written: &Spanned<String>, sink: &mut Sink) -> Option<GlobMatcher> {
-    match GlobBuilder::new(written).literal_separator(false).build().map(|glob: Glob| glob.compile_matcher()) {
-        Ok(glob) => Some(glob),
+fn matcher(written: &Spanned<String>, sink: &mut Sink) -> Option<GlobMatcher> {
+    match glob::compile(written, false) {
+        Ok(glob) => Some(glob.compile_matcher()),
         Err(error) => {
-            let message = format!("`{}` is not a glob: {}", written.value, error.kind());
+            let message = format!("`{}` is not a glob: {error}", written.value);
             let help = "`*` matches any text; close every `[` and `{`";
             sink.push(Diagnostic::error(codes::INVALID_WORKSPACE, message).at(written.origin).help(help));
             None

@@ -4,7 +4,7 @@ use crate::codes;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use globset::{Glob, GlobSet, GlobSetBuilder};
+use globset::{GlobSet, GlobSetBuilder};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -17,7 +17,7 @@ use super::{
 };
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::readers::reader_of_name;
-use crate::source::names;
+use crate::source::{glob, names};
 use crate::yaml::{NodeRef, Spanned};
 
 /// The folder of a workspace and the clusters it compiles for. The file is called `bailiwick.yaml`. Its folder is the
@@ -312,7 +312,7 @@ fn included(spec: &WorkspaceSpec, sink: &mut Sink) -> GlobSet {
         return compiled_globs(&spec.include, true, sink);
     }
     let mut builder = GlobSetBuilder::new();
-    for glob in ["**/*.yaml", "**/*.yml"].map(Glob::new).into_iter().flatten() {
+    for glob in ["**/*.yaml", "**/*.yml"].map(|glob| glob::compile(glob, false)).into_iter().flatten() {
         builder.add(glob);
     }
     builder.build().unwrap_or_default()
@@ -500,18 +500,15 @@ fn link_delivery(root: NodeRef<'_>, spec: &WorkspaceSpec, linked: Linked<'_>, ta
 pub(super) fn compiled_globs(written: &[Spanned<String>], is_of_paths: bool, sink: &mut Sink) -> GlobSet {
     let mut builder = GlobSetBuilder::new();
     let matched = if is_of_paths { "a part of a name, `**` folders" } else { "any text" };
-    for glob in written {
-        match globset::GlobBuilder::new(glob).literal_separator(is_of_paths).build() {
+    for text in written {
+        match glob::compile(text, is_of_paths) {
             Ok(glob) => {
                 builder.add(glob);
             }
             Err(error) => sink.push(
-                Diagnostic::error(
-                    codes::INVALID_WORKSPACE,
-                    format!("`{}` is not a glob: {}", glob.value, error.kind()),
-                )
-                .at(glob.origin)
-                .help(format!("`*` matches {matched}; close every `[` and `{{`")),
+                Diagnostic::error(codes::INVALID_WORKSPACE, format!("`{}` is not a glob: {error}", text.value))
+                    .at(text.origin)
+                    .help(format!("`*` matches {matched}; close every `[` and `{{`")),
             ),
         }
     }

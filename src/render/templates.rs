@@ -8,11 +8,8 @@ use super::BUILTIN;
 use super::composite;
 use crate::diag::{Diagnostic, FileId, Origin, RunError, Sink, Span, nearest};
 use crate::model::WorkspaceTemplates;
-use crate::source::{MAXIMUM_TREE_SIZE, Sources};
-
-/// How many bytes a template may have: ten times what the largest has. The engine reads its branches and operators one
-/// within the other.
-const MAXIMUM_TEMPLATE: usize = 64 << 10;
+use crate::source::Sources;
+use crate::yaml::limits::{MAXIMUM_TEMPLATE_SIZE, MAXIMUM_TREE_SIZE};
 
 /// How many templates may stand for one another in a row.
 const MAXIMUM_ALIASES: usize = 8;
@@ -48,13 +45,13 @@ impl TemplateSet {
             let Some(name) = path.strip_prefix(&prefix).map(str::to_owned) else { continue };
             let Some(file) = sources.text(path, MAXIMUM_TREE_SIZE, None, sink)? else { continue };
             let text: Arc<str> = sources.files().get(file).text().into();
-            if text.len() > MAXIMUM_TEMPLATE {
+            if text.len() > MAXIMUM_TEMPLATE_SIZE {
                 sink.push(
                     Diagnostic::error(codes::FILE_TOO_LARGE, format!("this template has {} KiB", text.len() >> 10))
                         .at(Origin { file, span: Span::new(0, 1) })
                         .help(format!(
                             "split the template with `{{% include %}}`: it can have at most {} KiB",
-                            MAXIMUM_TEMPLATE >> 10
+                            MAXIMUM_TEMPLATE_SIZE >> 10
                         )),
                 );
                 continue;

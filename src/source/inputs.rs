@@ -5,8 +5,11 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use super::manifests::{self, FileFilter};
-use super::{FileSource as _, MAXIMUM_FILE_SIZE, MemorySource, decode};
-use crate::diag::{FileId, Files, RunError, Sink};
+use super::named::check_git;
+use super::{DiskSource, FileContent, FileSource, Listing, MemorySource, NamedFile, ReadRefusal, decode, refused};
+use crate::codes;
+use crate::diag::{Diagnostic, FileId, Files, Origin, RunError, Sink, Span};
+use crate::yaml::limits::MAXIMUM_FILE_SIZE;
 
 /// The files of a run, by paths from the folder in which the run starts.
 #[derive(Debug, Clone, Default)]
@@ -35,23 +38,47 @@ impl InputFiles {
         }
     }
 
-    /// Returns the manifest files at a path as [`manifests::find`] does.
+    /// Returns the manifest files at a path: the file itself, or those below the folder that the filter reads. Hidden files are left out, and
+    /// no link leaves the folder.
     ///
     /// # Errors
     /// When there is nothing at the path, or a folder cannot be listed.
-    pub fn find(&self, path: &Path, filter: &FileFilter) -> Result<Vec<PathBuf>, RunError> {
-        let Self::Memory(files) = self else { return manifests::find(path, filter) };
-        if !self.has(path) {
-            return Err(absent(path));
-        }
-        if !self.is_folder(path) {
-            return Ok(vec![path.to_owned()]);
-        }
-        let prefix = key(path).filter(|key| !key.is_empty()).map_or_else(String::new, |key| format!("{key}/"));
-        let below = files.paths().filter_map(|file| file.strip_prefix(&prefix)).map(Path::new);
-        let mut found: Vec<PathBuf> = below.filter(|below| filter.finds(below)).map(|below| path.join(below)).collect();
-        found.sort();
-        Ok(found)
+    pub fn find(&self, path: &Path, filter: &FileFilter) -> Result<FoundFiles, RunError> {
+        let named = |source: Option<Arc<dyn FileSource>>, prefix: String| FoundFiles {
+            path: path.to_owned(),
+            source,
+            prefix,
+            files: vec![String::new()],
+            is_folder: false,
+            unread: Vec::new(),
+        };
+        let (source, prefix): (Arc<dyn FileSource>, String) = match self {
+            Self::Disk => {
+                let failed = |error: io::Error| RunError::io("read", path, &error);
+                check_git(path).map_err(failed)?;
+                if !std::fs::metadata(path).map_err(failed)?.is_dir() {
+                    return Ok(named(None, String::new()));
+                }
+                (Arc::new(DiskSource::shown_as(path, path)), String::new())
+            }
+            Self::Memory(files) => {
+                let files = Arc::clone(files);
+                match key(path).filter(|_| self.has(path)) {
+                    None => return Err(absent(path)),
+                    Some(key) if !self.is_folder(path) => return Ok(named(Some(files), key)),
+                    Some(key) if key.is_empty() => (files, key),
+                    Some(key) => (files, format!("{key}/")),
+                }
+            }
+        };
+        let Listing { mut files, mut refused } = source.list(prefix.trim_end_matches('/'))?;
+        let below = |path: &mut String| _ = path.drain(..prefix.len());
+        files.iter_mut().for_each(below);
+        refused.iter_mut().for_each(|(path, _)| below(path));
+        files.retain(|file| filter.finds(Path::new(file)));
+        refused.retain(|(path, _)| filter.can_miss(Path::new(path)));
+        files.sort_by(|left, right| Path::new(left).cmp(Path::new(right)));
+        Ok(FoundFiles { path: path.to_owned(), source: Some(source), prefix, files, is_folder: true, unread: refused })
     }
 
     /// Returns the bytes of a file in memory; none for a path without a file, and for the files of the system.
@@ -61,17 +88,127 @@ impl InputFiles {
             Self::Memory(files) => bytes(files, path),
         }
     }
+}
 
-    /// Reads a file as [`manifests::read`] does.
+/// The manifest files at a path.
+pub struct FoundFiles {
+    path: PathBuf,
+    /// The files of a folder, or of memory; none for a file that the command line names.
+    source: Option<Arc<dyn FileSource>>,
+    /// The start of the paths in the source.
+    prefix: String,
+    /// The paths below the folder, sorted; one empty path for a file.
+    files: Vec<String>,
+    is_folder: bool,
+    /// The links that are not followed, with the reasons.
+    unread: Vec<(String, ReadRefusal)>,
+}
+
+impl FoundFiles {
+    /// Returns the number of files.
+    pub fn len(&self) -> usize {
+        self.files.len()
+    }
+
+    /// Whether there is no file.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// Whether the path is a folder.
+    pub fn is_folder(&self) -> bool {
+        self.is_folder
+    }
+
+    /// Returns the path of a file.
+    pub fn path(&self, position: usize) -> PathBuf {
+        match self.files.get(position).filter(|below| !below.is_empty()) {
+            Some(below) => self.path.join(below),
+            None => self.path.clone(),
+        }
+    }
+
+    /// Reports the links of the folder that are not followed.
+    pub fn report_unread(&self, sink: &mut Sink) {
+        for (below, refusal) in &self.unread {
+            sink.push(unread(&self.path.join(below).to_string_lossy(), *refusal));
+        }
+    }
+
+    /// Reads a file without keeping its text: only the id is registered, and a diagnostic that shows a place loads the text again. The text of
+    /// a pipe is kept, since a pipe can be read once. None for a file that is not read or no text; the reason is in the sink.
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn read(&self, path: &Path, files: &Files, sink: &mut Sink) -> Result<Option<(FileId, String)>, RunError> {
-        let Self::Memory(memory) = self else { return manifests::read(path, files, sink) };
-        let Some(bytes) = bytes(memory, path) else { return Err(absent(path)) };
-        let id = decode(bytes, &path.to_string_lossy(), files, sink);
-        Ok(id.map(|id| (id, files.get(id).text().to_owned())))
+    pub fn read(&self, position: usize, files: &Files, sink: &mut Sink) -> Result<Option<(FileId, String)>, RunError> {
+        let path = self.path(position);
+        let shown = path.to_string_lossy();
+        let most = MAXIMUM_FILE_SIZE as u64;
+        let Some(source) = &self.source else { return read_named(&path, files, sink) };
+        let place = format!("{}{}", self.prefix, self.files.get(position).map_or("", String::as_str));
+        let bytes = match source.read(&place, most)? {
+            FileContent::Bytes(bytes) => bytes,
+            FileContent::Text(text) => text.as_bytes().to_vec(),
+            FileContent::Missing => return Err(absent(&path)),
+            FileContent::Refused(refusal @ ReadRefusal::TooLarge(_)) => {
+                let origin = Origin { file: files.add(&*shown, ""), span: Span::default() };
+                sink.push(refused(&shown, refusal, MAXIMUM_FILE_SIZE).at(origin));
+                return Ok(None);
+            }
+            FileContent::Refused(refusal) => {
+                sink.push(unread(&shown, refusal));
+                return Ok(None);
+            }
+        };
+        let load = {
+            let source = Arc::clone(source);
+            move || {
+                let content = source.read(&place, most).ok();
+                let bytes = content.as_ref().and_then(FileContent::bytes).map_or(&b""[..], |bytes| bytes);
+                String::from_utf8_lossy(bytes).into_owned()
+            }
+        };
+        match String::from_utf8(bytes) {
+            Ok(text) => Ok(Some((files.add_loaded(shown, Box::new(load)), text))),
+            Err(error) => {
+                decode(error.into_bytes(), &shown, files, sink);
+                Ok(None)
+            }
+        }
     }
+}
+
+/// Reads a file that the command line names.
+fn read_named(path: &Path, files: &Files, sink: &mut Sink) -> Result<Option<(FileId, String)>, RunError> {
+    let most = MAXIMUM_FILE_SIZE as u64;
+    let failed = |error: io::Error| RunError::io("read", path, &error);
+    let file = NamedFile::open(path, most).map_err(failed)?;
+    let is_regular = file.is_regular();
+    let shown = path.to_string_lossy();
+    match String::from_utf8(file.read_all().map_err(failed)?) {
+        Ok(text) if is_regular => Ok(Some((manifests::register(path, most, files), text))),
+        Ok(text) => Ok(Some((files.add(shown, text.as_str()), text))),
+        Err(error) => {
+            decode(error.into_bytes(), &shown, files, sink);
+            Ok(None)
+        }
+    }
+}
+
+/// Returns the warning for something in a folder that is not read. Nothing of its content is shown.
+fn unread(path: &str, refusal: ReadRefusal) -> Diagnostic {
+    let reason = match refusal {
+        ReadRefusal::Outside => "is a link that leaves the folder".to_owned(),
+        ReadRefusal::Git => "leads into a git repository".to_owned(),
+        ReadRefusal::Nowhere => "is a broken link".to_owned(),
+        ReadRefusal::Links => "passes through too many links".to_owned(),
+        ReadRefusal::NoFile(kind) => format!("is {kind}"),
+        ReadRefusal::NotText => "has a path that is not UTF-8".to_owned(),
+        ReadRefusal::Pointer => "is a pointer of Git LFS".to_owned(),
+        ReadRefusal::TooLarge(_) => "is too large".to_owned(),
+    };
+    Diagnostic::warning(codes::UNREADABLE_FILE, format!("`{path}` {reason}, and is not read"))
+        .help("the answers leave it out: copy the file into the folder, or name it on the command line")
 }
 
 /// Returns the bytes of a file in memory.
@@ -109,7 +246,7 @@ mod tests {
 
     fn found(files: &InputFiles, path: &str) -> Result<Vec<String>, String> {
         let found = files.find(path.as_ref(), &FileFilter::default()).map_err(|error| error.message)?;
-        Ok(found.iter().map(|path| path.display().to_string()).collect())
+        Ok((0..found.len()).map(|position| found.path(position).display().to_string()).collect())
     }
 
     #[test]
@@ -140,7 +277,61 @@ mod tests {
         for path in ["../a.yaml", "/etc/passwd", "b/../../etc/passwd", "/", ".."] {
             assert!(!files.has(path.as_ref()), "{path}");
             assert!(found(&files, path).is_err(), "{path}");
-            assert!(files.read(path.as_ref(), &Files::new(), &mut Sink::new()).is_err(), "{path}");
         }
+    }
+
+    /// The files found in a folder with a file, a folder and a link, and the warnings.
+    #[cfg(unix)]
+    fn found_with(link: &str, target: &str) -> Result<(Vec<String>, Vec<String>), String> {
+        let scratch = tempfile::tempdir().expect("a folder");
+        let root = scratch.path();
+        for file in ["dump/sub/a.yaml", "dump/other/c.yaml", "beside/b.yaml"] {
+            std::fs::create_dir_all(root.join(file).parent().expect("a folder")).expect("a folder");
+            std::fs::write(root.join(file), "").expect("a file");
+        }
+        std::os::unix::fs::symlink(target, root.join("dump").join(link)).expect("a link");
+        let strip = |text: String| text.replace(&format!("{}/", root.display()), "");
+        let found = InputFiles::Disk.find(&root.join("dump"), &FileFilter::default());
+        let found = found.map_err(|error| strip(error.message))?;
+        let mut sink = Sink::new();
+        found.report_unread(&mut sink);
+        let warnings = sink.diagnostics().iter().map(|warning| strip(warning.message.clone())).collect();
+        let files = (0..found.len()).map(|position| strip(found.path(position).display().to_string())).collect();
+        Ok((files, warnings))
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn no_link_leaves_the_folder() {
+        let two = ["dump/other/c.yaml", "dump/sub/a.yaml"].map(str::to_owned).to_vec();
+        let warned = |text: &str| Ok((two.clone(), vec![text.to_owned()]));
+        for (link, target, reason) in [
+            ("linked", "../beside", "is a link that leaves the folder"),
+            ("x.yaml", "../beside/b.yaml", "is a link that leaves the folder"),
+            ("x.yaml", "/dev/zero", "is a link that leaves the folder"),
+            ("lost", "gone", "is a broken link"),
+        ] {
+            assert_eq!(found_with(link, target), warned(&format!("`dump/{link}` {reason}, and is not read")));
+        }
+        let three = ["dump/linked/c.yaml", "dump/other/c.yaml", "dump/sub/a.yaml"].map(str::to_owned).to_vec();
+        assert_eq!(found_with("linked", "other"), Ok((three, Vec::new())), "a link inside is followed");
+        let circle = "cannot list `dump`: a link is circular";
+        assert_eq!(found_with("sub/up", ".."), Err(circle.to_owned()));
+        assert_eq!(found_with(".#a.yaml", "me@here.1"), Ok((two.clone(), Vec::new())), "the lock file of an editor");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_text_of_a_pipe_is_kept() {
+        use std::io::Write as _;
+        use std::os::fd::AsRawFd as _;
+        let (reader, mut writer) = std::io::pipe().expect("a pipe");
+        writer.write_all(b"a: b\n").expect("room in the pipe");
+        drop(writer);
+        let path = PathBuf::from(format!("/dev/fd/{}", reader.as_raw_fd()));
+        let files = Files::new();
+        let found = InputFiles::Disk.find(&path, &FileFilter::default()).expect("a pipe");
+        let (id, text) = found.read(0, &files, &mut Sink::new()).expect("a pipe").expect("text");
+        assert_eq!((text.as_str(), files.get(id).text()), ("a: b\n", "a: b\n"));
     }
 }

@@ -2,51 +2,19 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::fs::File;
-use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
-use walkdir::WalkDir;
+use globset::{GlobSet, GlobSetBuilder};
 
-use super::{MAXIMUM_FILE_SIZE, ReadRefusal, decode, refused};
+use super::{NamedFile, ReadRefusal, decode, glob, refused};
 use crate::codes;
 use crate::diag::words::{grouped, number};
-use crate::diag::{Diagnostic, FileId, Files, Origin, RunError, Sink, Span};
+use crate::diag::{Diagnostic, FileId, Files, Origin, Sink, Span};
+use crate::yaml::limits::MAXIMUM_FILE_SIZE;
 use crate::yaml::{NodeRef, Tree};
 
 /// The endings of files that hold manifests.
 const ENDINGS: &[&str] = &["json", "yaml", "yml"];
-
-/// Returns the manifest files at a path: the file itself, or those below the folder that the filter reads, sorted. Links are followed, and hidden
-/// ones are left out.
-///
-/// # Errors
-/// When there is nothing at the path, a folder cannot be listed, or a link leads nowhere or in a circle: what is not
-/// read would be taken for what is not granted.
-pub fn find(path: &Path, filter: &FileFilter) -> Result<Vec<PathBuf>, RunError> {
-    let metadata = std::fs::metadata(path).map_err(|error| RunError::io("read", path, &error))?;
-    if !metadata.is_dir() {
-        return Ok(vec![path.to_owned()]);
-    }
-    let is_hidden = |depth: usize, path: &Path| depth > 0 && path.file_name().is_some_and(is_hidden_name);
-    let mut found = Vec::new();
-    let walk = WalkDir::new(path).follow_links(true).into_iter();
-    for entry in walk.filter_entry(|entry| !is_hidden(entry.depth(), entry.path())) {
-        let entry = match entry {
-            Ok(entry) => entry,
-            // The lock files of an editor are links that lead nowhere.
-            Err(error) if error.path().is_some_and(|at| is_hidden(error.depth(), at)) => continue,
-            Err(error) => return Err(unlisted(path, &error)),
-        };
-        let is_found = entry.path().strip_prefix(path).is_ok_and(|below| filter.finds(below));
-        if is_found && !entry.file_type().is_dir() {
-            found.push(entry.into_path());
-        }
-    }
-    found.sort();
-    Ok(found)
-}
 
 /// Whether a name of a file or a folder is hidden.
 fn is_hidden_name(name: &OsStr) -> bool {
@@ -177,6 +145,11 @@ impl FileFilter {
         is_manifest && self.reads(below) && !below.iter().any(is_hidden_name)
     }
 
+    /// Whether something that is not read can have been a file or a folder of manifests, by its path below the folder.
+    pub(super) fn can_miss(&self, below: &Path) -> bool {
+        !self.exclude.is_match(below) && !below.iter().any(is_hidden_name)
+    }
+
     /// Whether a file is read. An excluded file is not read, even if it is included.
     fn reads(&self, path: &Path) -> bool {
         self.include.as_ref().is_none_or(|include| include.is_match(path)) && !self.exclude.is_match(path)
@@ -187,11 +160,11 @@ impl FileFilter {
 pub fn glob_set(globs: &[String], is_of_paths: bool, sink: &mut Sink) -> GlobSet {
     let mut set = GlobSetBuilder::new();
     let matched = if is_of_paths { "a part of a name, `**` folders" } else { "any text" };
-    for glob in globs {
-        match GlobBuilder::new(glob).literal_separator(is_of_paths).build() {
+    for written in globs {
+        match glob::compile(written, is_of_paths) {
             Ok(glob) => _ = set.add(glob),
             Err(error) => sink.push(
-                Diagnostic::error(codes::INVALID_USAGE, format!("`{glob}` is not a glob: {}", error.kind()))
+                Diagnostic::error(codes::INVALID_USAGE, format!("`{written}` is not a glob: {error}"))
                     .help(format!("`*` matches {matched}; close every `[` and `{{`")),
             ),
         }
@@ -295,67 +268,14 @@ fn skip_cause(root: NodeRef<'_>, is_kustomization: bool) -> Option<SkipCause> {
     }
 }
 
-/// Returns the error for a folder that cannot be listed.
-fn unlisted(folder: &Path, error: &walkdir::Error) -> RunError {
-    let at = error.path().unwrap_or(folder);
-    if let Some(ancestor) = error.loop_ancestor() {
-        return RunError::new(format!(
-            "cannot list `{}`: the link `{}` is circular, back to `{}`",
-            folder.display(),
-            at.display(),
-            ancestor.display()
-        ))
-        .help("remove the link, or list the files");
-    }
-    let Some(cause) = error.io_error() else {
-        return RunError::new(format!("cannot list `{}`: {error}", folder.display()));
-    };
-    let is_broken = cause.kind() == std::io::ErrorKind::NotFound && at.is_symlink();
-    let doing = if is_broken { "follow the link" } else { "read" };
-    let told = RunError::io(doing, at, cause);
-    if is_broken { told.help("remove the link, or restore its target") } else { told }
-}
-
-/// Reads a file without keeping its text: only the id is registered, and a diagnostic that shows a place loads the text
-/// again. The text of a pipe is kept, since a pipe can be read once. None for a file that is not a text; the reason is in
-/// the sink.
-///
-/// # Errors
-/// When it cannot be read.
-pub fn read(path: &Path, files: &Files, sink: &mut Sink) -> Result<Option<(FileId, String)>, RunError> {
-    let failed = |error| RunError::io("read", path, &error);
-    let mut file = open(path).map_err(failed)?;
-    let metadata = file.metadata().map_err(failed)?;
-    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default());
-    file.read_to_end(&mut bytes).map_err(failed)?;
-    match String::from_utf8(bytes) {
-        Ok(text) if !metadata.is_file() => Ok(Some((files.add(path.to_string_lossy(), text.as_str()), text))),
-        Ok(text) => Ok(Some((register(path, files), text))),
-        Err(error) => {
-            decode(error.into_bytes(), &path.to_string_lossy(), files, sink);
-            Ok(None)
-        }
-    }
-}
-
-/// Registers a file without its text, which a diagnostic with a place loads.
-pub fn register(path: &Path, files: &Files) -> FileId {
+/// Registers a file that the command line names without its text, which a diagnostic with a place loads.
+pub fn register(path: &Path, most: u64, files: &Files) -> FileId {
     let from = path.to_owned();
     let load = move || {
-        let mut text = String::new();
-        let read = open(&from).and_then(|mut file| file.read_to_string(&mut text));
-        read.map_or_else(|_| String::new(), |_| text)
+        let bytes = NamedFile::open(&from, most).and_then(NamedFile::read_all);
+        bytes.ok().and_then(|bytes| String::from_utf8(bytes).ok()).map_or_else(String::new, |text| text)
     };
     files.add_loaded(path.to_string_lossy(), Box::new(load))
-}
-
-/// Opens a file that the command line names, wherever it lies; a pipe too.
-///
-/// # Errors
-/// When it cannot be opened.
-#[expect(clippy::disallowed_methods, reason = "the user names the file, not an author of the workspace")]
-pub fn open(path: &Path) -> std::io::Result<File> {
-    File::open(path)
 }
 
 /// Takes text from a pipe. None when it is no text; why is then in the sink.
@@ -367,52 +287,4 @@ pub fn take(bytes: Vec<u8>, files: &Files, sink: &mut Sink) -> Option<FileId> {
         return None;
     }
     decode(bytes, path, files, sink)
-}
-
-#[cfg(test)]
-#[cfg(unix)]
-mod tests {
-    use std::io::Write as _;
-    use std::os::fd::AsRawFd as _;
-    use std::os::unix::fs::symlink;
-
-    use super::*;
-
-    /// The files found in a folder with a file, a folder and a link.
-    fn found(link: &str, target: &str) -> Result<Vec<PathBuf>, String> {
-        let scratch = tempfile::tempdir().expect("a folder");
-        let root = scratch.path();
-        std::fs::create_dir_all(root.join("dump/sub")).expect("a folder");
-        std::fs::create_dir_all(root.join("beside")).expect("a folder");
-        for file in ["dump/sub/a.yaml", "beside/b.yaml"] {
-            std::fs::write(root.join(file), "").expect("a file");
-        }
-        symlink(target, root.join("dump").join(link)).expect("a link");
-        let strip = |path: PathBuf| path.strip_prefix(root).map(Path::to_owned).unwrap_or_default();
-        find(&root.join("dump"), &FileFilter::default())
-            .map(|paths| paths.into_iter().map(strip).collect())
-            .map_err(|error| error.message.replace(&format!("{}/", root.display()), ""))
-    }
-
-    #[test]
-    fn links_are_followed() {
-        let both = ["dump/linked/b.yaml", "dump/sub/a.yaml"].map(PathBuf::from).to_vec();
-        assert_eq!(found("linked", "../beside"), Ok(both));
-        let circle = "cannot list `dump`: the link `dump/sub/up` is circular, back to `dump`";
-        assert_eq!(found("sub/up", ".."), Err(circle.to_owned()));
-        let broken = "cannot follow the link `dump/lost`: no such file or directory";
-        assert_eq!(found("lost", "gone"), Err(broken.to_owned()));
-        assert_eq!(found(".#a.yaml", "me@here.1"), Ok(vec![PathBuf::from("dump/sub/a.yaml")]));
-    }
-
-    #[test]
-    fn the_text_of_a_pipe_is_kept() {
-        let (reader, mut writer) = std::io::pipe().expect("a pipe");
-        writer.write_all(b"a: b\n").expect("room in the pipe");
-        drop(writer);
-        let path = PathBuf::from(format!("/dev/fd/{}", reader.as_raw_fd()));
-        let files = Files::new();
-        let (id, text) = read(&path, &files, &mut Sink::new()).expect("a pipe").expect("text");
-        assert_eq!((text.as_str(), files.get(id).text()), ("a: b\n", "a: b\n"));
-    }
 }

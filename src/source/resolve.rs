@@ -12,9 +12,7 @@ use rustix::io::Errno;
 
 use super::is_of_git;
 use super::world::{FileContent, ReadRefusal};
-
-/// How many links one path may lead over, as with the system's own limit.
-const MAXIMUM_LINKS: usize = 40;
+use crate::yaml::limits::MAXIMUM_PATH_LINKS;
 
 /// The flags for a path of unknown type. They follow no link, do not wait for the other end of a pipe, and do not make a
 /// terminal the controlling terminal of this process.
@@ -95,7 +93,7 @@ impl Root {
                 // A link, which each system calls otherwise.
                 Err(Errno::LOOP | Errno::MLINK) => {
                     links += 1;
-                    if links > MAXIMUM_LINKS {
+                    if links > MAXIMUM_PATH_LINKS {
                         return Ok(Found::Refused(ReadRefusal::Links));
                     }
                     let target = rustix::fs::readlinkat(here, part.as_slice(), Vec::new())?.into_bytes();

@@ -8,6 +8,7 @@ use std::collections::HashSet;
 
 use crate::diag::words::number;
 use crate::diag::{Diagnostic, FileId, Files, Origin, Sink, Span};
+use crate::yaml::limits::LONGEST_TABLE_LINE;
 use crate::yaml::{self, NodeRef};
 
 /// One row, while it is read.
@@ -178,9 +179,6 @@ pub fn read_account(account: NodeRef<'_>, sink: &mut Sink, see: &mut dyn FnMut(T
     see(TableRow { origin: account.origin(), header: None, cells: Cells::Map(account) }, sink);
 }
 
-/// How many bytes the cells of a line have at most: etcd takes no request of more than 1.5 MiB.
-const MAXIMUM_LINE: usize = 3 << 19;
-
 /// Reads a CSV text whose first line names the columns, row by row.
 pub fn read_csv(file: FileId, text: &str, sink: &mut Sink, see: &mut dyn FnMut(TableRow<'_>, &mut Sink)) {
     let mut records = Records::new(file, text);
@@ -261,8 +259,8 @@ impl<'c> Records<'c> {
             }
         }
         let start = self.record.position().map_or(0, csv::Position::byte);
-        if self.record.as_slice().len() > MAXIMUM_LINE {
-            let message = format!("this line has more than {MAXIMUM_LINE} bytes");
+        if self.record.as_slice().len() > LONGEST_TABLE_LINE {
+            let message = format!("this line has more than {LONGEST_TABLE_LINE} bytes");
             let help = "look for a quote that is not closed; no object of Kubernetes holds a value of that size";
             sink.push(Diagnostic::error(codes::INVALID_ACCOUNTS, message).at(self.place(start, 1)).help(help));
             return None;

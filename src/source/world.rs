@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::resolve::{FolderId, Found, Root};
 use crate::diag::RunError;
+use crate::yaml::limits::MAXIMUM_FOLDER_LINKS;
 
 /// The files of a workspace, by paths relative to its root with forward slashes. No clock, no environment, no
 /// network.
@@ -83,19 +84,28 @@ pub struct Listing {
     pub refused: Vec<(String, ReadRefusal)>,
 }
 
-/// How many links to folders are followed below a folder: links to links multiply what is found.
-const MAXIMUM_LINKS: usize = 256;
-
 /// A folder on disk.
 #[derive(Debug, Clone)]
 pub struct DiskSource {
     root: PathBuf,
+    /// The folder before paths in errors: empty for a workspace.
+    shown: PathBuf,
 }
 
 impl DiskSource {
     /// Returns the folder as a world.
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        Self { root: root.into() }
+        Self { root: root.into(), shown: PathBuf::new() }
+    }
+
+    /// Returns the folder as a world whose errors name its files below `shown`.
+    pub fn shown_as(root: impl Into<PathBuf>, shown: impl Into<PathBuf>) -> Self {
+        Self { root: root.into(), shown: shown.into() }
+    }
+
+    /// Returns a path as errors name it.
+    fn shown(&self, path: &str) -> PathBuf {
+        if path.is_empty() { self.shown.clone() } else { self.shown.join(path) }
     }
 
     fn open(&self) -> Result<Root, RunError> {
@@ -105,7 +115,7 @@ impl DiskSource {
 
 impl FileSource for DiskSource {
     fn read(&self, path: &str, most: u64) -> Result<FileContent, RunError> {
-        let failed = |error| RunError::io("read", Path::new(path), &error);
+        let failed = |error| RunError::io("read", &self.shown(path), &error);
         match self.open()?.find(path).map_err(failed)? {
             Found::Missing => Ok(FileContent::Missing),
             Found::Refused(refusal) => Ok(FileContent::Refused(refusal)),
@@ -122,6 +132,7 @@ impl FileSource for DiskSource {
         let root = self.open()?;
         let start = PendingFolder { path: folder.to_owned(), around: Vec::new() };
         let mut walk = Walk {
+            source: self,
             root: &root,
             folder,
             pending: vec![start],
@@ -138,6 +149,7 @@ impl FileSource for DiskSource {
 
 /// A walk through the folders below a folder.
 struct Walk<'w> {
+    source: &'w DiskSource,
     root: &'w Root,
     folder: &'w str,
     pending: Vec<PendingFolder>,
@@ -166,12 +178,15 @@ impl Walk<'_> {
             }
             Found::Missing | Found::File(_) => return Ok(()),
         };
-        let identity = found.identity().map_err(|error| cannot_list(&path, &error))?;
+        let identity = found.identity().map_err(|error| self.cannot_list(&path, &error))?;
         if around.contains(&identity) {
-            return Err(RunError::new(format!("cannot list `{}`: a link is circular", self.folder)));
+            return Err(RunError::new(format!(
+                "cannot list `{}`: a link is circular",
+                self.source.shown(self.folder).display()
+            )));
         }
         around.push(identity);
-        for entry in found.entries().map_err(|error| cannot_list(&path, &error))? {
+        for entry in found.entries().map_err(|error| self.cannot_list(&path, &error))? {
             let prefix = if path.is_empty() { String::new() } else { format!("{path}/") };
             let Ok(name) = std::str::from_utf8(&entry.name) else {
                 self.nameless.push(format!("{prefix}{}", entry.name.escape_ascii()));
@@ -193,8 +208,11 @@ impl Walk<'_> {
         let refusal = match self.find(path)? {
             Found::Folder(_) => {
                 self.links += 1;
-                if self.links > MAXIMUM_LINKS {
-                    let message = format!("cannot list `{}`: it contains too many links to folders", self.folder);
+                if self.links > MAXIMUM_FOLDER_LINKS {
+                    let message = format!(
+                        "cannot list `{}`: it contains too many links to folders",
+                        self.source.shown(self.folder).display()
+                    );
                     return Err(RunError::new(message));
                 }
                 return Ok(Some(true));
@@ -207,8 +225,12 @@ impl Walk<'_> {
         Ok(None)
     }
 
+    fn cannot_list(&self, path: &str, error: &io::Error) -> RunError {
+        RunError::io("list", &self.source.shown(path), error)
+    }
+
     fn find(&self, path: &str) -> Result<Found, RunError> {
-        self.root.find(path).map_err(|error| cannot_list(path, &error))
+        self.root.find(path).map_err(|error| self.cannot_list(path, &error))
     }
 
     /// Returns the sorted listing.
@@ -217,17 +239,16 @@ impl Walk<'_> {
     /// For a path that is not UTF-8: without the file, its grants would be missing.
     fn finish(mut self) -> Result<Listing, RunError> {
         if let Some(first) = self.nameless.iter().min() {
-            return Err(RunError::new(format!("cannot read `{first}`: its path is not UTF-8"))
-                .help("rename the file or its folder with a UTF-8 name"));
+            return Err(RunError::new(format!(
+                "cannot read `{}`: its path is not UTF-8",
+                self.source.shown(first).display()
+            ))
+            .help("rename the file or its folder with a UTF-8 name"));
         }
         self.listing.files.sort();
         self.listing.refused.sort();
         Ok(self.listing)
     }
-}
-
-fn cannot_list(path: &str, error: &io::Error) -> RunError {
-    RunError::io("list", Path::new(path), error)
 }
 
 /// Files in memory.

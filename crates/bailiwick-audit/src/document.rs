@@ -8,9 +8,10 @@ use std::rc::Rc;
 use serde::de::{DeserializeSeed, Deserializer as _, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
+use bailiwick_yaml::limits::LONGEST_LOG_LINE;
+
 use crate::event::API_VERSION;
 use crate::log::LogError;
-use crate::read::LONGEST_LINE;
 
 /// How many events are shown together.
 const TOGETHER: usize = 1_000;
@@ -20,12 +21,12 @@ type Show<'s> = dyn FnMut(Vec<Box<RawValue>>) -> Result<(), LogError> + 's;
 
 /// Reads the values of a text, and shows their events.
 pub(crate) fn read(input: impl BufRead, show: &mut Show<'_>) -> Result<(), LogError> {
-    let left = Rc::new(Cell::new(LONGEST_LINE));
+    let left = Rc::new(Cell::new(LONGEST_LOG_LINE));
     let limited = Limited { input, left: Rc::clone(&left) };
     let mut values = serde_json::Deserializer::from_reader(limited);
     let mut list = EventVisitor { show, left: &left, waiting: Vec::new(), failed: None };
     loop {
-        left.set(LONGEST_LINE);
+        left.set(LONGEST_LOG_LINE);
         if let Err(error) = values.end() {
             if !error.is_syntax() && !error.is_data() {
                 return Err(unreadable(&error));
@@ -58,7 +59,7 @@ struct EventVisitor<'s, 'f> {
 
 impl EventVisitor<'_, '_> {
     fn add(&mut self, event: Box<RawValue>) -> Result<(), LogError> {
-        self.left.set(LONGEST_LINE);
+        self.left.set(LONGEST_LOG_LINE);
         self.waiting.push(event);
         if self.waiting.len() >= TOGETHER { self.flush() } else { Ok(()) }
     }

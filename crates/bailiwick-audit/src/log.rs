@@ -121,6 +121,8 @@ pub enum LogError {
         /// The first of them, with the reason.
         first: String,
     },
+    /// It begins with zeros.
+    NoText,
     /// It has no event.
     Empty,
 }

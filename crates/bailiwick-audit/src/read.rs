@@ -9,6 +9,7 @@ use std::io::{BufRead, BufReader, Cursor, Read};
 use std::sync::{Mutex, mpsc};
 use std::thread;
 
+use bailiwick_yaml::limits::{LONGEST_LOG_LINE, MAXIMUM_LOG_SIZE, written_size};
 use flate2::bufread::MultiGzDecoder;
 
 use crate::chunk::{ChunkReader, ReadChunk, event_of_line};
@@ -17,9 +18,6 @@ use crate::log::{AuditLog, EventCounts, LogError};
 
 /// The size of the pieces in which a log is read, in bytes.
 const PIECE: usize = 1 << 20;
-
-/// The longest line, in bytes. The server accepts objects of 3 MiB, and a webhook batches 400 events.
-pub(crate) const LONGEST_LINE: usize = 64 << 20;
 
 /// How many pieces wait for a thread at most, for each thread.
 const WAITING: usize = 4;
@@ -52,11 +50,14 @@ impl LogReader {
         self.logs += 1;
         let mut input = BufReader::with_capacity(PIECE, input);
         let is_compressed = input.fill_buf().map_err(LogError::Io)?.starts_with(&GZIP);
-        let input: Box<dyn BufRead + Send + '_> = if is_compressed {
-            Box::new(BufReader::with_capacity(PIECE, MultiGzDecoder::new(input)))
-        } else {
-            Box::new(input)
-        };
+        let input: Box<dyn Read + Send + '_> =
+            if is_compressed { Box::new(MultiGzDecoder::new(input)) } else { Box::new(input) };
+        let mut input = BufReader::with_capacity(PIECE, LimitedLog { input, left: MAXIMUM_LOG_SIZE });
+        // A log that was cut while it was written begins with zeros, but not with as many.
+        let first = input.fill_buf().map_err(LogError::Io)?;
+        if !first.is_empty() && first.iter().all(|byte| *byte == 0) {
+            return Err(LogError::NoText);
+        }
         let mut target = Target { log, number, line: 0, start: &start, lists: BTreeMap::new(), progress };
         self.read_text(input, jobs, &mut target)?;
         let problem = log.problem_since(&start, true);
@@ -66,15 +67,11 @@ impl LogReader {
         problem.map_or(Ok(()), Err)
     }
 
-    fn read_text(
-        &self,
-        mut input: Box<dyn BufRead + Send + '_>,
-        jobs: usize,
-        target: &mut Target<'_>,
-    ) -> Result<(), LogError> {
+    fn read_text(&self, mut input: impl BufRead + Send, jobs: usize, target: &mut Target<'_>) -> Result<(), LogError> {
         let mut first = Vec::new();
         while first.trim_ascii().is_empty() {
-            let read = (&mut input).take(LONGEST_LINE as u64).read_until(b'\n', &mut first).map_err(LogError::Io)?;
+            let read =
+                (&mut input).take(LONGEST_LOG_LINE as u64).read_until(b'\n', &mut first).map_err(LogError::Io)?;
             if read == 0 {
                 return Ok(());
             }
@@ -120,6 +117,22 @@ impl LogReader {
             };
             absorbed.and(sent)
         })
+    }
+}
+
+/// A log whose size is limited.
+struct LimitedLog<R> {
+    input: R,
+    left: u64,
+}
+
+impl<R: Read> Read for LimitedLog<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let read = self.input.read(buffer)?;
+        self.left = self.left.checked_sub(read as u64).ok_or_else(|| {
+            std::io::Error::other(format!("it exceeds the limit of {}, decompressed", written_size(MAXIMUM_LOG_SIZE)))
+        })?;
+        Ok(read)
     }
 }
 
@@ -178,8 +191,8 @@ fn send_pieces(mut input: impl BufRead, sender: &mpsc::SyncSender<(usize, Piece)
         }
         let mut is_too_long = false;
         if bytes.last() != Some(&b'\n') {
-            (&mut input).take(LONGEST_LINE as u64).read_until(b'\n', &mut bytes)?;
-            is_too_long = bytes.len() > LONGEST_LINE && bytes.last() != Some(&b'\n');
+            (&mut input).take(LONGEST_LOG_LINE as u64).read_until(b'\n', &mut bytes)?;
+            is_too_long = bytes.len() > LONGEST_LOG_LINE && bytes.last() != Some(&b'\n');
         }
         if is_too_long {
             skip_line(&mut input)?;

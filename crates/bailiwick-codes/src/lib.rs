@@ -18,7 +18,7 @@ bailiwick_yaml::declare_codes! {
     // Reading text.
     INVALID_UTF8: "invalid-utf8", [Error], "a file is not UTF-8";
     FILE_TOO_LARGE: "file-too-large", [Error], "a file exceeds the size limit";
-    UNREADABLE_FILE: "unreadable-file", [Error], "a path that is not a regular file";
+    UNREADABLE_FILE: "unreadable-file", [Error, Warning], "a path that is not a regular file";
     HIDDEN_CHARACTER_IN_NAME: "hidden-character-in-name", [Error], "the name of an input file contains invisible characters";
     // The shape of policies.
     UNKNOWN_KIND: "unknown-kind", [Error], "a document of a kind that is not a policy kind";

@@ -5,7 +5,7 @@
 //!
 //! INVARIANT: for an accepted text, the full reader returns the same tree. `tests/yaml.rs` compares the two.
 
-use super::full::MAXIMUM_DEPTH;
+use super::limits::MAXIMUM_DEPTH;
 use super::scalar::{self, Plain};
 use super::tree::{Chain, NodeId, NodeValue, Tree};
 use crate::diag::Span;

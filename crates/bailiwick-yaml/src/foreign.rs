@@ -3,7 +3,7 @@
 //! The differences were found by comparing readings (`tests/yaml/kubectl-readings.jsonl`). Differences inside a
 //! document, such as merge keys and the names of anchors, are handled by [`super::full`].
 
-use super::full::MAXIMUM_REPORTED;
+use super::limits::MAXIMUM_REPORTED;
 use crate::diag::codes;
 use crate::diag::{Diagnostic, FileId, Origin, Sink, Span};
 

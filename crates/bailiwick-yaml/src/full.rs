@@ -15,20 +15,10 @@ use granit_parser::{ErrorKind, Event, Options, Parser, ScalarStyle, ScanError, S
 use self::indented::Indented;
 use self::json_values::json_values;
 use super::foreign;
+use super::limits::{MAXIMUM_ALIASED_NODES, MAXIMUM_DEPTH, MAXIMUM_REPORTED};
 use super::scalar::{self, Plain};
 use super::tree::{Chain, NodeId, NodeValue, Tree};
 use crate::diag::{Diagnostic, Origin, Sink, Span};
-
-/// How deep collections may nest. Kubernetes objects need about twelve levels.
-pub const MAXIMUM_DEPTH: usize = 100;
-
-/// The most nodes added by the aliases of one file in total, against "billion laughs". A long string counts as a node
-/// for every `BYTES_PER_NODE` bytes, since each copy of it may be written out.
-pub const MAXIMUM_ALIASED_NODES: usize = 100_000;
-
-/// The most reported problems of one text. A diagnostic takes a hundred times as much memory as the shortest text
-/// that causes one.
-pub(super) const MAXIMUM_REPORTED: usize = 1_000;
 
 /// How long a string an alias copies for the price of one node.
 const BYTES_PER_NODE: usize = 256;

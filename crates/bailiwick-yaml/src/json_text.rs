@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::fast::{Read, Refused, unescape};
-use super::full::MAXIMUM_DEPTH;
+use super::limits::MAXIMUM_DEPTH;
 use super::scalar::{self, Plain};
 use super::tree::{Chain, NodeId, NodeValue, Tree};
 use crate::diag::Span;

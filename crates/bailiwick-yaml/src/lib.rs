@@ -56,6 +56,7 @@ pub mod internal;
 mod json;
 mod json_list;
 mod json_text;
+pub mod limits;
 mod readback;
 pub mod scalar;
 pub mod schema;
@@ -64,9 +65,9 @@ pub mod write;
 
 pub use blank::Blank;
 pub use de::Spanned;
-pub use full::{MAXIMUM_ALIASED_NODES, MAXIMUM_DEPTH};
 pub use json::from_json;
 pub use json_list::{ListForm, each_item};
+pub use limits::{MAXIMUM_ALIASED_NODES, MAXIMUM_DEPTH};
 pub use readback::{Difference, ReadBack, has_one_type};
 pub use tree::{NodeId, NodeRef, NodeValue, Tree};
 

@@ -12,11 +12,9 @@ use jsonschema::json::{Array, Json, JsonNumber, Node, NodeIdentity, Object};
 use jsonschema::{Draft, JsonType, PatternOptions, Retrieve, ValidationError, ValidationOptions, Validator};
 
 use super::de::DeError;
+use super::limits::LARGEST_PATTERN;
 use super::tree::{Entries, Items, NodeRef, NodeValue};
 use crate::diag::{Diagnostic, Sink, nearest};
-
-/// The most memory of one pattern of another author, in bytes.
-pub const LARGEST_PATTERN: usize = 1 << 20;
 
 /// The pattern of a text in place of a number.
 pub const VARIABLE: &str = "^\\{[^{}]+\\}$";

@@ -12,7 +12,8 @@ use crate::audit::policy::AuditPolicy;
 use crate::audit::{AuditLog, LogError, LogReader};
 use crate::codes;
 use crate::diag::{Diagnostic, Files, RunError, Sink};
-use crate::source::manifests;
+use crate::source::NamedFile;
+use crate::yaml::limits;
 
 /// The unit of the progress of a read log, in bytes.
 const PROGRESS_UNIT: u64 = 1 << 20;
@@ -63,8 +64,8 @@ fn read_log(
         return Ok(reader.read(std::io::stdin(), run.threads(), log, &mut || {}));
     }
     let at = run.at(path);
-    let file = manifests::open(&at).map_err(|error| RunError::io("read", &at, &error))?;
-    let size = file.metadata().map_or(0, |metadata| metadata.len());
+    let file = NamedFile::open(&at, limits::MAXIMUM_LOG_SIZE).map_err(|error| RunError::io("read", &at, &error))?;
+    let size = file.size();
     let units = |bytes: u64| usize::try_from(bytes / PROGRESS_UNIT).map_or(usize::MAX, |units| units);
     let read = AtomicU64::new(0);
     let counted = Counted { input: file, read: &read };
@@ -100,6 +101,10 @@ fn problem(name: &str, error: LogError) -> Diagnostic {
         LogError::Unreadable { unreadable, lines, first } => {
             format!("{unreadable} of {lines} lines of `{name}` are no audit event: {first}")
         }
+        LogError::NoText => format!(
+            "`{name}` is no text, and the limit of a line is {}",
+            limits::written_size(limits::LONGEST_LOG_LINE as u64)
+        ),
         LogError::Empty => format!("`{name}` has no audit event"),
     };
     let help = match error {

@@ -7,8 +7,8 @@ use crate::app::loaded_world::{Reading, each_filtered_tree, standard_input};
 use crate::compile::report_page;
 use crate::diag::{FileId, Files, RunError, Sink};
 use crate::k8s::list;
-use crate::source::InputFiles;
-use crate::source::manifests;
+use crate::source::{InputFiles, NamedFile, manifests};
+use crate::yaml::limits::MAXIMUM_LIST_SIZE;
 use crate::yaml::{self, ListForm, NodeRef, Tree};
 
 /// A dump of a cluster.
@@ -41,7 +41,7 @@ impl Dump {
         let path = run.input_at(path);
         let is_file = || std::fs::metadata(&path).is_ok_and(|metadata| metadata.is_file());
         if matches!(run.inputs, InputFiles::Disk) && is_file() {
-            return Ok(text(manifests::register(&path, files), Some(path)));
+            return Ok(text(manifests::register(&path, MAXIMUM_LIST_SIZE, files), Some(path)));
         }
         Self::read_trees(reading, &path, sink)
     }
@@ -99,7 +99,7 @@ impl Dump {
             }
             Some(path) => {
                 let failed = |error: std::io::Error| RunError::io("read", path, &error);
-                let mut input = manifests::open(path).map_err(failed)?;
+                let mut input = NamedFile::open(path, MAXIMUM_LIST_SIZE).map_err(failed)?;
                 yaml::each_item(&mut input, text.file, &mut visit_typed).map_err(failed)
             }
         }

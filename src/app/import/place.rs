@@ -12,11 +12,12 @@ use crate::app::words::number;
 use crate::codes;
 use crate::compile::{self, WORKSPACE_FILE};
 use crate::diag::{Diagnostic, Files, Origin, RunError, Sink, Span};
-use crate::emit::write;
+use crate::emit::writer::{self, Place};
 use crate::import::ClusterObjects;
 use crate::import::layout::{self, NewTarget, NewWorkspace};
 use crate::model::{Platform, Target};
-use crate::source::{DiskSource, FileContent, FileSource, MAXIMUM_FILE_SIZE, MemorySource, Sources};
+use crate::source::{DiskSource, FileContent, FileSource, MemorySource, Sources};
+use crate::yaml::limits::MAXIMUM_FILE_SIZE;
 
 /// The name of the target of a cluster without a name.
 const DEFAULT_TARGET: &str = "cluster";
@@ -130,11 +131,10 @@ impl ImportPlace {
 
     /// Writes the files, and removes the files of an earlier import without a successor.
     pub(in crate::app) fn write(&self, imported: &ImportedFiles) -> Result<(), RunError> {
-        let files: Vec<(PathBuf, &str)> = imported.texts().map(|(path, text)| (self.root.join(path), text)).collect();
-        write::replace_all(files.iter().map(|(path, text)| (path.as_path(), *text)))?;
+        let place = |path: &str| Place::Below(self.root.clone(), path.to_owned());
+        writer::replace_all(imported.texts().map(|(path, text)| (place(path), text)))?;
         for path in self.earlier.iter().filter(|path| !imported.has(path)) {
-            let at = self.root.join(path);
-            std::fs::remove_file(&at).map_err(|error| RunError::io("remove", &at, &error))?;
+            writer::remove_below(&self.root, path)?;
         }
         Ok(())
     }

@@ -16,6 +16,7 @@ use crate::diag::{Diagnostic, FileId, Files, Origin, RunError, Sink};
 use crate::k8s::{absent, list};
 use crate::parallel;
 use crate::source::manifests::{self, FileFilter, Held, SkippedFiles};
+use crate::yaml::limits::MAXIMUM_FILE_SIZE;
 use crate::yaml::{self, NodeRef, Tree};
 
 /// Reads manifests into a world, and into its surroundings where they are wanted.
@@ -281,25 +282,23 @@ pub(crate) fn each_filtered_tree(
         return visit_standard_input(reading, sink, visit);
     }
     let Reading { run, files, filter, namespace } = reading;
-    let paths = run.inputs.find(path, filter)?;
-    let is_folder = run.inputs.is_folder(path);
+    let found_files = run.inputs.find(path, filter)?;
+    found_files.report_unread(sink);
     let mut failed = None;
     let mut skipped = SkippedFiles::default();
     let mut assumed = 0;
     parallel::in_order(
-        paths.len(),
+        found_files.len(),
         run.threads(),
         || (),
         |(), position| {
             let mut sink = Sink::new();
-            let path = paths.get(position);
-            let read = path.map(|path| run.inputs.read(path, files, &mut sink)).transpose();
-            let tree = read.map(|text| {
-                let (id, text) = text.flatten()?;
+            let tree = found_files.read(position, files, &mut sink).map(|read| {
+                let (id, text) = read?;
                 let mut tree = yaml::read(&text, id, &mut sink);
                 report_page(&tree, &mut sink);
-                let path = path.filter(|_| is_folder);
-                let held = path.map(|path| manifests::retain_objects(path, &text, &mut tree, &mut sink));
+                let path = found_files.is_folder().then(|| found_files.path(position));
+                let held = path.map(|path| manifests::retain_objects(&path, &text, &mut tree, &mut sink));
                 let assumed = namespace.fill(&mut tree);
                 Some((tree, held.map_or(Held::Whole, |held| held), assumed))
             });
@@ -307,7 +306,7 @@ pub(crate) fn each_filtered_tree(
         },
         |position, (tree, found)| {
             sink.absorb(found);
-            let path = || paths.get(position).map_or_else(String::new, |path| path.to_string_lossy().into_owned());
+            let path = || found_files.path(position).to_string_lossy().into_owned();
             match tree {
                 Ok(None) => {}
                 Ok(Some((_, Held::Nothing(cause), _))) => skipped.add(cause, path()),
@@ -323,7 +322,7 @@ pub(crate) fn each_filtered_tree(
             failed.is_none()
         },
     );
-    let notes = skipped.note(paths.len(), "").into_iter().chain(assumed_namespace(assumed));
+    let notes = skipped.note(found_files.len(), "").into_iter().chain(assumed_namespace(assumed));
     notes.for_each(|note| sink.push(note));
     failed.map_or(Ok(()), Err)
 }
@@ -348,7 +347,8 @@ pub(crate) fn standard_input(files: &Arc<Files>, sink: &mut Sink) -> Result<Opti
         Some(bytes) => bytes,
         None => {
             let mut bytes = Vec::new();
-            let read = std::io::stdin().read_to_end(&mut bytes);
+            // One byte more shows that there are too many.
+            let read = std::io::stdin().take(MAXIMUM_FILE_SIZE as u64 + 1).read_to_end(&mut bytes);
             read.map_err(|error| RunError::new(format!("cannot read standard input: {error}")))?;
             STANDARD_INPUT.get_or_init(|| bytes)
         }

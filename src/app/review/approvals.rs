@@ -407,7 +407,7 @@ mod tests {
     #[test]
     fn owners_approve_their_own_losses() {
         let (files, origin) = files();
-        let loses_of = globset::Glob::new("platform@*").ok();
+        let loses_of = crate::source::glob::compile("platform@*", false).ok();
         let when = ApprovalCondition { loses_of, ..ApprovalCondition::default() };
         let rule = rule(origin, when, &["{owner}"], 1);
         let lost = |owners: &[&str]| ApprovableEffect {

@@ -16,11 +16,3 @@ pub(super) fn check_owners(_: &Path) -> Result<(), UnfitFolder> {
 pub(super) fn read_own(_: &Path, _: u64) -> Option<Vec<u8>> {
     None
 }
-
-/// Makes no folder.
-///
-/// # Errors
-/// Always.
-pub(super) fn make_own(_: &Path) -> std::io::Result<()> {
-    Err(std::io::ErrorKind::Unsupported.into())
-}

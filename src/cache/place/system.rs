@@ -1,7 +1,7 @@
 //! The owners and modes of the files of a cache.
 
 use std::io::Read as _;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use rustix::fs::{FileType, Mode, OFlags};
@@ -50,12 +50,4 @@ pub(super) fn read_own(path: &Path, most: u64) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     std::fs::File::from(file).take(most).read_to_end(&mut bytes).ok()?;
     Some(bytes)
-}
-
-/// Makes a folder that only the user can use.
-///
-/// # Errors
-/// When the system does not make it.
-pub(super) fn make_own(folder: &Path) -> std::io::Result<()> {
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }

@@ -8,6 +8,7 @@ use crate::app::{AuditOptions, Error, LeastGrants, LeastOptions, WorldOptions, l
 use crate::audit::least::Widening;
 use crate::cli::printing::print;
 use crate::cli::reporting::{FormatArguments, OutputFormat};
+use crate::cli::sandbox::Paths;
 use crate::cli::worlds::platform_parser;
 use crate::cli::{Global, Outcome};
 use crate::model::Platform;
@@ -64,6 +65,14 @@ enum Round {
     Read,
     /// get, update and patch.
     Write,
+}
+
+impl Arguments {
+    /// Returns the paths of the options.
+    pub(super) fn paths(&self) -> Paths {
+        let reads = self.audit.iter().chain(&self.audit_policy).chain(&self.from).chain(&self.into);
+        Paths::default().and_reads(reads).and_writes(&self.into)
+    }
 }
 
 /// Runs the command.

@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::super::printing::print;
 use super::super::reporting::FormatArguments;
+use super::super::sandbox::Paths;
 use super::super::worlds::{WorldArguments, with_worlds};
 use super::super::{Global, Outcome};
 use crate::app::{Error, KubeletInventory};
@@ -22,6 +23,13 @@ pub(super) struct Arguments {
     world: WorldArguments,
     #[command(flatten)]
     pub(super) format: FormatArguments,
+}
+
+impl Arguments {
+    /// Returns the paths of the options.
+    pub(super) fn paths(&self) -> Paths {
+        self.world.paths().and_reads([&self.inventory])
+    }
 }
 
 /// Runs the command.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::super::Global;
 use super::super::printing::refuse_usage;
 use crate::diag::RunError;
-use crate::emit::write;
+use crate::emit::writer::{self, Place};
 use crate::migrate::{Policies, text};
 
 /// The places of the results.
@@ -19,7 +19,7 @@ pub(super) struct Destination {
     /// Whether existing files are overwritten.
     pub(super) overwrites: bool,
     /// Further files, with their texts.
-    pub(super) files: Vec<(PathBuf, String)>,
+    pub(super) files: Vec<(Place, String)>,
 }
 
 /// Writes and prints the policies. Returns false when files are in the way, after an error that names them.
@@ -32,15 +32,17 @@ pub(super) fn write(
     let terminal = global.terminal();
     let Destination { output, reports, prints_policies, overwrites, mut files } = destination;
     if let Some(folder) = &output {
-        files.extend(policies.files.iter().map(|(name, documents)| (folder.join(name), text(documents))));
+        let place = |name: &str| Place::Below(folder.clone(), name.to_owned());
+        files.extend(policies.files.iter().map(|(name, documents)| (place(name), text(documents))));
     }
-    files.extend(reports.iter().map(|path| (path.clone(), report.to_owned())));
-    if let Some((path, _)) = files.iter().find(|(path, _)| !overwrites && path.symlink_metadata().is_ok()) {
+    files.extend(reports.iter().map(|path| (Place::Named(path.clone()), report.to_owned())));
+    let mut paths = files.iter().map(|(place, _)| place.path());
+    if let Some(path) = paths.find(|path| !overwrites && writer::is_replaced(path)) {
         let help = "choose another place, or overwrite it with --force; nothing was written";
         refuse_usage(global, format!("`{}` is there already", path.display()), help);
         return Ok(false);
     }
-    write::replace_all(files.iter().map(|(path, text)| (path.as_path(), text.as_str())))?;
+    writer::replace_all(files.iter().map(|(place, text)| (place.clone(), text.as_str())))?;
     if prints_policies {
         let documents: Vec<_> = policies.files.iter().flat_map(|(_, documents)| documents.clone()).collect();
         terminal.manifests(&text(&documents));

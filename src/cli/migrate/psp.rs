@@ -8,11 +8,13 @@ use clap::{Args, ValueEnum};
 
 use super::super::printing::{print, refuse_usage};
 use super::super::reporting::{Formats, OutputFormat, ReportFile};
+use super::super::sandbox::Paths;
 use super::super::worlds::platform_parser;
 use super::super::{Global, Outcome};
 use super::output::{self, Destination};
 use crate::admission::psp::plan::LevelChoice;
 use crate::app::{Error, PspMigrationOptions, migrate_psp};
+use crate::emit::writer::Place;
 use crate::model::Platform;
 use crate::report::migration::{self, PspMigrationReport};
 use crate::report::result::Versioned;
@@ -138,6 +140,14 @@ impl Arguments {
     }
 }
 
+impl Arguments {
+    /// Returns the paths of the options.
+    pub(super) fn paths(&self) -> Paths {
+        let writes = self.output.iter().chain(&self.plan).chain(self.own_reports()).chain(self.pages());
+        Paths::default().and_reads(&self.from).and_writes(writes)
+    }
+}
+
 /// Runs the command.
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Error> {
     if !arguments.is_own() && arguments.output.is_none() && arguments.plan.is_none() {
@@ -167,10 +177,11 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
     if let Some(folder) = &arguments.plan {
         let folder = global.at(folder);
         let files = found.policies.plan_files(&found.patches, found.to);
-        destination.files.extend(files.into_iter().map(|(name, text)| (folder.join(name), text)));
-        destination.files.push((folder.join("plan.md"), migration::markdown(&report)));
+        let place = |name: String| Place::Below(folder.clone(), name);
+        destination.files.extend(files.into_iter().map(|(name, text)| (place(name), text)));
+        destination.files.push((place("plan.md".to_owned()), migration::markdown(&report)));
     }
-    destination.files.extend(arguments.pages().map(|path| (global.at(path), migration::html(&report))));
+    destination.files.extend(arguments.pages().map(|path| (Place::Named(global.at(path)), migration::html(&report))));
     if !output::write(global, destination, &found.policies, &text)? {
         return Ok(Outcome::Invalid);
     }

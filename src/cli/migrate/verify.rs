@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::super::printing::print;
 use super::super::reporting::FormatArguments;
+use super::super::sandbox::Paths;
 use super::super::workspaces::with_targets;
 use super::super::{Global, Outcome};
 use crate::app::{Error, PodDump, PodVerificationOptions};
@@ -25,6 +26,13 @@ pub(super) struct Arguments {
     targets: Vec<String>,
     #[command(flatten)]
     pub(super) format: FormatArguments,
+}
+
+impl Arguments {
+    /// Returns the paths of the options.
+    pub(super) fn paths(&self) -> Paths {
+        Paths::default().and_reads(self.from.iter().chain(&self.patches))
+    }
 }
 
 /// Runs the command.

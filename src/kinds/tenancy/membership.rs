@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use globset::{Glob, GlobMatcher};
+use globset::GlobMatcher;
 
 use super::AccountList;
 use crate::codes;
 use crate::diag::{Diagnostic, FileId, Files, Origin, Sink, nearest};
 use crate::model::{Account, AccountTargets, AccountValue, Accounts, Data, Target, VariableType, Variables};
-use crate::source::cell_place;
+use crate::source::{cell_place, glob};
 
 /// The parts of a policy that decide the targets of its accounts.
 pub(super) struct MembershipInputs<'i> {
@@ -88,12 +88,12 @@ impl MembershipInputs<'_> {
         }
         let place = |column| cell_place(files, account.origin(), column).unwrap_or(account.origin());
         let mut found = BTreeSet::new();
-        for glob in &globs {
-            let matcher = Glob::new(glob).ok().map(|glob| glob.compile_matcher());
+        for written in &globs {
+            let matcher = glob::compile(written, false).ok().map(|glob| glob.compile_matcher());
             let fits = |name: &&&str| matcher.as_ref().is_some_and(|own: &GlobMatcher| own.is_match(name));
             let matching: Vec<&&str> = on.iter().filter(fits).collect();
             if matching.is_empty() {
-                sink.push(unknown_target(glob, &on, column.map_or(account.origin(), place)));
+                sink.push(unknown_target(written, &on, column.map_or(account.origin(), place)));
             }
             found.extend(matching.into_iter().map(|name| (*name).to_owned()));
         }

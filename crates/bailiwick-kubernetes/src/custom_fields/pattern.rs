@@ -2,7 +2,7 @@
 
 use regex::RegexBuilder;
 
-use bailiwick_yaml::schema::LARGEST_PATTERN;
+use bailiwick_yaml::limits::LARGEST_PATTERN;
 
 /// Returns a pattern with the same matches; none for an unsupported pattern, or for a pattern above the memory limit.
 pub(super) fn from_go(pattern: &str) -> Option<String> {

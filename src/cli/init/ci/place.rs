@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use crate::app::workspace::normal;
 use crate::diag::{RunError, foreign};
 use crate::git;
+use crate::source::{DiskSource, FileContent, FileSource as _};
+use crate::yaml::limits::MAXIMUM_TREE_SIZE;
 
 use super::Forge;
 
@@ -102,12 +104,11 @@ impl WorkspacePlace {
 
     /// Whether a file at the root is there and begins with another line than a text.
     pub(in crate::cli::init) fn has_other_file(&self, path: &str, text: &str) -> bool {
-        let path = self.at_root(path);
-        #[expect(clippy::disallowed_methods, reason = "a file of the user, who starts the program")]
-        let found = std::fs::read_to_string(&path);
-        match found {
-            Ok(found) => found.lines().next() != text.lines().next(),
-            Err(_) => path.symlink_metadata().is_ok(),
+        let found = DiskSource::new(&self.root).read(path, MAXIMUM_TREE_SIZE as u64);
+        let first_line = |text: &[u8]| text.split(|byte| *byte == b'\n').next().map(<[u8]>::to_vec);
+        match found.as_ref().ok().and_then(FileContent::bytes) {
+            Some(found) => first_line(found) != first_line(text.as_bytes()),
+            None => self.at_root(path).symlink_metadata().is_ok(),
         }
     }
 
