@@ -196,19 +196,103 @@ fn a_confined_run_gains_no_privileges_and_no_memory_without_end() {
     }
 }
 
+/// A workspace without git, manifests beside it, and a folder for results.
+fn site() -> tempfile::TempDir {
+    let base = tempfile::tempdir().expect("a folder");
+    tenants(&base.path().join("w"), 3);
+    for folder in ["dump", "results"] {
+        std::fs::create_dir(base.path().join(folder)).expect("a folder");
+    }
+    std::fs::write(base.path().join("dump/a.yaml"), MANIFEST).expect("a file");
+    base
+}
+
+/// Every command gives the same answer in the sandbox, without a folder `.git`, and writes the same files.
 #[test]
-fn a_run_that_writes_the_output_says_that_it_is_not_confined() {
-    let folder = tempfile::tempdir().expect("a folder");
-    tenants(folder.path(), 1);
-    let on = run(folder.path(), &["render", "--sandbox=on"]);
-    assert_eq!(on.status.code(), Some(2));
-    assert!(
-        stderr(&on).contains("error[invalid-usage]: there is no sandbox for this run")
-            && !folder.path().join("out").exists()
-    );
-    let auto = run(folder.path(), &["render", "--sandbox"]);
-    assert!(auto.status.success() && stderr(&auto).contains("note: the sandbox is not in force"), "{}", stderr(&auto));
-    let mut in_ci = program(folder.path(), &["render"]);
-    let in_ci = in_ci.env("CI", "true").output().expect("the program starts");
-    assert!(in_ci.status.success() && !stderr(&in_ci).contains("sandbox"), "{}", stderr(&in_ci));
+fn every_command_runs_in_the_sandbox() {
+    if !has_landlock() {
+        return;
+    }
+    let commands: &[&[&str]] = &[
+        &["render"],
+        &["render", "--report", "json=../results/r.json", "--trace", "../results/trace"],
+        &["render", "--shard", "1/1", "--summary-to", "../results/1.summary"],
+        &["check", "--report", "json=report.json"],
+        &["merge", "../results/1.summary"],
+        &["diff"],
+        &["review", "--base-dir", ".", "--report", "markdown=../results/r.md"],
+        &["report", "--report", "html=../results/map.html"],
+        &["table"],
+        &["lint", "--from", "../dump"],
+        &["lint"],
+        &["test"],
+        &["can-i", "get", "pods", "--as", "a", "--from", "../dump"],
+        &["who-can", "get", "pods"],
+        &["who-can", "get", "pods", "--from", "../dump/a.yaml", "--baseline", "../dump"],
+        &["node-reach", "n", "--from", "../dump"],
+        &["index", "--output", "../results/index"],
+        &["who-can", "get", "pods", "--from", "../results/index"],
+        &["import", "--from", "../dump", "--into", "../results/imported", "--kubernetes-version", "1.21"],
+        &["import", "--from", "../dump", "--into", "../results/imported"],
+        &["drift", "--live", "../dump", "--partial"],
+        &["pack", "t", "--output", "../results/layout"],
+        &["migrate", "shards"],
+        &["init", "../results/new"],
+        &["explain", "ClusterRole/a", "--from", "../dump"],
+        &["explain", "namespace", "tenant-1"],
+        &["schema", "--output", "../results/schema"],
+        &["completions", "bash"],
+        &["man", "--output", "../results/man"],
+        &["ask"],
+    ];
+    let (open, confined) = (site(), site());
+    for arguments in commands {
+        let run_in = |base: &Path, sandbox: &str| {
+            let output = run(&base.join("w"), &[*arguments, &[sandbox]].concat());
+            let shown = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace(base.to_str().expect("a path"), "");
+            (output.status.code(), shown(&output.stdout), shown(&output.stderr))
+        };
+        let (open, confined) = (run_in(open.path(), "--sandbox=off"), run_in(confined.path(), "--sandbox=on"));
+        assert_eq!(confined, open, "{arguments:?}");
+        assert_ne!(open.0, Some(3), "{arguments:?}: {}", open.2);
+    }
+    let files = |base: &Path| {
+        let all = crate::runs::snapshot(base);
+        let paths: Vec<String> = all.into_iter().map(|(path, _)| path).collect();
+        paths
+    };
+    assert_eq!(files(confined.path()), files(open.path()));
+    assert!(files(open.path()).iter().any(|path| path == "w/out/t/namespaces/tenant-1.yaml"));
+}
+
+/// The sandbox of `render` takes the reports of the run too, and leaves the repository as it is.
+#[test]
+fn render_in_the_sandbox_writes_the_output_and_named_files() {
+    if !has_landlock() {
+        return;
+    }
+    let base = site();
+    let tree = base.path().join("w");
+    git(&tree, &["init", "-q"]);
+    let before = crate::runs::snapshot(&tree.join(".git"));
+    for report in ["json=report.json", "json=/dev/stdout", "json=/dev/null"] {
+        let rendered = run(&tree, &["render", "--sandbox=on", "--report", report]);
+        assert!(rendered.status.success(), "{report}: {}", stderr(&rendered));
+    }
+    assert!(tree.join("report.json").is_file() && tree.join("out/t/namespaces/tenant-1.yaml").is_file());
+    assert_eq!(crate::runs::snapshot(&tree.join(".git")), before);
+}
+
+#[test]
+fn a_run_in_ci_is_confined() {
+    if !has_landlock() {
+        return;
+    }
+    let base = site();
+    for arguments in [&["render"][..], &["check"], &["who-can", "get", "pods"], &["expire"]] {
+        let mut command = program(&base.path().join("w"), arguments);
+        let output = command.env("CI", "true").output().expect("the program starts");
+        assert_ne!(output.status.code(), Some(3), "{arguments:?}: {}", stderr(&output));
+        assert!(!stderr(&output).contains("the sandbox is not in force"), "{arguments:?}: {}", stderr(&output));
+    }
 }
