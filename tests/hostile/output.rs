@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 
 use bailiwick::emit::file::HEADER;
 
-use crate::runs::tenants;
+use crate::runs::{snapshot, tenants};
 
 mod indexes;
 
@@ -147,6 +147,15 @@ fn kept() -> Vec<Tampering> {
         keep("out/t/cluster/evil.json", r#"{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "evil"}}"#),
         keep("out/t/notes.txt", EVIL),
         keep("out/t/list.yaml", "apiVersion: v1\nkind: List\nitems: []\n"),
+        keep("out/t/untyped.yaml", "items: []\n"),
+        keep("out/t/values.yaml", "a: b\n"),
+        keep("out/t/text.yml", "hello\n"),
+        keep("out/t/empty.json", ""),
+        keep("out/t/MyChart.yaml", ""),
+        keep("out/t/kustomization.yaml", "resources: []\n"),
+        keep("out/t/kustomization.yaml", "resources: [namespaces/tenant-0.yaml]\n"),
+        keep("out/t/kustomization.yaml", "resources: [namespaces]\n"),
+        keep("out/kustomization.yaml", "resources: [t]\n"),
         keep("out/t/.hidden.yaml", format!("a: b\n---\n{EVIL}")),
         keep("out/t/anchors.yaml", "a: &a {b: c}\n<<: *a\napiVersion: v1\nkind: Namespace\nmetadata: {name: evil}\n"),
         keep("out/t/torn.yaml", "apiVersion: v1\nkind: [\n"),
@@ -664,14 +673,18 @@ fn harmless_files_may_be_kept() {
     write(&root, "out/README.md", "Made by Bailiwick: see `policies/`.\n");
     write(&root, "out/.gitkeep", "");
     write(&root, "out/t/CODEOWNERS", "* @example/team\n");
-    let kustomization = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n- namespaces\n";
-    write(&root, "out/t/kustomization.yaml", kustomization);
-    write(&root, "out/t/values.yaml", "a: b\n");
+    write(&root, "out/t/comment.yaml", "# nothing\n");
+    write(&root, "out/t/cloudbuild.png", [0x89, b'P', b'N', b'G']);
     // Objects that the policies know.
     write(&root, "out/t/extra.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: tenant-0}\n");
     let manifests = "apiVersion: bailiwick.dev/v1alpha1\nkind: Manifests\nmetadata: {name: extra}\nspec:\n  files: [../out/t/extra.yaml]\n  emit: false\n";
     write(&root, "policies/extra.yaml", manifests);
     assert!(program(&root, &["render"]).status.success());
+    // A Kustomization with every compiled file.
+    let compiled = snapshot(&root.join("out/t")).into_iter().map(|(path, _)| path).filter(|path| path.contains('/'));
+    let resources: String = compiled.map(|path| format!("- ./{path}\n")).collect();
+    let head = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n";
+    write(&root, "out/t/kustomization.yaml", format!("{head}{resources}"));
     let run = program(&root, &["check"]);
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
 }

@@ -113,6 +113,7 @@ bailiwick_yaml::declare_codes! {
     UNENFORCED_POD_SECURITY: "unenforced-pod-security", [Finding], "levels or profiles of Pod Security that reject no pod";
     SHARD_TOO_LARGE: "shard-too-large", [Finding], "a folder of the output has too many objects for one application";
     NAMESPACE_UNPROTECTED: "namespace-unprotected", [Finding], "an applier deletes a Namespace that goes from the manifests";
+    EXCLUDED_KIND: "excluded-kind", [Finding], "an object of a kind that Argo CD leaves out";
     SUBSTITUTION_IN_TEXT: "substitution-in-text", [Finding], "a text of an object that Flux can take for a variable";
     AGGREGATED_ROLE_WITH_RULES: "aggregated-role-with-rules", [Warning], "an aggregated ClusterRole with its own rules";
     AGGREGATION_RING: "aggregation-ring", [Warning], "aggregated roles aggregate each other";

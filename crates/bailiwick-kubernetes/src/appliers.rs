@@ -1,4 +1,4 @@
-//! The annotations of an object that decide how Argo CD and Flux apply and remove it.
+//! The annotations of an object that decide how Argo CD and Flux apply and remove it, and the limits of Argo CD.
 //!
 //! Sources: `util/resource` and `pkg/sync/common/types.go` of Argo CD's gitops-engine (3.2), and
 //! `api/v1/kustomization_types.go` of kustomize-controller (1.9).
@@ -16,6 +16,61 @@ pub const FLUX_FORCE: &str = "kustomize.toolkit.fluxcd.io/force";
 
 /// The annotation of Flux that leaves the texts of an object as they are: `disabled`.
 pub const FLUX_SUBSTITUTE: &str = "kustomize.toolkit.fluxcd.io/substitute";
+
+/// The most bytes of all files of an application of Argo CD, by default: `reposerver.max.combined.directory.manifests.size`,
+/// 10M (`cmd/argocd-repo-server/commands/argocd_repo_server.go`, 3.5).
+pub const ARGOCD_BYTES: usize = 10_000_000;
+
+/// The most bytes of an object as JSON. etcd refuses a request above 1.5 MiB (`--max-request-bytes`, etcd 3.6), and the
+/// server adds managed fields.
+pub const OBJECT_BYTES: usize = 1 << 20;
+
+/// Kinds that Argo CD leaves out by default, with their groups: `resource.exclusions` in
+/// `manifests/base/config/argocd-cm.yaml`, and `coreExcludedResources` in `util/settings/resources_filter.go` (3.5).
+const EXCLUDED_KINDS: [(&[&str], &[&str]); 7] = [
+    (&["", "discovery.k8s.io"], &["Endpoints", "EndpointSlice", "Event"]),
+    (&["coordination.k8s.io"], &["Lease"]),
+    (
+        &["authentication.k8s.io", "authorization.k8s.io"],
+        &[
+            "SelfSubjectReview",
+            "TokenReview",
+            "LocalSubjectAccessReview",
+            "SelfSubjectAccessReview",
+            "SelfSubjectRulesReview",
+            "SubjectAccessReview",
+        ],
+    ),
+    (&["certificates.k8s.io"], &["CertificateSigningRequest"]),
+    (&["cert-manager.io"], &["CertificateRequest"]),
+    (&["cilium.io"], &["CiliumIdentity", "CiliumEndpoint", "CiliumEndpointSlice"]),
+    (
+        &["kyverno.io", "reports.kyverno.io", "wgpolicyk8s.io"],
+        &[
+            "PolicyReport",
+            "ClusterPolicyReport",
+            "EphemeralReport",
+            "ClusterEphemeralReport",
+            "AdmissionReport",
+            "ClusterAdmissionReport",
+            "BackgroundScanReport",
+            "ClusterBackgroundScanReport",
+            "UpdateRequest",
+        ],
+    ),
+];
+
+/// Whether Argo CD leaves out objects of a kind in some group.
+pub fn has_excluded_kind(kind: &str) -> bool {
+    let groups = EXCLUDED_KINDS.iter().flat_map(|(groups, _)| groups.iter());
+    groups.copied().any(|group| is_excluded_by_argocd(group, kind)) || matches!(kind, "NodeMetrics" | "PodMetrics")
+}
+
+/// Whether Argo CD leaves objects of a kind out by default: it neither applies nor prunes them.
+pub fn is_excluded_by_argocd(group: &str, kind: &str) -> bool {
+    let excludes = |(groups, kinds): &(&[&str], &[&str])| groups.contains(&group) && kinds.contains(&kind);
+    matches!(group, "events.k8s.io" | "metrics.k8s.io") || EXCLUDED_KINDS.iter().any(excludes)
+}
 
 /// The appliers that leave an object in the cluster when it goes from their source.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -1,5 +1,5 @@
-//! Findings about the delivery of a target's output: folders with too many objects, unprotected Namespaces, and texts
-//! with the form of variables of Flux.
+//! Findings about the delivery of a target's output: folders with too many objects or bytes, objects that are too large or
+//! of a kind that Argo CD leaves out, unprotected Namespaces, and texts with the form of variables of Flux.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,9 @@ use crate::compile::{ObjectForm, OutputFile};
 use crate::delivery::first_variable;
 use crate::diag::{Code, Diagnostic, FileId, Origin, RunError, Sink};
 use crate::emit::file;
-use crate::k8s::appliers::{FLUX_PRUNE, FLUX_SUBSTITUTE, Keepers};
+use crate::k8s::appliers::{
+    ARGOCD_BYTES, FLUX_PRUNE, FLUX_SUBSTITUTE, Keepers, OBJECT_BYTES, has_excluded_kind, is_excluded_by_argocd,
+};
 use crate::model::{MOST_OBJECTS, OnRemoval, TargetDelivery, WrittenNamespaces};
 use crate::yaml;
 
@@ -30,6 +32,11 @@ pub(super) fn check(linted: &LintedTarget<'_>, selection: &Selection, sink: &mut
     if !linted.target.is_delivered_by_flux() {
         findings.report_variables(&files, sink);
     }
+    if linted.target.delivery.as_ref().is_none_or(|delivery| delivery.argocd.is_some()) {
+        findings.report_excluded(&files, sink);
+        findings.report_bytes(&files, sink);
+    }
+    findings.report_large_objects(&files, sink);
     Ok(())
 }
 
@@ -43,6 +50,18 @@ struct FileSummary {
     variable: Option<TextWithVariable>,
     /// The Namespaces from manifests.
     namespaces: Vec<WrittenNamespace>,
+    /// How many bytes it has.
+    bytes: usize,
+    /// The objects of kinds that Argo CD leaves out.
+    excluded: Vec<NamedObject>,
+    /// The objects that do not fit into etcd, with their bytes as JSON.
+    oversized: Vec<(NamedObject, usize)>,
+}
+
+/// An object, as a message names it.
+struct NamedObject {
+    shown: String,
+    origin: Origin,
 }
 
 /// A Namespace from manifests.
@@ -76,7 +95,9 @@ impl DeliveryFindings<'_> {
             let kind = file.kinds.first().map_or_else(String::new, |kind| kind.to_string());
             let objects = file.kinds.len();
             let namespaces = if target.delivery.is_none() { Vec::new() } else { written_namespaces(&file, &written) };
-            Ok(FileSummary { path: file.path, objects, kind, variable, namespaces })
+            let (excluded, oversized) = noted_objects(&file);
+            let bytes = file.text.len();
+            Ok(FileSummary { path: file.path, objects, kind, variable, namespaces, bytes, excluded, oversized })
         };
         let mut files = Vec::new();
         let mut keep = |file| files.push(file);
@@ -216,6 +237,71 @@ impl DeliveryFindings<'_> {
         }
     }
 
+    /// Reports the objects of kinds that Argo CD leaves out, one for each file.
+    fn report_excluded(&self, files: &[FileSummary], sink: &mut Sink) {
+        for file in files {
+            let Some(first) = file.excluded.first() else { continue };
+            let others = match file.excluded.len() * self.weight(file) - 1 {
+                0 => String::new(),
+                more => format!(", and {} like it", number(more, "object")),
+            };
+            let message = format!("Argo CD neither applies nor prunes {}{others}: it leaves the kind out", first.shown);
+            let finding = Diagnostic::warning(codes::EXCLUDED_KIND, message)
+                .at(first.origin)
+                .help("let another applier write it, or change `resource.exclusions` of Argo CD");
+            self.report(codes::EXCLUDED_KIND, RiskSeverity::Medium, finding, sink);
+        }
+    }
+
+    /// Reports the folder of the target with the most bytes, if Argo CD refuses to read it.
+    fn report_bytes(&self, files: &[FileSummary], sink: &mut Sink) {
+        let LintedTarget { workspace, target, .. } = *self.linted;
+        let settings = &workspace.project.workspace;
+        let mut folders: BTreeMap<String, usize> = BTreeMap::new();
+        for file in files {
+            let folder = match (settings.shards, file::namespace(&file.path)) {
+                (None, _) => String::new(),
+                (Some(_), None) => "/cluster".to_owned(),
+                (Some(shards), Some(namespace)) => {
+                    for name in self.linted.spread.namespaces(namespace) {
+                        *folders.entry(format!("/{}", file::shard(name, shards))).or_default() += file.bytes;
+                    }
+                    continue;
+                }
+            };
+            *folders.entry(folder).or_default() += file.bytes * self.weight(file);
+        }
+        let Some((folder, bytes)) = folders.into_iter().rev().max_by_key(|(_, bytes)| *bytes) else { return };
+        if bytes > ARGOCD_BYTES {
+            let message = format!(
+                "`{}/{}{folder}` has {} bytes, and an application of Argo CD reads at most {} by default",
+                settings.output,
+                target.name,
+                grouped(bytes),
+                grouped(ARGOCD_BYTES)
+            );
+            let finding = Diagnostic::warning(codes::SHARD_TOO_LARGE, message)
+                .at_maybe(target.delivery.as_ref().map(|delivery| delivery.objects_origin))
+                .help("set `layout.shards`, or raise `reposerver.max.combined.directory.manifests.size` of Argo CD");
+            self.report(codes::SHARD_TOO_LARGE, RiskSeverity::High, finding, sink);
+        }
+    }
+
+    /// Reports the objects that do not fit into etcd.
+    fn report_large_objects(&self, files: &[FileSummary], sink: &mut Sink) {
+        for (object, bytes) in files.iter().flat_map(|file| &file.oversized) {
+            let message = format!(
+                "{} has {} bytes as JSON, and an object above {} does not fit into etcd with its managed fields",
+                object.shown,
+                grouped(*bytes),
+                grouped(OBJECT_BYTES)
+            );
+            let finding =
+                Diagnostic::warning(codes::SHARD_TOO_LARGE, message).at(object.origin).help("divide the object");
+            self.report(codes::SHARD_TOO_LARGE, RiskSeverity::High, finding, sink);
+        }
+    }
+
     /// Reports a finding with the severity of the workspace, if it is severe enough and not accepted.
     fn report(&self, code: Code, usual: RiskSeverity, finding: Diagnostic, sink: &mut Sink) {
         let project = &self.linted.workspace.project;
@@ -224,6 +310,31 @@ impl DeliveryFindings<'_> {
             sink.push(finding.labelled(severity.word()));
         }
     }
+}
+
+/// Returns the objects of a file of kinds that Argo CD leaves out, and the objects that do not fit into etcd.
+fn noted_objects(file: &OutputFile) -> (Vec<NamedObject>, Vec<(NamedObject, usize)>) {
+    let may_be_excluded = file.kinds.iter().any(|kind| has_excluded_kind(kind));
+    let may_be_oversized = file.text.len() > OBJECT_BYTES / 2;
+    let (mut excluded, mut oversized) = (Vec::new(), Vec::new());
+    if !may_be_excluded && !may_be_oversized {
+        return (excluded, oversized);
+    }
+    let tree = yaml::read(&file.text, FileId::default(), &mut Sink::new());
+    for (object, origin) in tree.documents().zip(file.origins.iter()) {
+        let (kind, api_version) = (object.text_at("kind"), object.text_at("apiVersion"));
+        let name = object.path(&["metadata", "name"]).and_then(yaml::NodeRef::as_str).unwrap_or_default();
+        let named = || NamedObject { shown: format!("{kind} `{name}`"), origin: *origin };
+        let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
+        if is_excluded_by_argocd(group, kind) {
+            excluded.push(named());
+        }
+        let bytes = if may_be_oversized { yaml::schema::to_json(object).to_string().len() } else { 0 };
+        if bytes > OBJECT_BYTES {
+            oversized.push((named(), bytes));
+        }
+    }
+    (excluded, oversized)
 }
 
 /// Returns the first text of a file with the beginning of a variable of Flux.
