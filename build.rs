@@ -53,6 +53,7 @@ fn main() -> std::io::Result<()> {
 }
 
 /// Writes the list of the built-in templates: the path below the folder and the source of each.
+#[expect(clippy::disallowed_methods, reason = "the list goes into the folder of the build")]
 fn list_templates(files: &[PathBuf]) -> std::io::Result<()> {
     let mut list = String::from("&[\n");
     let templates = files.iter().filter(|path| path.extension().is_some_and(|extension| extension == "j2"));

@@ -41,7 +41,7 @@ impl Arguments {
         // A workspace file stands for its folder.
         let named = self.against.iter().map(PathBuf::from);
         let folder = |path: PathBuf| match path.file_name().is_some_and(|name| name == WORKSPACE_FILE) {
-            true => path.parent().map(Path::to_owned).unwrap_or_default(),
+            true => path.parent().map_or_else(PathBuf::new, Path::to_owned),
             false => path,
         };
         Paths { reads: named.map(folder).collect(), ..Paths::default() }

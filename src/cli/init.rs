@@ -12,7 +12,7 @@ use super::sandbox::Paths;
 use super::{Global, Outcome, schema};
 use crate::app::Error;
 use crate::compile::WORKSPACE_FILE;
-use crate::emit::writer::{self, Place};
+use crate::emit::writer::{self, WrittenPlace};
 use crate::git;
 use crate::report::human;
 
@@ -42,7 +42,7 @@ const SCHEMAS: &str = "schema";
 impl Arguments {
     /// Returns the paths of the options.
     pub(super) fn paths(&self, global: &Global) -> Paths {
-        let folder = self.folder.clone().unwrap_or_default();
+        let folder = self.folder.iter().cloned().collect::<PathBuf>();
         // CI files are at the root of the work tree.
         let root = self.ci.ci.and_then(|_| git::work_tree(&global.at(&folder)));
         Paths { reads: vec![folder.clone()], writes: std::iter::once(folder).chain(root).collect() }
@@ -79,8 +79,9 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
         let message = format!("`{}` is there already", path.display());
         return Ok(refuse_usage(global, message, format!("{help}; nothing was written")));
     }
-    let of_workspace = new.files.iter().map(|(name, text)| (Place::Below(folder.clone(), name.clone()), text.as_str()));
-    let of_ci = ci_files().map(|(path, text)| (Place::Named(path.clone()), text.as_str()));
+    let of_workspace =
+        new.files.iter().map(|(name, text)| (WrittenPlace::Below(folder.clone(), name.clone()), text.as_str()));
+    let of_ci = ci_files().map(|(path, text)| (WrittenPlace::Named(path.clone()), text.as_str()));
     writer::replace_all(of_workspace.chain(of_ci))?;
     tell_workspace(global, &new, is_new);
     if let Some(files) = &for_ci {

@@ -9,7 +9,7 @@ use super::sandbox::Paths;
 use super::{Cli, Global, Outcome};
 use crate::app::Error;
 use crate::diag::RunError;
-use crate::emit::writer::{self, Place};
+use crate::emit::writer::{self, WrittenPlace};
 
 /// Options of `man`.
 #[derive(Debug, Args)]
@@ -34,7 +34,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
         command.build();
         let mut files = Vec::new();
         add_pages(&command, &mut files)?;
-        let files = files.iter().map(|(name, page)| (Place::Below(folder.clone(), name.clone()), page.as_str()));
+        let files = files.iter().map(|(name, page)| (WrittenPlace::Below(folder.clone(), name.clone()), page.as_str()));
         writer::replace_all(files)?;
         return Ok(Outcome::Fine);
     }

@@ -186,7 +186,7 @@ fn confine_to_places(
 /// run reports the reason.
 fn written_folders(root: &Path) -> Vec<PathBuf> {
     let folders = Workspace::written_folders(root);
-    let made = |folder: &String| writer::Folder::open(root)?.make_below(folder);
+    let made = |folder: &String| writer::WritableFolder::open(root)?.make_below(folder);
     folders.iter().filter_map(|folder| made(folder).ok()).map(|folder| folder.path().to_owned()).collect()
 }
 

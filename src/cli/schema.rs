@@ -9,7 +9,7 @@ use super::sandbox::Paths;
 use super::{Global, Outcome};
 use crate::app::Error;
 use crate::diag::nearest;
-use crate::emit::writer::{self, Place};
+use crate::emit::writer::{self, WrittenPlace};
 use crate::kinds;
 use crate::report::json;
 
@@ -36,7 +36,8 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
     let terminal = global.terminal();
     if let Some(folder) = arguments.output.as_ref().map(|folder| global.at(folder)) {
         let files = files();
-        let placed = files.iter().map(|(name, text)| (Place::Below(folder.clone(), name.clone()), text.as_str()));
+        let placed =
+            files.iter().map(|(name, text)| (WrittenPlace::Below(folder.clone(), name.clone()), text.as_str()));
         writer::replace_all(placed)?;
         return Ok(Outcome::Fine);
     }

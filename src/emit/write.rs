@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use super::paths::Paths;
-use super::writer::{self, Folder, failure};
+use super::writer::{self, WritableFolder, failure, split};
 use crate::diag::RunError;
 use crate::parallel::locked;
 
@@ -32,11 +32,11 @@ pub fn is_at_work(root: &Path) -> bool {
 #[derive(Debug)]
 pub struct Stager {
     /// The folder above the output folder, and the name of the output folder there.
-    above: (Folder, String),
-    root: Folder,
-    staging: Folder,
+    above: (WritableFolder, String),
+    root: WritableFolder,
+    staging: WritableFolder,
     /// Open folders of the staging tree.
-    folders: Mutex<HashMap<String, Arc<Folder>>>,
+    folders: Mutex<HashMap<String, Arc<WritableFolder>>>,
     /// The files that wait to be renamed into place, by their paths below the output folder.
     staged: Mutex<Paths>,
     replaced: AtomicUsize,
@@ -48,11 +48,6 @@ pub struct Stager {
 pub fn link_on_the_way(output: &str, is_link: impl Fn(&str) -> bool) -> Option<&str> {
     let ends = output.match_indices('/').map(|(end, _)| end).chain([output.len()]);
     ends.filter_map(|end| output.get(..end)).find(|part| is_link(part))
-}
-
-/// Splits a path into its folder and its name.
-fn split(path: &str) -> (&str, &str) {
-    path.rsplit_once('/').unwrap_or(("", path))
 }
 
 impl Stager {
@@ -78,7 +73,7 @@ impl Stager {
             move |error: std::io::Error| failure(doing, &path, &error)
         };
         let (folder, name) = split(output);
-        let above = Folder::open(workspace).and_then(|workspace| workspace.make_below(folder));
+        let above = WritableFolder::open(workspace).and_then(|workspace| workspace.make_below(folder));
         let above = above.map_err(failed("make the folder"))?;
         let made_root = !above.has(name);
         let root = above.make_below(name).map_err(failed("make the folder"))?;
@@ -117,7 +112,7 @@ impl Stager {
     }
 
     /// Returns a folder of the staging tree.
-    fn staging_folder(&self, path: &str) -> std::io::Result<Arc<Folder>> {
+    fn staging_folder(&self, path: &str) -> std::io::Result<Arc<WritableFolder>> {
         let mut folders = locked(&self.folders);
         if let Some(known) = folders.get(path) {
             return Ok(Arc::clone(known));

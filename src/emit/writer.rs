@@ -50,7 +50,7 @@ pub fn replace_with(path: &Path, content: &Content<'_>) -> io::Result<()> {
 
 fn replace_here(path: &Path, content: &Content<'_>) -> io::Result<()> {
     let (folder, name) = named(path)?;
-    let folder = Folder::open(folder)?;
+    let folder = WritableFolder::open(folder)?;
     match system::open_in_place(&folder.system, path, name)? {
         Some(file) => system::write_and_close(file, content, false),
         None => {
@@ -65,7 +65,7 @@ fn replace_here(path: &Path, content: &Content<'_>) -> io::Result<()> {
 pub fn is_replaced(path: &Path) -> bool {
     let is_in_place = || {
         let (folder, name) = named(path)?;
-        system::is_in_place(&Folder::open(folder)?.system, path, name)
+        system::is_in_place(&WritableFolder::open(folder)?.system, path, name)
     };
     path.symlink_metadata().is_ok() && !is_in_place().is_ok_and(|is_in_place| is_in_place)
 }
@@ -108,7 +108,7 @@ pub fn remove(path: &Path) -> io::Result<()> {
     }
     let remove = |path: &Path| {
         let (folder, name) = named(path)?;
-        accept_missing(Folder::open(folder).and_then(|folder| folder.system.remove_file(name)))
+        accept_missing(WritableFolder::open(folder).and_then(|folder| folder.system.remove_file(name)))
     };
     if !outside::takes(path) {
         return remove(path);
@@ -123,8 +123,8 @@ pub fn remove(path: &Path) -> io::Result<()> {
 /// If the path leaves the folder, a link is on it, or the file cannot be removed.
 pub fn remove_below(root: &Path, path: &str) -> Result<(), RunError> {
     let remove = |root: &Path, path: &str| {
-        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-        Folder::open(root)?.below(folder)?.remove_file(name)
+        let (folder, name) = split(path);
+        WritableFolder::open(root)?.below(folder)?.remove_file(name)
     };
     let removed = if outside::takes(root) {
         let (root, path) = (root.to_owned(), path.to_owned());
@@ -137,14 +137,14 @@ pub fn remove_below(root: &Path, path: &str) -> Result<(), RunError> {
 
 /// The place of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum WrittenPlace {
     /// A file that the command line names.
     Named(PathBuf),
     /// A file below a folder that the command line names, by a path with forward slashes.
     Below(PathBuf, String),
 }
 
-impl Place {
+impl WrittenPlace {
     /// Returns the path of the file.
     pub fn path(&self) -> PathBuf {
         match self {
@@ -157,7 +157,7 @@ impl Place {
 /// A file whose content waits.
 enum Waiting<'f> {
     /// The content is in a file of this name, beside the file.
-    Beside(Folder, String),
+    Beside(WritableFolder, String),
     /// The file is written in place.
     InPlace(system::File, &'f str),
 }
@@ -166,19 +166,19 @@ enum Waiting<'f> {
 ///
 /// # Errors
 /// If a folder cannot be made, a file cannot be written, or a path leaves its folder.
-pub fn replace_all<'f>(files: impl Iterator<Item = (Place, &'f str)>) -> Result<(), RunError> {
-    let files: Vec<(Place, &str)> = files.collect();
+pub fn replace_all<'f>(files: impl Iterator<Item = (WrittenPlace, &'f str)>) -> Result<(), RunError> {
+    let files: Vec<(WrittenPlace, &str)> = files.collect();
     if !files.iter().any(|(place, _)| outside::takes(&place.path())) {
         return replace_all_here(files);
     }
-    let owned: Vec<(Place, String)> = files.into_iter().map(|(place, text)| (place, text.to_owned())).collect();
+    let owned: Vec<(WrittenPlace, String)> = files.into_iter().map(|(place, text)| (place, text.to_owned())).collect();
     let written: io::Result<Result<(), RunError>> = outside::run(move || {
         Ok(replace_all_here(owned.iter().map(|(place, text)| (place.clone(), text.as_str())).collect()))
     });
     written.map_err(|error| RunError::new(error.to_string()))?
 }
 
-fn replace_all_here(files: Vec<(Place, &str)>) -> Result<(), RunError> {
+fn replace_all_here(files: Vec<(WrittenPlace, &str)>) -> Result<(), RunError> {
     let mut staged: Vec<(PathBuf, Waiting<'_>)> = Vec::new();
     let written = files.into_iter().try_for_each(|(place, text)| {
         let path = place.path();
@@ -209,23 +209,23 @@ fn replace_all_here(files: Vec<(Place, &str)>) -> Result<(), RunError> {
 }
 
 /// Makes the folder of a file, and writes the content beside the file.
-fn wait<'f>(place: &Place, text: &'f str) -> io::Result<Waiting<'f>> {
+fn wait<'f>(place: &WrittenPlace, text: &'f str) -> io::Result<Waiting<'f>> {
     let write = |out: &mut dyn Write| out.write_all(text.as_bytes());
     let folder = match place {
-        Place::Named(path) => {
+        WrittenPlace::Named(path) => {
             let (folder, name) = named(path)?;
             system::make_folder(folder)?;
-            let folder = Folder::open(folder)?;
+            let folder = WritableFolder::open(folder)?;
             if let Some(file) = system::open_in_place(&folder.system, path, name)? {
                 return Ok(Waiting::InPlace(file, text));
             }
             folder
         }
-        Place::Below(root, path) => {
+        WrittenPlace::Below(root, path) => {
             system::make_folder(root)?;
-            let (folder, _) = path.rsplit_once('/').unwrap_or(("", path));
+            let (folder, _) = split(path);
             parts(path)?;
-            Folder::open(root)?.make_below(folder)?
+            WritableFolder::open(root)?.make_below(folder)?
         }
     };
     let temporary = folder.write_temporary(&write)?;
@@ -251,12 +251,12 @@ fn make_filled_folder_here(path: &Path, files: &BTreeMap<String, Vec<u8>>) -> Re
     let clean = path.components().as_path().to_owned();
     let (parent, name) = named(&clean).map_err(failed)?;
     system::make_folder(parent).map_err(|error| RunError::io("make the folder", parent, &error))?;
-    let parent = Folder::open(parent).map_err(failed)?;
+    let parent = WritableFolder::open(parent).map_err(failed)?;
     let temporary = temporary_name().map_err(failed)?;
     let written = parent.system.make_new_folder(temporary.as_ref()).and_then(|()| {
         let beside = parent.below(&temporary)?;
         files.iter().try_for_each(|(path, bytes)| {
-            let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+            let (folder, name) = split(path);
             let folder = beside.make_below(folder)?;
             folder.write_new(name, &|out| out.write_all(bytes), false)
         })
@@ -270,12 +270,12 @@ fn make_filled_folder_here(path: &Path, files: &BTreeMap<String, Vec<u8>>) -> Re
 
 /// A folder that is open for writing.
 #[derive(Debug)]
-pub struct Folder {
+pub struct WritableFolder {
     system: system::Folder,
     path: PathBuf,
 }
 
-impl Folder {
+impl WritableFolder {
     /// Opens a folder that the command line names, or the folder of a workspace.
     ///
     /// # Errors
@@ -297,7 +297,7 @@ impl Folder {
         self.descend(path, false)
     }
 
-    /// Opens a folder below this one as [`Folder::below`] does, and makes each folder on the path if need be.
+    /// Opens a folder below this one as [`WritableFolder::below`] does, and makes each folder on the path if need be.
     ///
     /// # Errors
     /// If it cannot be made, the path leaves this folder, or a link is on it.
@@ -432,6 +432,11 @@ fn named(path: &Path) -> io::Result<(&Path, &OsStr)> {
     Ok((if folder.as_os_str().is_empty() { Path::new(".") } else { folder }, name))
 }
 
+/// Splits a path into its folder and its name.
+pub(super) fn split(path: &str) -> (&str, &str) {
+    path.rsplit_once('/').map_or(("", path), |parts| parts)
+}
+
 /// Returns the parts of a path that stays below its folder.
 fn parts(path: &str) -> io::Result<Vec<&str>> {
     path.split('/').map(|part| check_name(part).map(|_| part)).collect()
@@ -509,10 +514,10 @@ mod tests {
         symlink("../outside", root.join("link")).expect("a link");
         symlink("in", root.join("inner")).expect("a link");
         for path in ["../outside/x", "/x", "in/../../x", "in//x", "./x", "link/x", "inner/x", "link/new/x", "", "in/"] {
-            let place = Place::Below(root.clone(), path.to_owned());
+            let place = WrittenPlace::Below(root.clone(), path.to_owned());
             assert!(replace_all([(place, "text")].into_iter()).is_err(), "{path}");
         }
-        let place = Place::Below(root.clone(), "in/new/x".to_owned());
+        let place = WrittenPlace::Below(root.clone(), "in/new/x".to_owned());
         replace_all([(place, "text")].into_iter()).expect("it is written");
         assert_eq!(fs::read_to_string(root.join("in/new/x")).expect("a file"), "text");
         assert_eq!(fs::read_dir(base.path()).expect("a folder").count(), 2);

@@ -57,7 +57,7 @@ fn read_message(input: &mut impl BufRead) -> io::Result<Option<Message>> {
         let start = head.len();
         let left = LONGEST_MESSAGE_HEADER.saturating_sub(start);
         let read = input.by_ref().take(left as u64).read_until(b'\n', &mut head)?;
-        let line = head.get(start..).unwrap_or_default();
+        let line = head.get(start..).map_or(&b""[..], |line| line);
         if read == 0 && start == 0 {
             return Ok(None);
         }

@@ -53,7 +53,7 @@ impl NamedFile {
     /// # Errors
     /// When it cannot be read, is larger than its limit, or is a device without an end.
     pub fn read_all(mut self) -> io::Result<Vec<u8>> {
-        let mut bytes = Vec::with_capacity(usize::try_from(self.size()).unwrap_or_default());
+        let mut bytes = Vec::new();
         if !self.is_regular {
             // A device such as `/dev/zero` ends here, before its bytes take memory.
             self.by_ref().take(FIRST_BYTES).read_to_end(&mut bytes)?;

@@ -296,7 +296,7 @@ impl FileSource for MemorySource {
 
 /// Returns the listing of a folder among files by their paths.
 pub fn listing_below<C>(files: &BTreeMap<String, C>, folder: &str) -> Listing {
-    let prefix = format!("{folder}/");
+    let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
     let from_there = files.range(prefix.clone()..).map(|(path, _)| path);
     let files = from_there.take_while(|path| path.starts_with(&prefix)).cloned().collect();
     Listing { files, refused: Vec::new() }

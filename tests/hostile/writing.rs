@@ -59,7 +59,20 @@ apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
 metadata: {name: b}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: r}
-subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: g}]
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: 'system:serviceaccounts'}]
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: team}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: d, namespace: team}
+spec:
+  selector: {matchLabels: {app: d}}
+  template:
+    metadata: {labels: {app: d}}
+    spec: {serviceAccountName: default, containers: [{name: c, image: i}]}
 ";
 
 /// The command lines with an option for a file, `T` in its place.
@@ -235,7 +248,7 @@ fn an_output_file_can_be_standard_output() {
         .expect("the program starts");
     assert_eq!(run.status.code(), Some(1), "{}", stderr(&run));
     let text = fs::read_to_string(site.path("place/file")).expect("a file");
-    assert!(text.starts_with("no\n") && text.contains("\n{"), "{text}");
+    assert!(text.starts_with("t: no\n{"), "{text}");
 }
 
 /// Returns a folder in which no file can be made. A user with all rights can write into every folder, but for those of the kernel.

@@ -12,7 +12,7 @@ use crate::app::words::number;
 use crate::codes;
 use crate::compile::{self, WORKSPACE_FILE};
 use crate::diag::{Diagnostic, Files, Origin, RunError, Sink, Span};
-use crate::emit::writer::{self, Place};
+use crate::emit::writer::{self, WrittenPlace};
 use crate::import::ClusterObjects;
 use crate::import::layout::{self, NewTarget, NewWorkspace};
 use crate::model::{Platform, Target};
@@ -131,7 +131,7 @@ impl ImportPlace {
 
     /// Writes the files, and removes the files of an earlier import without a successor.
     pub(in crate::app) fn write(&self, imported: &ImportedFiles) -> Result<(), RunError> {
-        let place = |path: &str| Place::Below(self.root.clone(), path.to_owned());
+        let place = |path: &str| WrittenPlace::Below(self.root.clone(), path.to_owned());
         writer::replace_all(imported.texts().map(|(path, text)| (place(path), text)))?;
         for path in self.earlier.iter().filter(|path| !imported.has(path)) {
             writer::remove_below(&self.root, path)?;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::super::Global;
 use super::super::printing::refuse_usage;
 use crate::diag::RunError;
-use crate::emit::writer::{self, Place};
+use crate::emit::writer::{self, WrittenPlace};
 use crate::migrate::{Policies, text};
 
 /// The places of the results.
@@ -19,7 +19,7 @@ pub(super) struct Destination {
     /// Whether existing files are overwritten.
     pub(super) overwrites: bool,
     /// Further files, with their texts.
-    pub(super) files: Vec<(Place, String)>,
+    pub(super) files: Vec<(WrittenPlace, String)>,
 }
 
 /// Writes and prints the policies. Returns false when files are in the way, after an error that names them.
@@ -32,10 +32,10 @@ pub(super) fn write(
     let terminal = global.terminal();
     let Destination { output, reports, prints_policies, overwrites, mut files } = destination;
     if let Some(folder) = &output {
-        let place = |name: &str| Place::Below(folder.clone(), name.to_owned());
+        let place = |name: &str| WrittenPlace::Below(folder.clone(), name.to_owned());
         files.extend(policies.files.iter().map(|(name, documents)| (place(name), text(documents))));
     }
-    files.extend(reports.iter().map(|path| (Place::Named(path.clone()), report.to_owned())));
+    files.extend(reports.iter().map(|path| (WrittenPlace::Named(path.clone()), report.to_owned())));
     let mut paths = files.iter().map(|(place, _)| place.path());
     if let Some(path) = paths.find(|path| !overwrites && writer::is_replaced(path)) {
         let help = "choose another place, or overwrite it with --force; nothing was written";

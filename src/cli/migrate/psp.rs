@@ -14,7 +14,7 @@ use super::super::{Global, Outcome};
 use super::output::{self, Destination};
 use crate::admission::psp::plan::LevelChoice;
 use crate::app::{Error, PspMigrationOptions, migrate_psp};
-use crate::emit::writer::Place;
+use crate::emit::writer::WrittenPlace;
 use crate::model::Platform;
 use crate::report::migration::{self, PspMigrationReport};
 use crate::report::result::Versioned;
@@ -177,11 +177,13 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
     if let Some(folder) = &arguments.plan {
         let folder = global.at(folder);
         let files = found.policies.plan_files(&found.patches, found.to);
-        let place = |name: String| Place::Below(folder.clone(), name);
+        let place = |name: String| WrittenPlace::Below(folder.clone(), name);
         destination.files.extend(files.into_iter().map(|(name, text)| (place(name), text)));
         destination.files.push((place("plan.md".to_owned()), migration::markdown(&report)));
     }
-    destination.files.extend(arguments.pages().map(|path| (Place::Named(global.at(path)), migration::html(&report))));
+    destination
+        .files
+        .extend(arguments.pages().map(|path| (WrittenPlace::Named(global.at(path)), migration::html(&report))));
     if !output::write(global, destination, &found.policies, &text)? {
         return Ok(Outcome::Invalid);
     }

@@ -4,8 +4,10 @@
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::mpsc::{self, Sender};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 use std::thread;
+
+use crate::parallel::locked;
 
 /// A write that waits for the thread.
 type Job = Box<dyn FnOnce() + Send>;
@@ -48,7 +50,7 @@ pub(super) fn run<T: Send + 'static>(write: impl FnOnce() -> io::Result<T> + Sen
     let gone = || io::Error::other("the thread that writes has ended");
     let outside = OUTSIDE.get().ok_or_else(gone)?;
     let job: Job = Box::new(move || _ = sender.send(write()));
-    outside.jobs.lock().unwrap_or_else(PoisonError::into_inner).send(job).map_err(|_| gone())?;
+    locked(&outside.jobs).send(job).map_err(|_| gone())?;
     result.recv().map_err(|_| gone())?
 }
 
