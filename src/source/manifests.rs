@@ -271,9 +271,9 @@ fn skip_cause(root: NodeRef<'_>, is_kustomization: bool) -> Option<SkipCause> {
 /// Registers a file that the command line names without its text, which a diagnostic with a place loads.
 pub fn register(path: &Path, most: u64, files: &Files) -> FileId {
     let from = path.to_owned();
-    let load = move || {
-        let bytes = NamedFile::open(&from, most).and_then(NamedFile::read_all);
-        bytes.ok().and_then(|bytes| String::from_utf8(bytes).ok()).map_or_else(String::new, |text| text)
+    let load = move || match NamedFile::open(&from, most).and_then(NamedFile::read_all) {
+        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        Err(_) => String::new(),
     };
     files.add_loaded(path.to_string_lossy(), Box::new(load))
 }
