@@ -1,4 +1,4 @@
-//! The messages of the editor on standard input, and those of the server on standard output.
+//! The messages of the editor on standard input, and the messages of the server on standard output.
 //!
 //! The library sets memory aside for a message before the message is there: the sizes are checked here before.
 
@@ -17,7 +17,7 @@ pub(super) struct Threads {
 }
 
 impl Threads {
-    /// Waits for the ends of the threads, and returns the failure of reading and that of writing.
+    /// Waits for the ends of the threads, and returns the failure of reading and the failure of writing.
     pub(super) fn join(self) -> (io::Result<()>, io::Result<()>) {
         let result = |thread: JoinHandle<io::Result<()>>| match thread.join() {
             Ok(result) => result,

@@ -18,7 +18,7 @@ pub enum GlobError {
     /// Its braces nest too deep.
     #[error("its braces nest deeper than the limit of {MAXIMUM_GLOB_DEPTH}")]
     Deep,
-    /// It is malformed.
+    /// The library rejects it.
     #[error("{0}")]
     Malformed(globset::ErrorKind),
 }

@@ -92,7 +92,7 @@ const FOLDER_OPTIONS: &[&[&str]] = &[
     &["import", "audit", "--audit", "../log", "--from", "../from"],
 ];
 
-/// What is in the folder beside the manifest, with the words about it.
+/// An entry beside the manifest in the folder, with the words about it.
 type Trap = (fn(&Site, &Path), &'static str);
 
 const TRAPS: &[Trap] = &[

@@ -196,7 +196,7 @@ fn a_confined_run_gains_no_privileges_and_no_memory_without_end() {
     }
 }
 
-/// A workspace without git, manifests beside it, and a folder for results.
+/// Makes a workspace without git, manifests beside it, and a folder for results.
 fn site() -> tempfile::TempDir {
     let base = tempfile::tempdir().expect("a folder");
     tenants(&base.path().join("w"), 3);

@@ -99,7 +99,7 @@ const FOLDER_OPTIONS: &[&[&str]] = &[
     &["man", "--output", "T"],
 ];
 
-/// What is at a target, how the program has to treat it, and a check of what is there afterwards.
+/// An entry at a target, the expected end of the run, and a check of the entry after the run.
 struct Kind {
     name: &'static str,
     make: fn(&Site, &Path),
@@ -251,7 +251,7 @@ fn an_output_file_can_be_standard_output() {
     assert!(text.starts_with("t: no\n{"), "{text}");
 }
 
-/// Returns a folder in which no file can be made. A user with all rights can write into every folder, but for those of the kernel.
+/// Returns a folder in which no file can be made. A user with all rights can write into every folder, but for the folders of the kernel.
 fn read_only_folder(site: &Site) -> PathBuf {
     let folder = site.path("closed");
     if !folder.exists() {

@@ -38,7 +38,7 @@ pub const MAXIMUM_MESSAGE_SIZE: usize = 2 * MAXIMUM_TREE_SIZE;
 /// The longest header of a message of an editor.
 pub const LONGEST_MESSAGE_HEADER: usize = 4 << 10;
 
-/// The size of a glob.
+/// The bytes of one pattern for paths or names.
 pub const MAXIMUM_GLOB_SIZE: usize = 16 << 10;
 
 /// How deep the braces of a glob nest. The library reads them one within the other.

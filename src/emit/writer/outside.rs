@@ -41,7 +41,7 @@ pub(super) fn takes(path: &Path) -> bool {
     OUTSIDE.get().is_some_and(is_of)
 }
 
-/// Does a write on the thread, and waits for its end.
+/// Runs a write on the thread, and waits for its end.
 ///
 /// # Errors
 /// If the write fails, or the thread has ended.

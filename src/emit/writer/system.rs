@@ -136,7 +136,7 @@ pub(super) fn open_to_append(path: &Path) -> io::Result<File> {
     File::options().append(true).create(true).open(path)
 }
 
-/// Whether an entry is written in place: it is no regular file, or names a descriptor.
+/// Returns whether an entry is written in place: it is no regular file, or names a descriptor.
 pub(super) fn is_in_place(folder: &Folder, path: &Path, name: &OsStr) -> io::Result<bool> {
     Ok(target(folder, path, name)?.is_some())
 }
@@ -208,7 +208,7 @@ pub(super) fn write_and_close(mut file: File, content: &Content<'_>, sync: bool)
     Ok(nix::unistd::close(file)?)
 }
 
-/// Returns a number that nobody can guess.
+/// Returns a random number.
 pub(super) fn random() -> io::Result<u128> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;
