@@ -1,7 +1,7 @@
 //! The door for writing: the only module that makes, changes or removes a file.
 //!
 //! A file is written below a folder that is open. Each step from there follows no link: the path of a file can come from the
-//! content of a workspace. A file that an option names is replaced at once: a concurrent reader finds the old file or the new one.
+//! content of a workspace. A file of an option is replaced at once: a concurrent reader finds the old file or the new one.
 //!
 //! INVARIANT: a path below a folder does not leave the folder. The name of a temporary file cannot be guessed, and nothing that is
 //! there already is opened under it.
@@ -23,7 +23,7 @@ pub use system::is_locked;
 /// Writes the content of a file.
 pub type Content<'c> = dyn Fn(&mut dyn Write) -> io::Result<()> + 'c;
 
-/// Writes a file that the command line names, as a whole.
+/// Writes a file of the command line, as a whole.
 ///
 /// A link to a regular file is replaced, and the file behind it stays as it is. A device, a named pipe or a descriptor of this process
 /// is written in place, also behind a link.
@@ -97,7 +97,7 @@ pub fn make_private_folder(path: &Path) -> io::Result<()> {
     outside::run(move || system::make_private_folder(&path))
 }
 
-/// Removes a file or a link that the command line names, if there is one that a written file replaces. Another run can remove it at the same time.
+/// Removes a file or a link of the command line, if there is one that a written file replaces. Another run can remove it at the same time.
 ///
 /// # Errors
 /// If the file cannot be removed.
@@ -138,9 +138,9 @@ pub fn remove_below(root: &Path, path: &str) -> Result<(), RunError> {
 /// The place of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WrittenPlace {
-    /// A file that the command line names.
+    /// A file of the command line.
     Named(PathBuf),
-    /// A file below a folder that the command line names, by a path with forward slashes.
+    /// A file below a folder of the command line, by a path with forward slashes.
     Below(PathBuf, String),
 }
 
@@ -276,7 +276,7 @@ pub struct WritableFolder {
 }
 
 impl WritableFolder {
-    /// Opens a folder that the command line names, or the folder of a workspace.
+    /// Opens a folder of the command line, or the folder of a workspace.
     ///
     /// # Errors
     /// If it cannot be opened.
@@ -423,7 +423,7 @@ pub fn failure(doing: &str, path: &Path, error: &io::Error) -> RunError {
     }
 }
 
-/// Returns the folder and the name of a file that the command line names.
+/// Returns the folder and the name of a file of the command line.
 fn named(path: &Path) -> io::Result<(&Path, &OsStr)> {
     let is_folder = || io::Error::new(ErrorKind::IsADirectory, "it is the path of a folder");
     let name = path.file_name().ok_or_else(is_folder)?;

@@ -93,7 +93,7 @@ impl InputFiles {
 /// The manifest files at a path.
 pub struct FoundFiles {
     path: PathBuf,
-    /// The files of a folder, or of memory; none for a file that the command line names.
+    /// The files of a folder, or of memory; none for a file of the command line.
     source: Option<Arc<dyn FileSource>>,
     /// The start of the paths in the source.
     prefix: String,
@@ -178,7 +178,7 @@ impl FoundFiles {
     }
 }
 
-/// Reads a file that the command line names.
+/// Reads a file of the command line.
 fn read_named(path: &Path, files: &Files, sink: &mut Sink) -> Result<Option<(FileId, String)>, RunError> {
     let most = MAXIMUM_FILE_SIZE as u64;
     let failed = |error: io::Error| RunError::io("read", path, &error);

@@ -268,7 +268,7 @@ fn skip_cause(root: NodeRef<'_>, is_kustomization: bool) -> Option<SkipCause> {
     }
 }
 
-/// Registers a file that the command line names without its text, which a diagnostic with a place loads.
+/// Registers a file of the command line without its text, which a diagnostic with a place loads.
 pub fn register(path: &Path, most: u64, files: &Files) -> FileId {
     let from = path.to_owned();
     let load = move || match NamedFile::open(&from, most).and_then(NamedFile::read_all) {

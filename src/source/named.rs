@@ -1,4 +1,4 @@
-//! Files that the command line names, wherever they lie.
+//! Files of the command line, wherever they lie.
 
 #![expect(clippy::disallowed_methods, reason = "the user names the file, not an author of the workspace")]
 
@@ -9,7 +9,7 @@ use std::path::Path;
 use super::is_of_git;
 use crate::yaml::limits::written_size;
 
-/// A regular file, a named pipe or a device that the command line names, up to a size.
+/// A regular file, a named pipe or a device of the command line, up to a size.
 #[derive(Debug)]
 pub struct NamedFile {
     file: File,
@@ -20,7 +20,7 @@ pub struct NamedFile {
 }
 
 impl NamedFile {
-    /// Opens a file of at most `most` bytes. A link that the command line names is followed.
+    /// Opens a file of at most `most` bytes. A link of the command line is followed.
     ///
     /// # Errors
     /// When it cannot be opened, is larger, or is in the folder of a git repository.

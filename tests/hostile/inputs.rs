@@ -1,4 +1,4 @@
-//! Files and folders that input options name.
+//! Files and folders of input options.
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -110,7 +110,7 @@ pub fn is_locked(path: &Path) -> bool {
     Folder::open(path).is_ok_and(|folder| matches!(folder.lock(false), Ok(false)))
 }
 
-/// Makes a folder that the command line names, with the folders above it.
+/// Makes a folder of the command line, with the folders above it.
 ///
 /// # Errors
 /// If it cannot be made.
