@@ -23,7 +23,9 @@ pub fn normalize(tree: &mut Tree, root: NodeId, minor: u32) -> Vec<String> {
     }
     let mut fields: Vec<(String, NodeId)> = Vec::new();
     let object = tree.at(root);
-    for field in server_fields::find(object, minor) {
+    // The owner of an object decides whether a controller makes it, and stays.
+    let is_owner = |path: &str| path == "metadata.ownerReferences";
+    for field in server_fields::find(object, minor).into_iter().filter(|field| !is_owner(&field.path)) {
         fields.push((if field.is_empty { String::new() } else { field.path }, field.node));
     }
     fields.extend(field_of_controllers(object));
