@@ -1,5 +1,5 @@
 //! The files of options in a confined run. The kernel can permit writing to a folder with everything in it, and not to one file: a
-//! thread , started before the run is confined, writes the files of options, and takes no other path.
+//! thread, started before the run is confined, writes the files of options, and takes no other path.
 
 use std::io;
 use std::path::{Component, Path, PathBuf};
