@@ -129,9 +129,9 @@ impl FoundFiles {
     }
 
     /// Reports the links of the folder that are not followed.
-    pub fn report_unread(&self, sink: &mut Sink) {
+    pub fn report_unread(&self, files: &Files, sink: &mut Sink) {
         for (below, refusal) in &self.unread {
-            sink.push(unread(&self.path.join(below).to_string_lossy(), *refusal));
+            sink.push(unread(&self.path.join(below).to_string_lossy(), *refusal, files));
         }
     }
 
@@ -156,7 +156,7 @@ impl FoundFiles {
                 return Ok(None);
             }
             FileContent::Refused(refusal) => {
-                sink.push(unread(&shown, refusal));
+                sink.push(unread(&shown, refusal, files));
                 return Ok(None);
             }
         };
@@ -196,7 +196,7 @@ fn read_named(path: &Path, files: &Files, sink: &mut Sink) -> Result<Option<(Fil
 }
 
 /// Returns the warning for something in a folder that is not read. Nothing of its content is shown.
-fn unread(path: &str, refusal: ReadRefusal) -> Diagnostic {
+fn unread(path: &str, refusal: ReadRefusal, files: &Files) -> Diagnostic {
     let reason = match refusal {
         ReadRefusal::Outside => "is a link that leaves the folder".to_owned(),
         ReadRefusal::Git => "leads into a git repository".to_owned(),
@@ -208,6 +208,7 @@ fn unread(path: &str, refusal: ReadRefusal) -> Diagnostic {
         ReadRefusal::TooLarge(_) => "is too large".to_owned(),
     };
     Diagnostic::warning(codes::UNREADABLE_FILE, format!("`{path}` {reason}, and is not read"))
+        .at(Origin { file: files.add(path, ""), span: Span::default() })
         .help("the answers leave it out: copy the file into the folder, or name it on the command line")
 }
 
@@ -294,7 +295,7 @@ mod tests {
         let found = InputFiles::Disk.find(&root.join("dump"), &FileFilter::default());
         let found = found.map_err(|error| strip(error.message))?;
         let mut sink = Sink::new();
-        found.report_unread(&mut sink);
+        found.report_unread(&Files::new(), &mut sink);
         let warnings = sink.diagnostics().iter().map(|warning| strip(warning.message.clone())).collect();
         let files = (0..found.len()).map(|position| strip(found.path(position).display().to_string())).collect();
         Ok((files, warnings))

@@ -283,7 +283,7 @@ pub(crate) fn each_filtered_tree(
     }
     let Reading { run, files, filter, namespace } = reading;
     let found_files = run.inputs.find(path, filter)?;
-    found_files.report_unread(sink);
+    found_files.report_unread(files, sink);
     let mut failed = None;
     let mut skipped = SkippedFiles::default();
     let mut assumed = 0;
