@@ -275,9 +275,7 @@ impl Sources {
     fn passing_file(&mut self, path: &str) -> FileId {
         let (world, place) = (Arc::clone(&self.world), path.to_owned());
         let load = move || match world.read(&place, MAXIMUM_FILE_SIZE as u64) {
-            Ok(FileContent::Bytes(bytes)) => {
-                String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into())
-            }
+            Ok(FileContent::Bytes(bytes)) => text_of(bytes),
             Ok(FileContent::Text(text)) => text.as_ref().to_owned(),
             _ => String::new(),
         };
@@ -302,6 +300,11 @@ impl Sources {
         }
         (!parts.is_empty()).then(|| parts.join("/"))
     }
+}
+
+/// Returns bytes as the text that a diagnostic shows, without a copy of UTF-8.
+fn text_of(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
 /// Checks the encoding, and registers the text.

@@ -40,6 +40,7 @@ const WITHOUT_WORKSPACE: &[(Code, &str)] = &[
     (codes::AUDIT_DISAGREES, "an audit log goes with manifests"),
     (codes::UNUSED_BINDING, "an audit log goes with manifests"),
     (codes::UNUSED_GRANT, "an audit log goes with manifests"),
+    (codes::UNREADABLE_FILE, "its cases read manifests with `--from`; in a workspace it is an error"),
 ];
 
 #[test]

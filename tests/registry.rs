@@ -300,6 +300,7 @@ fn codes_of_findings_are_known() {
         let is_of_rule = risk::all().any(|rule| rule.code == *code && !rule.is_applied_while_compiling());
         // These findings are about policies and the output, and the risk rules see objects alone.
         let others = [
+            codes::EXCLUDED_KIND,
             codes::EXPANDED_WILDCARD,
             codes::NAMESPACE_UNPROTECTED,
             codes::SHARD_TOO_LARGE,

@@ -11,8 +11,8 @@ use crate::diag::{Diagnostic, FileId, RunError, Sink};
 use crate::emit::committed::{Committed, Entry};
 use crate::emit::file;
 use crate::emit::write::STAGING;
-use crate::k8s::list;
 use crate::k8s::readers::{self, KUSTOMIZATIONS};
+use crate::k8s::{absent, list};
 use crate::yaml::{self, NodeRef, Tree, schema};
 
 /// How many objects of a kept file, and files of a Kustomization, are named.
@@ -47,13 +47,13 @@ pub(super) fn judge(workspace: &Workspace, kept: &BTreeSet<String>, sink: &mut S
 /// The remedy for a file with objects.
 const CLAIM: &str = "remove it, or add it to a Manifests policy with `emit: false`, so that its objects are checked";
 
-/// The remedy for a file that stops an applier.
+/// The remedy for a file without objects.
 const MOVE: &str = "move it out of the output folder: appliers read every YAML and JSON file";
 
 /// The reason to refuse a file, and the remedy.
 type Problem = (String, String);
 
-/// A kept file.
+/// A file of `spec.keep`, in its folder.
 struct KeptFile<'k> {
     workspace: &'k Workspace,
     /// The path below the output folder.
@@ -75,7 +75,7 @@ impl KeptFile<'_> {
         if file::bears_header(bytes) {
             return problem("bears our header", "remove it: `spec.keep` keeps files of others");
         }
-        let name = self.path.rsplit('/').next().unwrap_or_default();
+        let name = absent::text(self.path.rsplit('/').next());
         if readers::decides_about_folder(name) {
             return problem("controls how an applier reads the folder", "remove it from the output folder");
         }
@@ -118,7 +118,7 @@ impl KeptFile<'_> {
         if !self.is_claimed || !is_manifest {
             return None;
         }
-        // Each applier has to make the objects of it that the policy analyzes.
+        // Each applier has to make the analyzed objects of it.
         let whole = yaml::read(text, FileId::default(), &mut Sink::new());
         if !whole.documents().filter(|root| !root.is_null()).map(schema::to_json).eq(documents().map(schema::to_json)) {
             let reason = "has a line `---` within a text, where some readers begin a document";
@@ -179,7 +179,7 @@ impl KeptFile<'_> {
         }
         let resources = root.get("resources").into_iter().flat_map(NodeRef::items);
         for resource in resources {
-            let written = resource.as_str().unwrap_or_default();
+            let written = absent::text(resource.as_str());
             if !resolve(written).is_some_and(|path| wanted.remove(&path)) {
                 let reason = format!("lists `{written}`, which is no compiled file of `{folder}` or is listed twice");
                 return Ok(Some((reason, help("list each compiled file of the target once, by its path"))));
@@ -195,7 +195,7 @@ impl KeptFile<'_> {
 
 /// Returns the first texts of a list, and the number of the others.
 fn listed(texts: &[String], others: &str) -> String {
-    let named = texts.get(..NAMED.min(texts.len())).unwrap_or_default().join(", ");
+    let named = texts.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
     match texts.len().saturating_sub(NAMED) {
         0 => named,
         more => format!("{named} and {more} {others}"),
@@ -228,7 +228,7 @@ fn is_object(root: NodeRef<'_>) -> bool {
     root.get("kind").is_some() || root.get("items").is_some()
 }
 
-/// Whether a document is an object that an applier sends to the cluster.
+/// Whether a document is an object for the cluster.
 pub(crate) fn is_applied(root: NodeRef<'_>) -> bool {
     is_object(root) && !is_kustomization(root)
 }
@@ -256,7 +256,7 @@ fn resolve(written: &str) -> Option<String> {
 
 /// Returns the identity of an object, as far as it has one.
 fn identity(root: NodeRef<'_>) -> String {
-    let text = |keys: &[&str]| root.path(keys).and_then(NodeRef::as_str).unwrap_or_default();
+    let text = |keys: &[&str]| absent::text_at(root, keys);
     let namespace = text(&["metadata", "namespace"]);
     let slash = if namespace.is_empty() { "" } else { "/" };
     format!("{} {namespace}{slash}{}", text(&["kind"]), text(&["metadata", "name"])).trim().to_owned()

@@ -1,4 +1,4 @@
-//! Files outside of the output folder that change what Argo CD or Flux reads of it: `.argocd-source*.yaml` changes the
+//! Files outside of the output folder with an effect on its readers: `.argocd-source*.yaml` changes the
 //! parameters of a source, and `.sourceignore` leaves files out.
 
 use std::collections::BTreeSet;
@@ -10,24 +10,25 @@ use crate::codes;
 use crate::delivery::{SOURCE_IGNORE, SourceIgnore};
 use crate::diag::{Diagnostic, RunError, Sink};
 use crate::emit::committed::Entry;
+use crate::k8s::absent;
 use crate::model::TargetDelivery;
 use crate::source::{DiskSource, FileContent, FileSource};
 
 /// How many bytes a file of patterns may have.
 const MAXIMUM_PATTERNS: u64 = 1 << 20;
 
-/// A `.sourceignore` that can reach the output folder.
+/// A `.sourceignore` around the output folder.
 pub(super) struct PatternFile {
     /// The path below the root of the repository.
     pub(super) path: String,
     pub(super) text: String,
 }
 
-/// Whether a path is a file with which Argo CD changes the parameters of a source.
+/// Whether a path is a file with parameters of a source of Argo CD.
 ///
 /// Source: `mergeSourceParameters` in `reposerver/repository/repository.go` of Argo CD 3.6.
 pub(super) fn is_source_override(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or_default();
+    let name = absent::text(path.rsplit('/').next());
     name.starts_with(".argocd-source") && name.ends_with(".yaml")
 }
 
@@ -36,7 +37,7 @@ pub(super) fn is_source_override(path: &str) -> bool {
 pub(super) fn pattern_paths(folder: &str) -> impl Iterator<Item = String> {
     let ends = std::iter::once(0).chain(folder.match_indices('/').map(|(slash, _)| slash));
     ends.map(|end| {
-        let above = folder.get(..end).unwrap_or_default();
+        let above = absent::text(folder.get(..end));
         let slash = if above.is_empty() { "" } else { "/" };
         format!("{above}{slash}{SOURCE_IGNORE}")
     })
@@ -66,7 +67,7 @@ pub(super) fn patterns_on_disk(top: &Path, output: &str) -> Result<Vec<PatternFi
     Ok(found)
 }
 
-/// Reports the files that change what an applier reads of the output. `overrides` are the paths of files of Argo CD below
+/// Reports the files with an effect on the readers of the output. `overrides` are the paths of files of Argo CD below
 /// the workspace, and `prefix` is the path of the workspace in its repository, with a slash at its end.
 ///
 /// # Errors

@@ -18,6 +18,7 @@ use crate::emit::committed::{Entry, EntryKind};
 use crate::emit::write::{STAGING, is_at_work};
 use crate::git::Repository;
 use crate::git::index::{self, IndexEntry, IndexEntryKind};
+use crate::k8s::absent;
 
 /// Endings of the files that Argo CD, Flux and kubectl take for manifests.
 const MANIFEST_ENDINGS: &[&str] = &["yaml", "yml", "json"];
@@ -136,7 +137,7 @@ fn judge_index(workspace: &Workspace, sink: &mut Sink) -> Result<NotJudged, RunE
             }
         }
     }
-    let below = workspace.root.strip_prefix(top).ok().and_then(Path::to_str).unwrap_or_default();
+    let below = absent::text(workspace.root.strip_prefix(top).ok().and_then(Path::to_str));
     let prefix = if below.is_empty() { String::new() } else { format!("{below}/") };
     let overrides = outside.iter().filter(|path| steered::is_source_override(path)).cloned().collect();
     let patterns = steered::patterns_on_disk(top, &format!("{prefix}{}", workspace.project.workspace.output))?;

@@ -56,13 +56,13 @@ pub(super) struct Paths {
 }
 
 impl Paths {
-    /// Adds paths that are read.
+    /// Adds paths for reading.
     pub(super) fn and_reads<'p>(mut self, paths: impl IntoIterator<Item = &'p PathBuf>) -> Self {
         self.reads.extend(paths.into_iter().cloned());
         self
     }
 
-    /// Adds paths that are written.
+    /// Adds paths for writing.
     pub(super) fn and_writes<'p>(mut self, paths: impl IntoIterator<Item = &'p PathBuf>) -> Self {
         self.writes.extend(paths.into_iter().cloned());
         self

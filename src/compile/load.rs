@@ -126,18 +126,13 @@ pub fn load(
         return Ok(None);
     }
     let existing = existing_objects(&workspace, &facts, &baselines);
-    let mut by_file = Trees::default();
-    trees.into_values().for_each(|tree| by_file.insert(tree));
-    if let Some(tree) = workspace_tree {
-        by_file.insert_workspace(tree);
-    }
     let project = LinkedWorkspace {
         named: NamedPolicies::new(&policies, &workspace.targets),
         workspace,
         policies,
         templates: Arc::new(templates),
         files,
-        trees: by_file,
+        trees: Trees::new(trees.into_values(), workspace_tree),
         existing,
         baselines,
         apis,

@@ -1,4 +1,4 @@
-//! The files that source-controller of Flux leaves out of a source: the patterns of a `.sourceignore`.
+//! The patterns of a `.sourceignore`: source-controller of Flux leaves files out of a source.
 //!
 //! The last pattern that matches a path decides. Source: `gitignore/pattern.go` and `sourceignore.go` of
 //! fluxcd/pkg/sourceignore 0.22; names are matched as `path.Match` of Go 1.26 does. The form is the form of
@@ -47,7 +47,7 @@ impl SourceIgnore {
         self.patterns.is_empty()
     }
 
-    /// Returns the file and the line that leave a file out, by its path below the root of the repository.
+    /// Returns the file and the line against a path below the root of the repository.
     pub fn excluding(&self, path: &str) -> Option<(&str, &str)> {
         let names: Vec<&str> = path.split('/').collect();
         let deciding = self.patterns.iter().rev().find(|pattern| pattern.matches(&names))?;
@@ -100,7 +100,10 @@ impl Pattern {
                         skips = false;
                         let found = path.iter().position(|name| matches_name(pattern, name));
                         is_matched = found.is_some();
-                        path = found.and_then(|found| path.get(found + 1..)).unwrap_or_default();
+                        path = match found.and_then(|found| path.get(found + 1..)) {
+                            Some(rest) => rest,
+                            None => &[],
+                        };
                     } else if matches_name(pattern, first) {
                         is_matched = true;
                         path = rest;
@@ -127,10 +130,8 @@ fn matches_from(pattern: &[char], name: &[char]) -> Option<bool> {
     let Some((first, rest)) = pattern.split_first() else { return Some(name.is_empty()) };
     if *first == '*' {
         // Each length of the star is tried: names are short.
-        return (0..=name.len())
-            .map(|taken| matches_from(rest, name.get(taken..)?))
-            .find(|found| *found != Some(false))
-            .unwrap_or(Some(false));
+        let ends = (0..=name.len()).map(|taken| matches_from(rest, name.get(taken..)?));
+        return ends.into_iter().find(|found| *found != Some(false)).map_or(Some(false), |found| found);
     }
     let (token, rest) = Token::read(*first, rest)?;
     match name.split_first() {

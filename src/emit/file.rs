@@ -32,7 +32,7 @@ pub fn path(namespace: Option<&str>, kind: &str, shards: Option<u32>) -> String 
     }
 }
 
-/// The end of the name of a file whose name would mean something to an applier or a file system.
+/// The end of a file name in place of a name with a meaning to an applier or a file system.
 const SUFFIX: char = '_';
 
 /// Returns the name of the file for a name: `team-a.yaml`, and `kustomization_.yaml` for `kustomization`.

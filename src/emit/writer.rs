@@ -154,7 +154,7 @@ impl WrittenPlace {
     }
 }
 
-/// A file whose content waits.
+/// A file with waiting content.
 enum Waiting<'f> {
     /// The content is in a file of this name, beside the file.
     Beside(WritableFolder, String),
@@ -268,7 +268,7 @@ fn make_filled_folder_here(path: &Path, files: &BTreeMap<String, Vec<u8>>) -> Re
     moved.map_err(failed)
 }
 
-/// A folder that is open for writing.
+/// An open folder for writing.
 #[derive(Debug)]
 pub struct WritableFolder {
     system: system::Folder,
@@ -437,7 +437,7 @@ pub(super) fn split(path: &str) -> (&str, &str) {
     path.rsplit_once('/').map_or(("", path), |parts| parts)
 }
 
-/// Returns the parts of a path that stays below its folder.
+/// Returns the parts of a path below its folder.
 fn parts(path: &str) -> io::Result<Vec<&str>> {
     path.split('/').map(|part| check_name(part).map(|_| part)).collect()
 }

@@ -177,7 +177,7 @@ fn without_objects(found: &GlobMatches) -> Diagnostic {
         .help("remove the glob, or correct it; `--list-skipped` prints why each file is skipped")
 }
 
-/// Returns the error for `items` that make no list of objects.
+/// Returns the error for `items` without a list of objects.
 fn read_as_list(place: NodeRef<'_>) -> Diagnostic {
     let message = "every client takes an object with `items` for a list of objects";
     Diagnostic::error(codes::SEVERAL_READINGS, message)

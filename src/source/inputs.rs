@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use super::manifests::{self, FileFilter};
 use super::named::check_git;
-use super::{DiskSource, FileContent, FileSource, Listing, MemorySource, NamedFile, ReadRefusal, decode, refused};
+use super::{
+    DiskSource, FileContent, FileSource, Listing, MemorySource, NamedFile, ReadRefusal, decode, refused, text_of,
+};
 use crate::codes;
 use crate::diag::{Diagnostic, FileId, Files, Origin, RunError, Sink, Span};
 use crate::yaml::limits::MAXIMUM_FILE_SIZE;
@@ -100,7 +102,7 @@ pub struct FoundFiles {
     /// The paths below the folder, sorted; one empty path for a file.
     files: Vec<String>,
     is_folder: bool,
-    /// The links that are not followed, with the reasons.
+    /// The links without a reader, with the reasons.
     unread: Vec<(String, ReadRefusal)>,
 }
 
@@ -162,10 +164,10 @@ impl FoundFiles {
         };
         let load = {
             let source = Arc::clone(source);
-            move || {
-                let content = source.read(&place, most).ok();
-                let bytes = content.as_ref().and_then(FileContent::bytes).map_or(&b""[..], |bytes| bytes);
-                String::from_utf8_lossy(bytes).into_owned()
+            move || match source.read(&place, most) {
+                Ok(FileContent::Bytes(bytes)) => text_of(bytes),
+                Ok(FileContent::Text(text)) => text.as_ref().to_owned(),
+                _ => String::new(),
             }
         };
         match String::from_utf8(bytes) {

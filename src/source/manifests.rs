@@ -6,7 +6,7 @@ use std::path::Path;
 
 use globset::{GlobSet, GlobSetBuilder};
 
-use super::{NamedFile, ReadRefusal, decode, glob, refused};
+use super::{NamedFile, ReadRefusal, decode, glob, refused, text_of};
 use crate::codes;
 use crate::diag::words::{grouped, number};
 use crate::diag::{Diagnostic, FileId, Files, Origin, Sink, Span};
@@ -272,7 +272,7 @@ fn skip_cause(root: NodeRef<'_>, is_kustomization: bool) -> Option<SkipCause> {
 pub fn register(path: &Path, most: u64, files: &Files) -> FileId {
     let from = path.to_owned();
     let load = move || match NamedFile::open(&from, most).and_then(NamedFile::read_all) {
-        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        Ok(bytes) => text_of(bytes),
         Err(_) => String::new(),
     };
     files.add_loaded(path.to_string_lossy(), Box::new(load))

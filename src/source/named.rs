@@ -53,7 +53,11 @@ impl NamedFile {
     /// # Errors
     /// When it cannot be read, is larger than its limit, or is a device without an end.
     pub fn read_all(mut self) -> io::Result<Vec<u8>> {
+        // The whole size at once: a buffer that grows takes twice the memory.
         let mut bytes = Vec::new();
+        if let Ok(size) = usize::try_from(self.size()) {
+            bytes.reserve_exact(size);
+        }
         if !self.is_regular {
             // A device such as `/dev/zero` ends here, before its bytes take memory.
             self.by_ref().take(FIRST_BYTES).read_to_end(&mut bytes)?;

@@ -11,7 +11,7 @@ use crate::yaml::NodeRef;
 
 use super::trace::Trees;
 
-/// What is known about an object beside its tree.
+/// The origin of an object beside its tree.
 #[derive(Clone, Copy)]
 pub(super) struct Compiled<'c> {
     pub(super) unit: &'c Unit,
@@ -47,6 +47,9 @@ impl Compiled<'_> {
             let steps = error.path.split(['.', '[', ']']).filter(|step| !step.is_empty()).rev();
             is_own.then(|| templates.place_of(&unit.template, steps)).flatten()
         };
-        stated.or(unit.account).or_else(in_template).unwrap_or_else(|| trees.place_of(unit, &error.path, None))
+        match stated.or(unit.account).or_else(in_template) {
+            Some(place) => place,
+            None => trees.place_of(unit, &error.path, None),
+        }
     }
 }

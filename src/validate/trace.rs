@@ -36,10 +36,11 @@ impl Trees {
         self.trees.insert(tree.file(), tree);
     }
 
-    /// Adds the tree of the workspace file.
-    pub fn insert_workspace(&mut self, tree: Arc<Tree>) {
-        self.workspace = Some(tree.file());
-        self.insert(tree);
+    /// Returns the trees of the policies and of the workspace file.
+    pub fn new(policies: impl Iterator<Item = Arc<Tree>>, workspace: Option<Arc<Tree>>) -> Self {
+        let mut trees = Self { workspace: workspace.as_ref().map(|tree| tree.file()), ..Self::default() };
+        policies.chain(workspace).for_each(|tree| trees.insert(tree));
+        trees
     }
 
     /// Returns the best place for a problem at `path` of an object whose value there is `value`.

@@ -114,7 +114,7 @@ fn an_editor_that_is_gone_ends_the_server() {
     assert_eq!(Client::start(scratch.path()).hang_up(), Some(1));
     let mut client = Client::start(scratch.path());
     client.send_bytes(b"Content-Length: 9\r\n\r\nnot json!");
-    assert_eq!(client.hang_up(), Some(1));
+    assert_eq!(client.hang_up(), Some(3));
 }
 
 #[test]

@@ -540,7 +540,10 @@ fn kept_objects_are_judged() {
     let policy = "apiVersion: bailiwick.dev/v1alpha1\nkind: Manifests\nmetadata: {name: extra}\nspec: {files: [../out/production/extra.yaml], emit: false}\n";
     let folder = example();
     edit(folder.path(), "bailiwick.yaml", "spec:\n", "spec:\n  keep: [\"*/extra.yaml\", \"*/kustomization.yaml\"]\n");
-    let kustomization = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [namespaces]\n";
+    let output = folder.path().join("out/production");
+    let compiled: String = snapshot(&output).iter().map(|(path, _)| format!("- {path}\n")).collect();
+    let head = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n";
+    let kustomization = format!("{head}{compiled}");
     fs::write(folder.path().join("out/production/kustomization.yaml"), kustomization).expect("a file");
     commit(folder.path());
     let quiet = bailiwick(folder.path(), &["diff", "--against", "HEAD"]);

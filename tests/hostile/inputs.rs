@@ -187,8 +187,11 @@ const FILE_OPTIONS: &[&[&str]] = &[
     &["review", "--base-dir", ".", "--approved-by", "@F"],
 ];
 
+/// Makes a file that an option names, and the words of the error about it.
+type NamedTrap = (fn(&Site) -> PathBuf, &'static str);
+
 /// A file that is named, and the words about it.
-const NAMED: &[(fn(&Site) -> PathBuf, &str)] = &[
+const NAMED: &[NamedTrap] = &[
     (|site| site.path("repository/.git/x.yaml"), "it is in the folder of a git repository"),
     (
         |site| {

@@ -108,7 +108,7 @@ fn a_text_with_several_readings_is_refused_wherever_it_comes_from() {
         for text in TEXTS {
             let compiled = world(text).compile();
             assert!(is_refused(&compiled), "{name}, {text:?}: {}", compiled.told);
-            assert!(compiled.told.contains(&format!("--> {file}:")), "{name}, {text:?}: {}", compiled.told);
+            assert!(compiled.told.contains(&format!("{file}:")), "{name}, {text:?}: {}", compiled.told);
         }
         for text in PLAIN_TEXTS {
             let compiled = world(text).compile();
@@ -194,9 +194,15 @@ fn a_type_that_no_server_has_is_refused() {
         ("example.com/v1", "Widget", false),
     ];
     for (api_version, kind, refused) in types {
-        let object = format!("apiVersion: \"{api_version}\"\nkind: \"{kind}\"\nmetadata: {{name: a}}\n");
+        // In a list, because a file of kustomize alone holds no objects.
+        let object = format!(
+            "apiVersion: v1\nkind: List\nitems:\n- apiVersion: \"{api_version}\"\n  kind: \"{kind}\"\n  metadata: {{name: a}}\n"
+        );
         let compiled = config_map("").file("policies/m/x.yaml", &object).compile();
-        assert_eq!(is_refused(&compiled), refused, "{api_version} {kind}: {}", compiled.told);
+        // Other rules come first for some types.
+        let codes = ["several-readings", "invalid-object", "kind-not-served"];
+        let is_refused = compiled.codes().iter().any(|code| codes.contains(code));
+        assert_eq!(is_refused, refused, "{api_version} {kind}: {}", compiled.told);
     }
 }
 

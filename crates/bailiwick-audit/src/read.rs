@@ -120,7 +120,7 @@ impl LogReader {
     }
 }
 
-/// A log whose size is limited.
+/// A log of limited size.
 struct LimitedLog<R> {
     input: R,
     left: u64,

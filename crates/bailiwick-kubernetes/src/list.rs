@@ -6,8 +6,8 @@
 use crate::catalogue::Catalogue;
 use bailiwick_yaml::{NodeId, NodeRef, Tree};
 
-/// Returns the place in a document where an applier that opens lists fails or finds other objects than in a list of the
-/// Kubernetes API: the `items` of a kind that is no list, a value of `items` that is no list, or an item that is no object.
+/// Returns the first place in a document that is no list of the Kubernetes API for a client that opens lists: the `items` of
+/// another kind, another value of `items` than a list, or an item that is no object.
 pub fn odd_items(document: NodeRef<'_>) -> Option<NodeRef<'_>> {
     let items = document.get("items")?;
     if !document.text_at("kind").ends_with("List") || !(items.is_seq() || items.is_null()) {

@@ -1,4 +1,4 @@
-//! What appliers make of an object, beside what the API server makes of it.
+//! Objects, names and texts with another reading for appliers than for the API server.
 //!
 //! Between a commit and the cluster stand readers with rules of their own: kubectl and Argo CD open lists, kustomize
 //! obeys annotations, Flux leaves files out by their names, and inventories write names in another form. [`check`]
@@ -17,13 +17,13 @@ use crate::validation::{ErrorKind, FieldError};
 use bailiwick_yaml::diag::foreign;
 use bailiwick_yaml::{NodeId, NodeRef, has_one_type};
 
-/// The text with which Argo CD skips a file, anywhere in the file.
+/// The marker of files for Argo CD to skip, anywhere in the file.
 pub const SKIP_MARKER: &str = "+argocd:skip-file-rendering";
 
 /// The most bytes of a key as JSON. go-yaml refuses a key that ends 1,024 bytes behind its start.
 const LONGEST_KEY: usize = 1000;
 
-/// The prefixes of annotations that kustomize and KRM functions use while they build, and remove.
+/// The prefixes of the annotations of kustomize and KRM functions for a build.
 const BUILD_PREFIXES: [&str; 4] =
     ["internal.config.kubernetes.io/", "alpha.config.kubernetes.io/", "config.k8s.io/", "kustomize.config.k8s.io/"];
 
@@ -34,7 +34,7 @@ const BUILD_ANNOTATIONS: [&str; 7] =
 /// The API groups with input of kustomize and KRM functions. None of their kinds is an object of a cluster.
 const BUILD_GROUPS: [&str; 3] = ["kustomize.config.k8s.io", "config.kubernetes.io", "builtin"];
 
-/// The names under which kustomize, Argo CD and Flux look for a Kustomization.
+/// The names of a Kustomization for kustomize, Argo CD and Flux.
 pub const KUSTOMIZATIONS: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
 /// Names of files with a meaning to a reader, in lower case, and the reader.
@@ -62,45 +62,33 @@ const FILE_NAMES: [(&str, &str); 21] = [
     (".flux.yaml", "Flux"),
 ];
 
-/// Endings of the files that Flux leaves out, in lower case.
+/// Endings of files without a meaning to Flux, in lower case.
 const LEFT_OUT_ENDINGS: [&str; 8] = [".jpg", ".jpeg", ".gif", ".png", ".wmv", ".flv", ".tar.gz", ".zip"];
 
-/// Names that Windows takes for devices, whatever their ending; a digit follows the last two.
+/// Names of devices on Windows, with any ending; a digit follows the last two.
 const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
 const NUMBERED_DEVICES: [&str; 2] = ["com", "lpt"];
 
 /// Returns the reader that a name of a file or folder means something to, in upper and lower case; none for a name without
 /// a meaning. `name` is a name and no path.
 pub fn reader_of_name(name: &str) -> Option<&'static str> {
-    let is = |known: &str| name.eq_ignore_ascii_case(known);
-    let ends = |ending: &&str| {
-        let start = name.len().checked_sub(ending.len());
-        start.and_then(|start| name.get(start..)).is_some_and(|end| end.eq_ignore_ascii_case(ending))
-    };
-    if let Some((_, reader)) = FILE_NAMES.iter().find(|(known, _)| is(known)) {
+    let lower = name.to_ascii_lowercase();
+    if let Some((_, reader)) = FILE_NAMES.iter().find(|(known, _)| *known == lower) {
         return Some(reader);
     }
-    if LEFT_OUT_ENDINGS.iter().any(|ending| ends(&ending)) {
+    if LEFT_OUT_ENDINGS.iter().any(|ending| lower.ends_with(ending)) {
         return Some("Flux");
     }
-    if name.ends_with("Chart.yaml") {
+    if decides_about_folder(name) {
         return Some("Argo CD");
     }
-    if name.starts_with(".argocd-source") {
-        return Some("Argo CD");
-    }
-    if ends(&".jsonnet") || ends(&".libsonnet") {
-        return Some("Argo CD");
-    }
-    let stem = name.split('.').next().unwrap_or_default();
-    let is_device = DEVICES.iter().any(|device| stem.eq_ignore_ascii_case(device));
-    let digit = |device: &&str| {
-        let end = stem.get(device.len()..)?;
-        let is_it = stem.get(..device.len())?.eq_ignore_ascii_case(device);
-        Some(is_it && end.len() == 1 && end.bytes().all(|byte| byte.is_ascii_digit()))
+    let stem = lower.split_once('.').map_or(&*lower, |(stem, _)| stem);
+    let is_numbered = |device: &&str| {
+        let number = stem.strip_prefix(device);
+        number.is_some_and(|number| number.len() == 1 && number.bytes().all(|byte| byte.is_ascii_digit()))
     };
-    let is_numbered = NUMBERED_DEVICES.iter().any(|device| digit(&device) == Some(true));
-    (is_device || is_numbered || name.ends_with('.')).then_some("Windows")
+    let is_device = DEVICES.contains(&stem) || NUMBERED_DEVICES.iter().any(is_numbered);
+    (is_device || name.ends_with('.')).then_some("Windows")
 }
 
 /// Whether a file of this name decides what Argo CD, Flux or git makes of the files around it; a Kustomization apart.
@@ -150,7 +138,7 @@ pub fn type_problem(api_version: &str, kind: &str) -> Option<(&'static str, Stri
     (!is_kind).then(|| ("kind", format!("`{}` is no kind", foreign::line(kind))))
 }
 
-/// Returns the API group under which an object of a group and kind is stored: one object of the cluster has one.
+/// Returns the API group of an object in the cluster: several groups can serve one object.
 ///
 /// Sources: `pkg/kubeapiserver/default_storage_factory_builder.go` of Kubernetes 1.22 for the kinds of `extensions`, and
 /// `pkg/apiserver/registry` of openshift/openshift-apiserver for the kinds of OpenShift without a group.
@@ -170,7 +158,7 @@ pub fn stored_group<'g>(group: &'g str, kind: &str) -> &'g str {
     }
 }
 
-/// Returns the reason why readers change a text, refuse it, or skip its file; none for a text that is the same to all.
+/// Returns the reason why readers change a text, refuse it, or skip its file; none for a text with one reading.
 pub fn text_problem(text: &str) -> Option<String> {
     if text.contains(SKIP_MARKER) {
         return Some(format!("Argo CD skips a file with the text `{SKIP_MARKER}`, and prunes its objects"));
@@ -186,7 +174,7 @@ pub fn text_problem(text: &str) -> Option<String> {
     Some(format!("kustomize and Flux change or refuse the character U+{:04X}", u32::from(character)))
 }
 
-/// Reports each part of an object that is about to be written and that a reader takes for something else.
+/// Reports each part of a compiled object with another meaning to a reader.
 ///
 /// `may_use_inventory` is whether Flux or Config Sync may apply the object.
 pub fn check(object: NodeRef<'_>, may_use_inventory: bool, errors: &mut Vec<FieldError>) {
@@ -274,7 +262,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Reports the keys and texts that readers change or refuse.
+    /// Reports the keys and texts with several readings.
     fn texts(&mut self, node: NodeRef<'_>) {
         if let Some(text) = node.as_str() {
             self.text(node, text);

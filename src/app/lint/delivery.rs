@@ -12,6 +12,7 @@ use crate::compile::{ObjectForm, OutputFile};
 use crate::delivery::first_variable;
 use crate::diag::{Code, Diagnostic, FileId, Origin, RunError, Sink};
 use crate::emit::file;
+use crate::k8s::absent;
 use crate::k8s::appliers::{
     ARGOCD_BYTES, FLUX_PRUNE, FLUX_SUBSTITUTE, Keepers, OBJECT_BYTES, has_excluded_kind, is_excluded_by_argocd,
 };
@@ -52,9 +53,9 @@ struct FileSummary {
     namespaces: Vec<WrittenNamespace>,
     /// How many bytes it has.
     bytes: usize,
-    /// The objects of kinds that Argo CD leaves out.
+    /// The objects of kinds without a meaning to Argo CD.
     excluded: Vec<NamedObject>,
-    /// The objects that do not fit into etcd, with their bytes as JSON.
+    /// The objects above the limit of etcd, with their bytes as JSON.
     oversized: Vec<(NamedObject, usize)>,
 }
 
@@ -237,7 +238,7 @@ impl DeliveryFindings<'_> {
         }
     }
 
-    /// Reports the objects of kinds that Argo CD leaves out, one for each file.
+    /// Reports the objects of the excluded kinds of Argo CD, one for each file.
     fn report_excluded(&self, files: &[FileSummary], sink: &mut Sink) {
         for file in files {
             let Some(first) = file.excluded.first() else { continue };
@@ -287,7 +288,7 @@ impl DeliveryFindings<'_> {
         }
     }
 
-    /// Reports the objects that do not fit into etcd.
+    /// Reports the objects above the limit of etcd.
     fn report_large_objects(&self, files: &[FileSummary], sink: &mut Sink) {
         for (object, bytes) in files.iter().flat_map(|file| &file.oversized) {
             let message = format!(
@@ -312,7 +313,7 @@ impl DeliveryFindings<'_> {
     }
 }
 
-/// Returns the objects of a file of kinds that Argo CD leaves out, and the objects that do not fit into etcd.
+/// Returns the objects of a file of the excluded kinds of Argo CD, and the objects above the limit of etcd.
 fn noted_objects(file: &OutputFile) -> (Vec<NamedObject>, Vec<(NamedObject, usize)>) {
     let may_be_excluded = file.kinds.iter().any(|kind| has_excluded_kind(kind));
     let may_be_oversized = file.text.len() > OBJECT_BYTES / 2;
@@ -323,7 +324,7 @@ fn noted_objects(file: &OutputFile) -> (Vec<NamedObject>, Vec<(NamedObject, usiz
     let tree = yaml::read(&file.text, FileId::default(), &mut Sink::new());
     for (object, origin) in tree.documents().zip(file.origins.iter()) {
         let (kind, api_version) = (object.text_at("kind"), object.text_at("apiVersion"));
-        let name = object.path(&["metadata", "name"]).and_then(yaml::NodeRef::as_str).unwrap_or_default();
+        let name = absent::text_at(object, &["metadata", "name"]);
         let named = || NamedObject { shown: format!("{kind} `{name}`"), origin: *origin };
         let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
         if is_excluded_by_argocd(group, kind) {

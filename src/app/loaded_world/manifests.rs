@@ -347,7 +347,7 @@ pub(crate) fn standard_input(files: &Arc<Files>, sink: &mut Sink) -> Result<Opti
         Some(bytes) => bytes,
         None => {
             let mut bytes = Vec::new();
-            // One byte more shows that there are too many.
+            // One byte more shows the excess.
             let read = std::io::stdin().take(MAXIMUM_FILE_SIZE as u64 + 1).read_to_end(&mut bytes);
             read.map_err(|error| RunError::new(format!("cannot read standard input: {error}")))?;
             STANDARD_INPUT.get_or_init(|| bytes)

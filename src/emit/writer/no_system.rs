@@ -9,7 +9,7 @@ use std::path::Path;
 
 use super::Content;
 
-/// A file that cannot be opened.
+/// The error for a file.
 #[derive(Debug)]
 pub(super) struct File(Infallible);
 
@@ -23,7 +23,7 @@ impl Write for File {
     }
 }
 
-/// A folder that cannot be opened.
+/// The error for a folder.
 #[derive(Debug)]
 pub(super) struct Folder(Infallible);
 

@@ -9,7 +9,7 @@ use std::thread;
 
 use crate::parallel::locked;
 
-/// A write that waits for the thread.
+/// A waiting write.
 type Job = Box<dyn FnOnce() + Send>;
 
 /// The thread, with the files and folders that it writes.

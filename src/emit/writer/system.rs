@@ -163,7 +163,7 @@ fn target(folder: &Folder, path: &Path, name: &OsStr) -> io::Result<Option<(Stat
         Ok(found) if kind_of(&found) == FileType::Directory => Err(ErrorKind::IsADirectory.into()),
         Ok(found) if kind_of(&found) == FileType::RegularFile && !is_descriptor => Ok(None),
         Ok(found) => Ok(Some((found, is_descriptor))),
-        // Nothing, or a link that leads nowhere.
+        // Nothing, or a broken link.
         Err(Errno::NOENT | Errno::LOOP) => Ok(None),
         Err(error) => Err(error.into()),
     }

@@ -281,6 +281,9 @@ fn group_of<'t>(api_version: &'t str, kind: &str) -> &'t str {
     stored_group(api_version.split_once('/').map_or("", |(group, _)| group), kind)
 }
 
+/// The identity of a cluster-scoped object in the cluster: the group that stores it, its kind and its name.
+type StoredName<'p> = (&'p str, &'p str, &'p str);
+
 /// The place where an object is made: the place of its output file, its position in the shard, and the policy.
 type Made = (u32, u32, Origin);
 
@@ -300,7 +303,7 @@ fn made_twice(parts: &[PartFacts], sink: &mut Sink) {
     let mut wanted: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
     several.for_each(|(_, part, position)| _ = wanted.entry(*part).or_default().insert(*position));
     // Versions and aliases of a group are one object.
-    let mut named: BTreeMap<(&str, &str, &str), Vec<(Made, &SavedType)>> = BTreeMap::new();
+    let mut named: BTreeMap<StoredName<'_>, Vec<(Made, &SavedType)>> = BTreeMap::new();
     for (number, positions) in &wanted {
         let Some(part) = parts.get(*number as usize) else { continue };
         for (position, (object, object_type, name)) in part.objects().enumerate() {
