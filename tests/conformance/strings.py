@@ -20,7 +20,7 @@ PER_OBJECT = 10
 NAMESPACE = "strings"
 OUTPUT = f"namespaces/{NAMESPACE}.yaml"
 
-# What kustomize's own reader loses whatever the quoting; cmd/conform leaves such objects out by the same rule.
+# Texts that kustomize loses with any quoting. The program refuses them; tests/conformance/readers compares with that.
 KUSTOMIZE_LOSES = re.compile("[\x7f-\x9f\ufffe\uffff]|^\t[^\n]*\n")
 # Written as escapes, so that a manifest means the same to every reader of JSON and of YAML.
 ESCAPED = re.compile("[\x7f-\xa0\xad\u200b-\u200f\u2028-\u202f\ufeff\ufffe\uffff]")
@@ -85,24 +85,26 @@ def binding(name, subject="somebody", labels=None, annotations=None):
     }
 
 
+def survives_inventory(name):
+    """Whether the inventory of Flux gives the name of a binding back: it writes a colon as two underscores."""
+    return name.replace(":", "__").replace("__", ":") == name
+
+
 def objects(words):
     for number, word in enumerate(words):
         # A name may be any path segment.
-        if word not in ("", ".", "..") and "/" not in word and "%" not in word:
+        if word not in ("", ".", "..") and "/" not in word and "%" not in word and survives_inventory(word):
             yield binding(word, subject=word)
         elif word:
             yield binding(f"subject-{number}", subject=word)
         if len(word) <= 63 and LABEL_VALUE.fullmatch(word):
             yield binding(f"label-{number}", labels={"example.org/token": word})
         yield binding(f"annotation-{number}", annotations={"example.org/token": word})
-    values = random_strings(words)
-    readable = [value for value in values if not KUSTOMIZE_LOSES.search(value)]
-    hard = [value for value in values if KUSTOMIZE_LOSES.search(value)]
-    for kind, batch in (("random", readable), ("hard", hard)):
-        for start in range(0, len(batch), PER_OBJECT):
-            part = batch[start:start + PER_OBJECT]
-            annotations = {f"example.org/s{index}": value for index, value in enumerate(part)}
-            yield binding(f"{kind}-{start}", annotations=annotations)
+    values = [value for value in random_strings(words) if not KUSTOMIZE_LOSES.search(value)]
+    for start in range(0, len(values), PER_OBJECT):
+        part = values[start:start + PER_OBJECT]
+        annotations = {f"example.org/s{index}": value for index, value in enumerate(part)}
+        yield binding(f"random-{start}", annotations=annotations)
 
 
 def as_json(value):

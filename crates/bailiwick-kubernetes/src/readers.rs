@@ -163,7 +163,7 @@ pub fn text_problem(text: &str) -> Option<String> {
     if text.contains(SKIP_MARKER) {
         return Some(format!("Argo CD skips a file with the text `{SKIP_MARKER}`, and prunes its objects"));
     }
-    if text.contains('\n') && text.trim_start_matches('\n').starts_with('\t') {
+    if text.starts_with('\t') && text.contains('\n') {
         return Some("kustomize and Flux refuse a text of several lines that begins with a tab".to_owned());
     }
     // Most texts are ASCII, and end here.

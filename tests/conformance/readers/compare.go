@@ -44,6 +44,8 @@ type unit struct {
 	files []string
 	// variables says that the delivery is Flux, which replaces variables where the Kustomization has some.
 	variables bool
+	// without are the readers that are not asked.
+	without map[string]bool
 }
 
 // difference is what one reader makes otherwise.
@@ -141,7 +143,7 @@ func (w *worker) compare(one unit) []difference {
 	var found []difference
 	for _, name := range readers {
 		read, is := asked[name]
-		if !is || len(w.only) > 0 && !w.only[name] || len(w.only) == 0 && rare[name] {
+		if !is || one.without[name] || len(w.only) > 0 && !w.only[name] || len(w.only) == 0 && rare[name] {
 			continue
 		}
 		// The kinds that are excluded are told from the objects of `argocd`, and only where it agrees.

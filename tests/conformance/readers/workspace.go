@@ -178,6 +178,29 @@ func (w *worker) compareWorkspace(binary program, root, fence string, made *outc
 	checked := binary.run(root, "check")
 	if named := code.FindSubmatch(checked.stderr); named != nil && checked.problem == "" && (checked.code == 1 || checked.code == 2) {
 		*made = outcome{Label: made.Label, Changed: made.Changed, Failed: made.Failed, Refused: "check: " + string(named[1])}
+		return
+	}
+	// A kind that Argo CD leaves out is a finding of `lint`.
+	for _, each := range made.Differences {
+		if each.Reader != "argocd-kinds" {
+			return
+		}
+	}
+	if linted := binary.run(root, "lint", "--severity", "medium"); bytes.Contains(linted.stderr, []byte("[excluded-kind]")) {
+		*made = outcome{Label: made.Label, Changed: made.Changed, Failed: made.Failed, Refused: "lint: excluded-kind"}
+	}
+}
+
+// unstated are the readers that a target does not have: with the delivery by one applier, the other one reads nothing.
+func (s settings) unstated(delivery any) map[string]bool {
+	argocd, flux := s.Spec.Delivery.ArgoCD != nil, s.Spec.Delivery.Flux != nil
+	switch {
+	case delivery == false || argocd == flux:
+		return nil
+	case argocd:
+		return map[string]bool{"flux": true, "flux-variables": true, "inventory": true}
+	default:
+		return map[string]bool{"argocd": true, "argocd-kinds": true, "argocd-folders": true}
 	}
 }
 
@@ -195,7 +218,7 @@ func (w *worker) compareOutput(binary program, root, repository string, found se
 			continue
 		}
 		folder := filepath.Join(found.Spec.Output, target.Name)
-		w.ask(unit{root: repository, path: folder, expected: expected, files: paths, variables: found.Spec.Delivery.Flux != nil && target.Delivery != false}, made)
+		w.ask(unit{root: repository, path: folder, expected: expected, files: paths, variables: found.Spec.Delivery.Flux != nil && target.Delivery != false, without: found.unstated(target.Delivery)}, made)
 	}
 	for _, folder := range deliveries(repository, found) {
 		relative, err := filepath.Rel(repository, folder)
