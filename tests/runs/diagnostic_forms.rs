@@ -26,7 +26,6 @@ const FAILURES: &[Failure] = &[
     failure(&["render", "--jobs", "0"], 2, "invalid-usage"),
     failure(&["index"], 2, "invalid-usage"),
     failure(&["init"], 2, "invalid-usage"),
-    failure(&["render", "--sandbox=on"], 2, "invalid-usage"),
     failure(&["render", "--target", "nowhere"], 2, "unknown-target"),
     failure(&["check", "--target", "nowhere"], 2, "unknown-target"),
     failure(&["diff", "--against", "no-such-revision"], 3, "run-failed"),

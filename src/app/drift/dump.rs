@@ -113,6 +113,5 @@ fn with_types(tree: Tree) -> Tree {
 
 /// Whether an item takes nothing from its list.
 fn has_type(item: NodeRef<'_>) -> bool {
-    let is_list = item.text_at("kind").ends_with("List") && item.get("items").is_some();
-    !is_list && !item.text_at("apiVersion").is_empty() && !item.text_at("kind").is_empty()
+    item.get("items").is_none() && !item.text_at("apiVersion").is_empty() && !item.text_at("kind").is_empty()
 }
