@@ -284,7 +284,9 @@ impl DeliveryFindings<'_> {
             let finding = Diagnostic::warning(codes::SHARD_TOO_LARGE, message)
                 .at_maybe(target.delivery.as_ref().map(|delivery| delivery.objects_origin))
                 .help("set `layout.shards`, or raise `reposerver.max.combined.directory.manifests.size` of Argo CD");
-            self.report(codes::SHARD_TOO_LARGE, RiskSeverity::High, finding, sink);
+            // Without a stated delivery, Argo CD is one of the appliers that may read the folder.
+            let severity = if target.delivery.is_none() { RiskSeverity::Medium } else { RiskSeverity::High };
+            self.report(codes::SHARD_TOO_LARGE, severity, finding, sink);
         }
     }
 
