@@ -5,7 +5,6 @@
 pub mod access;
 pub mod access_map;
 pub mod audit;
-pub mod block;
 pub mod checks;
 pub mod comparison;
 pub mod drift;
@@ -31,7 +30,6 @@ pub mod pod_security;
 mod progress;
 pub mod result;
 pub mod review;
-pub mod risk;
 pub mod run;
 pub mod sarif;
 pub mod shards;
@@ -138,5 +136,51 @@ impl ReportFormat {
             ReportFormat::Junit => junit::text(report),
             ReportFormat::Markdown => markdown::text(report),
         }
+    }
+}
+
+pub mod risk {
+    //! Escalation paths in words.
+
+    use super::page::Page;
+    use crate::access::risk::Path;
+    use crate::app::words::chain_line;
+    use crate::diag::Files;
+
+    /// Returns the ways of a subject to other identities, each with its grants.
+    pub fn paths(paths: &[Path], files: &Files) -> String {
+        let mut text = Page::new();
+        for path in paths {
+            writeln!(text, "  {}", path.to);
+            writeln!(text, "    by {}", path.via);
+            for chain in &path.links {
+                writeln!(text, "      {}", chain_line(chain, files));
+            }
+        }
+        text.finish()
+    }
+}
+
+pub mod block {
+    //! The parts of a report for people, which a format lays out.
+
+    /// A part of a report.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub enum ReportBlock {
+        /// The title of what follows.
+        Heading(String),
+        /// A paragraph of words.
+        Paragraph(String),
+        /// Lines that keep their form.
+        Verbatim(String),
+        /// A list of lines of words. An empty list is left out.
+        List(Vec<String>),
+        /// A table with the names of its columns.
+        Table {
+            /// The names of the columns.
+            columns: Vec<String>,
+            /// The rows, each with one text for each column.
+            rows: Vec<Vec<String>>,
+        },
     }
 }

@@ -4,7 +4,6 @@ mod constraints;
 mod dump;
 mod inputs;
 mod kubelets;
-mod other_controllers;
 mod shards;
 mod verify;
 mod workloads;
@@ -139,5 +138,21 @@ fn destination(options: &PspMigrationOptions, sink: &mut Sink) -> Option<FinalCl
         }
         (Some(Platform::Kubernetes) | None, Some(version)) => version_of(version, sink).map(FinalCluster::Kubernetes),
         (Some(Platform::Kubernetes) | None, None) => Some(FinalCluster::Kubernetes(LAST_MINOR)),
+    }
+}
+
+mod other_controllers {
+    //! The policies of other admission controllers beside PodSecurityPolicies.
+
+    use crate::admission::others::OtherRule;
+    use crate::admission::psp::PodSecurityPolicy;
+
+    /// The policies of other admission controllers, with the limits that they are compared with.
+    #[derive(Debug, Clone, Default)]
+    pub struct OtherControllers {
+        /// The rules, by controller, kind, namespace and name.
+        pub rules: Vec<OtherRule>,
+        /// The PodSecurityPolicies, whose limits the profiles keep.
+        pub limits: Vec<PodSecurityPolicy>,
     }
 }
