@@ -1,5 +1,5 @@
 //! An internal error ends a run with exit code 3, writes no output, and leaves no answer. The record is one for the process, so
-//! that this test has a process of its own.
+//! that this test has a process of its own. A confined run would confine the runs after it.
 
 #![allow(clippy::disallowed_methods, clippy::expect_used, reason = "a test fails loudly and reads its own files")]
 
@@ -14,7 +14,13 @@ use serde_json::json;
 fn an_internal_error_leaves_no_output_and_no_answer() {
     let folder = tempfile::tempdir().expect("a folder");
     let run = |arguments: &[&str]| {
-        let start = [OsString::from("bailiwick"), "-C".into(), folder.path().into(), "--no-cache".into()];
+        let start = [
+            OsString::from("bailiwick"),
+            "-C".into(),
+            folder.path().into(),
+            "--no-cache".into(),
+            "--sandbox=off".into(),
+        ];
         cli::run(start.into_iter().chain(arguments.iter().map(OsString::from))).code()
     };
     let question = json!({ "can-i": { "user": "ann", "verb": "get", "resource": "pods" } });
