@@ -109,7 +109,12 @@ pub fn is_build_annotation(key: &str) -> bool {
 
 /// Whether a text of a hole keeps the reading of the object around it: [`check`] finds nothing in it, wherever it is.
 pub fn is_plain(text: &str) -> bool {
-    !text.contains(['_', '+']) || !(text.contains("__") || text.contains(SKIP_MARKER))
+    !(text.contains("__") || text.contains(SKIP_MARKER))
+}
+
+/// Whether a byte is part of each text that is not [plain](is_plain).
+pub fn is_suspect(byte: u8) -> bool {
+    byte == b'_' || byte == b'+'
 }
 
 /// Whether the inventories of Flux and Config Sync give the name of an object back: they write `:` in names of RBAC as `__`,

@@ -97,12 +97,15 @@ pub fn values<'t>(kind: &str, root: NodeRef<'t>) -> Option<Vec<OpenValue<'t>>> {
 /// applier, and is so short that no limit for whole objects matters. How it is quoted is decided for each value.
 pub fn is_plain_text(text: &str) -> bool {
     let bytes = text.as_bytes();
-    !bytes.is_empty()
-        && bytes.len() <= LONGEST
-        && bytes
-            .iter()
-            .fold(true, |fits, &byte| fits & (0x20..=0x7e).contains(&byte) & (byte != b'"') & (byte != b'\\'))
-        && readers::is_plain(text)
+    if bytes.is_empty() || bytes.len() > LONGEST {
+        return false;
+    }
+    // Few texts have one of the characters with which a text can mean something to an applier.
+    let (fits, may_mean_more) = bytes.iter().fold((true, false), |(fits, may), &byte| {
+        let fits = fits & (0x20..=0x7e).contains(&byte) & (byte != b'"') & (byte != b'\\');
+        (fits, may | readers::is_suspect(byte))
+    });
+    fits && (!may_mean_more || readers::is_plain(text))
 }
 
 /// A walk over an object.
