@@ -1,7 +1,8 @@
 //! Runs the AccessTests of a workspace.
 
+use std::borrow::Cow;
 use std::cell::LazyCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 
 use schemars::JsonSchema;
@@ -10,6 +11,7 @@ use serde::Serialize;
 use super::classes::{self, Spread};
 use super::loaded_world::{LoadedWorld, WorldOptions, load_target};
 use super::question::is_about_one_namespace;
+use super::words::{grouped, number};
 use super::workspace::Workspace;
 use super::{Diagnostics, Error};
 use crate::access::{Answer, Decision, Identity, Liveness, Request, ResourceRequest, UrlRequest};
@@ -17,6 +19,7 @@ use crate::codes;
 use crate::diag::{Diagnostic, Sink};
 use crate::model::{AccessCheck, Expectation, PathCheck, Target, Tested};
 use crate::paths::{Certainty, EscalationGraph, EscalationPath};
+use crate::yaml::limits::MAXIMUM_QUESTIONS;
 
 /// The options of a run of AccessTests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -253,8 +256,8 @@ pub(super) struct DividedChecks<'t> {
 }
 
 impl DividedChecks<'_> {
-    /// Asks the expectations about one namespace of each class, and about all namespaces if a question fails, so that a failure has
-    /// its own names. `load` returns the world of the target in a workspace. Returns the world of the questions.
+    /// Asks the expectations about one namespace of each class, and about all namespaces if a question fails and they are not too
+    /// many, so that a failure has its own names. `load` returns the world of the target in a workspace. Returns the world of the questions.
     pub(super) fn ask(
         &self,
         load: &dyn Fn(&Workspace) -> Result<LoadedWorld, Error>,
@@ -267,10 +270,16 @@ impl DividedChecks<'_> {
             let sampled = load(&workspace.with_sample(spread.sample()))?;
             let mut trial = TestRun::default();
             trial.ask_all(&sampled, checks, &mut |_| {});
-            if trial.failures == 0 {
-                run.ask_all(&sampled, checks, each);
-                return Ok(sampled);
-            }
+            let whole = if trial.failures == 0 { None } else { Some(load(workspace)?) };
+            let has_room = |whole: &LoadedWorld| {
+                questions_up_to_each(whole, &checks.access).into_iter().all(|questions| questions <= MAXIMUM_QUESTIONS)
+            };
+            let loaded = match whole.filter(has_room) {
+                Some(whole) => whole,
+                None => sampled,
+            };
+            run.ask_all(&loaded, checks, each);
+            return Ok(loaded);
         }
         let loaded = load(workspace)?;
         run.ask_all(&loaded, checks, each);
@@ -318,9 +327,13 @@ impl TestRun {
 
     /// Asks what these tests of a target expect. An expectation that cannot be asked is a problem, and the others are asked.
     pub fn ask(&mut self, loaded: &LoadedWorld, checks: &[&AccessCheck], each: &mut dyn FnMut(TestEvent<'_>)) {
-        for check in checks {
+        for (check, up_to_here) in checks.iter().zip(questions_up_to_each(loaded, checks)) {
             self.tests.insert((*check.meta.name).to_owned());
             let (questions, failures) = (self.questions, self.failures);
+            if up_to_here > MAXIMUM_QUESTIONS {
+                self.problems.push(too_many_questions(check, up_to_here));
+                continue;
+            }
             self.ask_check(loaded, check, each);
             let (questions, failures) = (self.questions - questions, self.failures - failures);
             each(TestEvent::Asked { loaded, check, questions, failures });
@@ -343,11 +356,11 @@ impl TestRun {
             };
             // A request for one object carries its name: without a name, a subject with the permission for any name
             // fails the test.
-            let mut asked = requests.clone();
-            if check.expectation == Expectation::MustNot && check.names.is_empty() {
-                asked.extend(requests.iter().flat_map(|request| loaded.world.named_variants(&who, request)));
-            }
-            for request in &asked {
+            let needs_variants = check.expectation == Expectation::MustNot && check.names.is_empty();
+            let variants = requests.iter().filter(|_| needs_variants);
+            let variants = variants.flat_map(|request| loaded.world.named_variants(&who, request)).map(Cow::Owned);
+            for request in requests.iter().map(Cow::Borrowed).chain(variants) {
+                let request = &*request;
                 let namespaces = match request {
                     Request::Resource(request) => loaded.sample.weight(&request.namespace),
                     Request::Url(_) => 1,
@@ -366,6 +379,52 @@ impl TestRun {
             each(TestEvent::MoreFailures(failed - MAXIMUM_FAILURES));
         }
     }
+}
+
+/// Returns the number of questions of the test of each expectation, up to the expectation.
+fn questions_up_to_each(loaded: &LoadedWorld, checks: &[&AccessCheck]) -> Vec<usize> {
+    let mut by_test: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut up_to_each = Vec::with_capacity(checks.len());
+    for check in checks {
+        let of_test = by_test.entry(&*check.meta.name).or_insert(0);
+        *of_test = of_test.saturating_add(number_of_questions(loaded, check));
+        up_to_each.push(*of_test);
+    }
+    up_to_each
+}
+
+/// Returns the number of questions of an expectation on a world.
+fn number_of_questions(loaded: &LoadedWorld, check: &AccessCheck) -> usize {
+    let is_every = |namespace: &String| namespace == "*";
+    let named = check.namespaces.iter().filter(|namespace| !is_every(namespace)).count();
+    let known = LazyCell::new(|| loaded.world.known_namespaces().len());
+    let every: usize = check.namespaces.iter().filter(|namespace| is_every(namespace)).map(|_| *known).sum();
+    let objects = [check.resources.len(), (named + every).max(1), check.names.len().max(1)];
+    let requests = objects.into_iter().fold(1, usize::saturating_mul).saturating_add(check.urls.len());
+    requests.saturating_mul(check.verbs.len()).saturating_mul(check.who.len())
+}
+
+/// Returns the error of a test with too many questions, at the expectation that exceeds the limit.
+fn too_many_questions(check: &AccessCheck, questions: usize) -> Diagnostic {
+    let message = format!(
+        "the AccessTest `{}` has {} up to here, and the limit is {}",
+        check.meta.name,
+        number(questions, "question"),
+        grouped(MAXIMUM_QUESTIONS)
+    );
+    let lists = [
+        ("who", check.who.len()),
+        ("verbs", check.verbs.len()),
+        ("resources", check.resources.len()),
+        ("names", check.names.len()),
+        ("namespaces", check.namespaces.len()),
+        ("urls", check.urls.len()),
+    ];
+    let longest = lists.into_iter().max_by_key(|(_, length)| *length);
+    let found = Diagnostic::error(codes::INVALID_VALUE, message).at(check.origin);
+    longest.into_iter().fold(found, |found, (list, length)| {
+        found.help(format!("shorten `{list}`, which has {}, or write several tests", number(length, "item")))
+    })
 }
 
 /// Returns the path of a subject to a power that it must not reach.

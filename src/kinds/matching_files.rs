@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use globset::{GlobSet, GlobSetBuilder};
+use globset::GlobSet;
 
 use crate::codes;
 use crate::diag::{Diagnostic, Origin, Sink};
@@ -89,8 +89,8 @@ fn matcher(document: &RawDocument<'_>, written: &Spanned<String>, sink: &mut Sin
         );
         return None;
     };
-    match glob::compile(&resolved, true) {
-        Ok(matcher) => Some((resolved, GlobSetBuilder::new().add(matcher).build().unwrap_or_default())),
+    match glob::compile(&resolved, true).and_then(|glob| glob::set(&[glob])) {
+        Ok(matcher) => Some((resolved, matcher)),
         Err(error) => {
             let message = format!("`{}` is not a glob: {error}", written.value);
             sink.push(

@@ -4,7 +4,7 @@ use crate::codes;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use globset::{GlobSet, GlobSetBuilder};
+use globset::{Glob, GlobSet};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -311,11 +311,8 @@ fn included(spec: &WorkspaceSpec, sink: &mut Sink) -> GlobSet {
     if !spec.include.is_empty() {
         return compiled_globs(&spec.include, true, sink);
     }
-    let mut builder = GlobSetBuilder::new();
-    for glob in ["**/*.yaml", "**/*.yml"].map(|glob| glob::compile(glob, false)).into_iter().flatten() {
-        builder.add(glob);
-    }
-    builder.build().unwrap_or_default()
+    let globs: Vec<Glob> = ["**/*.yaml", "**/*.yml"].iter().flat_map(|glob| glob::compile(glob, false)).collect();
+    glob::set(&globs).unwrap_or_default()
 }
 
 /// Reports an invalid number of shards.
@@ -498,13 +495,11 @@ fn link_delivery(root: NodeRef<'_>, spec: &WorkspaceSpec, linked: Linked<'_>, ta
 
 /// Compiles globs of paths, or of names without folders. Reports an invalid glob.
 pub(super) fn compiled_globs(written: &[Spanned<String>], is_of_paths: bool, sink: &mut Sink) -> GlobSet {
-    let mut builder = GlobSetBuilder::new();
+    let mut globs = Vec::with_capacity(written.len());
     let matched = if is_of_paths { "a part of a name, `**` folders" } else { "any text" };
     for text in written {
         match glob::compile(text, is_of_paths) {
-            Ok(glob) => {
-                builder.add(glob);
-            }
+            Ok(glob) => globs.push(glob),
             Err(error) => sink.push(
                 Diagnostic::error(codes::INVALID_WORKSPACE, format!("`{}` is not a glob: {error}", text.value))
                     .at(text.origin)
@@ -512,7 +507,11 @@ pub(super) fn compiled_globs(written: &[Spanned<String>], is_of_paths: bool, sin
             ),
         }
     }
-    builder.build().unwrap_or_default()
+    glob::set(&globs).unwrap_or_else(|error| {
+        let error = Diagnostic::error(codes::INVALID_WORKSPACE, error.to_string());
+        sink.push(written.iter().take(1).fold(error, |error, first| error.at(first.origin)));
+        GlobSet::empty()
+    })
 }
 
 /// Reports features that do not exist in the version of the cluster.

@@ -5,7 +5,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "the one place that compiles globs")]
 
-use globset::{Glob, GlobBuilder};
+use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
 use crate::yaml::limits::{MAXIMUM_GLOB_DEPTH, MAXIMUM_GLOB_SIZE, written_size};
 
@@ -18,6 +18,9 @@ pub enum GlobError {
     /// Its braces nest too deep.
     #[error("its braces nest deeper than the limit of {MAXIMUM_GLOB_DEPTH}")]
     Deep,
+    /// A list has too many long globs.
+    #[error("together, the {0} globs exceed the memory limit of the matcher; write fewer or shorter ones")]
+    Together(usize),
     /// The library rejects it.
     #[error("{0}")]
     Malformed(globset::ErrorKind),
@@ -46,6 +49,18 @@ pub fn compile(text: &str, is_of_paths: bool) -> Result<Glob, GlobError> {
     glob.map_err(|error| GlobError::Malformed(error.kind().clone()))
 }
 
+/// Returns the set of the globs of a list.
+///
+/// # Errors
+/// When the matcher of the list exceeds the limit of the library, 10 MiB.
+pub fn set(globs: &[Glob]) -> Result<GlobSet, GlobError> {
+    let mut builder = GlobSetBuilder::new();
+    for glob in globs {
+        builder.add(glob.clone());
+    }
+    builder.build().map_err(|_| GlobError::Together(globs.len()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,5 +74,15 @@ mod tests {
         assert!(compile(&"a".repeat(MAXIMUM_GLOB_SIZE), true).is_ok());
         assert!(matches!(compile(&"a".repeat(MAXIMUM_GLOB_SIZE + 1), true), Err(GlobError::Long(_))));
         assert!(matches!(compile("{a", true), Err(GlobError::Malformed(_))));
+    }
+
+    #[test]
+    fn the_globs_of_a_list_have_a_limit_together() {
+        let globs = |count: usize| -> Vec<Glob> {
+            let texts = (0..count).map(|index| format!("{}{index}x", "[!é]".repeat(100)));
+            texts.map(|text| compile(&text, true).expect("a glob")).collect()
+        };
+        assert!(set(&globs(100)).is_ok_and(|set| set.is_match(format!("{}7x", "a".repeat(100)))));
+        assert!(matches!(set(&globs(10_000)), Err(GlobError::Together(10_000))));
     }
 }

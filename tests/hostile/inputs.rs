@@ -346,6 +346,7 @@ fn the_page_of_limits_has_every_limit() {
         size(limits::MAXIMUM_GLOB_SIZE),
         limits::MAXIMUM_GLOB_DEPTH.to_string(),
         size(limits::LARGEST_PATTERN),
+        limits::MAXIMUM_QUESTIONS.to_string(),
         limits::MAXIMUM_DEPTH.to_string(),
         limits::MAXIMUM_ALIASED_NODES.to_string(),
         limits::MAXIMUM_REPORTED.to_string(),
@@ -359,4 +360,38 @@ fn the_page_of_limits_has_every_limit() {
     let shown: Vec<&str> =
         rows.map_while(|row| row.strip_suffix(" |")?.rsplit_once("| ").map(|(_, value)| value)).collect();
     assert_eq!(shown, values);
+}
+
+/// The questions of a test are a product of lists, so that a small file can ask very many.
+#[test]
+fn an_access_test_has_a_limit_of_questions() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = |names: usize| {
+        let list = |word: &str, count: usize| {
+            let items: Vec<String> = (0..count).map(|index| format!("{word}-{index}")).collect();
+            items.join(", ")
+        };
+        fs::create_dir_all(folder.path().join("policies")).expect("a folder");
+        let workspace = "apiVersion: bailiwick.dev/v1alpha1\nkind: Workspace\nmetadata: {name: x}\nspec:\n  known: {groups: [g-*]}\n  targets: [{name: t, version: \"1.36\"}]\n";
+        fs::write(folder.path().join("bailiwick.yaml"), workspace).expect("a file");
+        let policy = format!(
+            "apiVersion: bailiwick.dev/v1alpha1\nkind: AccessTest\nmetadata: {{name: many}}\nspec:\n  who: {{groups: [{}]}}\n  mustNot:\n  - verbs: [get]\n    resources: [nodes]\n    names: [{}]\n",
+            list("g", 1_000),
+            list("n", names)
+        );
+        fs::write(folder.path().join("policies/test.yaml"), policy).expect("a file");
+        Command::new(env!("CARGO_BIN_EXE_bailiwick")).args(["test", "-C"]).arg(folder.path()).output().expect("a run")
+    };
+    let few = run(10);
+    assert_eq!(few.status.code(), Some(0), "{}", stderr(&few));
+    assert!(stderr(&few).contains("10,000 questions asked"), "{}", stderr(&few));
+    let many = run(1_001);
+    assert_eq!(many.status.code(), Some(1), "{}", stderr(&many));
+    for part in [
+        "has 1,001,000 questions up to here, and the limit is 1,000,000",
+        "policies/test.yaml:6:",
+        "shorten `names`, which has 1,001 items",
+    ] {
+        assert!(stderr(&many).contains(part), "{part}: {}", stderr(&many));
+    }
 }
