@@ -96,7 +96,7 @@ impl Sources {
         if let Some(known) = self.listings.get(folder) {
             return Ok(Arc::clone(known));
         }
-        let Listing { mut files, refused } = self.world.list(folder)?;
+        let Listing { mut files, refused, .. } = self.world.list(folder)?;
         files.extend(refused.iter().map(|(path, _)| path.clone()));
         files.sort();
         self.refused.extend(refused.into_iter().map(|(path, refusal)| (path, (refusal, named_at))));

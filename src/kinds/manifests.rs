@@ -70,7 +70,7 @@ pub struct ManifestsSpec {
     pub common_metadata: CommonMetadataSpec,
     /// Globs of the manifest files, relative to the folder of this policy. Files without objects, such as a `kustomization.yaml`,
     /// values and templates of a chart, are skipped and counted (`skipped-file`). A path without wildcards names a file that
-    /// has to hold objects.
+    /// has to hold objects. A hidden file matches no glob, and is read by its path.
     #[schemars(length(min = 1))]
     pub files: Vec<Spanned<String>>,
     /// Globs of files that are not read, even if `files` matches them, in the same form.

@@ -53,6 +53,7 @@ impl InputFiles {
             files: vec![String::new()],
             is_folder: false,
             unread: Vec::new(),
+            hidden: Vec::new(),
         };
         let (source, prefix): (Arc<dyn FileSource>, String) = match self {
             Self::Disk => {
@@ -73,14 +74,24 @@ impl InputFiles {
                 }
             }
         };
-        let Listing { mut files, mut refused } = source.list(prefix.trim_end_matches('/'))?;
+        let Listing { mut files, mut refused, mut hidden } = source.list(prefix.trim_end_matches('/'))?;
         let below = |path: &mut String| _ = path.drain(..prefix.len());
-        files.iter_mut().for_each(below);
+        files.iter_mut().chain(&mut hidden).for_each(below);
         refused.iter_mut().for_each(|(path, _)| below(path));
+        hidden.extend(files.iter().cloned());
+        hidden.retain(|path| filter.hides(path));
         files.retain(|file| filter.finds(Path::new(file)));
         refused.retain(|(path, _)| filter.can_miss(Path::new(path)));
         files.sort_by(|left, right| Path::new(left).cmp(Path::new(right)));
-        Ok(FoundFiles { path: path.to_owned(), source: Some(source), prefix, files, is_folder: true, unread: refused })
+        Ok(FoundFiles {
+            path: path.to_owned(),
+            source: Some(source),
+            prefix,
+            files,
+            is_folder: true,
+            unread: refused,
+            hidden,
+        })
     }
 
     /// Returns the bytes of a file in memory; none for a path without a file, and for the files of the system.
@@ -104,6 +115,8 @@ pub struct FoundFiles {
     is_folder: bool,
     /// The links without a reader, with the reasons.
     unread: Vec<(String, ReadRefusal)>,
+    /// The hidden files and folders below the folder.
+    hidden: Vec<String>,
 }
 
 impl FoundFiles {
@@ -128,6 +141,11 @@ impl FoundFiles {
             Some(below) => self.path.join(below),
             None => self.path.clone(),
         }
+    }
+
+    /// Returns the paths of the hidden files and folders, which are not read.
+    pub fn hidden(&self) -> impl Iterator<Item = PathBuf> {
+        self.hidden.iter().map(|below| self.path.join(below))
     }
 
     /// Reports the links of the folder that are not followed.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::Path;
 
-use globset::{GlobSet, GlobSetBuilder};
+use globset::GlobSet;
 
 use super::{NamedFile, ReadRefusal, decode, glob, refused, text_of};
 use crate::codes;
@@ -15,6 +15,12 @@ use crate::yaml::{NodeRef, Tree};
 
 /// The endings of files that hold manifests.
 const ENDINGS: &[&str] = &["json", "yaml", "yml"];
+
+/// Whether a file has the name of a manifest.
+fn is_manifest(path: &Path) -> bool {
+    let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
+    ending.is_some_and(|ending| ENDINGS.contains(&ending.as_str()))
+}
 
 /// Whether a name of a file or a folder is hidden.
 fn is_hidden_name(name: &OsStr) -> bool {
@@ -56,6 +62,8 @@ pub struct SkippedFiles {
     whole: BTreeMap<SkipCause, Vec<String>>,
     /// The files with objects and with other documents.
     in_part: Vec<String>,
+    /// The hidden files and folders.
+    hidden: Vec<String>,
 }
 
 impl SkippedFiles {
@@ -69,10 +77,15 @@ impl SkippedFiles {
         self.in_part.push(path);
     }
 
+    /// Counts a hidden file or folder. Nothing of it is read.
+    pub fn add_hidden(&mut self, path: String) {
+        self.hidden.push(path);
+    }
+
     /// Returns the number of files among the `searched` ones, with their paths as details; none without such a file. `of` names
     /// the policy with the files: ` of Manifests/plain`.
     pub fn note(self, searched: usize, of: &str) -> Option<Diagnostic> {
-        let Self { whole, in_part } = self;
+        let Self { whole, in_part, hidden } = self;
         let mut parts = Vec::new();
         if !whole.is_empty() {
             let count: usize = whole.values().map(Vec::len).sum();
@@ -86,9 +99,14 @@ impl SkippedFiles {
             let have = if in_part.len() == 1 { "has" } else { "have" };
             parts.push(format!("{} {have} objects and other documents", number(in_part.len(), "file")));
         }
+        if !hidden.is_empty() {
+            let are = if hidden.len() == 1 { "is" } else { "are" };
+            parts.push(format!("{} {are} not read", number(hidden.len(), "hidden path")));
+        }
         let whole =
             whole.into_iter().flat_map(|(cause, paths)| paths.into_iter().map(move |path| (path, cause.word())));
         let skipped = whole.chain(in_part.into_iter().map(|path| (path, "in part")));
+        let skipped = skipped.chain(hidden.into_iter().map(|path| (path, "hidden")));
         let note = skipped.fold(Diagnostic::remark(codes::SKIPPED_FILE, parts.join("; ")), |note, (path, word)| {
             note.note(format!("{path}: {word}"))
         });
@@ -140,9 +158,14 @@ impl FileFilter {
 
     /// Whether a file of a folder is read, by its path below the folder: a manifest that is not hidden.
     pub(super) fn finds(&self, below: &Path) -> bool {
-        let ending = below.extension().map(|ending| ending.to_string_lossy().to_lowercase());
-        let is_manifest = ending.is_some_and(|ending| ENDINGS.contains(&ending.as_str()));
-        is_manifest && self.reads(below) && !below.iter().any(is_hidden_name)
+        is_manifest(below) && self.reads(below) && !below.iter().any(is_hidden_name)
+    }
+
+    /// Whether a hidden file or folder can hold manifests, by its path below the folder; a folder has a slash at the end.
+    pub(super) fn hides(&self, path: &str) -> bool {
+        let below = Path::new(path);
+        let can_hold = path.ends_with('/') || (is_manifest(below) && self.reads(below));
+        can_hold && !self.exclude.is_match(below) && below.iter().any(is_hidden_name)
     }
 
     /// Whether something that is not read can have been a file or a folder of manifests, by its path below the folder.
@@ -158,20 +181,23 @@ impl FileFilter {
 
 /// Returns globs of the command line, of paths or of names; reports invalid globs.
 pub fn glob_set(globs: &[String], is_of_paths: bool, sink: &mut Sink) -> GlobSet {
-    let mut set = GlobSetBuilder::new();
+    let mut compiled = Vec::with_capacity(globs.len());
     let matched = if is_of_paths { "a part of a name, `**` folders" } else { "any text" };
     for written in globs {
         match glob::compile(written, is_of_paths) {
-            Ok(glob) => _ = set.add(glob),
+            Ok(glob) => compiled.push(glob),
             Err(error) => sink.push(
                 Diagnostic::error(codes::INVALID_USAGE, format!("`{written}` is not a glob: {error}"))
                     .help(format!("`*` matches {matched}; close every `[` and `{{`")),
             ),
         }
     }
-    match set.build() {
+    match glob::set(&compiled) {
         Ok(set) => set,
-        Err(_) => GlobSet::empty(),
+        Err(error) => {
+            sink.push(Diagnostic::error(codes::INVALID_USAGE, error.to_string()));
+            GlobSet::empty()
+        }
     }
 }
 

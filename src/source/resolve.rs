@@ -43,7 +43,7 @@ pub(super) struct Folder {
     folder: OwnedFd,
 }
 
-/// A visible entry of a folder.
+/// An entry of a folder.
 pub(super) struct Entry {
     pub(super) name: Vec<u8>,
     pub(super) is_folder: bool,
@@ -144,13 +144,13 @@ impl Folder {
         Ok(FolderId { device: stat.st_dev as u64, inode: stat.st_ino as u64 })
     }
 
-    /// Returns the entries whose names do not begin with a dot.
+    /// Returns the entries.
     pub(super) fn entries(&self) -> Result<Vec<Entry>, Error> {
         let mut entries = Vec::new();
         for entry in rustix::fs::Dir::read_from(&self.folder)? {
             let entry = entry?;
             let name = entry.file_name().to_bytes().to_vec();
-            if name.starts_with(b".") {
+            if matches!(name.as_slice(), b"." | b"..") {
                 continue;
             }
             let mut kind = entry.file_type();

@@ -82,6 +82,9 @@ pub struct Listing {
     pub files: Vec<String>,
     /// Links that are not followed, sorted, with the reason.
     pub refused: Vec<(String, ReadRefusal)>,
+    /// The hidden files, and the hidden folders with a slash at the end, sorted. Git's own folder is not among them, and a source that
+    /// is a workspace or a commit has none.
+    pub hidden: Vec<String>,
 }
 
 /// A folder on disk.
@@ -188,6 +191,12 @@ impl Walk<'_> {
         around.push(identity);
         for entry in found.entries().map_err(|error| self.cannot_list(&path, &error))? {
             let prefix = if path.is_empty() { String::new() } else { format!("{path}/") };
+            if entry.name.starts_with(b".") {
+                let slash = if entry.is_folder { "/" } else { "" };
+                let name = String::from_utf8_lossy(&entry.name);
+                self.listing.hidden.extend((name != ".git").then(|| format!("{prefix}{name}{slash}")));
+                continue;
+            }
             let Ok(name) = std::str::from_utf8(&entry.name) else {
                 self.nameless.push(format!("{prefix}{}", entry.name.escape_ascii()));
                 continue;
@@ -247,6 +256,7 @@ impl Walk<'_> {
         }
         self.listing.files.sort();
         self.listing.refused.sort();
+        self.listing.hidden.sort();
         Ok(self.listing)
     }
 }
@@ -299,5 +309,5 @@ pub fn listing_below<C>(files: &BTreeMap<String, C>, folder: &str) -> Listing {
     let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
     let from_there = files.range(prefix.clone()..).map(|(path, _)| path);
     let files = from_there.take_while(|path| path.starts_with(&prefix)).cloned().collect();
-    Listing { files, refused: Vec::new() }
+    Listing { files, ..Listing::default() }
 }

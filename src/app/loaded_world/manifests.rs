@@ -286,6 +286,7 @@ pub(crate) fn each_filtered_tree(
     found_files.report_unread(files, sink);
     let mut failed = None;
     let mut skipped = SkippedFiles::default();
+    found_files.hidden().for_each(|path| skipped.add_hidden(path.to_string_lossy().into_owned()));
     let mut assumed = 0;
     parallel::in_order(
         found_files.len(),

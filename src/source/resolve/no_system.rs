@@ -29,7 +29,7 @@ pub(super) struct Folder(Infallible);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FolderId;
 
-/// A visible entry of a folder.
+/// An entry of a folder.
 pub(super) struct Entry {
     pub(super) name: Vec<u8>,
     pub(super) is_folder: bool,
