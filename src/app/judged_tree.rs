@@ -32,7 +32,6 @@ const NAMED_INPUTS: usize = 5;
 /// When the repository lacks an object.
 pub(super) fn judge(workspace: &Workspace, tree: &JudgedTree, sink: &mut Sink) -> Result<NotJudged, RunError> {
     let written: Vec<&str> = workspace.project.workspace.written_folders().collect();
-    let mut outside = BTreeSet::new();
     for (path, kind, _) in tree.files().entries() {
         let path = path.as_str();
         let is_written = written.iter().any(|folder| is_below(path, folder));
@@ -40,8 +39,6 @@ pub(super) fn judge(workspace: &Workspace, tree: &JudgedTree, sink: &mut Sink) -
             sink.push(in_another_case(path, "the commit"));
         } else if kind == EntryKind::Submodule && (is_written || written.iter().any(|folder| is_below(folder, path))) {
             sink.push(submodule(path));
-        } else if kind == EntryKind::File && !is_written && is_manifest_name(path) {
-            outside.insert(path.to_owned());
         }
     }
     for folder in &written {
@@ -55,9 +52,30 @@ pub(super) fn judge(workspace: &Workspace, tree: &JudgedTree, sink: &mut Sink) -
         }
     }
     judge_attributes(workspace, tree, sink)?;
-    let overrides = outside.iter().filter(|path| steered::is_source_override(path)).cloned().collect();
+    let outside = manifests_outside(workspace, tree);
+    let overrides = source_overrides(tree, &outside);
     steered::judge(workspace, tree.prefix(), &overrides, &patterns_of(workspace, tree)?, sink)?;
     left_behind::judge(workspace, &outside, sink)
+}
+
+/// Returns the paths of the manifests of a commit outside the folders that a run writes.
+pub(super) fn manifests_outside(workspace: &Workspace, tree: &JudgedTree) -> BTreeSet<String> {
+    let written: Vec<&str> = workspace.project.workspace.written_folders().collect();
+    let files = tree.files().entries().filter(|(_, kind, _)| *kind == EntryKind::File).map(|(path, ..)| path);
+    // A path in another case is reported on its own.
+    let is_of = |path: &str, folder: &&str| is_below(path, folder) || is_below_in_another_case(path, folder);
+    files.filter(|path| is_manifest_name(path) && !written.iter().any(|folder| is_of(path, folder))).collect()
+}
+
+/// Returns the paths of the files with parameters for Argo CD: in the workspace, and in the folders around it.
+fn source_overrides(tree: &JudgedTree, outside: &BTreeSet<String>) -> Vec<String> {
+    let names = tree.files().above().iter().flat_map(|above| above.entries.iter().map(|entry| (&above.path, entry)));
+    let above = names.map(|(folder, entry)| {
+        let name = String::from_utf8_lossy(&entry.name);
+        if folder.is_empty() { name.into_owned() } else { format!("{folder}/{name}") }
+    });
+    let below = outside.iter().map(|path| format!("{}{path}", tree.prefix()));
+    above.chain(below).filter(|path| steered::is_source_override(path)).collect()
 }
 
 /// Reads the files of patterns of Flux in the folders around the output folder.

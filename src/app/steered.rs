@@ -1,7 +1,6 @@
 //! Files outside of the output folder with an effect on its readers: `.argocd-source*.yaml` changes the
 //! parameters of a source, and `.sourceignore` leaves files out.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::words::number;
@@ -67,15 +66,38 @@ pub(super) fn patterns_on_disk(top: &Path, output: &str) -> Result<Vec<PatternFi
     Ok(found)
 }
 
-/// Reports the files with an effect on the readers of the output. `overrides` are the paths of files of Argo CD below
-/// the workspace, and `prefix` is the path of the workspace in its repository, with a slash at its end.
+/// Returns the paths of the files of Argo CD on disk in the folders around a workspace, whose path in the repository is `below`.
+///
+/// # Errors
+/// When a folder cannot be read.
+pub(super) fn overrides_above_on_disk(top: &Path, below: &str) -> Result<Vec<String>, RunError> {
+    let mut found = Vec::new();
+    for path in pattern_paths(below) {
+        let above = absent::text(path.strip_suffix(SOURCE_IGNORE));
+        // The files of the workspace itself are listed already.
+        if above.trim_end_matches('/') == below {
+            continue;
+        }
+        let folder = top.join(above);
+        let failed = |error| RunError::io("read", &folder, &error);
+        for entry in folder.read_dir().map_err(failed)? {
+            let name = entry.map_err(failed)?.file_name();
+            let name = name.to_string_lossy();
+            found.extend(is_source_override(&name).then(|| format!("{above}{name}")));
+        }
+    }
+    Ok(found)
+}
+
+/// Reports the files with an effect on the readers of the output. `overrides` are the paths of files of Argo CD in the
+/// repository, and `prefix` is the path of the workspace in it, with a slash at its end.
 ///
 /// # Errors
 /// When the output folder cannot be read.
 pub(super) fn judge(
     workspace: &Workspace,
     prefix: &str,
-    overrides: &BTreeSet<String>,
+    overrides: &[String],
     patterns: &[PatternFile],
     sink: &mut Sink,
 ) -> Result<(), RunError> {
@@ -84,10 +106,11 @@ pub(super) fn judge(
     let may = |applies: fn(&TargetDelivery) -> bool| {
         settings.targets.iter().any(|target| target.delivery.as_ref().is_none_or(|delivery| applies(delivery)))
     };
-    let is_exempt = |path: &str| settings.fixtures.is_match(path);
+    let below = |path: &str| path.strip_prefix(prefix).map_or_else(|| path.to_owned(), str::to_owned);
+    let is_exempt = |path: &str| settings.fixtures.is_match(below(path));
     if may(|delivery| delivery.argocd.is_some()) {
         for path in overrides.iter().filter(|path| !is_exempt(path)) {
-            let message = format!("`{path}` changes the parameters of an application of Argo CD");
+            let message = format!("`{}` changes the parameters of an application of Argo CD", below(path));
             sink.push(
                 Diagnostic::error(codes::APPLIER_STEERED, message)
                     .help("remove it, or name it in `spec.fixtures` if no application has its folder as the path"),
@@ -95,8 +118,7 @@ pub(super) fn judge(
         }
     }
     let mut ignore = SourceIgnore::default();
-    let below = |path: &str| path.strip_prefix(prefix).map_or_else(|| path.to_owned(), str::to_owned);
-    patterns.iter().filter(|file| !is_exempt(&below(&file.path))).for_each(|file| ignore.add(&file.path, &file.text));
+    patterns.iter().filter(|file| !is_exempt(&file.path)).for_each(|file| ignore.add(&file.path, &file.text));
     if ignore.is_empty() || !may(|delivery| delivery.flux.is_some()) {
         return Ok(());
     }

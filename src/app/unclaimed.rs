@@ -83,6 +83,18 @@ pub(crate) fn judge(workspace: &Workspace, unclaimed: &Unclaimed, sink: &mut Sin
     judge_index(workspace, sink)
 }
 
+/// Returns the number of output files elsewhere that are not judged in this workspace.
+///
+/// # Errors
+/// When the repository of a judged commit lacks an object.
+pub(super) fn not_judged(workspace: &Workspace) -> Result<NotJudged, RunError> {
+    let outside = match &workspace.tree {
+        Some(tree) => judged_tree::manifests_outside(workspace, tree),
+        None => manifests_outside(workspace),
+    };
+    left_behind::judge(workspace, &outside, &mut Sink::new())
+}
+
 /// Reports the folder that a killed run left; one of a run that is at work belongs to it.
 fn judge_staging(workspace: &Workspace, written: &str, sink: &mut Sink) {
     let place = workspace.root.join(written);
@@ -139,7 +151,9 @@ fn judge_index(workspace: &Workspace, sink: &mut Sink) -> Result<NotJudged, RunE
     }
     let below = absent::text(workspace.root.strip_prefix(top).ok().and_then(Path::to_str));
     let prefix = if below.is_empty() { String::new() } else { format!("{below}/") };
-    let overrides = outside.iter().filter(|path| steered::is_source_override(path)).cloned().collect();
+    let mut overrides = steered::overrides_above_on_disk(top, below)?;
+    let in_workspace = outside.iter().filter(|path| steered::is_source_override(path));
+    overrides.extend(in_workspace.map(|path| format!("{prefix}{path}")));
     let patterns = steered::patterns_on_disk(top, &format!("{prefix}{}", workspace.project.workspace.output))?;
     steered::judge(workspace, &prefix, &overrides, &patterns, sink)?;
     left_behind::judge(workspace, &outside, sink)
