@@ -60,8 +60,15 @@ fn measure(count: usize) -> Result<(), Box<dyn Error>> {
         bytes += length;
     };
     let off = Stats::off();
-    let options =
-        CompileOptions { jobs: 1, wanted: ObjectForm::Text, alike: true, part: None, sample: None, stats: &off };
+    let options = CompileOptions {
+        jobs: 1,
+        wanted: ObjectForm::Text,
+        alike: true,
+        part: None,
+        sample: None,
+        accepts_never_pruned: false,
+        stats: &off,
+    };
     let consumer = FileConsumer { work: &work, each: &mut add };
     compile::compile(&project, target, options, consumer, &mut sink)?;
     let compiled = started.elapsed();

@@ -207,6 +207,7 @@ impl Options {
             alike: true,
             part: None,
             sample: None,
+            accepts_never_pruned: false,
             stats: &self.stats,
         }
     }

@@ -127,6 +127,8 @@ pub struct CompileOptions<'s> {
     pub part: Option<Part>,
     /// The sample of the namespaces to compile; all of them without it.
     pub sample: Option<&'s SampledFiles>,
+    /// Whether objects may have a name with which Flux never prunes them: an earlier state is in the cluster already.
+    pub accepts_never_pruned: bool,
 }
 
 /// The consumer of the files of a target.
@@ -390,6 +392,8 @@ impl<'p> Worker<'p> {
                 return false;
             }
         };
+        // Without a stated delivery, any applier may read the output.
+        let may_use_inventory = self.target.may_be_delivered_by_flux() && !self.options.accepts_never_pruned;
         let text = &*self.rendered;
         let rendered = RenderedText { text, stated: stated.as_deref() };
         let matches = || self.validator.matches(unit, rendered, facts);
@@ -397,7 +401,7 @@ impl<'p> Worker<'p> {
             let before = sink.len();
             let validate = || {
                 if !self.validator.check(unit, text, facts, sink)
-                    || !self.validator.check_readings(unit, &self.project.templates, sink)
+                    || !self.validator.check_readings(unit, &self.project.templates, may_use_inventory, sink)
                 {
                     return false;
                 }

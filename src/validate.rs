@@ -165,10 +165,16 @@ impl<'p> Validator<'p> {
     }
 
     /// Checks that every applier reads the object that was checked last as it was compiled. False where one does not; the
-    /// reasons are in the sink.
-    pub fn check_readings(&self, unit: &Unit, templates: &TemplateSet, sink: &mut Sink) -> bool {
-        let compiled = readings::Compiled { unit, target: self.target, trees: self.trees, templates };
-        self.object().is_none_or(|root| compiled.check(root, sink))
+    /// reasons are in the sink. `may_use_inventory` is true where Flux or Config Sync may apply it.
+    pub fn check_readings(
+        &self,
+        unit: &Unit,
+        templates: &TemplateSet,
+        may_use_inventory: bool,
+        sink: &mut Sink,
+    ) -> bool {
+        let compiled = readings::Compiled { unit, trees: self.trees, templates };
+        self.object().is_none_or(|root| compiled.check(root, may_use_inventory, sink))
     }
 
     fn changed_meaning(&self, unit: &Unit, change: &meaning::Change) -> Diagnostic {

@@ -74,6 +74,7 @@ impl World {
             alike: true,
             part: None,
             sample: None,
+            accepts_never_pruned: false,
             stats: &Stats::off(),
         })
     }

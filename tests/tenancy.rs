@@ -204,7 +204,15 @@ fn accounts_have_the_objects_of_their_loops_and_conditions() {
 fn same_in_parts(world: &World) {
     let off = Stats::off();
     let texts = |jobs, part, alike| {
-        let options = CompileOptions { jobs, wanted: ObjectForm::Text, alike, part, sample: None, stats: &off };
+        let options = CompileOptions {
+            jobs,
+            wanted: ObjectForm::Text,
+            alike,
+            part,
+            sample: None,
+            accepts_never_pruned: false,
+            stats: &off,
+        };
         let files = world.compile_with(options).files;
         files.into_iter().map(|file| (file.path, file.text)).collect::<BTreeSet<_>>()
     };

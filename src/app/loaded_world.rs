@@ -322,6 +322,8 @@ pub(crate) struct WorldParts<'p> {
     /// Manifests above the compiled objects: a compiled object with the identity of one of theirs is left out. A role of a
     /// binding that neither side has may exist in the cluster.
     pub(crate) above: &'p [Tree],
+    /// Objects of no policy that stay in the cluster.
+    pub(crate) staying: &'p [Tree],
     /// The compiled objects of the world.
     pub(crate) content: WorldContent<'p>,
 }
@@ -329,7 +331,7 @@ pub(crate) struct WorldParts<'p> {
 impl<'p> WorldParts<'p> {
     /// Returns the parts of a load that shows each compiled object.
     pub(crate) fn seen_by(see: &'p mut dyn FnMut(NodeRef<'_>, Origin)) -> Self {
-        Self { see, members: None, above: &[], content: WorldContent::Whole }
+        Self { see, members: None, above: &[], staying: &[], content: WorldContent::Whole }
     }
 }
 
@@ -352,7 +354,7 @@ pub(crate) fn load_target_seen(
     parts: WorldParts<'_>,
     sink: &mut Sink,
 ) -> Result<Option<LoadedWorld>, RunError> {
-    let WorldParts { see, members, above, content } = parts;
+    let WorldParts { see, members, above, staying, content } = parts;
     let api_server = workspace.project.facts.on::<ApiServerSettings>(&target.name).next();
     let mut surroundings = surroundings_of(options, target.version.minor(), target.platform == Platform::Openshift);
     if let Some(known) = &mut surroundings {
@@ -379,7 +381,8 @@ pub(crate) fn load_target_seen(
         add_pods(object, place);
     })?;
     objects_of(above).for_each(|object| add_pods(object, object.origin()));
-    above.iter().for_each(|tree| _ = manifests::add_with_surroundings(&mut builder, tree, &mut surroundings, sink));
+    let beside = above.iter().chain(staying);
+    beside.for_each(|tree| _ = manifests::add_with_surroundings(&mut builder, tree, &mut surroundings, sink));
     if let (Some(known), Some(mut pods)) = (&mut surroundings, pods) {
         // Others report objects that cannot be read.
         let unheard = &mut Sink::new();
@@ -391,7 +394,6 @@ pub(crate) fn load_target_seen(
     }
     let lacks_members = members.is_some_and(|members| !builder.bind_members(members, MOST_MEMBERS));
     let world = finished(builder, target, options, above, sink);
-    let authorization_modes = api_server.map_or_else(Vec::new, |server| server.authorization_modes.clone());
     Ok(Some(LoadedWorld {
         target: Some(target.name.clone()),
         world,
@@ -401,7 +403,7 @@ pub(crate) fn load_target_seen(
         sample: Arc::clone(workspace.sampled.sample()),
         memberships: Memberships::on(&workspace.project.facts, &target.name),
         lacks_members,
-        authorization_modes,
+        authorization_modes: api_server.map_or_else(Vec::new, |server| server.authorization_modes.clone()),
         release: target.version.release(),
     }))
 }

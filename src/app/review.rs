@@ -58,11 +58,14 @@ use super::account_names::AccountNames;
 use super::classes::{self, OutputCheck, Spread};
 use super::compare::{Base, CompareOptions, default_world};
 use super::lint::{Selection, applier_problems};
+use super::object_key::ObjectKey;
+use super::unclaimed;
 use super::workspace::Workspace;
 use super::{Diagnostics, Error, Options};
 use crate::diag::{Severity, Sink};
 use crate::model::Target;
 use crate::parallel::both;
+use crate::yaml::Tree;
 
 /// The base, the targets and the approvers of a review.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -85,7 +88,7 @@ impl ChangeReview {
         let base = ReviewedBase { name: "none".to_owned(), commit: None };
         let root = Workspace::find_root(options).ok().flatten();
         let below = root.map_or_else(|| ".".to_owned(), |root| base::path_in_repository(&root));
-        assembly::invalid(&below, base, ReviewedHead { commit: None, is_output_current: true }, diagnostics)
+        assembly::invalid(&below, base, ReviewedHead::default(), diagnostics)
     }
 }
 
@@ -131,8 +134,9 @@ impl Workspace {
         sections.add_smaller_changes(smaller);
         head.compare_objects(&base, options, &mut sections)?;
         if !matches!(base.state, BaseState::Absent) {
-            sections.is_output_current = check.as_ref().map_or(Ok(true), OutputCheck::is_current)?;
+            sections.head_state.is_output_current = check.as_ref().map_or(Ok(true), OutputCheck::is_current)?;
         }
+        sections.head_state.not_judged = unclaimed::not_judged(self)?;
         sections.findings = findings::compare(base.workspace(), &head, &names, &spread, &inputs.path_from_root(""))?;
         Ok(sections.finish(options))
     }
@@ -173,14 +177,15 @@ impl Workspace {
         let [old_members, new_members] = members::changed(earlier.map(|(before, _)| before), self, target);
         let load_base = || {
             let mut found = Sink::new();
-            let load = |(workspace, target)| TargetState::load(workspace, target, &old_members, &mut found);
+            let load = |(workspace, target)| TargetState::load(workspace, target, &old_members, &[], &mut found);
             (earlier.map(load).transpose(), found)
         };
         let mut sink = Sink::new();
-        let load_head = || TargetState::load(self, target, &new_members, &mut sink);
+        let load_head = || TargetState::load(self, target, &new_members, &[], &mut sink);
         let ((before, found), head) = both(self.options.threads(), load_base, load_head);
-        let Some(head) = head? else { return Ok(Err(self.diagnostics(sink))) };
         let before = before?.flatten();
+        let head = self.with_staying(before.as_ref(), head?, sections, &mut sink)?;
+        let Some(head) = head else { return Ok(Err(self.diagnostics(sink))) };
         if let (Some((workspace, _)), None) = (earlier, &before) {
             sections.add_broken_base(&workspace.diagnostics(found));
         }
@@ -215,6 +220,29 @@ impl Workspace {
         sections.compared_targets.insert(target.name.clone());
         sections.add_unknown(&before, &head);
         Ok(Ok(()))
+    }
+
+    /// Returns the reviewed state with the objects of the earlier one that Flux never deletes; none after an error.
+    fn with_staying<'s>(
+        &'s self,
+        before: Option<&TargetState<'_>>,
+        head: Option<TargetState<'s>>,
+        sections: &mut Sections<'_>,
+        sink: &mut Sink,
+    ) -> Result<Option<TargetState<'s>>, Error> {
+        let (before, head) = match (before, head) {
+            (Some(before), Some(head)) => (before, head),
+            (_, head) => return Ok(head),
+        };
+        let is_gone = |key: &&ObjectKey| !head.never_pruned.contains_key(key);
+        let may_be_of_flux = before.target.may_be_delivered_by_flux();
+        let staying: Vec<&ObjectKey> = before.never_pruned.keys().filter(|_| may_be_of_flux).filter(is_gone).collect();
+        if staying.is_empty() {
+            return Ok(Some(head));
+        }
+        let trees: Vec<Tree> = staying.iter().filter_map(|key| before.never_pruned.get(key)).cloned().collect();
+        sections.hazards.push(hazards::never_pruned(head.target, &staying));
+        Ok(TargetState::load(self, head.target, head.members, &trees, sink)?)
     }
 
     /// Compares the output of both states.

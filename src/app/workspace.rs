@@ -37,6 +37,8 @@ pub struct Workspace {
     pub(crate) shard: Option<Shard>,
     /// The commit that `check` judges; the files on disk without one.
     pub(crate) tree: Option<Arc<JudgedTree>>,
+    /// Whether this is an earlier state, whose objects are in the cluster.
+    pub(crate) is_earlier: bool,
     /// Takes the shapes of the files that are compared with the output, for the AccessTests of `check`.
     pub(super) shapes: Option<Arc<ShapeCollector>>,
     /// The diagnostics of loading: warnings, and errors after which loading could continue.
@@ -229,6 +231,7 @@ impl Workspace {
             sampled: Arc::default(),
             shard: None,
             tree: None,
+            is_earlier: false,
             shapes: None,
             found,
             answers,
@@ -240,7 +243,8 @@ impl Workspace {
         let (project, found, answers) = (Arc::clone(&self.project), self.found.clone(), Arc::clone(&self.answers));
         let loaded = Loaded { project, found, answers };
         let whole = Self::of(self.options.clone(), self.root.clone(), self.files.clone(), loaded);
-        Self { sampled: Arc::new(SampledFiles::new(Arc::clone(sample))), tree: self.tree.clone(), ..whole }
+        let sampled = Arc::new(SampledFiles::new(Arc::clone(sample)));
+        Self { sampled, tree: self.tree.clone(), is_earlier: self.is_earlier, ..whole }
     }
 
     /// Returns how many files a file stands for in the sample of this workspace, itself included. The path is below the folder
@@ -267,7 +271,7 @@ impl Workspace {
     /// Returns the options of the compiler, with the sample of this workspace.
     pub(crate) fn compiler(&self) -> compile::CompileOptions<'_> {
         let sample = Some(&*self.sampled).filter(|sampled| !sampled.sample().is_whole());
-        compile::CompileOptions { sample, ..self.options.compiler() }
+        compile::CompileOptions { sample, accepts_never_pruned: self.is_earlier, ..self.options.compiler() }
     }
 
     /// Returns the folder of the workspace file.

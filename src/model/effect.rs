@@ -57,4 +57,6 @@ pub enum HazardKind {
     BindingReplaced,
     /// Very many namespaces change.
     MassChange,
+    /// The applier never deletes a removed object, so that its access stays.
+    NeverPruned,
 }

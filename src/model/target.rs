@@ -306,6 +306,11 @@ impl Target {
         self.delivery.as_ref().is_some_and(|delivery| delivery.flux.is_some())
     }
 
+    /// Whether Flux may apply the output: its delivery is stated, or no delivery is.
+    pub fn may_be_delivered_by_flux(&self) -> bool {
+        self.delivery.as_ref().is_none_or(|delivery| delivery.flux.is_some())
+    }
+
     /// Returns the served version of MutatingAdmissionPolicy: `v1` since 1.36, `v1beta1` since 1.34 if enabled.
     pub fn mutating_admission_policy(&self) -> Option<&'static str> {
         match (self.version.minor(), self.features.mutating_admission_policy) {

@@ -108,7 +108,20 @@ fn message(finding: &FindingRecord) -> String {
         text.push_str("\nhelp: ");
         text.push_str(help);
     }
-    text
+    plain_message(&text)
+}
+
+/// Returns a text as a message that has no link (SARIF 2.1.0, 3.11.6) and no placeholder (3.11.5), whatever names are in it.
+pub(super) fn plain_message(text: &str) -> String {
+    let mut message = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '[' | ']' | '\\' => message.extend(['\\', character]),
+            '{' | '}' => message.extend([character; 2]),
+            _ => message.push(character),
+        }
+    }
+    message
 }
 
 /// Returns a location: a place, or the whole file of the workspace. Code scanning accepts no result without a file.
@@ -128,7 +141,7 @@ fn location(place: Result<&SourceRange, &str>, text: Option<&str>) -> Value {
         }),
     };
     if let (Some(text), Some(location)) = (text, location.as_object_mut()) {
-        location.insert("message".to_owned(), json!({ "text": text }));
+        location.insert("message".to_owned(), json!({ "text": plain_message(text) }));
     }
     location
 }
@@ -147,7 +160,13 @@ pub(super) fn uri(path: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::uri;
+    use super::{plain_message, uri};
+
+    #[test]
+    fn a_name_in_a_message_is_no_link_and_no_placeholder() {
+        assert_eq!(plain_message("[a](https://b.example) {0} c\\[d]"), "\\[a\\](https://b.example) {{0}} c\\\\\\[d\\]");
+        assert_eq!(plain_message("plain text\nhelp: (more)"), "plain text\nhelp: (more)");
+    }
 
     #[test]
     fn paths_are_encoded() {

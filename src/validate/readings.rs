@@ -5,7 +5,7 @@ use crate::codes;
 use crate::diag::{Diagnostic, Origin, Sink};
 use crate::k8s::readers;
 use crate::k8s::validation::FieldError;
-use crate::model::{Target, Unit};
+use crate::model::Unit;
 use crate::render::TemplateSet;
 use crate::yaml::NodeRef;
 
@@ -15,17 +15,14 @@ use super::trace::Trees;
 #[derive(Clone, Copy)]
 pub(super) struct Compiled<'c> {
     pub(super) unit: &'c Unit,
-    pub(super) target: &'c Target,
     pub(super) trees: &'c Trees,
     pub(super) templates: &'c TemplateSet,
 }
 
 impl Compiled<'_> {
     /// Reports each part of an object that an applier reads in another way. Returns whether there is none.
-    pub(super) fn check(self, root: NodeRef<'_>, sink: &mut Sink) -> bool {
-        let Self { unit, target, .. } = self;
-        // Without a stated delivery, any applier may read the output.
-        let may_use_inventory = target.delivery.is_none() || target.is_delivered_by_flux();
+    pub(super) fn check(self, root: NodeRef<'_>, may_use_inventory: bool, sink: &mut Sink) -> bool {
+        let Self { unit, .. } = self;
         let mut errors = Vec::new();
         readers::check(root, may_use_inventory, &mut errors);
         for error in &errors {

@@ -2,6 +2,10 @@
 //! it comes from. The folders of `tests/hostile/one_reading` have one case for each kind of value, and
 //! `tests/conformance/readers` compares with the code of the appliers.
 
+use std::fs;
+
+use super::gate::{assert_status, commit, edit, example, stdout};
+use crate::runs::{bailiwick, stderr};
 use crate::support::{Compiled, World};
 
 /// Texts that readers change, refuse, or skip a file for.
@@ -273,4 +277,95 @@ fn a_name_that_is_never_pruned_is_refused_where_flux_may_apply() {
         let compiled = world.compile();
         assert_eq!(is_refused(&compiled), refused, "{settings}{name}: {}", compiled.told);
     }
+}
+
+/// An application of a folder around the workspace reads the parameters of the folder.
+#[test]
+fn a_file_of_argo_cd_around_the_workspace_is_found() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path().join("infra/access");
+    fs::create_dir_all(&root).expect("a folder");
+    for command in ["init", "render"] {
+        assert_status(&bailiwick(&root, &[command]), 0);
+    }
+    let place = "infra/.argocd-source-access.yaml";
+    fs::write(folder.path().join(place), "kustomize: {namePrefix: x}\n").expect("a file");
+    fs::write(folder.path().join("infra/argocd-source.yaml"), "a: b\n").expect("a file");
+    commit(folder.path());
+    let assert_found = |status: i32| {
+        for arguments in [&["check"][..], &["check", "--tree", "HEAD"]] {
+            let run = bailiwick(&root, arguments);
+            assert_status(&run, status);
+            let is_named = stderr(&run).contains(&format!("`{place}` changes the parameters of an application"));
+            assert_eq!(is_named, status != 0, "{}", stderr(&run));
+        }
+    };
+    assert_found(1);
+    edit(&root, "bailiwick.yaml", "spec:\n", &format!("spec:\n  fixtures: [{place}]\n"));
+    commit(folder.path());
+    assert_found(0);
+}
+
+/// A new version of this program rejects a name that an earlier one wrote, and the object stays when the name goes.
+#[test]
+fn an_object_that_is_never_pruned_keeps_its_access_in_a_review() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path();
+    assert_status(&bailiwick(root, &["init"]), 0);
+    let grant = |name: &str, delivery: &str| {
+        let policy = format!(
+            "apiVersion: bailiwick.dev/v1alpha1\nkind: Grant\nmetadata: {{name: g}}\nspec: {{to: {{groups: [team-a]}}, bindingName: '{name}', clusterRoles: [admin], namespaces: [team-a]}}\n"
+        );
+        fs::write(root.join("policies/g.yaml"), policy).expect("a file");
+        if !delivery.is_empty() {
+            edit(root, "bailiwick.yaml", "spec:\n", delivery);
+        }
+    };
+    let review = || {
+        let run = bailiwick(root, &["review", "--base", "HEAD"]);
+        (run.status.code(), stdout(&run))
+    };
+    grant("dev__admin", "");
+    commit(root);
+    grant("dev-admin", "");
+    let (status, renamed) = review();
+    assert_eq!(status, Some(1), "{renamed}");
+    assert!(renamed.contains("1 object removed from the output stays in the cluster"), "{renamed}");
+    fs::remove_file(root.join("policies/g.yaml")).expect("a file");
+    let (status, removed) = review();
+    assert_eq!(status, Some(1), "{removed}");
+    assert!(removed.contains("1 object removed from the output stays in the cluster"), "{removed}");
+    assert!(removed.contains("RoleBinding/team-a/dev__admin"), "{removed}");
+    assert!(!removed.contains("loses"), "{removed}");
+    // Argo CD has no inventory of names.
+    let argocd = "spec:\n  delivery:\n    repoURL: https://example.com/x.git\n    revision: main\n    argocd: {destination: {name: t}}\n";
+    grant("dev__admin", argocd);
+    commit(root);
+    fs::remove_file(root.join("policies/g.yaml")).expect("a file");
+    let (_, removed) = review();
+    assert!(removed.contains("loses") && !removed.contains("stays in the cluster"), "{removed}");
+}
+
+/// Files that no section of a review is about are in its first block.
+#[test]
+fn a_review_begins_with_what_it_is_not_about() {
+    let folder = example();
+    let root = folder.path();
+    commit(root);
+    fs::create_dir(root.join("sub")).expect("a folder");
+    for command in ["init", "render"] {
+        assert_status(&bailiwick(&root.join("sub"), &[command]), 0);
+    }
+    fs::create_dir(root.join("old")).expect("a folder");
+    fs::copy(root.join("out/production/namespaces/team-a.yaml"), root.join("old/x.yaml")).expect("a file");
+    edit(root, "bailiwick.yaml", "spec:\n", "spec:\n  fixtures: [old/**]\n");
+    let run = bailiwick(root, &["review", "--base", "HEAD"]);
+    let line = "not reviewed here: 2 output files of the workspace sub; 1 output file, by spec.fixtures";
+    assert_eq!(stdout(&run).lines().nth(2), Some(line), "{}", stdout(&run));
+    assert_status(&bailiwick(root, &["review", "--base", "HEAD", "--report", "markdown=review.md"]), 1);
+    let comment = fs::read_to_string(root.join("review.md")).expect("a file");
+    assert!(
+        comment.lines().nth(3).is_some_and(|shown| shown.starts_with("not reviewed here: 2 output files")),
+        "{comment}"
+    );
 }

@@ -110,7 +110,11 @@ impl Earlier {
         for target in project.workspace.targets.iter().filter(is_wanted) {
             let mut sink = Sink::new();
             let committed = self.files.output(&project.workspace.output, Some(&target.name));
-            let options = CompileOptions { sample: sample.as_deref(), ..workspace.options.compiler() };
+            let options = CompileOptions {
+                sample: sample.as_deref(),
+                accepts_never_pruned: true,
+                ..workspace.options.compiler()
+            };
             let (output, files) = CompiledTarget::of(project, target, options, committed, &mut sink)?;
             if sink.has_errors() {
                 *errors = self::errors(sink, &project.files);

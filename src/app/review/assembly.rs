@@ -83,8 +83,7 @@ pub(super) struct Sections<'r> {
     objects: ObjectChanges,
     /// The kinds of differing objects that no section compares.
     other_kinds: BTreeSet<String>,
-    /// Whether the committed output is the compiled output.
-    pub(super) is_output_current: bool,
+    pub(super) head_state: ReviewedHead,
     /// The names of missing objects that differ between the states, by section.
     unknown: BTreeMap<&'static str, BTreeSet<String>>,
     diagnostics: Vec<FindingRecord>,
@@ -122,7 +121,7 @@ impl<'r> Sections<'r> {
             compared_targets: BTreeSet::new(),
             objects: ObjectChanges::default(),
             other_kinds: BTreeSet::new(),
-            is_output_current: true,
+            head_state: reviewed_head(head),
             unknown: BTreeMap::new(),
             diagnostics: Vec::new(),
             before: base.workspace(),
@@ -224,16 +223,13 @@ impl<'r> Sections<'r> {
     /// Returns the review of policies that do not compile.
     pub(super) fn invalid(mut self, diagnostics: &Diagnostics) -> ChangeReview {
         let earlier = std::mem::take(&mut self.diagnostics);
-        let mut review = invalid(self.below, self.base, reviewed_head(self.head, true), diagnostics);
+        let mut review = invalid(self.below, self.base, self.head_state, diagnostics);
         review.diagnostics.extend(earlier);
         review
     }
 
     fn empty(self) -> ChangeReview {
-        ChangeReview {
-            diagnostics: self.diagnostics,
-            ..ChangeReview::empty(self.below, self.base, reviewed_head(self.head, self.is_output_current))
-        }
+        ChangeReview { diagnostics: self.diagnostics, ..ChangeReview::empty(self.below, self.base, self.head_state) }
     }
 
     /// Returns the review.
@@ -349,11 +345,11 @@ pub(super) fn invalid(
     }
 }
 
-/// Returns the reviewed state.
-fn reviewed_head(head: &Workspace, is_output_current: bool) -> ReviewedHead {
+/// Returns the reviewed state with an output that was not compared.
+fn reviewed_head(head: &Workspace) -> ReviewedHead {
     let repository = Repository::find(head.root()).ok().flatten();
     let commit = repository.and_then(|repository| repository.commit("HEAD").ok().flatten());
-    ReviewedHead { commit, is_output_current }
+    ReviewedHead { commit, ..ReviewedHead::default() }
 }
 
 /// Numbers the classes and causes of a review in the order in which they are used.

@@ -97,7 +97,10 @@ impl OpenedBase {
             return Ok(Self { record, against, state: BaseState::Absent });
         }
         let state = match head.open_other(files) {
-            Ok(workspace) => BaseState::Opened(Box::new(workspace)),
+            Ok(mut workspace) => {
+                workspace.is_earlier = true;
+                BaseState::Opened(Box::new(workspace))
+            }
             Err(Error::Invalid(diagnostics)) => BaseState::Broken(diagnostics),
             Err(error) => return Err(error),
         };

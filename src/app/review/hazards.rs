@@ -10,10 +10,11 @@ use crate::access::world::RoleKind;
 use crate::access::{BindingRef, Request, ResourceRequest, World};
 use crate::app::classes::Spread;
 use crate::app::compare::{Comparison, TargetComparison, settings_of_workspace};
+use crate::app::object_key::ObjectKey;
 use crate::app::proof::identity;
 use crate::app::words::number;
 use crate::k8s::rbac::PolicyRule;
-use crate::model::WorkspaceSettings;
+use crate::model::{Target, WorkspaceSettings};
 
 /// The name of an object with a namespace.
 type BindingName = (Option<String>, String);
@@ -104,6 +105,19 @@ pub(super) fn of_bindings(base: &TargetState<'_>, head: &TargetState<'_>, spread
         hazards.push(Hazard { bindings, namespaces: namespaces(&replaced, spread), ..hazard });
     }
     hazards
+}
+
+/// Returns the danger of removed objects that the inventory of Flux cannot name: they stay in the cluster.
+pub(super) fn never_pruned(target: &Target, objects: &[&ObjectKey]) -> Hazard {
+    let names: Vec<String> = objects.iter().map(ToString::to_string).collect();
+    let stay = if names.len() == 1 { "stays" } else { "stay" };
+    let message = format!(
+        "{} removed from the output {stay} in the cluster: the inventory of Flux reads `__` in a name as `:` and never deletes the \
+         object; delete it with kubectl",
+        number(names.len(), "object")
+    );
+    let hazard = hazard(HazardKind::NeverPruned, EffectSeverity::High, &target.name, message);
+    Hazard { objects: names.len(), names, ..hazard }
 }
 
 /// Returns the new bindings that give the same rights to the same subjects as a deleted one.

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::app::FindingRecord;
 use crate::app::subject_classes::SubjectClass;
+use crate::app::{FindingRecord, NotJudged};
 use crate::emit::plan::Counts;
 use crate::k8s::rbac::PolicyRule;
 pub use crate::model::{EffectSeverity, HazardKind};
@@ -115,6 +115,12 @@ pub struct ReviewedBase {
     pub commit: Option<String>,
 }
 
+impl Default for ReviewedHead {
+    fn default() -> Self {
+        Self { commit: None, is_output_current: true, not_judged: NotJudged::default() }
+    }
+}
+
 /// The reviewed state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ReviewedHead {
@@ -122,6 +128,8 @@ pub struct ReviewedHead {
     pub commit: Option<String>,
     /// Whether `out/` is what the policies compile to.
     pub is_output_current: bool,
+    /// The output files outside the output folder: no section is about them.
+    pub not_judged: NotJudged,
 }
 
 /// The verdict of a review.

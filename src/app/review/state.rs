@@ -9,15 +9,16 @@ use crate::admission::scc::Scc;
 use crate::app::account_names::AccountNames;
 use crate::app::loaded_world::{LoadedWorld, WorldOptions, WorldParts, load_target_seen};
 use crate::app::memberships::MembersByGroup;
+use crate::app::object_key::ObjectKey;
 use crate::app::pod_inputs::PodInputs;
 use crate::app::workspace::Workspace;
 use crate::compile;
 use crate::diag::{Origin, RunError, Sink};
 use crate::k8s::stored::{StoredForm, to_stored};
-use crate::k8s::{absent, list, user_group};
+use crate::k8s::{absent, list, readers, user_group};
 use crate::model::Target;
 use crate::yaml::schema::to_json;
-use crate::yaml::{self, NodeRef};
+use crate::yaml::{self, NodeRef, Tree, from_json};
 
 /// Everything about one target in one state of the workspace.
 pub(super) struct TargetState<'s> {
@@ -39,14 +40,17 @@ pub(super) struct TargetState<'s> {
     pub(super) members: &'s MembersByGroup,
     /// The users of each Group object by its name.
     pub(super) groups: BTreeMap<String, BTreeSet<String>>,
+    /// The compiled objects with names with which Flux never prunes them, without places.
+    pub(super) never_pruned: BTreeMap<ObjectKey, Tree>,
 }
 
 impl<'s> TargetState<'s> {
-    /// Compiles a target and gathers its objects; none after an error, which is in the sink.
+    /// Compiles a target and gathers its objects, with objects of no policy that stay in the cluster; none after an error, which is in the sink.
     pub(super) fn load(
         workspace: &'s Workspace,
         target: &'s Target,
         members: &'s MembersByGroup,
+        staying: &[Tree],
         sink: &mut Sink,
     ) -> Result<Option<Self>, RunError> {
         let options = WorldOptions { with_surroundings: true, ..WorldOptions::default() };
@@ -62,12 +66,19 @@ impl<'s> TargetState<'s> {
             tree.documents().flat_map(list::objects).for_each(|object| objects.add(object));
         }
         let mut accounts = Accounts { workspace, by_place: HashMap::new(), names: BTreeMap::new() };
+        let mut never_pruned = BTreeMap::new();
         let mut see = |object: NodeRef<'_>, place| {
             pods.add(object, Some(place), &mut found);
             objects.add(object);
             accounts.add(object, place);
+            if !readers::survives_inventory(
+                object.text_at("apiVersion"),
+                absent::text_at(object, &["metadata", "name"]),
+            ) {
+                never_pruned.insert(ObjectKey::of(object), from_json(&to_json(object)));
+            }
         };
-        let parts = WorldParts { members: Some(members), ..WorldParts::seen_by(&mut see) };
+        let parts = WorldParts { members: Some(members), staying, ..WorldParts::seen_by(&mut see) };
         let loaded = load_target_seen(workspace, target, &options, parts, sink)?;
         let labels = compile::labels(&workspace.project, target, workspace.compiler(), &mut Sink::new())?;
         pods.finish(labels.as_ref(), &mut found);
@@ -85,6 +96,7 @@ impl<'s> TargetState<'s> {
             accounts: accounts.names,
             members,
             groups,
+            never_pruned,
         }))
     }
 }

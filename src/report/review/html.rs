@@ -72,7 +72,9 @@ fn tone(review: &ChangeReview) -> &'static str {
 }
 
 fn states(view: &ReviewView<'_>) -> Phrase {
-    Phrase::new("bailiwick review, ").then(sections::states(view))
+    let not_judged = sections::not_judged(view);
+    let end = if not_judged.is_empty() { "" } else { "; " };
+    Phrase::new("bailiwick review, ").then(sections::states(view)).words(end).then(not_judged)
 }
 
 fn footer(view: &ReviewView<'_>) -> Phrase {

@@ -197,10 +197,12 @@ fn left_out_note(left_out: &[(usize, &'static str)], room: usize) -> String {
     notes.into_iter().filter(|_| !left_out.is_empty()).find(|note| note.len() <= room).into_iter().collect()
 }
 
-/// Returns the line by which an earlier comment is found, and the verdict.
+/// Returns the line by which an earlier comment is found, the verdict, and what is not reviewed.
 fn opening(view: &ReviewView<'_>) -> String {
     let workspace = marker(&view.review.workspace);
-    format!("<!-- bailiwick:review workspace={workspace} v=1 -->\n## {}\n", sentence(&view.review.line))
+    let not_judged = sections::not_judged(view);
+    let below = if not_judged.is_empty() { String::new() } else { format!("\n{}\n", not_judged.markdown()) };
+    format!("<!-- bailiwick:review workspace={workspace} v=1 -->\n## {}\n{below}", sentence(&view.review.line))
 }
 
 /// Returns a path with an escape for each byte that could end a comment.

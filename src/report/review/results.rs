@@ -246,6 +246,7 @@ pub(super) fn hazard_code(kind: HazardKind) -> &'static str {
         HazardKind::CrdDeleted => "crd-deleted",
         HazardKind::BindingReplaced => "binding-replaced",
         HazardKind::MassChange => "mass-change",
+        HazardKind::NeverPruned => "never-pruned",
     }
 }
 

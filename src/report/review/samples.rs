@@ -24,7 +24,7 @@ pub(super) fn empty() -> ChangeReview {
     let base =
         ReviewedBase { name: "main".to_owned(), commit: Some("4f1c2ab90412d0b1e5a0c6f2d3b4a5968778695a".to_owned()) };
     let head =
-        ReviewedHead { commit: Some("9e07d13aa84411f07c3a2b1d0e9f8a7b6c5d4e3f".to_owned()), is_output_current: true };
+        ReviewedHead { commit: Some("9e07d13aa84411f07c3a2b1d0e9f8a7b6c5d4e3f".to_owned()), ..ReviewedHead::default() };
     ChangeReview {
         verdict: Some(Verdict::NoChange),
         line: "no effective change (proven): 48 objects differ on 2 targets".to_owned(),

@@ -15,7 +15,7 @@ use super::view::{ReviewView, severity, split_place};
 use super::words;
 use crate::app::review::{ChangeReview, EffectSeverity, ReviewedStep};
 use crate::codes;
-use crate::report::sarif::{SCHEMA, uri};
+use crate::report::sarif::{SCHEMA, plain_message, uri};
 
 /// The most results. GitHub shows no more.
 const MAXIMUM_RESULTS: usize = 5_000;
@@ -87,7 +87,7 @@ fn invocation(view: &ReviewView<'_>, left_out: usize) -> Value {
     }
     for record in &view.review.diagnostics {
         let level = if record.is_error() { "error" } else { "warning" };
-        let mut notification = json!({ "level": level, "message": { "text": harmless(&record.message) } });
+        let mut notification = json!({ "level": level, "message": { "text": line(&record.message) } });
         if let (Some(place), Some(fields)) = (&record.place, notification.as_object_mut()) {
             let region = json!({ "startLine": place.line, "startColumn": place.column });
             let location =
@@ -145,6 +145,7 @@ fn own_title(code: &str) -> String {
         "crd-deleted" => "a custom resource definition is deleted with all its objects",
         "binding-replaced" => "a binding gets another name",
         "mass-change" => "very many namespaces change",
+        "never-pruned" => "the applier never deletes a removed object",
         edge => return format!("an escalation path by {edge}"),
     };
     title.to_owned()
@@ -168,15 +169,14 @@ fn level(severity: EffectSeverity) -> &'static str {
     }
 }
 
-/// Returns a text that is no link and no placeholder in a message of SARIF, without characters that are not seen.
-fn harmless(text: &str) -> String {
-    let text = crate::diag::foreign::line(text).replace("](", "] (");
-    text.replace('{', "<").replace('}', ">")
+/// Returns a text on one line as a message of SARIF.
+fn line(text: &str) -> String {
+    plain_message(&crate::diag::foreign::line(text))
 }
 
 fn one_result(view: &ReviewView<'_>, result: &ReviewResult<'_>, positions: &BTreeMap<&str, usize>) -> Value {
     let id = rule_id(result);
-    let message = harmless(&result.message);
+    let message = line(&result.message);
     let related: Vec<Value> = result.related.iter().take(MAXIMUM_RELATED).map(|place| location(place, None)).collect();
     let mut value = json!({
         "ruleId": id,
@@ -206,7 +206,7 @@ fn one_result(view: &ReviewView<'_>, result: &ReviewResult<'_>, positions: &BTre
 
 /// Returns a step of a path. A step of the default policy has no file.
 fn flow_step(view: &ReviewView<'_>, step: &ReviewedStep, order: usize) -> Value {
-    let message = harmless(&words::proven_step(view, step).plain());
+    let message = line(&words::proven_step(view, step).plain());
     let place = step.place.as_deref().map(split_place);
     let mut location = match place {
         Some((path, Some(line))) => {

@@ -3,8 +3,8 @@
 use super::phrase::Phrase;
 use super::view::{MAXIMUM_NAMES, ReviewView};
 use super::words::{self, Entry, grouped, number};
-use crate::app::FindingRecord;
 use crate::app::review::{EffectSeverity, FailedTest, RemovedExpectation, ReviewedFinding, Verdict};
+use crate::app::{FindingRecord, NotJudged};
 
 /// The first questions of a failing AccessTest that are shown.
 const MAXIMUM_QUESTIONS: usize = 3;
@@ -25,6 +25,23 @@ pub(super) fn states(view: &ReviewView<'_>) -> Phrase {
         phrase = phrase.words(" ").name(short_hash(commit));
     }
     phrase.words(format!("; exit code {}", review.exit))
+}
+
+/// Returns the sentence about output files that the review is not about; empty without such files.
+pub(super) fn not_judged(view: &ReviewView<'_>) -> Phrase {
+    let NotJudged { nested, fixtures } = &view.review.head.not_judged;
+    let output_files = |count| number(count, "output file");
+    let mut phrase = Phrase::default();
+    if !nested.is_empty() {
+        let workspace = if nested.len() == 1 { "workspace" } else { "workspaces" };
+        let inside = format!("not reviewed here: {} of the {workspace} ", output_files(nested.values().sum()));
+        phrase = phrase.words(inside).names(nested.keys().map(String::as_str), MAXIMUM_NAMES);
+    }
+    if *fixtures > 0 {
+        let start = if nested.is_empty() { "not reviewed: " } else { "; " };
+        phrase = phrase.words(format!("{start}{}, by ", output_files(*fixtures))).name("spec.fixtures");
+    }
+    phrase
 }
 
 /// Returns the first 12 digits of a hash.

@@ -27,6 +27,10 @@ pub(super) fn text(review: &ChangeReview, options: &ReviewFormOptions) -> String
     let mut page = Page::new();
     writeln!(page, "{}", review.line);
     writeln!(page, "{}", sections::states(&view).plain());
+    let not_judged = sections::not_judged(&view);
+    if !not_judged.is_empty() {
+        writeln!(page, "{}", not_judged.plain());
+    }
     if sections::needs_approval(&view) {
         section(&mut page, "approvals", &sections::approvals(&view));
     }
