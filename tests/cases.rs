@@ -2,6 +2,9 @@
 //!
 //! `cargo test --test cases tenancy/ok-admission-policy` runs the cases with this text in their name. After an `err-`
 //! case the output folder has to be as it was before. `UPDATE=1` rewrites the expectations.
+//!
+//! Every run is confined where the kernel can confine it: a read outside the workspace and the named paths, or a write that no option
+//! names, changes the outcome.
 
 #![allow(
     clippy::disallowed_methods,
@@ -14,6 +17,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::process::{Command, ExitCode, Stdio};
+use std::sync::LazyLock;
 
 use bailiwick::codes;
 use bailiwick::diag::Code;
@@ -53,6 +57,14 @@ const WITHOUT_PLACE: [Code; 27] = [
     codes::DRIFT_UNMANAGED,
 ];
 
+/// Whether the kernel can confine a run.
+static CAN_CONFINE: LazyLock<bool> = LazyLock::new(|| {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut run = Command::new(env!("CARGO_BIN_EXE_bailiwick"));
+    let run = run.args(["init", "--sandbox=on"]).current_dir(folder.path()).output().expect("the program starts");
+    run.status.success()
+});
+
 fn main() -> ExitCode {
     let trials = case::all().into_iter().map(|case| {
         Trial::test(case.name.clone(), move || {
@@ -86,6 +98,7 @@ impl Case {
             .current_dir(&root)
             .env_clear()
             .env("BAILIWICK_JOBS", "2")
+            .env("BAILIWICK_SANDBOX", if *CAN_CONFINE { "on" } else { "off" })
             .output()
             .expect("the program starts");
         let printed = |bytes: &[u8]| {
