@@ -284,6 +284,29 @@ fn an_output_file_needs_a_folder_that_can_be_written() {
     }
 }
 
+/// No file can have a byte, as on a full disk.
+#[test]
+fn a_full_disk_leaves_nothing_behind() {
+    let site = Site::new();
+    let target = site.path("place/x");
+    for arguments in FILE_OPTIONS.iter().chain(FOLDER_OPTIONS) {
+        let run = Command::new("sh")
+            .args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_bailiwick"), "--no-cache"])
+            .args(with_target(arguments, &target))
+            .current_dir(site.path("w"))
+            .env_remove("CI")
+            .output()
+            .expect("the program starts");
+        assert_eq!(run.status.code(), Some(3), "{arguments:?}: {}", stderr(&run));
+        assert!(stderr(&run).contains(target.to_str().expect("a path")), "{arguments:?}: {}", stderr(&run));
+        let left: Vec<PathBuf> =
+            fs::read_dir(site.path("place")).expect("a folder").map(|entry| entry.expect("an entry").path()).collect();
+        let is_empty = |path: &PathBuf| fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none());
+        assert!(left.iter().all(is_empty), "{arguments:?}: {left:?}");
+        left.iter().for_each(|folder| fs::remove_dir(folder).expect("a folder"));
+    }
+}
+
 #[test]
 fn an_output_folder_is_a_folder() {
     let site = Site::new();
