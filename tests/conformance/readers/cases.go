@@ -64,6 +64,7 @@ func (h *harness) ofNumber(seed, number uint64) task {
 			return h.done(root, fence, made)
 		}
 		w.compareWorkspace(h.binary, root, fence, &made)
+		w.compareManifests(h.binary, root, fence, &made)
 		return h.done(root, fence, made)
 	}
 }

@@ -192,12 +192,12 @@ func (h *harness) all(tasks []task, seed, count uint64) {
 // sum is what the run prints at its end.
 type sum struct {
 	sync.Mutex
-	made, compared, folders, objects int
-	refused, readers                 map[string]int
-	differing                        int
-	failed                           []outcome
-	differ                           []outcome
-	report                           *os.File
+	made, compared, folders, objects, inputs int
+	refused, readers                         map[string]int
+	differing                                int
+	failed                                   []outcome
+	differ                                   []outcome
+	report                                   *os.File
 }
 
 func (s *sum) add(one outcome) {
@@ -207,6 +207,7 @@ func (s *sum) add(one outcome) {
 	if one.Refused != "" {
 		s.refused[one.Refused]++
 	}
+	s.inputs += one.Inputs
 	if one.Compared > 0 {
 		s.compared++
 		s.folders += one.Compared
@@ -275,8 +276,8 @@ func (s *sum) end() int {
 			fmt.Printf("%s differs for %d folders\n", name, s.readers[name])
 		}
 	}
-	fmt.Printf("readers: %d workspaces, %d refused, %d compared (%d folders, %d objects), %d with differences, %d failures\n",
-		s.made, total, s.compared, s.folders, s.objects, s.differing, len(s.failed))
+	fmt.Printf("readers: %d workspaces, %d refused, %d compared (%d folders, %d objects; %d inputs), %d with differences, %d failures\n",
+		s.made, total, s.compared, s.folders, s.objects, s.inputs, s.differing, len(s.failed))
 	if s.differing > 0 || len(s.failed) > 0 {
 		return 1
 	}

@@ -26,9 +26,11 @@ type outcome struct {
 	// Refused is the first code of a refusal.
 	Refused string `json:"refused,omitempty"`
 	// Failed says what the program must not do.
-	Failed      []string     `json:"failed,omitempty"`
-	Compared    int          `json:"compared,omitempty"`
-	Objects     int          `json:"objects,omitempty"`
+	Failed   []string `json:"failed,omitempty"`
+	Compared int      `json:"compared,omitempty"`
+	Objects  int      `json:"objects,omitempty"`
+	// Inputs are the compared folders of manifests.
+	Inputs      int          `json:"inputs,omitempty"`
 	Differences []difference `json:"differences,omitempty"`
 }
 
@@ -177,7 +179,7 @@ func (w *worker) compareWorkspace(binary program, root, fence string, made *outc
 	// What lies beside the policies is an error of `check` alone.
 	checked := binary.run(root, "check")
 	if named := code.FindSubmatch(checked.stderr); named != nil && checked.problem == "" && (checked.code == 1 || checked.code == 2) {
-		*made = outcome{Label: made.Label, Changed: made.Changed, Failed: made.Failed, Refused: "check: " + string(named[1])}
+		*made = outcome{Label: made.Label, Changed: made.Changed, Failed: made.Failed, Inputs: made.Inputs, Refused: "check: " + string(named[1])}
 		return
 	}
 	// A kind that Argo CD leaves out is a finding of `lint`.
@@ -187,7 +189,7 @@ func (w *worker) compareWorkspace(binary program, root, fence string, made *outc
 		}
 	}
 	if linted := binary.run(root, "lint", "--severity", "medium"); bytes.Contains(linted.stderr, []byte("[excluded-kind]")) {
-		*made = outcome{Label: made.Label, Changed: made.Changed, Failed: made.Failed, Refused: "lint: excluded-kind"}
+		*made = outcome{Label: made.Label, Changed: made.Changed, Failed: made.Failed, Inputs: made.Inputs, Refused: "lint: excluded-kind"}
 	}
 }
 
