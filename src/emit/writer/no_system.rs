@@ -1,7 +1,5 @@
 //! Takes the place of `system.rs` on a system without files, such as a browser: nothing is written.
 
-#![expect(dead_code, reason = "the entries of a folder that cannot be opened")]
-
 use std::convert::Infallible;
 use std::ffi::OsStr;
 use std::io::{self, ErrorKind, Write};
