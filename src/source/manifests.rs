@@ -284,7 +284,7 @@ fn skip_cause(root: NodeRef<'_>, is_kustomization: bool) -> Option<SkipCause> {
     };
     let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
     match group {
-        "kustomize.config.k8s.io" => Some(SkipCause::Kustomization),
+        "kustomize.config.k8s.io" if ["Component", "Kustomization"].contains(&kind) => Some(SkipCause::Kustomization),
         "bailiwick.dev" => Some(SkipCause::Policy),
         "rbac.authorization.k8s.io" | "authorization.openshift.io" => None,
         "" if ["Namespace", "ServiceAccount"].contains(&kind) => None,

@@ -141,10 +141,55 @@ func (h *hostile) ordinary() {
 	if h.chance(60) {
 		h.objects()
 	}
+	if h.chance(25) && !openshift {
+		h.installers(target, spec["delivery"] == nil)
+	}
 	if openshift {
 		h.policies["groups.yaml"] = []map[string]any{policy("GroupSet", "groups", map[string]any{
 			"groups": []any{map[string]any{"name": "sre", "members": words("alice", "bob"), "annotations": h.notes()}, map[string]any{"name": "oncall"}},
 		})}
+	}
+}
+
+// installers are policies about the writers of a cluster: a Guard, agents of nodes, and Crossplane packages with their manager.
+func (h *hostile) installers(target map[string]any, free bool) {
+	common := func() map[string]any { return map[string]any{"annotations": h.notes(), "labels": h.plain()} }
+	var made []map[string]any
+	if free && h.chance(50) {
+		target["appliedBy"] = map[string]any{"user": "system:serviceaccount:flux-system:applier"}
+		made = append(made, policy("Guard", "git", map[string]any{
+			"targets": words("production"), "breakGlass": map[string]any{"groups": words("emergency")}, "validationActions": words("Deny"),
+			"message": "this object is kept in Git", "commonMetadata": common(),
+		}))
+	}
+	if h.chance(50) {
+		made = append(made, policy("NodeAccess", "nodes", map[string]any{
+			"targets": words("production"), "commonMetadata": common(), "systemNode": map[string]any{"binding": "upstream"},
+			"agents": []any{map[string]any{
+				"name": "agent", "serviceAccount": map[string]any{"name": "agent", "namespace": "team-a", "create": true},
+				"reads":   []any{map[string]any{"apiGroup": "", "resources": words("nodes"), "verbs": words("get")}},
+				"ownNode": []any{map[string]any{"apiGroup": "example.com", "resources": words("nodestates"), "verbs": words("create", "update")}},
+			}},
+		}))
+	}
+	if h.chance(50) {
+		made = append(made, policy("Stack", "blog", map[string]any{
+			"targets": words("production"), "commonMetadata": common(), "package": "blog", "revision": pick(h, []string{"1.0", "v0.9", "v0.11"}),
+			"installs": []any{map[string]any{"kind": "StackInstall", "namespace": "team-a"}},
+		}))
+		h.raw["policies/blog/app.yaml"] = "title: Blog\nversion: 1.0.0\npermissionScope: Namespaced\n"
+		h.raw["policies/blog/blogs.crd.yaml"] = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: blogs.blog.example.org}\n" +
+			"spec:\n  group: blog.example.org\n  names: {kind: Blog, listKind: BlogList, plural: blogs, singular: blog}\n  scope: Namespaced\n" +
+			"  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]\n"
+		if h.chance(60) {
+			made = append(made, policy("StackManager", "installer", map[string]any{
+				"targets": words("production"), "commonMetadata": common(), "definitions": h.chance(50),
+				"serviceAccount": map[string]any{"name": "installer", "namespace": "team-b"},
+			}))
+		}
+	}
+	if len(made) > 0 {
+		h.policies["installers.yaml"] = made
 	}
 }
 

@@ -51,6 +51,10 @@ func (w *worker) compareInput(binary program, from, fence string, made *outcome)
 	}
 	kubectl := map[string]bool{}
 	for _, one := range reading.Objects {
+		// The program counts them in a note.
+		if one.Group == "bailiwick.dev" || one.Group == "kustomize.config.k8s.io" && (one.Kind == "Kustomization" || one.Kind == "Component") {
+			continue
+		}
 		kubectl[inputName(one)] = true
 	}
 	// The program knows which kinds have a namespace.
