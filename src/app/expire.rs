@@ -57,7 +57,9 @@ impl Workspace {
             let message = format!("cannot change `{}`: it is a link, or not UTF-8, or it changed", path.display());
             return Err(RunError::new(message).help("write `asOf` by hand, or run the command again"));
         };
-        writer::replace(&path, &[mark, after.as_bytes()].concat()).map_err(|error| RunError::io("write", &path, &error))
+        let text = [mark, after.as_bytes()].concat();
+        let replaced = writer::replace_own(&path, &|out| out.write_all(&text));
+        replaced.map_err(|error| RunError::io("write", &path, &error))
     }
 }
 

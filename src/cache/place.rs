@@ -71,7 +71,7 @@ impl Place {
     /// Writes a file of the cache. If that fails, the next run is only slower.
     pub(super) fn write(&self, name: &str, content: &writer::Content<'_>) {
         let made = writer::make_private_folder(&self.folder);
-        _ = made.and_then(|()| writer::replace_with(&self.folder.join(name), content));
+        _ = made.and_then(|()| writer::replace_own(&self.folder.join(name), content));
     }
 }
 

@@ -31,21 +31,31 @@ pub type Content<'c> = dyn Fn(&mut dyn Write) -> io::Result<()> + 'c;
 /// # Errors
 /// If the file cannot be written; nothing is left behind.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    replace_with(path, &|out| out.write_all(bytes))
+    replace_by(replace_here, path, &|out| out.write_all(bytes))
 }
 
-/// Writes a file as [`replace`] does, by a function for its content.
+/// Writes a file that no user names, such as a file of the cache, by a function for its content. A device or a named pipe of
+/// its name is replaced, too.
 ///
 /// # Errors
 /// If the file cannot be written; nothing is left behind.
-pub fn replace_with(path: &Path, content: &Content<'_>) -> io::Result<()> {
+pub fn replace_own(path: &Path, content: &Content<'_>) -> io::Result<()> {
+    replace_by(replace_own_here, path, content)
+}
+
+/// Runs a function for a path and a content here, or on the thread for the files of a confined run.
+fn replace_by(
+    replace: fn(&Path, &Content<'_>) -> io::Result<()>,
+    path: &Path,
+    content: &Content<'_>,
+) -> io::Result<()> {
     if !outside::takes(path) {
-        return replace_here(path, content);
+        return replace(path, content);
     }
     let mut bytes = Vec::new();
     content(&mut bytes)?;
     let path = path.to_owned();
-    outside::run(move || replace_here(&path, &|out| out.write_all(&bytes)))
+    outside::run(move || replace(&path, &|out| out.write_all(&bytes)))
 }
 
 fn replace_here(path: &Path, content: &Content<'_>) -> io::Result<()> {
@@ -53,12 +63,13 @@ fn replace_here(path: &Path, content: &Content<'_>) -> io::Result<()> {
     let folder = WritableFolder::open(folder)?;
     match system::open_in_place(&folder.system, path, name)? {
         Some(file) => system::write_and_close(file, content, false),
-        None => {
-            let temporary = folder.write_temporary(content)?;
-            let moved = folder.system.rename(temporary.as_ref(), &folder.system, name);
-            folder.remove_after(moved, temporary.as_ref())
-        }
+        None => folder.replace(name, content),
     }
+}
+
+fn replace_own_here(path: &Path, content: &Content<'_>) -> io::Result<()> {
+    let (folder, name) = named(path)?;
+    WritableFolder::open(folder)?.replace(name, content)
 }
 
 /// Whether something is at a path that a written file replaces: what is written in place is not replaced.
@@ -395,6 +406,13 @@ impl WritableFolder {
         self.system.lock(waits)
     }
 
+    /// Writes a file over whatever has its name.
+    fn replace(&self, name: &OsStr, content: &Content<'_>) -> io::Result<()> {
+        let temporary = self.write_temporary(content)?;
+        let moved = self.system.rename(temporary.as_ref(), &self.system, name);
+        self.remove_after(moved, temporary.as_ref())
+    }
+
     /// Writes a new file under a name that cannot be guessed, and returns the name.
     fn write_temporary(&self, content: &Content<'_>) -> io::Result<String> {
         let name = temporary_name()?;
@@ -500,7 +518,7 @@ mod tests {
         fs::create_dir_all(taken.join("full")).expect("a folder");
         assert!(replace(&taken, b"new").is_err());
         let failing = |_: &mut dyn Write| Err(io::Error::from(ErrorKind::StorageFull));
-        assert!(replace_with(&path, &failing).is_err());
+        assert!(replace_own(&path, &failing).is_err());
         assert_eq!(fs::read(&path).expect("a file"), b"new");
         assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 2);
     }

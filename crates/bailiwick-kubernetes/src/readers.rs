@@ -113,8 +113,9 @@ pub fn is_plain(text: &str) -> bool {
 }
 
 /// Whether a byte is part of each text that is not [plain](is_plain).
+#[inline]
 pub fn is_suspect(byte: u8) -> bool {
-    byte == b'_' || byte == b'+'
+    (byte == b'_') | (byte == b'+')
 }
 
 /// Whether the inventories of Flux and Config Sync give the name of an object back: they write `:` in names of RBAC as `__`,

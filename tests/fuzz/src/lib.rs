@@ -1,5 +1,7 @@
-//! Parts that the fuzz targets share: values generated from a JSON Schema, and a workspace compiled from memory.
+//! Parts that the fuzz targets share: values generated from a JSON Schema, a workspace compiled from memory, and runs of the program.
 
+pub mod dump;
+pub mod run;
 pub mod schema;
 pub mod workspace;
 

@@ -41,7 +41,7 @@ pub fn compile(texts: &[(String, String)], jobs: usize, alike: bool) -> Compiled
     let project = compile::load(Box::new(world), Arc::clone(&files), &mut sink).expect("memory can be read");
     if let Some(project) = project {
         let stats = Stats::off();
-        let options = CompileOptions { jobs, wanted: ObjectForm::Text, alike, part: None, sample: None, stats: &stats };
+        let options = CompileOptions { jobs, wanted: ObjectForm::Text, alike, part: None, sample: None, accepts_never_pruned: false, stats: &stats };
         for target in &project.workspace.targets {
             let name = target.name.clone();
             let work = |file: OutputFile| Ok(file);

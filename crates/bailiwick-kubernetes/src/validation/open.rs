@@ -100,12 +100,10 @@ pub fn is_plain_text(text: &str) -> bool {
     if bytes.is_empty() || bytes.len() > LONGEST {
         return false;
     }
+    let means_itself = |byte: u8| (0x20..=0x7e).contains(&byte) & (byte != b'"') & (byte != b'\\');
     // Few texts have one of the characters with which a text can mean something to an applier.
-    let (fits, may_mean_more) = bytes.iter().fold((true, false), |(fits, may), &byte| {
-        let fits = fits & (0x20..=0x7e).contains(&byte) & (byte != b'"') & (byte != b'\\');
-        (fits, may | readers::is_suspect(byte))
-    });
-    fits && (!may_mean_more || readers::is_plain(text))
+    bytes.iter().fold(true, |fits, &byte| fits & means_itself(byte) & !readers::is_suspect(byte))
+        || (bytes.iter().all(|byte| means_itself(*byte)) && readers::is_plain(text))
 }
 
 /// A walk over an object.
