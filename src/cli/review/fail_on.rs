@@ -98,7 +98,7 @@ mod tests {
     fn every_name_of_a_closed_list_is_taken_and_a_slip_is_refused() {
         let verdicts = ["no-change", "only-less", "within-limits", "needs-approval", "cannot-tell"];
         assert_eq!(names_of::<Verdict>(), verdicts);
-        assert_eq!(names_of::<HazardKind>().len(), 9);
+        assert_eq!(names_of::<HazardKind>().len(), 10);
         for text in ["high", "becomes:cluster-admin", "becomes:secrets:shop", "becomes:namespace-admin"] {
             assert!(text.parse::<FailOn>().is_ok(), "{text}");
         }
