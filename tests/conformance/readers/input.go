@@ -12,13 +12,19 @@ import (
 )
 
 // compareInput compares the objects that `import --from` makes of a folder with those of kubectl: the sets of their names. A folder at which
-// one of both stops is not compared.
+// one of both stops is not compared. The program counts hidden files in a note, and kubectl gets a copy without them.
 func (w *worker) compareInput(binary program, from, fence string, made *outcome) {
 	if len(w.only) > 0 && !w.only["from"] {
 		return
 	}
+	visible := filepath.Join(fence, "visible")
+	defer os.RemoveAll(visible)
+	hidden, err := copyVisible(from, visible)
+	if err != nil {
+		cannot("%v", err)
+	}
 	reading := wire.Guarded(func() ([]wire.Object, error) {
-		return readKubectl(wire.Request{Root: filepath.Dir(from), Path: filepath.Base(from)})
+		return readKubectl(wire.Request{Root: fence, Path: "visible"})
 	})
 	ran := binary.run(fence, "import", "--from", from, "--into", filepath.Join(fence, "imported"), "--dry-run", "--format", "json", "--kubernetes-version", "1.37")
 	if ran.problem != "" || ran.code > 2 {
@@ -27,6 +33,9 @@ func (w *worker) compareInput(binary program, from, fence string, made *outcome)
 	}
 	if ran.code == 2 || reading.Error != "" {
 		return
+	}
+	if hidden > 0 && !strings.Contains(string(ran.stderr), fmt.Sprintf("%d hidden path", hidden)) {
+		made.Failed = append(made.Failed, fmt.Sprintf("import does not count %d hidden files", hidden))
 	}
 	var printed struct {
 		Targets []struct {
@@ -80,6 +89,29 @@ func (w *worker) compareInput(binary program, from, fence string, made *outcome)
 		sort.Strings(details)
 		made.Differences = append(made.Differences, difference{Folder: filepath.Base(from), Reader: "from", Details: shortened(details, fence)})
 	}
+}
+
+// copyVisible copies the files of a folder that are not hidden, and counts the hidden manifests and folders.
+func copyVisible(from, to string) (hidden int, err error) {
+	if err := copyFolder(from, to); err != nil {
+		return 0, err
+	}
+	err = filepath.WalkDir(to, func(path string, entry os.DirEntry, err error) error {
+		if err != nil || path == to || !strings.HasPrefix(entry.Name(), ".") {
+			return err
+		}
+		if name := strings.ToLower(entry.Name()); entry.IsDir() || strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml") || strings.HasSuffix(name, ".json") {
+			hidden++
+		}
+		if err := os.RemoveAll(path); err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			return filepath.SkipDir
+		}
+		return nil
+	})
+	return hidden, err
 }
 
 // inputName is the name of an object as `import` lists it, without the namespace `default`.
