@@ -72,32 +72,38 @@ const NUMBERED_DEVICES: [&str; 2] = ["com", "lpt"];
 /// Returns the reader that a name of a file or folder means something to, in upper and lower case; none for a name without
 /// a meaning. `name` is a name and no path.
 pub fn reader_of_name(name: &str) -> Option<&'static str> {
-    let lower = name.to_ascii_lowercase();
-    if let Some((_, reader)) = FILE_NAMES.iter().find(|(known, _)| *known == lower) {
+    if let Some((_, reader)) = FILE_NAMES.iter().find(|(known, _)| name.eq_ignore_ascii_case(known)) {
         return Some(reader);
     }
-    if LEFT_OUT_ENDINGS.iter().any(|ending| lower.ends_with(ending)) {
+    if LEFT_OUT_ENDINGS.iter().any(|ending| ends_with(name, ending)) {
         return Some("Flux");
     }
     if decides_about_folder(name) {
         return Some("Argo CD");
     }
-    let stem = lower.split_once('.').map_or(&*lower, |(stem, _)| stem);
+    let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
+    let is_stem = |device: &&str| stem.eq_ignore_ascii_case(device);
     let is_numbered = |device: &&str| {
-        let number = stem.strip_prefix(device);
-        number.is_some_and(|number| number.len() == 1 && number.bytes().all(|byte| byte.is_ascii_digit()))
+        let letters = stem.strip_suffix(|letter: char| letter.is_ascii_digit());
+        letters.is_some_and(|letters| letters.eq_ignore_ascii_case(device))
     };
-    let is_device = DEVICES.contains(&stem) || NUMBERED_DEVICES.iter().any(is_numbered);
+    let is_device = DEVICES.iter().any(is_stem) || NUMBERED_DEVICES.iter().any(is_numbered);
     (is_device || name.ends_with('.')).then_some("Windows")
+}
+
+/// Whether a name has an ending, in upper and lower case.
+fn ends_with(name: &str, ending: &str) -> bool {
+    let start = name.len().checked_sub(ending.len());
+    start.and_then(|start| name.get(start..)).is_some_and(|end| end.eq_ignore_ascii_case(ending))
 }
 
 /// Whether a file of this name decides what Argo CD, Flux or git makes of the files around it; a Kustomization apart.
 pub fn decides_about_folder(name: &str) -> bool {
-    let lower = name.to_ascii_lowercase();
-    [".sourceignore", ".gitattributes", ".gitmodules", "chart.yaml"].contains(&lower.as_str())
+    let is = |known: &&str| name.eq_ignore_ascii_case(known);
+    [".sourceignore", ".gitattributes", ".gitmodules", "chart.yaml"].iter().any(is)
         || name.ends_with("Chart.yaml")
-        || lower.starts_with(".argocd-")
-        || [".jsonnet", ".libsonnet"].iter().any(|ending| lower.ends_with(ending))
+        || name.get(..".argocd-".len()).is_some_and(|start| start.eq_ignore_ascii_case(".argocd-"))
+        || [".jsonnet", ".libsonnet"].iter().any(|ending| ends_with(name, ending))
 }
 
 /// Whether kustomize or a KRM function uses an annotation for itself: it is removed, or decides about the object.
