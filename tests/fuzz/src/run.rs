@@ -29,7 +29,7 @@ pub fn policy(number: usize, input: &mut Unstructured<'_>) -> arbitrary::Result<
     Ok(policy)
 }
 
-/// An empty folder of this process.
+/// Returns an empty folder of this process.
 pub fn folder() -> PathBuf {
     let folder = std::env::temp_dir().join(format!("bailiwick-fuzz-{}", std::process::id()));
     _ = fs::remove_dir_all(&folder);

@@ -79,7 +79,7 @@ fn messages(input: &mut Unstructured<'_>) -> arbitrary::Result<(String, String)>
     Ok((policy, stream))
 }
 
-/// The path of the folder of this process.
+/// Returns the path of the folder of this process.
 fn folder_text() -> String {
     std::env::temp_dir().join(format!("bailiwick-fuzz-{}", std::process::id())).to_string_lossy().into_owned()
 }
