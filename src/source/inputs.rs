@@ -78,8 +78,10 @@ impl InputFiles {
         let below = |path: &mut String| _ = path.drain(..prefix.len());
         files.iter_mut().chain(&mut hidden).for_each(below);
         refused.iter_mut().for_each(|(path, _)| below(path));
-        hidden.extend(files.iter().cloned());
+        hidden.extend(files.iter().filter_map(|path| hidden_entry(path)));
         hidden.retain(|path| filter.hides(path));
+        hidden.sort();
+        hidden.dedup();
         files.retain(|file| filter.finds(Path::new(file)));
         refused.retain(|(path, _)| filter.can_miss(Path::new(path)));
         files.sort_by(|left, right| Path::new(left).cmp(Path::new(right)));
@@ -101,6 +103,16 @@ impl InputFiles {
             Self::Memory(files) => bytes(files, path),
         }
     }
+}
+
+/// Returns the path up to its first hidden file or folder, a folder with a slash at the end; none if nothing is hidden.
+fn hidden_entry(path: &str) -> Option<String> {
+    let start = if path.starts_with('.') { 0 } else { path.find("/.")? + 1 };
+    let entry = match path.get(start..)?.find('/') {
+        Some(slash) => path.get(..=start + slash)?,
+        None => path,
+    };
+    Some(entry.to_owned())
 }
 
 /// The manifest files at a path.
