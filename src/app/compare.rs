@@ -363,6 +363,7 @@ mod guard_settings {
     use std::collections::BTreeSet;
 
     use crate::compile::LinkedWorkspace;
+    use crate::diag::foreign;
     use crate::model::{GuardedTarget, Target};
 
     /// Describes the ways in which a change loosens the Guard of a target, one line each.
@@ -389,7 +390,7 @@ mod guard_settings {
     fn added(what: &str, before: &BTreeSet<String>, after: &BTreeSet<String>) -> Vec<String> {
         after
             .difference(before)
-            .map(|name| format!("its Guard lets the {what} {name:?} write guarded objects"))
+            .map(|name| format!("its Guard lets the {what} `{}` write guarded objects", foreign::line(name)))
             .collect()
     }
 }

@@ -234,7 +234,15 @@ impl Workspace {
             (Some(before), Some(head)) => (before, head),
             (_, head) => return Ok(head),
         };
-        let is_gone = |key: &&ObjectKey| !head.never_pruned.contains_key(key);
+        if before.never_pruned.is_empty() {
+            return Ok(Some(head));
+        }
+        let has = |state: &TargetState<'_>, namespace: &str| {
+            state.loaded.world.namespaces().iter().any(|(name, _)| *name == namespace)
+        };
+        // An object goes with its namespace.
+        let goes_with_namespace = |key: &ObjectKey| has(before, key.namespace()) && !has(&head, key.namespace());
+        let is_gone = |key: &&ObjectKey| !head.never_pruned.contains_key(key) && !goes_with_namespace(key);
         let may_be_of_flux = before.target.may_be_delivered_by_flux();
         let staying: Vec<&ObjectKey> = before.never_pruned.keys().filter(|_| may_be_of_flux).filter(is_gone).collect();
         if staying.is_empty() {

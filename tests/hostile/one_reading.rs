@@ -337,6 +337,13 @@ fn an_object_that_is_never_pruned_keeps_its_access_in_a_review() {
     assert!(removed.contains("1 object removed from the output stays in the cluster"), "{removed}");
     assert!(removed.contains("RoleBinding/team-a/dev__admin"), "{removed}");
     assert!(!removed.contains("loses"), "{removed}");
+    // An object goes with its namespace.
+    let namespace = "apiVersion: bailiwick.dev/v1alpha1\nkind: NamespaceSet\nmetadata: {name: z}\nspec: {namespaces: [{name: team-z}]}\n---\napiVersion: bailiwick.dev/v1alpha1\nkind: Grant\nmetadata: {name: z}\nspec: {to: {groups: [team-a]}, bindingName: dev__z, clusterRoles: [admin], namespaces: [team-z]}\n";
+    fs::write(root.join("policies/z.yaml"), namespace).expect("a file");
+    commit(root);
+    fs::remove_file(root.join("policies/z.yaml")).expect("a file");
+    let (_, removed) = review();
+    assert!(removed.contains("1 namespace deleted") && !removed.contains("stays in the cluster"), "{removed}");
     // Argo CD has no inventory of names.
     let argocd = "spec:\n  delivery:\n    repoURL: https://example.com/x.git\n    revision: main\n    argocd: {destination: {name: t}}\n";
     grant("dev__admin", argocd);

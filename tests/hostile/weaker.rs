@@ -168,11 +168,11 @@ fn a_looser_guard_is_shown() {
     for (from, to, line) in [
         ("[Deny]", "[Audit]", "its Guard refuses nothing any more: `validationActions` has no `Deny`\n"),
         (", podSecurityLabels]", "]", "its Guard does not guard `podSecurityLabels` any more\n"),
-        ("[emergency]", "[emergency, all]", "its Guard lets the group \"all\" write guarded objects\n"),
+        ("[emergency]", "[emergency, all]", "its Guard lets the group `all` write guarded objects\n"),
         (
             "  validationActions",
             "  allow: {users: [mallory]}\n  validationActions",
-            "its Guard lets the user \"mallory\" write guarded objects\n",
+            "its Guard lets the user `mallory` write guarded objects\n",
         ),
     ] {
         edit(folder.path(), GUARD, from, to);
