@@ -43,7 +43,7 @@ use crate::model::Target;
 use crate::parallel::locked;
 
 pub use self::base::{Base, DescribedBase};
-pub(crate) use self::part_files::{MAXIMUM_KEPT, PartFile, PartFiles, are_consistent, joined_diff, sort};
+pub(crate) use self::part_files::{MAXIMUM_KEPT, PartFile, PartFiles, are_consistent, is_of_part, joined_diff, sort};
 pub(super) use self::tree::TreeWorld;
 pub(super) use self::whole::{default_world, take_components};
 

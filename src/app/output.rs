@@ -2,6 +2,7 @@
 
 use hashbrown::HashSet;
 
+use super::compare::is_of_part;
 use super::unclaimed::Unclaimed;
 use super::workspace::{Workspace, keeps};
 use crate::codes;
@@ -89,7 +90,7 @@ impl Workspace {
     /// concern every shard; an entry for objects without a namespace concerns only the first shard.
     fn looks_at(&self, entry: &Entry) -> bool {
         let is_in_the_way = !entry.is_file() || (self.is_folder_of_ours(&entry.path) && entry.path != "cluster");
-        self.part().is_none_or(|part| is_in_the_way || part.has_file(&entry.path))
+        self.part().is_none_or(|part| is_in_the_way || is_of_part(&entry.path, part))
     }
 
     /// Returns whether a path below a target's folder can be a folder of output files.

@@ -14,6 +14,7 @@ use crate::compile::{self, ShardSummary};
 use crate::diag::{Diagnostic, Files, RunError};
 use crate::digest::Digest;
 use crate::emit::committed::Committed;
+use crate::emit::file;
 use crate::emit::plan::TargetPlan;
 use crate::emit::totals::Totals;
 use crate::emit::writer;
@@ -206,7 +207,7 @@ impl Loss {
                 continue;
             }
             loss.before += 1;
-            let stays = Part::namespace_of(&entry.path).is_some_and(|name| output_files.has_namespace(name));
+            let stays = file::namespace(&entry.path).is_some_and(|name| output_files.has_namespace(name));
             loss.gone += usize::from(!stays);
         }
         Ok(loss)

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::compare::{PartFile, are_consistent};
+use super::compare::{PartFile, are_consistent, is_of_part};
 use super::left_behind::NotJudged;
 use super::target_changes::ObjectsByTarget;
 use crate::codes;
@@ -165,7 +165,7 @@ impl TargetSummary {
         let shown = if command.prints_differences() { changed_files.checked_sub(renewals.count) } else { Some(0) };
         self.totals.is_plausible()
             && shown == Some(self.files.len())
-            && are_consistent(&self.files, |path| part.has_file(path))
+            && are_consistent(&self.files, |path| is_of_part(path, part))
     }
 }
 

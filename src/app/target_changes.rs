@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::compare::is_of_part;
 use super::output::BesideTargets;
 use super::removal;
 use super::summary::Consent;
@@ -50,7 +51,7 @@ impl TargetChanges {
         for file in &beside.leftovers.changes {
             let (target, below) = file.path.split_once('/').unwrap_or((&file.path, ""));
             let digests = object_digests(&String::from_utf8_lossy(&output.read(&file.path)?.unwrap_or_default()));
-            if workspace.part().is_none_or(|part| part.has_file(below)) {
+            if workspace.part().is_none_or(|part| is_of_part(below, part)) {
                 own.entry(target.to_owned()).or_default().extend(digests.iter().copied());
             }
             if workspace.shard.is_some() {

@@ -45,20 +45,8 @@ impl Part {
         }
     }
 
-    /// Whether the part writes, checks and removes an output file, by its path below the target folder.
-    pub fn has_file(self, path: &str) -> bool {
-        match Self::namespace_of(path) {
-            Some(name) => self.has_namespace(name),
-            None => self.is_first(),
-        }
-    }
-
-    /// Returns the namespace of an output path, in any folder of `namespaces/`.
-    pub fn namespace_of(path: &str) -> Option<&str> {
-        path.strip_prefix("namespaces/")?.rsplit('/').next()?.strip_suffix(".yaml")
-    }
-
-    fn has_namespace(self, name: &str) -> bool {
+    /// Whether the part makes the objects of a namespace.
+    pub fn has_namespace(self, name: &str) -> bool {
         xxh3_64(name.as_bytes()) % u64::from(self.of) == u64::from(self.number - 1)
     }
 }
@@ -88,26 +76,15 @@ mod tests {
     fn every_name_is_in_one_part_for_good() {
         for of in [1, 2, 7] {
             for name in ["tool-a", "tool-b", "kube-system", "x"] {
-                let path = format!("namespaces/07/{name}.yaml");
                 let parts = || (1..=of).filter_map(|number| Part::new(number, of));
                 let output_file = OutputFileKey::Namespace(name.into());
                 let having: Vec<u16> = parts().filter(|part| part.has(&output_file)).map(Part::number).collect();
-                let files: Vec<u16> = parts().filter(|part| part.has_file(&path)).map(Part::number).collect();
                 assert_eq!(having.len(), 1);
-                assert_eq!(having, files);
             }
         }
         // As long as these hold, the parts of two versions of the program fit together.
         let part_of = |name: &str| (1..=8).find(|number| Part { number: *number, of: 8 }.has_namespace(name));
         assert_eq!(["tool-a", "tool-b", "default"].map(part_of), [Some(3), Some(4), Some(3)]);
-    }
-
-    #[test]
-    fn what_belongs_to_no_namespace_is_the_first_ones() {
-        for path in ["cluster/clusterrole.yaml", "namespaces/README.md", "namespaces", "stray.yaml", ""] {
-            let having: Vec<u16> = (1..=5).filter(|number| Part { number: *number, of: 5 }.has_file(path)).collect();
-            assert_eq!(having, [1], "{path}");
-        }
     }
 
     #[test]

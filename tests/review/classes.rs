@@ -372,7 +372,7 @@ fn the_findings_of_classes_are_the_findings_of_all_namespaces() {
 
 #[test]
 fn the_users_above_accounts_of_classes_are_the_users_of_all_namespaces() {
-    for seed in 0..rounds(3, 40) {
+    for seed in 0..rounds(1, 40) {
         let mut dice = Dice::new(seed);
         let state = State::random(&mut dice, 260);
         let state = State { above_accounts: Some("{owner}"), level: "restricted", ..state };

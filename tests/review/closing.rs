@@ -12,6 +12,7 @@ use bailiwick::{Options, TestOptions, Workspace};
 use serde_json::Value;
 
 use super::cases::{copy, list, prepare, pull_requests, text_of};
+use crate::support::rounds;
 
 /// The simulated pull requests with a smaller change for the worst path.
 const CLOSED: [&str; 12] = [
@@ -35,9 +36,10 @@ const TEST_FILE: &str = "policies/proposed-test.yaml";
 #[test]
 fn the_proposals_for_the_simulated_pull_requests_hold() {
     let (folder, cases) = pull_requests();
-    let mut closed = BTreeSet::new();
-    for case in list(&cases, "cases") {
+    let (mut seen, mut closed) = (BTreeSet::new(), BTreeSet::new());
+    for case in list(&cases, "cases").iter().step_by(rounds(3, 1)) {
         let id = text_of(case, "id");
+        seen.insert(id);
         let place = tempfile::tempdir().expect("a folder");
         prepare(&folder, case, place.path());
         let Some(review) = review(place.path(), "head") else { continue };
@@ -48,7 +50,9 @@ fn the_proposals_for_the_simulated_pull_requests_hold() {
             closed.insert(id);
         }
     }
-    for id in CLOSED {
+    let reviewed: Vec<&str> = CLOSED.into_iter().filter(|id| seen.contains(id)).collect();
+    assert!(reviewed.len() >= rounds(3, CLOSED.len()), "{seen:?}");
+    for id in reviewed {
         assert!(closed.contains(id), "{id}: nothing closes the worst path, but in {closed:?}");
     }
 }

@@ -16,6 +16,7 @@ use super::MAXIMUM_DIFF;
 use super::folded::folded;
 use crate::alike::{NAMED, Note, Own};
 use crate::digest::Digest;
+use crate::emit::file;
 use crate::emit::group::{DiffText, Groups, SINGLE};
 use crate::emit::objects::ChangeSignature;
 use crate::model::Part;
@@ -137,13 +138,18 @@ impl FirstOfWay {
 impl PartFile {
     /// Returns the position of the file in a run: the files of the policies by namespace, then the files that go by path.
     fn order(&self) -> (bool, Option<&str>) {
-        (self.is_gone, if self.is_gone { Some(&self.path) } else { Part::namespace_of(&self.path) })
+        (self.is_gone, if self.is_gone { Some(&self.path) } else { file::namespace(&self.path) })
     }
 
     /// Returns how many bytes of text the file has.
     pub(crate) fn kept(&self) -> usize {
         self.text.as_ref().map_or(0, String::len)
     }
+}
+
+/// Returns whether a part writes, checks and removes an output file, from its path below the target's folder.
+pub(crate) fn is_of_part(path: &str, part: Part) -> bool {
+    file::namespace(path).map_or(part.is_first(), |name| part.has_namespace(name))
 }
 
 /// Whether a part can have these files: each once, at a path of the part below a folder.
@@ -227,10 +233,10 @@ mod tests {
         for number in (1..=PARTS).rev() {
             let part = Part::new(number, PARTS).expect("a part");
             let mut of_part = PartFiles::new(room_of_part);
-            for file in files.iter().filter(|file| part.has_file(&file.path)) {
+            for file in files.iter().filter(|file| is_of_part(&file.path, part)) {
                 of_part.add(&file.path, file.is_gone, signature(file).as_ref(), &file.text);
             }
-            assert!(are_consistent(&of_part.files, |path| part.has_file(path)));
+            assert!(are_consistent(&of_part.files, |path| is_of_part(path, part)));
             all.extend(of_part.into_files());
         }
         sort(&mut all);
@@ -273,5 +279,25 @@ mod tests {
         assert!(refused(&[PartFile { text: Some("x".to_owned()), ..file("a") }]));
         assert!(!are_consistent(&[file("a")], |_| false));
         assert!(!refused(&[file("a"), PartFile { length: 9, ..file("b") }]));
+    }
+
+    #[test]
+    fn a_file_is_of_the_part_that_makes_its_objects() {
+        let paths_of = |name| [file::path(Some(name), "", None), file::path(Some(name), "", Some(64))];
+        for of in [1, 2, 3, 7] {
+            let parts = || (1..=of).filter_map(|number| Part::new(number, of));
+            for name in ["tool-a", "kube-system", "x", "kustomization", "cloudbuild", "con"] {
+                let making: Vec<Part> = parts().filter(|part| part.has_namespace(name)).collect();
+                assert_eq!(making.len(), 1);
+                for path in paths_of(name) {
+                    assert_eq!(parts().filter(|part| is_of_part(&path, *part)).collect::<Vec<_>>(), making, "{path}");
+                }
+            }
+            let others =
+                ["cluster/clusterrole.yaml", "cluster/x_.yaml", "namespaces/README.md", "namespaces", "a.yaml", ""];
+            for path in others {
+                assert!(parts().all(|part| is_of_part(path, part) == part.is_first()), "{path}");
+            }
+        }
     }
 }
