@@ -13,7 +13,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Instant;
 
-use bailiwick::compile::{self, CompileOptions, FileConsumer, ObjectForm};
+use bailiwick::compile::{self, CompileOptions, FileConsumer};
 use bailiwick::diag::{Files, Sink};
 use bailiwick::source::MemorySource;
 use bailiwick::stats::Stats;
@@ -60,17 +60,8 @@ fn measure(count: usize) -> Result<(), Box<dyn Error>> {
         bytes += length;
     };
     let off = Stats::off();
-    let options = CompileOptions {
-        jobs: 1,
-        wanted: ObjectForm::Text,
-        alike: true,
-        part: None,
-        sample: None,
-        accepts_never_pruned: false,
-        stats: &off,
-    };
     let consumer = FileConsumer { work: &work, each: &mut add };
-    compile::compile(&project, target, options, consumer, &mut sink)?;
+    compile::compile(&project, target, CompileOptions::new(1, &off), consumer, &mut sink)?;
     let compiled = started.elapsed();
     let started = Instant::now();
     let mut documents = 0;

@@ -68,7 +68,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use crate::compile::{self, ObjectForm};
+use crate::compile;
 use crate::diag::{Diagnostic, RunError, Severity};
 use crate::model::Date;
 use crate::source::InputFiles;
@@ -201,15 +201,7 @@ impl Options {
 
     /// Returns the options of the compiler.
     pub(crate) fn compiler(&self) -> compile::CompileOptions<'_> {
-        compile::CompileOptions {
-            jobs: self.threads(),
-            wanted: ObjectForm::Text,
-            alike: true,
-            part: None,
-            sample: None,
-            accepts_never_pruned: false,
-            stats: &self.stats,
-        }
+        compile::CompileOptions::new(self.threads(), &self.stats)
     }
 
     /// Calls the listener.

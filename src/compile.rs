@@ -131,6 +131,14 @@ pub struct CompileOptions<'s> {
     pub accepts_never_pruned: bool,
 }
 
+impl<'s> CompileOptions<'s> {
+    /// Returns the options of a whole compilation to text, on so many threads.
+    pub fn new(jobs: usize, stats: &'s Stats) -> Self {
+        let wanted = ObjectForm::Text;
+        Self { jobs, wanted, alike: true, stats, part: None, sample: None, accepts_never_pruned: false }
+    }
+}
+
 /// The consumer of the files of a target.
 pub struct FileConsumer<'c, R> {
     /// Takes a file on a compiling thread.

@@ -27,15 +27,7 @@ impl std::ops::AddAssign for Counts {
 /// trees, on one thread and on three.
 fn same_every_way(world: &World, what: &str) -> Counts {
     let (off, stats) = (Stats::off(), Stats::new(true, false));
-    let options = |jobs, alike| CompileOptions {
-        jobs,
-        wanted: ObjectForm::Text,
-        alike,
-        part: None,
-        sample: None,
-        accepts_never_pruned: false,
-        stats: &off,
-    };
+    let options = |jobs, alike| CompileOptions { alike, ..CompileOptions::new(jobs, &off) };
     let by_itself = world.compile_with(options(1, false));
     compare(&world.compile_with(CompileOptions { stats: &stats, ..options(1, true) }), &by_itself, what);
     compare(&world.compile_with(options(3, true)), &by_itself, what);
@@ -604,15 +596,7 @@ fn a_template_that_used_up_its_bounds_fails_for_every_account() {
         .file("templates/tenancy/namespace.yaml.j2", template);
     let off = Stats::off();
     // Each thread counts for itself how often a template uses up its bounds.
-    let options = |alike| CompileOptions {
-        jobs: 1,
-        wanted: ObjectForm::Text,
-        alike,
-        part: None,
-        sample: None,
-        accepts_never_pruned: false,
-        stats: &off,
-    };
+    let options = |alike| CompileOptions { alike, ..CompileOptions::new(1, &off) };
     let by_itself = world.compile_with(options(false));
     assert!(by_itself.told.contains("this text has more than 1 MiB"), "{}", by_itself.told);
     compare(&world.compile_with(options(true)), &by_itself, "used up");

@@ -68,15 +68,7 @@ impl World {
 
     /// Compiles on a number of threads.
     pub(crate) fn compile_on(&self, jobs: usize) -> Compiled {
-        self.compile_with(CompileOptions {
-            jobs,
-            wanted: ObjectForm::Json,
-            alike: true,
-            part: None,
-            sample: None,
-            accepts_never_pruned: false,
-            stats: &Stats::off(),
-        })
+        self.compile_with(CompileOptions { wanted: ObjectForm::Json, ..CompileOptions::new(jobs, &Stats::off()) })
     }
 
     /// Compiles the workspace with options.

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bailiwick::compile::{CompileOptions, ObjectForm};
+use bailiwick::compile::CompileOptions;
 use bailiwick::model::Part;
 use bailiwick::stats::Stats;
 use serde_json::Value;
@@ -204,15 +204,7 @@ fn accounts_have_the_objects_of_their_loops_and_conditions() {
 fn same_in_parts(world: &World) {
     let off = Stats::off();
     let texts = |jobs, part, alike| {
-        let options = CompileOptions {
-            jobs,
-            wanted: ObjectForm::Text,
-            alike,
-            part,
-            sample: None,
-            accepts_never_pruned: false,
-            stats: &off,
-        };
+        let options = CompileOptions { alike, part, ..CompileOptions::new(jobs, &off) };
         let files = world.compile_with(options).files;
         files.into_iter().map(|file| (file.path, file.text)).collect::<BTreeSet<_>>()
     };

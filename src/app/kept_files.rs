@@ -79,6 +79,11 @@ impl KeptFile<'_> {
         if readers::decides_about_folder(name) {
             return problem("controls how an applier reads the folder", "remove it from the output folder");
         }
+        let is_opened = |folder: &&str| readers::decides_about_folder(folder) || KUSTOMIZATIONS.contains(folder);
+        let mut folders = self.path.rsplit_once('/').into_iter().flat_map(|(folders, _)| folders.split('/'));
+        if let Some(folder) = folders.find(is_opened) {
+            return problem(&format!("is in a folder `{folder}`, and an applier opens a file of that name"), MOVE);
+        }
         let is_manifest = is_manifest_name(self.path);
         let text = String::from_utf8_lossy(bytes);
         if is_manifest && text.contains(readers::SKIP_MARKER) && self.is_claimed {
@@ -96,6 +101,10 @@ impl KeptFile<'_> {
         };
         if is_kustomization {
             return self.kustomization_problem(&trees, kept, whole);
+        }
+        let leaves_out = |part| Some((part, readers::applier_of_name(part)?));
+        if let Some((part, applier)) = self.path.split('/').find_map(leaves_out).filter(|_| is_manifest) {
+            return problem(&format!("has the name `{part}` on its path, which means something to {applier}"), MOVE);
         }
         Ok(self.objects_problem(&trees, is_manifest, &text))
     }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::cell::LazyCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::mem;
 
 use schemars::JsonSchema;
@@ -349,11 +349,18 @@ impl TestRun {
     fn ask_check(&mut self, loaded: &LoadedWorld, check: &AccessCheck, each: &mut dyn FnMut(TestEvent<'_>)) {
         let Some(requests) = requests(loaded, check, &mut self.problems) else { return };
         let mut failed = 0;
+        let mut asked: HashMap<Identity, AskedSubject> = HashMap::new();
         for tested in &check.who {
-            let who = match tested {
-                Tested::User(name) => loaded.identity(name),
-                Tested::Group(name) => Identity::member_of(name),
-            };
+            let who = identity(loaded, tested);
+            let known = loaded.world.known_names_of(&who);
+            // A failure has the name of its own subject, as long as failures are shown.
+            if let Some(same) = asked.get(&known).filter(|same| same.failed == 0 || failed > MAXIMUM_FAILURES) {
+                self.questions += same.questions;
+                self.failures += same.failed;
+                failed += same.failed;
+                continue;
+            }
+            let before = AskedSubject { questions: self.questions, failed };
             // A request for one object carries its name: without a name, a subject with the permission for any name
             // fails the test.
             let needs_variants = check.expectation == Expectation::MustNot && check.names.is_empty();
@@ -374,10 +381,27 @@ impl TestRun {
                     each(TestEvent::Failure(FailedQuestion { loaded, check, tested, who, request, decision, answer }));
                 }
             }
+            let own = AskedSubject { questions: self.questions - before.questions, failed: failed - before.failed };
+            asked.insert(known, own);
         }
         if failed > MAXIMUM_FAILURES {
             each(TestEvent::MoreFailures(failed - MAXIMUM_FAILURES));
         }
+    }
+}
+
+/// How often a subject was asked about.
+struct AskedSubject {
+    /// The questions, with one for each namespace of a class.
+    questions: usize,
+    /// The failed questions.
+    failed: usize,
+}
+
+fn identity(loaded: &LoadedWorld, tested: &Tested) -> Identity {
+    match tested {
+        Tested::User(name) => loaded.identity(name),
+        Tested::Group(name) => Identity::member_of(name),
     }
 }
 
@@ -393,7 +417,7 @@ fn questions_up_to_each(loaded: &LoadedWorld, checks: &[&AccessCheck]) -> Vec<us
     up_to_each
 }
 
-/// Returns the number of questions of an expectation on a world.
+/// Returns the number of questions of an expectation on a world, where subjects with the same answers are one.
 fn number_of_questions(loaded: &LoadedWorld, check: &AccessCheck) -> usize {
     let is_every = |namespace: &String| namespace == "*";
     let named = check.namespaces.iter().filter(|namespace| !is_every(namespace)).count();
@@ -401,7 +425,9 @@ fn number_of_questions(loaded: &LoadedWorld, check: &AccessCheck) -> usize {
     let every: usize = check.namespaces.iter().filter(|namespace| is_every(namespace)).map(|_| *known).sum();
     let objects = [check.resources.len(), (named + every).max(1), check.names.len().max(1)];
     let requests = objects.into_iter().fold(1, usize::saturating_mul).saturating_add(check.urls.len());
-    requests.saturating_mul(check.verbs.len()).saturating_mul(check.who.len())
+    let subjects = check.who.iter().map(|tested| loaded.world.known_names_of(&identity(loaded, tested)));
+    let subjects = subjects.collect::<HashSet<_>>().len();
+    requests.saturating_mul(check.verbs.len()).saturating_mul(subjects)
 }
 
 /// Returns the error of a test with too many questions, at the expectation that exceeds the limit.

@@ -31,8 +31,7 @@ pub fn is_at_work(root: &Path) -> bool {
 /// Holds the lock of an output folder and stages files for it.
 #[derive(Debug)]
 pub struct Stager {
-    /// The folder above the output folder, and the name of the output folder there.
-    above: (WritableFolder, String),
+    workspace: WritableFolder,
     root: WritableFolder,
     staging: WritableFolder,
     /// Open folders of the staging tree.
@@ -40,14 +39,19 @@ pub struct Stager {
     /// The files that wait to be renamed into place, by their paths below the output folder.
     staged: Mutex<Paths>,
     replaced: AtomicUsize,
-    /// True when the output folder was not there before: a run that fails leaves none behind.
-    made_root: bool,
+    /// The new folders, from the output folder upwards, by their paths below the workspace: a failed run leaves none behind.
+    made: Vec<String>,
 }
 
 /// Returns the first link on the path from a workspace's root to its output folder, the folder included.
 pub fn link_on_the_way(output: &str, is_link: impl Fn(&str) -> bool) -> Option<&str> {
+    on_the_way(output).find(|part| is_link(part))
+}
+
+/// Iterates over the folders from a workspace's root to its output folder, the folder included.
+fn on_the_way(output: &str) -> impl DoubleEndedIterator<Item = &str> {
     let ends = output.match_indices('/').map(|(end, _)| end).chain([output.len()]);
-    ends.filter_map(|end| output.get(..end)).find(|part| is_link(part))
+    ends.filter_map(|end| output.get(..end))
 }
 
 impl Stager {
@@ -72,11 +76,10 @@ impl Stager {
             let path = path.clone();
             move |error: std::io::Error| failure(doing, &path, &error)
         };
-        let (folder, name) = split(output);
-        let above = WritableFolder::open(workspace).and_then(|workspace| workspace.make_below(folder));
-        let above = above.map_err(failed("make the folder"))?;
-        let made_root = !above.has(name);
-        let root = above.make_below(name).map_err(failed("make the folder"))?;
+        let workspace = WritableFolder::open(workspace).map_err(failed("make the folder"))?;
+        let is_missing = |folder: &&str| workspace.below(folder).is_err();
+        let made = on_the_way(output).rev().take_while(is_missing).map(str::to_owned).collect();
+        let root = workspace.make_below(output).map_err(failed("make the folder"))?;
         if !root.lock(false).is_ok_and(|is_taken| is_taken) {
             waiting();
             root.lock(true).map_err(failed("lock"))?;
@@ -85,13 +88,13 @@ impl Stager {
         root.remove_all(STAGING).map_err(|error| failure("clear away", &at, &error))?;
         let staging = root.make_below(STAGING).map_err(|error| failure("make the folder", &at, &error))?;
         Ok(Self {
-            above: (above, name.to_owned()),
+            workspace,
             root,
             staging,
             folders: Mutex::default(),
             staged: Mutex::default(),
             replaced: AtomicUsize::new(0),
-            made_root,
+            made,
         })
     }
 
@@ -216,9 +219,12 @@ impl Stager {
 impl Drop for Stager {
     fn drop(&mut self) {
         let _ = self.root.remove_all(STAGING);
-        if self.made_root {
+        for folder in &self.made {
+            let (above, name) = split(folder);
             // Refused by the system when there is output in it.
-            self.above.0.remove_empty(&self.above.1);
+            if !self.workspace.below(above).is_ok_and(|above| above.remove_empty(name)) {
+                break;
+            }
         }
     }
 }
@@ -240,5 +246,20 @@ mod tests {
             let error = std::io::Error::from_raw_os_error(number);
             assert_eq!(super::accept_without_sync(error).is_ok(), is_accepted, "{number}");
         }
+    }
+
+    #[test]
+    fn a_run_without_output_leaves_no_folder() {
+        let workspace = tempfile::tempdir().expect("a folder");
+        let entries = || std::fs::read_dir(workspace.path()).expect("a folder").count();
+        drop(super::Stager::open(workspace.path(), "a/b/c", &|| ()).expect("a lock"));
+        assert_eq!(entries(), 0);
+        let stager = super::Stager::open(workspace.path(), "a/b/c", &|| ()).expect("a lock");
+        stager.stage("x.yaml", "x: 1\n", false).expect("a staged file");
+        stager.commit(&[]).expect("a written file");
+        drop(super::Stager::open(workspace.path(), "a/b/c", &|| ()).expect("a lock"));
+        drop(super::Stager::open(workspace.path(), "a/d", &|| ()).expect("a lock"));
+        assert!(workspace.path().join("a/b/c/x.yaml").is_file());
+        assert!(!workspace.path().join("a/d").exists());
     }
 }

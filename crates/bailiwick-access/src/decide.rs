@@ -352,6 +352,14 @@ impl World {
         bindings
     }
 
+    /// Returns an identity without the names unknown to the world; names of the system stay. Identities with equal results
+    /// have the same answers.
+    pub fn known_names_of(&self, who: &Identity) -> Identity {
+        let is_known = |name: &&String| name.starts_with("system:") || self.symbols.find(name) != Symbol::FOREIGN;
+        let user = if is_known(&&who.user) { who.user.clone() } else { String::new() };
+        Identity { user, groups: who.groups.iter().filter(is_known).cloned().collect() }
+    }
+
     /// Returns the holders that stand for an identity: its user name, and each of its groups.
     pub(crate) fn holders(&self, who: &Identity) -> impl Iterator<Item = Holder> {
         let user = Holder { is_group: false, name: self.symbols.find(&who.user) };

@@ -26,7 +26,7 @@ pub const ARGOCD_BYTES: usize = 10_000_000;
 pub const OBJECT_BYTES: usize = 1 << 20;
 
 /// Kinds that Argo CD leaves out by default, with their groups: `resource.exclusions` in
-/// `manifests/base/config/argocd-cm.yaml`, and `coreExcludedResources` in `util/settings/resources_filter.go` (3.5).
+/// `manifests/base/config/argocd-cm.yaml`, and `coreExcludedResources` (3.5).
 const EXCLUDED_KINDS: [(&[&str], &[&str]); 7] = [
     (&["", "discovery.k8s.io"], &["Endpoints", "EndpointSlice", "Event"]),
     (&["coordination.k8s.io"], &["Lease"]),
@@ -60,16 +60,18 @@ const EXCLUDED_KINDS: [(&[&str], &[&str]); 7] = [
     ),
 ];
 
-/// Whether Argo CD leaves out objects of a kind in some group.
+/// Argo CD leaves out every kind of these groups: `coreExcludedResources` in `util/settings/resources_filter.go` (3.5).
+pub const EXCLUDED_GROUPS: [&str; 2] = ["events.k8s.io", "metrics.k8s.io"];
+
+/// Whether Argo CD leaves out objects of a kind in one of [the groups with such kinds](EXCLUDED_KINDS).
 pub fn has_excluded_kind(kind: &str) -> bool {
-    let groups = EXCLUDED_KINDS.iter().flat_map(|(groups, _)| groups.iter());
-    groups.copied().any(|group| is_excluded_by_argocd(group, kind)) || matches!(kind, "NodeMetrics" | "PodMetrics")
+    EXCLUDED_KINDS.iter().any(|(_, kinds)| kinds.contains(&kind))
 }
 
 /// Whether Argo CD leaves objects of a kind out by default: it neither applies nor prunes them.
 pub fn is_excluded_by_argocd(group: &str, kind: &str) -> bool {
     let excludes = |(groups, kinds): &(&[&str], &[&str])| groups.contains(&group) && kinds.contains(&kind);
-    matches!(group, "events.k8s.io" | "metrics.k8s.io") || EXCLUDED_KINDS.iter().any(excludes)
+    EXCLUDED_GROUPS.contains(&group) || EXCLUDED_KINDS.iter().any(excludes)
 }
 
 /// The appliers that leave an object in the cluster when it goes from their source.

@@ -72,15 +72,22 @@ const NUMBERED_DEVICES: [&str; 2] = ["com", "lpt"];
 /// Returns the reader that a name of a file or folder means something to, in upper and lower case; none for a name without
 /// a meaning. `name` is a name and no path.
 pub fn reader_of_name(name: &str) -> Option<&'static str> {
+    applier_of_name(name).or_else(|| is_of_windows(name).then_some("Windows"))
+}
+
+/// Returns the reader as [`reader_of_name`] does, for a name with a meaning to git or an applier.
+pub fn applier_of_name(name: &str) -> Option<&'static str> {
     if let Some((_, reader)) = FILE_NAMES.iter().find(|(known, _)| name.eq_ignore_ascii_case(known)) {
         return Some(reader);
     }
     if LEFT_OUT_ENDINGS.iter().any(|ending| ends_with(name, ending)) {
         return Some("Flux");
     }
-    if decides_about_folder(name) {
-        return Some("Argo CD");
-    }
+    decides_about_folder(name).then_some("Argo CD")
+}
+
+/// Whether Windows takes a name for a device, or gives its file another name.
+fn is_of_windows(name: &str) -> bool {
     let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
     let is_stem = |device: &&str| stem.eq_ignore_ascii_case(device);
     let is_numbered = |device: &&str| {
@@ -88,7 +95,7 @@ pub fn reader_of_name(name: &str) -> Option<&'static str> {
         letters.is_some_and(|letters| letters.eq_ignore_ascii_case(device))
     };
     let is_device = DEVICES.iter().any(is_stem) || NUMBERED_DEVICES.iter().any(is_numbered);
-    (is_device || name.ends_with('.')).then_some("Windows")
+    is_device || name.ends_with('.')
 }
 
 /// Whether a name has an ending, in upper and lower case.

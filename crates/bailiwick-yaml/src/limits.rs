@@ -47,7 +47,8 @@ pub const MAXIMUM_GLOB_DEPTH: usize = 10;
 /// The memory of one compiled pattern of another author.
 pub const LARGEST_PATTERN: usize = 1 << 20;
 
-/// How many questions an AccessTest asks on a target, with one namespace of each class of namespaces.
+/// How many questions an AccessTest asks on a target, with one namespace of each class of namespaces and one of
+/// several subjects with the same answers.
 pub const MAXIMUM_QUESTIONS: usize = 1_000_000;
 
 /// How deep collections may nest. Kubernetes objects need about twelve levels.

@@ -14,7 +14,8 @@ use crate::diag::{Code, Diagnostic, FileId, Origin, RunError, Sink};
 use crate::emit::file;
 use crate::k8s::absent;
 use crate::k8s::appliers::{
-    ARGOCD_BYTES, FLUX_PRUNE, FLUX_SUBSTITUTE, Keepers, OBJECT_BYTES, has_excluded_kind, is_excluded_by_argocd,
+    ARGOCD_BYTES, EXCLUDED_GROUPS, FLUX_PRUNE, FLUX_SUBSTITUTE, Keepers, OBJECT_BYTES, has_excluded_kind,
+    is_excluded_by_argocd,
 };
 use crate::model::{MOST_OBJECTS, OnRemoval, TargetDelivery, WrittenNamespaces};
 use crate::yaml;
@@ -317,7 +318,9 @@ impl DeliveryFindings<'_> {
 
 /// Returns the objects of a file of the excluded kinds of Argo CD, and the objects above the limit of etcd.
 fn noted_objects(file: &OutputFile) -> (Vec<NamedObject>, Vec<(NamedObject, usize)>) {
-    let may_be_excluded = file.kinds.iter().any(|kind| has_excluded_kind(kind));
+    let names = |group: &str| memchr::memmem::find(file.text.as_bytes(), group.as_bytes()).is_some();
+    let may_be_excluded =
+        file.kinds.iter().any(|kind| has_excluded_kind(kind)) || EXCLUDED_GROUPS.into_iter().any(names);
     let may_be_oversized = file.text.len() > OBJECT_BYTES / 2;
     let (mut excluded, mut oversized) = (Vec::new(), Vec::new());
     if !may_be_excluded && !may_be_oversized {

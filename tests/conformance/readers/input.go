@@ -64,6 +64,10 @@ func (w *worker) compareInput(binary program, from, fence string, made *outcome)
 		if one.Group == "bailiwick.dev" || one.Group == "kustomize.config.k8s.io" && (one.Kind == "Kustomization" || one.Kind == "Component") {
 			continue
 		}
+		// The builder accepts an object without an API version, and no server has a kind for it.
+		if one.Group == "" && one.Version == "" {
+			continue
+		}
 		kubectl[inputName(one)] = true
 	}
 	// The program knows which kinds have a namespace.
@@ -114,9 +118,17 @@ func copyVisible(from, to string) (hidden int, err error) {
 	return hidden, err
 }
 
+// clusterScoped are the kinds of random manifests that have no namespace. The server clears the namespace of such an object:
+// `EnsureObjectNamespaceMatchesRequestNamespace` in `staging/src/k8s.io/apiserver/pkg/registry/rest/meta.go` (1.37).
+var clusterScoped = map[string]bool{
+	"/Namespace": true, "/Node": true, "rbac.authorization.k8s.io/ClusterRole": true, "rbac.authorization.k8s.io/ClusterRoleBinding": true,
+	"scheduling.k8s.io/PriorityClass": true, "admissionregistration.k8s.io/ValidatingAdmissionPolicy": true,
+	"admissionregistration.k8s.io/ValidatingAdmissionPolicyBinding": true, "apiextensions.k8s.io/CustomResourceDefinition": true,
+}
+
 // inputName is the name of an object as `import` lists it, without the namespace `default`.
 func inputName(one wire.Object) string {
-	if one.Namespace == "" || one.Namespace == "default" {
+	if one.Namespace == "" || one.Namespace == "default" || clusterScoped[one.Group+"/"+one.Kind] {
 		return one.Kind + "/" + one.Name
 	}
 	return one.Kind + "/" + one.Namespace + "/" + one.Name

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bailiwick::compile::{self, FileConsumer, CompileOptions, OutputFile, ObjectForm};
+use bailiwick::compile::{self, FileConsumer, CompileOptions, OutputFile};
 use bailiwick::diag::{FileId, Files, Severity, Sink};
 use bailiwick::report::human;
 use bailiwick::source::MemorySource;
@@ -41,7 +41,7 @@ pub fn compile(texts: &[(String, String)], jobs: usize, alike: bool) -> Compiled
     let project = compile::load(Box::new(world), Arc::clone(&files), &mut sink).expect("memory can be read");
     if let Some(project) = project {
         let stats = Stats::off();
-        let options = CompileOptions { jobs, wanted: ObjectForm::Text, alike, part: None, sample: None, accepts_never_pruned: false, stats: &stats };
+        let options = CompileOptions { alike, ..CompileOptions::new(jobs, &stats) };
         for target in &project.workspace.targets {
             let name = target.name.clone();
             let work = |file: OutputFile| Ok(file);
