@@ -64,8 +64,8 @@ func (w *worker) compareInput(binary program, from, fence string, made *outcome)
 		if one.Group == "bailiwick.dev" || one.Group == "kustomize.config.k8s.io" && (one.Kind == "Kustomization" || one.Kind == "Component") {
 			continue
 		}
-		// The builder accepts an object without an API version, and no server has a kind for it.
-		if one.Group == "" && one.Version == "" {
+		// The builder accepts an object without an API version or name, and no server has a path for it.
+		if one.Group == "" && one.Version == "" || one.Name == "" {
 			continue
 		}
 		kubectl[inputName(one)] = true
