@@ -82,7 +82,10 @@ impl KeptFile<'_> {
         let is_opened = |folder: &&str| readers::decides_about_folder(folder) || KUSTOMIZATIONS.contains(folder);
         let mut folders = self.path.rsplit_once('/').into_iter().flat_map(|(folders, _)| folders.split('/'));
         if let Some(folder) = folders.find(is_opened) {
-            return problem(&format!("is in a folder `{folder}`, and an applier opens a file of that name"), MOVE);
+            return problem(
+                &format!("is in a folder `{folder}`, and an applier opens a file of that name"),
+                "rename the folder",
+            );
         }
         let is_manifest = is_manifest_name(self.path);
         let text = String::from_utf8_lossy(bytes);

@@ -63,7 +63,7 @@ const EXCLUDED_KINDS: [(&[&str], &[&str]); 7] = [
 /// Argo CD leaves out every kind of these groups: `coreExcludedResources` in `util/settings/resources_filter.go` (3.5).
 pub const EXCLUDED_GROUPS: [&str; 2] = ["events.k8s.io", "metrics.k8s.io"];
 
-/// Whether Argo CD leaves out objects of a kind in one of [the groups with such kinds](EXCLUDED_KINDS).
+/// Whether Argo CD leaves out objects of a kind in some group, besides [groups left out whole](EXCLUDED_GROUPS).
 pub fn has_excluded_kind(kind: &str) -> bool {
     EXCLUDED_KINDS.iter().any(|(_, kinds)| kinds.contains(&kind))
 }
