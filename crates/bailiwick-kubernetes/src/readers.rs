@@ -369,6 +369,7 @@ mod tests {
             ),
             ("metadata: {name: a, annotations: {'2024-01-01': ''}}", "metadata.annotations"),
             ("metadata: {name: a, annotations: {'1e3': ''}}", "metadata.annotations"),
+            ("metadata: {name: a, annotations: {'2001-1-1': ''}}", "metadata.annotations"),
             ("metadata: {name: a, annotations: {'null': ''}}", "metadata.annotations"),
             ("spec: {a: ['x', '+argocd:skip-file-rendering']}", "spec.a[1]"),
             ("spec: {'z+argocd:skip-file-rendering': x}", "spec"),

@@ -153,20 +153,21 @@ const WORDS: [&str; 25] = [
 ];
 
 /// Returns the patterns of the other plain scalars of another type than string in YAML 1.1; source: the pages float, int, merge, null,
-/// timestamp and value of yaml.org/type. They are compiled for the first scalar that begins like a number: most objects have none.
+/// timestamp and value of yaml.org/type, and `resolve.go` of go.yaml.in/yaml/v3 3.0, whose dates have days of one digit and whose
+/// numbers have a sign behind the prefix. They are compiled for the first scalar that begins like a number: most objects have none.
 fn other_types() -> &'static RegexSet {
     const TYPES: [&str; 12] = [
         r"^(~|)$",
-        r"^[-+]?0b[01_]+$",
+        r"^[-+]?0_*[bo][-+_]*[0-7_]+$",
         r"^[-+]?0[0-7_]+$",
         r"^[-+]?(0|[1-9][0-9_]*)$",
-        r"^[-+]?0x[0-9a-fA-F_]+$",
+        r"^[-+]?0_*[xX][0-9a-fA-F_]+$",
         r"^[-+]?[1-9][0-9_]*(:[0-5]?[0-9])+$",
-        r"^[-+]?([0-9][0-9_]*)?\.[0-9.]*([eE][-+][0-9]+)?$",
+        r"^[-+]?([0-9][0-9_]*)?\.[0-9._]*([eE][-+]?[0-9_]+)?$",
         r"^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+\.[0-9_]*$",
         r"^([-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$",
-        r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
-        r"^[0-9]{4}-[0-9][0-9]?-[0-9][0-9]?([Tt]|[ \t]+)[0-9][0-9]?:[0-9]{2}:[0-9]{2}(\.[0-9]*)?([ \t]*(Z|[-+][0-9][0-9]?(:[0-9]{2})?))?$",
+        r"^[0-9]{4}-[0-9][0-9]?-[0-9][0-9]?$",
+        r"^[0-9]{4}-[0-9][0-9]?-[0-9][0-9]?([Tt]|[ \t]+)[0-9][0-9]?:[0-9][0-9]?:[0-9][0-9]?([.,][0-9]*)?([ \t]*(Z|[-+][0-9][0-9]?(:[0-9]{2})?))?$",
         r"^(=|<<)$",
     ];
     static SET: OnceLock<RegexSet> = OnceLock::new();
@@ -245,6 +246,10 @@ mod tests {
             "2001-12-14t21:59:43.10-05:00",
             "1.2.3",
             "0b1_",
+            "0o-17",
+            ".05_3",
+            "2001-1-1",
+            "2001-1-1 1:2:3,5",
         ] {
             let quoted = format!("a: \"{text}\"\n");
             assert_eq!(compare(&quoted, &quoted), Ok(()), "{text}");

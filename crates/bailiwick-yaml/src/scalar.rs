@@ -23,7 +23,7 @@ pub enum Plain {
     Str,
 }
 
-/// Resolves a plain scalar as Kubernetes' reader does.
+/// Resolves a plain scalar as Kubernetes' reader does: `resolve` in `resolve.go` of go.yaml.in/yaml/v2 2.4.
 pub fn resolve(text: &str) -> Plain {
     let Some(first) = text.bytes().next() else {
         return Plain::Null;
@@ -53,16 +53,27 @@ fn word(text: &str) -> Plain {
     }
 }
 
-/// Resolves a token with a point at its start: a number only without underscores.
+/// Resolves a token with a point at its start: a number of Go, with underscores between digits alone.
 fn point_number(text: &str) -> Plain {
-    if is_decimal_float(text) { float(text) } else { Plain::Str }
+    let bytes = text.as_bytes();
+    let is_digit = |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_digit);
+    let separates = |at: usize| is_digit(at.checked_sub(1)) && is_digit(Some(at + 1));
+    if !text.match_indices('_').all(|(at, _)| separates(at)) {
+        return Plain::Str;
+    }
+    let bare = text.replace('_', "");
+    if is_decimal_float(&bare) { float(&bare) } else { Plain::Str }
 }
 
-/// Resolves a token with a digit or a sign at its start. Underscores are ignored, a leading zero means octal.
+/// Resolves a token with a digit or a sign at its start. Underscores are ignored, a leading zero means octal, and a sign may
+/// follow `0b`.
 fn number(text: &str) -> Plain {
-    let bare: String = text.chars().filter(|&character| character != '_').collect();
+    let bare = text.replace('_', "");
     if let Some(whole) = whole_number(&bare) {
         return whole;
+    }
+    if let Some(number) = bare.strip_prefix("0b").and_then(|digits| i64::from_str_radix(digits, 2).ok()) {
+        return Plain::Int(number);
     }
     if is_decimal_float(&bare) { float(&bare) } else { Plain::Str }
 }
@@ -215,7 +226,13 @@ mod tests {
         assert_eq!(resolve("-_1"), Plain::Int(-1));
         assert_eq!(resolve("1e3"), Plain::Float(1000.0));
         assert_eq!(resolve("1e1000"), Plain::Str);
-        assert_eq!(resolve(".1_"), Plain::Str);
+        assert_eq!(resolve("0b-01"), Plain::Int(-1));
+        assert_eq!(resolve("0b_+1"), Plain::Int(1));
+        assert_eq!(resolve("-0b-1"), Plain::Str);
+        assert_eq!(resolve(".0_5e0_1"), Plain::Float(0.5));
+        for text in [".1_", "._1", ".1__2", ".1_e1", ".1e_1"] {
+            assert_eq!(resolve(text), Plain::Str, "{text}");
+        }
         assert_eq!(resolve("1:30"), Plain::Str);
         assert_eq!(resolve("yEs"), Plain::Str);
         assert_eq!(resolve(".inf"), Plain::NotFinite);
