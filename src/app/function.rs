@@ -244,7 +244,7 @@ fn workspace_of(options: &FunctionOptions, list: &ResourceList, config: &Value) 
 fn names_of(list: &ResourceList) -> Value {
     let mut known: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     let mut add = |category, name: String| _ = known.entry(category).or_default().insert(escape_glob(&name));
-    for item in list.items() {
+    for item in list.objects() {
         let text = |keys: &[&str]| item.path(keys).and_then(NodeRef::as_str).filter(|text| !text.is_empty());
         let (name, namespace) = (text(&["metadata", "name"]), text(&["metadata", "namespace"]));
         let own_namespace = name.filter(|_| item.text_at("kind") == "Namespace");

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use crate::app::object_key::ObjectKey;
 use crate::codes;
 use crate::diag::{Diagnostic, FileId, Files, Sink};
+use crate::k8s::list;
 use crate::source::manifests;
 use crate::yaml::{self, NodeRef, Tree, schema, write};
 
@@ -71,14 +72,19 @@ impl ResourceList {
         self.tree.documents().next().filter(|root| root.is_map())
     }
 
-    /// Returns the objects.
-    pub(super) fn items(&self) -> impl Iterator<Item = NodeRef<'_>> {
+    /// Returns the items as they are written: objects, and lists of objects.
+    fn items(&self) -> impl Iterator<Item = NodeRef<'_>> {
         self.root().and_then(|root| root.get("items")).into_iter().flat_map(NodeRef::items)
     }
 
-    /// Returns the first item with an identity.
+    /// Returns the objects, as a client makes them of the items.
+    pub(super) fn objects(&self) -> impl Iterator<Item = NodeRef<'_>> {
+        self.items().flat_map(list::objects)
+    }
+
+    /// Returns the first object with an identity.
     pub(super) fn find(&self, wanted: &ObjectKey) -> Option<NodeRef<'_>> {
-        self.items().find(|item| ObjectKey::of(*item) == *wanted)
+        self.objects().find(|item| ObjectKey::of(*item) == *wanted)
     }
 
     /// Returns the settings of the function.
