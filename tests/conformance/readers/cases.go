@@ -65,6 +65,7 @@ func (h *harness) ofNumber(seed, number uint64) task {
 		}
 		w.compareWorkspace(h.binary, root, fence, &made)
 		w.compareManifests(h.binary, root, fence, &made)
+		w.compareFunction(h.binary, itemsOf(seed, number), root, fence, &made)
 		return h.done(root, fence, made)
 	}
 }

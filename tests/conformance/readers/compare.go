@@ -15,7 +15,7 @@ import (
 
 // readers are all readers in the order of reports.
 var readers = []string{
-	"files", "kubectl", "argocd", "argocd-kinds", "argocd-folders", "kustomize", "flux", "flux-variables", "inventory", "inventory-configmap", "server", "from",
+	"files", "kubectl", "argocd", "argocd-kinds", "argocd-folders", "kustomize", "flux", "flux-variables", "inventory", "inventory-configmap", "server", "from", "fn",
 }
 
 // rare are readers that are asked by name alone.

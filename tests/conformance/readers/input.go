@@ -5,14 +5,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 
 	"bailiwick.dev/conformance/readers/wire"
 )
 
-// compareInput compares the objects that `import --from` makes of a folder with those of kubectl: the sets of their names. A folder at which
-// one of both stops is not compared. The program counts hidden files in a note, and kubectl gets a copy without them.
+// compareInput compares the objects that `import --from` makes of a folder with those of kubectl: the sets of their names, and then the
+// contents that the imported workspace compiles. A folder at which one of both stops is not compared. The program counts hidden files in a note, and kubectl gets a copy without them.
 func (w *worker) compareInput(binary program, from, fence string, made *outcome) {
 	if len(w.only) > 0 && !w.only["from"] {
 		return
@@ -89,10 +90,40 @@ func (w *worker) compareInput(binary program, from, fence string, made *outcome)
 			details = append(details, "too much: "+shown(object))
 		}
 	}
+	if len(details) == 0 && !slices.ContainsFunc(reading.Objects, isNameless) {
+		details = compareContents(binary, from, fence, contentsOf(reading), made)
+	}
 	if len(details) > 0 {
 		sort.Strings(details)
 		made.Differences = append(made.Differences, difference{Folder: filepath.Base(from), Reader: "from", Details: shortened(details, fence)})
 	}
+}
+
+// compareContents compares what two imports compile: of a folder, and of the objects that kubectl makes of it.
+func compareContents(binary program, from, fence string, objects []string, made *outcome) []string {
+	read := filepath.Join(fence, "read")
+	defer os.RemoveAll(read)
+	if err := writeFiles(read, map[string]string{"objects.yaml": strings.Join(objects, "\n---\n") + "\n"}); err != nil {
+		cannot("%v", err)
+	}
+	var views [2][]wire.Object
+	for index, folder := range []string{from, read} {
+		into := filepath.Join(fence, "imported")
+		ran := binary.run(fence, "import", "--from", folder, "--into", into, "--kubernetes-version", "1.37")
+		// 1 says that objects are left out.
+		if ran.code <= 1 {
+			ran = binary.run(into, "render", "--stdout", "--format", "json")
+		}
+		var err error
+		if views[index], _, err = viewOf(ran.stdout); err == nil {
+			err = os.RemoveAll(into)
+		}
+		if ran.code != 0 || err != nil {
+			made.Failed = append(made.Failed, fmt.Sprintf("the imported workspace ends with %d %s (%v): %s", ran.code, ran.problem, err, firstLine(ran.stderr)))
+			return nil
+		}
+	}
+	return differ(wire.Reading{Objects: views[1]}, views[0])
 }
 
 // copyVisible copies the files of a folder that are not hidden, and counts the hidden manifests and folders.

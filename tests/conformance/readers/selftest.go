@@ -65,7 +65,7 @@ func samples() []sample {
 		{name: "a hidden file", others: kept(".x/x.yaml", hidden), differ: all("kubectl", "argocd", "flux")},
 		{name: "a kept list", others: kept("x.yaml", "kind: List\nitems: ["+hidden+"]\n"), differ: all("kubectl", "argocd", "kustomize", "flux")},
 		{name: "the marker of Argo CD", own: noted("note", `"+argocd:skip-file-rendering"`), differ: all("argocd", "argocd-folders")},
-		{name: "UTF-16", others: kept("x.yaml", utf16("apiVersion: v1\nkind: Namespace\nmetadata: {name: hidden}\n")), differ: all("argocd", "kubectl")},
+		{name: "UTF-16", others: kept("x.yaml", inUTF16("apiVersion: v1\nkind: Namespace\nmetadata: {name: hidden}\n")), differ: all("argocd", "kubectl")},
 		{name: "JSON", others: kept("x.json", `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"hidden"}}`), differ: all("argocd", "kubectl")},
 		{name: "Jsonnet", others: kept("x.jsonnet", `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"hidden"}}`), differ: all("argocd")},
 		{name: "a file that is no YAML", others: kept("x.yaml", "a: [\n"), differ: all("kubectl", "kustomize", "flux")},
@@ -126,7 +126,7 @@ func samples() []sample {
 }
 
 // utf16 is a text in UTF-16 with its mark.
-func utf16(text string) string {
+func inUTF16(text string) string {
 	out := "\xff\xfe"
 	for _, character := range text {
 		out += string([]byte{byte(character), 0})

@@ -97,10 +97,16 @@ type program struct {
 }
 
 func (p program) run(folder string, arguments ...string) ran {
+	return p.feed(folder, "", arguments...)
+}
+
+// feed runs the program with a text on standard input.
+func (p program) feed(folder, input string, arguments ...string) ran {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	command := exec.CommandContext(ctx, p.path, arguments...)
 	command.Dir = folder
+	command.Stdin = strings.NewReader(input)
 	command.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.home, "TMPDIR=" + p.home, "RUST_BACKTRACE=0", "NO_COLOR=1"}
 	var stdout, stderr bytes.Buffer
 	command.Stdout, command.Stderr = &stdout, &stderr
