@@ -25,15 +25,10 @@ pub use objects::{EntryMode, GitObject, Objects, TreeEntry};
 
 use self::names::Named;
 use crate::diag::RunError;
+use crate::yaml::limits::{MAXIMUM_GIT_CONFIGURATION_SIZE, MAXIMUM_GIT_PATH_SIZE, written_size};
 
 /// The entry of a work tree that is its repository, or names it. Git never checks out an entry of this name.
 pub(crate) const DOT_GIT: &str = ".git";
-
-/// How many bytes a `.git` file may have, and others that hold one path.
-const MAXIMUM_LINK: u64 = 16 << 10;
-
-/// How many bytes the configuration of a repository may have, and the list of its references.
-const MAXIMUM_CONFIGURATION: u64 = 64 << 20;
 
 /// Settings that a repository cannot change: git reads the settings of the command line last.
 const SETTINGS: &[&str] = &[
@@ -127,7 +122,7 @@ impl Repository {
     /// linked, and for a folder that does not hold [`Repository::git_dir`].
     pub fn common_dir(&self) -> Option<PathBuf> {
         let path = self.git_dir.join("commondir");
-        let text = text_of_git(&path, MAXIMUM_LINK).ok().flatten()?;
+        let text = text_of_git(&path, MAXIMUM_GIT_PATH_SIZE).ok().flatten()?;
         let common = self.git_dir.join(text.trim_end_matches(['\n', '\r'])).canonicalize().ok()?;
         (self.git_dir.starts_with(&common) && common.join("objects").is_dir()).then_some(common)
     }
@@ -161,11 +156,11 @@ impl Repository {
     /// Whether `HEAD` leads to a commit, as far as that shows without git: true in doubt.
     fn has_commits(&self) -> bool {
         let common = self.common_dir().unwrap_or_else(|| self.git_dir.clone());
-        let head = text_of_git(&self.git_dir.join("HEAD"), MAXIMUM_LINK).ok().flatten().unwrap_or_default();
+        let head = text_of_git(&self.git_dir.join("HEAD"), MAXIMUM_GIT_PATH_SIZE).ok().flatten().unwrap_or_default();
         let Some(branch) = head.strip_prefix("ref: ").map(str::trim) else { return true };
         let is_there = |path: &Path| path.symlink_metadata().is_ok();
         is_there(&common.join("reftable")) || is_there(&common.join(branch)) || {
-            let packed = text_of_git(&common.join("packed-refs"), MAXIMUM_CONFIGURATION);
+            let packed = text_of_git(&common.join("packed-refs"), MAXIMUM_GIT_CONFIGURATION_SIZE);
             packed.map_or(true, |packed| {
                 packed
                     .unwrap_or_default()
@@ -305,7 +300,7 @@ impl Repository {
 
 /// Reads which folder a `.git` file names.
 fn named_by(entry: &Path) -> Result<PathBuf, RunError> {
-    let text = text_of_git(entry, MAXIMUM_LINK)?.unwrap_or_default();
+    let text = text_of_git(entry, MAXIMUM_GIT_PATH_SIZE)?.unwrap_or_default();
     let named = text.strip_prefix("gitdir: ").map(|named| named.trim_end_matches(['\n', '\r']));
     let named = named.filter(|named| !named.is_empty() && !named.contains('\n'));
     let named = named.ok_or_else(|| RunError::new(format!("`{}` names no repository", entry.display())))?;
@@ -315,12 +310,12 @@ fn named_by(entry: &Path) -> Result<PathBuf, RunError> {
 /// Returns the work tree that a repository names as its own: the folder of a linked work tree names its `.git` file, and
 /// the repository of a submodule its folder. One that lies in its work tree names none.
 fn named_work_tree(git_dir: &Path) -> Result<Option<PathBuf>, RunError> {
-    if let Some(entry) = text_of_git(&git_dir.join("gitdir"), MAXIMUM_LINK)? {
+    if let Some(entry) = text_of_git(&git_dir.join("gitdir"), MAXIMUM_GIT_PATH_SIZE)? {
         let entry = git_dir.join(entry.trim_end_matches(['\n', '\r']));
         return Ok(Some(entry.parent().unwrap_or(Path::new("/")).to_owned()));
     }
     for name in ["config.worktree", "config"] {
-        let text = text_of_git(&git_dir.join(name), MAXIMUM_CONFIGURATION)?;
+        let text = text_of_git(&git_dir.join(name), MAXIMUM_GIT_CONFIGURATION_SIZE)?;
         if let Some(named) = text.and_then(|text| config::value(&text, "core", "worktree")) {
             return Ok(Some(git_dir.join(named)));
         }
@@ -340,7 +335,8 @@ fn text_of_git(path: &Path, most: u64) -> Result<Option<String>, RunError> {
     let mut bytes = Vec::new();
     file.take(most + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > most {
-        return Err(RunError::new(format!("`{}` is larger than any such file of git", path.display())));
+        let message = format!("`{}` is larger than {}", path.display(), written_size(most));
+        return Err(RunError::new(message).help("no such file of git is that large"));
     }
     Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
 }

@@ -13,9 +13,7 @@ use crate::emit::revision::RevisionTree;
 use crate::git::{self, GitObject, GitObjectId, GitObjectKind, ObjectFormat, Repository};
 use crate::model::Target;
 use crate::source::{DiskSource, FileContent, FileSource, Listing};
-
-/// How many bytes a file of a commit may have, beside the output.
-const MAXIMUM_BLOB: u64 = 512 << 20;
+use crate::yaml::limits::{MAXIMUM_FILE_SIZE, written_size};
 
 /// The commit that is judged in place of the files on disk.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -181,7 +179,7 @@ impl JudgedTree {
     /// Reads a file by its path below the workspace; none where there is no file.
     fn read(&self, path: &str) -> Result<Option<Vec<u8>>, RunError> {
         let Some(id) = self.files.file_id(path) else { return Ok(None) };
-        self.read_blob(&id, path, MAXIMUM_BLOB).map(Some)
+        self.read_blob(&id, path, MAXIMUM_FILE_SIZE as u64).map(Some)
     }
 
     /// Reads a blob of at most `most` bytes by its id, and computes the id again. `path` is for messages.
@@ -192,7 +190,7 @@ impl JudgedTree {
                 Ok(bytes)
             }
             GitObject::TooLarge(size) => Err(RunError::new(format!("`{path}` has {} MiB in git", size >> 20))
-                .help(format!("at most {} MiB are read", most >> 20))),
+                .help(format!("at most {} are read", written_size(most)))),
         }
     }
 
@@ -203,7 +201,7 @@ impl JudgedTree {
         if !self.compares_bytes && self.id_of(id.format(), path, text)? == id {
             return Ok(Differing::Same);
         }
-        let bytes = self.read_blob(&id, path, MAXIMUM_BLOB)?;
+        let bytes = self.read_blob(&id, path, MAXIMUM_FILE_SIZE as u64)?;
         let is_same = self.compares_bytes && bytes == text.as_bytes();
         Ok(if is_same { Differing::Same } else { Differing::Different(bytes) })
     }

@@ -16,12 +16,7 @@ use crate::emit::committed::EntryKind;
 use crate::emit::write::STAGING;
 use crate::git::attributes::{self, Attributes};
 use crate::git::{EntryMode, GitObjectId, GitObjectKind, TreeEntry};
-
-/// How many bytes a file of attributes may have.
-const MAXIMUM_ATTRIBUTES: u64 = 1 << 20;
-
-/// How many pairs of a line of attributes and a file are compared.
-const MAXIMUM_COMPARISONS: usize = 5_000_000;
+use crate::yaml::limits::{MAXIMUM_CONVERSIONS, MAXIMUM_PATTERNS_SIZE};
 
 /// How many inputs are named.
 const NAMED_INPUTS: usize = 5;
@@ -89,7 +84,7 @@ fn patterns_of(workspace: &Workspace, tree: &JudgedTree) -> Result<Vec<PatternFi
         let of_above = above.and_then(|above| above.entries.iter().find(is_it)).map(|entry| entry.id);
         let below = || path.strip_prefix(tree.prefix()).and_then(|path| tree.files().file_id(path));
         if let Some(id) = of_above.or_else(below) {
-            let bytes = tree.read_blob(&id, &path, MAXIMUM_ATTRIBUTES)?;
+            let bytes = tree.read_blob(&id, &path, MAXIMUM_PATTERNS_SIZE as u64)?;
             found.push(PatternFile { text: String::from_utf8_lossy(&bytes).into_owned(), path });
         }
     }
@@ -106,11 +101,13 @@ fn judge_attributes(workspace: &Workspace, tree: &JudgedTree, sink: &mut Sink) -
     }
     let is_output = |path: &str, kind| kind == EntryKind::File && written.iter().any(|folder| is_below(path, folder));
     let files = || tree.files().entries().filter(|(path, kind, _)| is_output(path, *kind)).map(|(path, ..)| path);
-    if attributes.count().saturating_mul(files().count()) > MAXIMUM_COMPARISONS {
+    if attributes.count().saturating_mul(files().count()) > MAXIMUM_CONVERSIONS {
         let message = format!("the attributes in `{}` have too many lines that convert files", tree.revision());
-        return Err(
-            RunError::new(message).help(format!("remove lines with a conversion from `{}`", attributes::FILE_NAME))
+        let help = format!(
+            "at most {MAXIMUM_CONVERSIONS} pairs of a line and a file are compared: remove lines with a conversion from `{}`",
+            attributes::FILE_NAME
         );
+        return Err(RunError::new(message).help(help));
     }
     let attribute = |path: &str| attributes.conversion(&format!("{}{path}", tree.prefix()));
     let mut converted = files().filter_map(|path| Some((attribute(&path)?, path)));
@@ -150,7 +147,7 @@ fn attributes_of(tree: &JudgedTree, written: &[&str]) -> Result<Attributes, RunE
     let mut attributes = Attributes::default();
     for (folder, id) in found {
         let shown = format!("{folder}/{}", attributes::FILE_NAME);
-        attributes.add(&folder, &tree.read_blob(&id, shown.trim_start_matches('/'), MAXIMUM_ATTRIBUTES)?);
+        attributes.add(&folder, &tree.read_blob(&id, shown.trim_start_matches('/'), MAXIMUM_PATTERNS_SIZE as u64)?);
     }
     Ok(attributes)
 }

@@ -12,9 +12,7 @@ use crate::emit::committed::Entry;
 use crate::k8s::absent;
 use crate::model::TargetDelivery;
 use crate::source::{DiskSource, FileContent, FileSource};
-
-/// How many bytes a file of patterns may have.
-const MAXIMUM_PATTERNS: u64 = 1 << 20;
+use crate::yaml::limits::{MAXIMUM_PATTERNS_SIZE, written_size};
 
 /// A `.sourceignore` around the output folder.
 pub(super) struct PatternFile {
@@ -50,7 +48,7 @@ pub(super) fn patterns_on_disk(top: &Path, output: &str) -> Result<Vec<PatternFi
     let disk = DiskSource::new(top.to_owned());
     let mut found = Vec::new();
     for path in pattern_paths(output) {
-        match disk.read(&path, MAXIMUM_PATTERNS)? {
+        match disk.read(&path, MAXIMUM_PATTERNS_SIZE as u64)? {
             FileContent::Missing => {}
             FileContent::Bytes(bytes) => {
                 let text = String::from_utf8_lossy(&bytes).into_owned();
@@ -58,8 +56,9 @@ pub(super) fn patterns_on_disk(top: &Path, output: &str) -> Result<Vec<PatternFi
             }
             FileContent::Text(text) => found.push(PatternFile { path, text: text.as_ref().to_owned() }),
             FileContent::Refused(_) => {
-                return Err(RunError::new(format!("cannot read `{path}`, which decides what Flux applies"))
-                    .help("replace it with a regular file of at most 1 MiB"));
+                return Err(RunError::new(format!("cannot read `{path}`, which decides what Flux applies")).help(
+                    format!("replace it with a regular file of at most {}", written_size(MAXIMUM_PATTERNS_SIZE as u64)),
+                ));
             }
         }
     }

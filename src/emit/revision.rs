@@ -9,19 +9,10 @@ use self::entries::{Entries, NewEntry};
 use super::committed::{EntryKind, escaped};
 use crate::diag::RunError;
 use crate::git::{EntryMode, GitObject, GitObjectId, Objects, Repository, TreeEntry};
-
-/// How many entries of a revision are read. A tree may hold another one many times, so that a small repository can have
-/// more entries than any disk.
-const MAXIMUM_ENTRIES: usize = 4 << 20;
-
-/// How many bytes the paths of the entries may have together.
-const MAXIMUM_PATHS: usize = 512 << 20;
+use crate::yaml::limits::{MAXIMUM_ENTRIES, MAXIMUM_FILE_SIZE, MAXIMUM_PATHS_SIZE, written_size};
 
 /// How many entries a tree may have that is kept: a tree that is asked for many times costs little for each entry anyway.
 const SMALL_TREE: usize = 64;
-
-/// How many bytes a blob of a revision may have.
-const MAXIMUM_BLOB: u64 = 512 << 20;
 
 /// How many bytes the target of a link may have, as on Linux.
 const MAXIMUM_TARGET: u64 = 4096;
@@ -135,11 +126,11 @@ impl RevisionTree {
     /// # Errors
     /// When the repository lacks the object, or the file is too large.
     pub fn bytes(&self, path: &str, shown: &str) -> Result<Option<Vec<u8>>, RunError> {
-        match self.file(path, shown, MAXIMUM_BLOB)? {
+        match self.file(path, shown, MAXIMUM_FILE_SIZE as u64)? {
             None => Ok(None),
             Some(GitObject::Bytes(bytes)) => Ok(Some(bytes)),
             Some(GitObject::TooLarge(size)) => Err(RunError::new(format!("`{shown}` has {} MiB in git", size >> 20))
-                .help(format!("at most {} MiB are read", MAXIMUM_BLOB >> 20))),
+                .help(format!("at most {} are read", written_size(MAXIMUM_FILE_SIZE as u64)))),
         }
     }
 
@@ -218,9 +209,11 @@ impl Walk<'_> {
             };
             self.entries += 1;
             self.bytes += folder.path.len() + separator + name.len();
-            if self.entries > MAXIMUM_ENTRIES || self.bytes > MAXIMUM_PATHS {
-                return Err(RunError::new("the revision has too many files and folders")
-                    .help(format!("at most {MAXIMUM_ENTRIES} are read; compare with a folder instead")));
+            if self.entries > MAXIMUM_ENTRIES || self.bytes > MAXIMUM_PATHS_SIZE {
+                let paths = written_size(MAXIMUM_PATHS_SIZE as u64);
+                let help =
+                    format!("at most {MAXIMUM_ENTRIES} with paths of {paths} are read; compare with a folder instead");
+                return Err(RunError::new("the revision has too many files and folders").help(help));
             }
             let kind = match mode {
                 EntryMode::Folder => None,

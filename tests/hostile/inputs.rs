@@ -353,6 +353,12 @@ fn the_page_of_limits_has_every_limit() {
         limits::MAXIMUM_REPORTED.to_string(),
         limits::MAXIMUM_PATH_LINKS.to_string(),
         limits::MAXIMUM_FOLDER_LINKS.to_string(),
+        size(limits::MAXIMUM_PATTERNS_SIZE),
+        limits::MAXIMUM_CONVERSIONS.to_string(),
+        limits::MAXIMUM_ENTRIES.to_string(),
+        size(limits::MAXIMUM_PATHS_SIZE),
+        limits::written_size(limits::MAXIMUM_GIT_PATH_SIZE),
+        limits::written_size(limits::MAXIMUM_GIT_CONFIGURATION_SIZE),
     ];
     let source = include_str!("../../crates/bailiwick-yaml/src/limits.rs");
     assert_eq!(source.matches("\npub const ").count(), values.len(), "the test has every limit");

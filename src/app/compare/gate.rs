@@ -20,10 +20,8 @@ use crate::model::{
     self, AccessCheck, Category, DiagnosticSettings, Expectation, Isolation, NodePool, PathCheck, Target, Tested,
 };
 use crate::source::{DiskSource, FileContent, FileSource};
+use crate::yaml::limits::MAXIMUM_FILE_SIZE;
 use crate::yaml::{self, NodeRef, Tree};
-
-/// How many bytes of a baseline file are compared.
-const MAXIMUM_FILE: u64 = 512 << 20;
 
 /// Describes every change, one line each; `world` holds the files of the revision, and `output` its whole output folder.
 pub(super) fn changes(
@@ -367,7 +365,7 @@ fn has_other_baseline(
     let contents = |world: &dyn FileSource, path: &str| {
         let mut files = world.list(path)?.files;
         files.push(path.to_owned());
-        let read = |file: &String| Ok((file.clone(), world.read(file, MAXIMUM_FILE)?));
+        let read = |file: &String| Ok((file.clone(), world.read(file, MAXIMUM_FILE_SIZE as u64)?));
         files.iter().map(read).collect::<Result<Vec<(String, FileContent)>, RunError>>()
     };
     Ok(match (path(old), path(new)) {

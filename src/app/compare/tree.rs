@@ -8,15 +8,7 @@ use crate::emit::committed::EntryKind;
 use crate::emit::revision::RevisionTree;
 use crate::git::GitObject;
 use crate::source::{FileContent, FileSource, Listing, ReadRefusal, is_of_git};
-
-/// How many links one path may lead over, as with the limit of the system.
-const MAXIMUM_LINKS: usize = 40;
-
-/// How many links to folders are followed below a folder, as on a disk.
-const MAXIMUM_FOLDER_LINKS: usize = 256;
-
-/// How many files may be listed below a folder. Links to folders multiply them.
-const MAXIMUM_FILES: usize = 4 << 20;
+use crate::yaml::limits::{MAXIMUM_ENTRIES, MAXIMUM_FOLDER_LINKS, MAXIMUM_PATH_LINKS};
 
 /// The beginning of a pointer of Git LFS.
 const POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
@@ -58,7 +50,7 @@ impl TreeWorld {
                 Some(EntryKind::File) => return Ok(Found::Missing),
                 Some(EntryKind::Link) => {
                     links += 1;
-                    let target = self.0.link_target(&here)?.filter(|_| links <= MAXIMUM_LINKS);
+                    let target = self.0.link_target(&here)?.filter(|_| links <= MAXIMUM_PATH_LINKS);
                     let Some(target) = target else { return Ok(Found::Refused(ReadRefusal::Links)) };
                     let Ok(target) = String::from_utf8(target) else {
                         return Ok(Found::Refused(ReadRefusal::Nowhere));
@@ -143,7 +135,7 @@ impl FileSource for TreeWorld {
                     // A submodule is a folder without entries.
                     EntryKind::Other | EntryKind::EmptyFolder | EntryKind::Submodule => {}
                 }
-                if listing.files.len() > MAXIMUM_FILES {
+                if listing.files.len() > MAXIMUM_ENTRIES {
                     refuse(&mut listing, folder, ReadRefusal::Links);
                     return Ok(listing);
                 }
