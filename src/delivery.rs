@@ -16,6 +16,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::emit::file;
+use crate::k8s::readers::file_name;
 use crate::model::TargetDelivery;
 use crate::yaml::{self, internal};
 
@@ -115,7 +116,7 @@ fn file(applier: &str, object: &Value) -> DeliveryFile {
     let mut body = String::new();
     tree.documents().for_each(|root| yaml::write::document(root, &mut body));
     DeliveryFile {
-        path: format!("{applier}/{}", file::file_name(text(&["metadata", "name"]))),
+        path: format!("{applier}/{}", file_name(text(&["metadata", "name"]))),
         text: file::assemble(&body),
         kinds: [text(&["kind"]).into()],
     }

@@ -2,7 +2,7 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::k8s::readers::reader_of_name;
+use crate::k8s::readers::{file_name, name_of_file};
 
 /// The first line of every output file. Nothing of the workspace is ever written into a comment: a name with a line
 /// break of YAML 1.1 would end the comment and begin an object.
@@ -32,15 +32,6 @@ pub fn path(namespace: Option<&str>, kind: &str, shards: Option<u32>) -> String 
     }
 }
 
-/// The end of a file name in place of a name with a meaning to an applier or a file system.
-const SUFFIX: char = '_';
-
-/// Returns the name of the file for a name: `team-a.yaml`, and `kustomization_.yaml` for `kustomization`.
-pub fn file_name(name: &str) -> String {
-    let plain = format!("{name}.yaml");
-    if reader_of_name(&plain).is_some() { format!("{name}{SUFFIX}.yaml") } else { plain }
-}
-
 /// Returns the folder with the file of a namespace, relative to the target's folder, if namespaces are distributed over so
 /// many folders: the number of the folder has as many digits as the greatest number, and at least two.
 pub fn shard(namespace: &str, shards: u32) -> String {
@@ -51,8 +42,7 @@ pub fn shard(namespace: &str, shards: u32) -> String {
 
 /// Returns the namespace whose file has a path; none for the files of cluster-scoped objects and for other paths.
 pub fn namespace(path: &str) -> Option<&str> {
-    let name = path.strip_prefix("namespaces/")?.rsplit('/').next()?.strip_suffix(".yaml")?;
-    Some(name.strip_suffix(SUFFIX).map_or(name, |name| name))
+    name_of_file(path.strip_prefix("namespaces/")?.rsplit('/').next()?)
 }
 
 /// Returns the whole text of a file: the header, then the objects.

@@ -37,30 +37,55 @@ const BUILD_GROUPS: [&str; 3] = ["kustomize.config.k8s.io", "config.kubernetes.i
 /// The names of a Kustomization for kustomize, Argo CD and Flux.
 pub const KUSTOMIZATIONS: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
-/// Names of files with a meaning to a reader, in lower case, and the reader.
-const FILE_NAMES: [(&str, &str); 21] = [
-    ("kustomization.yaml", "kustomize, Argo CD and Flux"),
-    ("kustomization.yml", "kustomize, Argo CD and Flux"),
-    ("kustomization", "kustomize, Argo CD and Flux"),
-    ("chart.yaml", "Helm and Argo CD"),
-    (".argocd-source.yaml", "Argo CD"),
-    (".sourceignore", "Flux"),
-    (".gitignore", "git and Flux"),
-    (".gitmodules", "git and Flux"),
-    (".gitattributes", "git and Flux"),
-    (".git", "git"),
-    (".github", "Flux"),
-    (".circleci", "Flux"),
-    (".travis.yml", "Flux"),
-    (".gitlab-ci.yml", "Flux"),
-    ("appveyor.yml", "Flux"),
-    (".drone.yml", "Flux"),
-    ("cloudbuild.yaml", "Flux"),
-    ("codeship-services.yml", "Flux"),
-    ("codeship-steps.yml", "Flux"),
-    (".sops.yaml", "Flux"),
-    (".flux.yaml", "Flux"),
+/// A name of files and folders with a meaning to a reader.
+struct MeaningfulName {
+    /// The name in lower case.
+    name: &'static str,
+    reader: &'static str,
+    /// Whether a file of the name decides what a reader makes of the files around it.
+    decides: bool,
+}
+
+const fn named(name: &'static str, reader: &'static str) -> MeaningfulName {
+    MeaningfulName { name, reader, decides: false }
+}
+
+const fn deciding(name: &'static str, reader: &'static str) -> MeaningfulName {
+    MeaningfulName { name, reader, decides: true }
+}
+
+/// The names with a meaning to a reader. A Kustomization decides by its content.
+const NAMES: [MeaningfulName; 21] = [
+    named("kustomization.yaml", "kustomize, Argo CD and Flux"),
+    named("kustomization.yml", "kustomize, Argo CD and Flux"),
+    named("kustomization", "kustomize, Argo CD and Flux"),
+    deciding("chart.yaml", "Helm and Argo CD"),
+    deciding(".argocd-source.yaml", "Argo CD"),
+    deciding(".sourceignore", "Flux"),
+    named(".gitignore", "git and Flux"),
+    deciding(".gitmodules", "git and Flux"),
+    deciding(".gitattributes", "git and Flux"),
+    named(".git", "git"),
+    named(".github", "Flux"),
+    named(".circleci", "Flux"),
+    named(".travis.yml", "Flux"),
+    named(".gitlab-ci.yml", "Flux"),
+    named("appveyor.yml", "Flux"),
+    named(".drone.yml", "Flux"),
+    named("cloudbuild.yaml", "Flux"),
+    named("codeship-services.yml", "Flux"),
+    named("codeship-steps.yml", "Flux"),
+    named(".sops.yaml", "Flux"),
+    named(".flux.yaml", "Flux"),
 ];
+
+/// Returns the row of a name, in upper and lower case.
+fn meaning_of(name: &str) -> Option<&'static MeaningfulName> {
+    NAMES.iter().find(|known| name.eq_ignore_ascii_case(known.name))
+}
+
+/// The end of a file name in place of a name with a meaning to an applier or a file system.
+const SUFFIX: char = '_';
 
 /// Endings of files without a meaning to Flux, in lower case.
 const LEFT_OUT_ENDINGS: [&str; 8] = [".jpg", ".jpeg", ".gif", ".png", ".wmv", ".flv", ".tar.gz", ".zip"];
@@ -77,13 +102,26 @@ pub fn reader_of_name(name: &str) -> Option<&'static str> {
 
 /// Returns the reader as [`reader_of_name`] does, for a name with a meaning to git or an applier.
 pub fn applier_of_name(name: &str) -> Option<&'static str> {
-    if let Some((_, reader)) = FILE_NAMES.iter().find(|(known, _)| name.eq_ignore_ascii_case(known)) {
-        return Some(reader);
+    if let Some(known) = meaning_of(name) {
+        return Some(known.reader);
     }
     if LEFT_OUT_ENDINGS.iter().any(|ending| ends_with(name, ending)) {
         return Some("Flux");
     }
     decides_about_folder(name).then_some("Argo CD")
+}
+
+/// Returns the name of a YAML file for a name: `team-a.yaml`, and `kustomization_.yaml` for `kustomization`. The names have no
+/// underscore at their end.
+pub fn file_name(name: &str) -> String {
+    let plain = format!("{name}.yaml");
+    if reader_of_name(&plain).is_some() { format!("{name}{SUFFIX}.yaml") } else { plain }
+}
+
+/// Returns the name whose file has a name.
+pub fn name_of_file(file: &str) -> Option<&str> {
+    let name = file.strip_suffix(".yaml")?;
+    Some(name.strip_suffix(SUFFIX).map_or(name, |name| name))
 }
 
 /// Whether Windows takes a name for a device, or gives its file another name.
@@ -106,8 +144,7 @@ fn ends_with(name: &str, ending: &str) -> bool {
 
 /// Whether a file of this name decides what Argo CD, Flux or git makes of the files around it; a Kustomization apart.
 pub fn decides_about_folder(name: &str) -> bool {
-    let is = |known: &&str| name.eq_ignore_ascii_case(known);
-    [".sourceignore", ".gitattributes", ".gitmodules", "chart.yaml"].iter().any(is)
+    meaning_of(name).is_some_and(|known| known.decides)
         || name.ends_with("Chart.yaml")
         || name.get(..".argocd-".len()).is_some_and(|start| start.eq_ignore_ascii_case(".argocd-"))
         || [".jsonnet", ".libsonnet"].iter().any(|ending| ends_with(name, ending))

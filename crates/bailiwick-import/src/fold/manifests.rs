@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use bailiwick_kubernetes::readers::file_name;
 use bailiwick_yaml::{from_json, write};
 use serde_json::{Map, Value};
 
@@ -66,7 +67,7 @@ pub(super) fn fold(folding: &mut Folding<'_>) {
     let mut names = Names::default();
     for ((_, Group { is_written, name }), objects) in groups {
         let name = names.take(&dns_label(&name));
-        let file = format!("{FOLDER}/{}/{name}.yaml", dns_label(&folding.cluster.target));
+        let file = format!("{FOLDER}/{}/{}", dns_label(&folding.cluster.target), file_name(&name));
         let mut spec = Map::new();
         spec.insert("files".to_owned(), vec![file.clone()].into());
         if !is_written {
