@@ -464,7 +464,7 @@ fn parts(path: &str) -> io::Result<Vec<&str>> {
 fn check_name(name: &str) -> io::Result<&OsStr> {
     match name {
         "" | "." | ".." => Err(io::Error::new(ErrorKind::InvalidInput, "the path leaves its folder")),
-        name if name.contains(['/', '\0', std::path::MAIN_SEPARATOR]) => {
+        name if name.bytes().any(|byte| matches!(byte, b'/' | 0) || char::from(byte) == std::path::MAIN_SEPARATOR) => {
             Err(io::Error::new(ErrorKind::InvalidInput, "the path leaves its folder"))
         }
         name => Ok(OsStr::new(name)),

@@ -138,8 +138,9 @@ fn is_of_windows(name: &str) -> bool {
 
 /// Whether a name has an ending, in upper and lower case.
 fn ends_with(name: &str, ending: &str) -> bool {
+    let name = name.as_bytes();
     let start = name.len().checked_sub(ending.len());
-    start.and_then(|start| name.get(start..)).is_some_and(|end| end.eq_ignore_ascii_case(ending))
+    start.and_then(|start| name.get(start..)).is_some_and(|end| end.eq_ignore_ascii_case(ending.as_bytes()))
 }
 
 /// Whether a file of this name decides what Argo CD, Flux or git makes of the files around it; a Kustomization apart.
@@ -164,7 +165,7 @@ pub fn is_plain(text: &str) -> bool {
 
 /// Whether a byte is part of each text that is not [plain](is_plain).
 #[inline]
-pub fn is_suspect(byte: u8) -> bool {
+pub const fn is_suspect(byte: u8) -> bool {
     (byte == b'_') | (byte == b'+')
 }
 

@@ -100,11 +100,29 @@ pub fn is_plain_text(text: &str) -> bool {
     if bytes.is_empty() || bytes.len() > LONGEST {
         return false;
     }
-    let means_itself = |byte: u8| (0x20..=0x7e).contains(&byte) & (byte != b'"') & (byte != b'\\');
     // Few texts have one of the characters with which a text can mean something to an applier.
-    bytes.iter().fold(true, |fits, &byte| fits & means_itself(byte) & !readers::is_suspect(byte))
+    let is_plain = |byte: u8| PLAIN.get(usize::from(byte)).is_some_and(|plain| *plain);
+    bytes.iter().fold(true, |fits, &byte| fits & is_plain(byte))
         || (bytes.iter().all(|byte| means_itself(*byte)) && readers::is_plain(text))
 }
+
+/// Whether a byte is a character that means itself in JSON, in YAML and to every reader.
+const fn means_itself(byte: u8) -> bool {
+    matches!(byte, 0x20..=0x7e) && byte != b'"' && byte != b'\\'
+}
+
+/// Whether a byte means itself, and is no part of a text that means something to an applier, for each byte.
+const PLAIN: [bool; 256] = {
+    let mut plain = [false; 256];
+    let mut rest: &mut [bool] = &mut plain;
+    let mut byte = 0;
+    while let [first, others @ ..] = rest {
+        *first = means_itself(byte) && !readers::is_suspect(byte);
+        byte = byte.wrapping_add(1);
+        rest = others;
+    }
+    plain
+};
 
 /// A walk over an object.
 struct Walk<'t> {
