@@ -13,6 +13,7 @@ use crate::emit::file;
 use crate::emit::write::STAGING;
 use crate::k8s::readers::{self, KUSTOMIZATIONS};
 use crate::k8s::{absent, list};
+use crate::source::Sources;
 use crate::yaml::{self, NodeRef, Tree, schema};
 
 /// How many objects of a kept file, and files of a Kustomization, are named.
@@ -107,7 +108,7 @@ impl KeptFile<'_> {
         }
         let leaves_out = |part| Some((part, readers::applier_of_name(part)?));
         if let Some((part, applier)) = self.path.split('/').find_map(leaves_out).filter(|_| is_manifest) {
-            return problem(&format!("has the name `{part}` on its path, which means something to {applier}"), MOVE);
+            return problem(&format!("has `{part}` on its path, a name with a meaning to {applier}"), MOVE);
         }
         Ok(self.objects_problem(&trees, is_manifest, &text))
     }
@@ -252,18 +253,8 @@ fn is_kustomization(root: NodeRef<'_>) -> bool {
 
 /// Returns a path written in a Kustomization as a path below its folder; none for one that leaves it, and for a URL.
 fn resolve(written: &str) -> Option<String> {
-    if written.starts_with('/') || written.contains([':', '?', '\\']) {
-        return None;
-    }
-    let mut parts: Vec<&str> = Vec::new();
-    for part in written.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => _ = parts.pop()?,
-            name => parts.push(name),
-        }
-    }
-    Some(parts.join("/"))
+    let is_url = written.contains([':', '?']);
+    Sources::resolve("", written).filter(|_| !is_url)
 }
 
 /// Returns the identity of an object, as far as it has one.

@@ -58,7 +58,6 @@ impl<F> FormFile<F> {
     /// Writes the file.
     pub(super) fn replace(&self, global: &Global, text: &str) -> Result<(), Error> {
         let path = global.at(&self.file);
-        writer::replace(&path, text.as_bytes())
-            .map_err(|error| RunError::io("write", &path, &error).help("name a file in a folder that exists").into())
+        writer::replace(&path, text.as_bytes()).map_err(|error| RunError::io("write", &path, &error).into())
     }
 }

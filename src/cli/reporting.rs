@@ -279,8 +279,7 @@ pub(super) fn finish(global: &Global, outcome: Outcome) -> Outcome {
     for ReportFile { format, file } in &global.formats.reports {
         let path = global.at(file);
         if let Err(error) = writer::replace(&path, written(*format).as_bytes()) {
-            let error = RunError::io("write", &path, &error).help("name a file in a folder that exists");
-            result = result.worse(printing::print_failure(global, &error));
+            result = result.worse(printing::print_failure(global, &RunError::io("write", &path, &error)));
         }
     }
     if global.formats.has_step_outputs

@@ -503,6 +503,10 @@ impl RunError {
             std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
                 Some("check the owner and the mode of the path".to_owned())
             }
+            std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory if doing == "write" => {
+                Some("name a file in a folder that exists".to_owned())
+            }
+            std::io::ErrorKind::IsADirectory if doing == "write" => Some("name a file".to_owned()),
             _ => None,
         };
         Self { message: format!("cannot {doing} `{}`: {}", path.display(), io_reason(error)), help }

@@ -71,7 +71,7 @@ pub const MAXIMUM_FOLDER_LINKS: usize = 256;
 /// The size of a file of a repository with patterns: `.gitattributes` and `.sourceignore`.
 pub const MAXIMUM_PATTERNS_SIZE: usize = 1 << 20;
 
-/// How many pairs of a line of `.gitattributes` that converts files and an output file are compared.
+/// How many pairs of a converting line of `.gitattributes` and an output file are compared.
 pub const MAXIMUM_CONVERSIONS: usize = 5_000_000;
 
 /// How many files and folders of a revision are read. A tree of git may have another tree many times, so that a small
@@ -81,7 +81,7 @@ pub const MAXIMUM_ENTRIES: usize = 4 << 20;
 /// The size of the paths of a revision together.
 pub const MAXIMUM_PATHS_SIZE: usize = 512 << 20;
 
-/// The size of a file of git that has one path, such as the `.git` file of a linked work tree.
+/// The size of a file of git with one path, such as the `.git` file of a linked work tree.
 pub const MAXIMUM_GIT_PATH_SIZE: u64 = 16 << 10;
 
 /// The size of the configuration of a repository, and of the list of its references.

@@ -152,9 +152,11 @@ const WORDS: [&str; 25] = [
     "On", "ON", "off", "Off", "OFF", "null", "Null", "NULL",
 ];
 
-/// Returns the patterns of the other plain scalars of another type than string in YAML 1.1; source: the pages float, int, merge, null,
-/// timestamp and value of yaml.org/type, and `resolve.go` of go.yaml.in/yaml/v3 3.0, whose dates have days of one digit and whose
-/// numbers have a sign behind the prefix. They are compiled for the first scalar that begins like a number: most objects have none.
+/// Returns the patterns of the other plain scalars of another type than string in YAML 1.1. They are compiled for the first scalar
+/// that begins like a number: most objects have none.
+///
+/// Source: the pages float, int, merge, null, timestamp and value of yaml.org/type, and `resolve.go` of go.yaml.in/yaml/v3 3.0. There,
+/// a month has one digit or two, and a sign may follow `0b` and `0o`.
 fn other_types() -> &'static RegexSet {
     const TYPES: [&str; 12] = [
         r"^(~|)$",

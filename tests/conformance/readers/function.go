@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf16"
 
 	"bailiwick.dev/conformance/readers/wire"
@@ -89,13 +90,13 @@ func readText(fence, text string) wire.Reading {
 	return wire.Guarded(func() ([]wire.Object, error) { return readKubectl(wire.Request{Root: folder, Path: "."}) })
 }
 
-// contentsOf are the objects of a reading, each as JSON in ASCII.
+// contentsOf are the objects of a reading, each as JSON. Characters that do not print are escaped: YAML has another meaning for some.
 func contentsOf(reading wire.Reading) []string {
 	var texts []string
 	for _, one := range reading.Objects {
 		var text strings.Builder
 		for _, character := range string(one.Content) {
-			if character < 0x7f {
+			if unicode.IsPrint(character) {
 				text.WriteRune(character)
 				continue
 			}

@@ -106,12 +106,12 @@ pub fn is_plain_text(text: &str) -> bool {
         || (bytes.iter().all(|byte| means_itself(*byte)) && readers::is_plain(text))
 }
 
-/// Whether a byte is a character that means itself in JSON, in YAML and to every reader.
+/// Whether a byte means itself in JSON, in YAML and to every reader.
 const fn means_itself(byte: u8) -> bool {
     matches!(byte, 0x20..=0x7e) && byte != b'"' && byte != b'\\'
 }
 
-/// Whether a byte means itself, and is no part of a text that means something to an applier, for each byte.
+/// Whether a byte means itself, and is no part of a text with a meaning to an applier; for each byte.
 const PLAIN: [bool; 256] = {
     let mut plain = [false; 256];
     let mut rest: &mut [bool] = &mut plain;
