@@ -73,11 +73,10 @@ fn source_overrides(tree: &JudgedTree, outside: &BTreeSet<String>) -> Vec<String
     above.chain(below).filter(|path| steered::is_source_override(path)).collect()
 }
 
-/// Reads the files of patterns of Flux in the folders around the output folder.
+/// Reads the files of patterns of Flux in the folders around the folders that a run writes.
 fn patterns_of(workspace: &Workspace, tree: &JudgedTree) -> Result<Vec<PatternFile>, RunError> {
-    let output = format!("{}{}", tree.prefix(), workspace.project.workspace.output);
     let mut found = Vec::new();
-    for path in steered::pattern_paths(&output) {
+    for path in steered::pattern_paths_of(workspace, tree.prefix()) {
         let folder = path.strip_suffix(SOURCE_IGNORE).map_or("", |folder| folder.trim_end_matches('/'));
         let is_it = |entry: &&TreeEntry| entry.name == SOURCE_IGNORE.as_bytes() && entry.mode == EntryMode::File;
         let above = tree.files().above().iter().find(|above| above.path == folder);

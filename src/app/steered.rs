@@ -14,7 +14,7 @@ use crate::model::TargetDelivery;
 use crate::source::{DiskSource, FileContent, FileSource};
 use crate::yaml::limits::{MAXIMUM_PATTERNS_SIZE, written_size};
 
-/// A `.sourceignore` around the output folder.
+/// A `.sourceignore` around a folder that a run writes.
 pub(super) struct PatternFile {
     /// The path below the root of the repository.
     pub(super) path: String,
@@ -31,7 +31,7 @@ pub(super) fn is_source_override(path: &str) -> bool {
 
 /// Returns the paths of the files of patterns that reach a folder, from the root of the repository on: of the folders around
 /// it. `folder` is below the root.
-pub(super) fn pattern_paths(folder: &str) -> impl Iterator<Item = String> {
+fn pattern_paths(folder: &str) -> impl Iterator<Item = String> {
     let ends = std::iter::once(0).chain(folder.match_indices('/').map(|(slash, _)| slash));
     ends.map(|end| {
         let above = absent::text(folder.get(..end));
@@ -40,14 +40,25 @@ pub(super) fn pattern_paths(folder: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// Reads the files of patterns on disk, of the folders from the root of a repository to the output folder.
+/// Returns the paths of the files of patterns that reach the folders that a run writes, below the path `prefix`; the file of a
+/// folder comes before the files below the folder.
+pub(super) fn pattern_paths_of(workspace: &Workspace, prefix: &str) -> Vec<String> {
+    let written = workspace.project.workspace.written_folders();
+    let of_folder = |folder: &str| pattern_paths(&format!("{prefix}{folder}")).collect::<Vec<String>>();
+    let mut found: Vec<String> = written.flat_map(of_folder).collect();
+    found.sort_by_cached_key(|path| (path.matches('/').count(), path.clone()));
+    found.dedup();
+    found
+}
+
+/// Reads files of patterns on disk, by their paths below the root of a repository.
 ///
 /// # Errors
 /// When a file cannot be read.
-pub(super) fn patterns_on_disk(top: &Path, output: &str) -> Result<Vec<PatternFile>, RunError> {
+pub(super) fn patterns_on_disk(top: &Path, paths: Vec<String>) -> Result<Vec<PatternFile>, RunError> {
     let disk = DiskSource::new(top.to_owned());
     let mut found = Vec::new();
-    for path in pattern_paths(output) {
+    for path in paths {
         match disk.read(&path, MAXIMUM_PATTERNS_SIZE as u64)? {
             FileContent::Missing => {}
             FileContent::Bytes(bytes) => {
@@ -92,7 +103,7 @@ pub(super) fn overrides_above_on_disk(top: &Path, below: &str) -> Result<Vec<Str
 /// repository, and `prefix` is the path of the workspace in it, with a slash at its end.
 ///
 /// # Errors
-/// When the output folder cannot be read.
+/// When a folder of the run cannot be read.
 pub(super) fn judge(
     workspace: &Workspace,
     prefix: &str,
@@ -121,15 +132,20 @@ pub(super) fn judge(
     if ignore.is_empty() || !may(|delivery| delivery.flux.is_some()) {
         return Ok(());
     }
-    let files = workspace.judged_output(None).list()?;
-    let paths = files.into_iter().filter(Entry::is_file).map(|entry| format!("{}/{}", settings.output, entry.path));
-    let mut left_out = paths.filter(|path| ignore.excluding(&format!("{prefix}{path}")).is_some());
-    let Some(first) = left_out.next() else { return Ok(()) };
+    let mut files = Vec::new();
+    for folder in settings.written_folders() {
+        let entries = workspace.judged_files().folder(folder).list()?.into_iter().filter(Entry::is_file);
+        files.extend(entries.map(|entry| (folder, format!("{folder}/{}", entry.path))));
+    }
+    let is_left_out = |path: &str| ignore.excluding(&format!("{prefix}{path}")).is_some();
+    let mut left_out = files.into_iter().filter(|(_, path)| is_left_out(path));
+    let Some((folder, first)) = left_out.next() else { return Ok(()) };
     let Some((file, line)) = ignore.excluding(&format!("{prefix}{first}")) else { return Ok(()) };
     let message = format!("Flux leaves out `{first}`: `{file}` has the line `{line}`");
     let more = left_out.count();
     let found = Diagnostic::error(codes::APPLIER_STEERED, message);
     let found = if more > 0 { found.note(format!("and {}", number(more, "more file"))) } else { found };
-    sink.push(found.help("remove the line, or add a line behind it that begins with `!` and has the output folder"));
+    let help = format!("remove the line, or add a line behind it that begins with `!` and has the folder `{folder}`");
+    sink.push(found.help(help));
     Ok(())
 }

@@ -154,7 +154,7 @@ fn judge_index(workspace: &Workspace, sink: &mut Sink) -> Result<NotJudged, RunE
     let mut overrides = steered::overrides_above_on_disk(top, below)?;
     let in_workspace = outside.iter().filter(|path| steered::is_source_override(path));
     overrides.extend(in_workspace.map(|path| format!("{prefix}{path}")));
-    let patterns = steered::patterns_on_disk(top, &format!("{prefix}{}", workspace.project.workspace.output))?;
+    let patterns = steered::patterns_on_disk(top, steered::pattern_paths_of(workspace, &prefix))?;
     steered::judge(workspace, &prefix, &overrides, &patterns, sink)?;
     left_behind::judge(workspace, &outside, sink)
 }

@@ -306,6 +306,34 @@ fn a_file_of_argo_cd_around_the_workspace_is_found() {
     assert_found(0);
 }
 
+/// Flux reads the delivery objects from the same source as the output.
+#[test]
+fn a_pattern_that_leaves_out_a_delivery_object_is_found() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path().join("infra/access");
+    fs::create_dir_all(&root).expect("a folder");
+    assert_status(&bailiwick(&root, &["init"]), 0);
+    let delivery = "spec:\n  delivery: {folder: ops/delivery, path: infra/access, flux: {sourceRef: {name: x}}}\n";
+    edit(&root, "bailiwick.yaml", "spec:\n", delivery);
+    assert_status(&bailiwick(&root, &["render"]), 0);
+    for (place, patterns, status) in [
+        (".sourceignore", "*\n!/infra/access/out\n", 1),
+        (".sourceignore", "*\n!/infra/access/out\n!/infra/access/ops\n", 0),
+        ("infra/access/ops/.sourceignore", "delivery\n", 1),
+        ("infra/access/ops/.sourceignore", "docs\n", 0),
+    ] {
+        fs::write(folder.path().join(place), patterns).expect("a file");
+        commit(folder.path());
+        for arguments in [&["check"][..], &["check", "--tree", "HEAD"]] {
+            let run = bailiwick(&root, arguments);
+            assert_status(&run, status);
+            let is_named = stderr(&run).contains("Flux leaves out `ops/delivery/");
+            assert_eq!(is_named, status != 0, "{patterns}{}", stderr(&run));
+        }
+        fs::remove_file(folder.path().join(place)).expect("the file goes");
+    }
+}
+
 /// A new version of this program rejects a name that an earlier one wrote, and the object stays when the name goes.
 #[test]
 fn an_object_that_is_never_pruned_keeps_its_access_in_a_review() {

@@ -32,10 +32,14 @@ pub fn normalize(tree: &mut Tree, root: NodeId, minor: u32) -> Vec<String> {
     let annotations = object.path(&["metadata", "annotations"]).into_iter().flat_map(NodeRef::entries);
     let of_build = annotations.filter(|(key, _)| readers::is_build_annotation(key.as_key()));
     fields.extend(of_build.map(|(key, value)| (format!("metadata.annotations.{}", key.as_key()), value.id())));
-    // The server drops the namespace of a cluster-scoped object.
+    // The server drops the namespace of a cluster-scoped object, and an empty namespace is none.
     let is_namespaced = Catalogue::get().is_namespaced(object.text_at("apiVersion"), object.text_at("kind"));
-    let namespace = object.path(&["metadata", "namespace"]).filter(|_| is_namespaced == Some(false));
-    fields.extend(namespace.map(|namespace| ("metadata.namespace".to_owned(), namespace.id())));
+    let namespace = object.path(&["metadata", "namespace"]);
+    fields.extend(namespace.and_then(|namespace| {
+        let is_none = namespace.is_null() || namespace.as_str() == Some("");
+        let path = if is_none { String::new() } else { "metadata.namespace".to_owned() };
+        (is_none || is_namespaced == Some(false)).then(|| (path, namespace.id()))
+    }));
     let nodes: BTreeSet<NodeId> = fields.iter().map(|(_, node)| *node).collect();
     server_fields::remove(tree, root, &nodes);
     to_stored(tree, root, StoredForm::Stored);

@@ -138,14 +138,26 @@ impl<'t> Typed<'t> {
     }
 }
 
-/// Visits an object, or each object of a list. The depth is bounded by the reader.
+/// Visits an object, or each object of a list.
 fn visit<'t>(typed: Typed<'t>, found: &mut dyn FnMut(Typed<'t>)) {
-    let Some(items) = typed.items() else { return found(typed) };
-    let item_kind = typed.kind.strip_suffix("List").map_or(typed.kind, |kind| kind);
+    match typed.items() {
+        Some(items) => visit_items(typed, items, found),
+        None => found(typed),
+    }
+}
+
+/// Visits each object of a list. An object in a list is a list only if its `items` are one (`Unstructured.IsList`). The depth
+/// is bounded by the reader.
+fn visit_items<'t>(list: Typed<'t>, items: NodeRef<'t>, found: &mut dyn FnMut(Typed<'t>)) {
+    let item_kind = list.kind.strip_suffix("List").map_or(list.kind, |kind| kind);
     for object in items.items() {
         let own = Typed::of(object);
-        let inferred = Typed { api_version: typed.api_version, kind: item_kind, object };
-        visit(if own.is_untyped() { inferred } else { own }, found);
+        let inferred = Typed { api_version: list.api_version, kind: item_kind, object };
+        let typed = if own.is_untyped() { inferred } else { own };
+        match typed.items().filter(|items| items.is_seq()) {
+            Some(items) => visit_items(typed, items, found),
+            None => found(typed),
+        }
     }
 }
 
@@ -183,13 +195,26 @@ mod tests {
     }
 
     #[test]
+    fn items_in_a_list_that_are_no_list_make_no_list() {
+        let objects_of = |text: &str| {
+            let tree = bailiwick_yaml::read(text, FileId::default(), &mut Sink::new());
+            tree.documents().flat_map(objects).map(|object| object.text_at("kind").to_owned()).collect::<Vec<String>>()
+        };
+        for items in ["null", "{}", "a"] {
+            assert_eq!(objects_of(&format!("{{kind: ClusterRoleBinding, items: {items}}}")), [""; 0], "{items}");
+            let within = format!("{{kind: List, items: [{{kind: ClusterRoleBinding, items: {items}}}]}}");
+            assert_eq!(objects_of(&within), ["ClusterRoleBinding"], "{items}");
+        }
+    }
+
+    #[test]
     fn lists_in_lists_are_flat_and_items_take_the_type_of_their_list() {
         let text = "{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: Pod, a: 1}]}, {apiVersion: v1, kind: NodeList, items: [{b: 2}, {kind: Pod, c: 3}]}, {apiVersion: v1, kind: PodList, items: null}, {apiVersion: v1, kind: Foo, items: [{d: 4}]}]}";
         let tree = bailiwick_yaml::read(text, FileId::default(), &mut Sink::new());
         let types: Vec<(String, String)> =
             tree.documents().flat_map(typed_objects).map(|(version, kind, _)| (version, kind)).collect();
         // An item with a part of its type takes nothing from the list.
-        let expected = [("v1", "Pod"), ("v1", "Node"), ("", "Pod"), ("v1", "Foo")];
+        let expected = [("v1", "Pod"), ("v1", "Node"), ("", "Pod"), ("v1", "PodList"), ("v1", "Foo")];
         assert_eq!(types, expected.map(|(version, kind)| (version.to_owned(), kind.to_owned())));
         let completed = with_types(&tree).expect("items without a type");
         let written: Vec<String> = completed
@@ -201,6 +226,7 @@ mod tests {
             r#"{"apiVersion":"v1","kind":"Pod","a":1}"#,
             r#"{"apiVersion":"v1","kind":"Node","b":2}"#,
             r#"{"kind":"Pod","c":3}"#,
+            r#"{"apiVersion":"v1","kind":"PodList","items":null}"#,
             r#"{"apiVersion":"v1","kind":"Foo","d":4}"#,
         ];
         assert_eq!(written, expected);
