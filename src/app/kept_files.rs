@@ -89,6 +89,10 @@ impl KeptFile<'_> {
             );
         }
         let is_manifest = is_manifest_name(self.path);
+        // Flux writes the names of all manifests into a Kustomization.
+        if let Some(reason) = readers::text_problem(self.path).filter(|_| is_manifest) {
+            return problem(&format!("has a name with several readings: {reason}"), "rename the file");
+        }
         let text = String::from_utf8_lossy(bytes);
         if is_manifest && text.contains(readers::SKIP_MARKER) && self.is_claimed {
             return problem("has a text with which Argo CD skips the file", MOVE);

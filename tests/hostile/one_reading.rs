@@ -306,6 +306,25 @@ fn a_file_of_argo_cd_around_the_workspace_is_found() {
     assert_found(0);
 }
 
+/// Flux writes the names of kept files into a Kustomization, and reads it.
+#[test]
+fn a_kept_file_with_a_name_of_several_readings_is_found() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path();
+    assert_status(&bailiwick(root, &["init"]), 0);
+    edit(root, "bailiwick.yaml", "spec:\n", "spec:\n  keep: ['production/x*']\n");
+    assert_status(&bailiwick(root, &["render"]), 0);
+    for (name, status) in [("x\u{85}.yaml", 1), ("x\u{e9}.yaml", 0), ("x\u{85}.txt", 0)] {
+        let path = root.join("out/production").join(name);
+        fs::write(&path, "").expect("a file");
+        let run = bailiwick(root, &["check"]);
+        assert_status(&run, status);
+        let is_named = stderr(&run).contains("has a name with several readings: kustomize and Flux change");
+        assert_eq!(is_named, status != 0, "{}", stderr(&run));
+        fs::remove_file(path).expect("the file goes");
+    }
+}
+
 /// Flux reads the delivery objects from the same source as the output.
 #[test]
 fn a_pattern_that_leaves_out_a_delivery_object_is_found() {
