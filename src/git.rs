@@ -25,7 +25,7 @@ pub use objects::{EntryMode, GitObject, Objects, TreeEntry};
 
 use self::names::Named;
 use crate::diag::RunError;
-use crate::yaml::limits::{MAXIMUM_GIT_CONFIGURATION_SIZE, MAXIMUM_GIT_PATH_SIZE, written_size};
+use crate::limits::{MAXIMUM_GIT_CONFIGURATION_SIZE, MAXIMUM_GIT_PATH_SIZE, written_size};
 
 /// The entry of a work tree that is its repository, or names it. Git never checks out an entry of this name.
 pub(crate) const DOT_GIT: &str = ".git";

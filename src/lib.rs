@@ -49,7 +49,7 @@ pub use bailiwick_import as import;
 pub use bailiwick_kubernetes as k8s;
 pub use bailiwick_node as node;
 pub use bailiwick_paths as paths;
-pub use bailiwick_yaml::{self as yaml, diag, digest};
+pub use bailiwick_yaml::{self as yaml, diag, digest, limits};
 
 pub mod alike;
 pub mod ask;

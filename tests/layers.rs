@@ -7,7 +7,7 @@ use crate::support::repository;
 
 /// Each module of the root package with the modules and crates it may use. Cargo checks imports between crates.
 const MAY_USE: &[(&str, &[&str])] = &[
-    ("git", &["codes", "diag", "yaml"]),
+    ("git", &["codes", "diag", "limits"]),
     ("parallel", &[]),
     ("file_format", &[]),
     ("stats", &[]),

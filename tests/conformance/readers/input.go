@@ -13,7 +13,8 @@ import (
 )
 
 // compareInput compares the objects that `import --from` makes of a folder with those of kubectl: the sets of their names, and then the
-// contents that the imported workspace compiles. A folder at which one of both stops is not compared. The program counts hidden files in a note, and kubectl gets a copy without them.
+// contents that the imported workspace compiles. A folder at which one of both stops is not compared. The program counts hidden files in a
+// note, and kubectl gets a copy without them.
 func (w *worker) compareInput(binary program, from, fence string, made *outcome) {
 	if len(w.only) > 0 && !w.only["from"] {
 		return

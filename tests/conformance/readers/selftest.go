@@ -125,7 +125,7 @@ func samples() []sample {
 	return made
 }
 
-// utf16 is a text in UTF-16 with its mark.
+// inUTF16 is a text in UTF-16 with its mark.
 func inUTF16(text string) string {
 	out := "\xff\xfe"
 	for _, character := range text {
