@@ -32,7 +32,9 @@ pub use table::{Cell, TableRow, cell_place, read_account, read_csv, read_list, r
 pub use world::{DiskSource, FileContent, FileSource, Listing, MemorySource, ReadRefusal, listing_below};
 
 use crate::diag::{Diagnostic, FileId, Files, Origin, RunError, Sink, Span};
-use crate::yaml::limits::{MAXIMUM_FILE_SIZE, MAXIMUM_TREE_SIZE, written_size};
+use crate::yaml::limits::{
+    MAXIMUM_FILE_SIZE, MAXIMUM_FOLDER_LINKS, MAXIMUM_PATH_LINKS, MAXIMUM_TREE_SIZE, written_size,
+};
 use crate::yaml::{self, Tree};
 
 /// A file of a folder of manifests.
@@ -342,7 +344,9 @@ fn refused(path: &str, refusal: ReadRefusal, most: usize) -> Diagnostic {
             .help("remove the link, or restore its target"),
         ReadRefusal::Links => {
             Diagnostic::error(codes::UNREADABLE_FILE, format!("`{path}` passes through too many links"))
-                .help("use the path of the file")
+                .help(format!(
+                    "use the path of the file: at most {MAXIMUM_PATH_LINKS} links on a path, and {MAXIMUM_FOLDER_LINKS} to folders, are followed"
+                ))
         }
         ReadRefusal::NoFile(kind) => {
             Diagnostic::error(codes::UNREADABLE_FILE, format!("`{path}` is {kind}, not a regular file"))

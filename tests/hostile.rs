@@ -12,6 +12,7 @@ mod gate;
 mod git;
 mod growth;
 mod inputs;
+mod limits;
 mod names;
 mod one_reading;
 mod output;

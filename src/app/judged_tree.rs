@@ -100,14 +100,7 @@ fn judge_attributes(workspace: &Workspace, tree: &JudgedTree, sink: &mut Sink) -
     }
     let is_output = |path: &str, kind| kind == EntryKind::File && written.iter().any(|folder| is_below(path, folder));
     let files = || tree.files().entries().filter(|(path, kind, _)| is_output(path, *kind)).map(|(path, ..)| path);
-    if attributes.count().saturating_mul(files().count()) > MAXIMUM_CONVERSIONS {
-        let message = format!("the attributes in `{}` have too many lines that convert files", tree.revision());
-        let help = format!(
-            "at most {MAXIMUM_CONVERSIONS} pairs of a line and a file are compared: remove lines with a conversion from `{}`",
-            attributes::FILE_NAME
-        );
-        return Err(RunError::new(message).help(help));
-    }
+    check_pairs(attributes.count(), files().count(), tree.revision())?;
     let attribute = |path: &str| attributes.conversion(&format!("{}{path}", tree.prefix()));
     let mut converted = files().filter_map(|path| Some((attribute(&path)?, path)));
     let Some((attribute, path)) = converted.next() else { return Ok(()) };
@@ -124,6 +117,19 @@ fn judge_attributes(workspace: &Workspace, tree: &JudgedTree, sink: &mut Sink) -
         tree.prefix()
     )));
     Ok(())
+}
+
+/// Refuses a number of converting lines and files whose comparison takes minutes.
+fn check_pairs(lines: usize, files: usize, revision: &str) -> Result<(), RunError> {
+    if lines.saturating_mul(files) <= MAXIMUM_CONVERSIONS {
+        return Ok(());
+    }
+    let message = format!("the attributes in `{revision}` have too many lines that convert files");
+    let help = format!(
+        "at most {MAXIMUM_CONVERSIONS} pairs of a line and a file are compared: remove lines with a conversion from `{}`",
+        attributes::FILE_NAME
+    );
+    Err(RunError::new(message).help(help))
 }
 
 /// Reads the attributes of the folders that hold a written folder or are below one. Git reads no link.
@@ -223,5 +229,17 @@ impl Workspace {
                 named.join(", ")
             )
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lines_that_convert_files_have_a_limit() {
+        assert!(check_pairs(5_000, 1_000, "HEAD").is_ok());
+        assert!(check_pairs(5_000, 1_001, "HEAD").is_err_and(|error| error.to_string().contains("too many lines")));
+        assert!(check_pairs(usize::MAX, 2, "HEAD").is_err());
     }
 }

@@ -20,7 +20,7 @@ use crate::emit::totals::Totals;
 use crate::emit::writer;
 use crate::model::{Part, Target};
 use crate::parallel;
-use crate::yaml::limits::MAXIMUM_SUMMARY_SIZE;
+use crate::yaml::limits::{MAXIMUM_SUMMARY_SIZE, written_size};
 
 /// The part of the run, with its results so far.
 pub struct Shard {
@@ -155,7 +155,11 @@ impl Shard {
         };
         let bytes = summary.into_bytes(files, self.known_files).map_err(|why| RunError::new(why.to_string()))?;
         if bytes.len() > MAXIMUM_SUMMARY_SIZE {
-            return Err(RunError::new("the summary of the part is larger than 1 GiB").help("use more parts"));
+            return Err(RunError::new(format!(
+                "the summary of the part is larger than {}",
+                written_size(MAXIMUM_SUMMARY_SIZE as u64)
+            ))
+            .help("use more parts"));
         }
         let path = options.at(path);
         writer::replace(&path, &bytes).map_err(|error| RunError::io("write", &path, &error))?;

@@ -18,6 +18,7 @@ use crate::emit::totals::Totals;
 use crate::file_format::{Broken, EncodeError, FileFormat};
 use crate::git::GitObjectId;
 use crate::model::Part;
+use crate::yaml::limits::{MAXIMUM_SUMMARY_SIZE, written_size};
 
 /// Marks such a file, with the version of its format and of the program. Templates that are built in are input and not
 /// looked at here.
@@ -111,7 +112,7 @@ pub struct Consent {
 /// The reason why a file is no summary that a merge can use.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum UnusableSummary {
-    #[error("it is larger than 1 GiB")]
+    #[error("it is larger than {}", written_size(MAXIMUM_SUMMARY_SIZE as u64))]
     TooLarge,
     #[error("it is not a summary of a part")]
     Foreign,

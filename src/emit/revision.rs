@@ -52,8 +52,7 @@ impl RevisionTree {
             blobs: Entries::default(),
             above: Vec::new(),
             small: HashMap::new(),
-            entries: 0,
-            bytes: 0,
+            size: WalkSize::default(),
         };
         walk.below(&commit, folder)?;
         let Walk { blobs, above, .. } = walk;
@@ -158,8 +157,28 @@ struct Walk<'o> {
     above: Vec<FolderAbove>,
     /// Small trees by their ids.
     small: HashMap<GitObjectId, Vec<TreeEntry>>,
+    size: WalkSize,
+}
+
+/// The number of entries of a walk, and the bytes of the paths.
+#[derive(Debug, Default)]
+struct WalkSize {
     entries: usize,
     bytes: usize,
+}
+
+impl WalkSize {
+    /// Adds an entry with a path of this many bytes.
+    fn add(&mut self, path: usize) -> Result<(), RunError> {
+        self.entries += 1;
+        self.bytes += path;
+        if self.entries <= MAXIMUM_ENTRIES && self.bytes <= MAXIMUM_PATHS_SIZE {
+            return Ok(());
+        }
+        let paths = written_size(MAXIMUM_PATHS_SIZE as u64);
+        let help = format!("at most {MAXIMUM_ENTRIES} with paths of {paths} are read; compare with a folder instead");
+        Err(RunError::new("the revision has too many files and folders").help(help))
+    }
 }
 
 impl Walk<'_> {
@@ -207,14 +226,7 @@ impl Walk<'_> {
                 Ok(name) => (name, folder.is_text),
                 Err(error) => (escaped(error.as_bytes()), false),
             };
-            self.entries += 1;
-            self.bytes += folder.path.len() + separator + name.len();
-            if self.entries > MAXIMUM_ENTRIES || self.bytes > MAXIMUM_PATHS_SIZE {
-                let paths = written_size(MAXIMUM_PATHS_SIZE as u64);
-                let help =
-                    format!("at most {MAXIMUM_ENTRIES} with paths of {paths} are read; compare with a folder instead");
-                return Err(RunError::new("the revision has too many files and folders").help(help));
-            }
+            self.size.add(folder.path.len() + separator + name.len())?;
             let kind = match mode {
                 EntryMode::Folder => None,
                 _ if !is_text => Some(EntryKind::NotText),
@@ -248,4 +260,23 @@ struct FolderToRead {
 
 fn joined(folder: &str, name: &str) -> String {
     if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_entries_of_a_revision_have_limits() {
+        let most = WalkSize { entries: MAXIMUM_ENTRIES - 1, bytes: MAXIMUM_PATHS_SIZE - 9 };
+        for (mut size, path, is_too_large) in [
+            (WalkSize { bytes: 0, ..most }, 9, false),
+            (WalkSize { bytes: 0, entries: MAXIMUM_ENTRIES }, 9, true),
+            (WalkSize { entries: 0, ..most }, 9, false),
+            (WalkSize { entries: 0, ..most }, 10, true),
+        ] {
+            let found = size.add(path).err().map(|error| error.to_string());
+            assert_eq!(found.is_some(), is_too_large, "{size:?}: {found:?}");
+        }
+    }
 }

@@ -111,6 +111,10 @@ mod tests {
         for huge in ["9223372036854775807", "18446744073709551615", "1000000000000000000000000"] {
             assert!(read(&format!("Content-Length: {huge}\r\n\r\n{BODY}")).is_err(), "{huge}");
         }
+        let length = format!("Content-Length: {}\r\n", BODY.len());
+        let header = |size: usize| format!("{length}X: {}\r\n\r\n{BODY}", "a".repeat(size - length.len() - 7));
+        assert_eq!(read(&header(LONGEST_MESSAGE_HEADER)), Ok(true));
+        assert!(read(&header(LONGEST_MESSAGE_HEADER + 1)).is_err_and(|error| error.contains("limit of 4 KiB")));
         assert!(read(&"a".repeat(LONGEST_MESSAGE_HEADER + 1)).is_err_and(|error| error.contains("limit of 4 KiB")));
         assert!(read("Content-Length: 10\r\n\r\n{}").is_err());
     }

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::codes;
 use crate::diag::{Diagnostic, FileId, Files, Origin, RunError, Sink, Span};
-use crate::yaml::limits::MAXIMUM_FILE_SIZE;
+use crate::yaml::limits::{MAXIMUM_FILE_SIZE, MAXIMUM_PATH_LINKS};
 
 /// The files of a run, by paths from the folder in which the run starts.
 #[derive(Debug, Clone, Default)]
@@ -233,7 +233,7 @@ fn unread(path: &str, refusal: ReadRefusal, files: &Files) -> Diagnostic {
         ReadRefusal::Outside => "is a link that leaves the folder".to_owned(),
         ReadRefusal::Git => "leads into a git repository".to_owned(),
         ReadRefusal::Nowhere => "is a broken link".to_owned(),
-        ReadRefusal::Links => "passes through too many links".to_owned(),
+        ReadRefusal::Links => format!("passes through more than {MAXIMUM_PATH_LINKS} links"),
         ReadRefusal::NoFile(kind) => format!("is {kind}"),
         ReadRefusal::NotText => "has a path that is not UTF-8".to_owned(),
         ReadRefusal::Pointer => "is a pointer of Git LFS".to_owned(),

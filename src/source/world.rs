@@ -222,7 +222,8 @@ impl Walk<'_> {
                         "cannot list `{}`: it contains too many links to folders",
                         self.source.shown(self.folder).display()
                     );
-                    return Err(RunError::new(message));
+                    let help = format!("at most {MAXIMUM_FOLDER_LINKS} are followed: replace links with folders");
+                    return Err(RunError::new(message).help(help));
                 }
                 return Ok(Some(true));
             }

@@ -7,12 +7,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use crate::runs::{stderr, tenants};
-use crate::support::rounds;
 
 /// A text that no run may print.
 const SECRET: &str = "s3cret-s3cret";
 
-const MANIFEST: &str = "\
+pub(super) const MANIFEST: &str = "\
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: {name: reader}
@@ -323,90 +322,5 @@ fn a_message_of_an_editor_has_a_limit() {
         let run = command.arg("lsp").current_dir(site.path("w")).stdin(input).output().expect("the program starts");
         assert_eq!(run.status.code(), Some(3), "{header:.40}: {}", stderr(&run));
         assert!(stderr(&run).contains(words), "{}", stderr(&run));
-    }
-}
-
-/// The page of limits has the table of limits.
-#[test]
-fn the_page_of_limits_has_every_limit() {
-    use bailiwick::yaml::limits;
-    let size = |bytes: usize| limits::written_size(bytes as u64);
-    let values = [
-        size(limits::MAXIMUM_FILE_SIZE),
-        size(limits::MAXIMUM_TREE_SIZE),
-        limits::written_size(limits::MAXIMUM_LIST_SIZE),
-        limits::written_size(limits::MAXIMUM_INDEX_SIZE),
-        size(limits::MAXIMUM_SUMMARY_SIZE),
-        size(limits::MAXIMUM_TEMPLATE_SIZE),
-        limits::written_size(limits::MAXIMUM_LOG_SIZE),
-        size(limits::LONGEST_LOG_LINE),
-        size(limits::LONGEST_TABLE_LINE),
-        size(limits::LONGEST_QUESTION),
-        size(limits::MAXIMUM_MESSAGE_SIZE),
-        size(limits::LONGEST_MESSAGE_HEADER),
-        size(limits::MAXIMUM_GLOB_SIZE),
-        limits::MAXIMUM_GLOB_DEPTH.to_string(),
-        size(limits::LARGEST_PATTERN),
-        limits::MAXIMUM_QUESTIONS.to_string(),
-        limits::MAXIMUM_DEPTH.to_string(),
-        limits::MAXIMUM_ALIASED_NODES.to_string(),
-        limits::MAXIMUM_REPORTED.to_string(),
-        limits::MAXIMUM_PATH_LINKS.to_string(),
-        limits::MAXIMUM_FOLDER_LINKS.to_string(),
-        size(limits::MAXIMUM_PATTERNS_SIZE),
-        limits::MAXIMUM_CONVERSIONS.to_string(),
-        limits::MAXIMUM_ENTRIES.to_string(),
-        size(limits::MAXIMUM_PATHS_SIZE),
-        limits::written_size(limits::MAXIMUM_GIT_PATH_SIZE),
-        limits::written_size(limits::MAXIMUM_GIT_CONFIGURATION_SIZE),
-    ];
-    let source = include_str!("../../crates/bailiwick-yaml/src/limits.rs");
-    assert_eq!(source.matches("\npub const ").count(), values.len(), "the test has every limit");
-    let page = include_str!("../../docs/limits.md");
-    let rows = page.lines().skip_while(|line| *line != "| input | limit |").skip(2);
-    let shown: Vec<&str> =
-        rows.map_while(|row| row.strip_suffix(" |")?.rsplit_once("| ").map(|(_, value)| value)).collect();
-    assert_eq!(shown, values);
-}
-
-/// The questions of a test are a product of lists, so that a small file can ask very many. Groups without a
-/// binding have the same answers, and are asked about once.
-#[test]
-fn an_access_test_has_a_limit_of_questions() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let list = |word: &str, count: usize| {
-        let items: Vec<String> = (0..count).map(|index| format!("{word}-{index}")).collect();
-        items.join(", ")
-    };
-    let run = |bound: usize, names: usize| {
-        fs::create_dir_all(folder.path().join("policies")).expect("a folder");
-        let workspace = "apiVersion: bailiwick.dev/v1alpha1\nkind: Workspace\nmetadata: {name: x}\nspec:\n  known: {groups: [g-*]}\n  targets: [{name: t, version: \"1.36\"}]\n";
-        fs::write(folder.path().join("bailiwick.yaml"), workspace).expect("a file");
-        let grant = format!(
-            "apiVersion: bailiwick.dev/v1alpha1\nkind: Grant\nmetadata: {{name: viewers}}\nspec:\n  to: {{groups: [{}]}}\n  clusterRoles: [view]\n  namespaces: [x]\n",
-            list("g", bound)
-        );
-        fs::write(folder.path().join("policies/grant.yaml"), grant).expect("a file");
-        let policy = format!(
-            "apiVersion: bailiwick.dev/v1alpha1\nkind: AccessTest\nmetadata: {{name: many}}\nspec:\n  who: {{groups: [{}]}}\n  mustNot:\n  - verbs: [get]\n    resources: [nodes]\n    names: [{}]\n",
-            list("g", 1_000),
-            list("n", names)
-        );
-        fs::write(folder.path().join("policies/test.yaml"), policy).expect("a file");
-        Command::new(env!("CARGO_BIN_EXE_bailiwick")).args(["test", "-C"]).arg(folder.path()).output().expect("a run")
-    };
-    for (bound, names, asked) in [(1_000, rounds(10, 1_000), rounds("10,000", "1,000,000")), (9, 1_001, "1,001,000")] {
-        let output = run(bound, names);
-        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-        assert!(stderr(&output).contains(&format!("{asked} questions asked")), "{}", stderr(&output));
-    }
-    let many = run(1_000, 1_001);
-    assert_eq!(many.status.code(), Some(2), "{}", stderr(&many));
-    for part in [
-        "has 1,001,000 questions up to here, and the limit is 1,000,000",
-        "policies/test.yaml:7:",
-        "shorten `names`, which has 1,001 items",
-    ] {
-        assert!(stderr(&many).contains(part), "{part}: {}", stderr(&many));
     }
 }

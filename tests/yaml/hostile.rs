@@ -2,6 +2,7 @@
 
 use bailiwick::codes;
 use bailiwick::diag::{Code, Sink};
+use bailiwick::yaml::limits::MAXIMUM_REPORTED;
 use bailiwick::yaml::{self, MAXIMUM_ALIASED_NODES};
 use serde_json::{Value as Json, json};
 
@@ -181,6 +182,24 @@ fn a_billion_laughs_end_early() {
         merges.push_str(&format!("a{level}: &a{level} {{<<: [*a{0}, *a{0}], k{level}: *a{0}}}\n", level - 1));
     }
     assert!(full(&merges).is_none(), "maps merged twice at each level");
+}
+
+#[test]
+fn the_nodes_of_aliases_have_a_limit() {
+    let copies = |count: usize| format!("a: &a x\nb: [{}]\n", vec!["*a"; count].join(", "));
+    assert!(reading(&copies(MAXIMUM_ALIASED_NODES)).problems.is_empty());
+    let problems = reading(&copies(MAXIMUM_ALIASED_NODES + 1)).problems;
+    assert_eq!(problems.iter().map(|problem| problem.0).collect::<Vec<_>>(), [codes::YAML_ALIAS]);
+}
+
+#[test]
+fn the_problems_of_a_text_have_a_limit() {
+    let problems = |count: usize| reading(&"a: *b\n---\n".repeat(count)).problems;
+    assert_eq!(problems(MAXIMUM_REPORTED).len(), MAXIMUM_REPORTED);
+    assert!(problems(MAXIMUM_REPORTED).iter().all(|problem| problem.0 == codes::YAML_ALIAS));
+    let above = problems(MAXIMUM_REPORTED + 9);
+    assert_eq!(above.len(), MAXIMUM_REPORTED + 1);
+    assert_eq!(above.last().map(|problem| problem.0), Some(codes::YAML_SYNTAX), "the rest is not read");
 }
 
 #[test]

@@ -189,16 +189,16 @@ fn send_pieces(mut input: impl BufRead, sender: &mpsc::SyncSender<(usize, Piece)
         if bytes.is_empty() {
             return Ok(());
         }
+        let last_line = memchr::memrchr(b'\n', &bytes).map_or(0, |end| end + 1);
         let mut is_too_long = false;
-        if bytes.last() != Some(&b'\n') {
-            (&mut input).take(LONGEST_LOG_LINE as u64).read_until(b'\n', &mut bytes)?;
-            is_too_long = bytes.len() > LONGEST_LOG_LINE && bytes.last() != Some(&b'\n');
+        if last_line < bytes.len() {
+            let left = (LONGEST_LOG_LINE + 1).saturating_sub(bytes.len() - last_line);
+            (&mut input).take(left as u64).read_until(b'\n', &mut bytes)?;
+            is_too_long = bytes.len() - last_line > LONGEST_LOG_LINE && bytes.last() != Some(&b'\n');
         }
         if is_too_long {
             skip_line(&mut input)?;
-            // The lines before the long one are in the first bytes.
-            bytes.truncate(PIECE);
-            bytes.truncate(memchr::memrchr(b'\n', &bytes).map_or(0, |end| end + 1));
+            bytes.truncate(last_line);
         }
         if !send(Piece { bytes, is_too_long: false }) || is_too_long && !send(Piece { bytes: Vec::new(), is_too_long })
         {
@@ -258,5 +258,36 @@ impl Target<'_> {
         self.line += lines;
         (self.progress)();
         self.log.problem_since(self.start, false).map_or(Ok(()), Err)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_has_a_limit() {
+        let read = |size: u64| {
+            std::io::copy(&mut LimitedLog { input: std::io::repeat(b'\n').take(size), left: 100 }, &mut std::io::sink())
+        };
+        assert_eq!(read(100).ok(), Some(100));
+        assert!(read(101).is_err_and(|error| error.to_string() == "it exceeds the limit of 64 GiB, decompressed"));
+    }
+
+    #[test]
+    fn a_line_of_a_log_has_a_limit() {
+        // The first piece ends in the long line, or in the short one.
+        for before in [1, 3 * PIECE / 2] {
+            for (length, is_too_long) in [(LONGEST_LOG_LINE, false), (LONGEST_LOG_LINE + 1, true)] {
+                let log = format!("{}\n{}\nlast\n", "a".repeat(before), "b".repeat(length));
+                let (sender, receiver) = mpsc::sync_channel(1_000);
+                send_pieces(log.as_bytes(), &sender).expect("a log");
+                drop(sender);
+                let pieces: Vec<Piece> = receiver.into_iter().map(|(_, piece)| piece).collect();
+                assert_eq!(pieces.iter().any(|piece| piece.is_too_long), is_too_long, "{before} {length}");
+                let sent: usize = pieces.iter().map(|piece| piece.bytes.len()).sum();
+                assert_eq!(sent, if is_too_long { log.len() - length - 1 } else { log.len() }, "{before} {length}");
+            }
+        }
     }
 }

@@ -191,7 +191,7 @@ func testSelf(work string, w *worker) int {
 	if len(wrong) > 0 {
 		cannot("self-test: %s", strings.Join(wrong, "\nreaders: self-test: "))
 	}
-	programs := testPrograms(work, w)
+	programs := testPrograms(work, w) + testFunctions(work, w)
 	fmt.Printf("readers: self-test of %d samples and %d programs\n", len(every), programs)
 	return 0
 }
@@ -238,6 +238,47 @@ mkdir -p out/production/cluster && echo '{apiVersion: v1, kind: Namespace, metad
 		w.compareWorkspace(program{path: path, home: work}, root, fence, &made)
 		if !one.right(made) {
 			cannot("self-test: a program with %s: %+v", one.name, made)
+		}
+		os.RemoveAll(fence)
+	}
+	return len(tests)
+}
+
+// testFunctions puts two objects to programs of the shell in place of `fn`.
+func testFunctions(work string, w *worker) int {
+	items := []string{
+		"{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRoleBinding, metadata: {name: first}, " +
+			"roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}, subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: a}]}",
+		hidden,
+	}
+	tests := []struct {
+		name, text string
+		folders    []string
+	}{
+		{"right", "cat", nil},
+		{"an object less", `[ "$2" = --stream ] && exec cat; grep -v hidden`, []string{"items"}},
+		{"an object more", `cat; [ "$2" = --stream ] || echo "- {apiVersion: v1, kind: Namespace, metadata: {name: more}}"`, []string{"items"}},
+		{"another stream", `cat; [ "$2" != --stream ] || echo "# more"`, []string{"stream"}},
+		{"other answers", `text=$(cat; echo .); printf %s "${text%.}"; case $text in *'"apiVersion"'*) echo "FAIL x" >&2; exit 1;; esac`, []string{"items", "stream"}},
+	}
+	for index, one := range tests {
+		fence := filepath.Join(work, fmt.Sprintf("function-%d", index))
+		root, path := filepath.Join(fence, "w"), filepath.Join(fence, "program")
+		text := "#!/bin/sh\n[ \"$1\" = fn ] || exit 0\n" + one.text + "\nexit 0\n"
+		if err := writeFiles(fence, map[string]string{"program": text, "w/bailiwick.yaml": "{}\n"}); err != nil {
+			cannot("%v", err)
+		}
+		if err := os.Chmod(path, 0o755); err != nil {
+			cannot("%v", err)
+		}
+		var made outcome
+		w.compareFunction(program{path: path, home: work}, items, root, fence, &made)
+		var folders []string
+		for _, each := range made.Differences {
+			folders = append(folders, each.Folder)
+		}
+		if len(made.Failed) > 0 || made.Inputs != 3 || !slices.Equal(folders, one.folders) {
+			cannot("self-test: `fn` with %s: %+v", one.name, made)
 		}
 		os.RemoveAll(fence)
 	}

@@ -242,7 +242,7 @@ func (w *worker) compareOutput(binary program, root, repository string, found se
 			made.Failed = append(made.Failed, err.Error())
 			continue
 		}
-		w.ask(unit{root: repository, path: relative, expected: expected, files: paths}, made)
+		w.ask(unit{root: repository, path: relative, expected: expected, files: paths, without: found.unstated(nil)}, made)
 	}
 }
 
