@@ -412,6 +412,7 @@ fn a_hostile_log_is_refused_or_read() {
     let refused: Vec<(&str, Vec<u8>)> = vec![
         ("nothing", Vec::new()),
         ("blank lines", b"\n \n\n".to_vec()),
+        ("many blank lines", b"\n".repeat(4 << 20)),
         ("text", b"kind: Event\n".to_vec()),
         ("bytes", vec![0xff, 0x00, 0x80, b'\n']),
         ("depth", deep.clone().into_bytes()),
@@ -433,6 +434,9 @@ fn a_hostile_log_is_refused_or_read() {
     }
     let log = read(format!("{many}{long}\n").as_bytes(), 2).expect("one bad line in two thousand");
     assert_eq!((log.counts.events, log.counts.unreadable), (1, 1));
+    let older = good.replace("audit.k8s.io/v1", "audit.k8s.io/v1beta1");
+    let behind_blank_lines = read(format!("\n \n{good}\n\n{older}\n").as_bytes(), 2);
+    assert!(matches!(behind_blank_lines, Err(LogError::Version { line: 5, .. })), "{behind_blank_lines:?}");
 }
 
 /// Returns the options of a run about a cluster and a log in a folder.

@@ -13,7 +13,7 @@ use crate::diag::RunError;
 use crate::model::Platform;
 use crate::report::function::FunctionResults;
 use crate::report::tests;
-use crate::yaml::limits::MAXIMUM_FILE_SIZE;
+use crate::yaml::limits::{MAXIMUM_FILE_SIZE, written_size};
 
 /// Options of `fn`.
 #[derive(Debug, Args)]
@@ -39,7 +39,8 @@ pub(super) struct Arguments {
 /// Runs the command.
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Error> {
     let Some(input) = read_input()? else {
-        return Ok(refuse_usage(global, "standard input is larger than 512 MiB", "split the build"));
+        let message = format!("standard input is larger than {}", written_size(MAXIMUM_FILE_SIZE as u64));
+        return Ok(refuse_usage(global, &message, "split the build"));
     };
     if arguments.stream { stream(global, arguments, input) } else { function(global, arguments, input) }
 }

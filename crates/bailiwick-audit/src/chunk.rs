@@ -2,6 +2,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 
+use bailiwick_yaml::limits::{LONGEST_LOG_LINE, written_size};
 use hashbrown::HashMap;
 use serde_json::value::RawValue;
 
@@ -80,10 +81,10 @@ impl<'h> ChunkReader<'h> {
         }
     }
 
-    /// Counts a line of more than 64 MiB.
+    /// Counts a line of more than [`LONGEST_LOG_LINE`] bytes.
     pub(crate) fn skip_line(&mut self) {
         self.chunk.lines += 1;
-        self.refuse("it is longer than 64 MiB".to_owned());
+        self.refuse(format!("it is longer than {}", written_size(LONGEST_LOG_LINE as u64)));
     }
 
     /// Reads an event or a list of events as JSON. An item of a list can lack its kind and its API version.

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use serde::de::{DeserializeSeed, Deserializer as _, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use bailiwick_yaml::limits::LONGEST_LOG_LINE;
+use bailiwick_yaml::limits::{LONGEST_LOG_LINE, written_size};
 
 use crate::event::API_VERSION;
 use crate::log::LogError;
@@ -159,7 +159,8 @@ impl<R: Read> Read for Limited<R> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let most = buffer.len().min(self.left.get());
         let Some(buffer) = buffer.get_mut(..most).filter(|buffer| !buffer.is_empty()) else {
-            return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, "a value is longer than 64 MiB"));
+            let message = format!("a value is longer than {}", written_size(LONGEST_LOG_LINE as u64));
+            return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, message));
         };
         let read = self.input.read(buffer)?;
         self.left.set(self.left.get() - read);

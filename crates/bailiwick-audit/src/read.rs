@@ -70,6 +70,8 @@ impl LogReader {
     fn read_text(&self, mut input: impl BufRead + Send, jobs: usize, target: &mut Target<'_>) -> Result<(), LogError> {
         let mut first = Vec::new();
         while first.trim_ascii().is_empty() {
+            target.line += u64::from(first.ends_with(b"\n"));
+            first.clear();
             let read =
                 (&mut input).take(LONGEST_LOG_LINE as u64).read_until(b'\n', &mut first).map_err(LogError::Io)?;
             if read == 0 {
