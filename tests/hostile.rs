@@ -19,6 +19,7 @@ mod output;
 mod pages;
 mod printing;
 mod reading;
+mod repeated;
 mod sandbox;
 mod templates;
 mod tree;
