@@ -112,7 +112,10 @@ impl KeptFile<'_> {
         }
         let leaves_out = |part| Some((part, readers::applier_of_name(part)?));
         if let Some((part, applier)) = self.path.split('/').find_map(leaves_out).filter(|_| is_manifest) {
-            return problem(&format!("has `{part}` on its path, a name with a meaning to {applier}"), MOVE);
+            return problem(
+                &format!("has `{part}` on its path, a name with a meaning to {applier}"),
+                &format!("rename `{part}`, or move the file out of the output folder"),
+            );
         }
         Ok(self.objects_problem(&trees, is_manifest, &text))
     }
