@@ -11,7 +11,7 @@ use crate::runs::{stderr, tenants};
 /// A text that no run may print.
 const SECRET: &str = "s3cret-s3cret";
 
-pub(super) const MANIFEST: &str = "\
+const MANIFEST: &str = "\
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: {name: reader}
@@ -35,12 +35,12 @@ spec: {containers: [{name: c, image: i}]}
 ";
 
 /// A workspace in `w`, a folder `from` with a manifest, and a secret in `elsewhere`.
-struct Site {
+pub(super) struct Site {
     folder: tempfile::TempDir,
 }
 
 impl Site {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let site = Self { folder: tempfile::tempdir().expect("a folder") };
         tenants(&site.path("w"), 1);
         for folder in ["from", "elsewhere", "repository/.git"] {
@@ -53,7 +53,7 @@ impl Site {
         site
     }
 
-    fn path(&self, path: &str) -> PathBuf {
+    pub(super) fn path(&self, path: &str) -> PathBuf {
         self.folder.path().join(path)
     }
 

@@ -2,13 +2,13 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use bailiwick::yaml::limits::{self, written_size};
 
-use super::inputs::MANIFEST;
-use crate::runs::{git, stderr, tenants};
+use super::inputs::Site;
+use crate::runs::{git, stderr};
 use crate::support::rounds;
 
 /// A limit of the table.
@@ -19,15 +19,15 @@ struct Limit {
 }
 
 /// Makes an input of this size, and runs the program on it.
-type Run = fn(&Site, u64) -> Output;
+type Attempt = fn(&Site, u64) -> Output;
 
 /// The test of a limit.
 enum Tested {
     /// The program is run with an input of the size of the limit, and with a larger one. The words are in the error about the larger
     /// input alone.
-    Here(u64, Run, &'static str),
+    Here(u64, Attempt, &'static str),
     /// The same, but an input of the size of the limit takes a minute without optimization, and is left to the nightly workflow.
-    Slow(u64, Run, &'static str),
+    Slow(u64, Attempt, &'static str),
     /// The text of a file, and the name of a test in the file.
     In(&'static str, &'static str),
 }
@@ -79,34 +79,12 @@ const YAML: &str = include_str!("../yaml/hostile.rs");
 const ATTRIBUTES: &str = include_str!("../../src/app/judged_tree.rs");
 const REVISIONS: &str = include_str!("../../src/emit/revision.rs");
 
-/// A workspace in `w`, and a manifest in `from`.
-struct Site {
-    folder: tempfile::TempDir,
-}
-
-impl Site {
-    fn new() -> Self {
-        let site = Self { folder: tempfile::tempdir().expect("a folder") };
-        tenants(&site.path("w"), 1);
-        fs::create_dir(site.path("from")).expect("a folder");
-        fs::write(site.path("from/a.yaml"), MANIFEST).expect("a file");
-        site
-    }
-
-    fn path(&self, path: &str) -> PathBuf {
-        self.folder.path().join(path)
-    }
-
-    fn run(&self, arguments: &[&str]) -> Output {
-        self.run_with(arguments, Stdio::null())
-    }
-
-    fn run_with(&self, arguments: &[&str], input: Stdio) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_bailiwick"));
-        command.args(arguments).current_dir(self.path("w")).stdin(input);
-        command.env("NO_COLOR", "1").env("BAILIWICK_NO_CACHE", "1").env_remove("CI");
-        command.output().expect("the program starts")
-    }
+/// Runs the program in the workspace, without the bounds of [`Site::run`] on time and memory.
+fn run(site: &Site, arguments: &[&str], input: Stdio) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bailiwick"));
+    command.args(arguments).current_dir(site.path("w")).stdin(input);
+    command.env("NO_COLOR", "1").env("BAILIWICK_NO_CACHE", "1").env_remove("CI");
+    command.output().expect("the program starts")
 }
 
 /// Extends a file with zeros that take no room.
@@ -122,51 +100,51 @@ fn padded(text: &str, size: u64) -> String {
 
 fn named_file(site: &Site, size: u64) -> Output {
     extend(&site.path("file"), size);
-    site.run(&["lint", "--from", "../file"])
+    run(site, &["lint", "--from", "../file"], Stdio::null())
 }
 
 fn policy(site: &Site, size: u64) -> Output {
     fs::write(site.path("w/policies/a.yaml"), padded("#@\n", size)).expect("a file");
-    site.run(&["render"])
+    run(site, &["render"], Stdio::null())
 }
 
 fn dump(site: &Site, size: u64) -> Output {
     extend(&site.path("dump.json"), size);
-    site.run(&["drift", "--live", "../dump.json"])
+    run(site, &["drift", "--live", "../dump.json"], Stdio::null())
 }
 
 fn index(site: &Site, size: u64) -> Output {
-    let written = site.run(&["index", "--from", "../from", "--output", "../index"]);
+    let written = run(site, &["index", "--from", "../from", "--output", "../index"], Stdio::null());
     assert_eq!(written.status.code(), Some(0), "{}", stderr(&written));
     let mark: Vec<u8> = fs::read(site.path("index")).expect("a file").into_iter().take(1_000).collect();
     fs::write(site.path("index"), mark).expect("a file");
     extend(&site.path("index"), size);
-    site.run(&["who-can", "get", "pods", "--from", "../index"])
+    run(site, &["who-can", "get", "pods", "--from", "../index"], Stdio::null())
 }
 
 fn summary(site: &Site, size: u64) -> Output {
     extend(&site.path("summary"), size);
-    site.run(&["merge", "../summary"])
+    run(site, &["merge", "../summary"], Stdio::null())
 }
 
 fn template(site: &Site, size: u64) -> Output {
     let text = format!("{{#@#}}\n{}", include_str!("../../templates/tenancy/namespace.yaml.j2"));
     fs::create_dir_all(site.path("w/templates/tenancy")).expect("a folder");
     fs::write(site.path("w/templates/tenancy/namespace.yaml.j2"), padded(&text, size)).expect("a file");
-    site.run(&["render"])
+    run(site, &["render"], Stdio::null())
 }
 
 fn account(site: &Site, size: u64) -> Output {
     // The cells of a line have no comma.
     let row = padded("tenant-0,1000@", size + 1);
     fs::write(site.path("w/policies/tenants.csv"), format!("name,uid\n{row}\n")).expect("a file");
-    site.run(&["render"])
+    run(site, &["render"], Stdio::null())
 }
 
 fn question(site: &Site, size: u64) -> Output {
     fs::write(site.path("questions"), padded("{@}\n", size + 1)).expect("a file");
     let input = fs::File::open(site.path("questions")).expect("a file");
-    let run = site.run_with(&["ask"], input.into());
+    let run = run(site, &["ask"], input.into());
     // The answer is the error.
     Output { status: run.status, stdout: Vec::new(), stderr: run.stdout }
 }
@@ -176,7 +154,7 @@ fn links_on_a_path(site: &Site, size: u64) -> Output {
         let target = if link == 0 { "a.yaml".to_owned() } else { format!("link-{}.yaml", link - 1) };
         symlink(target, site.path(&format!("from/link-{link}.yaml"))).expect("a link");
     }
-    site.run(&["lint", "--from", "../from"])
+    run(site, &["lint", "--from", "../from"], Stdio::null())
 }
 
 fn links_to_folders(site: &Site, size: u64) -> Output {
@@ -184,46 +162,45 @@ fn links_to_folders(site: &Site, size: u64) -> Output {
     for link in 0..size {
         symlink("folder", site.path(&format!("w/policies/link-{link}"))).expect("a link");
     }
-    site.run(&["render"])
+    run(site, &["render"], Stdio::null())
 }
 
 fn patterns(site: &Site, size: u64) -> Output {
     git(&site.path("w"), &["init", "--quiet"]);
     fs::write(site.path("w/.sourceignore"), padded("#@\n", size)).expect("a file");
-    site.run(&["check"])
+    run(site, &["check"], Stdio::null())
 }
 
 /// Runs in a work tree whose file `.git` names a repository elsewhere.
 fn path_of_git(site: &Site, size: u64) -> Output {
-    let repository = site.path("repository");
-    fs::create_dir(&repository).expect("a folder");
+    let repository = site.path("elsewhere");
     fs::write(repository.join("HEAD"), "ref: refs/heads/main\n").expect("a file");
     fs::write(repository.join("gitdir"), format!("{}\n", site.path("w/.git").display())).expect("a file");
     let named = format!("gitdir: {}\n", repository.display());
     fs::write(site.path("w/.git"), format!("{named}{}", "\n".repeat(size as usize - named.len()))).expect("a file");
-    site.run(&["check"])
+    run(site, &["check"], Stdio::null())
 }
 
 fn configuration_of_git(site: &Site, size: u64) -> Output {
     git(&site.path("w"), &["init", "--quiet"]);
     fs::write(site.path("w/.git/config"), padded("[core]\n\tbare = false\n#@\n", size)).expect("a file");
-    site.run(&["check"])
+    run(site, &["check"], Stdio::null())
 }
 
 #[test]
 fn an_input_of_the_size_of_a_limit_is_read_and_a_larger_one_is_an_error() {
     let mut wrong = Vec::new();
     for Limit { shown, tested } in limits() {
-        let (most, run, words, sizes) = match tested {
-            Here(most, run, words) => (most, run, words, 0..=1),
-            Slow(most, run, words) => (most, run, words, rounds(1, 0)..=1),
+        let (most, attempt, words, sizes) = match tested {
+            Here(most, attempt, words) => (most, attempt, words, 0..=1),
+            Slow(most, attempt, words) => (most, attempt, words, rounds(1, 0)..=1),
             In(file, name) => {
                 assert!(file.contains(&format!("fn {name}()")), "{shown}: {name}");
                 continue;
             }
         };
         for above in sizes {
-            let run = run(&Site::new(), most + above);
+            let run = attempt(&Site::new(), most + above);
             let (printed, code) = (stderr(&run), run.status.code());
             let is_named = printed.contains(words) && matches!(code, Some(1..=3));
             if is_named != (above == 1) || !matches!(code, Some(0..=3)) {

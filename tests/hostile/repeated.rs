@@ -3,11 +3,10 @@
 //! The limit is processor time, far above the time of any run. Work in the square of an input takes hours.
 
 use std::fs;
-use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::inputs::MANIFEST;
-use crate::runs::{git, tenants};
+use super::inputs::Site;
+use crate::runs::git;
 use crate::support::rounds;
 
 /// In place of a path: the text goes to standard input.
@@ -29,14 +28,14 @@ const INPUTS: &[(&str, &[&str])] = &[
     ("../input", &["import", "--from", "../input", "--into", "../imported", "--dry-run"]),
     ("../input", &["drift", "--live", "../input"]),
     ("../input.json", &["drift", "--live", "../input.json"]),
-    ("../input", &["who-can", "get", "pods", "--from", "../manifest.yaml", "--baseline", "../input"]),
+    ("../input", &["who-can", "get", "pods", "--from", "../from/a.yaml", "--baseline", "../input"]),
     ("../input", &["can-i", "create", "pods", "--as", "a", "--admission", "../input"]),
     ("../input", &["import", "audit", "--audit", "../input"]),
-    ("../input", &["lint", "--from", "../manifest.yaml", "--audit", "../input"]),
-    ("../input", &["lint", "--from", "../manifest.yaml", "--audit", "../log", "--audit-policy", "../input"]),
+    ("../input", &["lint", "--from", "../from/a.yaml", "--audit", "../input"]),
+    ("../input", &["lint", "--from", "../from/a.yaml", "--audit", "../log", "--audit-policy", "../input"]),
     ("../input", &["merge", "../input"]),
-    ("../input", &["migrate", "kubelets", "../input", "--from", "../manifest.yaml"]),
-    ("../input", &["migrate", "verify", "--from", "../manifest.yaml", "--patches", "../input"]),
+    ("../input", &["migrate", "kubelets", "../input", "--from", "../from/a.yaml"]),
+    ("../input", &["migrate", "verify", "--from", "../from/a.yaml", "--patches", "../input"]),
     ("../input", &["review", "--base-dir", ".", "--approved-by", "@../input"]),
     (STANDARD_INPUT, &["lint", "--from", "-"]),
     (STANDARD_INPUT, &["fn"]),
@@ -114,30 +113,22 @@ const TEXTS: &[&str] = &[
     "\u{feff}",
 ];
 
-/// Makes a workspace in a repository, with a list of tenants.
-fn make(folder: &Path) {
-    let workspace = folder.join("w");
-    tenants(&workspace, 1);
-    git(&workspace, &["init", "--quiet"]);
-    fs::write(folder.join("manifest.yaml"), MANIFEST).expect("a file");
-    fs::write(folder.join("log"), "{}\n").expect("a file");
-}
-
 #[test]
 fn a_repeated_text_takes_linear_time() {
     let texts = TEXTS.get(..rounds(2, TEXTS.len())).unwrap_or(TEXTS);
     for (path, arguments) in INPUTS {
         for text in texts {
-            let folder = tempfile::tempdir().expect("a folder");
-            make(folder.path());
-            let workspace = folder.path().join("w");
-            let is_of_input = *path == STANDARD_INPUT;
-            let file = if is_of_input { folder.path().join("stdin") } else { workspace.join(path) };
+            let site = Site::new();
+            let workspace = site.path("w");
+            git(&workspace, &["init", "--quiet"]);
+            fs::write(site.path("log"), "{}\n").expect("a file");
+            let is_standard_input = *path == STANDARD_INPUT;
+            let file = if is_standard_input { site.path("stdin") } else { workspace.join(path) };
             fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
             // A template has a limit.
             let size = if path.ends_with(".j2") { 60_000 } else { 500_000 };
             fs::write(&file, text.repeat(size / text.len())).expect("a file");
-            let input = if is_of_input { fs::File::open(&file).expect("a file").into() } else { Stdio::null() };
+            let input = if is_standard_input { fs::File::open(&file).expect("a file").into() } else { Stdio::null() };
             let run = Command::new("prlimit")
                 .arg("--cpu=60")
                 .arg(env!("CARGO_BIN_EXE_bailiwick"))
