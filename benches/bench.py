@@ -36,10 +36,8 @@ spec:
   - {{verbs: [get], resources: [secrets], namespaces: ["tenant-{other}"]}}
 """
 
-# Nothing of an earlier run is known.
-COLD = ("--no-cache",)
 # The output of a commit, in place of the files on disk.
-TREE = ("--tree", "HEAD", *COLD)
+TREE = ("--tree", "HEAD")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -99,21 +97,20 @@ class Bench:
             workspace = Workspace(self.fresh(f"{tenants}x{objects}"), tenants, objects)
             generate = [sys.executable, BENCHES / "generate.py", str(tenants), workspace.folder, "--objects", str(objects)]
             subprocess.run(generate, check=True)
-            self.render(workspace, COLD)
+            self.render(workspace)
             workspace.expect_total(count_objects(workspace.output / workspace.target / "namespaces"))
             self.workspaces[tenants, objects] = workspace
         return self.workspaces[tenants, objects]
 
-    def check(self, workspace, options, jobs=2):
-        """`bailiwick check`, or with a cache `render`: either has to find nothing changed."""
-        command = "render" if "--cache-dir" in options else "check"
-        sample, text = self.run_bailiwick(command, workspace, options, jobs)
+    def check(self, workspace, options=(), jobs=2):
+        """`bailiwick check`, which has to find nothing changed."""
+        sample, text = self.run_bailiwick("check", workspace, options, jobs)
         total, counts = read_counts(text)
-        expect(counts == (0, 0, 0, total), f"{command} said: {text}")
+        expect(counts == (0, 0, 0, total), f"check said: {text}")
         workspace.expect_total(total)
         return sample
 
-    def render(self, workspace, options, jobs=2):
+    def render(self, workspace, options=(), jobs=2):
         """`bailiwick render` of a workspace that has no output yet."""
         expect(not workspace.output.exists(), f"{workspace.folder} has been rendered before")
         sample, text = self.run_bailiwick("render", workspace, options, jobs)
@@ -131,16 +128,6 @@ class Bench:
         with open(log, "wb") as out:
             sample = measure([self.bailiwick, *arguments], stdout=out, stderr=out, code=code)
         return sample, log.read_text(encoding="utf-8").strip()
-
-    def with_cache(self, workspace):
-        """The options of an incremental run, with a cache that a first one has filled."""
-        cache = self.fresh("cache")
-        cache.mkdir()
-        options = ("--cache-dir", str(cache))
-        # Only a run of all targets is kept.
-        measure([self.bailiwick, "render", "-C", workspace.folder, *options])
-        expect(count_files(cache) > 0, "render has written no cache")
-        return options
 
     def copy_of(self, workspace, *without, copy=shutil.copy2):
         """The same workspace under a fresh path; `copy` takes the paths of a file and of its copy."""

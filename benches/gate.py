@@ -5,7 +5,7 @@ import pathlib
 import shutil
 import subprocess
 
-from bench import COLD, commit, expect, read_counts
+from bench import commit, expect, read_counts
 from measuring import Sample, alternate, measure, mebibytes, median, neighbours, plain_environment, quotient, table, wall
 
 
@@ -24,7 +24,7 @@ def workload_j(bench):
         if arguments[0] == "review":
             options = [f"--report={form}={bench.fresh('review')}" for form in ("markdown", "sarif")]
         with open(log, "wb") as out:
-            line = [bench.bailiwick, *arguments, *options, "-C", folder, "--target", target, "--jobs", "2", *COLD]
+            line = [bench.bailiwick, *arguments, *options, "-C", folder, "--target", target, "--jobs", "2"]
             sample = measure(line, stdout=out, stderr=out, code=code)
         verify(arguments[0], log.read_text(encoding="utf-8"), options, pull_request, questions)
         return sample
@@ -60,7 +60,7 @@ def committed_change(bench):
     shutil.copytree(workspace.output, tested.output, copy_function=os.link)
     subprocess.run(["git", "init", "--quiet", changed.folder], check=True, env=plain_environment())
     commit(["git", "-C", tested.folder, "--git-dir", changed.folder / ".git", "--work-tree", tested.folder], "base")
-    bench.render(changed, COLD)
+    bench.render(changed)
     git = ["git", "-C", changed.folder]
     commit(git, "change")
     subprocess.run([*git, "gc", "--quiet"], check=True, env=plain_environment())

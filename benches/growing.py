@@ -6,7 +6,7 @@ import os
 import subprocess
 import typing
 
-from bench import COLD, TREE, Workspace, commit, expect, read_counts, repository_of
+from bench import TREE, Workspace, commit, expect, read_counts, repository_of
 from measuring import alternate, cell, cpu, measure, mebibytes, median, peak_cell, plain_environment, wall
 from targets import COMPILED_TWICE, VERBS
 from workloads import render_to_stdout
@@ -49,7 +49,7 @@ def workload_e(bench):
 
 def measured(bench, verb, workspaces):
     """A series for each workspace. The same workspace never comes twice in a row: the second time the kernel would know all of its files."""
-    runs = bench.size.e_runs if verb in ("check", "render, incremental") else bench.size.e_verb_runs
+    runs = bench.size.e_runs if verb == "check" else bench.size.e_verb_runs
     programs = {f"{workspace.tenants:,} x {workspace.objects} objects, {verb}": PREPARED[verb](bench, workspace) for workspace in workspaces}
     samples = alternate(runs, programs)
     return [Series(verb, workspace, found) for workspace, found in zip(workspaces, samples.values())]
@@ -96,7 +96,7 @@ def growth_line(series, start):
 
 
 def check(bench, workspace):
-    return lambda: bench.check(workspace, COLD)
+    return lambda: bench.check(workspace)
 
 
 def check_tree(bench, workspace):
@@ -105,12 +105,7 @@ def check_tree(bench, workspace):
 
 
 def render(bench, workspace):
-    return lambda: bench.render(bench.copy_of(workspace, "out"), COLD)
-
-
-def render_incrementally(bench, workspace):
-    cache = bench.with_cache(workspace)
-    return lambda: bench.check(workspace, cache)
+    return lambda: bench.render(bench.copy_of(workspace, "out"))
 
 
 def render_and_print(bench, workspace):
@@ -124,7 +119,7 @@ def diff(bench, workspace):
     expected = (workspace.total, (0, workspace.tenants, 0, workspace.total - workspace.tenants))
 
     def run():
-        sample, text = bench.run_bailiwick("diff", changed, COLD, code=1)
+        sample, text = bench.run_bailiwick("diff", changed, (), code=1)
         expect(read_counts(text) == expected, f"diff printed: {text[-2000:]}")
         return sample
 
@@ -135,7 +130,7 @@ def asked(command, options, wanted, code=0):
     """A question to the policies, with a text that the answer has to have."""
     def prepare(bench, workspace):
         def run():
-            sample, text = bench.run_bailiwick(command, workspace, (*options, *COLD), code=code)
+            sample, text = bench.run_bailiwick(command, workspace, options, code=code)
             expect(wanted in text, f"{command} printed: {text[:2000]}")
             return sample
 
@@ -164,7 +159,7 @@ def review(bench, workspace):
 def report(bench, workspace):
     def run():
         page = bench.fresh("report.html")
-        sample, _ = bench.run_bailiwick("report", workspace, ("--report", f"html={page}", *COLD))
+        sample, _ = bench.run_bailiwick("report", workspace, ("--report", f"html={page}"))
         expect(page.stat().st_size > 10_000, "report has written no page")
         return sample
 
@@ -174,7 +169,7 @@ def report(bench, workspace):
 def drift(bench, workspace):
     """The dump has the objects of the output."""
     path = bench.fresh("dump.json")
-    command = [bench.bailiwick, "render", "-C", workspace.folder, "--stdout", "--format", "json", *COLD]
+    command = [bench.bailiwick, "render", "-C", workspace.folder, "--stdout", "--format", "json"]
     lines = bench.fresh("objects.json")
     with open(lines, "wb") as out:
         measure(command, stdout=out)
@@ -188,7 +183,7 @@ def drift(bench, workspace):
 
 
 PREPARED = {
-    "check": check, "check --tree": check_tree, "render": render, "render, incremental": render_incrementally, "render --stdout": render_and_print,
+    "check": check, "check --tree": check_tree, "render": render, "render --stdout": render_and_print,
     "diff": diff,
     "lint": asked("lint", (), "", code=(0, 1)), "test": test,
     "who-can": asked("who-can", ("get", "secrets"), "\n"), "explain": asked("explain", (f"Group/{GROUP}",), GROUP),

@@ -2,7 +2,7 @@
 
 import peers
 from authorizer import cluster_objects, compare_worlds, worlds_table, write_yaml
-from bench import COLD, expect
+from bench import expect
 from growing import GROUP
 from measuring import alternate, median, table, wall
 
@@ -16,14 +16,14 @@ def workload_i(bench):
 
     def ask(command, options, wanted, asked=workspace, code=0):
         def run():
-            sample, text = bench.run_bailiwick(command, asked, (*options, *COLD), code=code)
+            sample, text = bench.run_bailiwick(command, asked, options, code=code)
             expect(wanted in text, f"{command} printed: {text[:2000]}")
             return sample
 
         return run
 
     def who_can_flat():
-        sample, text = bench.run_program(["who-can", "get", "pods", "--all-namespaces", "--from", flat, "--jobs", "2", *COLD])
+        sample, text = bench.run_program(["who-can", "get", "pods", "--all-namespaces", "--from", flat, "--jobs", "2"])
         expect(text.count("user-") >= bench.size.k_bindings, f"who-can printed: {text[:2000]}")
         return sample
 
@@ -37,7 +37,7 @@ def workload_i(bench):
     labels = {"lint": "`lint`", "test": f"`test`, {questions:,} questions", "who-can": "`who-can get secrets`",
               "explain": f"`explain Group/{GROUP}`", "who-can, flat": f"`who-can get pods`, {bench.size.k_bindings:,} ClusterRoleBindings"}
     samples = alternate(bench.size.i_runs, {**{labels[key]: program for key, program in programs.items()},
-                                            "`check` with labels": lambda: bench.check(labelled, COLD)})
+                                            "`check` with labels": lambda: bench.check(labelled)})
     for key in programs:
         runs = samples[labels[key]]
         bench.results.add(key, median(runs, wall), map(wall, runs), f"{median(runs, wall):.2f} s")

@@ -51,7 +51,7 @@ class Target:
 
 
 # The verbs whose cost and memory are measured over growing workspaces.
-VERBS = ("check", "check --tree", "render", "render, incremental", "render --stdout", "diff", "lint", "test", "who-can", "explain", "review", "report",
+VERBS = ("check", "check --tree", "render", "render --stdout", "diff", "lint", "test", "who-can", "explain", "review", "report",
          "drift")
 # The verbs that compile a large output twice, and a small one once: their cost has a step.
 COMPILED_TWICE = ("render --stdout",)
@@ -73,7 +73,6 @@ CP = "`cp -r` of the tree"
 TARGETS = {
     "tree": Target(LARGE + "`check --tree HEAD`", CP, TIMES, 0.30, "ratio"),
     "cold": Target(LARGE + "cold `render` into a fresh folder", CP, TIMES, 0.80, "ratio"),
-    "incremental": Target(LARGE + "incremental `render`, nothing changed", "`git status` of the tree", AT_MOST, 2, "ratio"),
     "helm": Target(OBJECTS, "Helm's engine, rendering only", LESS, 16, "ratio", reach=True),
     "jrsonnet": Target(OBJECTS, "jrsonnet, rendering only", LESS, 5, "ratio", reach=True),
     "read": Target("parse and validate", "yaml_serde → Value → jsonschema", FASTER, 6, "ratio", reach=True),

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 
 import peers
-from bench import COLD, TEMPLATE, TREE, commit, count_files, count_kinds, disk_usage, expect, megabytes, read_counts, repository_of, size_of
+from bench import TEMPLATE, TREE, commit, count_files, count_kinds, disk_usage, expect, megabytes, read_counts, repository_of, size_of
 from measuring import (alternate, cell, compared, cpu, measure, median, neighbours, peak, plain_environment, quotient, ratio, table,
                        wall)
 from peers import BENCHES, output_of
@@ -45,9 +45,9 @@ def workload_a(bench):
     expect(all(ours == other for other in theirs), f"the objects differ: {ours} and {theirs}")
 
     samples = alternate(bench.size.a_runs, {
-        "`bailiwick check`, 2 threads": lambda: bench.check(workspace, COLD),
+        "`bailiwick check`, 2 threads": lambda: bench.check(workspace),
         **{label: functools.partial(measure, command) for label, command in streams.items()},
-        "`bailiwick check`, 1 thread": lambda: bench.check(workspace, COLD, jobs=1),
+        "`bailiwick check`, 1 thread": lambda: bench.check(workspace, jobs=1),
         "`jrsonnet`, one file for each tenant": files,
     }, warm=workspace.output)
     two, jsonnet, helm, helm_text, one, jsonnet_files = samples.values()
@@ -67,7 +67,7 @@ def workload_a(bench):
 
 def digest_of_ours(bench, workspace):
     """How many objects, and a digest of them in any order."""
-    command = [bench.bailiwick, "render", "-C", workspace.folder, "--stdout", "--format", "json", *COLD]
+    command = [bench.bailiwick, "render", "-C", workspace.folder, "--stdout", "--format", "json"]
     with output_as_lines(bench, command) as lines:
         return digest(json.loads(line)["object"] for line in lines)
 
@@ -122,10 +122,10 @@ def digest(objects):
 
 
 def workload_b(bench):
-    """A large tree, one file for each tenant: against `cp -r` and `git status` of the same tree"""
+    """A large tree, one file for each tenant: against `cp -r` of the same tree"""
     workspace, runs, cold_runs = bench.workspace(bench.size.b_tenants), bench.size.b_runs, bench.size.b_cold_runs
     output = workspace.output
-    # Each round of the cold ones writes five trees, each of the others one; then there are git and the two at the end.
+    # Each round of the cold ones writes five trees, each of the others one; then there are the repository and the two at the end.
     room = 1.2 * (5 * (cold_runs + 1) + runs + 1 + 1 + 2) * disk_usage(output)
     expect(shutil.disk_usage(bench.scratch).free > room, f"the scratch folder needs {megabytes(room)} MB")
 
@@ -135,39 +135,31 @@ def workload_b(bench):
         expect(count_files(target) == workspace.tenants, "cp copied another number of files")
         return sample
 
-    def render(options, jobs=2):
+    def render(jobs=2):
         fresh = bench.copy_of(workspace, "out")
-        sample = bench.render(fresh, options, jobs)
+        sample = bench.render(fresh, jobs=jobs)
         subprocess.run(["diff", "-rq", output, fresh.output], check=True)
         return sample
 
     yield f"{workspace.tenants:,} tenants, {workspace.total:,} objects, {megabytes(size_of(output))} MB, a file for each tenant."
-    status = status_of_repository(bench, workspace)
-    cache = bench.with_cache(workspace)
     committed = repository_of(bench, workspace)
     unchanged = alternate(runs, {
-        "`bailiwick check`, 2 threads": lambda: bench.check(workspace, COLD),
+        "`bailiwick check`, 2 threads": lambda: bench.check(workspace),
         "`cp -r`": copy,
-        "`bailiwick render`, incremental, 2 threads": lambda: bench.check(workspace, cache),
-        "`git status`": status,
         "`bailiwick check --tree HEAD`, 2 threads": lambda: bench.check(committed, TREE),
-        **{f"`bailiwick {name}, {threads(jobs)}": functools.partial(bench.check, workspace, options, jobs)
-           for name, options in [("check`", COLD), ("render`, incremental", cache)]
-           for jobs in (1, 4)},
+        **{f"`bailiwick check`, {threads(jobs)}": functools.partial(bench.check, workspace, jobs=jobs) for jobs in (1, 4)},
     }, warm=output)
-    _, copies, incremental, statuses, trees = list(unchanged.values())[:5]
+    _, copies, trees = list(unchanged.values())[:3]
     bench.results.add("tree", *compared(trees, copies, wall, "{:.2f} of its time"))
-    bench.results.add("incremental", *compared(incremental, statuses, wall, "{:.1f} times"))
     yield "Nothing changed:"
     yield table(unchanged)
     yield from ratios_to("cp -r", copies, unchanged)
-    yield ratio("wall, render, incremental, 2 threads / git status", incremental, statuses, wall)
 
     cold = alternate(cold_runs, {
-        "cold `bailiwick render`, 2 threads": lambda: render(COLD),
+        "cold `bailiwick render`, 2 threads": lambda: render(),
         "`cp -r`": copy,
-        "cold `bailiwick render`, 1 thread": lambda: render(COLD, 1),
-        "cold `bailiwick render`, 4 threads": lambda: render(COLD, 4),
+        "cold `bailiwick render`, 1 thread": lambda: render(1),
+        "cold `bailiwick render`, 4 threads": lambda: render(4),
     }, warm=output)
     renders, copies, *_ = cold.values()
     bench.results.add("cold", *compared(renders, copies, wall, "{:.2f} of its time"))
@@ -188,24 +180,6 @@ def ratios_to(name, peer, samples):
             yield ratio(f"wall, {label.replace('`bailiwick ', '').replace('`', '')} / {name}", runs, peer, wall)
 
 
-def status_of_repository(bench, workspace):
-    """`git status` of the output, once all of it is committed; the repository's own folder stands elsewhere."""
-    git = ["git", "-C", workspace.output, "--git-dir", bench.fresh("git"), "--work-tree", workspace.output]
-    subprocess.run([*git, "init", "--quiet"], check=True, env=plain_environment())
-    commit(git)
-    listed = output_of([*git, "ls-files"]).splitlines()
-    expect(len(listed) == workspace.tenants, f"git knows {len(listed)} files")
-
-    def status():
-        log = bench.fresh("status")
-        with open(log, "wb") as out:
-            sample = measure([*git, "status", "--porcelain"], stdout=out)
-        expect(log.stat().st_size == 0, "git sees changes")
-        return sample
-
-    return status
-
-
 # Workload C
 
 
@@ -216,7 +190,7 @@ def workload_c(bench):
     stdout = render_to_stdout(bench, workspace)
     samples = alternate(bench.size.c_runs, {
         "`bailiwick render --stdout`": lambda: measure(stdout),
-        "`bailiwick render`, cold": lambda: bench.render(bench.copy_of(workspace, "out"), COLD),
+        "`bailiwick render`, cold": lambda: bench.render(bench.copy_of(workspace, "out")),
         "`kubectl kustomize`": lambda: measure(kustomize),
     })
     ours, cold, peer = samples.values()
@@ -240,7 +214,7 @@ def kustomization(bench, workspace):
 
 
 def render_to_stdout(bench, workspace):
-    command = [bench.bailiwick, "render", "-C", workspace.folder, "--stdout", *COLD]
+    command = [bench.bailiwick, "render", "-C", workspace.folder, "--stdout"]
     return checked_stream(bench, command, workspace.total)
 
 
@@ -264,7 +238,7 @@ def workload_d(bench):
     kustomize = kustomization(bench, workspace)
     stdout = render_to_stdout(bench, workspace)
     samples = alternate(bench.size.d_runs, {
-        "`bailiwick check`": lambda: bench.check(workspace, COLD),
+        "`bailiwick check`": lambda: bench.check(workspace),
         "`bailiwick render --stdout`": lambda: measure(stdout),
         "`kubectl kustomize`": lambda: measure(kustomize),
     })
@@ -287,7 +261,7 @@ def workload_f(bench):
 
     def diff():
         """`diff`, which has to find that the Role of each tenant is another and nothing else."""
-        sample, text = bench.run_bailiwick("diff", workspace, COLD, 2, code=1)
+        sample, text = bench.run_bailiwick("diff", workspace, (), 2, code=1)
         expected = (workspace.total, (0, workspace.tenants, 0, workspace.total - workspace.tenants))
         expect(read_counts(text) == expected, f"diff said: {text[-2000:]}")
         printed.add(text)

@@ -47,7 +47,6 @@ mod question;
 mod removal;
 mod render;
 pub mod review;
-pub(crate) mod run_cache;
 mod shard;
 mod shard_moves;
 pub(crate) mod stacks;

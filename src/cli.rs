@@ -46,7 +46,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use clap::builder::FalseyValueParser;
 use clap::{Args, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
 pub use self::in_memory::{MemoryCommand, MemoryOutcome, run_in_memory};
@@ -141,14 +140,13 @@ pub struct Global {
     /// Has no effect. Accepted because earlier versions had it.
     #[arg(long, global = true, hide = true)]
     no_classes: bool,
-    /// Do not read or write the cache of `render`.
-    #[arg(long, global = true, env = "BAILIWICK_NO_CACHE", value_parser = FalseyValueParser::new())]
+    /// Has no effect. Accepted because earlier versions had a cache.
+    #[arg(long, global = true, hide = true)]
     no_cache: bool,
-    /// Folder for the cache of `render`. Default: BAILIWICK_CACHE_DIR, or `bailiwick` in the user's folder for caches; no
-    /// cache if CI is set.
-    #[arg(long, global = true, value_name = "DIR")]
+    /// Has no effect. Accepted because earlier versions had a cache.
+    #[arg(long, global = true, hide = true, value_name = "DIR")]
     cache_dir: Option<PathBuf>,
-    /// Compare the content of every file in `render` and in `check --tree`. Otherwise `check` always compares contents.
+    /// Compare the content of every file in `check --tree`. Without it the ids of git decide there.
     #[arg(long, global = true)]
     verify: bool,
     /// Print the time, documents and bytes of each stage.
@@ -210,16 +208,6 @@ enum DiagnosticForm {
     Github,
 }
 
-/// The place of a cache.
-enum CacheFolder {
-    /// In a folder that the user named.
-    Asked(PathBuf),
-    /// In the user's folder for caches.
-    Usual(PathBuf),
-    /// Nowhere, with what is to be noted.
-    None(&'static str),
-}
-
 impl Global {
     fn terminal(&self) -> Terminal {
         let terminal = self.terminal_of_reports();
@@ -268,41 +256,15 @@ impl Global {
         })
     }
 
-    /// Returns the time in nanoseconds since 1970: a file that was changed just before may change again unseen.
-    #[expect(clippy::disallowed_methods, reason = "the time decides how two files are compared, never the output")]
-    fn nanoseconds(&self) -> i64 {
-        let since_1970 = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-        i64::try_from(since_1970.as_nanos()).unwrap_or(i64::MAX)
-    }
-
-    /// Returns the folder for the cache of `render`. The variable may come from the repository, so it does not count in CI.
-    fn cache_folder(&self) -> CacheFolder {
-        let folder = |name: &str| self.variable(name).map(PathBuf::from);
-        let named = folder("BAILIWICK_CACHE_DIR").map(|folder| self.at(&folder));
-        let is_ci = self.is_in_ci();
-        if self.no_cache {
-            return CacheFolder::None("");
-        }
-        match &self.cache_dir {
-            Some(folder) => CacheFolder::Asked(self.at(folder)),
-            None if is_ci && named.is_some() => {
-                CacheFolder::None("no cache is used: CI is set, and BAILIWICK_CACHE_DIR does not count there\n")
-            }
-            None if is_ci => CacheFolder::None(""),
-            None => match named {
-                Some(folder) => CacheFolder::Asked(folder),
-                None => {
-                    let caches = folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")));
-                    let caches = caches.filter(|folder| folder.is_absolute());
-                    caches.map_or(CacheFolder::None(""), |caches| CacheFolder::Usual(caches.join("bailiwick")))
-                }
-            },
-        }
-    }
-
-    /// Returns the measurements of the run.
-    fn stats(&self) -> &Stats {
-        &self.measured
+    /// Returns the name of an option or variable of the cache that earlier versions had, if the run has one.
+    fn option_of_removed_cache(&self) -> Option<&'static str> {
+        let given = [
+            ("--no-cache", self.no_cache),
+            ("--cache-dir", self.cache_dir.is_some()),
+            ("BAILIWICK_NO_CACHE", self.variable("BAILIWICK_NO_CACHE").is_some()),
+            ("BAILIWICK_CACHE_DIR", self.variable("BAILIWICK_CACHE_DIR").is_some()),
+        ];
+        given.into_iter().find_map(|(name, is_given)| is_given.then_some(name))
     }
 
     /// Returns the options of the application layer.
@@ -603,6 +565,9 @@ impl Cli {
 
     /// Runs the command, and prints what comes at the end of a run.
     fn run_once(&self, workspaces: Option<&Path>) -> Outcome {
+        if let Some(option) = self.global.option_of_removed_cache() {
+            self.global.terminal().note(&format!("note: `{option}` has no effect: `render` has no cache\n"));
+        }
         self.conclude(parallel::with_room(|| run_command(self, workspaces)))
     }
 
@@ -711,7 +676,7 @@ mod tests {
     fn a_command_line_is_parsed_by_one_command_as_by_the_whole_program() {
         let line = |words: &str| words.split(' ').map(OsString::from).collect::<Vec<_>>();
         for words in [
-            "bailiwick check --no-cache -q --jobs 2 --format json",
+            "bailiwick check --verify -q --jobs 2 --format json",
             "bailiwick who-can get secrets --color never --from a --from b",
             "bailiwick can-i get pods/log -n a --as=b",
             "bailiwick render --stdout -qC render",
@@ -736,7 +701,7 @@ mod tests {
         for name in names.iter().filter(|name| *name != "help") {
             let help = program.find_subcommand_mut(name).expect("a command").render_help().to_string();
             let (own, global) = help.split_once("\nGlobal options:\n").unwrap_or_else(|| panic!("{name}: {help}"));
-            for option in ["--directory <DIR>", "--quiet", "--no-cache", "--diagnostics <FORM>"] {
+            for option in ["--directory <DIR>", "--quiet", "--verify", "--diagnostics <FORM>"] {
                 assert!(!own.contains(option) && global.contains(option), "{name}: {option}");
             }
             assert!(own.contains("--help") && !global.contains("--help"), "{name}");

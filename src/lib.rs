@@ -63,7 +63,6 @@ pub mod render;
 pub mod source;
 pub mod validate;
 
-pub mod cache;
 pub mod compile;
 pub mod file_format;
 pub mod git;

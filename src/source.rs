@@ -10,7 +10,6 @@ mod inputs;
 pub mod manifests;
 mod named;
 pub mod names;
-mod recorded;
 #[cfg_attr(not(unix), path = "source/resolve/no_system.rs")]
 mod resolve;
 mod table;
@@ -27,7 +26,6 @@ pub use editor_files::EditorFiles;
 pub use git_folder::is_of_git;
 pub use inputs::{FoundFiles, InputFiles};
 pub use named::NamedFile;
-pub use recorded::{Answered, RecordedAnswers, RecordedSource};
 pub use table::{Cell, TableRow, cell_place, read_account, read_csv, read_list, read_names};
 pub use world::{DiskSource, FileContent, FileSource, Listing, MemorySource, ReadRefusal, listing_below};
 

@@ -30,13 +30,10 @@ pub enum Stage {
     List,
     /// Staged files are put into place.
     Commit,
-    /// Checks the result of an earlier run.
-    Recall,
 }
 
 impl Stage {
-    const ALL: [(Stage, &'static str); 11] = [
-        (Stage::Recall, "recall"),
+    const ALL: [(Stage, &'static str); 10] = [
         (Stage::Load, "load"),
         (Stage::Expand, "expand"),
         (Stage::Render, "render"),

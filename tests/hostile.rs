@@ -1,12 +1,11 @@
 //! Attacks. The author of a pull request is the attacker: policies, templates, account lists, file names, the workspace
-//! file, the output, the git repository and a restored cache are theirs.
+//! file, the output and the git repository are theirs.
 //!
 //! An attack that a folder of files describes is a case below `tests/hostile/<topic>/`, in the form of `tests/cases.rs`;
 //! the others are tests here, one file for each topic.
 
 mod base;
 mod below;
-mod cache;
 mod declared;
 mod gate;
 mod git;

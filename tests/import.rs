@@ -54,7 +54,7 @@ fn policies(folder: &Path) -> BTreeMap<PathBuf, String> {
 /// Renders the imported workspace, and returns the objects of its output.
 fn rendered(folder: &Path) -> Vec<Value> {
     let status = std::process::Command::new(env!("CARGO_BIN_EXE_bailiwick"))
-        .args(["-C", &folder.to_string_lossy(), "--quiet", "--no-cache", "render"])
+        .args(["-C", &folder.to_string_lossy(), "--quiet", "render"])
         .output()
         .expect("the program runs");
     assert!(status.status.success(), "{}", String::from_utf8_lossy(&status.stderr));
@@ -287,7 +287,7 @@ fn roles_with_custom_subresources_and_former_groups_become_policies() {
     assert!(sets.contains("apiGroups: [extensions, networking.k8s.io]"), "{sets}");
     assert_eq!(rendered(&folder).len(), 4);
     let check = std::process::Command::new(env!("CARGO_BIN_EXE_bailiwick"))
-        .args(["-C", &folder.to_string_lossy(), "--quiet", "--no-cache", "check"])
+        .args(["-C", &folder.to_string_lossy(), "--quiet", "check"])
         .env_remove("CI")
         .output()
         .expect("the program runs");

@@ -18,7 +18,6 @@ fn an_internal_error_leaves_no_output_and_no_answer() {
             OsString::from("bailiwick"),
             "-C".into(),
             folder.path().into(),
-            "--no-cache".into(),
             "--sandbox=off".into(),
         ];
         cli::run(start.into_iter().chain(arguments.iter().map(OsString::from))).code()

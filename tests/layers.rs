@@ -40,7 +40,6 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("delivery", &["yaml", "k8s", "model", "emit"]),
     ("emit", &["codes", "diag", "digest", "yaml", "k8s", "git", "alike", "parallel"]),
     ("ask", &["codes", "diag", "yaml", "k8s", "access", "admission", "crossplane", "node", "validate"]),
-    ("cache", &["codes", "diag", "digest", "source", "emit", "parallel", "file_format"]),
     ("migrate", &["yaml", "k8s", "admission", "alike"]),
     (
         "report",
@@ -102,7 +101,6 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "kinds",
             "render",
             "compile",
-            "cache",
             "label",
             "alike",
             "delivery",
@@ -138,7 +136,6 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "kinds",
             "render",
             "compile",
-            "cache",
             "label",
             "alike",
             "emit",

@@ -199,7 +199,6 @@ fn run_page(page: &str, current: &mut PathBuf) -> usize {
             .current_dir(&*current)
             .env("PATH", &path)
             .env("NO_COLOR", "1")
-            .env("BAILIWICK_NO_CACHE", "1")
             .env_remove("CI")
             .envs(["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"].map(|name| (name, "demo")))
             .envs(["GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"].map(|name| (name, "demo@example.org")))

@@ -1,6 +1,5 @@
 //! Runs of the real binary that no folder of files can describe: threads, kills, full disks, git.
 
-mod cache;
 mod ci;
 mod codeowners;
 mod completions;
@@ -42,7 +41,6 @@ pub(crate) fn bailiwick(folder: &Path, arguments: &[&str]) -> Output {
         .current_dir(folder)
         .env("NO_COLOR", "1")
         .env_remove("CI")
-        .envs(if arguments.contains(&"--no-cache") { None } else { Some(("BAILIWICK_NO_CACHE", "1")) })
         .output()
         .expect("the program starts")
 }

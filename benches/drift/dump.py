@@ -51,7 +51,7 @@ def live(wanted, number, with_managers):
 
 def write_dump(binary, workspace, path, with_managers):
     """Writes the dump with ten edits; returns the number of its objects."""
-    command = [binary, "render", "--stdout", "--format", "json", "--quiet", "--no-cache", "-C", workspace]
+    command = [binary, "render", "--stdout", "--format", "json", "--quiet", "-C", workspace]
     process = subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, text=True)
     number, edits = 0, 0
     with open(path, "w", encoding="utf-8") as dump:

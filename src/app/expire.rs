@@ -58,7 +58,7 @@ impl Workspace {
             return Err(RunError::new(message).help("write `asOf` by hand, or run the command again"));
         };
         let text = [mark, after.as_bytes()].concat();
-        let replaced = writer::replace_own(&path, &|out| out.write_all(&text));
+        let replaced = writer::replace(&path, &text);
         replaced.map_err(|error| RunError::io("write", &path, &error))
     }
 }

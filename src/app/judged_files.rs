@@ -139,7 +139,7 @@ impl JudgedFiles {
     /// Whether there is a file with a path.
     pub(crate) fn has_file(&self, path: &str) -> bool {
         match self {
-            Self::Disk(_, folder) => folder.stat(path).is_some(),
+            Self::Disk(_, folder) => folder.has_file(path),
             Self::Tree(tree) => tree.files.file_id(path).is_some(),
         }
     }

@@ -17,7 +17,7 @@ use crate::emit::plan::{FilePlan, TargetPlan};
 use crate::emit::write::link_on_the_way;
 use crate::model::Target;
 use crate::parallel;
-use crate::source::{DiskSource, FileSource as _, RecordedSource};
+use crate::source::{DiskSource, FileSource as _};
 use crate::stats::Stage;
 
 /// From how many files on the output is listed by a thread of its own.
@@ -134,8 +134,7 @@ impl Workspace {
         }
         let mut told = Sink::new();
         let workspace = &self.project.workspace;
-        // Asked of the workspace, so that a run which recalls this one asks again.
-        let world = RecordedSource::with(Box::new(DiskSource::new(&self.root)), &self.answers);
+        let world = DiskSource::new(&self.root);
         let is_link = |path: &str| self.tree.as_ref().map_or_else(|| world.is_link(path), |tree| tree.is_link(path));
         if let Some(link) = link_on_the_way(&workspace.output, is_link) {
             sink.push(
@@ -271,7 +270,7 @@ impl<T: Send> OutputComparison<'_, T> {
             let stays = !is_in_the_way && entry.is_file() && workspace.is_kept(target, &entry.path);
             // An empty path is the target's folder itself, which is a file.
             match entry.is_file() && !entry.path.is_empty() {
-                true if stays => compared.others.push(entry.path),
+                true if stays => {}
                 true => gone.push(entry),
                 false => workspace.report_stray(target, entry, found),
             }
@@ -414,8 +413,6 @@ pub(crate) struct ComparedTarget {
     pub(crate) plan: TargetPlan,
     /// Whether the compiled output has cluster-scoped objects in files of their own.
     pub(crate) has_cluster: bool,
-    /// The paths of the files that are not ours and stay.
-    pub(crate) others: Vec<String>,
     /// The entries that no policy accounts for.
     pub(crate) unclaimed: Unclaimed,
 }

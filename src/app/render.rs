@@ -7,7 +7,6 @@ use std::sync::{Mutex, PoisonError};
 use super::delivery::{DeliveryObjects, RenderedDelivery, StagedDelivery};
 use super::output::{ChangedFile, ComparedTarget, EarlierOutput};
 use super::removal;
-use super::run_cache::RunCache;
 use super::shard::Loss;
 use super::shard_moves;
 use super::summary::Consent;
@@ -16,7 +15,7 @@ use super::workspace::Workspace;
 use super::{Diagnostics, Error, Event};
 use crate::compile::{self, ObjectForm, OutputFile};
 use crate::diag::{RunError, Sink};
-use crate::emit::committed::{Committed, Folder};
+use crate::emit::committed::Folder;
 use crate::emit::objects::Depth;
 use crate::emit::plan::{TargetPlan, object_digests};
 use crate::emit::totals::Totals;
@@ -60,14 +59,10 @@ pub struct StagedOutput<'w> {
     /// The diagnostics of the policies and of the comparison. After an error the output cannot be committed.
     pub diagnostics: Diagnostics,
     workspace: &'w Workspace,
-    cache: Option<&'w RunCache>,
     stager: Stager,
     removed: Vec<String>,
     plans: Vec<(&'w Target, TargetPlan, Totals)>,
-    /// Files that changed since the last run wrote them, with whether this run writes them.
-    changed: Vec<(String, bool)>,
     changes: TargetChanges,
-    is_whole: bool,
     delivered: DeliveryObjects,
     /// The delivery folder; none without one.
     delivery: Option<RenderedDelivery>,
@@ -78,10 +73,6 @@ pub struct StagedOutput<'w> {
 pub struct WrittenOutput {
     /// The name of each target, with the shard of the run, and the counts of its files and objects.
     pub targets: Vec<(String, Totals)>,
-    /// The files that changed since the last run and are written anew, below the output folder, in order.
-    pub overwritten: Vec<String>,
-    /// The files that changed since the last run and are removed.
-    pub removed: Vec<String>,
     /// The targets that are gone, a sentence for each.
     pub target_changes: Vec<String>,
 }
@@ -151,24 +142,12 @@ impl Workspace {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn stage_output(&self, options: &RenderOptions) -> Result<StagedOutput<'_>, Error> {
-        self.stage_output_with(options, None)
-    }
-
-    /// Stages the output as [`Workspace::stage_output`] does, with the results of earlier runs.
-    pub(crate) fn stage_output_with<'w>(
-        &'w self,
-        options: &RenderOptions,
-        cache: Option<&'w RunCache>,
-    ) -> Result<StagedOutput<'w>, Error> {
         let targets = self.targets(&options.targets)?;
         let folder = &self.project.workspace.output;
         let stager = Stager::open(&self.root, folder, &|| self.options.tell(Event::Waiting))?;
         let mut sink = Sink::new();
         self.project.check_terms(&mut sink);
         let mut refused = Sink::new();
-        if let Some(cache) = cache {
-            cache.look_beside(&self.project)?;
-        }
         let beside = self.beside_targets(&mut sink)?;
         let is_whole = options.targets.is_empty();
         let mut changes = if is_whole { TargetChanges::of_leftovers(self, &beside)? } else { TargetChanges::default() };
@@ -179,13 +158,10 @@ impl Workspace {
         let mut output = StagedOutput {
             diagnostics: Diagnostics::default(),
             workspace: self,
-            cache,
             stager,
             removed: Vec::new(),
             plans: Vec::new(),
-            changed: Vec::new(),
             changes,
-            is_whole,
             delivered: DeliveryObjects::new(is_whole),
             delivery: None,
         };
@@ -207,9 +183,6 @@ impl Workspace {
         output.stage_delivery(&mut sink)?;
         sink.absorb(refused);
         output.diagnostics = self.diagnostics(sink);
-        if let Some(cache) = cache {
-            cache.add_diagnostics(&output.diagnostics.list, &self.project.files);
-        }
         Ok(output)
     }
 }
@@ -229,21 +202,10 @@ impl<'w> StagedOutput<'w> {
 
     /// Compiles a target, stages the files that differ, and returns what is lost.
     fn stage_target(&mut self, target: &'w Target, sink: &mut Sink) -> Result<Loss, RunError> {
-        let Self { workspace, cache, stager, removed, plans, changed, changes, delivered, .. } = self;
-        let folder = || Folder::new(workspace.output().join(&target.name));
-        let watched = cache.map(|cache| cache.watch(folder(), target));
-        let committed: Box<dyn Committed + '_> = match &watched {
-            Some(watched) => Box::new(watched),
-            None => Box::new(folder()),
-        };
-        let (created, changed_here) = (Mutex::new(BTreeSet::new()), Mutex::new(Vec::new()));
+        let Self { workspace, stager, removed, plans, changes, delivered, .. } = self;
+        let committed = Folder::new(workspace.output().join(&target.name));
+        let created = Mutex::new(BTreeSet::new());
         let stage = |found: &ChangedFile<'_>| {
-            if let (Some(watched), Some(old)) = (&watched, found.old)
-                && watched.was_changed(&found.change.plan.path, old)
-            {
-                let path = format!("{}/{}", target.name, found.change.plan.path);
-                changed_here.lock().unwrap_or_else(PoisonError::into_inner).push((path, found.file.is_some()));
-            }
             if let (Some(file), None, true) = (found.file, found.old, changes.asks_for_objects()) {
                 created.lock().unwrap_or_else(PoisonError::into_inner).extend(object_digests(&file.text));
             }
@@ -252,23 +214,19 @@ impl<'w> StagedOutput<'w> {
             };
             found.file.map_or(Ok(()), stage)
         };
-        let earlier = EarlierOutput { committed: &*committed, depth: Depth::Plan };
+        let earlier = EarlierOutput { committed: &committed, depth: Depth::Plan };
         let compared = workspace.compare_output(target, earlier, &stage, &mut |()| (), sink)?;
-        let ComparedTarget { plan, others, has_cluster, .. } = compared;
+        let ComparedTarget { plan, has_cluster, .. } = compared;
         delivered.add(&workspace.project, target, has_cluster);
-        if let (Some(cache), Some(watched)) = (&cache, &watched) {
-            cache.add_target(target, plan.counts.total(), watched.take_files(), &others);
-        }
         let totals = Totals::from_plan(&plan);
         if totals.is_new() {
             changes.add_new(workspace, &target.name, created.into_inner().unwrap_or_else(PoisonError::into_inner));
         }
         let loss = match workspace.part() {
-            Some(_) => Loss::of_part(workspace, target, &*committed, &plan)?,
+            Some(_) => Loss::of_part(workspace, target, &committed, &plan)?,
             None => Loss::of(&totals),
         };
         removed.extend(plan.deleted().map(|path| format!("{}/{path}", target.name)));
-        changed.extend(changed_here.into_inner().unwrap_or_else(PoisonError::into_inner));
         plans.push((target, plan, totals));
         Ok(loss)
     }
@@ -284,8 +242,7 @@ impl<'w> StagedOutput<'w> {
     /// When one of the diagnostics is an error, a file is read-only, the run fails, or the process has an internal error.
     pub fn commit(self) -> Result<WrittenOutput, Error> {
         Error::check_internal()?;
-        let Self { diagnostics, workspace, cache, stager, removed, plans, .. } = self;
-        let Self { changed, changes, is_whole, mut delivery, .. } = self;
+        let Self { diagnostics, workspace, stager, removed, plans, changes, mut delivery, .. } = self;
         diagnostics.checked()?;
         for (target, plan, _) in &plans {
             refuse_read_only(&workspace.output().join(&target.name), plan)?;
@@ -295,26 +252,12 @@ impl<'w> StagedOutput<'w> {
         }
         let staged_delivery = delivery.as_mut().and_then(|delivery| delivery.staged.take());
         let files = stager.count();
-        let is_writing = files > 0 || !removed.is_empty() || staged_delivery.is_some();
-        if let Some(cache) = cache.filter(|_| !is_writing && is_whole) {
-            cache.keep(workspace);
-        }
-        cache.filter(|_| is_writing).into_iter().for_each(RunCache::forget);
         workspace.options.stats.time(Stage::Commit, || stager.commit(&removed), |_| (files, 0))?;
         staged_delivery.map_or(Ok(()), StagedDelivery::commit)?;
-        cache.filter(|_| is_writing).into_iter().for_each(|cache| cache.keep_written(&workspace.project));
-        let (overwritten, removed): (Vec<_>, Vec<_>) = changed.into_iter().partition(|(_, is_written)| *is_written);
-        let paths = |files: Vec<(String, bool)>| {
-            let mut paths: Vec<String> = files.into_iter().map(|(path, _)| path).collect();
-            paths.sort();
-            paths
-        };
         let of_targets = plans.into_iter().map(|(target, _, totals)| (workspace.title(target), totals));
         let of_delivery = delivery.into_iter().map(|delivery| (delivery.title.clone(), delivery.totals()));
         Ok(WrittenOutput {
             targets: of_targets.chain(of_delivery).collect(),
-            overwritten: paths(overwritten),
-            removed: paths(removed),
             target_changes: changes.sentences(&workspace.project.workspace.output, false),
         })
     }

@@ -18,7 +18,7 @@ use crate::emit::totals::Totals;
 use crate::emit::write::STAGING;
 use crate::git;
 use crate::model::{self, NamespaceSample, Part, Target};
-use crate::source::{DiskSource, InputFiles, MemorySource, RecordedAnswers, RecordedSource, Sources};
+use crate::source::{DiskSource, InputFiles, MemorySource, Sources};
 use crate::stats::Stage;
 
 /// How many files of a class of a sample are named beside its representative.
@@ -43,8 +43,6 @@ pub struct Workspace {
     pub(super) shapes: Option<Arc<ShapeCollector>>,
     /// The diagnostics of loading: warnings, and errors after which loading could continue.
     found: Vec<Diagnostic>,
-    /// The questions to the file system, with the answers.
-    pub(crate) answers: RecordedAnswers,
 }
 
 /// The result of loading the files of a workspace.
@@ -52,7 +50,6 @@ struct Loaded {
     project: Arc<LinkedWorkspace>,
     /// The diagnostics of loading.
     found: Vec<Diagnostic>,
-    answers: RecordedAnswers,
 }
 
 /// Returns a path without `.` and `..`.
@@ -158,8 +155,7 @@ impl Workspace {
     pub(crate) fn open_files(options: &Options, root: PathBuf, place: WorkspaceFiles) -> Result<Self, Error> {
         let files = Arc::new(Files::new());
         let mut sink = Sink::new();
-        let (world, answers) = RecordedSource::new(place.boxed_source());
-        let load = || compile::load(Box::new(world), Arc::clone(&files), &mut sink);
+        let load = || compile::load(place.boxed_source(), Arc::clone(&files), &mut sink);
         let mut project = options.stats.time(Stage::Load, load, |_| (1, 0))?;
         if let Some(project) = &mut project {
             project.today = options.today;
@@ -169,7 +165,7 @@ impl Workspace {
         match project {
             Some(project) => {
                 let found = project.without_accepted(diagnostics);
-                Ok(Self::of(options.clone(), root, place, Loaded { project: Arc::new(project), found, answers }))
+                Ok(Self::of(options.clone(), root, place, Loaded { project: Arc::new(project), found }))
             }
             None => Err(Error::Invalid(Diagnostics { list: diagnostics, files })),
         }
@@ -181,15 +177,14 @@ impl Workspace {
     /// When its policies cannot be linked.
     pub(crate) fn in_memory(options: &Options, source: MemorySource, files: &Arc<Files>) -> Result<Self, Error> {
         let mut sink = Sink::new();
-        let (world, answers) = RecordedSource::new(Box::new(source));
-        let project = compile::load(Box::new(world), Arc::clone(files), &mut sink)?;
+        let project = compile::load(Box::new(source), Arc::clone(files), &mut sink)?;
         let has_errors = sink.has_errors();
         let list = sink.into_sorted(files);
         let Some(project) = project.filter(|_| !has_errors) else {
             return Err(Error::Invalid(Diagnostics::new(list, files)));
         };
         let found = project.without_accepted(list);
-        let loaded = Loaded { project: Arc::new(project), found, answers };
+        let loaded = Loaded { project: Arc::new(project), found };
         Ok(Self::of(options.clone(), PathBuf::new(), WorkspaceFiles::Folder(PathBuf::new()), loaded))
     }
 
@@ -199,8 +194,7 @@ impl Workspace {
     /// When the policies cannot be linked, or cannot be read.
     pub(crate) fn open_other(&self, place: WorkspaceFiles) -> Result<Self, Error> {
         let (files, mut sink) = (Arc::new(Files::new()), Sink::new());
-        let (world, answers) = RecordedSource::new(place.boxed_source());
-        let project = compile::load(Box::new(world), Arc::clone(&files), &mut sink)?;
+        let project = compile::load(place.boxed_source(), Arc::clone(&files), &mut sink)?;
         let has_errors = sink.has_errors();
         let list = sink.into_sorted(&files);
         match project.filter(|_| !has_errors) {
@@ -214,7 +208,7 @@ impl Workspace {
                         self.root.clone()
                     }
                 };
-                Ok(Self::of(options, root, place, Loaded { project: Arc::new(project), found, answers }))
+                Ok(Self::of(options, root, place, Loaded { project: Arc::new(project), found }))
             }
             None => Err(Error::Invalid(Diagnostics { list, files })),
         }
@@ -222,7 +216,7 @@ impl Workspace {
 
     /// Returns a workspace in which nothing is left out.
     fn of(options: Options, root: PathBuf, files: WorkspaceFiles, loaded: Loaded) -> Self {
-        let Loaded { project, found, answers } = loaded;
+        let Loaded { project, found } = loaded;
         Self {
             options,
             root,
@@ -234,14 +228,12 @@ impl Workspace {
             is_earlier: false,
             shapes: None,
             found,
-            answers,
         }
     }
 
     /// Returns this workspace with a sample of its namespaces: only the namespaces of the sample are compiled.
     pub(crate) fn with_sample(&self, sample: &Arc<NamespaceSample>) -> Self {
-        let (project, found, answers) = (Arc::clone(&self.project), self.found.clone(), Arc::clone(&self.answers));
-        let loaded = Loaded { project, found, answers };
+        let loaded = Loaded { project: Arc::clone(&self.project), found: self.found.clone() };
         let whole = Self::of(self.options.clone(), self.root.clone(), self.files.clone(), loaded);
         let sampled = Arc::new(SampledFiles::new(Arc::clone(sample)));
         Self { sampled, tree: self.tree.clone(), is_earlier: self.is_earlier, ..whole }

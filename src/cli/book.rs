@@ -142,7 +142,7 @@ const PARTS: &[Part] = &[
             "",
             &[
                 ("decisions.md", "How a decision is made", "from objects to a world, and from a question to an answer"),
-                ("guarantees.md", "Guarantees", "properties of every run, the cache, and speed"),
+                ("guarantees.md", "Guarantees", "properties of every run, and speed"),
                 ("evidence.md", "Evidence", "the comparisons with the code of Kubernetes and other projects"),
                 ("performance.md", "Performance", "the figures of each release, with their targets and the machine"),
                 ("limits.md", "Limits", "everything that Bailiwick does not do"),

@@ -11,15 +11,11 @@ use super::printing::refuse_usage;
 use super::reporting::{Formats, OutputFormat, ReportArguments};
 use super::sandbox::Paths;
 use super::workspaces::{ConsentArguments, ShardArguments, finish, note_partly_checked, tell, with_part};
-use super::{CacheFolder, DiagnosticForm, Global, Outcome};
-use crate::app::run_cache::{CacheOptions, OpenedCache, RunCache};
+use super::{DiagnosticForm, Global, Outcome};
 use crate::app::{CompiledFile, Error, RenderOptions, ShardCommand, Workspace};
-use crate::cache::{KeptDelivery, KeptTarget};
-use crate::diag::RunError;
 use crate::model::Target;
-use crate::report::comparison::{Form, changed_since, target_changes, written};
+use crate::report::comparison::{Form, target_changes, written};
 use crate::report::objects;
-use crate::stats::Stage;
 
 /// Options of `render`.
 #[derive(Debug, Default, Args)]
@@ -127,23 +123,6 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
     if let Some((message, help)) = arguments.format_mismatch() {
         return Ok(refuse_usage(global, message, help));
     }
-    // The cache is for whole runs.
-    let mut cache = if arguments.stdout || arguments.shard.is_part() { None } else { open_cache(global)? };
-    let look = || cache.as_ref().map_or(Ok(None), |cache| cache.unchanged(&global.options(), &arguments.targets));
-    if let Some(unchanged) = global.stats().time(Stage::Recall, look, |_| (1, 0))? {
-        tell(global, unchanged.diagnostics);
-        global.stats().note(|| "nothing changed since an earlier run".to_owned());
-        global.record_changes(unchanged.targets.iter().map(|target| (&*target.name, target.totals().counts)));
-        let form = Form::new(global.quiet, false);
-        let line = |target: &KeptTarget| written(&target.name, &target.totals(), form);
-        let of_delivery = |delivery: &KeptDelivery| written(&format!("{}/", delivery.folder), &delivery.totals(), form);
-        let delivery = unchanged.delivery.map(of_delivery);
-        global.terminal().note(&unchanged.targets.into_iter().map(line).chain(delivery).collect::<String>());
-        return Ok(Outcome::Fine);
-    }
-    if let Some(cache) = &mut cache {
-        cache.begin();
-    }
     with_part(global, &arguments.targets, &arguments.shard, |workspace, targets| {
         let options = RenderOptions { targets: arguments.targets.clone(), consent: (&arguments.consent).into() };
         let outcome = if arguments.stdout {
@@ -154,36 +133,10 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
                 &plugin_parameters::targets(global, &arguments.targets, targets)?,
             )?
         } else {
-            write(global, workspace, targets, &options, cache.as_ref())?
+            write(global, workspace, targets, &options)?
         };
         let RenderOptions { targets, consent } = options;
         finish(global, workspace, outcome, ShardCommand::Render { targets, consent })
-    })
-}
-
-/// Opens the cache for the workspace of the command; none without a workspace, or if no cache may be used. If a cache that
-/// the user asked for is not used, a note gives the reason.
-fn open_cache(global: &Global) -> Result<Option<RunCache>, RunError> {
-    let (folder, is_asked_for) = match global.cache_folder() {
-        CacheFolder::Asked(folder) => (folder, true),
-        CacheFolder::Usual(folder) => (folder, false),
-        CacheFolder::None(why) => {
-            if Workspace::find_root(&global.options())?.is_some() {
-                global.terminal().note(why);
-            }
-            return Ok(None);
-        }
-    };
-    let options = CacheOptions { folder: folder.clone(), now: global.nanoseconds(), verify: global.verify };
-    Ok(match RunCache::open(&global.options(), options)? {
-        OpenedCache::Open(cache) => Some(*cache),
-        OpenedCache::NoWorkspace => None,
-        OpenedCache::Refused(why) => {
-            if is_asked_for {
-                global.terminal().note(&format!("no cache is used in `{}`: {why}\n", folder.display()));
-            }
-            None
-        }
     })
 }
 
@@ -192,10 +145,9 @@ fn write(
     workspace: &Workspace,
     targets: &[&Target],
     options: &RenderOptions,
-    cache: Option<&RunCache>,
 ) -> Result<Outcome, Error> {
     let terminal = global.terminal();
-    let mut staged = workspace.stage_output_with(options, cache)?;
+    let mut staged = workspace.stage_output(options)?;
     let outcome = tell(global, staged.take_diagnostics());
     if outcome == Outcome::Invalid {
         if global.diagnostics == DiagnosticForm::Human {
@@ -204,9 +156,6 @@ fn write(
         return Ok(outcome);
     }
     let output = staged.commit()?;
-    let folder = &workspace.project.workspace.output;
-    terminal.note(&changed_since(folder, &output.overwritten, "written anew"));
-    terminal.note(&changed_since(folder, &output.removed, "removed"));
     note_partly_checked(global, workspace, targets);
     terminal.problem(&target_changes(&output.target_changes));
     global.record_changes(output.targets.iter().map(|(title, totals)| (&**title, totals.counts)));

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use super::{CacheFolder, Command, Global, Outcome, step_outputs};
+use super::{Command, Global, Outcome, step_outputs};
 use crate::app::workspace::normal;
 use crate::app::{Error, Workspace};
 use crate::compile::WORKSPACE_FILE;
@@ -146,17 +146,12 @@ fn confine_to_places(
     let failed = |error: RunError| SandboxError::Run(error.into());
     let start = global.directory.clone().unwrap_or_else(|| ".".into());
     let start = start.canonicalize().map_err(|error| failed(RunError::io("enter", &start, &error)))?;
-    let Paths { mut reads, mut writes } = Paths::of_command(command, global);
+    let Paths { reads, mut writes } = Paths::of_command(command, global);
     writes.retain(|path| path.as_os_str() != "-");
     writes.extend(global.formats.reports.iter().map(|report| report.path().to_owned()));
     writes.extend(global.trace.clone());
     writes.extend(step_outputs::file(global).into_iter().chain(step_outputs::summary_file(global)));
     let is_writing = writes_output(command);
-    if is_writing && let CacheFolder::Asked(folder) | CacheFolder::Usual(folder) = global.cache_folder() {
-        let folder = std::path::absolute(&folder).map_err(|error| failed(RunError::io("find", &folder, &error)))?;
-        reads.push(folder.clone());
-        writes.push(folder);
-    }
     let root = Workspace::find_root(&global.options()).map_err(failed)?;
     if matches!(command, Command::Expire(_)) {
         writes.extend(root.iter().map(|root| root.join(WORKSPACE_FILE)));

@@ -101,19 +101,6 @@ pub enum EntryKind {
     NotText,
 }
 
-/// The size, the times and the number of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FileStamp {
-    /// The number of bytes.
-    pub size: u64,
-    /// The time of the last change of the content, in nanoseconds since 1970.
-    pub modified: i64,
-    /// The time of the last change of the content or the metadata, in nanoseconds since 1970.
-    pub changed: i64,
-    /// The number of the file in its file system.
-    pub inode: u64,
-}
-
 impl From<std::fs::FileType> for EntryKind {
     fn from(kind: std::fs::FileType) -> Self {
         match kind {

@@ -107,8 +107,7 @@ impl Stager {
     pub fn stage(&self, path: &str, text: &str, replaces: bool) -> Result<(), RunError> {
         let (folder, name) = split(path);
         let sync = replaces && self.replaced.fetch_add(1, Ordering::Relaxed) < SYNCED_SINGLY;
-        let write = |out: &mut dyn std::io::Write| out.write_all(text.as_bytes());
-        let written = self.staging_folder(folder).and_then(|folder| folder.write_new(name, &write, sync));
+        let written = self.staging_folder(folder).and_then(|folder| folder.write_new(name, text.as_bytes(), sync));
         written.map_err(|error| failure("write the new content of", &self.root.path().join(path), &error))?;
         locked(&self.staged).add(path);
         Ok(())

@@ -20,9 +20,6 @@ mod system;
 pub use outside::keep_writing;
 pub use system::is_locked;
 
-/// Writes the content of a file.
-pub type Content<'c> = dyn Fn(&mut dyn Write) -> io::Result<()> + 'c;
-
 /// Writes a file of the command line, as a whole.
 ///
 /// A link to a regular file is replaced, and the file behind it stays as it is. A device, a named pipe or a descriptor of this process
@@ -31,45 +28,20 @@ pub type Content<'c> = dyn Fn(&mut dyn Write) -> io::Result<()> + 'c;
 /// # Errors
 /// If the file cannot be written; nothing is left behind.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    replace_by(replace_here, path, &|out| out.write_all(bytes))
-}
-
-/// Writes a file that no user names, such as a file of the cache, by a function for its content. A device or a named pipe of
-/// its name is replaced, too.
-///
-/// # Errors
-/// If the file cannot be written; nothing is left behind.
-pub fn replace_own(path: &Path, content: &Content<'_>) -> io::Result<()> {
-    replace_by(replace_own_here, path, content)
-}
-
-/// Runs a function for a path and a content here, or on the thread for the files of a confined run.
-fn replace_by(
-    replace: fn(&Path, &Content<'_>) -> io::Result<()>,
-    path: &Path,
-    content: &Content<'_>,
-) -> io::Result<()> {
     if !outside::takes(path) {
-        return replace(path, content);
+        return replace_here(path, bytes);
     }
-    let mut bytes = Vec::new();
-    content(&mut bytes)?;
-    let path = path.to_owned();
-    outside::run(move || replace(&path, &|out| out.write_all(&bytes)))
+    let (path, bytes) = (path.to_owned(), bytes.to_owned());
+    outside::run(move || replace_here(&path, &bytes))
 }
 
-fn replace_here(path: &Path, content: &Content<'_>) -> io::Result<()> {
+fn replace_here(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let (folder, name) = named(path)?;
     let folder = WritableFolder::open(folder)?;
     match system::open_in_place(&folder.system, path, name)? {
-        Some(file) => system::write_and_close(file, content, false),
-        None => folder.replace(name, content),
+        Some(file) => system::write_and_close(file, bytes, false),
+        None => folder.replace(name, bytes),
     }
-}
-
-fn replace_own_here(path: &Path, content: &Content<'_>) -> io::Result<()> {
-    let (folder, name) = named(path)?;
-    WritableFolder::open(folder)?.replace(name, content)
 }
 
 /// Whether something is at a path that a written file replaces: what is written in place is not replaced.
@@ -86,26 +58,13 @@ pub fn is_replaced(path: &Path) -> bool {
 /// # Errors
 /// If the file cannot be written.
 pub fn append(path: &Path, text: &str) -> io::Result<()> {
-    let append = |path: &Path, text: &str| {
-        system::write_and_close(system::open_to_append(path)?, &|out| out.write_all(text.as_bytes()), false)
-    };
+    let append =
+        |path: &Path, text: &str| system::write_and_close(system::open_to_append(path)?, text.as_bytes(), false);
     if !outside::takes(path) {
         return append(path, text);
     }
     let (path, text) = (path.to_owned(), text.to_owned());
     outside::run(move || append(&path, &text))
-}
-
-/// Makes a folder that only the user can use, with the folders above it.
-///
-/// # Errors
-/// If it cannot be made.
-pub fn make_private_folder(path: &Path) -> io::Result<()> {
-    if !outside::takes(path) {
-        return system::make_private_folder(path);
-    }
-    let path = path.to_owned();
-    outside::run(move || system::make_private_folder(&path))
 }
 
 /// Removes a file or a link of the command line, if there is one that a written file replaces. Another run can remove it at the same time.
@@ -221,7 +180,6 @@ fn replace_all_here(files: Vec<(WrittenPlace, &str)>) -> Result<(), RunError> {
 
 /// Makes the folder of a file, and writes the content beside the file.
 fn wait<'f>(place: &WrittenPlace, text: &'f str) -> io::Result<Waiting<'f>> {
-    let write = |out: &mut dyn Write| out.write_all(text.as_bytes());
     let folder = match place {
         WrittenPlace::Named(path) => {
             let (folder, name) = named(path)?;
@@ -239,7 +197,7 @@ fn wait<'f>(place: &WrittenPlace, text: &'f str) -> io::Result<Waiting<'f>> {
             WritableFolder::open(root)?.make_below(folder)?
         }
     };
-    let temporary = folder.write_temporary(&write)?;
+    let temporary = folder.write_temporary(text.as_bytes())?;
     Ok(Waiting::Beside(folder, temporary))
 }
 
@@ -269,7 +227,7 @@ fn make_filled_folder_here(path: &Path, files: &BTreeMap<String, Vec<u8>>) -> Re
         files.iter().try_for_each(|(path, bytes)| {
             let (folder, name) = split(path);
             let folder = beside.make_below(folder)?;
-            folder.write_new(name, &|out| out.write_all(bytes), false)
+            folder.write_new(name, bytes, false)
         })
     });
     let moved = written.and_then(|()| parent.system.rename(temporary.as_ref(), &parent.system, name));
@@ -345,8 +303,8 @@ impl WritableFolder {
     ///
     /// # Errors
     /// If something of this name is there, or it cannot be written.
-    pub fn write_new(&self, name: &str, content: &Content<'_>, sync: bool) -> io::Result<()> {
-        system::write_and_close(self.system.create(check_name(name)?)?, content, sync)
+    pub fn write_new(&self, name: &str, bytes: &[u8], sync: bool) -> io::Result<()> {
+        system::write_and_close(self.system.create(check_name(name)?)?, bytes, sync)
     }
 
     /// Moves an entry into another folder, over a file that is there.
@@ -407,16 +365,16 @@ impl WritableFolder {
     }
 
     /// Writes a file over whatever has its name.
-    fn replace(&self, name: &OsStr, content: &Content<'_>) -> io::Result<()> {
-        let temporary = self.write_temporary(content)?;
+    fn replace(&self, name: &OsStr, bytes: &[u8]) -> io::Result<()> {
+        let temporary = self.write_temporary(bytes)?;
         let moved = self.system.rename(temporary.as_ref(), &self.system, name);
         self.remove_after(moved, temporary.as_ref())
     }
 
     /// Writes a new file under a name that cannot be guessed, and returns the name.
-    fn write_temporary(&self, content: &Content<'_>) -> io::Result<String> {
+    fn write_temporary(&self, bytes: &[u8]) -> io::Result<String> {
         let name = temporary_name()?;
-        let written = system::write_and_close(self.system.create(name.as_ref())?, content, false);
+        let written = system::write_and_close(self.system.create(name.as_ref())?, bytes, false);
         self.remove_after(written, name.as_ref())?;
         Ok(name)
     }
@@ -517,8 +475,6 @@ mod tests {
         let taken = folder.path().join("taken");
         fs::create_dir_all(taken.join("full")).expect("a folder");
         assert!(replace(&taken, b"new").is_err());
-        let failing = |_: &mut dyn Write| Err(io::Error::from(ErrorKind::StorageFull));
-        assert!(replace_own(&path, &failing).is_err());
         assert_eq!(fs::read(&path).expect("a file"), b"new");
         assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 2);
     }

@@ -120,26 +120,6 @@ pub fn written(title: &str, totals: &Totals, form: Form) -> String {
     form.headed(title, &counts, &namespaces(totals))
 }
 
-/// How many paths a note names.
-const MOST_NAMED: usize = 10;
-
-/// Notes the files that changed after the last `render` wrote them, and what this run does with them. The paths are below the
-/// output folder.
-pub fn changed_since(folder: &str, paths: &[String], done: &str) -> String {
-    if paths.is_empty() {
-        return String::new();
-    }
-    let named: Vec<String> = paths.iter().take(MOST_NAMED).map(|path| format!("{folder}/{path}")).collect();
-    let more = match paths.len().saturating_sub(MOST_NAMED) {
-        0 => String::new(),
-        more => format!(" and {} more", human::grouped(more)),
-    };
-    let files = human::number(paths.len(), "file");
-    let (were, are) = if paths.len() == 1 { ("was", "is") } else { ("were", "are") };
-    let named = named.join(", ");
-    format!("note: {files} {were} changed since the last render and {are} {done}: {named}{more}\n")
-}
-
 /// Names every namespace that goes, one line each, with a rename: deleted namespaces, then namespaces that stay in the
 /// cluster. At most [`MAXIMUM_LINES`] of each are named.
 pub fn namespaces(totals: &Totals) -> String {

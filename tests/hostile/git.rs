@@ -152,7 +152,6 @@ impl Trap {
     fn command(&self, folder: &Path, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_bailiwick"));
         command.args(arguments).current_dir(folder).env("NO_COLOR", "1").env_remove("CI");
-        command.env("BAILIWICK_CACHE_DIR", self.folder.path().join("cache"));
         command
     }
 

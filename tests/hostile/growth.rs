@@ -25,7 +25,6 @@ fn run_below(limit: &str, folder: &Path, arguments: &[&str], input: impl FnOnce(
         .args(["-c", &script, "sh", env!("CARGO_BIN_EXE_bailiwick")])
         .args(arguments)
         .current_dir(folder)
-        .env("BAILIWICK_NO_CACHE", "1")
         .env("BAILIWICK_JOBS", "1")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -66,7 +66,6 @@ impl Site {
             .args(["--jobs", "1"])
             .current_dir(self.path("w"))
             .env("NO_COLOR", "1")
-            .env("BAILIWICK_NO_CACHE", "1")
             .env_remove("CI")
             .stdin(Stdio::null())
             .output()

@@ -83,7 +83,7 @@ const REVISIONS: &str = include_str!("../../src/emit/revision.rs");
 fn run(site: &Site, arguments: &[&str], input: Stdio) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_bailiwick"));
     command.args(arguments).current_dir(site.path("w")).stdin(input);
-    command.env("NO_COLOR", "1").env("BAILIWICK_NO_CACHE", "1").env_remove("CI");
+    command.env("NO_COLOR", "1").env_remove("CI");
     command.output().expect("the program starts")
 }
 

@@ -43,7 +43,6 @@ impl Site {
             .args(arguments)
             .current_dir(folder)
             .env("NO_COLOR", "1")
-            .env("BAILIWICK_NO_CACHE", "1")
             .env("TOKEN", SECRET)
             .output()
             .expect("the program starts")

@@ -135,7 +135,6 @@ fn a_repeated_text_takes_linear_time() {
                 .args(*arguments)
                 .args(["--jobs", "1"])
                 .current_dir(&workspace)
-                .env("BAILIWICK_NO_CACHE", "1")
                 .stdin(input)
                 .output()
                 .expect("the program starts");

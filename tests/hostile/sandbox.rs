@@ -12,7 +12,7 @@ use crate::runs::{stderr, tenants};
 /// Returns a run of the program without the environment variables about sandboxes.
 fn program(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_bailiwick"));
-    command.args(arguments).current_dir(folder).env("NO_COLOR", "1").env("BAILIWICK_NO_CACHE", "1");
+    command.args(arguments).current_dir(folder).env("NO_COLOR", "1");
     for name in ["CI", "BAILIWICK_SANDBOX", "BAILIWICK_SANDBOX_MEMORY"] {
         command.env_remove(name);
     }

@@ -87,7 +87,6 @@ impl Site {
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_bailiwick"));
         command.args(arguments).current_dir(self.workspace()).env("NO_COLOR", "1").env_remove("CI");
-        command.env("BAILIWICK_NO_CACHE", "1");
         command
     }
 

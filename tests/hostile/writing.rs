@@ -37,7 +37,7 @@ impl Site {
     fn run(&self, arguments: &[&str], step_output: Option<&Path>) -> Output {
         let mut command = Command::new("timeout");
         command.args(["-s", "KILL", "60"]).arg(env!("CARGO_BIN_EXE_bailiwick")).args(arguments);
-        command.current_dir(self.path("w")).env("NO_COLOR", "1").env("BAILIWICK_NO_CACHE", "1").env_remove("CI");
+        command.current_dir(self.path("w")).env("NO_COLOR", "1").env_remove("CI");
         command.env_remove("GITHUB_OUTPUT").env_remove("GITHUB_STEP_SUMMARY");
         command.envs(step_output.map(|path| ("GITHUB_OUTPUT", path)));
         command.output().expect("the program starts")
@@ -291,7 +291,7 @@ fn a_full_disk_leaves_nothing_behind() {
     let target = site.path("place/x");
     for arguments in FILE_OPTIONS.iter().chain(FOLDER_OPTIONS) {
         let run = Command::new("sh")
-            .args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_bailiwick"), "--no-cache"])
+            .args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_bailiwick")])
             .args(with_target(arguments, &target))
             .current_dir(site.path("w"))
             .env_remove("CI")

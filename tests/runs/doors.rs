@@ -268,7 +268,7 @@ fn a_plugin_of_argo_cd_prints_the_target_of_its_parameter() {
     let folder = workspace(&["prod", "stage"]);
     let run = |variables: &[(&str, &str)], arguments: &[&str]| {
         Command::new(env!("CARGO_BIN_EXE_bailiwick"))
-            .args(["render", "--stdout", "--quiet", "--no-cache"])
+            .args(["render", "--stdout", "--quiet"])
             .args(arguments)
             .current_dir(folder.path().join("access"))
             .envs(variables.iter().copied())

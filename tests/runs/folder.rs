@@ -7,14 +7,12 @@ use std::process::{Command, Stdio};
 
 use super::{stderr, tenants};
 
-/// Runs the program with a cache, beside a workspace `w`, with what it reads from standard input.
+/// Runs the program beside a workspace `w`, with what it reads from standard input.
 fn run(folder: &Path, arguments: &[&str], input: &str) -> String {
     let mut child = Command::new(env!("CARGO_BIN_EXE_bailiwick"))
         .args(["-C", "w"])
         .args(arguments)
         .current_dir(folder)
-        .env_remove("BAILIWICK_NO_CACHE")
-        .env("XDG_CACHE_HOME", folder.join("caches"))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -32,8 +30,7 @@ fn paths_of_options_are_below_the_folder() {
     tenants(&folder.path().join("w"), 3);
     let role = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: reader}\nrules: []\n";
     fs::write(folder.path().join("w/role.yaml"), role).expect("a file");
-    run(folder.path(), &["render", "--cache-dir", "../kept"], "");
-    run(folder.path(), &["render", "--cache-dir", "../kept", "--trace", "profile.json"], "");
+    run(folder.path(), &["render", "--trace", "profile.json"], "");
     run(folder.path(), &["render", "--shard", "1/1", "--summary-to", "summary"], "");
     run(folder.path(), &["merge", "summary"], "");
     run(folder.path(), &["diff", "--against", "out"], "");
@@ -49,8 +46,31 @@ fn paths_of_options_are_below_the_folder() {
     let mut beside: Vec<_> =
         fs::read_dir(folder.path()).expect("a folder").flatten().map(|entry| entry.file_name()).collect();
     beside.sort();
-    assert_eq!(beside, ["kept", "w"]);
+    assert_eq!(beside, ["w"]);
     for made in ["profile.json", "summary", "world", "schemas/policy.json", "pages/bailiwick.1", "new/bailiwick.yaml"] {
         assert!(folder.path().join("w").join(made).exists(), "{made}");
     }
+}
+
+#[test]
+fn options_of_the_former_cache_have_no_effect_and_a_note() {
+    let folder = tempfile::tempdir().expect("a folder");
+    tenants(folder.path(), 2);
+    let run = |arguments: &[&str], variable: Option<&str>| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bailiwick"));
+        command.args(arguments).current_dir(folder.path()).envs(variable.map(|name| (name, "kept")));
+        let output = command.output().expect("the program starts");
+        assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
+        stderr(&output)
+    };
+    let note = |name: &str| format!("note: `{name}` has no effect: `render` has no cache\n");
+    for (name, options) in [("--no-cache", &["--no-cache"][..]), ("--cache-dir", &["--cache-dir", "kept"])] {
+        assert!(run(&[&["render"], options].concat(), None).starts_with(&note(name)), "{name}");
+        assert!(!run(&[&["render", "-q"], options].concat(), None).contains("note"), "{name}");
+    }
+    for name in ["BAILIWICK_NO_CACHE", "BAILIWICK_CACHE_DIR"] {
+        assert!(run(&["check"], Some(name)).starts_with(&note(name)), "{name}");
+    }
+    assert!(!run(&["render"], None).contains("note"));
+    assert!(!folder.path().join("kept").exists());
 }

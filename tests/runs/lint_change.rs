@@ -395,7 +395,6 @@ fn lint_on_github(folder: &Path) -> (i32, String) {
         .args(["lint", "--base"])
         .current_dir(folder)
         .env("NO_COLOR", "1")
-        .env("BAILIWICK_NO_CACHE", "1")
         .env("GITHUB_BASE_REF", "main")
         .env_remove("CI_MERGE_REQUEST_DIFF_BASE_SHA")
         .output()

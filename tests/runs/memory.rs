@@ -45,7 +45,7 @@ fn memory(child: &Child) -> Option<u64> {
 fn peak_of(folder: &Path, arguments: &[&str], code: i32) -> u64 {
     let mut child = Command::new(env!("CARGO_BIN_EXE_bailiwick"))
         .args(arguments)
-        .args(["--jobs", "1", "--no-cache"])
+        .args(["--jobs", "1"])
         .current_dir(folder)
         .env("NO_COLOR", "1")
         .env_remove("CI")

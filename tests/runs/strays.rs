@@ -28,7 +28,6 @@ fn in_time(folder: &Path, arguments: &[&str]) -> Output {
         .args(arguments)
         .current_dir(folder)
         .env("NO_COLOR", "1")
-        .env("BAILIWICK_NO_CACHE", "1")
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -210,23 +209,6 @@ fn an_output_folder_behind_a_link_is_not_written() {
         fs::remove_file(root.join(link)).expect("the link");
         let _ = fs::remove_dir_all(root.join("gen"));
     }
-    // A cache does not treat such an entry as a written file either.
-    let cached = |command: &str| {
-        let cache = folder.path().join("cache").display().to_string();
-        Command::new(env!("CARGO_BIN_EXE_bailiwick"))
-            .args([command, "--cache-dir", &cache])
-            .current_dir(&root)
-            .env_remove("BAILIWICK_NO_CACHE")
-            .output()
-            .expect("the program starts")
-    };
-    assert!(cached("render").status.success());
-    assert!(cached("check").status.success());
-    fs::remove_dir(root.join("inside")).expect("a folder");
-    fs::rename(root.join("gen"), root.join("inside")).expect("a folder");
-    symlink("inside", root.join("gen")).expect("a link");
-    assert_refused(&cached("check"), "error[link-in-output]: `gen` is a symbolic link\n");
-    assert_eq!(cached("render").status.code(), Some(3));
 }
 
 #[test]

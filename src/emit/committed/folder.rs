@@ -7,21 +7,8 @@ use std::path::PathBuf;
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 
-use super::{Committed, Differing, Entry, EntryKind, FileStamp, escaped};
+use super::{Committed, Differing, Entry, EntryKind, escaped};
 use crate::diag::RunError;
-
-impl From<rustix::fs::Stat> for FileStamp {
-    #[allow(clippy::unnecessary_cast, reason = "the types differ between systems")]
-    fn from(stat: rustix::fs::Stat) -> Self {
-        let nanoseconds = |seconds: i64, rest: i64| seconds.wrapping_mul(1_000_000_000).wrapping_add(rest);
-        Self {
-            size: stat.st_size as u64,
-            modified: nanoseconds(stat.st_mtime, stat.st_mtime_nsec as i64),
-            changed: nanoseconds(stat.st_ctime, stat.st_ctime_nsec as i64),
-            inode: stat.st_ino,
-        }
-    }
-}
 
 /// Flags for opening an output file. Its type is unknown, so a link is not followed, and a pipe without a writer does
 /// not block.
@@ -50,10 +37,11 @@ impl Folder {
         Self { root, open: open.ok() }
     }
 
-    /// Returns the state of a file; none for an absent file and for an entry of another type.
-    pub fn stat(&self, path: &str) -> Option<FileStamp> {
-        let stat = rustix::fs::statat(self.open.as_ref()?, path, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-        (FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile).then(|| stat.into())
+    /// Whether there is a regular file with a path.
+    pub fn has_file(&self, path: &str) -> bool {
+        let Some(folder) = &self.open else { return false };
+        rustix::fs::statat(folder, path, AtFlags::SYMLINK_NOFOLLOW)
+            .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile)
     }
 
     /// Returns at most so many bytes from the beginning of a file; none when there is none, or it cannot be read.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Committed, Entry, FileStamp};
+use super::{Committed, Entry};
 use crate::diag::RunError;
 
 pub use self::AbsentFolder as Folder;
@@ -17,9 +17,9 @@ impl AbsentFolder {
         Self
     }
 
-    /// Returns the state of no file.
-    pub fn stat(&self, _: &str) -> Option<FileStamp> {
-        None
+    /// Whether there is a file: never.
+    pub fn has_file(&self, _: &str) -> bool {
+        false
     }
 
     /// Returns the beginning of no file.

@@ -5,8 +5,6 @@ use std::ffi::OsStr;
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
-use super::Content;
-
 /// The error for a file.
 #[derive(Debug)]
 pub(super) struct File(Infallible);
@@ -92,14 +90,6 @@ pub(super) fn make_folder(_: &Path) -> io::Result<()> {
     Err(ErrorKind::Unsupported.into())
 }
 
-/// Makes no folder.
-///
-/// # Errors
-/// Always.
-pub(super) fn make_private_folder(_: &Path) -> io::Result<()> {
-    Err(ErrorKind::Unsupported.into())
-}
-
 pub(super) fn remove_folder_with_files(_: &Path) -> io::Result<()> {
     Err(ErrorKind::Unsupported.into())
 }
@@ -116,7 +106,7 @@ pub(super) fn open_in_place(folder: &Folder, _: &Path, _: &OsStr) -> io::Result<
     match folder.0 {}
 }
 
-pub(super) fn write_and_close(file: File, _: &Content<'_>, _: bool) -> io::Result<()> {
+pub(super) fn write_and_close(file: File, _: &[u8], _: bool) -> io::Result<()> {
     match file.0 {}
 }
 

@@ -5,13 +5,10 @@
 use std::ffi::OsStr;
 use std::io::{self, ErrorKind, Write as _};
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 
 use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, Stat};
 use rustix::io::Errno;
-
-use super::Content;
 
 pub(super) use std::fs::File;
 
@@ -118,14 +115,6 @@ pub(super) fn make_folder(path: &Path) -> io::Result<()> {
     std::fs::create_dir_all(path)
 }
 
-/// Makes a folder that only the user can use, with the folders above it.
-///
-/// # Errors
-/// If it cannot be made.
-pub(super) fn make_private_folder(path: &Path) -> io::Result<()> {
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
-}
-
 /// Removes a folder with its files. The standard library follows no link below it.
 pub(super) fn remove_folder_with_files(path: &Path) -> io::Result<()> {
     std::fs::remove_dir_all(path)
@@ -199,8 +188,8 @@ fn kind_of(found: &Stat) -> FileType {
 }
 
 /// Writes a file and closes it. The result of the close counts.
-pub(super) fn write_and_close(mut file: File, content: &Content<'_>, sync: bool) -> io::Result<()> {
-    content(&mut file)?;
+pub(super) fn write_and_close(mut file: File, bytes: &[u8], sync: bool) -> io::Result<()> {
+    file.write_all(bytes)?;
     file.flush()?;
     if sync {
         file.sync_data()?;

@@ -53,7 +53,7 @@ render_once() {
   rm -rf "$work/single"
   git clone --quiet "$shared/origin.git" "$work/single"
   git -C "$work/single" checkout --quiet --detach "$revision"
-  { time "$binary" -q -C "$work/single" --no-cache render >&2; } 2>"$work/single.time" || cannot "cannot render: $(cat "$work/single.time")"
+  { time "$binary" -q -C "$work/single" render >&2; } 2>"$work/single.time" || cannot "cannot render: $(cat "$work/single.time")"
   git -C "$work/single" add --all
   single_tree=$(git -C "$work/single" write-tree)
   git -C "$work/single" commit --quiet --message single
@@ -147,7 +147,7 @@ check_in_parts() {
   sed -e "s/CASE/$case/g" -e "s/VERSION/$release/" -e "s/PARTS/$parts/g" "$here/check.yaml" | in_jobs apply -f - >/dev/null
   complete "check-$case" 300
   begin=$(seconds $(($(date +%s%N) - begin))) cpu=$(seconds $(($(pods_cpu) - cpu)))
-  { time "$binary" --no-cache -C "$shared/checkout" check --work-tree >"$files/single.out" 2>"$files/single.err"; } 2>"$work/single.time" || code=$?
+  { time "$binary" -C "$shared/checkout" check --work-tree >"$files/single.out" 2>"$files/single.err"; } 2>"$work/single.time" || code=$?
   "$binary" -C "$shared/checkout" merge "$files"/*.summary >"$files/merge.out" 2>"$files/merge.err" || merged=$?
   echo "check of $case: codes of the parts $(cat "$files"/*.code | tr '\n' ' ')- merge $merged, single run $code; $begin s wall and $cpu s CPU in pods, $(cat "$work/single.time")"
   same_check "$files" "$code" "$merged" || differs "check of $case"

@@ -159,7 +159,7 @@ round_of_kills() {
 
 other_version() { [ "$1" = new ] && echo old || echo new; }
 
-# rounds N FUNCTION: with and without the cache of `render`, from one version to the other.
+# rounds N FUNCTION: from one version to the other.
 rounds() {
   local number version=new
   lists=${lists:-$w}
@@ -167,11 +167,6 @@ rounds() {
   : >"$work/kills"
   for ((number = 1; number <= $1; number++)); do
     reseed "$number"
-    if [ $((number % 2)) -eq 0 ]; then
-      unset BAILIWICK_NO_CACHE
-    else
-      export BAILIWICK_NO_CACHE=1
-    fi
     "$2" "$number" "$version"
     version=$(other_version "$version")
   done

@@ -40,13 +40,13 @@ random() { drawn=$(((RANDOM * 32768 + RANDOM) % $1)); }
 prepare() {
   work=$FAULTS_PLACE/work
   mount -t tmpfs -o size=80%,nr_inodes=4000000 faults "$FAULTS_PLACE" || cannot "no tmpfs can be mounted"
-  mkdir "$work" "$work/sums" "$work/cache"
+  mkdir "$work" "$work/sums"
   w=$work/w
   sums=$work/sums
   merge_text=$work/merge
   cp "$binary" "$work/bailiwick"
   program=$work/bailiwick
-  export NO_COLOR=1 BAILIWICK_NO_CACHE=1 BAILIWICK_CACHE_DIR=$work/cache TMPDIR=$work
+  export NO_COLOR=1 TMPDIR=$work
   unset CI GITHUB_ACTIONS
   make_workspace "$work/w" "$tenants"
   references "$work/w"

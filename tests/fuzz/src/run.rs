@@ -48,7 +48,7 @@ pub fn write(folder: &std::path::Path, files: &[(String, String)]) {
 
 /// Runs the program: it ends with an exit code of its own, and without an internal error.
 pub fn program(folder: &std::path::Path, arguments: &[&str]) {
-    let start = ["bailiwick".into(), "-C".into(), folder.into(), "--no-cache".into(), "--sandbox=off".into()];
+    let start = ["bailiwick".into(), "-C".into(), folder.into(), "--sandbox=off".into()];
     let code = cli::run(start.into_iter().chain(arguments.iter().map(OsString::from))).code();
     assert!(code <= 3, "exit code {code}");
     assert_eq!(yaml::internal::first(), None);

@@ -92,7 +92,6 @@ func (w *Workspace) Write(path, text string) error {
 // Run runs the program in the workspace, and returns its output and exit code.
 func (w *Workspace) Run(arguments ...string) (string, int, error) {
 	command := exec.Command(w.binary, append([]string{"-C", w.Absolute("")}, arguments...)...)
-	command.Env = append(os.Environ(), "BAILIWICK_NO_CACHE=true")
 	output, err := command.CombinedOutput()
 	if _, failed := err.(*exec.ExitError); failed {
 		err = nil

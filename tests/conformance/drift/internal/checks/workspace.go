@@ -104,7 +104,6 @@ func newWorkspace(work string) (*workspace, error) {
 func (w *workspace) run(name string, arguments ...string) ([]byte, int, error) {
 	command := exec.Command(name, arguments...)
 	command.Dir = w.folder
-	command.Env = append(os.Environ(), "BAILIWICK_NO_CACHE=true")
 	var errors bytes.Buffer
 	command.Stderr = &errors
 	output, err := command.Output()
