@@ -103,7 +103,7 @@ pub use manual::ManualPage;
 pub use memberships::Membership;
 pub use merge::{MergeOptions, Merged};
 pub use migrate::{
-    ConstraintsVerification, KubeletInventory, MovingTarget, OtherControllers, PodDump, PodRejection, PodVerification,
+    ConstraintsVerification, KubeletInventory, MovingTarget, PodDump, PodRejection, PodVerification,
     PodVerificationOptions, PspMigration, PspMigrationOptions, RefusedPods, ShardMigration, ShardStep, migrate_psp,
 };
 pub use namespace::{AppliedProfile, NamespaceRules, NamespaceSearch, SyncedRules, UsablePolicy};

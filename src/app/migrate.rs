@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use super::loaded_world::{release_of, version_of};
 use super::{Diagnostics, Error, Options};
+use crate::admission::others::OtherPolicy;
 use crate::admission::psp::plan::{self, LevelChoice, Plan, PspCluster};
 use crate::admission::scc::release::Release;
 use crate::codes;
@@ -31,7 +32,6 @@ use crate::parallel;
 pub use self::constraints::ConstraintsVerification;
 pub use self::dump::{PodDump, PodVerificationOptions};
 pub use self::kubelets::KubeletInventory;
-pub use self::other_controllers::OtherControllers;
 pub use self::shards::{MovingTarget, ShardMigration, ShardStep};
 pub use self::verify::{PodRejection, PodVerification, RefusedPods};
 
@@ -79,8 +79,8 @@ pub struct PspMigration {
     pub superfluous: Superfluous,
     /// The number of templates that another workload of the manifests owns.
     pub owned_templates: usize,
-    /// The policies of other admission controllers.
-    pub others: OtherControllers,
+    /// The policies of other admission controllers, in order.
+    pub others: Vec<OtherPolicy>,
 }
 
 /// Converts PodSecurityPolicies into profiles.
@@ -120,7 +120,7 @@ pub fn migrate_psp(run: &Options, options: &PspMigrationOptions) -> Result<PspMi
         declared: inputs.declared,
         superfluous: inputs.superfluous,
         owned_templates: inputs.workloads.owned_templates,
-        others: OtherControllers { rules: inputs.others, limits: inputs.policies },
+        others: inputs.others,
     })
 }
 
@@ -138,21 +138,5 @@ fn destination(options: &PspMigrationOptions, sink: &mut Sink) -> Option<FinalCl
         }
         (Some(Platform::Kubernetes) | None, Some(version)) => version_of(version, sink).map(FinalCluster::Kubernetes),
         (Some(Platform::Kubernetes) | None, None) => Some(FinalCluster::Kubernetes(LAST_MINOR)),
-    }
-}
-
-mod other_controllers {
-    //! The policies of other admission controllers beside PodSecurityPolicies.
-
-    use crate::admission::others::OtherRule;
-    use crate::admission::psp::PodSecurityPolicy;
-
-    /// The policies of other admission controllers, with the limits that they are compared with.
-    #[derive(Debug, Clone, Default)]
-    pub struct OtherControllers {
-        /// The rules, by controller, kind, namespace and name.
-        pub rules: Vec<OtherRule>,
-        /// The PodSecurityPolicies, whose limits the profiles keep.
-        pub limits: Vec<PodSecurityPolicy>,
     }
 }

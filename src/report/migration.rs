@@ -22,10 +22,11 @@ use self::namespaces::NamespaceGroup;
 use super::human::{first_names, grouped, number};
 use super::page::Page;
 use crate::access::risk::without_names;
+use crate::admission::others::OtherPolicy;
 use crate::admission::psp::mapping::Reading;
 use crate::admission::psp::migrate::{FieldOutcome, Filled};
 use crate::admission::psp::plan::{Plan, PolicyPlan, WorkloadPlan};
-use crate::app::{OtherControllers, PspMigration};
+use crate::app::PspMigration;
 use crate::diag::foreign;
 use crate::migrate::patches::WorkloadPatches;
 use crate::migrate::stages::FinalCluster;
@@ -53,7 +54,7 @@ pub struct PspMigrationReport<'r> {
     /// The number of templates that another workload of the manifests owns.
     pub owned_templates: usize,
     /// The policies of other admission controllers.
-    pub others: &'r OtherControllers,
+    pub others: &'r [OtherPolicy],
 }
 
 impl<'r> PspMigrationReport<'r> {

@@ -11,7 +11,7 @@
 //!   [`scc::semantic`] return their Pod Security level.
 //! - [`labels`] is the label synchroniser of OpenShift: the Pod Security labels of every namespace of a cluster.
 //! - [`policy`] evaluates ValidatingAdmissionPolicies: [`policy::ValidatingAdmissionPolicy::evaluate`] takes a request and returns a decision.
-//! - [`others`] recognises pod security policies of Kyverno and Gatekeeper, and compares them with the level of a namespace.
+//! - [`others`] recognises policies of Kyverno and Gatekeeper, which are not evaluated.
 //! - [`gate`] and [`installed`] combine these for the pods of a workload in one cluster.
 //!
 //! Access to policies and constraints is a question of RBAC, answered by [`bailiwick_access::World`].

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::access::{Builder, World};
-use crate::admission::others::{OtherPolicies, OtherRule};
+use crate::admission::others::OtherPolicy;
 use crate::admission::psp::PodSecurityPolicy;
 use crate::app::loaded_world::{
     MissingNamespace, Reading, add_tree, default_namespace, duplicate, each_filtered_tree, version_of,
@@ -32,7 +32,7 @@ pub(super) struct Inputs {
     pub(super) workloads: FoundWorkloads,
     pub(super) superfluous: Superfluous,
     /// The policies of other admission controllers.
-    pub(super) others: Vec<OtherRule>,
+    pub(super) others: Vec<OtherPolicy>,
 }
 
 /// The newest minor with PodSecurityPolicies, for the rules of the API.
@@ -82,7 +82,7 @@ struct Found {
     namespaces: BTreeSet<String>,
     workloads: WorkloadCollector,
     roles: SuperfluousCollector,
-    others: OtherPolicies,
+    others: BTreeSet<OtherPolicy>,
 }
 
 impl Found {
@@ -96,8 +96,8 @@ impl Found {
             ),
             (version, "PodSecurityPolicy") if VERSIONS.contains(&version) => self.policy(object, sink),
             ("v1", "Namespace") => self.namespace(object, text(&["metadata", "name"])),
-            _ if self.others.add(object) => {}
             _ => {
+                self.others.extend(OtherPolicy::of(object));
                 let namespace = text(&["metadata", "namespace"]);
                 if matches!(text(&["kind"]), "ServiceAccount" | "RoleBinding") && !namespace.is_empty() {
                     self.namespaces.insert(namespace.to_owned());
@@ -142,7 +142,7 @@ impl Found {
             namespaces: self.namespaces,
             workloads: self.workloads.finish(),
             superfluous: self.roles.finish(),
-            others: self.others.finish(),
+            others: self.others.into_iter().collect(),
         }
     }
 }

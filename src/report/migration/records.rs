@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::PspMigrationReport;
-use super::other_controllers::{OtherRuleRecord, records};
+use super::other_controllers::{OtherPolicyRecord, records};
 use crate::admission::level::Level;
 use crate::admission::psp::mapping::Mapping;
 use crate::admission::psp::migrate::{FieldOutcome, Filled, PspDefault};
@@ -38,7 +38,7 @@ pub struct PspMigrationResult {
     /// The stages of the migration, in order.
     stages: Vec<StageRecord>,
     /// The policies of other admission controllers.
-    other_controllers: Vec<OtherRuleRecord>,
+    other_controllers: Vec<OtherPolicyRecord>,
     /// The roles and bindings that grant nothing any more.
     superfluous: SuperfluousRecord,
 }
