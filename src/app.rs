@@ -34,25 +34,23 @@ mod lint;
 pub(crate) mod loaded_world;
 pub(crate) mod manual;
 mod memberships;
-mod merge;
 mod migrate;
 mod namespace;
 mod node_reach;
 mod object_key;
 mod output;
 mod pack;
+mod parts;
 mod pod_inputs;
 mod proof;
 mod question;
 mod removal;
 mod render;
 pub mod review;
-mod shard;
 mod shard_moves;
 pub(crate) mod stacks;
 mod steered;
 pub mod subject_classes;
-mod summary;
 mod target_changes;
 mod test;
 mod unchecked;
@@ -101,7 +99,6 @@ pub use lint::{AcceptedFinding, FindingChange, LintOptions, LintReport, Selectio
 pub use loaded_world::{LoadedWorld, WorldOptions};
 pub use manual::ManualPage;
 pub use memberships::Membership;
-pub use merge::{MergeOptions, Merged};
 pub use migrate::{
     ConstraintsVerification, KubeletInventory, MovingTarget, PodDump, PodRejection, PodVerification,
     PodVerificationOptions, PspMigration, PspMigrationOptions, RefusedPods, ShardMigration, ShardStep, migrate_psp,
@@ -112,11 +109,11 @@ pub use node_reach::{
     SecretPath,
 };
 pub use pack::{PackOptions, Packed};
+pub use parts::{Command as ShardCommand, MergeOptions, Merged, Shard};
 pub use question::RequestOptions;
+pub use removal::Consent;
 pub use render::{CompiledFile, CompiledFiles, RenderOptions, StagedOutput, WrittenOutput};
-pub use shard::Shard;
 pub use stacks::{ManagerReport, StackReport, StacksReport};
-pub use summary::{Command as ShardCommand, Consent};
 pub use test::{FailedQuestion, ReachedByTest, TestChecks, TestEvent, TestOptions, TestRun, TestedWorkspace};
 pub use unchecked::PartlyChecked;
 pub use who_can::{AllowedSubject, AllowedSubjects};

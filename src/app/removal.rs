@@ -1,13 +1,92 @@
 //! Namespaces that a change deletes, with everything in them.
 
-use super::shard::Loss;
-use super::summary::Consent;
+use serde::{Deserialize, Serialize};
+
 use super::words::{grouped, number};
+use super::workspace::Workspace;
 use crate::codes;
-use crate::diag::{Diagnostic, Sink};
+use crate::compile;
+use crate::diag::{Diagnostic, RunError, Sink};
+use crate::emit::committed::Committed;
+use crate::emit::file;
 use crate::emit::first_lines::MAXIMUM_LINES;
+use crate::emit::plan::TargetPlan;
 use crate::emit::totals::Totals;
 use crate::model::Target;
+
+/// The deletions that are accepted when the output is written. All others are refused.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Consent {
+    /// A target may lose all of its objects.
+    pub allow_empty: bool,
+    /// Namespaces may be deleted, even most of them.
+    pub allow_mass_delete: bool,
+    /// The namespaces that may be deleted from every target that loses them, with everything in them.
+    pub delete_namespace: Vec<String>,
+    /// The targets whose output may be deleted, which the workspace no longer has.
+    pub remove_target: Vec<String>,
+}
+
+impl Consent {
+    /// Adds what another one accepts.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.allow_empty |= other.allow_empty;
+        self.allow_mass_delete |= other.allow_mass_delete;
+        self.delete_namespace.extend(other.delete_namespace.iter().cloned());
+        self.remove_target.extend(other.remove_target.iter().cloned());
+    }
+}
+
+/// The loss that decides whether a run deletes too much.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Loss {
+    /// True when no object is left, and some were there.
+    pub(crate) everything: bool,
+    /// How many namespaces go.
+    pub(crate) gone: usize,
+    /// How many there were.
+    pub(crate) before: usize,
+}
+
+impl Loss {
+    /// Returns the loss of a whole target.
+    pub(crate) fn of(totals: &Totals) -> Self {
+        Self {
+            everything: totals.counts.total() == 0 && totals.counts.deleted > 0,
+            gone: totals.gone_namespaces,
+            before: totals.namespaces_before,
+        }
+    }
+
+    /// Returns the loss of the whole target, from the names of its files, for a part with this plan: the deletions of a part
+    /// do not show the loss of the target. A part that deletes nothing leaves the decision to the other parts.
+    pub(crate) fn of_part(
+        workspace: &Workspace,
+        target: &Target,
+        committed: &dyn Committed,
+        plan: &TargetPlan,
+    ) -> Result<Self, RunError> {
+        let mut loss = Self { everything: false, gone: 0, before: 0 };
+        // An empty file, which a crash leaves, goes without an object.
+        if plan.counts.deleted == 0 && plan.deleted().next().is_none() {
+            return Ok(loss);
+        }
+        let output_files = compile::output_files(&workspace.project, target);
+        for entry in committed.list()?.iter().filter(|entry| entry.is_file() && !workspace.is_kept(target, &entry.path))
+        {
+            if output_files.is_empty() && !loss.everything {
+                loss.everything = committed.read(&entry.path)?.is_some_and(|bytes| !bytes.is_empty());
+            }
+            if !entry.path.starts_with("namespaces/") {
+                continue;
+            }
+            loss.before += 1;
+            let stays = file::namespace(&entry.path).is_some_and(|name| output_files.has_namespace(name));
+            loss.gone += usize::from(!stays);
+        }
+        Ok(loss)
+    }
+}
 
 /// Names the namespaces that go with other objects, as the end of a sentence; nothing without any.
 pub(crate) fn among_them(totals: &Totals) -> String {

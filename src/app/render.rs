@@ -6,10 +6,8 @@ use std::sync::{Mutex, PoisonError};
 
 use super::delivery::{DeliveryObjects, RenderedDelivery, StagedDelivery};
 use super::output::{ChangedFile, ComparedTarget, EarlierOutput};
-use super::removal;
-use super::shard::Loss;
+use super::removal::{self, Consent, Loss};
 use super::shard_moves;
-use super::summary::Consent;
 use super::target_changes::TargetChanges;
 use super::workspace::Workspace;
 use super::{Diagnostics, Error, Event};

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::compare::is_of_part;
 use super::output::BesideTargets;
 use super::removal;
-use super::summary::Consent;
+use super::removal::Consent;
 use super::words::number;
 use super::workspace::Workspace;
 use crate::codes;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::classes::ShapeCollector;
 use super::judged_files::JudgedTree;
-use super::shard::Shard;
+use super::parts::Shard;
 use super::words::number;
 use super::workspace_files::WorkspaceFiles;
 use super::{Diagnostics, Error, Event, Options};

@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::compare::{PartFile, are_consistent, is_of_part};
-use super::left_behind::NotJudged;
-use super::target_changes::ObjectsByTarget;
+use crate::app::compare::{PartFile, are_consistent, is_of_part};
+use crate::app::left_behind::NotJudged;
+use crate::app::removal::Consent;
+use crate::app::target_changes::ObjectsByTarget;
 use crate::codes;
 use crate::compile::PartRecord;
 use crate::diag::{Diagnostic, FileId, Files, Origin};
@@ -96,19 +97,6 @@ pub enum Command {
     },
 }
 
-/// The deletions that are accepted when the output is written. All others are refused.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Consent {
-    /// A target may lose all of its objects.
-    pub allow_empty: bool,
-    /// Namespaces may be deleted, even most of them.
-    pub allow_mass_delete: bool,
-    /// The namespaces that may be deleted from every target that loses them, with everything in them.
-    pub delete_namespace: Vec<String>,
-    /// The targets whose output may be deleted, which the workspace no longer has.
-    pub remove_target: Vec<String>,
-}
-
 /// The reason why a file is no summary that a merge can use.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum UnusableSummary {
@@ -124,16 +112,6 @@ pub(crate) enum UnusableSummary {
     Inconsistent,
     #[error("it is of other targets than this run's")]
     OtherTargets,
-}
-
-impl Consent {
-    /// Adds what another one accepts.
-    pub(crate) fn add(&mut self, other: &Self) {
-        self.allow_empty |= other.allow_empty;
-        self.allow_mass_delete |= other.allow_mass_delete;
-        self.delete_namespace.extend(other.delete_namespace.iter().cloned());
-        self.remove_target.extend(other.remove_target.iter().cloned());
-    }
 }
 
 impl Command {

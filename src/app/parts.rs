@@ -1,20 +1,23 @@
-//! One shard of a run, and the summary that it leaves for a merge.
+//! A run in parts: one part with the summary that it leaves, and the merge of the summaries.
+
+mod merge;
+mod summary;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Mutex;
 
+pub use self::merge::{MergeOptions, Merged};
+pub use self::summary::Command;
+use self::summary::{DeliverySummary, Summary, TargetSummary};
+
 use super::Options;
 use super::compare::{MAXIMUM_KEPT, PartFile, PartFiles};
 use super::left_behind::NotJudged;
-use super::summary::{Command, DeliverySummary, Summary, TargetSummary};
 use super::target_changes::ObjectsByTarget;
-use super::workspace::Workspace;
-use crate::compile::{self, ShardSummary};
+use crate::compile::ShardSummary;
 use crate::diag::{Diagnostic, Files, RunError};
 use crate::digest::Digest;
-use crate::emit::committed::Committed;
-use crate::emit::file;
 use crate::emit::plan::TargetPlan;
 use crate::emit::totals::Totals;
 use crate::emit::writer;
@@ -164,56 +167,5 @@ impl Shard {
         let path = options.at(path);
         writer::replace(&path, &bytes).map_err(|error| RunError::io("write", &path, &error))?;
         Ok(true)
-    }
-}
-
-/// The loss that decides whether a run deletes too much.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Loss {
-    /// True when no object is left, and some were there.
-    pub(crate) everything: bool,
-    /// How many namespaces go.
-    pub(crate) gone: usize,
-    /// How many there were.
-    pub(crate) before: usize,
-}
-
-impl Loss {
-    /// Returns the loss of a whole target.
-    pub(crate) fn of(totals: &Totals) -> Self {
-        Self {
-            everything: totals.counts.total() == 0 && totals.counts.deleted > 0,
-            gone: totals.gone_namespaces,
-            before: totals.namespaces_before,
-        }
-    }
-
-    /// Returns the loss of the whole target, from the names of its files, for a part with this plan: the deletions of a part
-    /// do not show the loss of the target. A part that deletes nothing leaves the decision to the other parts.
-    pub(crate) fn of_part(
-        workspace: &Workspace,
-        target: &Target,
-        committed: &dyn Committed,
-        plan: &TargetPlan,
-    ) -> Result<Self, RunError> {
-        let mut loss = Self { everything: false, gone: 0, before: 0 };
-        // An empty file, which a crash leaves, goes without an object.
-        if plan.counts.deleted == 0 && plan.deleted().next().is_none() {
-            return Ok(loss);
-        }
-        let output_files = compile::output_files(&workspace.project, target);
-        for entry in committed.list()?.iter().filter(|entry| entry.is_file() && !workspace.is_kept(target, &entry.path))
-        {
-            if output_files.is_empty() && !loss.everything {
-                loss.everything = committed.read(&entry.path)?.is_some_and(|bytes| !bytes.is_empty());
-            }
-            if !entry.path.starts_with("namespaces/") {
-                continue;
-            }
-            loss.before += 1;
-            let stays = file::namespace(&entry.path).is_some_and(|name| output_files.has_namespace(name));
-            loss.gone += usize::from(!stays);
-        }
-        Ok(loss)
     }
 }

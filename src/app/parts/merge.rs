@@ -3,15 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::compare::{Comparison, MAXIMUM_DIFF, PartFile, TargetComparison, joined_diff, sort};
-use super::left_behind::NotJudged;
-use super::removal;
-use super::shard::Loss;
-use super::summary::{Command, Consent, DeliverySummary, Summary, UnusableSummary};
-use super::target_changes::{ObjectsByTarget, TargetChanges};
-use super::unclaimed::Unclaimed;
-use super::workspace::Workspace;
-use super::{Diagnostics, Error};
+use super::summary::{Command, DeliverySummary, Summary, UnusableSummary};
+use crate::app::compare::{Comparison, MAXIMUM_DIFF, PartFile, TargetComparison, joined_diff, sort};
+use crate::app::left_behind::NotJudged;
+use crate::app::removal::{self, Consent, Loss};
+use crate::app::target_changes::{ObjectsByTarget, TargetChanges};
+use crate::app::unclaimed::Unclaimed;
+use crate::app::workspace::Workspace;
+use crate::app::{Diagnostics, Error};
 use crate::codes;
 use crate::compile::{self, PartRecord};
 use crate::diag::{Diagnostic, RunError, Sink};
