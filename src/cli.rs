@@ -701,7 +701,7 @@ mod tests {
         for name in names.iter().filter(|name| *name != "help") {
             let help = program.find_subcommand_mut(name).expect("a command").render_help().to_string();
             let (own, global) = help.split_once("\nGlobal options:\n").unwrap_or_else(|| panic!("{name}: {help}"));
-            for option in ["--directory <DIR>", "--quiet", "--verify", "--diagnostics <FORM>"] {
+            for option in ["--directory <DIR>", "--quiet", "--stats", "--diagnostics <FORM>"] {
                 assert!(!own.contains(option) && global.contains(option), "{name}: {option}");
             }
             assert!(own.contains("--help") && !global.contains("--help"), "{name}");

@@ -14,12 +14,7 @@ use serde_json::json;
 fn an_internal_error_leaves_no_output_and_no_answer() {
     let folder = tempfile::tempdir().expect("a folder");
     let run = |arguments: &[&str]| {
-        let start = [
-            OsString::from("bailiwick"),
-            "-C".into(),
-            folder.path().into(),
-            "--sandbox=off".into(),
-        ];
+        let start = [OsString::from("bailiwick"), "-C".into(), folder.path().into(), "--sandbox=off".into()];
         cli::run(start.into_iter().chain(arguments.iter().map(OsString::from))).code()
     };
     let question = json!({ "can-i": { "user": "ann", "verb": "get", "resource": "pods" } });
