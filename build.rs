@@ -11,7 +11,7 @@ fn main() -> std::io::Result<()> {
     println!("cargo::rerun-if-changed={TEMPLATES}");
     let mut paths = Vec::new();
     find(Path::new(TEMPLATES), "", &mut paths)?;
-    paths.sort();
+    paths.sort_by(|left, right| Path::new(left).cmp(Path::new(right)));
     let mut list = String::from("&[\n");
     for path in paths {
         let source = format!("/{TEMPLATES}/{path}");

@@ -51,6 +51,15 @@ impl Stage {
     }
 }
 
+/// Returns the number of the current thread.
+fn thread_number() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    thread_local! {
+        static NUMBER: u64 = NEXT.fetch_add(1, Ordering::Relaxed);
+    }
+    NUMBER.with(|number| *number)
+}
+
 /// The measurements of a stage.
 #[derive(Debug, Default)]
 struct Counter {
@@ -63,7 +72,7 @@ struct Counter {
 #[derive(Debug)]
 struct Stretch {
     name: &'static str,
-    thread: String,
+    thread: u64,
     start: Duration,
     length: Duration,
     documents: u64,
@@ -163,7 +172,7 @@ impl Stats {
 
     fn stretch(&self, name: &'static str, before: Instant, length: Duration, documents: usize) {
         if let Some(stretches) = &self.stretches {
-            let thread = format!("{:?}", std::thread::current().id());
+            let thread = thread_number();
             let start = self.start.map_or(Duration::ZERO, |start| before.duration_since(start));
             let stretch = Stretch { name, thread, start, length, documents: documents as u64 };
             stretches.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(stretch);

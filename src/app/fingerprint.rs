@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 /// How many hexadecimal digits of the hash a fingerprint has.
@@ -35,9 +36,18 @@ impl FindingIdentity<'_> {
 
 /// Returns the fingerprint of parts, joined by U+0000.
 pub fn fingerprint(parts: &[&str]) -> String {
-    let hash = Sha256::digest(parts.join("\0").as_bytes());
+    format!("v1:{}", first_digits(&Sha256::digest(parts.join("\0").as_bytes())))
+}
+
+fn first_digits(hash: &[u8]) -> String {
     let digits: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("v1:{}", digits.chars().take(DIGITS).collect::<String>())
+    digits.chars().take(DIGITS).collect()
+}
+
+/// Returns the fingerprint of a value by its JSON: `v2:` and 32 digits. The names of its fields are part of the identity.
+pub fn second_fingerprint(value: &impl Serialize) -> String {
+    let hash = Sha256::digest(serde_json::to_vec(value).unwrap_or_default());
+    format!("v2:{}", first_digits(&hash))
 }
 
 /// Adds `:2`, `:3` to fingerprints that occur again, in their order.

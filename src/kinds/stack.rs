@@ -123,6 +123,18 @@ pub enum Requested {
 }
 
 impl Requested {
+    /// Returns the kind of the object.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Requested::StackInstall => "StackInstall",
+            Requested::ClusterStackInstall => "ClusterStackInstall",
+            Requested::PackageInstall => "PackageInstall",
+            Requested::ClusterPackageInstall => "ClusterPackageInstall",
+            Requested::ProviderRevision => "ProviderRevision",
+            Requested::ConfigurationRevision => "ConfigurationRevision",
+        }
+    }
+
     /// Returns the request to the Stack Manager; none for a request to the RBAC manager.
     fn install_kind(self) -> Option<InstallKind> {
         match self {
@@ -224,10 +236,10 @@ fn check_revision(spec: &StackSpec, document: &RawDocument<'_>, sink: &mut Sink)
         sink.push(
             Diagnostic::error(
                 codes::INVALID_VALUE,
-                format!("`revision: {}` does not have {:?}", spec.revision.name(), install.kind),
+                format!("`revision: {}` does not have {}", spec.revision.name(), install.kind.as_str()),
             )
             .at(install_origin(install, document))
-            .help(format!("use {one:?} or {other:?}, or another revision")),
+            .help(format!("use {} or {}, or another revision", one.as_str(), other.as_str())),
         );
     }
     if let Some(image) = spec.image.as_ref().filter(|image| Image::parse(image, Reader::V2).is_none()) {

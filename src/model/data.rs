@@ -177,7 +177,7 @@ impl Data {
             Data::Null => out.push_str("null"),
             Data::Bool(truth) => out.push_str(if *truth { "true" } else { "false" }),
             Data::Int(number) => out.push_str(&number.to_string()),
-            Data::Float(number) => out.push_str(&format!("{number:?}")),
+            Data::Float(number) => out.push_str(&yaml::write::json_float(*number)),
             Data::Str(text) => yaml::write::double_quoted(text, out),
             Data::List(items) => {
                 out.push('[');

@@ -71,6 +71,17 @@ pub enum OnRemoval {
     Delete,
 }
 
+impl OnRemoval {
+    /// Returns the value in `bailiwick.yaml`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            OnRemoval::Keep => "keep",
+            OnRemoval::Confirm => "confirm",
+            OnRemoval::Delete => "delete",
+        }
+    }
+}
+
 /// The objects of Argo CD. Texts can name variables of the target, such as `{target.name}`.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]

@@ -145,7 +145,7 @@ pub enum Enforcement {
 }
 
 /// Features of a cluster beyond the defaults of its version.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Features {
     /// False if PodSecurityPolicy is disabled although the version has it.
@@ -172,6 +172,17 @@ pub enum LabelSync {
     Advising,
     /// None of them.
     None,
+}
+
+impl LabelSync {
+    /// Returns the value in `bailiwick.yaml`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            LabelSync::Enforcing => "enforcing",
+            LabelSync::Advising => "advising",
+            LabelSync::None => "none",
+        }
+    }
 }
 
 /// Variables of a target, for patterns such as `{target.zone}`.

@@ -8,6 +8,7 @@ use hashbrown::HashMap;
 
 use super::budget::{Budget, Cause, MAXIMUM_OBJECT, steps_of_bytes};
 use crate::model::Data;
+use crate::yaml;
 
 /// A value of an expression; none where it is undefined.
 pub(super) type Value = Option<Data>;
@@ -103,7 +104,7 @@ pub(super) fn text(data: &Data, budget: &mut Budget) -> Result<Arc<str>, Cause> 
         Data::Str(text) => Ok(Arc::clone(text)),
         Data::Bool(truth) => Ok(if *truth { "true" } else { "false" }.into()),
         Data::Int(number) => Ok(number.to_string().into()),
-        Data::Float(number) => Ok(format!("{number:?}").into()),
+        Data::Float(number) => Ok(yaml::write::json_float(*number).into()),
         Data::Null | Data::List(_) | Data::Map(_) => Err(Cause::Wrong(
             format!("{} is not a text", type_of(data)),
             "print a list or a map without other text: `{{ value }}`".to_owned(),

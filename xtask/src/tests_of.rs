@@ -12,6 +12,21 @@ pub(crate) fn lines(file: &syn::File) -> Vec<RangeInclusive<usize>> {
     finder.ranges
 }
 
+/// Returns the modules of a parsed file that have files of their own and are only compiled for tests, as paths without an ending:
+/// `src/a/tests` for `#[cfg(test)] mod tests;` in `src/a.rs`.
+pub(crate) fn modules(path: &str, file: &syn::File) -> Vec<String> {
+    let stem = path.trim_end_matches(".rs");
+    let folder = match stem.rsplit_once('/') {
+        Some((folder, "lib" | "main" | "mod")) => folder,
+        _ => stem,
+    };
+    let modules = file.items.iter().filter_map(|item| match item {
+        syn::Item::Mod(module) if module.content.is_none() && module.attrs.iter().any(is_test) => Some(&module.ident),
+        _ => None,
+    });
+    modules.map(|name| format!("{folder}/{name}")).collect()
+}
+
 struct Finder {
     ranges: Vec<RangeInclusive<usize>>,
 }

@@ -9,6 +9,7 @@ use crate::finding::{self, Finding};
 use crate::repository::{File, Repository};
 use crate::tests_of;
 
+mod debug_form;
 mod defaults;
 mod figures;
 mod functions;
@@ -19,7 +20,8 @@ mod types;
 use names::Names;
 
 /// The rules with ceilings.
-const RULES: [&str; 8] = [
+const RULES: [&str; 9] = [
+    "debug-form",
     "file-length",
     "function-length",
     "page-examples",
@@ -33,14 +35,15 @@ const RULES: [&str; 8] = [
 /// The most lines of a file.
 const FILE_LENGTH: usize = 800;
 
-/// Check the length of files and functions, parameters, defaults, error types, names and pages
+/// Check the length of files and functions, parameters, defaults, error types, `Debug` forms, names and pages
 ///
 /// Compares the number of findings of each rule and area with xtask/ceilings.toml, and prints the findings where there
 /// are too many. Ends with 1 when a ceiling is exceeded.
 ///
 /// The rule `file-length` finds files over 800 lines, and `function-length` functions over 60. `parameters` finds
 /// functions with more than five parameters, and `tuple-parameter` parameters whose type is a tuple. `unwrap-or` counts
-/// `unwrap_or`, `unwrap_or_else` and `unwrap_or_default`, and `string-error` counts `Result<_, String>`. `public-name`
+/// `unwrap_or`, `unwrap_or_else` and `unwrap_or_default`, and `string-error` counts `Result<_, String>`.
+/// `debug-form` finds texts with the `Debug` form of a value. `public-name`
 /// finds public types with the name of another public type. `page-examples` finds pages of diagnostics without a Bad
 /// and a Good example. Tests count for the rules of length only.
 #[derive(Debug, clap::Args)]
@@ -114,7 +117,20 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> io::Result<ExitCode> {
 
 /// Parses the Rust files of the repository.
 fn sources(repository: &Repository) -> io::Result<Vec<Source<'_>>> {
-    repository.files.iter().filter(|file| file.is_rust()).map(Source::parse).collect()
+    let files = repository.files.iter().filter(|file| file.is_rust());
+    let mut sources = files.map(Source::parse).collect::<io::Result<Vec<_>>>()?;
+    let modules: Vec<String> =
+        sources.iter().flat_map(|source| tests_of::modules(&source.file.path, &source.syntax)).collect();
+    for source in &mut sources {
+        let is_in = |module: &String| {
+            let rest = source.file.path.strip_prefix(module.as_str());
+            rest.is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
+        };
+        if modules.iter().any(is_in) {
+            source.is_test.fill(true);
+        }
+    }
+    Ok(sources)
 }
 
 /// Checks every file.
@@ -125,6 +141,7 @@ fn check(repository: &Repository, sources: &[Source<'_>]) -> Vec<Finding> {
         file_length(source, &mut findings);
         functions::check(source, &mut findings);
         types::check(source, &mut findings);
+        debug_form::check(source, &mut findings);
         defaults::check(source, &mut findings);
         names.add(source);
     }

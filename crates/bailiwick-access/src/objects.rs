@@ -109,6 +109,18 @@ impl<'w> BindingRef<'w> {
     }
 }
 
+impl SubjectKind {
+    /// Returns the kind as a binding names it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            SubjectKind::Group => "Group",
+            SubjectKind::ServiceAccount => "ServiceAccount",
+            SubjectKind::User => "User",
+            SubjectKind::Unknown => "Unknown",
+        }
+    }
+}
+
 impl<'w> SubjectRef<'w> {
     /// Returns the kind.
     pub fn kind(self) -> SubjectKind {

@@ -1,16 +1,16 @@
 //! Policies of other admission controllers: recognised, and not evaluated.
 //!
 //! Kyverno (`api/kyverno/v1` and `api/policies.kyverno.io` of 1.19) and Gatekeeper (constraints of 3.23) decide about pods beside the
-//! plugins of the API server. Whatever such a policy states, it can only reject further pods.
+//! plugins of the API server. Such a policy can only reject further pods.
 
 use bailiwick_yaml::NodeRef;
 
 /// An admission controller beside the plugins of the API server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OtherController {
-    /// Kyverno.
+    /// The controller whose policies are patterns, conditions or CEL.
     Kyverno,
-    /// Gatekeeper.
+    /// The controller whose constraints have a template in Rego or CEL.
     Gatekeeper,
 }
 
@@ -27,7 +27,7 @@ impl OtherController {
 /// A policy of another admission controller. The order is by controller, kind, namespace and name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OtherPolicy {
-    /// The controller of the policy.
+    /// The program that evaluates the policy.
     pub controller: OtherController,
     /// The kind of the object.
     pub kind: String,

@@ -24,7 +24,7 @@ mod request;
 #[cfg(test)]
 mod tests;
 
-pub use bound::{BoundPolicy, NamespaceReads, PolicyCondition, PolicyState};
+pub use bound::{BoundPolicy, NamespaceReads, PolicyCondition, PolicyState, RequestContext};
 pub use known::KnownRequest;
 pub use mutating::{MutatingAdmissionPolicy, MutationError};
 pub use patches::{PatchError, Patches};

@@ -15,9 +15,9 @@ mod words;
 
 pub use checks::{CHECKS, Check};
 pub use difference::{LevelDifference, difference};
-pub(super) use host::{ALLOWED_SOURCES, allows_sysctl, sysctls};
+pub(super) use host::allows_sysctl;
 pub(super) use process::{BASELINE_CAPABILITIES, RESTRICTED_CAPABILITIES};
-pub(super) use profiles::{allows_se_linux_type, se_linux_types};
+pub(super) use profiles::allows_se_linux_type;
 
 use super::level::{Level, PolicyVersion};
 use super::pod::Pod;

@@ -60,6 +60,26 @@ pub(super) enum Operator {
     Modulo,
 }
 
+impl Operator {
+    /// Returns the operator as it is written.
+    pub(super) fn symbol(self) -> &'static str {
+        match self {
+            Operator::Equal => "==",
+            Operator::NotEqual => "!=",
+            Operator::Less => "<",
+            Operator::LessOrEqual => "<=",
+            Operator::Greater => ">",
+            Operator::GreaterOrEqual => ">=",
+            Operator::In => "in",
+            Operator::Add => "+",
+            Operator::Subtract => "-",
+            Operator::Multiply => "*",
+            Operator::Divide => "/",
+            Operator::Modulo => "%",
+        }
+    }
+}
+
 impl Expr {
     /// Returns the path of a name, or of a chain of fields behind a name, with points between the parts.
     pub(super) fn path(&self) -> Option<String> {

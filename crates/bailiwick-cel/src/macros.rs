@@ -55,6 +55,24 @@ pub(super) enum FoldKind {
     OptionalFlatMap,
 }
 
+impl FoldKind {
+    /// Returns a name, different for each result.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            FoldKind::All => "all",
+            FoldKind::Exists => "exists",
+            FoldKind::ExistsOne => "existsOne",
+            FoldKind::Map => "map",
+            FoldKind::Filter => "filter",
+            FoldKind::MapOfValues => "mapOfValues",
+            FoldKind::MapOfEntries => "mapOfEntries",
+            FoldKind::SortBy => "sortBy",
+            FoldKind::OptionalMap => "optMap",
+            FoldKind::OptionalFlatMap => "optFlatMap",
+        }
+    }
+}
+
 /// A call by the name of a macro and with the number of its arguments.
 struct Macro {
     name: &'static str,

@@ -70,9 +70,9 @@ impl Meanings {
 
     /// Returns a scope with the variables of a policy. `has_schema` means that all objects have the known schema.
     pub fn scope<'s>(&mut self, variables: &'s BTreeMap<String, Program>, has_schema: bool) -> MeaningScope<'s> {
-        let sources: Vec<(&str, &str)> =
-            variables.iter().map(|(name, program)| (name.as_str(), program.source.as_str())).collect();
-        let texts = self.part(format!("variables {sources:?}"), Vec::new());
+        let source =
+            |(name, program): (&String, &Program)| format!(" {name} {} {}", program.source.len(), program.source);
+        let texts = self.part(format!("variables{}", variables.iter().map(source).collect::<String>()), Vec::new());
         MeaningScope { variables, key: (texts, has_schema) }
     }
 

@@ -250,7 +250,8 @@ fn sorted(value: &serde_json::Value) -> String {
     match value {
         serde_json::Value::Object(map) => {
             let entries: BTreeMap<&String, String> = map.iter().map(|(key, value)| (key, sorted(value))).collect();
-            let entries: Vec<String> = entries.iter().map(|(key, value)| format!("{key:?}: {value}")).collect();
+            let entries: Vec<String> =
+                entries.iter().map(|(key, value)| format!("{}: {value}", serde_json::json!(key))).collect();
             format!("{{{}}}", entries.join(", "))
         }
         serde_json::Value::Array(items) => format!("[{}]", items.iter().map(sorted).collect::<Vec<_>>().join(", ")),

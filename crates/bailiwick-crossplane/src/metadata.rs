@@ -32,6 +32,16 @@ pub enum PackageKind {
     Configuration,
 }
 
+impl PackageKind {
+    /// Returns the kind of the document.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            PackageKind::Provider => "Provider",
+            PackageKind::Configuration => "Configuration",
+        }
+    }
+}
+
 /// The name of a package.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

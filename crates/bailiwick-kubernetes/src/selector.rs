@@ -5,14 +5,14 @@ use serde::{Deserialize, Serialize};
 use bailiwick_yaml::NodeRef;
 
 /// A label selector. All its requirements have to hold; an empty selector selects everything.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct LabelSelector {
     requirements: Vec<Requirement>,
     /// True when the server could not make sense of it; it then selects nothing.
     invalid: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 struct Requirement {
     key: String,
     operator: LabelSelectorOperator,
@@ -20,7 +20,7 @@ struct Requirement {
 }
 
 /// How a requirement compares a label.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum LabelSelectorOperator {
     /// The label is there with one of the values.
     In,

@@ -527,7 +527,7 @@ impl JsonNumber for TreeNumber {
     fn as_str(&self) -> Cow<'_, str> {
         Cow::Owned(match *self {
             TreeNumber::Int(number) => number.to_string(),
-            TreeNumber::Float(number) => format!("{number:?}"),
+            TreeNumber::Float(_) => self.to_number().to_string(),
         })
     }
 

@@ -103,6 +103,11 @@ fn float(number: f64) -> String {
     if number.fract() == 0.0 && number.abs() < 1e15 { format!("{number:.0}") } else { format!("{number}") }
 }
 
+/// Returns a number as JSON writes it: `1.0`, `1e16`. A number without a form in JSON is `null`.
+pub fn json_float(number: f64) -> String {
+    serde_json::Number::from_f64(number).map_or_else(|| "null".to_owned(), |number| number.to_string())
+}
+
 /// Appends a string with the quotes it needs.
 pub fn string(text: &str, out: &mut String) {
     match quoting(text) {

@@ -50,7 +50,7 @@ type FieldText = fn(&TargetDelivery) -> String;
 /// The fields of a delivery about the source and the applier, with their texts.
 const FIELDS: [(&str, FieldText); 9] = [
     ("path", |delivery| delivery.path.clone()),
-    ("onRemoval", |delivery| format!("{:?}", delivery.on_removal).to_lowercase()),
+    ("onRemoval", |delivery| delivery.on_removal.as_str().to_owned()),
     ("prune", |delivery| delivery.prune.to_string()),
     ("repoURL", |delivery| of(delivery.argocd.as_ref().map(|argocd| &argocd.repo_url))),
     ("revision", |delivery| of(delivery.argocd.as_ref().map(|argocd| &argocd.revision))),

@@ -344,7 +344,7 @@ fn settings(old: &Target, new: &Target) -> Vec<String> {
             lines.extend(default_policy_change(old, new));
         }
     }
-    if format!("{:?}", old.features) != format!("{:?}", new.features) {
+    if old.features != new.features {
         lines.push("its features change, which the output does not show".to_owned());
     }
     if old.applied_by != new.applied_by {

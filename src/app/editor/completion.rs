@@ -132,5 +132,5 @@ fn quoted(name: &str) -> String {
         && name.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_./:@".contains(letter))
         && !name.ends_with(':')
         && !matches!(name.to_ascii_lowercase().as_str(), "y" | "n" | "yes" | "no" | "on" | "off" | "null");
-    if is_plain || matches!(name, "true" | "false") { name.to_owned() } else { format!("{name:?}") }
+    if is_plain || matches!(name, "true" | "false") { name.to_owned() } else { serde_json::json!(name).to_string() }
 }

@@ -75,7 +75,7 @@ impl AccessComparison<'_> {
     /// each tenant.
     fn fold_own_names(&self, mut deltas: Vec<AccessDelta>) -> Vec<AccessDelta> {
         let mut folded: Vec<AccessDelta> = Vec::new();
-        let mut positions: HashMap<String, usize> = HashMap::new();
+        let mut positions = HashMap::new();
         // The rights of the first namespace stand for the others.
         let first_namespace =
             |delta: &AccessDelta| delta.members.iter().flat_map(|member| &member.namespaces).min().cloned();
@@ -83,9 +83,8 @@ impl AccessComparison<'_> {
         for mut delta in deltas {
             delta.template = self.template(&delta);
             let rights = delta.template.as_ref().map_or(&delta.atoms, |template| template);
-            let likeness = (delta.change, delta.scope, delta.indirect, &delta.causes);
-            let next = folded.len();
-            let position = *positions.entry(format!("{rights:?} {likeness:?}")).or_insert(next);
+            let likeness = (rights.clone(), delta.change, delta.scope, delta.indirect, delta.causes.clone());
+            let position = *positions.entry(likeness).or_insert(folded.len());
             match folded.get_mut(position) {
                 Some(known) => {
                     known.own_names |= delta.template.is_some();

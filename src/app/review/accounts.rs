@@ -111,5 +111,5 @@ fn digest_of_role(world: &World, namespace: Option<&str>, name: &str) -> u128 {
     };
     let mut rules: Vec<(PolicyRule, bool)> = rules.into_iter().map(|rule| nameless(rule.rule)).collect();
     rules.sort();
-    digest_of_run(&format!("{rules:?}"))
+    digest_of_run(&rules)
 }

@@ -25,7 +25,7 @@ use crate::access::cover;
 use crate::app::account_names::{AccountNames, common_forms};
 use crate::app::classes::Spread;
 use crate::app::compare::Comparison;
-use crate::app::fingerprint::fingerprint;
+use crate::app::fingerprint::{fingerprint, second_fingerprint};
 use crate::app::subject_classes::{ClassDraft, Member, NameTable, SubjectClass};
 use crate::app::words::number;
 use crate::app::workspace::Workspace;
@@ -154,7 +154,7 @@ impl<'r> Sections<'r> {
             let is_same = |known: &&mut PathDelta| {
                 (known.change, known.certainty, &known.reaches, &known.members)
                     == (delta.change, delta.certainty, &delta.reaches, &delta.members)
-                    && known.steps.iter().map(step_name).eq(delta.steps.iter().map(step_name))
+                    && known.steps.iter().map(step_key).eq(delta.steps.iter().map(step_key))
             };
             match self.paths.iter_mut().find(is_same) {
                 Some(known) => known.targets.extend(delta.targets),
@@ -462,7 +462,7 @@ fn effects(mut deltas: Vec<AccessDelta>, numbering: &mut Numbering<'_>) -> Vec<A
         let template = absent::text(numbering.classes.get(class).map(|class| class.template.as_str()));
         let rights = cover::compacted(&delta.atoms);
         let alike = delta.template.as_deref().map_or_else(|| rights.clone(), cover::compacted);
-        let fingerprint = fingerprint(&[&format!("{alike:?}"), &format!("{:?}", delta.change), template]);
+        let fingerprint = second_fingerprint(&(&alike, delta.change, template));
         AccessChange {
             id,
             change: delta.change,
@@ -526,8 +526,9 @@ fn power(text: &str) -> (bool, Option<Power>) {
     (power.is_none(), power)
 }
 
-fn step_name(step: &ReviewedStep) -> String {
-    format!("{}@{:?}>{}", step.edge, step.namespace, step.to)
+/// Returns the edge, the namespace and the end of a step.
+fn step_key(step: &ReviewedStep) -> (&str, Option<&str>, &str) {
+    (&step.edge, step.namespace.as_deref(), &step.to)
 }
 
 /// Names the powers that the rights of an effect open, and raises its severity to the severity of the worst path.

@@ -8,6 +8,7 @@ use super::state::TargetState;
 use crate::access::proof::DanglingBinding;
 use crate::app::words::number;
 use crate::k8s::{absent, list};
+use crate::model::Features;
 use crate::yaml::NodeRef;
 use crate::yaml::schema::to_json;
 
@@ -27,10 +28,10 @@ pub(super) fn compare(
         add(GroundKind::Version, before.version.to_string(), after.version.to_string());
     }
     if before.platform != after.platform {
-        add(GroundKind::Platform, format!("{:?}", before.platform), format!("{:?}", after.platform));
+        add(GroundKind::Platform, before.platform.as_str().to_owned(), after.platform.as_str().to_owned());
     }
-    if format!("{:?}", before.features) != format!("{:?}", after.features) {
-        add(GroundKind::Features, format!("{:?}", before.features), format!("{:?}", after.features));
+    if before.features != after.features {
+        add(GroundKind::Features, stated(&before.features), stated(&after.features));
     }
     if before.applied_by != after.applied_by {
         let name = |target: &crate::model::Target| {
@@ -60,6 +61,19 @@ pub(super) fn compare(
     changes
 }
 
+/// Returns the features that a target states, as `bailiwick.yaml` has them; an empty text without any.
+fn stated(features: &Features) -> String {
+    let Features { pod_security_policy, mutating_admission_policy, pod_security_label_sync } = features;
+    let is_on = |stated: &Option<bool>| stated.map(|is_on| is_on.to_string());
+    let fields = [
+        ("podSecurityPolicy", is_on(pod_security_policy)),
+        ("mutatingAdmissionPolicy", is_on(mutating_admission_policy)),
+        ("podSecurityLabelSync", pod_security_label_sync.map(|mode| mode.as_str().to_owned())),
+    ];
+    let stated = fields.into_iter().filter_map(|(name, value)| Some(format!("{name}: {}", value?)));
+    stated.collect::<Vec<_>>().join(", ")
+}
+
 /// Returns the objects of Manifests policies that are judged and not written, by their names.
 fn manifests(state: &TargetState<'_>) -> BTreeMap<String, String> {
     let name = |object: NodeRef<'_>| {
@@ -78,4 +92,21 @@ pub(super) fn missing_roles(state: &TargetState<'_>) -> BTreeMap<String, BTreeSe
         (format!("{} (bound by {})", dangling.role, dangling.binding.name), dangling.subjects.into_iter().collect())
     };
     missing.into_iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::stated;
+    use crate::model::{Features, LabelSync};
+
+    #[test]
+    fn features_are_shown_as_in_the_workspace_file() {
+        assert_eq!(stated(&Features::default()), "");
+        let features = Features {
+            pod_security_policy: Some(false),
+            pod_security_label_sync: Some(LabelSync::Advising),
+            ..Features::default()
+        };
+        assert_eq!(stated(&features), "podSecurityPolicy: false, podSecurityLabelSync: advising");
+    }
 }

@@ -56,7 +56,7 @@ impl LifetimeDelta {
                 None => PermissionScope::Cluster,
             };
             for subject in binding.subjects() {
-                let subject = format!("{:?}/{}", subject.kind(), subject.name());
+                let subject = format!("{}/{}", subject.kind().as_str(), subject.name());
                 let worst = world.worst_risk(&subject, &scope, &rules);
                 self.worst = self.worst.max(worst.map_or(EffectSeverity::Low, |(_, severity)| severity.into()));
             }

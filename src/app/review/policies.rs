@@ -15,7 +15,7 @@ use serde_json::json;
 
 use self::elsewhere::possible_namespaces;
 use self::places::{
-    BoundPolicies, KnownParts, Place, PlaceClass, PlacedCondition, PlacedPolicies, PlacedPolicy, classes,
+    BoundPolicies, ConditionOf, KnownParts, Place, PlaceClass, PlacedCondition, PlacedPolicies, PlacedPolicy, classes,
 };
 use self::sides::Sides;
 use self::witnesses::{Search, Witnesses};
@@ -23,7 +23,7 @@ use super::other_policies::policies_of_profiles;
 use super::pods::Likeness;
 use super::record::{ChangeCertainty, Direction, PodChangeKind, PodWitness};
 use super::state::TargetState;
-use crate::admission::policy::{BoundPolicy, PolicyState};
+use crate::admission::policy::{BoundPolicy, PolicyState, RequestContext};
 use crate::k8s::validation::expression_types::pod_schema;
 use crate::yaml;
 
@@ -156,11 +156,11 @@ fn changed<'b>(placed: &PlacedPolicies<'b, '_>, meanings: &mut Meanings) -> BTre
         let others = by_context(others);
         for placed in policies {
             let mut is_covered = |own: &PlacedCondition<'_>| {
-                let has = |mark, meaning| others.get(&(own.context, mark)).is_some_and(|all| all.contains(meaning));
-                let of_mark = others.get(&(own.context, own.mark.as_str())).into_iter().flatten().flatten();
-                let mut is_implied = |meaning| of_mark.clone().any(|other| meanings.implies(*other, meaning));
-                // A rejection of every request has no mark.
-                has("", &None) || has(&own.mark, &own.meaning) || own.meaning.is_some_and(&mut is_implied)
+                let has = |of, meaning| others.get(&(own.context, of)).is_some_and(|all| all.contains(meaning));
+                let of_same = others.get(&(own.context, &own.of)).into_iter().flatten().flatten();
+                let mut is_implied = |meaning| of_same.clone().any(|other| meanings.implies(*other, meaning));
+                // A rejection of every request covers each condition.
+                has(&ConditionOf::All, &None) || has(&own.of, &own.meaning) || own.meaning.is_some_and(&mut is_implied)
             };
             if placed.conditions.iter().all(&mut is_covered) {
                 continue;
@@ -175,11 +175,14 @@ fn changed<'b>(placed: &PlacedPolicies<'b, '_>, meanings: &mut Meanings) -> BTre
     found
 }
 
-/// Returns the meanings of conditions by their contexts and marks.
-fn by_context<'a>(policies: &'a [PlacedPolicy<'_, '_>]) -> BTreeMap<(&'a str, &'a str), BTreeSet<Option<MeaningId>>> {
-    let mut found: BTreeMap<(&str, &str), BTreeSet<Option<MeaningId>>> = BTreeMap::new();
+/// The meanings of conditions by their contexts.
+type Meant<'a> = BTreeMap<(&'a RequestContext, &'a ConditionOf), BTreeSet<Option<MeaningId>>>;
+
+/// Returns the meanings of conditions by their contexts.
+fn by_context<'a>(policies: &'a [PlacedPolicy<'_, '_>]) -> Meant<'a> {
+    let mut found = Meant::new();
     for condition in policies.iter().flat_map(|policy| &policy.conditions) {
-        found.entry((condition.context, &condition.mark)).or_default().insert(condition.meaning);
+        found.entry((condition.context, &condition.of)).or_default().insert(condition.meaning);
     }
     found
 }

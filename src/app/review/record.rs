@@ -470,6 +470,20 @@ pub enum PodChangeKind {
     Workload,
 }
 
+impl PodChangeKind {
+    /// Returns the value in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            PodChangeKind::Level => "level",
+            PodChangeKind::Profile => "profile",
+            PodChangeKind::Psp => "psp",
+            PodChangeKind::Scc => "scc",
+            PodChangeKind::Policy => "policy",
+            PodChangeKind::Workload => "workload",
+        }
+    }
+}
+
 /// The direction of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

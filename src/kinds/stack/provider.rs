@@ -112,10 +112,10 @@ fn check_requested_kind(meta: &PackageMetadata, spec: &StackSpec, document: &Raw
     };
     for install in spec.installs.iter().filter(|install| install.kind != wanted) {
         sink.push(
-            Diagnostic::error(codes::SCOPE_MISMATCH, format!("the package is a {:?}", *meta.kind))
+            Diagnostic::error(codes::SCOPE_MISMATCH, format!("the package is a {}", meta.kind.as_str()))
                 .at(install_origin(install, document))
                 .and(meta.kind.origin, "declared here")
-                .help(format!("request it as a {wanted:?}")),
+                .help(format!("request it as a {}", wanted.as_str())),
         );
     }
 }

@@ -13,11 +13,11 @@ use crate::diag::foreign;
 pub(super) struct OtherPolicyRecord {
     /// The controller: `Kyverno` or `Gatekeeper`.
     controller: String,
-    /// The kind of the policy.
+    /// The Kubernetes kind, such as `ClusterPolicy`.
     kind: String,
     /// The namespace of the policy; none for a policy of the cluster.
     namespace: Option<String>,
-    /// The name of the policy.
+    /// Its name in the cluster.
     name: String,
 }
 

@@ -283,13 +283,12 @@ fn pods<'r>(view: &ReviewView<'r>) -> Vec<ReviewResult<'r>> {
     let pods = review.pods.iter().filter(|change| change.severity > EffectSeverity::None).map(|change| {
         let entry = words::pod(view, change);
         let after = change.after.as_deref().into_iter().collect::<String>();
-        let kind = format!("{:?}", change.kind).to_lowercase();
         let facts = Facts {
             code: "pods-changed".to_owned(),
             severity: change.severity,
             place: place(view, &change.causes),
             related: places(view, &change.causes).skip(1).collect(),
-            fingerprint: &fingerprint(["pods-changed", &kind, &after, "", &change.namespaces.join(",")]),
+            fingerprint: &fingerprint(["pods-changed", change.kind.as_str(), &after, "", &change.namespaces.join(",")]),
         };
         facts.result(entry_line(&entry), std::slice::from_ref(&change.target), change.namespaces.len().max(1))
     });

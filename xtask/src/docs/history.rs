@@ -232,7 +232,7 @@ impl Figure {
         let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b" ,-".contains(&byte);
         if !self.key.starts_with(|letter: char| letter.is_ascii_lowercase()) || !self.key.bytes().all(is_plain) {
             return Err(io::Error::other(format!(
-                "the key {:?} of a figure has other characters than a-z, 0-9, space, `,` and `-`",
+                "the key `{}` of a figure has other characters than a-z, 0-9, space, `,` and `-`",
                 self.key
             )));
         }

@@ -57,6 +57,14 @@ fn defaults() {
 }
 
 #[test]
+fn debug_forms() {
+    let good = "//! `{:?}`\n/// `{:?}`\nfn f() { assert!(a, \"{b:?}\"); format!(\"{b}\"); }\n#[cfg(test)]\nmod tests { fn f() { format!(\"{a:?}\"); } }\n";
+    for bad in ["format!(\"{a:?}\")", "write!(out, \"{:#?}\", a)", "json!({ a: format!(\"{a:?}\") })"] {
+        good_and_bad("debug-form", &[("src/a.rs", good)], &[("src/a.rs", &format!("fn f() {{ {bad}; }}\n"))]);
+    }
+}
+
+#[test]
 fn string_errors() {
     let good = "fn f() -> Result<String, Error> {}\n#[test]\nfn g() -> Result<u8, String> {}\n";
     good_and_bad("string-error", &[("src/a.rs", good)], &[("src/a.rs", "fn f() -> Result<u8, String> {}\n")]);

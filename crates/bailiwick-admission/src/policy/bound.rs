@@ -9,10 +9,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value as Json;
 
 use super::known::KnownRequest;
-use super::read::{Binding, Constraints, ValidatingAdmissionPolicy};
+use super::read::{Binding, Constraints, MatchRule, ValidatingAdmissionPolicy};
 use super::request::namespace_value;
 use super::{AdmissionRequest, PolicyAnswer};
 use bailiwick_cel::{Environment, Fail, FieldReads, FieldStep, MeaningId, Meanings, Program, Value};
+use bailiwick_kubernetes::selector::LabelSelector;
 use bailiwick_yaml::NodeRef;
 use bailiwick_yaml::de::DeError;
 use bailiwick_yaml::schema::to_json;
@@ -47,9 +48,38 @@ pub struct BoundPolicy<'s> {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PolicyCondition {
     /// The matching requests, without a choice of namespaces.
-    pub context: String,
+    pub context: RequestContext,
     /// The expression that has to hold.
     pub meaning: MeaningId,
+}
+
+/// The requests for which a condition has to hold: equal contexts match the same requests.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RequestContext {
+    part: PolicyPart,
+    matching: BTreeSet<MatchedObjects>,
+    /// The match conditions, in order.
+    asked: Vec<MeaningId>,
+    ignores_failures: bool,
+    /// The kind of the parameters with their choice, as JSON; empty for a policy without parameters.
+    parameters: String,
+}
+
+/// The part of a policy that a condition is from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum PolicyPart {
+    Validation,
+    MatchCondition,
+    AuditAnnotation,
+}
+
+/// The constraints of a policy or binding, without a choice of namespaces.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct MatchedObjects {
+    rules: BTreeSet<MatchRule>,
+    excluded: BTreeSet<MatchRule>,
+    objects: LabelSelector,
+    is_exact: bool,
 }
 
 /// The parts of a namespace that the expressions of a policy read.
@@ -133,11 +163,11 @@ impl<'s> BoundPolicy<'s> {
         self.constraints().all(|constraints| constraints.namespaces.matches(label))
     }
 
-    /// Returns the selectors of namespaces as a text: equal texts select the same namespaces.
-    pub fn selectors(&self) -> String {
+    /// Returns the selectors of namespaces: equal selectors select the same namespaces.
+    pub fn selectors(&self) -> Vec<LabelSelector> {
         let mut selectors: Vec<_> = self.constraints().map(|constraints| constraints.namespaces.sorted()).collect();
         selectors.retain(|selector| !selector.is_everything());
-        format!("{selectors:?}")
+        selectors
     }
 
     /// Adds the labels of namespaces in the selectors and expressions, each with the values that they name.
@@ -233,20 +263,20 @@ fn conditions(
     asked.sort_unstable();
     asked.dedup();
     let choosing = constraints().filter(|own| !own.has_every_object());
-    let mut matching: Vec<String> = choosing.map(Constraints::without_namespaces).collect();
-    matching.sort_unstable();
-    matching.dedup();
-    let parameters = if policy.has_params { parameters } else { "" };
+    let matching = choosing.map(Constraints::without_namespaces).collect();
+    let parameters = if policy.has_params { parameters.to_owned() } else { String::new() };
     // Failures of validations are part of their meanings.
     let ignores_failures = policy.ignores_failures && (policy.has_params || !asked.is_empty());
-    let context = format!("{matching:?} {asked:?} {ignores_failures} {parameters}");
+    let has_match_conditions = !asked.is_empty();
+    let validation = RequestContext { part: PolicyPart::Validation, matching, asked, ignores_failures, parameters };
+    let context = |part| RequestContext { part, ..validation.clone() };
     let (mut found, mut of_namespace) = (BTreeSet::new(), BTreeMap::new());
     if binding.denies() {
         let always = meanings.always(true);
         for (index, validation) in policy.validations.iter().enumerate() {
             let all = meanings.conditions(&validation.program, scope, policy.ignores_failures);
             for meaning in all.into_iter().filter(|meaning| *meaning != always) {
-                let condition = PolicyCondition { context: context.clone(), meaning };
+                let condition = PolicyCondition { context: context(PolicyPart::Validation), meaning };
                 if reads_namespace_alone(policy, &validation.program) {
                     of_namespace.insert(condition.clone(), index);
                 }
@@ -254,15 +284,16 @@ fn conditions(
             }
         }
         // A condition that fails rejects the request.
-        if !policy.ignores_failures && !asked.is_empty() {
-            found.insert(PolicyCondition { context: format!("asked {context}"), meaning: meanings.always(false) });
+        if !policy.ignores_failures && has_match_conditions {
+            let context = context(PolicyPart::MatchCondition);
+            found.insert(PolicyCondition { context, meaning: meanings.always(false) });
         }
     }
     // A failed annotation rejects the request, whatever the actions are.
     if !policy.ignores_failures {
         let annotations = policy.audit_annotations.iter();
         found.extend(annotations.map(|program| PolicyCondition {
-            context: format!("annotation {context}"),
+            context: context(PolicyPart::AuditAnnotation),
             meaning: meanings.value(program, scope),
         }));
     }
@@ -278,14 +309,15 @@ fn reads_namespace_alone(policy: &ValidatingAdmissionPolicy, program: &Program) 
 }
 
 impl Constraints {
-    /// Returns the constraints as a text, without a choice of namespaces: equal texts match the same requests.
-    fn without_namespaces(&self) -> String {
-        let rules = |rules: &[super::read::MatchRule]| -> BTreeSet<String> {
-            rules.iter().map(super::read::MatchRule::sorted).map(|rule| format!("{rule:?}")).collect()
-        };
-        let (rules, excluded) = (rules(&self.rules), rules(&self.excluded));
-        let objects = self.objects.sorted();
-        format!("{rules:?} {excluded:?} {objects:?} {}", self.is_exact)
+    /// Returns the constraints without a choice of namespaces: equal ones match the same requests.
+    fn without_namespaces(&self) -> MatchedObjects {
+        let rules = |rules: &[MatchRule]| rules.iter().map(MatchRule::sorted).collect();
+        MatchedObjects {
+            rules: rules(&self.rules),
+            excluded: rules(&self.excluded),
+            objects: self.objects.sorted(),
+            is_exact: self.is_exact,
+        }
     }
 
     /// Whether nothing but the namespace is restricted: a binding without rules has all requests of its policy.

@@ -68,7 +68,7 @@ pub(super) struct Constraints {
 }
 
 /// Requests by operation and resource.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(expecting = "struct Rule", default, rename_all = "camelCase")]
 pub(super) struct MatchRule {
     #[serde(deserialize_with = "or_default")]

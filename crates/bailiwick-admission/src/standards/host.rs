@@ -8,7 +8,7 @@ use crate::pod::{Container, Handler, Pod, VolumeSource, WindowsOptions};
 use bailiwick_kubernetes::volumes;
 
 /// The volume sources allowed by restricted.
-pub(crate) const ALLOWED_SOURCES: [&str; 9] = [
+const ALLOWED_SOURCES: [&str; 9] = [
     "configMap",
     "csi",
     "downwardAPI",
@@ -44,7 +44,7 @@ pub(crate) fn allows_sysctl(name: &str, minor: u64) -> bool {
 }
 
 /// Iterates over the kernel parameters that the checks of a minor let a pod set.
-pub(crate) fn sysctls(minor: u64) -> impl Iterator<Item = &'static str> {
+fn sysctls(minor: u64) -> impl Iterator<Item = &'static str> {
     SYSCTLS.iter().filter(move |(since, _)| *since <= minor).map(|(_, safe)| *safe)
 }
 

@@ -26,7 +26,7 @@ pub(crate) fn allows_se_linux_type(name: &str, minor: u64) -> bool {
 }
 
 /// Iterates over the SELinux types that the checks of a minor let a pod set.
-pub(crate) fn se_linux_types(minor: u64) -> impl Iterator<Item = &'static str> {
+fn se_linux_types(minor: u64) -> impl Iterator<Item = &'static str> {
     SE_LINUX_TYPES.iter().filter(move |(since, _)| *since <= minor).map(|(_, allowed)| *allowed)
 }
 

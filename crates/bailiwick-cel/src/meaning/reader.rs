@@ -110,7 +110,7 @@ impl<'r, 'e> Reader<'r, 'e> {
             _ => None,
         };
         if let Expr::Literal(value) = expr {
-            return literal(value).or_else(|| Some(self.literal(value)));
+            return literal(value).or_else(|| self.literal(value));
         }
         if !is_constant(expr, &mut Vec::new()) {
             return None;
@@ -119,14 +119,16 @@ impl<'r, 'e> Reader<'r, 'e> {
         let outcome = Evaluation::new(&environment).evaluate(expr);
         self.constant_steps = environment.budget();
         match outcome {
-            Ok(value) => literal(&value).or_else(|| is_simple(&value).then(|| self.literal(&value))),
+            Ok(value) => literal(&value).or_else(|| self.literal(&value)),
             Err(Fail::Error(_)) => Some(Formula::Constant(Truth::Error)),
             Err(Fail::Unknown(_)) => None,
         }
     }
 
-    fn literal(&mut self, value: &Value) -> Formula {
-        Formula::Atom(self.meanings.part(format!("literal {value:?}"), Vec::new()), Domain::Other)
+    /// Returns the formula of a value; none for a list, a map and other values without a literal.
+    fn literal(&mut self, value: &Value) -> Option<Formula> {
+        let label = format!("literal {}", literal_label(value)?);
+        Some(Formula::Atom(self.meanings.part(label, Vec::new()), Domain::Other))
     }
 
     fn binary(&mut self, operator: Operator, left: &'e Expr, right: &'e Expr) -> Formula {
@@ -140,7 +142,7 @@ impl<'r, 'e> Reader<'r, 'e> {
             Operator::In => self.contained(left, right),
             _ => {
                 let parts = self.numbers([left, right]);
-                Formula::Atom(self.meanings.part(format!("{operator:?}"), parts), Domain::Any)
+                Formula::Atom(self.meanings.part(operator.symbol(), parts), Domain::Any)
             }
         }
     }
@@ -192,7 +194,7 @@ impl<'r, 'e> Reader<'r, 'e> {
         }
         self.bound.truncate(outer);
         let count = fold.names.len();
-        let label = if quantified { format!("all {count}") } else { format!("{:?} {count}", fold.kind) };
+        let label = if quantified { format!("all {count}") } else { format!("{} {count}", fold.kind.name()) };
         let is_bool = quantified || fold.kind == FoldKind::ExistsOne;
         let atom = Formula::Atom(self.meanings.part(label, parts), if is_bool { Domain::Bool } else { Domain::Any });
         if fold.kind == FoldKind::Exists { atom.not() } else { atom }
@@ -259,7 +261,7 @@ impl<'r, 'e> Reader<'r, 'e> {
             Expr::Map(entries) => marked("map", entries.iter().map(|(_, _, mark)| *mark)),
             Expr::Struct { name, fields } => {
                 let names: Vec<&str> = fields.iter().map(|(name, ..)| name.as_str()).collect();
-                marked(&format!("struct {name} {names:?}"), fields.iter().map(|(_, _, mark)| *mark))
+                marked(&format!("struct {name} {}", names.join(" ")), fields.iter().map(|(_, _, mark)| *mark))
             }
             Expr::Call { target, function, .. } => format!("call {} {function}", target.is_some()),
             // A minus, and the nodes of formulas.
@@ -353,9 +355,17 @@ fn is_constant<'e>(expr: &'e Expr, bound: &mut Vec<&'e str>) -> bool {
     }
 }
 
-/// Whether a value can stand as a literal.
-fn is_simple(value: &Value) -> bool {
-    matches!(value, Value::Null | Value::Int(_) | Value::UInt(_) | Value::Double(_) | Value::String(_))
+/// Returns the label of a value that can be a literal: equal labels are equal values of one type.
+fn literal_label(value: &Value) -> Option<String> {
+    Some(match value {
+        Value::Null => "null".to_owned(),
+        Value::Int(number) => format!("int {number}"),
+        Value::UInt(number) => format!("uint {number}"),
+        Value::Double(number) => format!("double {:x}", number.to_bits()),
+        Value::String(text) => format!("string {text}"),
+        Value::Bytes(bytes) => bytes.iter().fold("bytes ".to_owned(), |label, byte| label + &format!("{byte:02x}")),
+        Value::Bool(_) | Value::List(_) | Value::Map(_) | Value::Optional(_) | Value::Type(_) => return None,
+    })
 }
 
 /// Returns a label with the marks of optional entries.

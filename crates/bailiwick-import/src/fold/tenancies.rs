@@ -50,7 +50,7 @@ const KEYS_OF_VALUES: [&str; 10] = [
 
 /// Folds the namespaces of one form that are left.
 pub(super) fn fold(folding: &mut Folding<'_>, sets: &mut RoleSets, workers: Workers<'_>) {
-    let mut forms: BTreeMap<String, Vec<Tenant>> = BTreeMap::new();
+    let mut forms: BTreeMap<TenantForm, Vec<Tenant>> = BTreeMap::new();
     for tenant in tenants(folding, sets, workers) {
         forms.entry(tenant.form()).or_default().push(tenant);
     }
@@ -100,6 +100,9 @@ fn tenants(folding: &Folding<'_>, sets: &RoleSets, workers: Workers<'_>) -> Vec<
     workers.map(namespaces.len(), |number| read_at(&namespaces, number)).into_iter().flatten().collect()
 }
 
+/// The class of a tenant as JSON, and the rules of its roles.
+type TenantForm = (String, Vec<Vec<PolicyRule>>);
+
 /// A namespace with its objects.
 struct Tenant {
     name: Box<str>,
@@ -128,9 +131,9 @@ struct Leaf {
 }
 
 impl Tenant {
-    /// Returns the form: equal forms become one class.
-    fn form(&self) -> String {
-        format!("{}{:?}", self.class, self.rules)
+    /// Returns the form: tenants of one form become one class.
+    fn form(&self) -> TenantForm {
+        (self.class.to_string(), self.rules.clone())
     }
 }
 

@@ -7,8 +7,9 @@ use bailiwick_cel::MeaningId;
 
 use super::sides::Sides;
 use crate::admission::gate::NamespaceContext;
-use crate::admission::policy::{BoundPolicy, NamespaceReads};
+use crate::admission::policy::{BoundPolicy, NamespaceReads, RequestContext};
 use crate::app::review::Side;
+use crate::k8s::selector::LabelSelector;
 
 /// The policies of both states.
 pub(super) type BoundPolicies<'s> = Sides<Vec<BoundPolicy<'s>>>;
@@ -32,6 +33,14 @@ pub(super) enum KnownParts {
     Nothing,
 }
 
+/// A value of a namespace that an expression reads.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum ReadValue {
+    Name(String),
+    /// The value of a label in both states; none for a namespace without the label.
+    Label(String, Sides<Option<String>>),
+}
+
 /// A class of namespaces.
 #[derive(Debug)]
 pub(super) struct PlaceClass<'c> {
@@ -42,12 +51,23 @@ pub(super) struct PlaceClass<'c> {
     pub(super) members: BTreeSet<String>,
 }
 
+/// The namespaces or the state of a condition.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum ConditionOf {
+    /// The condition is the same in both states and all namespaces.
+    All,
+    /// The policy reads values that changed: the condition is one of this state.
+    State(Side),
+    /// The namespace is not known: the condition is one of the namespaces with such labels.
+    Selected(Vec<LabelSelector>),
+}
+
 /// A condition in a class of namespaces.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct PlacedCondition<'b> {
-    pub(super) context: &'b str,
-    /// The state if the policy reads values that changed, and the selectors if the namespace is not known.
-    pub(super) mark: String,
+    pub(super) context: &'b RequestContext,
+    /// The namespaces for which the condition is another one.
+    pub(super) of: ConditionOf,
     /// The expression that has to hold; none if the policy rejects every request of the context.
     pub(super) meaning: Option<MeaningId>,
 }
@@ -70,7 +90,7 @@ pub(super) fn classes<'c>(places: &[Place<'c>], bound: &BoundPolicies<'_>) -> Ve
     }
     let reads = Sides::of(|side| bound.at(side).iter().map(BoundPolicy::namespace_reads).collect::<Vec<_>>());
     let is_unchanged = are_equal(bound);
-    let mut classes: BTreeMap<(Sides<Vec<usize>>, Vec<String>), PlaceClass<'c>> = BTreeMap::new();
+    let mut classes: BTreeMap<(Sides<Vec<usize>>, BTreeSet<ReadValue>), PlaceClass<'c>> = BTreeMap::new();
     for place in places {
         if is_unchanged && place.is_unchanged() {
             continue;
@@ -128,7 +148,7 @@ impl PlaceClass<'_> {
                 .collect();
             // Beside a rejection of every request, the other conditions have no effect.
             let all = placed.iter().flat_map(|policy| &policy.conditions);
-            let closed: BTreeSet<&str> =
+            let closed: BTreeSet<&RequestContext> =
                 all.filter(|own| own.meaning.is_none()).map(|condition| condition.context).collect();
             for policy in &mut placed {
                 policy.conditions.retain(|own| own.meaning.is_none() || !closed.contains(own.context));
@@ -139,20 +159,20 @@ impl PlaceClass<'_> {
 
     /// Returns the conditions of a policy of one state.
     fn conditions<'b>(&self, policy: &'b BoundPolicy<'_>, side: Side, steps: &Cell<u64>) -> Vec<PlacedCondition<'b>> {
-        let mark = match self.sample {
-            None => policy.selectors(),
-            Some(place) if place.differs_in(&policy.namespace_reads()) => format!("{side:?}"),
-            Some(_) => String::new(),
+        let of = match self.sample {
+            None => ConditionOf::Selected(policy.selectors()),
+            Some(place) if place.differs_in(&policy.namespace_reads()) => ConditionOf::State(side),
+            Some(_) => ConditionOf::All,
         };
         let evaluated = self.sample.filter(|place| place.knows(&policy.namespace_reads()));
         let namespace = evaluated.map(|place| place.contexts.at(side).object(place.name));
         let placed = policy.conditions().iter().filter_map(|condition| {
             let holds = namespace.as_ref().and_then(|namespace| policy.holds_in(condition, namespace, steps));
-            let context = condition.context.as_str();
+            let context = &condition.context;
             match holds {
                 Some(true) => None,
-                Some(false) => Some(PlacedCondition { context, mark: String::new(), meaning: None }),
-                None => Some(PlacedCondition { context, mark: mark.clone(), meaning: Some(condition.meaning) }),
+                Some(false) => Some(PlacedCondition { context, of: ConditionOf::All, meaning: None }),
+                None => Some(PlacedCondition { context, of: of.clone(), meaning: Some(condition.meaning) }),
             }
         });
         placed.collect()
@@ -180,22 +200,27 @@ impl Place<'_> {
         policies.iter().enumerate().filter(|(_, policy)| selects(policy)).map(|(index, _)| index).collect()
     }
 
-    /// Returns the values that the selected policies read, as texts.
-    fn values(&self, reads: &Sides<Vec<NamespaceReads>>, selected: &Sides<Vec<usize>>) -> Vec<String> {
+    /// Returns the values that the selected policies read.
+    fn values(&self, reads: &Sides<Vec<NamespaceReads>>, selected: &Sides<Vec<usize>>) -> BTreeSet<ReadValue> {
         let mut values = BTreeSet::new();
         for side in [Side::Base, Side::Head] {
             let reads = reads.at(side);
             for read in selected.at(side).iter().filter_map(|index| reads.get(*index)) {
                 match read {
-                    NamespaceReads::Everything => values.extend([self.name.to_owned(), format!("{:?}", self.contexts)]),
+                    // No other namespace has its name.
+                    NamespaceReads::Everything => _ = values.insert(ReadValue::Name(self.name.to_owned())),
                     NamespaceReads::Labels { keys, name } => {
-                        values.extend(name.then(|| self.name.to_owned()));
-                        values.extend(keys.iter().map(|key| format!("{key} {:?}", self.label(key))));
+                        values.extend(name.then(|| ReadValue::Name(self.name.to_owned())));
+                        let label = |key: &String| {
+                            let Sides { base, head } = self.label(key);
+                            ReadValue::Label(key.clone(), Sides { base: base.cloned(), head: head.cloned() })
+                        };
+                        values.extend(keys.iter().map(label));
                     }
                 }
             }
         }
-        values.into_iter().collect()
+        values
     }
 
     fn label(&self, key: &str) -> Sides<Option<&String>> {
