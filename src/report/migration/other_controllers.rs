@@ -7,7 +7,7 @@ use super::{Entry, PspMigrationReport};
 use crate::admission::others::{OtherController, OtherPolicy};
 use crate::diag::foreign;
 
-/// A policy of another admission controller. It is not evaluated, and can reject pods that the level admits.
+/// A policy of another admission controller. It is not evaluated, and can reject or change pods.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct OtherPolicyRecord {
@@ -30,7 +30,7 @@ pub(super) fn entries(report: &PspMigrationReport<'_>) -> Vec<Entry> {
     let entries = controllers.into_iter().filter_map(|controller| {
         let policies = report.others.iter().filter(|policy| policy.controller == controller);
         let names: Vec<String> = policies.map(shown).collect();
-        let title = format!("{}, not evaluated, can reject pods that the level admits: ", controller.name());
+        let title = format!("{}, not evaluated, can reject or change pods: ", controller.name());
         (!names.is_empty()).then(|| Entry::listed(title, names, String::new()))
     });
     entries.collect()
