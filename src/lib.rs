@@ -43,15 +43,18 @@
 pub use bailiwick_access as access;
 pub use bailiwick_admission as admission;
 pub use bailiwick_audit as audit;
+pub use bailiwick_base::{alike, stats};
 pub use bailiwick_codes as codes;
 pub use bailiwick_crossplane as crossplane;
+pub use bailiwick_git as git;
 pub use bailiwick_import as import;
 pub use bailiwick_kubernetes as k8s;
 pub use bailiwick_node as node;
 pub use bailiwick_paths as paths;
 pub use bailiwick_yaml::{self as yaml, diag, digest, limits};
 
-pub mod alike;
+use bailiwick_base::parallel;
+
 pub mod ask;
 pub mod delivery;
 pub mod emit;
@@ -65,13 +68,10 @@ pub mod validate;
 
 pub mod compile;
 pub mod file_format;
-pub mod git;
 #[cfg_attr(not(unix), path = "lsp/no_system.rs")]
 mod lsp;
 pub mod migrate;
-mod parallel;
 pub mod report;
-pub mod stats;
 #[cfg_attr(not(unix), path = "watch/no_system.rs")]
 mod watch;
 

@@ -7,10 +7,7 @@ use crate::support::repository;
 
 /// Each module of the root package with the modules and crates it may use. Cargo checks imports between crates.
 const MAY_USE: &[(&str, &[&str])] = &[
-    ("git", &["codes", "diag", "limits"]),
-    ("parallel", &[]),
     ("file_format", &[]),
-    ("stats", &[]),
     ("watch", &["diag", "git"]),
     ("lsp", &["app", "compile", "diag", "model", "parallel", "report", "watch", "yaml"]),
     ("source", &["codes", "diag", "yaml"]),
@@ -36,7 +33,6 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("render", &["codes", "diag", "yaml", "source", "model"]),
     ("validate", &["codes", "diag", "digest", "yaml", "k8s", "model", "render", "alike", "admission"]),
     ("label", &["codes", "diag", "yaml", "k8s", "model", "validate", "admission"]),
-    ("alike", &["digest", "k8s"]),
     ("delivery", &["yaml", "k8s", "model", "emit"]),
     ("emit", &["codes", "diag", "digest", "yaml", "k8s", "git", "alike", "parallel"]),
     ("ask", &["codes", "diag", "yaml", "k8s", "access", "admission", "crossplane", "node", "validate"]),

@@ -4,9 +4,10 @@ use std::collections::HashSet;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
+use bailiwick_yaml::diag::RunError;
+
 use super::object_id::{GitObjectId, GitObjectKind};
 use super::{DOT_GIT, Repository, missing, not_started};
-use crate::diag::RunError;
 
 /// How many bytes a tree may have.
 const MAXIMUM_TREE: u64 = 512 << 20;
@@ -145,7 +146,7 @@ impl Objects {
 }
 
 /// Checks that the bytes of an object have its id. Git does not compute the id when it reads an object.
-pub(crate) fn verify(id: &GitObjectId, kind: GitObjectKind, bytes: &[u8], shown: &str) -> Result<(), RunError> {
+pub fn verify(id: &GitObjectId, kind: GitObjectKind, bytes: &[u8], shown: &str) -> Result<(), RunError> {
     match id.format().id(kind, bytes) {
         Ok(computed) if computed == *id => Ok(()),
         Ok(_) => Err(RunError::new(format!("{shown} is damaged in git: its bytes do not have its id"))

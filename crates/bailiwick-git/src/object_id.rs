@@ -96,7 +96,7 @@ impl ObjectFormat {
 
 impl GitObjectId {
     /// Returns the id with these bytes; none if no format has as many.
-    pub(crate) fn from_bytes(id: &[u8]) -> Option<Self> {
+    pub fn from_bytes(id: &[u8]) -> Option<Self> {
         let is_long = id.len() == ObjectFormat::Sha256.length();
         if !is_long && id.len() != ObjectFormat::Sha1.length() {
             return None;
@@ -107,7 +107,7 @@ impl GitObjectId {
     }
 
     /// Returns the bytes of the id.
-    pub(crate) fn as_bytes(&self) -> &[u8] {
+    pub fn as_bytes(&self) -> &[u8] {
         self.bytes.get(..self.format().length()).map_or(&[], |bytes| bytes)
     }
 

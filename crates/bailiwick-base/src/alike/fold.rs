@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::Hash;
 
+use bailiwick_yaml::digest::digest_of_run;
+
 use super::shape::Own;
-use crate::digest::digest_of_run;
 
 /// How many further members of a group are named.
 pub const NAMED: usize = 3;

@@ -1,4 +1,6 @@
-//! Git repositories: the only module that starts another program.
+#![doc = include_str!("../README.md")]
+//!
+//! # Trust
 //!
 //! The author of a change may have written everything that a checkout holds, and a restored `.git` too. So the repository
 //! is found here and not by git, which would take any folder with a `HEAD`, `objects` and `refs` for one. Git is started
@@ -19,16 +21,17 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use bailiwick_yaml::diag::RunError;
+use bailiwick_yaml::limits::{MAXIMUM_GIT_CONFIGURATION_SIZE, MAXIMUM_GIT_PATH_SIZE, written_size};
+
 pub use object_id::{CollisionError, GitObjectId, GitObjectKind, ObjectFormat};
-pub(crate) use objects::verify;
+pub use objects::verify;
 pub use objects::{EntryMode, GitObject, Objects, TreeEntry};
 
 use self::names::Named;
-use crate::diag::RunError;
-use crate::limits::{MAXIMUM_GIT_CONFIGURATION_SIZE, MAXIMUM_GIT_PATH_SIZE, written_size};
 
 /// The entry of a work tree that is its repository, or names it. Git never checks out an entry of this name.
-pub(crate) const DOT_GIT: &str = ".git";
+pub const DOT_GIT: &str = ".git";
 
 /// Settings that a repository cannot change: git reads the settings of the command line last.
 const SETTINGS: &[&str] = &[

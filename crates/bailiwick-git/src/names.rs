@@ -3,8 +3,9 @@
 //! Git takes the first reference with a short name: a tag before a branch, and both before the branch of a remote. The author
 //! of a change can push a tag or a branch, so that a short name with several commits is an error here.
 
+use bailiwick_yaml::diag::RunError;
+
 use super::Repository;
-use crate::diag::RunError;
 
 /// The beginning of the full name of a reference.
 const FULL: &str = "refs/";

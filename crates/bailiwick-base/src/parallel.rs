@@ -24,7 +24,7 @@ const STACK: usize = 64 << 20;
 
 /// Runs `work` on the main thread if its stack can grow to the size of the others, on a new thread of this size, or on the current thread if
 /// no thread can be started.
-pub(crate) fn with_room<R: Send>(work: impl Fn() -> R + Sync) -> R {
+pub fn with_room<R: Send>(work: impl Fn() -> R + Sync) -> R {
     if is_main_with_room() {
         return work();
     }
@@ -58,7 +58,7 @@ fn is_main_with_room() -> bool {
 }
 
 /// Runs two works at the same time, or one after the other if no thread can be started or `jobs` is 1.
-pub(crate) fn both<L: Send, R>(jobs: usize, left: impl Fn() -> L + Sync, right: impl FnOnce() -> R) -> (L, R) {
+pub fn both<L: Send, R>(jobs: usize, left: impl Fn() -> L + Sync, right: impl FnOnce() -> R) -> (L, R) {
     if jobs <= 1 {
         return (left(), right());
     }
@@ -73,7 +73,7 @@ pub(crate) fn both<L: Send, R>(jobs: usize, left: impl Fn() -> L + Sync, right: 
 
 /// Runs `work` for every position below `total` on `jobs` threads, each with a state of its own, and gives the
 /// results to `consume` in order. `consume` returns false to stop early.
-pub(crate) fn in_order<S, R: Send>(
+pub fn in_order<S, R: Send>(
     total: usize,
     jobs: usize,
     state: impl Fn() -> S + Sync,
@@ -122,7 +122,7 @@ pub(crate) fn in_order<S, R: Send>(
 }
 
 /// Returns a function that runs a work for each number below a total on `jobs` threads, as the libraries take one.
-pub(crate) fn for_each(jobs: usize) -> impl Fn(usize, &(dyn Fn(usize) + Sync)) {
+pub fn for_each(jobs: usize) -> impl Fn(usize, &(dyn Fn(usize) + Sync)) {
     move |total, work| in_order(total, jobs, || (), |(), number| work(number), |_, ()| true)
 }
 
@@ -190,7 +190,7 @@ impl Progress {
 }
 
 /// Locks a mutex. A thread that panicked ends the run, so that no half-changed value is used.
-pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     match mutex.lock() {
         Ok(guard) => guard,
         Err(poisoned) => poisoned.into_inner(),
@@ -198,7 +198,7 @@ pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Returns the value of a mutex, as [`locked`] does.
-pub(crate) fn unlocked<T>(mutex: Mutex<T>) -> T {
+pub fn unlocked<T>(mutex: Mutex<T>) -> T {
     match mutex.into_inner() {
         Ok(value) => value,
         Err(poisoned) => poisoned.into_inner(),

@@ -19,13 +19,13 @@
 
 use std::ops::Range;
 
+use bailiwick_yaml::digest::{Digest, digest, digest_of_run};
 use memchr::{memchr, memmem, memrchr};
 use serde::{Deserialize, Serialize};
 
 use super::hints::{Found, Hints, is_word};
 use super::lines::{NoteLine, Place, notes};
 use super::name::OwnName;
-use crate::digest::{Digest, digest, digest_of_run};
 
 /// The fewest and the most digits of a number that may be a tenant's own. Below are sizes, levels and the ids of the
 /// system, root's among them.

@@ -2,12 +2,12 @@
 
 use std::sync::OnceLock;
 
+use bailiwick_kubernetes::catalogue::Catalogue;
+use bailiwick_kubernetes::default_policy;
 use hashbrown::HashSet;
 
 use super::hints::Hints;
 use super::shape::Shape;
-use crate::k8s::catalogue::Catalogue;
-use crate::k8s::default_policy;
 
 /// Words with a meaning to some reader that no default role contains.
 const MEANINGFUL: &str = "\
