@@ -51,6 +51,7 @@ pub use bailiwick_import as import;
 pub use bailiwick_kubernetes as k8s;
 pub use bailiwick_node as node;
 pub use bailiwick_paths as paths;
+pub use bailiwick_policy::{kinds, model, source};
 pub use bailiwick_yaml::{self as yaml, diag, digest, limits};
 
 use bailiwick_base::parallel;
@@ -59,11 +60,8 @@ pub mod ask;
 pub mod delivery;
 pub mod emit;
 pub mod expand;
-pub mod kinds;
 pub mod label;
-pub mod model;
 pub mod render;
-pub mod source;
 pub mod validate;
 
 pub mod compile;

@@ -73,7 +73,7 @@ fn limits() -> Vec<Limit> {
 
 const AUDIT_LOGS: &str = include_str!("../../crates/bailiwick-audit/src/read.rs");
 const MESSAGES: &str = include_str!("../../src/lsp/transport.rs");
-const GLOBS: &str = include_str!("../../src/source/glob.rs");
+const GLOBS: &str = include_str!("../../crates/bailiwick-policy/src/source/glob.rs");
 const PATTERNS: &str = include_str!("../../crates/bailiwick-kubernetes/src/custom_fields/pattern.rs");
 const YAML: &str = include_str!("../yaml/hostile.rs");
 const ATTRIBUTES: &str = include_str!("../../src/app/judged_tree.rs");

@@ -334,16 +334,3 @@ fn role_name(name: &str) -> Option<(Option<&str>, &str)> {
         (_, rest) => rest.split_once('/').map(|(namespace, name)| (Some(namespace), name)),
     }
 }
-
-impl From<crate::access::risk::RiskSeverity> for EffectSeverity {
-    fn from(severity: crate::access::risk::RiskSeverity) -> Self {
-        use crate::access::risk::RiskSeverity;
-        match severity {
-            RiskSeverity::Critical => Self::Critical,
-            RiskSeverity::High => Self::High,
-            RiskSeverity::Medium => Self::Medium,
-            RiskSeverity::Low => Self::Low,
-            RiskSeverity::Info => Self::Info,
-        }
-    }
-}
