@@ -45,6 +45,7 @@ pub use bailiwick_admission as admission;
 pub use bailiwick_audit as audit;
 pub use bailiwick_base::{alike, stats};
 pub use bailiwick_codes as codes;
+pub use bailiwick_compiler::{compile, delivery, emit, expand, label, render, validate};
 pub use bailiwick_crossplane as crossplane;
 pub use bailiwick_git as git;
 pub use bailiwick_import as import;
@@ -57,14 +58,7 @@ pub use bailiwick_yaml::{self as yaml, diag, digest, limits};
 use bailiwick_base::parallel;
 
 pub mod ask;
-pub mod delivery;
-pub mod emit;
-pub mod expand;
-pub mod label;
-pub mod render;
-pub mod validate;
 
-pub mod compile;
 pub mod file_format;
 #[cfg_attr(not(unix), path = "lsp/no_system.rs")]
 mod lsp;

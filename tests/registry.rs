@@ -135,7 +135,7 @@ fn the_fields_of_templates_are_in_step() {
         found.add_workspace(scratch.path());
     }
     let table = found.table();
-    let path = repository().join("src/render/fields.md");
+    let path = repository().join("crates/bailiwick-compiler/src/render/fields.md");
     if std::env::var_os("UPDATE").is_some() {
         std::fs::write(&path, &table).expect("the table");
     }
@@ -144,7 +144,10 @@ fn the_fields_of_templates_are_in_step() {
     let missing: Vec<&str> = names.filter(|name| !found.objects.contains_key(*name) && !is_included(name)).collect();
     assert_eq!(missing, [""; 0], "no case has an object of these templates");
     let there = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(there == table, "src/render/fields.md is not in step; run the tests with UPDATE=1");
+    assert!(
+        there == table,
+        "crates/bailiwick-compiler/src/render/fields.md is not in step; run the tests with UPDATE=1"
+    );
 }
 
 /// The fields of the built-in templates, with their types.

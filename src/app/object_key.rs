@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::emit::identity::ObjectIdentity;
+use crate::emit::identity::WrittenIdentity;
 use crate::yaml::NodeRef;
 
 /// The identity of an object, whatever version of its API it was read in.
@@ -17,7 +17,7 @@ pub(crate) struct ObjectKey {
 impl ObjectKey {
     /// Returns the identity of an object.
     pub(crate) fn of(object: NodeRef<'_>) -> Self {
-        let ObjectIdentity { group, kind, namespace, name } = ObjectIdentity::of(object);
+        let WrittenIdentity { group, kind, namespace, name } = WrittenIdentity::of(object);
         Self { group: group.to_owned(), kind: kind.to_owned(), namespace: namespace.to_owned(), name: name.to_owned() }
     }
 

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use super::prints::Print;
 use super::table::ObjectNumber;
 use crate::access::world::account_user;
-use crate::emit::identity::ObjectIdentity;
+use crate::emit::identity::WrittenIdentity;
 use crate::k8s::rbac::RbacForm;
 use crate::yaml::NodeRef;
 
@@ -38,7 +38,7 @@ impl RoleMark {
 
     /// Returns the mark of a role; none for another object.
     pub(super) fn of(object: NodeRef<'_>) -> Option<Self> {
-        let ObjectIdentity { group, kind, namespace, name } = ObjectIdentity::of(object);
+        let WrittenIdentity { group, kind, namespace, name } = WrittenIdentity::of(object);
         RbacForm::of_group(group).filter(|_| is_role(kind))?;
         Some(Self::new(kind == "ClusterRole", namespace, name))
     }
@@ -60,7 +60,7 @@ impl SubjectMark {
 
     /// Returns the marks of the subjects of a binding; none for another object.
     pub(super) fn of(object: NodeRef<'_>) -> Vec<Self> {
-        let ObjectIdentity { group, kind, .. } = ObjectIdentity::of(object);
+        let WrittenIdentity { group, kind, .. } = WrittenIdentity::of(object);
         let Some(form) = RbacForm::of_group(group).filter(|_| is_binding(kind)) else { return Vec::new() };
         let mark = |kind, namespace, name| match (kind, namespace) {
             ("User", _) => Self::new(name, false),
@@ -102,7 +102,7 @@ pub(super) struct GrantLinks {
 impl GrantLinks {
     /// Adds a role or a binding; leaves out any other object.
     pub(super) fn add(&mut self, object: NodeRef<'_>, number: ObjectNumber) {
-        let ObjectIdentity { group, kind, namespace, .. } = ObjectIdentity::of(object);
+        let WrittenIdentity { group, kind, namespace, .. } = WrittenIdentity::of(object);
         let Some(form) = RbacForm::of_group(group) else { return };
         if kind == "ClusterRole" && object.get("aggregationRule").is_none() {
             self.settled.extend(RoleMark::of(object));

@@ -19,7 +19,7 @@ use crate::access::risk::subject_of_user;
 use crate::app::loaded_world::{Reading, duplicate};
 use crate::app::object_key::ObjectKey;
 use crate::diag::{RunError, Sink};
-use crate::emit::identity::ObjectIdentity;
+use crate::emit::identity::WrittenIdentity;
 use crate::k8s::list;
 use crate::k8s::stored::{StoredForm, to_stored};
 use crate::yaml::{ListForm, NodeRef, Tree};
@@ -170,7 +170,7 @@ impl<'r> LiveReader<'r> {
             if self.last.get(&identity).is_some_and(|last| *last != self.objects) {
                 continue;
             }
-            let ObjectIdentity { group, kind, .. } = ObjectIdentity::of(object);
+            let WrittenIdentity { group, kind, .. } = WrittenIdentity::of(object);
             if !self.live.has_kind(group, kind) {
                 self.live.kinds.insert((group.to_owned(), kind.to_owned()));
             }

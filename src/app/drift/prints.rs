@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 
 use super::fields;
-use crate::emit::identity::ObjectIdentity;
+use crate::emit::identity::WrittenIdentity;
 use crate::yaml::digest::digest_of_run;
 use crate::yaml::{NodeRef, NodeValue};
 
@@ -27,7 +27,7 @@ impl Print {
 
     /// Returns the print of an identity.
     pub(super) fn of_identity(object: NodeRef<'_>) -> Self {
-        Self::of(&ObjectIdentity::of(object))
+        Self::of(&WrittenIdentity::of(object))
     }
 
     /// Returns the first half: its bits are as good as random.

@@ -7,7 +7,7 @@ use super::grants::GrantLinks;
 use super::live;
 use super::prints::{Print, Printer, Shapes};
 use super::table::{ObjectNumber, ObjectTable};
-use crate::emit::identity::ObjectIdentity;
+use crate::emit::identity::WrittenIdentity;
 use crate::yaml::NodeRef;
 
 /// The objects of the policies.
@@ -34,7 +34,7 @@ pub(super) struct WantedObjects {
 impl WantedObjects {
     /// Takes an object of the policies.
     pub(super) fn add(&mut self, object: NodeRef<'_>) {
-        let ObjectIdentity { group, kind, namespace, name } = ObjectIdentity::of(object);
+        let WrittenIdentity { group, kind, namespace, name } = WrittenIdentity::of(object);
         if !self.kinds.iter().any(|(known_group, known)| known == kind && known_group == group) {
             self.kinds.insert((group.to_owned(), kind.to_owned()));
         }
