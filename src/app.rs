@@ -1,7 +1,8 @@
 //! The application layer: opens a workspace, compiles it, compares its output, and answers questions about access.
 //!
-//! - [`Workspace`]: [`open`](Workspace::open), [`compile`](Workspace::compile), [`stage_output`](Workspace::stage_output),
-//!   [`compare`](Workspace::compare), [`lint`](Workspace::lint), [`test`](Workspace::test), [`merge`](Workspace::merge)
+//! - [`Workspace`]: [`open`](Workspace::open), [`compile`](Workspace::compile), [`stage_output`](Workspace::stage_output)
+//! - Functions of a workspace: [`compare()`], [`lint()`], [`review()`](review::review), [`run_tests`], [`drift()`], [`access_map()`](access_map::access_map),
+//!   [`merge`]
 //! - [`LoadedWorld`]: [`from_target`](LoadedWorld::from_target), [`from_manifests`](LoadedWorld::from_manifests),
 //!   [`from_index`](LoadedWorld::from_index), [`can_i`](LoadedWorld::can_i), [`who_can`](LoadedWorld::who_can)
 //! - [`lint_manifests`], [`migrate_psp`]
@@ -72,49 +73,64 @@ use crate::source::InputFiles;
 use crate::stats::Stats;
 use crate::yaml::internal::{self, InternalError};
 
-pub use access_map::map_manifests;
+pub use access_map::{access_map, map_manifests};
 pub use audit::{
     AuditOptions, AuditSummary, DeniedRequest, LeastGrants, LeastOptions, LeastProof, LeastSet, LeftOutSubject,
     LostRights, NeededGrant, UnobservableRights, UnusedRights, UsedBinding, least_grants,
 };
 pub use can_i::{AdmissionOptions, CanI, CanIOptions, NodeDecision};
-pub use check::{Assertions, FolderFindings};
+pub use check::{
+    Assertions, FolderFindings, compare_output_folder, judge_output_folder, judge_targets, partly_checked,
+    prepare_tests,
+};
 pub use compare::{
     AccessEffect, Base, ChangedPodSecurityPolicy, CompareOptions, Comparison, DescribedBase, TargetComparison,
-    TargetDifferences,
+    TargetDifferences, changes_beside_output, compare,
 };
 pub use diagnostics::{Diagnostics, FindingRecord, RelatedRange, SourceRange};
-pub use drift::{AccessDifference, Drift, DriftClass, DriftFinding, DriftOptions, DriftOutcome};
-pub use editor::{Completion, Correction, DefinitionPlace, EditorWorkspace, Hover, HoverText};
-pub use expire::MovedDay;
+pub use drift::{
+    AccessDifference, Drift, DriftClass, DriftFinding, DriftOptions, DriftOutcome, drift, resources_to_dump,
+};
+pub use editor::{Completion, Correction, DefinitionPlace, EditorWorkspace, Hover, HoverText, editor_findings};
+pub use expire::{MovedDay, expire};
 pub use explain::{
     DefaultPolicy, ExplainedFile, ExplainedObject, FileState, ObjectIdentity, ObjectName, PolicyName, RoleSearch,
+    explain_file, find_role,
 };
-pub use function::{FunctionOptions, FunctionOutcome, ResourceList, Validation, run_function};
+pub use function::{FunctionOptions, FunctionOutcome, ResourceList, Validation, run_function, test_manifests};
 pub use import::{AccessComparison, Import, ImportOptions, ImportSource, ImportedTarget, ListedObject, import};
 pub(crate) use judged_files::JudgedTree;
 pub use judged_files::{TreeOptions, is_in_repository, is_in_work_tree};
 pub use left_behind::NotJudged;
-pub use lint::{AcceptedFinding, FindingChange, LintOptions, LintReport, Selection, Unanswered, lint_manifests};
+pub use lint::{
+    AcceptedFinding, FindingChange, LintOptions, LintReport, Selection, Unanswered, lint, lint_change, lint_manifests,
+};
 pub use loaded_world::{LoadedWorld, WorldOptions};
 pub use manual::ManualPage;
 pub use memberships::Membership;
 pub use migrate::{
     ConstraintsVerification, KubeletInventory, MovingTarget, PodDump, PodRejection, PodVerification,
     PodVerificationOptions, PspMigration, PspMigrationOptions, RefusedPods, ShardMigration, ShardStep, migrate_psp,
+    shard_migration, verify_pods,
 };
-pub use namespace::{AppliedProfile, NamespaceRules, NamespaceSearch, SyncedRules, UsablePolicy};
+pub use namespace::{
+    AppliedProfile, NamespaceRules, NamespaceSearch, SyncedRules, UsablePolicy, explain_namespace, limited_constraints,
+};
 pub use node_reach::{
     DeclaredNodes, NodeReach, NodeReachAnswer, NodeReachOptions, NodeSummary, PoolNodes, ReachedAccount, ReachedObject,
-    SecretPath,
+    SecretPath, declared_nodes,
 };
-pub use pack::{PackOptions, Packed};
-pub use parts::{Command as ShardCommand, MergeOptions, Merged, Shard};
+pub use pack::{PackOptions, Packed, pack};
+pub use parts::{Command as ShardCommand, MergeOptions, Merged, Shard, merge};
 pub use question::RequestOptions;
 pub use removal::Consent;
 pub use render::{CompiledFile, CompiledFiles, RenderOptions, StagedOutput, WrittenOutput};
-pub use stacks::{ManagerReport, StackReport, StacksReport};
-pub use test::{FailedQuestion, ReachedByTest, TestChecks, TestEvent, TestOptions, TestRun, TestedWorkspace};
+pub use review::{codeowners, review};
+pub use stacks::{ManagerReport, StackReport, StacksReport, stacks_report};
+pub use test::{
+    FailedQuestion, ReachedByTest, TestChecks, TestEvent, TestOptions, TestRun, TestedWorkspace, access_tests,
+    run_tests, test_checks, test_names,
+};
 pub use unchecked::PartlyChecked;
 pub use who_can::{AllowedSubject, AllowedSubjects};
 pub use workspace::{Workspace, target_names};

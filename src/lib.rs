@@ -71,7 +71,8 @@ pub mod app;
 pub use app::{
     AdmissionOptions, AllowedSubject, AllowedSubjects, Base, CanI, CanIOptions, CompareOptions, Comparison,
     CompiledFiles, Diagnostics, Error, LintOptions, LintReport, LoadedWorld, ManualPage, Options, RenderOptions,
-    RequestOptions, Selection, TestOptions, TestRun, Workspace, WorldOptions, lint_manifests, map_manifests,
+    RequestOptions, Selection, TestOptions, TestRun, Workspace, WorldOptions, access_map, compare, drift, lint,
+    lint_manifests, map_manifests, review, run_tests,
 };
 
 pub mod cli;

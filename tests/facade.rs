@@ -5,7 +5,7 @@ use std::path::Path;
 use bailiwick::access::{Answer, Identity};
 use bailiwick::{
     AllowedSubjects, Base, CanIOptions, CompareOptions, Error, LintOptions, LoadedWorld, Options, RenderOptions,
-    RequestOptions, Selection, TestOptions, Workspace, WorldOptions, codes,
+    RequestOptions, Selection, TestOptions, Workspace, WorldOptions, codes, compare, lint, run_tests,
 };
 
 use crate::runs::tenants;
@@ -38,11 +38,11 @@ fn the_own_workspace_is_compiled_compared_and_searched() {
         assert_eq!(std::fs::read_to_string(path).expect("a file"), file.text);
         assert!(file.objects.iter().all(|object| object.starts_with('{')), "{}", file.path);
     }
-    let comparison = workspace.compare(&Base::output_folder(), &CompareOptions::default()).expect("a comparison");
+    let comparison = compare(&workspace, &Base::output_folder(), &CompareOptions::default()).expect("a comparison");
     assert!(!comparison.is_drift());
-    let run = workspace.test(&TestOptions::default(), &mut |_| {}).expect("a run");
+    let run = run_tests(&workspace, &TestOptions::default(), &mut |_| {}).expect("a run");
     assert!(run.questions > 0 && run.failures == 0, "{run:?}");
-    let report = workspace.lint(&LintOptions::default()).expect("findings");
+    let report = lint(&workspace, &LintOptions::default()).expect("findings");
     assert!(report.is_readable && !report.findings.has_errors());
 }
 
@@ -52,7 +52,7 @@ fn a_workspace_is_rendered_and_differs_after_an_edit() {
     tenants(folder.path(), 3);
     let options = Options::in_folder(folder.path());
     let workspace = Workspace::open(&options).expect("a workspace");
-    let drift = || workspace.compare(&Base::output_folder(), &CompareOptions::default()).expect("a comparison");
+    let drift = || compare(&workspace, &Base::output_folder(), &CompareOptions::default()).expect("a comparison");
     assert!(drift().is_drift());
     let written = workspace.stage_output(&RenderOptions::default()).expect("files").commit().expect("output");
     assert!(written.targets.iter().all(|(_, totals)| totals.counts.created > 0));
@@ -124,7 +124,7 @@ fn results_are_data_with_a_schema() {
 #[test]
 fn results_are_data() {
     let workspace = own_workspace();
-    let lint = workspace.lint(&LintOptions::default()).expect("findings");
+    let lint = lint(&workspace, &LintOptions::default()).expect("findings");
     let lint = serde_json::to_value(&lint).expect("JSON");
     assert_eq!(lint["isReadable"], true);
     let findings = lint["findings"].as_array().expect("a list");
@@ -132,7 +132,7 @@ fn results_are_data() {
     let compiled = workspace.compile(&["modern".to_owned()], false).expect("files");
     let compiled = serde_json::to_value(&compiled).expect("JSON");
     assert!(compiled["files"].as_array().is_some_and(|files| !files.is_empty()), "{compiled}");
-    let comparison = workspace.compare(&Base::output_folder(), &CompareOptions::default()).expect("a comparison");
+    let comparison = compare(&workspace, &Base::output_folder(), &CompareOptions::default()).expect("a comparison");
     let comparison = serde_json::to_value(&comparison).expect("JSON");
     assert!(
         comparison.as_array().expect("a list").iter().all(|target| target["objects"]["changed"] == 0),

@@ -5,8 +5,11 @@ use std::path::{Path, PathBuf};
 
 use crate::support::repository;
 
+/// Modules of a package, each with the modules of the package that it may use.
+type Layers = &'static [(&'static str, &'static [&'static str])];
+
 /// The modules of packages that are more than one layer, each with the modules of the package that it may use. Cargo checks imports between crates.
-const MAY_USE: &[(&str, &[(&str, &[&str])])] = &[
+const MAY_USE: &[(&str, Layers)] = &[
     ("crates/bailiwick-policy/src", &[("source", &[]), ("model", &["source"]), ("kinds", &["source", "model"])]),
     (
         "crates/bailiwick-compiler/src",

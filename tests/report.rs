@@ -9,7 +9,7 @@ use bailiwick::access::risk::identity_of_subject;
 use bailiwick::access::who_can::Where;
 use bailiwick::app::access_map::{AccessCell, AccessMap, AccessMapOptions, AccessQuestion};
 use bailiwick::report::access_map::AccessMapForm;
-use bailiwick::{LoadedWorld, Options, Workspace, WorldOptions, map_manifests};
+use bailiwick::{LoadedWorld, Options, Workspace, WorldOptions, access_map, map_manifests};
 use serde_json::Value;
 
 use crate::random::Random;
@@ -195,7 +195,7 @@ fn the_holders_in_json_are_the_holders_of_who_can() {
 #[test]
 fn the_holders_in_the_workspace_of_the_repository_are_the_holders_of_who_can() {
     let workspace = Workspace::open(&Options::in_folder(repository())).expect("a workspace");
-    let map = workspace.access_map(&AccessMapOptions::default()).expect("a map");
+    let map = access_map(&workspace, &AccessMapOptions::default()).expect("a map");
     let json = json(&map);
     let mut with_access = 0;
     for (target, access) in map.targets.iter().enumerate() {
@@ -225,7 +225,7 @@ fn the_map_has_the_profiles_that_reject_pods() {
         fs::write(folder.path().join("bailiwick.yaml"), workspace).expect("a file");
         fs::write(folder.path().join("policies/a.yaml"), policies).expect("a file");
         let workspace = Workspace::open(&Options::in_folder(folder.path())).expect("a workspace");
-        let map = workspace.access_map(&AccessMapOptions::default()).expect("a map");
+        let map = access_map(&workspace, &AccessMapOptions::default()).expect("a map");
         let group = map.targets[0].namespaces.iter().find(|group| group.names == ["shop".into()]).expect("a group");
         group.profiles.clone()
     };

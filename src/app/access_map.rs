@@ -32,6 +32,7 @@ use super::subject_classes::{ClassDraft, MemberNumbers, SubjectClass};
 use super::workspace::Workspace;
 use super::{Error, FindingRecord, Options};
 use crate::admission::gate::AdmissionObjects;
+use crate::app::lint::{classes_to_lint, lint_sample};
 use crate::diag::{Origin, Sink};
 use crate::digest::digest_of_run;
 use crate::model::{Enforcement, NamespaceProfile, Target};
@@ -60,79 +61,81 @@ pub struct AccessMapOptions {
     pub without_classes: bool,
 }
 
-impl Workspace {
-    /// Returns the map of who can do what.
-    ///
-    /// # Errors
-    /// When no target has one of the names, when policies do not compile, or when the run fails.
-    ///
-    /// # Examples
-    /// ```
-    /// # use bailiwick::app::access_map::AccessMapOptions;
-    /// # use bailiwick::{Error, Options, Workspace};
-    /// # let options = Options::in_folder(env!("CARGO_MANIFEST_DIR"));
-    /// let wanted = AccessMapOptions { targets: vec!["modern".to_owned()], ..AccessMapOptions::default() };
-    /// let map = Workspace::open(&options)?.access_map(&wanted)?;
-    /// assert!(!map.targets[0].subjects.is_empty());
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn access_map(&self, options: &AccessMapOptions) -> Result<AccessMap, Error> {
-        let (targets, baseline) = (&options.targets, options.baseline.clone());
-        let world = WorldOptions { baseline, with_paths: true, ..WorldOptions::default() };
-        let spread = match options.without_classes {
-            true => Spread::default(),
-            false => self.classes_to_lint(&Selection::default())?,
-        };
-        let sampled = self.with_sample(spread.sample());
-        let mut map = AccessMap::new();
-        let mut classes = ClassNumbers::new(&spread);
-        for target in sampled.targets(targets)? {
-            let (loaded, owners) = sampled.load_with_owners(target, &world)?;
-            // Members have names of namespaces beside the sample, too.
-            let accounts = AccountNames::of_target(self, target);
-            let inputs = TargetInputs { loaded: &loaded, spread: &spread, owners: &owners, accounts: &accounts };
-            map.targets.push(target_access(&inputs, &mut classes));
-        }
-        let options = LintOptions { targets: targets.clone(), world, ..LintOptions::default() };
-        Ok(map.finish(classes, sampled.lint_sample(&options, &spread)?))
+/// Returns the map of who can do what.
+///
+/// # Errors
+/// When no target has one of the names, when policies do not compile, or when the run fails.
+///
+/// # Examples
+/// ```
+/// # use bailiwick::app::access_map::AccessMapOptions;
+/// # use bailiwick::{Error, Options, Workspace};
+/// # let options = Options::in_folder(env!("CARGO_MANIFEST_DIR"));
+/// let wanted = AccessMapOptions { targets: vec!["modern".to_owned()], ..AccessMapOptions::default() };
+/// let map = Workspace::open(&options)?.access_map(&wanted)?;
+/// assert!(!map.targets[0].subjects.is_empty());
+/// # Ok::<(), Error>(())
+/// ```
+pub fn access_map(workspace: &Workspace, options: &AccessMapOptions) -> Result<AccessMap, Error> {
+    let (targets, baseline) = (&options.targets, options.baseline.clone());
+    let world = WorldOptions { baseline, with_paths: true, ..WorldOptions::default() };
+    let spread = match options.without_classes {
+        true => Spread::default(),
+        false => classes_to_lint(workspace, &Selection::default())?,
+    };
+    let sampled = workspace.with_sample(spread.sample());
+    let mut map = AccessMap::new();
+    let mut classes = ClassNumbers::new(&spread);
+    for target in sampled.targets(targets)? {
+        let (loaded, owners) = load_with_owners(&sampled, target, &world)?;
+        // Members have names of namespaces beside the sample, too.
+        let accounts = AccountNames::of_target(workspace, target);
+        let inputs = TargetInputs { loaded: &loaded, spread: &spread, owners: &owners, accounts: &accounts };
+        map.targets.push(target_access(&inputs, &mut classes));
     }
+    let options = LintOptions { targets: targets.clone(), world, ..LintOptions::default() };
+    Ok(map.finish(classes, lint_sample(&sampled, &options, &spread)?))
+}
 
-    /// Loads a target, with the policies of each namespace.
-    fn load_with_owners(&self, target: &Target, world: &WorldOptions) -> Result<(LoadedWorld, Owners), Error> {
-        let mut sink = Sink::new();
-        let mut owners = Owners::new();
-        let profiles = self.profiles_for_accounts(target);
-        let mut see = |object: NodeRef<'_>, place: Origin| {
-            let is_namespace = object.get("kind").and_then(NodeRef::as_str) == Some("Namespace");
-            let name = object.path(&["metadata", "name"]).and_then(NodeRef::as_str).filter(|_| is_namespace);
-            let owner = name.and_then(|_| self.project.policy_at(place));
-            owners.extend(name.zip(owner).map(|(name, policy)| {
-                let policy = format!("{}/{}", policy.kind, policy.name);
-                (
-                    name.to_owned(),
-                    NamespaceOwner { policy, profiles: profiles.get(&place).cloned().into_iter().flatten().collect() },
-                )
-            }));
-        };
-        match load_target_seen(self, target, world, WorldParts::seen_by(&mut see), &mut sink)?
-            .filter(|_| !sink.has_errors())
-        {
-            Some(loaded) => Ok((loaded, owners)),
-            None => Err(Error::Invalid(self.diagnostics(sink))),
-        }
+/// Loads a target, with the policies of each namespace.
+fn load_with_owners(
+    workspace: &Workspace,
+    target: &Target,
+    world: &WorldOptions,
+) -> Result<(LoadedWorld, Owners), Error> {
+    let mut sink = Sink::new();
+    let mut owners = Owners::new();
+    let profiles = profiles_for_accounts(workspace, target);
+    let mut see = |object: NodeRef<'_>, place: Origin| {
+        let is_namespace = object.get("kind").and_then(NodeRef::as_str) == Some("Namespace");
+        let name = object.path(&["metadata", "name"]).and_then(NodeRef::as_str).filter(|_| is_namespace);
+        let owner = name.and_then(|_| workspace.project.policy_at(place));
+        owners.extend(name.zip(owner).map(|(name, policy)| {
+            let policy = format!("{}/{}", policy.kind, policy.name);
+            (
+                name.to_owned(),
+                NamespaceOwner { policy, profiles: profiles.get(&place).cloned().into_iter().flatten().collect() },
+            )
+        }));
+    };
+    match load_target_seen(workspace, target, world, WorldParts::seen_by(&mut see), &mut sink)?
+        .filter(|_| !sink.has_errors())
+    {
+        Some(loaded) => Ok((loaded, owners)),
+        None => Err(Error::Invalid(workspace.diagnostics(sink))),
     }
+}
 
-    /// Returns the profiles that service accounts of namespaces may use, by the place of the namespaces. A target with admission
-    /// policies has none: there the label of a namespace names its profile.
-    fn profiles_for_accounts(&self, target: &Target) -> HashMap<Origin, BTreeSet<String>> {
-        let mut profiles: HashMap<Origin, BTreeSet<String>> = HashMap::new();
-        let with_users = [Enforcement::PodSecurityPolicy, Enforcement::SecurityContextConstraints];
-        let declared = self.project.facts.on(&target.name).filter(|_| with_users.contains(&target.enforcement()));
-        declared.for_each(|declared: &NamespaceProfile| {
-            profiles.entry(declared.namespace).or_default().insert(declared.profile.clone());
-        });
-        profiles
-    }
+/// Returns the profiles that service accounts of namespaces may use, by the place of the namespaces. A target with admission
+/// policies has none: there the label of a namespace names its profile.
+fn profiles_for_accounts(workspace: &Workspace, target: &Target) -> HashMap<Origin, BTreeSet<String>> {
+    let mut profiles: HashMap<Origin, BTreeSet<String>> = HashMap::new();
+    let with_users = [Enforcement::PodSecurityPolicy, Enforcement::SecurityContextConstraints];
+    let declared = workspace.project.facts.on(&target.name).filter(|_| with_users.contains(&target.enforcement()));
+    declared.for_each(|declared: &NamespaceProfile| {
+        profiles.entry(declared.namespace).or_default().insert(declared.profile.clone());
+    });
+    profiles
 }
 
 /// Returns the map of who can do what in manifests.

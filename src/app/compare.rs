@@ -145,83 +145,79 @@ impl Comparison {
     }
 }
 
-impl Workspace {
-    /// Compiles the policies and compares them with earlier output.
-    ///
-    /// # Errors
-    /// When no target has one of the names, or the run fails. Invalid policies are reported among the diagnostics.
-    ///
-    /// # Examples
-    /// ```
-    /// # use bailiwick::{Base, CompareOptions, Error, Options, Workspace};
-    /// # let options = Options::in_folder(env!("CARGO_MANIFEST_DIR"));
-    /// # let workspace = Workspace::open(&options)?;
-    /// let comparison = workspace.compare(&Base::output_folder(), &CompareOptions::default())?;
-    /// assert!(!comparison.is_drift(), "the output of this repository is up to date");
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn compare(&self, base: &Base, options: &CompareOptions) -> Result<Comparison, Error> {
-        let targets = self.targets(&options.targets)?;
-        let mut sink = Sink::new();
-        base.problem().into_iter().for_each(|problem| sink.push(problem));
-        let changes = if options.targets.is_empty() { base.gone(self)? } else { TargetChanges::default() };
-        Ok(self.compare_with(base, &targets, options, changes, sink)?)
-    }
+/// Compiles the policies and compares them with earlier output.
+///
+/// # Errors
+/// When no target has one of the names, or the run fails. Invalid policies are reported among the diagnostics.
+///
+/// # Examples
+/// ```
+/// # use bailiwick::{Base, CompareOptions, Error, Options, Workspace, compare};
+/// # let options = Options::in_folder(env!("CARGO_MANIFEST_DIR"));
+/// # let workspace = Workspace::open(&options)?;
+/// let comparison = compare(&workspace, &Base::output_folder(), &CompareOptions::default())?;
+/// assert!(!comparison.is_drift(), "the output of this repository is up to date");
+/// # Ok::<(), Error>(())
+/// ```
+pub fn compare(workspace: &Workspace, base: &Base, options: &CompareOptions) -> Result<Comparison, Error> {
+    let mut sink = Sink::new();
+    base.problem().into_iter().for_each(|problem| sink.push(problem));
+    let changes = if options.targets.is_empty() { base.gone(workspace)? } else { TargetChanges::default() };
+    compare_with(workspace, base, options, changes, sink)
+}
 
-    /// Returns what changed since a base beside the output, a sentence for each: what decides how policies are checked, and
-    /// inputs that decide access and are not written.
-    ///
-    /// # Errors
-    /// When the base cannot be read.
-    pub fn changes_beside_output(&self, base: &Base) -> Result<Vec<String>, Error> {
-        Ok(base.changes(self)?)
-    }
+/// Returns what changed since a base beside the output, a sentence for each: what decides how policies are checked, and
+/// inputs that decide access and are not written.
+///
+/// # Errors
+/// When the base cannot be read.
+pub fn changes_beside_output(workspace: &Workspace, base: &Base) -> Result<Vec<String>, Error> {
+    Ok(base.changes(workspace)?)
+}
 
-    /// Returns a list for the differing files of a target that a merge groups; none where no merge prints differences.
-    fn part_files(&self, options: &CompareOptions) -> Option<PartFiles> {
-        self.shard.as_ref().filter(|_| !options.without_text)?.part_files()
-    }
+/// Returns a list for the differing files of a target that a merge groups; none where no merge prints differences.
+fn part_files(workspace: &Workspace, options: &CompareOptions) -> Option<PartFiles> {
+    workspace.shard.as_ref().filter(|_| !options.without_text)?.part_files()
+}
 
-    /// Notes the differing files of a target for the merge.
-    fn note_part_files(&self, target: &Target, files: Option<PartFiles>) {
-        if let Some((shard, files)) = self.shard.as_ref().zip(files) {
-            shard.note_files(&target.name, files);
-        }
+/// Notes the differing files of a target for the merge.
+fn note_part_files(workspace: &Workspace, target: &Target, files: Option<PartFiles>) {
+    if let Some((shard, files)) = workspace.shard.as_ref().zip(files) {
+        shard.note_files(&target.name, files);
     }
+}
 
-    pub(super) fn compare_with(
-        &self,
-        base: &Base,
-        targets: &[&Target],
-        options: &CompareOptions,
-        mut changes: TargetChanges,
-        mut sink: Sink,
-    ) -> Result<Comparison, RunError> {
-        let mut compared: Vec<TargetComparison> = Vec::new();
-        let (mut length, mut left_out) = (0, 0);
-        let mut unclaimed = Unclaimed::default();
-        let mut delivered = DeliveryObjects::new(options.targets.is_empty());
-        for target in targets {
-            let room = MAXIMUM_DIFF.saturating_sub(length);
-            let one = TargetRun { workspace: self, base, target, options, room }.compare(&mut changes, &mut sink)?;
+pub(super) fn compare_with(
+    workspace: &Workspace,
+    base: &Base,
+    options: &CompareOptions,
+    mut changes: TargetChanges,
+    mut sink: Sink,
+) -> Result<Comparison, Error> {
+    let mut compared: Vec<TargetComparison> = Vec::new();
+    let (mut length, mut left_out) = (0, 0);
+    let mut unclaimed = Unclaimed::default();
+    let mut delivered = DeliveryObjects::new(options.targets.is_empty());
+    for target in workspace.targets(&options.targets)? {
+        let room = MAXIMUM_DIFF.saturating_sub(length);
+        let one = TargetRun { workspace, base, target, options, room }.compare(&mut changes, &mut sink)?;
+        unclaimed.absorb(one.unclaimed);
+        length += one.comparison.diff.len();
+        left_out += one.left_out;
+        compared.push(one.comparison);
+        delivered.add(&workspace.project, target, one.has_cluster);
+    }
+    // The first part of a run judges what concerns all parts.
+    if workspace.part().is_none_or(|part| part.is_first()) {
+        let room = MAXIMUM_DIFF.saturating_sub(length);
+        let run = DeliveryRun { workspace, base, options, room };
+        if let Some(one) = run.compare(&delivered, &mut sink)? {
             unclaimed.absorb(one.unclaimed);
-            length += one.comparison.diff.len();
             left_out += one.left_out;
             compared.push(one.comparison);
-            delivered.add(&self.project, target, one.has_cluster);
         }
-        // The first part of a run judges what concerns all parts.
-        if self.part().is_none_or(|part| part.is_first()) {
-            let room = MAXIMUM_DIFF.saturating_sub(length);
-            let run = DeliveryRun { workspace: self, base, options, room };
-            if let Some(one) = run.compare(&delivered, &mut sink)? {
-                unclaimed.absorb(one.unclaimed);
-                left_out += one.left_out;
-                compared.push(one.comparison);
-            }
-        }
-        Ok(Comparison { diagnostics: self.diagnostics(sink), targets: compared, left_out, changes, unclaimed })
     }
+    Ok(Comparison { diagnostics: workspace.diagnostics(sink), targets: compared, left_out, changes, unclaimed })
 }
 
 /// The comparison of one target.
@@ -268,7 +264,7 @@ impl TargetRun<'_> {
             let (below, is_gone) = (found.change.plan.path.clone(), found.file.is_none());
             Ok(Some(Difference { below, path, is_gone, way, text, meaning, rules }))
         };
-        let (mut groups, mut of_part) = (Groups::new(room), workspace.part_files(options));
+        let (mut groups, mut of_part) = (Groups::new(room), part_files(workspace, options));
         let mut changed = Meaning::default();
         let mut effect = Effect::new(workspace, target);
         let mut each = |difference: Option<Difference>| {
@@ -281,7 +277,7 @@ impl TargetRun<'_> {
         let earlier = EarlierOutput { committed: &*committed, depth: Depth::Objects };
         let compared = workspace.compare_output(target, earlier, &difference, &mut each, sink)?;
         let ComparedTarget { plan, unclaimed, has_cluster, .. } = compared;
-        workspace.note_part_files(target, of_part);
+        note_part_files(workspace, target, of_part);
         let totals = Totals::from_plan(&plan);
         if base.is_new(target, &totals) {
             changes.add_new(workspace, &target.name, std::mem::take(&mut *locked(&created)));
@@ -321,7 +317,7 @@ impl DeliveryRun<'_> {
         let Self { workspace, base, options, room } = self;
         let Some(committed) = base.delivery(workspace)? else { return Ok(None) };
         let folder = workspace.project.workspace.delivery.as_ref().map_or("delivery", |delivery| &delivery.folder);
-        let mut diff = DeliveryDiff::new(folder, room, workspace.part_files(options));
+        let mut diff = DeliveryDiff::new(folder, room, part_files(workspace, options));
         let mut each = |change: DeliveryChange<'_>| {
             if !options.without_text {
                 diff.add(&change, !options.ungrouped);

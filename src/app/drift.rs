@@ -34,6 +34,7 @@ use super::test::{TestEvent, TestRun};
 use super::workspace::Workspace;
 use super::{Diagnostics, Error, isolation};
 use crate::access::compare::Change;
+use crate::app::test::test_checks;
 use crate::codes;
 use crate::diag::words::first_names;
 use crate::diag::{Diagnostic, Origin, RunError, Sink};
@@ -202,110 +203,106 @@ const DUMP_HELP: &str = "dump every kind that `bailiwick drift --resources` prin
 /// The kinds of the core group on escalation paths through nodes.
 const KINDS_OF_PATHS: [&str; 5] = ["Node", "PersistentVolume", "PersistentVolumeClaim", "Pod", "Secret"];
 
-impl Workspace {
-    /// Compares a dump of a cluster with the objects of a target. `each` is called with every failed AccessTest.
-    ///
-    /// # Errors
-    /// When the target is not known, the policies do not compile, or the dump cannot be read or is not complete.
-    pub fn drift(&self, options: &DriftOptions, each: &mut dyn FnMut(TestEvent<'_>)) -> Result<DriftOutcome, Error> {
-        let target = self.only_target(options.target.as_deref(), ONE_CLUSTER)?;
-        let (mut sink, mut wanted) = (Sink::new(), WantedObjects::default());
-        let desired = self.load_wanted(target, &mut wanted, &mut sink);
-        let table = std::mem::take(&mut wanted.table);
-        let surroundings = Surroundings::new(self, target, &wanted);
-        let reading = Reading::of_all(&self.options, &self.project.files);
-        let inputs = LiveInputs { reading, wanted: &wanted, surroundings: &surroundings };
-        let (live, dump) = LiveObjects::read(inputs, &options.live, table, &mut sink)?;
-        let desired = desired?;
-        let Some(desired) = desired.filter(|_| !sink.has_errors()) else {
-            return Err(Error::Invalid(self.diagnostics(sink)));
-        };
-        let not_compared = missing_kinds(&surroundings, &live, options.is_partial, &mut sink);
-        if sink.has_errors() {
-            return Err(Error::Invalid(self.diagnostics(sink)));
-        }
-        let accept = AcceptList::new(self, target, &mut sink);
-        let mut comparison = LiveComparison {
-            workspace: self,
-            target,
-            wanted: &wanted,
-            live,
-            dump,
-            not_compared: &not_compared,
-            accept: &accept,
-        };
-        let found = comparison.findings()?;
-        accept.report_unused(&mut sink);
-        let diagnostics = self.diagnostics(sink);
-        if diagnostics.has_errors() {
-            return Err(Error::Invalid(diagnostics));
-        }
-        let access = access::difference(&comparison, &found)?;
-        let ObjectFindings { equal, accepted, findings, owned, .. } = found;
-        let mut drift = Drift {
-            target: target.name.clone(),
-            wanted: wanted.count,
-            equal,
-            accepted: accepted.len(),
-            findings,
-            owned,
-            not_compared: not_compared.clone(),
-            access,
-            questions: 0,
-            failures: 0,
-        };
-        let mut broken = Sink::new();
-        drift.to_diagnostics().into_iter().for_each(|found| broken.push(found));
-        let tests = live_tests::judge_live(&comparison, &desired, each, &mut broken)?;
-        (drift.questions, drift.failures) = (tests.questions, tests.failures);
-        Ok(DriftOutcome { drift, diagnostics, broken: self.own_diagnostics(broken), tests })
+/// Compares a dump of a cluster with the objects of a target. `each` is called with every failed AccessTest.
+///
+/// # Errors
+/// When the target is not known, the policies do not compile, or the dump cannot be read or is not complete.
+pub fn drift(
+    workspace: &Workspace,
+    options: &DriftOptions,
+    each: &mut dyn FnMut(TestEvent<'_>),
+) -> Result<DriftOutcome, Error> {
+    let target = workspace.only_target(options.target.as_deref(), ONE_CLUSTER)?;
+    let (mut sink, mut wanted) = (Sink::new(), WantedObjects::default());
+    let desired = load_wanted(workspace, target, &mut wanted, &mut sink);
+    let table = std::mem::take(&mut wanted.table);
+    let surroundings = Surroundings::new(workspace, target, &wanted);
+    let reading = Reading::of_all(&workspace.options, &workspace.project.files);
+    let inputs = LiveInputs { reading, wanted: &wanted, surroundings: &surroundings };
+    let (live, dump) = LiveObjects::read(inputs, &options.live, table, &mut sink)?;
+    let desired = desired?;
+    let Some(desired) = desired.filter(|_| !sink.has_errors()) else {
+        return Err(Error::Invalid(workspace.diagnostics(sink)));
+    };
+    let not_compared = missing_kinds(&surroundings, &live, options.is_partial, &mut sink);
+    if sink.has_errors() {
+        return Err(Error::Invalid(workspace.diagnostics(sink)));
     }
+    let accept = AcceptList::new(workspace, target, &mut sink);
+    let mut comparison =
+        LiveComparison { workspace, target, wanted: &wanted, live, dump, not_compared: &not_compared, accept: &accept };
+    let found = comparison.findings()?;
+    accept.report_unused(&mut sink);
+    let diagnostics = workspace.diagnostics(sink);
+    if diagnostics.has_errors() {
+        return Err(Error::Invalid(diagnostics));
+    }
+    let access = access::difference(&comparison, &found)?;
+    let ObjectFindings { equal, accepted, findings, owned, .. } = found;
+    let mut drift = Drift {
+        target: target.name.clone(),
+        wanted: wanted.count,
+        equal,
+        accepted: accepted.len(),
+        findings,
+        owned,
+        not_compared: not_compared.clone(),
+        access,
+        questions: 0,
+        failures: 0,
+    };
+    let mut broken = Sink::new();
+    drift.to_diagnostics().into_iter().for_each(|found| broken.push(found));
+    let tests = live_tests::judge_live(&comparison, &desired, each, &mut broken)?;
+    (drift.questions, drift.failures) = (tests.questions, tests.failures);
+    Ok(DriftOutcome { drift, diagnostics, broken: workspace.own_diagnostics(broken), tests })
+}
 
-    /// Compiles the policies of a target, and collects their objects. The world has all of them if AccessTests are asked of it.
-    fn load_wanted(
-        &self,
-        target: &Target,
-        wanted: &mut WantedObjects,
-        sink: &mut Sink,
-    ) -> Result<Option<LoadedWorld>, RunError> {
-        let mut see = |object: NodeRef<'_>, _| wanted.add(object);
-        let content =
-            if live_tests::are_asked(self, target) { WorldContent::Whole } else { WorldContent::ClusterRoles };
-        let parts = WorldParts { content, ..WorldParts::seen_by(&mut see) };
-        let loaded = load_target_seen(self, target, &self.test_checks(target, &[]).world_options(), parts, sink);
-        wanted.finish();
-        loaded
-    }
+/// Compiles the policies of a target, and collects their objects. The world has all of them if AccessTests are asked of it.
+fn load_wanted(
+    workspace: &Workspace,
+    target: &Target,
+    wanted: &mut WantedObjects,
+    sink: &mut Sink,
+) -> Result<Option<LoadedWorld>, RunError> {
+    let mut see = |object: NodeRef<'_>, _| wanted.add(object);
+    let content =
+        if live_tests::are_asked(workspace, target) { WorldContent::Whole } else { WorldContent::ClusterRoles };
+    let parts = WorldParts { content, ..WorldParts::seen_by(&mut see) };
+    let loaded = load_target_seen(workspace, target, &test_checks(workspace, target, &[]).world_options(), parts, sink);
+    wanted.finish();
+    loaded
+}
 
-    /// Returns the resources for a dump of the cluster of a target, as kubectl names them, sorted.
-    ///
-    /// # Errors
-    /// When the target is not known, or the policies do not compile.
-    pub fn resources_to_dump(&self, target: Option<&String>) -> Result<Vec<String>, Error> {
-        let target = self.only_target(target.map(String::as_str), ONE_CLUSTER)?;
-        let mut sink = Sink::new();
-        let mut kinds: BTreeSet<(String, String)> = unmanaged::watched_kinds(target);
-        each_object(self, target, &mut sink, &mut |object, _| {
-            let key = ObjectKey::of(object);
-            let (group, kind) = key.kind();
-            kinds.insert((group.to_owned(), kind.to_owned()));
-        })?;
-        if sink.has_errors() {
-            return Err(Error::Invalid(self.diagnostics(sink)));
-        }
-        let judges_pods = isolation::is_asserted(self, target) || !self.test_checks(target, &[]).paths.is_empty();
-        let further: &[&str] = if judges_pods { &KINDS_OF_PATHS } else { &[] };
-        kinds.extend(further.iter().map(|kind| (String::new(), (*kind).to_owned())));
-        let api = self.project.api(target);
-        let resource = |(group, kind): &(String, String)| {
-            let builtin = api.catalogue().find_kind(group, kind).map(|entry| entry.resource.clone());
-            let custom = || api.custom().find(|known| known.group == *group && known.kind == *kind);
-            let name = builtin.or_else(|| custom().map(|known| known.resource.clone()))?;
-            Some(if group.is_empty() { name } else { format!("{name}.{group}") })
-        };
-        let resources: BTreeSet<String> = kinds.iter().filter_map(resource).collect();
-        Ok(resources.into_iter().collect())
+/// Returns the resources for a dump of the cluster of a target, as kubectl names them, sorted.
+///
+/// # Errors
+/// When the target is not known, or the policies do not compile.
+pub fn resources_to_dump(workspace: &Workspace, target: Option<&String>) -> Result<Vec<String>, Error> {
+    let target = workspace.only_target(target.map(String::as_str), ONE_CLUSTER)?;
+    let mut sink = Sink::new();
+    let mut kinds: BTreeSet<(String, String)> = unmanaged::watched_kinds(target);
+    each_object(workspace, target, &mut sink, &mut |object, _| {
+        let key = ObjectKey::of(object);
+        let (group, kind) = key.kind();
+        kinds.insert((group.to_owned(), kind.to_owned()));
+    })?;
+    if sink.has_errors() {
+        return Err(Error::Invalid(workspace.diagnostics(sink)));
     }
+    let judges_pods =
+        isolation::is_asserted(workspace, target) || !test_checks(workspace, target, &[]).paths.is_empty();
+    let further: &[&str] = if judges_pods { &KINDS_OF_PATHS } else { &[] };
+    kinds.extend(further.iter().map(|kind| (String::new(), (*kind).to_owned())));
+    let api = workspace.project.api(target);
+    let resource = |(group, kind): &(String, String)| {
+        let builtin = api.catalogue().find_kind(group, kind).map(|entry| entry.resource.clone());
+        let custom = || api.custom().find(|known| known.group == *group && known.kind == *kind);
+        let name = builtin.or_else(|| custom().map(|known| known.resource.clone()))?;
+        Some(if group.is_empty() { name } else { format!("{name}.{group}") })
+    };
+    let resources: BTreeSet<String> = kinds.iter().filter_map(resource).collect();
+    Ok(resources.into_iter().collect())
 }
 
 /// Reports the kinds of the policies without an object in the dump, and a dump without an object to compare. Returns the kinds if they

@@ -20,6 +20,7 @@ use super::loaded_world::{LoadedWorld, WorldOptions, load_target};
 use super::workspace::Workspace;
 use super::workspace_files::WorkspaceFiles;
 use super::{Diagnostics, Error, LintOptions, Options};
+use crate::app::lint::lint;
 use crate::diag::{Files, RunError, Sink};
 use crate::model::Date;
 use crate::source::{DiskSource, EditorFiles, FileContent, FileSource};
@@ -105,7 +106,7 @@ impl EditorWorkspace {
         let files = WorkspaceFiles::Editor(self.root.clone(), Arc::clone(&self.files));
         let diagnostics = match Workspace::open_files(&self.options, self.root.clone(), files) {
             Ok(workspace) => {
-                let diagnostics = workspace.compile_diagnostics()?;
+                let diagnostics = compile_diagnostics(&workspace)?;
                 free_beside(self.linked.replace(Arc::new(workspace)));
                 diagnostics
             }
@@ -167,29 +168,27 @@ fn free_beside<T: Send + 'static>(result: T) {
     let _ = std::thread::Builder::new().spawn(move || drop(result));
 }
 
-impl Workspace {
-    /// Compiles every target, and returns the diagnostics only.
-    ///
-    /// # Errors
-    /// When the run fails.
-    pub(crate) fn compile_diagnostics(&self) -> Result<Diagnostics, Error> {
-        let mut sink = Sink::new();
-        self.project.check_terms(&mut sink);
-        for target in self.targets(&[])? {
-            let mut found = Sink::new();
-            self.compile_part(target, self.compiler(), &|_| Ok(()), &mut |()| {}, &mut found)?;
-            sink.absorb_of_target(found, &target.name);
-        }
-        Ok(self.diagnostics(sink.with_targets_together()))
+/// Compiles every target, and returns the diagnostics only.
+///
+/// # Errors
+/// When the run fails.
+pub(crate) fn compile_diagnostics(workspace: &Workspace) -> Result<Diagnostics, Error> {
+    let mut sink = Sink::new();
+    workspace.project.check_terms(&mut sink);
+    for target in workspace.targets(&[])? {
+        let mut found = Sink::new();
+        workspace.compile_part(target, workspace.compiler(), &|_| Ok(()), &mut |()| {}, &mut found)?;
+        sink.absorb_of_target(found, &target.name);
     }
+    Ok(workspace.diagnostics(sink.with_targets_together()))
+}
 
-    /// Returns the findings of `lint` about the compiled policies, without the diagnostics of the compiler.
-    ///
-    /// # Errors
-    /// When the run fails.
-    pub fn editor_findings(&self) -> Result<Diagnostics, Error> {
-        let mut findings = self.lint(&LintOptions::default())?.findings;
-        findings.list.retain(|finding| finding.code.is_finding());
-        Ok(findings)
-    }
+/// Returns the findings of `lint` about the compiled policies, without the diagnostics of the compiler.
+///
+/// # Errors
+/// When the run fails.
+pub fn editor_findings(workspace: &Workspace) -> Result<Diagnostics, Error> {
+    let mut findings = lint(workspace, &LintOptions::default())?.findings;
+    findings.list.retain(|finding| finding.code.is_finding());
+    Ok(findings)
 }

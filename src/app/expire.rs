@@ -21,46 +21,44 @@ pub struct MovedDay {
     pub after: Date,
 }
 
-impl Workspace {
-    /// Writes a day into `spec.expiry.asOf`, and changes nothing else in the workspace file. An equal or later day stays:
-    /// an earlier day would return permissions that are over.
-    ///
-    /// # Errors
-    /// When the policies cannot be linked, the file has no such field, or the file cannot be written.
-    pub fn expire(options: &Options, day: Date) -> Result<MovedDay, Error> {
-        let workspace = Self::open(options)?;
-        let Some(Spanned { value: before, origin }) = workspace.project.workspace.expiry.as_of else {
-            let ids = workspace.project.files.ids();
-            let file = ids.into_iter().find(|id| workspace.project.files.get(*id).path() == WORKSPACE_FILE);
-            let place = file.map(|file| Origin { file, span: Span::default() });
-            return Err(refusal(&workspace, "the workspace has no `spec.expiry.asOf`", place, day));
+/// Writes a day into `spec.expiry.asOf`, and changes nothing else in the workspace file. An equal or later day stays:
+/// an earlier day would return permissions that are over.
+///
+/// # Errors
+/// When the policies cannot be linked, the file has no such field, or the file cannot be written.
+pub fn expire(options: &Options, day: Date) -> Result<MovedDay, Error> {
+    let workspace = Workspace::open(options)?;
+    let Some(Spanned { value: before, origin }) = workspace.project.workspace.expiry.as_of else {
+        let ids = workspace.project.files.ids();
+        let file = ids.into_iter().find(|id| workspace.project.files.get(*id).path() == WORKSPACE_FILE);
+        let place = file.map(|file| Origin { file, span: Span::default() });
+        return Err(refusal(&workspace, "the workspace has no `spec.expiry.asOf`", place, day));
+    };
+    if before < day {
+        let file = workspace.project.files.get(origin.file);
+        let Some(text) = with_day(file.text(), origin.span, before, day) else {
+            return Err(refusal(&workspace, "`asOf` is not a plain or quoted scalar", Some(origin), day));
         };
-        if before < day {
-            let file = workspace.project.files.get(origin.file);
-            let Some(text) = with_day(file.text(), origin.span, before, day) else {
-                return Err(refusal(&workspace, "`asOf` is not a plain or quoted scalar", Some(origin), day));
-            };
-            workspace.replace_workspace_file(file.text(), &text)?;
-        }
-        Ok(MovedDay { before, after: before.max(day) })
+        replace_workspace_file(&workspace, file.text(), &text)?;
     }
+    Ok(MovedDay { before, after: before.max(day) })
+}
 
-    /// Replaces the text of the workspace file. A byte order mark stays.
-    fn replace_workspace_file(&self, before: &str, after: &str) -> Result<(), RunError> {
-        let (disk, path) = (DiskSource::new(&self.root), self.root.join(WORKSPACE_FILE));
-        let content = disk.read(WORKSPACE_FILE, MAXIMUM_FILE_SIZE as u64)?;
-        let mark = match &content {
-            FileContent::Bytes(bytes) if !disk.is_link(WORKSPACE_FILE) => bytes.strip_suffix(before.as_bytes()),
-            _ => None,
-        };
-        let Some(mark) = mark.filter(|mark| mark.is_empty() || *mark == BYTE_ORDER_MARK) else {
-            let message = format!("cannot change `{}`: it is a link, or not UTF-8, or it changed", path.display());
-            return Err(RunError::new(message).help("write `asOf` by hand, or run the command again"));
-        };
-        let text = [mark, after.as_bytes()].concat();
-        let replaced = writer::replace(&path, &text);
-        replaced.map_err(|error| RunError::io("write", &path, &error))
-    }
+/// Replaces the text of the workspace file. A byte order mark stays.
+fn replace_workspace_file(workspace: &Workspace, before: &str, after: &str) -> Result<(), RunError> {
+    let (disk, path) = (DiskSource::new(&workspace.root), workspace.root.join(WORKSPACE_FILE));
+    let content = disk.read(WORKSPACE_FILE, MAXIMUM_FILE_SIZE as u64)?;
+    let mark = match &content {
+        FileContent::Bytes(bytes) if !disk.is_link(WORKSPACE_FILE) => bytes.strip_suffix(before.as_bytes()),
+        _ => None,
+    };
+    let Some(mark) = mark.filter(|mark| mark.is_empty() || *mark == BYTE_ORDER_MARK) else {
+        let message = format!("cannot change `{}`: it is a link, or not UTF-8, or it changed", path.display());
+        return Err(RunError::new(message).help("write `asOf` by hand, or run the command again"));
+    };
+    let text = [mark, after.as_bytes()].concat();
+    let replaced = writer::replace(&path, &text);
+    replaced.map_err(|error| RunError::io("write", &path, &error))
 }
 
 /// The UTF-8 form of U+FEFF at the beginning of a file.

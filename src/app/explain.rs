@@ -91,124 +91,118 @@ pub struct RoleSearch<'w> {
     pub known: Vec<String>,
 }
 
-impl Workspace {
-    /// Lists the objects of an output file with the policies that make them. The path begins in the working directory.
-    ///
-    /// # Errors
-    /// When the policies do not make the file, or cannot be compiled.
-    pub fn explain_file(&self, path: &str) -> Result<ExplainedFile, Error> {
-        let refuse = |message: String, help: String| {
-            Err(Error::invalid(Diagnostic::error(codes::INVALID_USAGE, message).help(help)))
-        };
-        let output = &self.project.workspace.output;
-        let Some(below) = self.below_output(path)? else {
-            return refuse(format!("`{path}` is not a file of the output"), format!("the output is below `{output}`"));
-        };
-        let (target, inner) = below.split_once('/').unwrap_or((&below, ""));
-        let targets = &self.project.workspace.targets;
-        let Some(target) = targets.iter().find(|known| known.name == target) else {
-            let names: Vec<&str> = targets.iter().map(|known| &*known.name).collect();
-            let help = format!("the targets are: {}", names.join(", "));
-            return refuse(format!("`{path}` is not in the folder of a target"), help);
-        };
-        let folder = self.files.output(output, Some(&target.name));
-        let mut made: Option<(OutputFile, Differing)> = None;
-        let mut paths: Vec<String> = Vec::new();
-        let work = |file: OutputFile| {
-            let state = (file.path == inner).then(|| folder.differing(&file.path, &file.text)).transpose()?;
-            Ok(match state {
-                Some(state) => (file.path.clone(), Some((file, state))),
-                None => (file.path, None),
-            })
-        };
-        let mut each = |(path, found): (String, Option<(OutputFile, Differing)>)| {
-            paths.push(path);
-            made = made.take().or(found);
-        };
-        let mut sink = Sink::new();
-        self.compile_files(target, ObjectForm::Json, &work, &mut each, &mut sink)?;
-        if sink.has_errors() {
-            return Err(Error::Invalid(self.diagnostics(sink)));
+/// Lists the objects of an output file with the policies that make them. The path begins in the working directory.
+///
+/// # Errors
+/// When the policies do not make the file, or cannot be compiled.
+pub fn explain_file(workspace: &Workspace, path: &str) -> Result<ExplainedFile, Error> {
+    let refuse = |message: String, help: String| {
+        Err(Error::invalid(Diagnostic::error(codes::INVALID_USAGE, message).help(help)))
+    };
+    let output = &workspace.project.workspace.output;
+    let Some(below) = below_output(workspace, path)? else {
+        return refuse(format!("`{path}` is not a file of the output"), format!("the output is below `{output}`"));
+    };
+    let (target, inner) = below.split_once('/').unwrap_or((&below, ""));
+    let targets = &workspace.project.workspace.targets;
+    let Some(target) = targets.iter().find(|known| known.name == target) else {
+        let names: Vec<&str> = targets.iter().map(|known| &*known.name).collect();
+        let help = format!("the targets are: {}", names.join(", "));
+        return refuse(format!("`{path}` is not in the folder of a target"), help);
+    };
+    let folder = workspace.files.output(output, Some(&target.name));
+    let mut made: Option<(OutputFile, Differing)> = None;
+    let mut paths: Vec<String> = Vec::new();
+    let work = |file: OutputFile| {
+        let state = (file.path == inner).then(|| folder.differing(&file.path, &file.text)).transpose()?;
+        Ok(match state {
+            Some(state) => (file.path.clone(), Some((file, state))),
+            None => (file.path, None),
+        })
+    };
+    let mut each = |(path, found): (String, Option<(OutputFile, Differing)>)| {
+        paths.push(path);
+        made = made.take().or(found);
+    };
+    let mut sink = Sink::new();
+    workspace.compile_files(target, ObjectForm::Json, &work, &mut each, &mut sink)?;
+    if sink.has_errors() {
+        return Err(Error::Invalid(workspace.diagnostics(sink)));
+    }
+    let Some((file, state)) = made else {
+        let near = nearest(inner, paths.iter().map(String::as_str));
+        let near = near.map(|near| format!("{output}/{}/{near}", target.name));
+        return refuse(format!("no policy makes `{path}`"), help_without_policy(folder.read(inner)?.is_some(), near));
+    };
+    let objects = file.json.iter().zip(file.origins.iter()).map(|(object, origin)| {
+        let policy = workspace.project.policy_at(*origin);
+        ExplainedObject {
+            object: ObjectIdentity::read(object),
+            policy: policy.map(|policy| PolicyName { kind: policy.kind.to_string(), name: (*policy.name).to_owned() }),
+            place: place_text(*origin, &workspace.project.files),
         }
-        let Some((file, state)) = made else {
-            let near = nearest(inner, paths.iter().map(String::as_str));
-            let near = near.map(|near| format!("{output}/{}/{near}", target.name));
-            return refuse(
-                format!("no policy makes `{path}`"),
-                help_without_policy(folder.read(inner)?.is_some(), near),
-            );
-        };
-        let objects = file.json.iter().zip(file.origins.iter()).map(|(object, origin)| {
-            let policy = self.project.policy_at(*origin);
-            ExplainedObject {
-                object: ObjectIdentity::read(object),
-                policy: policy
-                    .map(|policy| PolicyName { kind: policy.kind.to_string(), name: (*policy.name).to_owned() }),
-                place: place_text(*origin, &self.project.files),
-            }
-        });
-        let state = match state {
-            Differing::Same => FileState::Same,
-            Differing::Missing => FileState::Missing,
-            Differing::Different(_) => FileState::Different,
-        };
-        Ok(ExplainedFile { target: target.name.clone(), objects: objects.collect(), path: file.path.clone(), state })
-    }
+    });
+    let state = match state {
+        Differing::Same => FileState::Same,
+        Differing::Missing => FileState::Missing,
+        Differing::Different(_) => FileState::Different,
+    };
+    Ok(ExplainedFile { target: target.name.clone(), objects: objects.collect(), path: file.path.clone(), state })
+}
 
-    /// Returns a path below the output folder, with `/` between its parts; none elsewhere. The path is relative to the working
-    /// directory.
-    fn below_output(&self, path: &str) -> Result<Option<String>, RunError> {
-        let (start, root) = if self.files.is_folder() { self.real_folders()? } else { Default::default() };
-        let output = root.join(&self.project.workspace.output);
-        let path = normal(&start.join(path));
-        let below = path.strip_prefix(&output).ok().map(Path::to_string_lossy);
-        Ok(below.filter(|below| !below.is_empty()).map(std::borrow::Cow::into_owned))
-    }
+/// Returns a path below the output folder, with `/` between its parts; none elsewhere. The path is relative to the working
+/// directory.
+fn below_output(workspace: &Workspace, path: &str) -> Result<Option<String>, RunError> {
+    let (start, root) = if workspace.files.is_folder() { real_folders(workspace)? } else { Default::default() };
+    let output = root.join(&workspace.project.workspace.output);
+    let path = normal(&start.join(path));
+    let below = path.strip_prefix(&output).ok().map(Path::to_string_lossy);
+    Ok(below.filter(|below| !below.is_empty()).map(std::borrow::Cow::into_owned))
+}
 
-    /// Returns the working directory and the folder of the workspace, without links.
-    fn real_folders(&self) -> Result<(PathBuf, PathBuf), RunError> {
-        let start = std::env::current_dir()
-            .and_then(|start| start.canonicalize())
-            .map_err(|error| RunError::io("find", Path::new("."), &error))?;
-        let root = self.root.canonicalize().map_err(|error| RunError::io("find", &self.root, &error))?;
-        Ok((start, root))
-    }
+/// Returns the working directory and the folder of the workspace, without links.
+fn real_folders(workspace: &Workspace) -> Result<(PathBuf, PathBuf), RunError> {
+    let start = std::env::current_dir()
+        .and_then(|start| start.canonicalize())
+        .map_err(|error| RunError::io("find", Path::new("."), &error))?;
+    let root = workspace.root.canonicalize().map_err(|error| RunError::io("find", &workspace.root, &error))?;
+    Ok((start, root))
+}
 
-    /// Searches targets for a compiled role, and stops at the first one. Without a namespace a ClusterRole or the first Role is
-    /// found.
-    ///
-    /// # Errors
-    /// When the run fails. Invalid policies are reported among the diagnostics.
-    pub fn find_role<'w>(
-        &self,
-        targets: &[&'w Target],
-        name: &str,
-        namespace: Option<&str>,
-    ) -> Result<RoleSearch<'w>, Error> {
-        let mut known: Vec<String> = Vec::new();
-        let mut sink = Sink::new();
-        let mut found = None;
-        for target in targets {
-            let mut first: Option<String> = None;
-            let mut each = |roles: Vec<FoundRole>| {
-                for role in roles {
-                    let is_wanted = role.name == name && namespace.is_none_or(|namespace| namespace == role.namespace);
-                    if is_wanted && first.is_none() {
-                        first = Some(role.text);
-                    }
-                    known.push(role.name);
+/// Searches targets for a compiled role, and stops at the first one. Without a namespace a ClusterRole or the first Role is
+/// found.
+///
+/// # Errors
+/// When the run fails. Invalid policies are reported among the diagnostics.
+pub fn find_role<'w>(
+    workspace: &Workspace,
+    targets: &[&'w Target],
+    name: &str,
+    namespace: Option<&str>,
+) -> Result<RoleSearch<'w>, Error> {
+    let mut known: Vec<String> = Vec::new();
+    let mut sink = Sink::new();
+    let mut found = None;
+    for target in targets {
+        let mut first: Option<String> = None;
+        let mut each = |roles: Vec<FoundRole>| {
+            for role in roles {
+                let is_wanted = role.name == name && namespace.is_none_or(|namespace| namespace == role.namespace);
+                if is_wanted && first.is_none() {
+                    first = Some(role.text);
                 }
-            };
-            self.compile_files(target, ObjectForm::Text, &|file| Ok(roles(&file.text)), &mut each, &mut sink)?;
-            if let Some(text) = first.filter(|_| !sink.has_errors()) {
-                found = Some((*target, yaml::read(&text, FileId::default(), &mut Sink::new())));
-                break;
+                known.push(role.name);
             }
+        };
+        workspace.compile_files(target, ObjectForm::Text, &|file| Ok(roles(&file.text)), &mut each, &mut sink)?;
+        if let Some(text) = first.filter(|_| !sink.has_errors()) {
+            found = Some((*target, yaml::read(&text, FileId::default(), &mut Sink::new())));
+            break;
         }
-        known.sort();
-        known.dedup();
-        Ok(RoleSearch { found, diagnostics: self.diagnostics(sink), known })
     }
+    known.sort();
+    known.dedup();
+    Ok(RoleSearch { found, diagnostics: workspace.diagnostics(sink), known })
 }
 
 impl ObjectIdentity {

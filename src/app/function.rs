@@ -18,6 +18,7 @@ use super::object_key::ObjectKey;
 use super::test::{TestEvent, TestRun};
 use super::workspace::Workspace;
 use super::{CompiledFile, Diagnostics, Error, Options};
+use crate::app::test::test_checks;
 use crate::codes;
 use crate::compile::WORKSPACE_FILE;
 use crate::diag::{Diagnostic, Files, RunError, Sink};
@@ -105,7 +106,7 @@ pub fn run_function(
         Some((config, VALIDATOR)) => {
             let config = settings_of_test(config);
             let workspace = Workspace::in_memory(run, workspace_of(options, &list, &config), &files)?;
-            let validation = workspace.validate(options, list, each)?;
+            let validation = validate(&workspace, options, list, each)?;
             Ok(FunctionOutcome::Validated(Box::new(validation)))
         }
         config => {
@@ -284,69 +285,67 @@ fn place_in_namespace(trees: &mut [Tree], namespace: Option<&str>, sink: &mut Si
     }
 }
 
-impl Workspace {
-    /// Asks the AccessTest of this workspace of the items of a list.
-    fn validate(
-        &self,
-        options: &FunctionOptions,
-        list: ResourceList,
-        each: &mut dyn FnMut(TestEvent<'_>),
-    ) -> Result<Validation, Error> {
-        let target = self.only_target(None, "a function tests one cluster")?;
-        let checks = self.test_checks(target, &[]);
-        let mut sink = Sink::new();
-        if checks.is_empty() {
-            let message = "the AccessTest of `functionConfig` expects nothing of the cluster `items`";
-            sink.push(Diagnostic::error(codes::INVALID_FUNCTION_INPUT, message).help("leave out `spec.targets`"));
-        }
-        let mut trees = [list.tree()];
-        place_in_namespace(&mut trees, options.default_namespace.as_deref(), &mut sink);
-        let mut each_tree = |visit: &mut dyn FnMut(&Tree)| {
-            trees.iter().for_each(visit);
-            Ok(())
-        };
-        let mut loaded = load_live(self, target, &mut each_tree, &checks.world_options(), &mut sink)?;
-        // A build is seldom a whole cluster: a role that it lacks may exist there.
-        loaded.world.declare_roles(|_, _| true);
-        let diagnostics = self.diagnostics(sink).checked()?;
-        let mut tests = TestRun::default();
-        tests.ask_all(&loaded, &checks, each);
-        let problems = tests.take_problems(self);
-        Ok(Validation { list: Some(list), tests, diagnostics, problems })
+/// Asks the AccessTest of this workspace of the items of a list.
+fn validate(
+    workspace: &Workspace,
+    options: &FunctionOptions,
+    list: ResourceList,
+    each: &mut dyn FnMut(TestEvent<'_>),
+) -> Result<Validation, Error> {
+    let target = workspace.only_target(None, "a function tests one cluster")?;
+    let checks = test_checks(workspace, target, &[]);
+    let mut sink = Sink::new();
+    if checks.is_empty() {
+        let message = "the AccessTest of `functionConfig` expects nothing of the cluster `items`";
+        sink.push(Diagnostic::error(codes::INVALID_FUNCTION_INPUT, message).help("leave out `spec.targets`"));
     }
+    let mut trees = [list.tree()];
+    place_in_namespace(&mut trees, options.default_namespace.as_deref(), &mut sink);
+    let mut each_tree = |visit: &mut dyn FnMut(&Tree)| {
+        trees.iter().for_each(visit);
+        Ok(())
+    };
+    let mut loaded = load_live(workspace, target, &mut each_tree, &checks.world_options(), &mut sink)?;
+    // A build is seldom a whole cluster: a role that it lacks may exist there.
+    loaded.world.declare_roles(|_, _| true);
+    let diagnostics = workspace.diagnostics(sink).checked()?;
+    let mut tests = TestRun::default();
+    tests.ask_all(&loaded, &checks, each);
+    let problems = tests.take_problems(workspace);
+    Ok(Validation { list: Some(list), tests, diagnostics, problems })
+}
 
-    /// Asks the AccessTests of a target of its objects with manifests above them: a manifest replaces the object of the target with the
-    /// same identity. `each` is called with every failed question.
-    ///
-    /// # Errors
-    /// When the policies cannot be compiled, the manifests cannot be read or are empty, or the target has no AccessTest.
-    pub fn test_manifests(
-        &self,
-        target: Option<&str>,
-        default_namespace: Option<&str>,
-        manifests: Vec<u8>,
-        each: &mut dyn FnMut(TestEvent<'_>),
-    ) -> Result<Validation, Error> {
-        let target = self.only_target(target, "the manifests are for one cluster")?;
-        let (files, mut sink) = (&self.project.files, Sink::new());
-        let checks = self.test_checks(target, &[]);
-        if checks.is_empty() {
-            let message = format!("the target `{}` has no AccessTest, so that nothing is tested", target.name);
-            let help = "`bailiwick explain AccessTest` shows how to write one";
-            return Err(Error::invalid(Diagnostic::error(codes::NOTHING_TO_JUDGE, message).help(help)));
-        }
-        let mut trees: Vec<Tree> = read_manifests(manifests, files, &mut sink).into_iter().collect();
-        place_in_namespace(&mut trees, default_namespace, &mut sink);
-        let options: WorldOptions = checks.world_options();
-        let mut see_nothing = |_: NodeRef<'_>, _| {};
-        let parts = WorldParts { above: &trees, ..WorldParts::seen_by(&mut see_nothing) };
-        let loaded: Option<LoadedWorld> = load_target_seen(self, target, &options, parts, &mut sink)?;
-        let diagnostics = self.diagnostics(sink).checked()?;
-        let mut tests = TestRun::default();
-        loaded.iter().for_each(|loaded| tests.ask_all(loaded, &checks, each));
-        let problems = tests.take_problems(self);
-        Ok(Validation { list: None, tests, diagnostics, problems })
+/// Asks the AccessTests of a target of its objects with manifests above them: a manifest replaces the object of the target with the
+/// same identity. `each` is called with every failed question.
+///
+/// # Errors
+/// When the policies cannot be compiled, the manifests cannot be read or are empty, or the target has no AccessTest.
+pub fn test_manifests(
+    workspace: &Workspace,
+    target: Option<&str>,
+    default_namespace: Option<&str>,
+    manifests: Vec<u8>,
+    each: &mut dyn FnMut(TestEvent<'_>),
+) -> Result<Validation, Error> {
+    let target = workspace.only_target(target, "the manifests are for one cluster")?;
+    let (files, mut sink) = (&workspace.project.files, Sink::new());
+    let checks = test_checks(workspace, target, &[]);
+    if checks.is_empty() {
+        let message = format!("the target `{}` has no AccessTest, so that nothing is tested", target.name);
+        let help = "`bailiwick explain AccessTest` shows how to write one";
+        return Err(Error::invalid(Diagnostic::error(codes::NOTHING_TO_JUDGE, message).help(help)));
     }
+    let mut trees: Vec<Tree> = read_manifests(manifests, files, &mut sink).into_iter().collect();
+    place_in_namespace(&mut trees, default_namespace, &mut sink);
+    let options: WorldOptions = checks.world_options();
+    let mut see_nothing = |_: NodeRef<'_>, _| {};
+    let parts = WorldParts { above: &trees, ..WorldParts::seen_by(&mut see_nothing) };
+    let loaded: Option<LoadedWorld> = load_target_seen(workspace, target, &options, parts, &mut sink)?;
+    let diagnostics = workspace.diagnostics(sink).checked()?;
+    let mut tests = TestRun::default();
+    loaded.iter().for_each(|loaded| tests.ask_all(loaded, &checks, each));
+    let problems = tests.take_problems(workspace);
+    Ok(Validation { list: None, tests, diagnostics, problems })
 }
 
 /// Reads manifests; none if they cannot be read or are empty, with the reason in the sink.

@@ -44,8 +44,9 @@ use crate::model::{DiagnosticSetting, InstalledStack, PlacedAgent, Target};
 use crate::node::ServerVersion;
 
 pub use self::accepted::AcceptedFinding;
+pub(in crate::app) use self::accepted::acceptances;
 pub(super) use self::accepted::{Acceptance, AcceptedPowers};
-pub use self::change::FindingChange;
+pub use self::change::{FindingChange, lint_change};
 pub(super) use self::comparison::Comparison;
 pub use self::installed::Unanswered;
 pub use self::selection::Selection;
@@ -94,96 +95,104 @@ pub struct LintReport {
     pub audit: Option<AuditSummary>,
 }
 
-impl Workspace {
-    /// Searches the targets for findings.
-    ///
-    /// # Errors
-    /// When no target has one of the names, or the run fails. Invalid policies are among the findings.
-    ///
-    /// # Examples
-    /// ```
-    /// # use bailiwick::{Error, LintOptions, Options, Workspace};
-    /// # let options = Options::in_folder(env!("CARGO_MANIFEST_DIR"));
-    /// # let workspace = Workspace::open(&options)?;
-    /// let report = workspace.lint(&LintOptions::default())?;
-    /// assert!(report.is_readable && !report.findings.has_errors());
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn lint(&self, options: &LintOptions) -> Result<LintReport, Error> {
-        let spread =
-            if options.without_classes { Spread::default() } else { self.classes_to_lint(&options.selection)? };
-        let mut report = self.with_sample(spread.sample()).lint_sample(options, &spread)?;
-        let is_asked = options.targets.is_empty() && options.selection.chooses(codes::UNUSED_ALLOW);
-        if is_asked && !report.findings.has_errors() {
-            if !options.selection.is_whole() {
-                // An entry can accept a finding that was not chosen.
-                let all = LintOptions { selection: Selection::default(), ..options.clone() };
-                self.with_sample(spread.sample()).lint_sample(&all, &spread)?;
-            }
-            let mut sink = Sink::new();
-            let found = std::mem::take(&mut report.findings.list);
-            found.into_iter().chain(self.unused_acceptances()).for_each(|finding| sink.push(finding));
-            report.findings.list = sink.into_sorted(&self.project.files);
+/// Searches the targets for findings.
+///
+/// # Errors
+/// When no target has one of the names, or the run fails. Invalid policies are among the findings.
+///
+/// # Examples
+/// ```
+/// # use bailiwick::{Error, LintOptions, Options, Workspace, lint};
+/// # let options = Options::in_folder(env!("CARGO_MANIFEST_DIR"));
+/// # let workspace = Workspace::open(&options)?;
+/// let report = lint(&workspace, &LintOptions::default())?;
+/// assert!(report.is_readable && !report.findings.has_errors());
+/// # Ok::<(), Error>(())
+/// ```
+pub fn lint(workspace: &Workspace, options: &LintOptions) -> Result<LintReport, Error> {
+    let spread =
+        if options.without_classes { Spread::default() } else { classes_to_lint(workspace, &options.selection)? };
+    let mut report = lint_sample(&workspace.with_sample(spread.sample()), options, &spread)?;
+    let is_asked = options.targets.is_empty() && options.selection.chooses(codes::UNUSED_ALLOW);
+    if is_asked && !report.findings.has_errors() {
+        if !options.selection.is_whole() {
+            // An entry can accept a finding that was not chosen.
+            let all = LintOptions { selection: Selection::default(), ..options.clone() };
+            lint_sample(&workspace.with_sample(spread.sample()), &all, &spread)?;
         }
-        Ok(report)
+        let mut sink = Sink::new();
+        let found = std::mem::take(&mut report.findings.list);
+        found.into_iter().chain(unused_acceptances(workspace)).for_each(|finding| sink.push(finding));
+        report.findings.list = sink.into_sorted(&workspace.project.files);
     }
+    Ok(report)
+}
 
-    /// Returns the warnings about entries of `metadata.allow` that accepted nothing, after a search of all targets.
-    fn unused_acceptances(&self) -> Vec<Diagnostic> {
-        let project = &self.project;
-        let unused = project.allow_entries().filter(|entry| {
-            let is_over = project.today.is_some_and(|today| entry.is_over(today));
-            !entry.is_used() && !is_over
-        });
-        project.without_accepted(unused.map(AllowEntry::unused).collect())
+/// Returns the warnings about entries of `metadata.allow` that accepted nothing, after a search of all targets.
+fn unused_acceptances(workspace: &Workspace) -> Vec<Diagnostic> {
+    let project = &workspace.project;
+    let unused = project.allow_entries().filter(|entry| {
+        let is_over = project.today.is_some_and(|today| entry.is_over(today));
+        !entry.is_used() && !is_over
+    });
+    project.without_accepted(unused.map(AllowEntry::unused).collect())
+}
+
+/// Returns the classes of alike namespaces: one namespace of each class is searched.
+pub(super) fn classes_to_lint<'w>(workspace: &'w Workspace, selection: &Selection) -> Result<Spread<'w>, RunError> {
+    let facts = &workspace.project.facts;
+    // The findings about stacks and agents name subjects of all namespaces.
+    let has_named = facts.all::<InstalledStack>().next().is_some() || facts.all::<PlacedAgent>().next().is_some();
+    if has_named || counts_bindings(workspace, selection) {
+        return Ok(Spread::default());
     }
+    classes::spread(None, workspace, None, &[])
+}
 
-    /// Returns the classes of alike namespaces: one namespace of each class is searched.
-    pub(super) fn classes_to_lint(&self, selection: &Selection) -> Result<Spread<'_>, RunError> {
-        let facts = &self.project.facts;
-        // The findings about stacks and agents name subjects of all namespaces.
-        let has_named = facts.all::<InstalledStack>().next().is_some() || facts.all::<PlacedAgent>().next().is_some();
-        if has_named || self.counts_bindings(selection) {
-            return Ok(Spread::default());
+/// Whether a selected finding counts the bindings of a subject in all namespaces.
+pub(super) fn counts_bindings(workspace: &Workspace, selection: &Selection) -> bool {
+    let settings = &workspace.project.workspace.diagnostics;
+    selection.rules().filter(|rule| rule.counts_bindings()).any(|rule| match settings.of_finding(rule.code) {
+        Some(DiagnosticSetting::Ignore) => false,
+        setting => rule.worst().is_some_and(|worst| severity(setting, worst) >= selection.least()),
+    })
+}
+
+/// Searches the targets for findings in the namespaces of a sample, which stand for their classes.
+pub(super) fn lint_sample(
+    workspace: &Workspace,
+    options: &LintOptions,
+    spread: &Spread<'_>,
+) -> Result<LintReport, Error> {
+    let targets = workspace.targets(&options.targets)?;
+    let mut all = Sink::new();
+    let (mut unanswered, mut accepted) = (Unanswered::default(), AcceptedFindings::default());
+    let world_options = WorldOptions { with_surroundings: true, with_paths: true, ..options.world.clone() };
+    for target in &targets {
+        let mut sink = Sink::new();
+        let loaded = load_target(workspace, target, &world_options, &mut sink)?;
+        let mut sink = spread.with_all_warnings(workspace, target, sink);
+        if let Some(loaded) = loaded.filter(|_| !sink.has_errors() && !all.has_errors()) {
+            let linted = LintedTarget { workspace, target, loaded: &loaded, spread };
+            linted.find(&options.selection, &mut unanswered, &mut accepted, &mut sink)?;
         }
-        classes::spread(None, self, None, &[])
+        all.absorb_of_target(sink, &target.name);
     }
-
-    /// Whether a selected finding counts the bindings of a subject in all namespaces.
-    pub(super) fn counts_bindings(&self, selection: &Selection) -> bool {
-        let settings = &self.project.workspace.diagnostics;
-        selection.rules().filter(|rule| rule.counts_bindings()).any(|rule| match settings.of_finding(rule.code) {
-            Some(DiagnosticSetting::Ignore) => false,
-            setting => rule.worst().is_some_and(|worst| severity(setting, worst) >= selection.least()),
-        })
+    let mut sink = all.with_targets_together();
+    if let Some(target) = targets.first() {
+        let version = version_of(target.version.minor())?;
+        nodes::check_static_pods(
+            &workspace.options,
+            &options.static_pods,
+            &version,
+            &workspace.project.files,
+            &mut sink,
+        )?;
     }
-
-    /// Searches the targets for findings in the namespaces of a sample, which stand for their classes.
-    pub(super) fn lint_sample(&self, options: &LintOptions, spread: &Spread<'_>) -> Result<LintReport, Error> {
-        let targets = self.targets(&options.targets)?;
-        let mut all = Sink::new();
-        let (mut unanswered, mut accepted) = (Unanswered::default(), AcceptedFindings::default());
-        let world_options = WorldOptions { with_surroundings: true, with_paths: true, ..options.world.clone() };
-        for target in &targets {
-            let mut sink = Sink::new();
-            let loaded = load_target(self, target, &world_options, &mut sink)?;
-            let mut sink = spread.with_all_warnings(self, target, sink);
-            if let Some(loaded) = loaded.filter(|_| !sink.has_errors() && !all.has_errors()) {
-                let linted = LintedTarget { workspace: self, target, loaded: &loaded, spread };
-                linted.find(&options.selection, &mut unanswered, &mut accepted, &mut sink)?;
-            }
-            all.absorb_of_target(sink, &target.name);
-        }
-        let mut sink = all.with_targets_together();
-        if let Some(target) = targets.first() {
-            let version = version_of(target.version.minor())?;
-            nodes::check_static_pods(&self.options, &options.static_pods, &version, &self.project.files, &mut sink)?;
-        }
-        let list = options.selection.choose(self.findings(sink));
-        let accepted = accepted.into_list(&self.project.files, |finding| options.selection.keeps(finding));
-        let findings = Diagnostics::new(list, &self.project.files);
-        Ok(LintReport { findings, accepted, unanswered, is_readable: true, change: None, audit: None })
-    }
+    let list = options.selection.choose(workspace.findings(sink));
+    let accepted = accepted.into_list(&workspace.project.files, |finding| options.selection.keeps(finding));
+    let findings = Diagnostics::new(list, &workspace.project.files);
+    Ok(LintReport { findings, accepted, unanswered, is_readable: true, change: None, audit: None })
 }
 
 /// Searches manifests for findings.

@@ -32,8 +32,8 @@ use crate::parallel;
 pub use self::constraints::ConstraintsVerification;
 pub use self::dump::{PodDump, PodVerificationOptions};
 pub use self::kubelets::KubeletInventory;
-pub use self::shards::{MovingTarget, ShardMigration, ShardStep};
-pub use self::verify::{PodRejection, PodVerification, RefusedPods};
+pub use self::shards::{MovingTarget, ShardMigration, ShardStep, shard_migration};
+pub use self::verify::{PodRejection, PodVerification, RefusedPods, verify_pods};
 
 /// The options of a migration of PodSecurityPolicies.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

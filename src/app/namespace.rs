@@ -97,86 +97,84 @@ pub struct UsablePolicy {
     pub fields: Vec<String>,
 }
 
-impl Workspace {
-    /// Explains the admission rules for the pods of a namespace on a target.
-    ///
-    /// # Errors
-    /// When the target cannot be compiled.
-    pub fn explain_namespace(&self, target: &Target, name: &str) -> Result<NamespaceSearch, Error> {
-        let mut sink = Sink::new();
-        let labels = compile::labels(&self.project, target, self.compiler(), &mut sink)?;
-        let Some(labels) = labels else { return self.explain_plain_namespace(target, name) };
-        let diagnostics = self.diagnostics(sink).checked()?;
-        let known: Vec<String> = labels.world().namespaces().map(str::to_owned).collect();
-        let found = SyncedRules::new(labels.world(), name).map(|rules| NamespaceRules::Synced(Box::new(rules)));
-        Ok(NamespaceSearch { diagnostics, found, known })
-    }
+/// Explains the admission rules for the pods of a namespace on a target.
+///
+/// # Errors
+/// When the target cannot be compiled.
+pub fn explain_namespace(workspace: &Workspace, target: &Target, name: &str) -> Result<NamespaceSearch, Error> {
+    let mut sink = Sink::new();
+    let labels = compile::labels(&workspace.project, target, workspace.compiler(), &mut sink)?;
+    let Some(labels) = labels else { return explain_plain_namespace(workspace, target, name) };
+    let diagnostics = workspace.diagnostics(sink).checked()?;
+    let known: Vec<String> = labels.world().namespaces().map(str::to_owned).collect();
+    let found = SyncedRules::new(labels.world(), name).map(|rules| NamespaceRules::Synced(Box::new(rules)));
+    Ok(NamespaceSearch { diagnostics, found, known })
+}
 
-    /// Returns the constraints of a target with an admission policy for further limits.
-    pub fn limited_constraints(&self, target: &Target) -> Vec<String> {
-        let declared = self.project.facts.on(&target.name).filter(|_| target.has_policies_beside_constraints());
-        let limited = declared.filter(|declared: &&DeclaredProfile| declared.profile.is_limited_beside());
-        limited.map(|declared| declared.profile.name().to_owned()).collect()
-    }
+/// Returns the constraints of a target with an admission policy for further limits.
+pub fn limited_constraints(workspace: &Workspace, target: &Target) -> Vec<String> {
+    let declared = workspace.project.facts.on(&target.name).filter(|_| target.has_policies_beside_constraints());
+    let limited = declared.filter(|declared: &&DeclaredProfile| declared.profile.is_limited_beside());
+    limited.map(|declared| declared.profile.name().to_owned()).collect()
+}
 
-    /// Explains a namespace whose labels no cluster computes.
-    fn explain_plain_namespace(&self, target: &Target, name: &str) -> Result<NamespaceSearch, Error> {
-        let mut objects = NamespaceObjects::new(name);
-        let has_policies = target.enforcement() == Enforcement::PodSecurityPolicy;
-        if has_policies {
-            for document in self.project.analyzed_documents(target) {
-                list::objects(document).into_iter().for_each(|object| objects.add_policy(object));
-            }
+/// Explains a namespace whose labels no cluster computes.
+fn explain_plain_namespace(workspace: &Workspace, target: &Target, name: &str) -> Result<NamespaceSearch, Error> {
+    let mut objects = NamespaceObjects::new(name);
+    let has_policies = target.enforcement() == Enforcement::PodSecurityPolicy;
+    if has_policies {
+        for document in workspace.project.analyzed_documents(target) {
+            list::objects(document).into_iter().for_each(|object| objects.add_policy(object));
         }
-        let mut sink = Sink::new();
-        let mut see = |object: NodeRef<'_>, place: Origin| {
-            objects.add_namespace(object, place);
-            objects.add_policy(object);
-        };
-        let loaded = if has_policies {
-            load_target_seen(self, target, &WorldOptions::default(), WorldParts::seen_by(&mut see), &mut sink)?
-        } else {
-            each_object(self, target, &mut sink, &mut see)?;
-            None
-        };
-        let diagnostics = self.diagnostics(sink).checked()?;
-        let found = objects.namespace.take().map(|NamespaceMetadata { labels, annotations, place }| match &loaded {
-            Some(loaded) => NamespaceRules::Policies {
-                place,
-                policies: objects.policies.len(),
-                accounts: objects.usable_policies(loaded),
-            },
-            None => NamespaceRules::Levels {
-                place,
-                levels: target.pod_security.defaults.with_labels(&labels).0,
-                profile: labels.get(PodSecurityProfile::LABEL).and_then(|own| self.applied_profile(target, own)),
-                by_account: self.profiles_by_account(target, &annotations),
-                is_exempt: target.pod_security.exemptions.has_namespace(name),
-            },
-        });
-        Ok(NamespaceSearch { diagnostics, found, known: objects.known })
     }
+    let mut sink = Sink::new();
+    let mut see = |object: NodeRef<'_>, place: Origin| {
+        objects.add_namespace(object, place);
+        objects.add_policy(object);
+    };
+    let loaded = if has_policies {
+        load_target_seen(workspace, target, &WorldOptions::default(), WorldParts::seen_by(&mut see), &mut sink)?
+    } else {
+        each_object(workspace, target, &mut sink, &mut see)?;
+        None
+    };
+    let diagnostics = workspace.diagnostics(sink).checked()?;
+    let found = objects.namespace.take().map(|NamespaceMetadata { labels, annotations, place }| match &loaded {
+        Some(loaded) => NamespaceRules::Policies {
+            place,
+            policies: objects.policies.len(),
+            accounts: objects.usable_policies(loaded),
+        },
+        None => NamespaceRules::Levels {
+            place,
+            levels: target.pod_security.defaults.with_labels(&labels).0,
+            profile: labels.get(PodSecurityProfile::LABEL).and_then(|own| applied_profile(workspace, target, own)),
+            by_account: profiles_by_account(workspace, target, &annotations),
+            is_exempt: target.pod_security.exemptions.has_namespace(name),
+        },
+    });
+    Ok(NamespaceSearch { diagnostics, found, known: objects.known })
+}
 
-    /// Returns a PodSecurityProfile, if the target has its admission policy.
-    fn applied_profile(&self, target: &Target, name: &str) -> Option<AppliedProfile> {
-        let mut declared = self.project.facts.on(&target.name);
-        let found = declared.find(|declared: &&DeclaredProfile| declared.profile.name() == name)?;
-        let is_enforced = target.enforcement() == Enforcement::AdmissionPolicy;
-        is_enforced.then(|| AppliedProfile { name: name.to_owned(), level: found.profile.level() })
-    }
+/// Returns a PodSecurityProfile, if the target has its admission policy.
+fn applied_profile(workspace: &Workspace, target: &Target, name: &str) -> Option<AppliedProfile> {
+    let mut declared = workspace.project.facts.on(&target.name);
+    let found = declared.find(|declared: &&DeclaredProfile| declared.profile.name() == name)?;
+    let is_enforced = target.enforcement() == Enforcement::AdmissionPolicy;
+    is_enforced.then(|| AppliedProfile { name: name.to_owned(), level: found.profile.level() })
+}
 
-    /// Returns the profiles of single service accounts of a namespace with these annotations, each with the accounts.
-    fn profiles_by_account(
-        &self,
-        target: &Target,
-        annotations: &BTreeMap<String, String>,
-    ) -> Vec<(AppliedProfile, Vec<String>)> {
-        let applied = PodSecurityProfile::of_accounts(annotations).filter_map(|(name, accounts)| {
-            let accounts = accounts.into_iter().map(str::to_owned).collect();
-            Some((self.applied_profile(target, name)?, accounts))
-        });
-        applied.collect()
-    }
+/// Returns the profiles of single service accounts of a namespace with these annotations, each with the accounts.
+fn profiles_by_account(
+    workspace: &Workspace,
+    target: &Target,
+    annotations: &BTreeMap<String, String>,
+) -> Vec<(AppliedProfile, Vec<String>)> {
+    let applied = PodSecurityProfile::of_accounts(annotations).filter_map(|(name, accounts)| {
+        let accounts = accounts.into_iter().map(str::to_owned).collect();
+        Some((applied_profile(workspace, target, name)?, accounts))
+    });
+    applied.collect()
 }
 
 /// The objects of a target that decide about the pods of a namespace.

@@ -143,13 +143,11 @@ pub struct SecretPath {
     pub steps: Vec<String>,
 }
 
-impl Workspace {
-    /// Returns the pools and agents that the policies declare for a target.
-    pub fn declared_nodes<'w>(&'w self, target: &'w str) -> DeclaredNodes<'w> {
-        DeclaredNodes {
-            pools: self.project.facts.on(target).collect(),
-            agents: self.project.facts.on(target).map(|placed: &PlacedAgent| &placed.agent).collect(),
-        }
+/// Returns the pools and agents that the policies declare for a target.
+pub fn declared_nodes<'w>(workspace: &'w Workspace, target: &'w str) -> DeclaredNodes<'w> {
+    DeclaredNodes {
+        pools: workspace.project.facts.on(target).collect(),
+        agents: workspace.project.facts.on(target).map(|placed: &PlacedAgent| &placed.agent).collect(),
     }
 }
 

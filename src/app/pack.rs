@@ -34,34 +34,32 @@ pub struct Packed {
     pub digest: String,
 }
 
-impl Workspace {
-    /// Compiles a target, and writes its files as an image layout. The output folder is not read.
-    ///
-    /// # Errors
-    /// When there is no such target, it has no object, the folder is not empty, or the layout cannot be written.
-    pub fn pack(&self, options: &PackOptions) -> Result<Packed, Error> {
-        let PackOptions { target, output, revision, source } = options;
-        let output = self.options.at(output);
-        if !is_free(&output)? {
-            let message = format!("`{}` exists and is not an empty folder", output.display());
-            let help = "name a new folder for `--output`, or remove that folder";
-            return Err(Error::invalid(Diagnostic::error(codes::INVALID_USAGE, message).help(help)));
-        }
-        let compiled = self.compile(std::slice::from_ref(target), false)?;
-        let diagnostics = compiled.diagnostics.checked()?;
-        let files: BTreeMap<&str, &str> = compiled.files.iter().map(|file| (&*file.path, &*file.text)).collect();
-        if files.is_empty() {
-            let message =
-                format!("the target `{target}` has no object, and an applier of an empty image deletes everything");
-            let help = "`bailiwick render` shows the objects of each target";
-            return Err(Error::invalid(Diagnostic::error(codes::NOTHING_TO_JUDGE, message).help(help)));
-        }
-        let revision = revision.iter().map(|value| ("org.opencontainers.image.revision", value.as_str()));
-        let source = source.iter().map(|value| ("org.opencontainers.image.source", value.as_str()));
-        let layout = ImageLayout::new(&files, &revision.chain(source).collect::<Vec<_>>())?;
-        layout.write_to(&output)?;
-        Ok(Packed { diagnostics, files: files.len(), digest: layout.digest })
+/// Compiles a target, and writes its files as an image layout. The output folder is not read.
+///
+/// # Errors
+/// When there is no such target, it has no object, the folder is not empty, or the layout cannot be written.
+pub fn pack(workspace: &Workspace, options: &PackOptions) -> Result<Packed, Error> {
+    let PackOptions { target, output, revision, source } = options;
+    let output = workspace.options.at(output);
+    if !is_free(&output)? {
+        let message = format!("`{}` exists and is not an empty folder", output.display());
+        let help = "name a new folder for `--output`, or remove that folder";
+        return Err(Error::invalid(Diagnostic::error(codes::INVALID_USAGE, message).help(help)));
     }
+    let compiled = workspace.compile(std::slice::from_ref(target), false)?;
+    let diagnostics = compiled.diagnostics.checked()?;
+    let files: BTreeMap<&str, &str> = compiled.files.iter().map(|file| (&*file.path, &*file.text)).collect();
+    if files.is_empty() {
+        let message =
+            format!("the target `{target}` has no object, and an applier of an empty image deletes everything");
+        let help = "`bailiwick render` shows the objects of each target";
+        return Err(Error::invalid(Diagnostic::error(codes::NOTHING_TO_JUDGE, message).help(help)));
+    }
+    let revision = revision.iter().map(|value| ("org.opencontainers.image.revision", value.as_str()));
+    let source = source.iter().map(|value| ("org.opencontainers.image.source", value.as_str()));
+    let layout = ImageLayout::new(&files, &revision.chain(source).collect::<Vec<_>>())?;
+    layout.write_to(&output)?;
+    Ok(Packed { diagnostics, files: files.len(), digest: layout.digest })
 }
 
 /// Returns whether nothing is at a path, or an empty folder. A link is something.

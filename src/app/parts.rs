@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-pub use self::merge::{MergeOptions, Merged};
+pub use self::merge::{MergeOptions, Merged, merge};
 pub use self::summary::Command;
 use self::summary::{DeliverySummary, Summary, TargetSummary};
 

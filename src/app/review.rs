@@ -34,6 +34,7 @@ use std::collections::BTreeSet;
 
 pub use self::approvals::{ApprovableEffect, GainedPermission, have_rules_changed};
 pub use self::base::{BaseRevision, ReviewBase};
+pub use self::codeowners::codeowners;
 pub use self::record::{
     API_VERSION, AcceptedWarning, AccessChange, AccountChanges, ApplierChange, ApprovalState, Cause, CauseKind,
     ChangeCertainty, ChangeReview, ComparedSection, Direction, EffectChange, EffectSeverity, FailedTest,
@@ -62,6 +63,8 @@ use super::object_key::ObjectKey;
 use super::unclaimed;
 use super::workspace::Workspace;
 use super::{Diagnostics, Error, Options};
+use crate::app::compare::compare;
+use crate::app::lint::counts_bindings;
 use crate::diag::{Severity, Sink};
 use crate::model::Target;
 use crate::parallel::both;
@@ -92,193 +95,191 @@ impl ChangeReview {
     }
 }
 
-impl Workspace {
-    /// Reviews the difference between an earlier state of the workspace and this one.
-    ///
-    /// # Errors
-    /// When the base is not found, or the run fails. Policies that do not compile are reported in the review.
-    ///
-    /// # Examples
-    /// ```no_run
-    /// # use bailiwick::app::review::{BaseRevision, ReviewBase, ReviewOptions};
-    /// # use bailiwick::{Error, Options, Workspace};
-    /// let workspace = Workspace::open(&Options::default())?;
-    /// let base = ReviewBase::Revision(vec![BaseRevision::Named("main".to_owned())]);
-    /// let review = workspace.review(&ReviewOptions { base, ..ReviewOptions::default() })?;
-    /// assert!(review.exit < 2, "{}", review.line);
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn review(&self, options: &ReviewOptions) -> Result<ChangeReview, Error> {
-        let base = OpenedBase::open(self, &options.base, options.base_path.as_deref())?;
-        let check = OutputCheck::new(self, &options.targets);
-        let mut states = base.workspace().into_iter().chain([self]);
-        let spread = match options.without_classes || states.any(|state| state.counts_bindings(&Selection::default())) {
-            true => Spread::default(),
-            false => classes::spread(base.workspace(), self, check.as_ref(), &[])?,
-        };
-        let (head, base) = (self.with_sample(spread.sample()), base.with_sample(spread.sample()));
-        let below = base::path_in_repository(&self.root);
-        let inputs = InputChanges::new(base.workspace(), &head, &below);
-        let names: Vec<String> = head.targets(&options.targets)?.iter().map(|target| target.name.clone()).collect();
-        let mut sections = Sections::new(&head, &base, &inputs, &below, &spread);
-        if let Some(invalid) = head.compare_targets(&names, &base, &inputs, &mut sections)? {
-            return Ok(sections.invalid(&invalid));
-        }
-        if let BaseState::Broken(diagnostics) = &base.state {
-            sections.add_broken_base(diagnostics);
-        }
-        sections.sort_paths();
-        let (targets, below) = (&names, &below);
-        let closing = Closing { base: &base, head: &head, inputs: &inputs, below, targets, sections: &sections };
-        let smaller = closing.find()?;
-        sections.add_smaller_changes(smaller);
-        head.compare_objects(&base, options, &mut sections)?;
-        if !matches!(base.state, BaseState::Absent) {
-            sections.head_state.is_output_current = check.as_ref().map_or(Ok(true), OutputCheck::is_current)?;
-        }
-        sections.head_state.not_judged = unclaimed::not_judged(self)?;
-        sections.findings = findings::compare(base.workspace(), &head, &names, &spread, &inputs.path_from_root(""))?;
-        Ok(sections.finish(options))
+/// Reviews the difference between an earlier state of the workspace and this one.
+///
+/// # Errors
+/// When the base is not found, or the run fails. Policies that do not compile are reported in the review.
+///
+/// # Examples
+/// ```no_run
+/// # use bailiwick::app::review::{BaseRevision, ReviewBase, ReviewOptions};
+/// # use bailiwick::{Error, Options, Workspace, review};
+/// let workspace = Workspace::open(&Options::default())?;
+/// let base = ReviewBase::Revision(vec![BaseRevision::Named("main".to_owned())]);
+/// let review = review(&workspace, &ReviewOptions { base, ..ReviewOptions::default() })?;
+/// assert!(review.exit < 2, "{}", review.line);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn review(workspace: &Workspace, options: &ReviewOptions) -> Result<ChangeReview, Error> {
+    let base = OpenedBase::open(workspace, &options.base, options.base_path.as_deref())?;
+    let check = OutputCheck::new(workspace, &options.targets);
+    let mut states = base.workspace().into_iter().chain([workspace]);
+    let spread = match options.without_classes || states.any(|state| counts_bindings(state, &Selection::default())) {
+        true => Spread::default(),
+        false => classes::spread(base.workspace(), workspace, check.as_ref(), &[])?,
+    };
+    let (head, base) = (workspace.with_sample(spread.sample()), base.with_sample(spread.sample()));
+    let below = base::path_in_repository(&workspace.root);
+    let inputs = InputChanges::new(base.workspace(), &head, &below);
+    let names: Vec<String> = head.targets(&options.targets)?.iter().map(|target| target.name.clone()).collect();
+    let mut sections = Sections::new(&head, &base, &inputs, &below, &spread);
+    if let Some(invalid) = compare_targets(&head, &names, &base, &inputs, &mut sections)? {
+        return Ok(sections.invalid(&invalid));
     }
+    if let BaseState::Broken(diagnostics) = &base.state {
+        sections.add_broken_base(diagnostics);
+    }
+    sections.sort_paths();
+    let (targets, below) = (&names, &below);
+    let closing = Closing { base: &base, head: &head, inputs: &inputs, below, targets, sections: &sections };
+    let smaller = closing.find()?;
+    sections.add_smaller_changes(smaller);
+    compare_objects(&head, &base, options, &mut sections)?;
+    if !matches!(base.state, BaseState::Absent) {
+        sections.head_state.is_output_current = check.as_ref().map_or(Ok(true), OutputCheck::is_current)?;
+    }
+    sections.head_state.not_judged = unclaimed::not_judged(workspace)?;
+    sections.findings = findings::compare(base.workspace(), &head, &names, &spread, &inputs.path_from_root(""))?;
+    Ok(sections.finish(options))
+}
 
-    /// Compares the states target by target; returns the diagnostics of the reviewed state after an error in it.
-    fn compare_targets(
-        &self,
-        names: &[String],
-        base: &OpenedBase,
-        inputs: &InputChanges<'_>,
-        sections: &mut Sections<'_>,
-    ) -> Result<Option<Diagnostics>, Error> {
-        if let Some(before) = base.workspace() {
-            sections.lifetimes = lifetimes::compare(before, self, inputs);
-            let (before, after) = (&before.project.workspace, &self.project.workspace);
-            sections.hazards.extend(hazards::of_settings(before, after));
-        }
-        for target in self.targets(names)? {
-            if let Err(invalid) = self.review_target(target, base, inputs, sections)? {
-                return Ok(Some(invalid));
-            }
-        }
-        Ok(None)
+/// Compares the states target by target; returns the diagnostics of the reviewed state after an error in it.
+fn compare_targets(
+    workspace: &Workspace,
+    names: &[String],
+    base: &OpenedBase,
+    inputs: &InputChanges<'_>,
+    sections: &mut Sections<'_>,
+) -> Result<Option<Diagnostics>, Error> {
+    if let Some(before) = base.workspace() {
+        sections.lifetimes = lifetimes::compare(before, workspace, inputs);
+        let (before, after) = (&before.project.workspace, &workspace.project.workspace);
+        sections.hazards.extend(hazards::of_settings(before, after));
     }
+    for target in workspace.targets(names)? {
+        if let Err(invalid) = review_target(workspace, target, base, inputs, sections)? {
+            return Ok(Some(invalid));
+        }
+    }
+    Ok(None)
+}
 
-    /// Compares the states of a target; the diagnostics of the reviewed state after an error in it.
-    fn review_target(
-        &self,
-        target: &Target,
-        base: &OpenedBase,
-        inputs: &InputChanges<'_>,
-        sections: &mut Sections<'_>,
-    ) -> Result<Result<(), Diagnostics>, Error> {
-        let earlier = base.workspace().and_then(|before| {
-            let target = before.project.workspace.targets.iter().find(|earlier| earlier.name == target.name)?;
-            Some((before, target))
-        });
-        let [old_members, new_members] = members::changed(earlier.map(|(before, _)| before), self, target);
-        let load_base = || {
-            let mut found = Sink::new();
-            let load = |(workspace, target)| TargetState::load(workspace, target, &old_members, &[], &mut found);
-            (earlier.map(load).transpose(), found)
-        };
-        let mut sink = Sink::new();
-        let load_head = || TargetState::load(self, target, &new_members, &[], &mut sink);
-        let ((before, found), head) = both(self.options.threads(), load_base, load_head);
-        let before = before?.flatten();
-        let head = self.with_staying(before.as_ref(), head?, sections, &mut sink)?;
-        let Some(head) = head else { return Ok(Err(self.diagnostics(sink))) };
-        if let (Some((workspace, _)), None) = (earlier, &before) {
-            sections.add_broken_base(&workspace.diagnostics(found));
-        }
-        sections.tests.add(before.as_ref(), &head);
-        sections.lifetimes.iter_mut().for_each(|lifetime| lifetime.rate(&head));
-        let of_base = || before.as_ref().map_or_else(AccountNames::default, TargetState::account_names);
-        let (old_names, new_names) = both(self.options.threads(), of_base, || head.account_names());
-        let names = [&old_names, &new_names];
-        let Some(before) = before else {
-            review_new_target(&head, inputs, names, sections);
-            return Ok(Ok(()));
-        };
-        let base_world = &before.loaded.world;
-        let access = AccessComparison { base: base_world, base_target: before.target, head: &head, inputs, names };
-        let mut changes = access.compare();
-        sections.ground.extend(ground::compare(&before, &head, inputs, changes.by_default_policy));
-        let accounts = AccountComparison::new(&before, &head);
-        sections.hazards.extend(hazards::lock_out(&head, &changes.deltas));
-        accounts.fold(&mut changes.deltas);
-        let (accounts, spread) = (accounts, sections.spread);
-        let paths =
-            PathComparison { base: Some(&before), base_world, head: &head, inputs, accounts: &accounts, spread, names };
-        let paths = paths.compare();
-        sections.suggestions.add_target(&before, &head, &paths, &changes.deltas);
-        sections.add_paths(paths);
-        sections.accounts.absorb(accounts);
-        sections.add_access(changes.deltas);
-        sections.pods.extend(PodComparison { base: &before, head: &head, inputs }.compare());
-        sections.hazards.extend(hazards::of_bindings(&before, &head, spread));
-        sections.nodes.extend(nodes::compare(&before, &head));
-        sections.applier.extend(compare_appliers(&before, &head, spread)?);
-        sections.compared_targets.insert(target.name.clone());
-        sections.add_unknown(&before, &head);
-        Ok(Ok(()))
+/// Compares the states of a target; the diagnostics of the reviewed state after an error in it.
+fn review_target(
+    workspace: &Workspace,
+    target: &Target,
+    base: &OpenedBase,
+    inputs: &InputChanges<'_>,
+    sections: &mut Sections<'_>,
+) -> Result<Result<(), Diagnostics>, Error> {
+    let earlier = base.workspace().and_then(|before| {
+        let target = before.project.workspace.targets.iter().find(|earlier| earlier.name == target.name)?;
+        Some((before, target))
+    });
+    let [old_members, new_members] = members::changed(earlier.map(|(before, _)| before), workspace, target);
+    let load_base = || {
+        let mut found = Sink::new();
+        let load = |(workspace, target)| TargetState::load(workspace, target, &old_members, &[], &mut found);
+        (earlier.map(load).transpose(), found)
+    };
+    let mut sink = Sink::new();
+    let load_head = || TargetState::load(workspace, target, &new_members, &[], &mut sink);
+    let ((before, found), head) = both(workspace.options.threads(), load_base, load_head);
+    let before = before?.flatten();
+    let head = with_staying(workspace, before.as_ref(), head?, sections, &mut sink)?;
+    let Some(head) = head else { return Ok(Err(workspace.diagnostics(sink))) };
+    if let (Some((workspace, _)), None) = (earlier, &before) {
+        sections.add_broken_base(&workspace.diagnostics(found));
     }
+    sections.tests.add(before.as_ref(), &head);
+    sections.lifetimes.iter_mut().for_each(|lifetime| lifetime.rate(&head));
+    let of_base = || before.as_ref().map_or_else(AccountNames::default, TargetState::account_names);
+    let (old_names, new_names) = both(workspace.options.threads(), of_base, || head.account_names());
+    let names = [&old_names, &new_names];
+    let Some(before) = before else {
+        review_new_target(&head, inputs, names, sections);
+        return Ok(Ok(()));
+    };
+    let base_world = &before.loaded.world;
+    let access = AccessComparison { base: base_world, base_target: before.target, head: &head, inputs, names };
+    let mut changes = access.compare();
+    sections.ground.extend(ground::compare(&before, &head, inputs, changes.by_default_policy));
+    let accounts = AccountComparison::new(&before, &head);
+    sections.hazards.extend(hazards::lock_out(&head, &changes.deltas));
+    accounts.fold(&mut changes.deltas);
+    let (accounts, spread) = (accounts, sections.spread);
+    let paths =
+        PathComparison { base: Some(&before), base_world, head: &head, inputs, accounts: &accounts, spread, names };
+    let paths = paths.compare();
+    sections.suggestions.add_target(&before, &head, &paths, &changes.deltas);
+    sections.add_paths(paths);
+    sections.accounts.absorb(accounts);
+    sections.add_access(changes.deltas);
+    sections.pods.extend(PodComparison { base: &before, head: &head, inputs }.compare());
+    sections.hazards.extend(hazards::of_bindings(&before, &head, spread));
+    sections.nodes.extend(nodes::compare(&before, &head));
+    sections.applier.extend(compare_appliers(&before, &head, spread)?);
+    sections.compared_targets.insert(target.name.clone());
+    sections.add_unknown(&before, &head);
+    Ok(Ok(()))
+}
 
-    /// Returns the reviewed state with the objects of the earlier one that Flux never deletes; none after an error.
-    fn with_staying<'s>(
-        &'s self,
-        before: Option<&TargetState<'_>>,
-        head: Option<TargetState<'s>>,
-        sections: &mut Sections<'_>,
-        sink: &mut Sink,
-    ) -> Result<Option<TargetState<'s>>, Error> {
-        let (before, head) = match (before, head) {
-            (Some(before), Some(head)) => (before, head),
-            (_, head) => return Ok(head),
-        };
-        if before.never_pruned.is_empty() {
-            return Ok(Some(head));
-        }
-        let has = |state: &TargetState<'_>, namespace: &str| {
-            state.loaded.world.namespaces().iter().any(|(name, _)| *name == namespace)
-        };
-        // An object goes with its namespace.
-        let goes_with_namespace = |key: &ObjectKey| has(before, key.namespace()) && !has(&head, key.namespace());
-        let is_gone = |key: &&ObjectKey| !head.never_pruned.contains_key(key) && !goes_with_namespace(key);
-        let may_be_of_flux = before.target.may_be_delivered_by_flux();
-        let staying: Vec<&ObjectKey> = before.never_pruned.keys().filter(|_| may_be_of_flux).filter(is_gone).collect();
-        if staying.is_empty() {
-            return Ok(Some(head));
-        }
-        let trees: Vec<Tree> = staying.iter().filter_map(|key| before.never_pruned.get(key)).cloned().collect();
-        sections.hazards.push(hazards::never_pruned(head.target, &staying));
-        Ok(TargetState::load(self, head.target, head.members, &trees, sink)?)
+/// Returns the reviewed state with the objects of the earlier one that Flux never deletes; none after an error.
+fn with_staying<'s>(
+    workspace: &'s Workspace,
+    before: Option<&TargetState<'_>>,
+    head: Option<TargetState<'s>>,
+    sections: &mut Sections<'_>,
+    sink: &mut Sink,
+) -> Result<Option<TargetState<'s>>, Error> {
+    let (before, head) = match (before, head) {
+        (Some(before), Some(head)) => (before, head),
+        (_, head) => return Ok(head),
+    };
+    if before.never_pruned.is_empty() {
+        return Ok(Some(head));
     }
+    let has = |state: &TargetState<'_>, namespace: &str| {
+        state.loaded.world.namespaces().iter().any(|(name, _)| *name == namespace)
+    };
+    // An object goes with its namespace.
+    let goes_with_namespace = |key: &ObjectKey| has(before, key.namespace()) && !has(&head, key.namespace());
+    let is_gone = |key: &&ObjectKey| !head.never_pruned.contains_key(key) && !goes_with_namespace(key);
+    let may_be_of_flux = before.target.may_be_delivered_by_flux();
+    let staying: Vec<&ObjectKey> = before.never_pruned.keys().filter(|_| may_be_of_flux).filter(is_gone).collect();
+    if staying.is_empty() {
+        return Ok(Some(head));
+    }
+    let trees: Vec<Tree> = staying.iter().filter_map(|key| before.never_pruned.get(key)).cloned().collect();
+    sections.hazards.push(hazards::never_pruned(head.target, &staying));
+    Ok(TargetState::load(workspace, head.target, head.members, &trees, sink)?)
+}
 
-    /// Compares the output of both states.
-    fn compare_objects(
-        &self,
-        base: &OpenedBase,
-        options: &ReviewOptions,
-        sections: &mut Sections<'_>,
-    ) -> Result<(), Error> {
-        if matches!(base.state, BaseState::Absent) {
-            return Ok(());
-        }
-        let against = match base.workspace() {
-            Some(earlier) => Base::of_workspace(earlier, &base.against, self, &options.targets)?,
-            None => Base::open(self, Some(&base.against), &options.targets)?,
-        };
-        let compare = CompareOptions {
-            targets: options.targets.clone(),
-            without_effects: true,
-            without_values: true,
-            ..CompareOptions::default()
-        };
-        let comparison = self.compare(&against, &compare)?;
-        let threshold = self.project.workspace.mass_recreate_threshold;
-        sections.hazards.extend(hazards::of_output(&comparison, threshold, sections.spread));
-        sections.add_objects(&comparison);
-        Ok(())
+/// Compares the output of both states.
+fn compare_objects(
+    workspace: &Workspace,
+    base: &OpenedBase,
+    options: &ReviewOptions,
+    sections: &mut Sections<'_>,
+) -> Result<(), Error> {
+    if matches!(base.state, BaseState::Absent) {
+        return Ok(());
     }
+    let against = match base.workspace() {
+        Some(earlier) => Base::of_workspace(earlier, &base.against, workspace, &options.targets)?,
+        None => Base::open(workspace, Some(&base.against), &options.targets)?,
+    };
+    let options = CompareOptions {
+        targets: options.targets.clone(),
+        without_effects: true,
+        without_values: true,
+        ..CompareOptions::default()
+    };
+    let comparison = compare(workspace, &against, &options)?;
+    let threshold = workspace.project.workspace.mass_recreate_threshold;
+    sections.hazards.extend(hazards::of_output(&comparison, threshold, sections.spread));
+    sections.add_objects(&comparison);
+    Ok(())
 }
 
 /// Reviews a target without an earlier state: all access beyond the default policy is new.

@@ -58,43 +58,45 @@ pub struct ManagerReport {
     pub refused: Vec<String>,
 }
 
-impl Workspace {
-    /// Returns the order in which the stacks of a target can be installed, how far each reaches, and who may request them.
-    ///
-    /// # Errors
-    /// When the run fails.
-    pub fn stacks_report<'a>(&'a self, target: &'a Target, loaded: &'a LoadedWorld) -> Result<StacksReport<'a>, Error> {
-        let all: Vec<&Stack> =
-            self.project.facts.on(&target.name).map(|InstalledStack { stack, .. }| &**stack).collect();
-        let bound = loaded.world.bound_subjects();
-        let mut kinds: Vec<InstallKind> = all.iter().map(|stack| stack.install.kind).collect();
-        kinds.sort();
-        kinds.dedup();
-        let mut managers = Vec::new();
-        for manager in self.project.facts.on::<InstalledManager>(&target.name) {
-            let installing = install_all(self, target, loaded, &manager.account)?;
-            managers.push(ManagerReport {
-                account: manager.account.clone(),
-                objects: installing.objects,
-                refused: installing.refused.into_iter().map(|refused| refused.object).collect(),
-            });
-        }
-        let stacks = order(&all).into_iter().filter_map(|step| {
-            let stack = *all.get(step.stack)?;
-            Some(StackReport { stack, reach: reach(&loaded.world, &bound, &stack.install.account()), step })
+/// Returns the order in which the stacks of a target can be installed, how far each reaches, and who may request them.
+///
+/// # Errors
+/// When the run fails.
+pub fn stacks_report<'a>(
+    workspace: &'a Workspace,
+    target: &'a Target,
+    loaded: &'a LoadedWorld,
+) -> Result<StacksReport<'a>, Error> {
+    let all: Vec<&Stack> =
+        workspace.project.facts.on(&target.name).map(|InstalledStack { stack, .. }| &**stack).collect();
+    let bound = loaded.world.bound_subjects();
+    let mut kinds: Vec<InstallKind> = all.iter().map(|stack| stack.install.kind).collect();
+    kinds.sort();
+    kinds.dedup();
+    let mut managers = Vec::new();
+    for manager in workspace.project.facts.on::<InstalledManager>(&target.name) {
+        let installing = install_all(workspace, target, loaded, &manager.account)?;
+        managers.push(ManagerReport {
+            account: manager.account.clone(),
+            objects: installing.objects,
+            refused: installing.refused.into_iter().map(|refused| refused.object).collect(),
         });
-        Ok(StacksReport {
-            stacks: stacks.collect(),
-            owners: Owners::from_stacks(&all),
-            requesters: kinds
-                .iter()
-                .map(|kind| (*kind, requesters(&loaded.world, kind.resource().0, kind.resource().1)))
-                .collect(),
-            managers,
-            files: &loaded.files,
-            all,
-        })
     }
+    let stacks = order(&all).into_iter().filter_map(|step| {
+        let stack = *all.get(step.stack)?;
+        Some(StackReport { stack, reach: reach(&loaded.world, &bound, &stack.install.account()), step })
+    });
+    Ok(StacksReport {
+        stacks: stacks.collect(),
+        owners: Owners::from_stacks(&all),
+        requesters: kinds
+            .iter()
+            .map(|kind| (*kind, requesters(&loaded.world, kind.resource().0, kind.resource().1)))
+            .collect(),
+        managers,
+        files: &loaded.files,
+        all,
+    })
 }
 
 /// The result of a manager's requests for every object of every stack.

@@ -135,67 +135,68 @@ impl TestChecks<'_> {
     }
 }
 
-impl Workspace {
-    /// Returns the expectations of a target in tests whose names contain one of these; all of them without names.
-    pub fn test_checks(&self, target: &Target, names: &[String]) -> TestChecks<'_> {
-        let is_named = |check: &&PathCheck| names.is_empty() || names.iter().any(|name| check.meta.name.contains(name));
-        let paths = self.project.facts.on(&target.name).filter(is_named).collect();
-        TestChecks { access: self.access_tests(target, names), paths }
-    }
+/// Returns the expectations of a target in tests whose names contain one of these; all of them without names.
+pub fn test_checks<'w>(workspace: &'w Workspace, target: &Target, names: &[String]) -> TestChecks<'w> {
+    let is_named = |check: &&PathCheck| names.is_empty() || names.iter().any(|name| check.meta.name.contains(name));
+    let paths = workspace.project.facts.on(&target.name).filter(is_named).collect();
+    TestChecks { access: access_tests(workspace, target, names), paths }
+}
 
-    /// Returns the AccessTests of a target whose names contain one of these; all of them without names.
-    pub fn access_tests(&self, target: &Target, names: &[String]) -> Vec<&AccessCheck> {
-        let is_named =
-            |check: &&AccessCheck| names.is_empty() || names.iter().any(|name| check.meta.name.contains(name));
-        self.project.facts.on(&target.name).filter(is_named).collect()
-    }
+/// Returns the AccessTests of a target whose names contain one of these; all of them without names.
+pub fn access_tests<'w>(workspace: &'w Workspace, target: &Target, names: &[String]) -> Vec<&'w AccessCheck> {
+    let is_named = |check: &&AccessCheck| names.is_empty() || names.iter().any(|name| check.meta.name.contains(name));
+    workspace.project.facts.on(&target.name).filter(is_named).collect()
+}
 
-    /// Returns the names of the AccessTests of targets.
-    pub fn test_names(&self, targets: &[&Target]) -> BTreeSet<String> {
-        let checks = targets.iter().map(|target| self.test_checks(target, &[]));
-        let names = checks.flat_map(|TestChecks { access, paths }| {
-            let access = access.into_iter().map(|check| check.meta.name.to_string());
-            access.chain(paths.into_iter().map(|check| check.meta.name.to_string())).collect::<Vec<_>>()
-        });
-        names.collect()
-    }
+/// Returns the names of the AccessTests of targets.
+pub fn test_names(workspace: &Workspace, targets: &[&Target]) -> BTreeSet<String> {
+    let checks = targets.iter().map(|target| test_checks(workspace, target, &[]));
+    let names = checks.flat_map(|TestChecks { access, paths }| {
+        let access = access.into_iter().map(|check| check.meta.name.to_string());
+        access.chain(paths.into_iter().map(|check| check.meta.name.to_string())).collect::<Vec<_>>()
+    });
+    names.collect()
+}
 
-    /// Runs the AccessTests on each target. `each` is called with every failure.
-    ///
-    /// # Errors
-    /// When no target has one of the names, or the policies cannot be compiled.
-    ///
-    /// # Examples
-    /// ```
-    /// # use bailiwick::{Error, Options, TestOptions, Workspace};
-    /// # let options = Options::in_folder(env!("CARGO_MANIFEST_DIR"));
-    /// # let workspace = Workspace::open(&options)?;
-    /// let run = workspace.test(&TestOptions::default(), &mut |_failure| {})?;
-    /// assert_eq!(run.failures, 0);
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn test(&self, options: &TestOptions, each: &mut dyn FnMut(TestEvent<'_>)) -> Result<TestRun, Error> {
-        let mut run = TestRun::default();
-        let tested = TestedWorkspace::new(self, options)?;
-        for target in self.targets(&options.targets)? {
-            tested.ask(target, &mut run, each)?;
-        }
-        Ok(run)
+/// Runs the AccessTests on each target. `each` is called with every failure.
+///
+/// # Errors
+/// When no target has one of the names, or the policies cannot be compiled.
+///
+/// # Examples
+/// ```
+/// # use bailiwick::{Error, Options, TestOptions, Workspace, run_tests};
+/// # let options = Options::in_folder(env!("CARGO_MANIFEST_DIR"));
+/// # let workspace = Workspace::open(&options)?;
+/// let run = run_tests(&workspace, &TestOptions::default(), &mut |_failure| {})?;
+/// assert_eq!(run.failures, 0);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn run_tests(
+    workspace: &Workspace,
+    options: &TestOptions,
+    each: &mut dyn FnMut(TestEvent<'_>),
+) -> Result<TestRun, Error> {
+    let mut run = TestRun::default();
+    let tested = TestedWorkspace::new(workspace, options)?;
+    for target in workspace.targets(&options.targets)? {
+        tested.ask(target, &mut run, each)?;
     }
+    Ok(run)
+}
 
-    /// Returns the names in the expectations of targets about requests.
-    pub(super) fn names_in_tests(&self, targets: &[&Target], names: &[String]) -> Vec<&str> {
-        let mut found: Vec<&str> = Vec::new();
-        for check in targets.iter().flat_map(|target| self.access_tests(target, names)) {
-            found.extend(check.who.iter().map(|tested| match tested {
-                Tested::User(name) | Tested::Group(name) => name.as_str(),
-            }));
-            found.extend(check.namespaces.iter().chain(&check.names).map(String::as_str));
-        }
-        found.sort_unstable();
-        found.dedup();
-        found
+/// Returns the names in the expectations of targets about requests.
+pub(super) fn names_in_tests<'w>(workspace: &'w Workspace, targets: &[&Target], names: &[String]) -> Vec<&'w str> {
+    let mut found: Vec<&str> = Vec::new();
+    for check in targets.iter().flat_map(|target| access_tests(workspace, target, names)) {
+        found.extend(check.who.iter().map(|tested| match tested {
+            Tested::User(name) | Tested::Group(name) => name.as_str(),
+        }));
+        found.extend(check.namespaces.iter().chain(&check.names).map(String::as_str));
     }
+    found.sort_unstable();
+    found.dedup();
+    found
 }
 
 /// A workspace with its AccessTests.
@@ -213,7 +214,7 @@ impl<'w> TestedWorkspace<'w> {
     /// # Errors
     /// When no target has one of the names, or an input cannot be read.
     pub fn new(workspace: &'w Workspace, options: &'w TestOptions) -> Result<Self, Error> {
-        let asked = workspace.names_in_tests(&workspace.targets(&options.targets)?, &options.names);
+        let asked = names_in_tests(workspace, &workspace.targets(&options.targets)?, &options.names);
         let spread = match asked.is_empty() || options.without_classes {
             true => Spread::default(),
             false => classes::spread(None, workspace, None, &asked)?,
@@ -232,7 +233,7 @@ impl<'w> TestedWorkspace<'w> {
         each: &mut dyn FnMut(TestEvent<'_>),
     ) -> Result<Diagnostics, Error> {
         let Self { workspace, names, spread } = self;
-        let checks = workspace.test_checks(target, names);
+        let checks = test_checks(workspace, target, names);
         if checks.is_empty() {
             return Ok(Diagnostics::new(Vec::new(), &workspace.project.files));
         }

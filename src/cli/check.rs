@@ -14,7 +14,8 @@ use super::workspaces::{ShardArguments, finish, note_partly_checked, open_part, 
 use super::{Global, Outcome, test};
 use crate::app::{
     CompareOptions, Comparison, Diagnostics, Error, JudgedTree, NotJudged, ShardCommand, TreeOptions, Workspace,
-    is_in_repository, is_in_work_tree,
+    access_tests, compare_output_folder, is_in_repository, is_in_work_tree, judge_output_folder, judge_targets,
+    prepare_tests,
 };
 use crate::diag::foreign;
 use crate::model::Target;
@@ -151,7 +152,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
     let Opened { mut workspace, other_files } = arguments.open(global)?;
     note_commit(global, workspace.judged_commit(), other_files.as_deref());
     if !arguments.no_tests {
-        workspace.prepare_tests(&arguments.targets);
+        prepare_tests(&mut workspace, &arguments.targets);
     }
     let outcome = workspace.targets(&arguments.targets).and_then(|targets| {
         let run = CheckRun { global, workspace: &workspace, targets: &targets, arguments };
@@ -187,7 +188,7 @@ impl CheckRun<'_> {
             without_effects: true,
             without_values: false,
         };
-        let mut comparison = workspace.compare_output_folder(&options)?;
+        let mut comparison = compare_output_folder(workspace, &options)?;
         let judged = tell_checked(global, std::mem::take(&mut comparison.diagnostics));
         if judged == Outcome::Invalid {
             return Ok(judged);
@@ -204,7 +205,7 @@ impl CheckRun<'_> {
     fn judge(&self, comparison: &Comparison, outcome: Outcome) -> Result<Outcome, Error> {
         let Self { global, workspace, targets, arguments } = *self;
         let has_tests =
-            !arguments.no_tests && targets.iter().any(|target| !workspace.access_tests(target, &[]).is_empty());
+            !arguments.no_tests && targets.iter().any(|target| !access_tests(workspace, target, &[]).is_empty());
         if let Some(shard) = &workspace.shard {
             if has_tests {
                 global.terminal().note("AccessTests are not run in parts; run `bailiwick test`\n");
@@ -214,10 +215,10 @@ impl CheckRun<'_> {
             }
         }
         let has_tests = has_tests && workspace.shard.is_none();
-        let folder = workspace.judge_output_folder(comparison)?;
+        let folder = judge_output_folder(workspace, comparison)?;
         note_not_judged(global, &folder.not_judged);
         let mut failures = tests::Failures::default();
-        let assertions = workspace.judge_targets(targets, has_tests, folder, &mut |event| failures.add(&event))?;
+        let assertions = judge_targets(workspace, targets, has_tests, folder, &mut |event| failures.add(&event))?;
         let outcome = tell_broken(global, outcome, assertions.broken);
         if !has_tests {
             return Ok(outcome);

@@ -8,7 +8,7 @@ use super::reporting::GateArguments;
 use super::sandbox::Paths;
 use super::workspaces::{tell, with_targets};
 use super::{Global, Outcome};
-use crate::app::{Base, CompareOptions, Comparison, Error, Workspace};
+use crate::app::{Base, CompareOptions, Comparison, Error, Workspace, changes_beside_output, compare};
 use crate::compile::WORKSPACE_FILE;
 use crate::report::comparison::{
     Form, Renewals, described_base, differences, effects, note_of_drift, stale_files, target_changes,
@@ -61,12 +61,12 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
             without_effects: false,
             without_values: false,
         };
-        let mut comparison = workspace.compare(&base, &options)?;
+        let mut comparison = compare(workspace, &base, &options)?;
         let outcome = tell(global, std::mem::take(&mut comparison.diagnostics));
         if outcome == Outcome::Invalid {
             return Ok(outcome);
         }
-        let beside = workspace.changes_beside_output(&base)?;
+        let beside = changes_beside_output(workspace, &base)?;
         let shown = Shown { is_summary: arguments.summary, judged: None };
         Ok(print_comparison(global, workspace, &comparison, &beside, shown))
     })

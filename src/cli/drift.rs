@@ -9,7 +9,7 @@ use super::reporting::FormatArguments;
 use super::sandbox::Paths;
 use super::workspaces::{tell, with_targets};
 use super::{Global, Outcome};
-use crate::app::{DriftOptions, Error, Workspace};
+use crate::app::{DriftOptions, Error, Workspace, drift, resources_to_dump};
 use crate::report::drift::{DriftText, text};
 use crate::report::tests;
 
@@ -54,7 +54,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
             compare(global, workspace, arguments, &options)
         }
         None => {
-            let resources = workspace.resources_to_dump(arguments.target.as_ref())?;
+            let resources = resources_to_dump(workspace, arguments.target.as_ref())?;
             global.terminal().result(&format!("{}\n", resources.join(",")));
             Ok(Outcome::Fine)
         }
@@ -68,7 +68,7 @@ fn compare(
     options: &DriftOptions,
 ) -> Result<Outcome, Error> {
     let mut failures = tests::Failures::default();
-    let mut found = workspace.drift(options, &mut |event| failures.add(&event))?;
+    let mut found = drift(workspace, options, &mut |event| failures.add(&event))?;
     let told = tell(global, found.diagnostics);
     let form = DriftText { lists_all: arguments.all, lists_owned: arguments.owners };
     let failed = failures.text().to_owned();

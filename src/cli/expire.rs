@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::workspaces::ConsentArguments;
 use super::{Global, Outcome, render};
-use crate::app::{Error, Workspace};
+use crate::app::{Error, expire};
 
 /// Options of `expire`.
 #[derive(Debug, Args)]
@@ -15,7 +15,7 @@ pub(super) struct Arguments {
 
 /// Runs the command.
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Error> {
-    let moved = Workspace::expire(&global.options(), global.today())?;
+    let moved = expire(&global.options(), global.today())?;
     let note = if moved.before == moved.after {
         format!("`asOf` stays {}\n", moved.after)
     } else {

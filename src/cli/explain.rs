@@ -220,7 +220,7 @@ mod output {
 
     use super::super::workspaces::with_targets;
     use super::super::{Global, Outcome};
-    use crate::app::Error;
+    use crate::app::{Error, explain_file};
     use crate::report::explain;
 
     /// Whether a word of the command line is the path of a file and not the name of something.
@@ -231,7 +231,7 @@ mod output {
     /// Lists each object of an output file with the policy that makes it.
     pub(super) fn explain(global: &Global, word: &str) -> Result<Outcome, Error> {
         with_targets(global, &[], |workspace, _| {
-            let file = workspace.explain_file(word)?;
+            let file = explain_file(workspace, word)?;
             global.print_results(|| explain::file_objects(&file), || explain::file(&file));
             if let Some(state) = explain::state(&file) {
                 global.terminal().note(&format!("note: `{word}` {state}\n"));

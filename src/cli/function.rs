@@ -8,7 +8,7 @@ use super::printing::refuse_usage;
 use super::workspaces::{tell, with_targets};
 use super::worlds::platform_parser;
 use super::{Global, Outcome};
-use crate::app::{Error, FunctionOptions, FunctionOutcome, Validation, run_function};
+use crate::app::{Error, FunctionOptions, FunctionOutcome, Validation, run_function, test_manifests};
 use crate::diag::RunError;
 use crate::model::Platform;
 use crate::report::function::FunctionResults;
@@ -93,7 +93,7 @@ fn stream(global: &Global, arguments: &Arguments, input: Vec<u8>) -> Result<Outc
     with_targets(global, &[], |workspace, _| {
         let (target, namespace) = (arguments.target.as_deref(), arguments.default_namespace.as_deref());
         let mut failures = tests::Failures::default();
-        let tested = workspace.test_manifests(target, namespace, input.clone(), &mut |event| failures.add(&event));
+        let tested = test_manifests(workspace, target, namespace, input.clone(), &mut |event| failures.add(&event));
         let outcome = conclude(global, &mut tested?, &failures);
         if outcome == Outcome::Fine {
             write_output(global, &input)?;

@@ -14,7 +14,8 @@ use super::{DiagnosticForm, Global, Outcome, bases};
 use crate::access::risk::RiskSeverity;
 use crate::app::review::ReviewBase;
 use crate::app::{
-    AuditOptions, Diagnostics, Error, FindingChange, LintOptions, LintReport, Selection, WorldOptions, lint_manifests,
+    AuditOptions, Diagnostics, Error, FindingChange, LintOptions, LintReport, Selection, WorldOptions, lint,
+    lint_change, lint_manifests,
 };
 use crate::diag::{Diagnostic, FindingState, Severity};
 use crate::report::audit::{self, LintAuditResult};
@@ -147,8 +148,8 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
     }
     with_targets(global, &options.targets, |workspace, _| {
         let mut report = match arguments.change.base() {
-            Some(base) => workspace.lint_change(&options, &base)?,
-            None => workspace.lint(&options)?,
+            Some(base) => lint_change(workspace, &options, &base)?,
+            None => lint(workspace, &options)?,
         };
         if workspace.project.workspace.targets.len() == 1 && global.diagnostics == DiagnosticForm::Human {
             // The name of the only target adds nothing.

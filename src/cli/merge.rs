@@ -10,7 +10,7 @@ use super::reporting::FormatArguments;
 use super::sandbox::Paths;
 use super::workspaces::{ConsentArguments, note_partly_checked, tell, tell_checked, with_targets};
 use super::{DiagnosticForm, Global, Outcome};
-use crate::app::{Error, MergeOptions, Merged, ShardCommand, Workspace};
+use crate::app::{Error, MergeOptions, Merged, ShardCommand, Workspace, merge};
 use crate::report::comparison::{Form, target_changes, written};
 
 /// Options of `merge`.
@@ -39,7 +39,7 @@ impl Arguments {
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Error> {
     with_targets(global, &[], |workspace, _| {
         let options = MergeOptions { files: arguments.files.clone(), consent: (&arguments.consent).into() };
-        let merged = workspace.merge(&options)?;
+        let merged = merge(workspace, &options)?;
         // The report is the report of the whole run.
         merged.command.name().clone_into(&mut global.collected().command);
         let shown = match &merged.command {

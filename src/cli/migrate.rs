@@ -100,7 +100,7 @@ mod shards {
     use super::super::reporting::FormatArguments;
     use super::super::workspaces::with_targets;
     use super::super::{Global, Outcome};
-    use crate::app::Error;
+    use crate::app::{Error, shard_migration};
     use crate::report::shards;
 
     /// Options of `migrate shards`.
@@ -116,7 +116,7 @@ mod shards {
     /// Runs the command.
     pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Error> {
         with_targets(global, &[], |workspace, _| {
-            let migration = workspace.shard_migration(arguments.to)?;
+            let migration = shard_migration(workspace, arguments.to)?;
             global.print_result(|| migration.clone(), || shards::text(&migration));
             Ok(Outcome::Fine)
         })

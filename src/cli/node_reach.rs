@@ -8,7 +8,7 @@ use super::sandbox::Paths;
 use super::workspaces::with_targets;
 use super::worlds::{WorldArguments, load_manifests, load_target};
 use super::{Global, Outcome};
-use crate::app::{DeclaredNodes, Error, LoadedWorld, NodeReachAnswer, NodeReachOptions};
+use crate::app::{DeclaredNodes, Error, LoadedWorld, NodeReachAnswer, NodeReachOptions, declared_nodes};
 use crate::codes;
 use crate::diag::{Diagnostic, nearest};
 use crate::report::nodes::{NodeReachForm, NodeReachResult};
@@ -44,7 +44,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
         return with_targets(global, &arguments.world.targets, |workspace, targets| {
             for target in targets {
                 let loaded = load_target(global, workspace, target, &options)?;
-                found.add(print_answer(global, &loaded, &workspace.declared_nodes(&target.name), &question));
+                found.add(print_answer(global, &loaded, &declared_nodes(workspace, &target.name), &question));
             }
             Ok(found.outcome(global, &question))
         });

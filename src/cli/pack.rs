@@ -8,7 +8,7 @@ use super::sandbox::Paths;
 use super::workspaces::{tell, with_targets};
 use super::{Global, Outcome};
 use crate::app::words::number;
-use crate::app::{Error, PackOptions};
+use crate::app::{Error, PackOptions, pack};
 
 /// Options of `pack`.
 #[derive(Debug, Args)]
@@ -43,7 +43,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
             revision: revision.clone(),
             source: source.clone(),
         };
-        let packed = workspace.pack(&options)?;
+        let packed = pack(workspace, &options)?;
         let outcome = tell(global, packed.diagnostics);
         let terminal = global.terminal();
         terminal.result(&format!("{}\n", packed.digest));

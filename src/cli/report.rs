@@ -7,7 +7,7 @@ use super::sandbox::Paths;
 use super::worlds::WorldArguments;
 use super::{Global, Outcome};
 use crate::app::access_map::{AccessMap, AccessMapOptions, TargetAccess};
-use crate::app::{Error, PspMigration, PspMigrationOptions, Workspace, map_manifests, migrate_psp};
+use crate::app::{Error, PspMigration, PspMigrationOptions, Workspace, access_map, map_manifests, migrate_psp};
 use crate::report::access_map::AccessMapForm;
 use crate::report::migration::PspMigrationReport;
 
@@ -64,7 +64,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
         // The program ends with the command: freeing the memory of a large workspace would take time.
         let workspace = std::mem::ManuallyDrop::new(Workspace::open(&global.options())?);
         let (targets, baseline) = (arguments.world.targets.clone(), arguments.world.baseline.clone());
-        workspace.access_map(&AccessMapOptions { targets, baseline, without_classes: false })?
+        access_map(&workspace, &AccessMapOptions { targets, baseline, without_classes: false })?
     } else {
         map_manifests(&global.options(), &options)?
     };

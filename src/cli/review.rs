@@ -14,7 +14,7 @@ use super::printing::print;
 use super::sandbox::Paths;
 use super::{Global, Outcome, bases, step_outputs};
 use crate::app::review::{ChangeReview, ReviewOptions};
-use crate::app::{Error, Workspace};
+use crate::app::{Error, Workspace, codeowners, review};
 use crate::diag::RunError;
 use crate::report::json;
 use crate::report::review::{COMMENT_BUDGET, ReviewForm, ReviewFormOptions};
@@ -124,12 +124,12 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
     let options = arguments.options(global)?;
     if arguments.codeowners {
         let workspace = Workspace::open(&global.options())?;
-        global.terminal().result(&workspace.codeowners());
+        global.terminal().result(&codeowners(&workspace));
         return Ok(Outcome::Fine);
     }
     let review = match Workspace::open(&global.options()) {
         // The program ends with the command: freeing the memory of a large workspace would take time.
-        Ok(workspace) => std::mem::ManuallyDrop::new(workspace).review(&options)?,
+        Ok(workspace) => review(&std::mem::ManuallyDrop::new(workspace), &options)?,
         Err(Error::Invalid(diagnostics)) => {
             let review = ChangeReview::invalid(&global.options(), &diagnostics);
             print(global, diagnostics.list, &diagnostics.files);

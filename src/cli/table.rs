@@ -9,7 +9,7 @@ use super::printing::refuse_usage;
 use super::reporting::{Formats, OutputFormat, ReportArguments};
 use super::workspaces::{tell, with_targets};
 use super::{Global, Outcome};
-use crate::app::{Error, Workspace};
+use crate::app::{Error, Workspace, find_role};
 use crate::diag::nearest;
 use crate::model::Target;
 use crate::report::ReportFormat;
@@ -86,7 +86,7 @@ fn print_table(
     arguments: &Arguments,
 ) -> Result<Outcome, Error> {
     let terminal = global.terminal();
-    let search = workspace.find_role(targets, &arguments.role, arguments.namespace.as_deref())?;
+    let search = find_role(workspace, targets, &arguments.role, arguments.namespace.as_deref())?;
     if let Some((target, role)) = &search.found {
         let rules = role.document(0).and_then(|root| root.get("rules"));
         let rows = rules.map(|rules| table::rows(rules, &workspace.project.api(target))).unwrap_or_default();

@@ -7,7 +7,7 @@ use super::printing::{print, refuse_usage};
 use super::reporting::FormatArguments;
 use super::workspaces::{tell, with_targets};
 use super::{Global, Outcome};
-use crate::app::{Error, TestOptions, TestRun, TestedWorkspace, Workspace};
+use crate::app::{Error, TestOptions, TestRun, TestedWorkspace, Workspace, test_names};
 use crate::diag::words::first_names;
 use crate::model::Target;
 use crate::report::tests;
@@ -65,7 +65,7 @@ const SHOWN: usize = 5;
 
 /// Returns the error of a text that is in the name of no test, and its remedy; none in a workspace without tests.
 fn unmatched(workspace: &Workspace, targets: &[&Target], texts: &[String]) -> Option<(String, String)> {
-    let names: Vec<String> = workspace.test_names(targets).into_iter().collect();
+    let names: Vec<String> = test_names(workspace, targets).into_iter().collect();
     let is_unmatched = |text: &&String| !names.iter().any(|name| name.contains(*text));
     let text = texts.iter().find(is_unmatched).filter(|_| !names.is_empty())?;
     let help = format!("the AccessTests are: {}", first_names(&names, SHOWN));

@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::printing::print;
 use super::{Global, Outcome};
-use crate::app::{Consent, Diagnostics, Error, Shard, ShardCommand, Workspace};
+use crate::app::{Consent, Diagnostics, Error, Shard, ShardCommand, Workspace, partly_checked};
 use crate::diag::{RunError, Severity};
 use crate::emit::writer;
 use crate::model::{Part, Target};
@@ -135,6 +135,6 @@ pub(super) fn tell_checked(global: &Global, mut diagnostics: Diagnostics) -> Out
 /// Prints how many objects are not checked by every rule. A run of shards prints them when the shards are merged.
 pub(super) fn note_partly_checked(global: &Global, workspace: &Workspace, targets: &[&Target]) {
     if workspace.shard.is_none() {
-        global.terminal().note(&checks::partly_checked(&workspace.partly_checked(targets)));
+        global.terminal().note(&checks::partly_checked(&partly_checked(workspace, targets)));
     }
 }

@@ -20,7 +20,7 @@ use serde::de::DeserializeOwned;
 use super::answers::{self, Form};
 use super::text::Encoding;
 use super::{End, Settings, uri};
-use crate::app::{Diagnostics, EditorWorkspace, Error, Options};
+use crate::app::{Diagnostics, EditorWorkspace, Error, Options, editor_findings};
 use crate::diag::{Origin, RunError, SourceFile, Span};
 use crate::parallel;
 use crate::watch::{FolderWatcher, Noticed};
@@ -373,7 +373,7 @@ impl Server {
             (workspace.lint_at, workspace.is_linting) = (None, true);
             let (root, changes, events) = (root.clone(), workspace.changes, self.events.clone());
             thread::spawn(move || {
-                let findings = parallel::with_room(|| linked.editor_findings());
+                let findings = parallel::with_room(|| editor_findings(&linked));
                 // Nothing is left to do when the server is gone.
                 let _ = events.send(Event::Findings(root, changes, findings));
             });

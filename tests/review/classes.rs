@@ -5,10 +5,13 @@ use std::fs;
 use std::path::Path;
 
 use bailiwick::access::risk::RiskSeverity;
-use bailiwick::app::TestEvent;
 use bailiwick::app::access_map::AccessMapOptions;
 use bailiwick::app::review::{ChangeReview, ReviewBase, ReviewOptions};
-use bailiwick::{CompareOptions, LintOptions, Options, Selection, TestOptions, TestRun, Workspace};
+use bailiwick::app::{TestEvent, compare_output_folder, judge_output_folder, judge_targets, prepare_tests};
+use bailiwick::{
+    CompareOptions, LintOptions, Options, Selection, TestOptions, TestRun, Workspace, access_map, lint, review,
+    run_tests,
+};
 use serde_json::Value;
 
 use crate::oracle::Dice;
@@ -238,7 +241,7 @@ impl State {
 fn reviewed(folder: &Path, without_classes: bool) -> ChangeReview {
     let opened = Workspace::open(&Options::in_folder(folder.join("head"))).expect("a workspace");
     let base = ReviewBase::Folder(folder.join("base"));
-    opened.review(&ReviewOptions { base, without_classes, ..ReviewOptions::default() }).expect("a review")
+    review(&opened, &ReviewOptions { base, without_classes, ..ReviewOptions::default() }).expect("a review")
 }
 
 #[test]
@@ -343,7 +346,7 @@ fn findings(folder: &Path, without_classes: bool) -> Vec<Value> {
     let ignored = ["B017".to_owned()];
     let selection = Selection::new(&[], &ignored, Some(RiskSeverity::Info)).expect("a selection");
     let options = LintOptions { selection, without_classes, ..LintOptions::default() };
-    let report = opened.lint(&options).expect("a report");
+    let report = lint(&opened, &options).expect("a report");
     let mut findings: Vec<Value> =
         report.findings.records().map(|record| serde_json::to_value(record).expect("a value")).collect();
     for finding in &mut findings {
@@ -393,7 +396,7 @@ fn the_users_above_accounts_of_classes_are_the_users_of_all_namespaces() {
 fn mapped(folder: &Path, without_classes: bool) -> Value {
     let opened = Workspace::open(&Options::in_folder(folder.to_path_buf())).expect("a workspace");
     let options = AccessMapOptions { without_classes, ..AccessMapOptions::default() };
-    let mut map = serde_json::to_value(opened.access_map(&options).expect("a map")).expect("a value");
+    let mut map = serde_json::to_value(access_map(&opened, &options).expect("a map")).expect("a value");
     for finding in map["findings"]["worst"].as_array_mut().expect("a list") {
         // The examples are others where holders have another order than their namespaces.
         let notes = finding["notes"].as_array_mut().expect("a list");
@@ -468,7 +471,7 @@ fn tested(workspace: &Workspace, name: &str, without_classes: bool) -> (TestRun,
         TestEvent::Asked { questions, failures, .. } => events.push(format!("{questions} {failures}")),
         _ => {}
     };
-    let run = workspace.test(&options, &mut each).expect("a run");
+    let run = run_tests(workspace, &options, &mut each).expect("a run");
     (run, events)
 }
 
@@ -494,11 +497,11 @@ fn the_tests_of_classes_have_the_answers_of_all_namespaces() {
             passed += usize::from(of_all.failures == 0);
         }
         // `check` finds the classes on the way.
-        workspace.prepare_tests(&[]);
-        let comparison = workspace.compare_output_folder(&CompareOptions::default()).expect("a comparison");
-        let judged = workspace.judge_output_folder(&comparison).expect("a folder");
+        prepare_tests(&mut workspace, &[]);
+        let comparison = compare_output_folder(&workspace, &CompareOptions::default()).expect("a comparison");
+        let judged = judge_output_folder(&workspace, &comparison).expect("a folder");
         let targets = workspace.targets(&[]).expect("targets");
-        let run = workspace.judge_targets(&targets, true, judged, &mut |_| {}).expect("a run").tests;
+        let run = judge_targets(&workspace, &targets, true, judged, &mut |_| {}).expect("a run").tests;
         assert_eq!((run.questions, run.failures), (questions, failures), "seed {seed}");
     }
     assert!(passed > 5, "{passed}");

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use bailiwick::app::TestEvent;
 use bailiwick::app::review::{ChangeReview, PathChange, PathChangeKind, ReviewBase, ReviewOptions};
-use bailiwick::{Options, TestOptions, Workspace};
+use bailiwick::{Options, TestOptions, Workspace, run_tests};
 use serde_json::Value;
 
 use super::cases::{copy, list, prepare, pull_requests, text_of};
@@ -65,7 +65,7 @@ fn is_new(path: &PathChange) -> bool {
 fn review(place: &Path, head: &str) -> Option<ChangeReview> {
     let workspace = Workspace::open(&Options::in_folder(place.join(head))).ok()?;
     let options = ReviewOptions { base: ReviewBase::Folder(place.join("base")), ..ReviewOptions::default() };
-    let review = workspace.review(&options).expect("a review");
+    let review = bailiwick::review(&workspace, &options).expect("a review");
     (review.exit < 2).then_some(review)
 }
 
@@ -139,7 +139,7 @@ fn failing(place: &Path, state: &str, tests: &str) -> BTreeSet<String> {
         failing.insert(meta.name.to_string());
     };
     let options = TestOptions { names: own.iter().cloned().collect(), ..TestOptions::default() };
-    let mut run = opened.test(&options, &mut see).expect("a run");
+    let mut run = run_tests(&opened, &options, &mut see).expect("a run");
     assert_eq!(run.take_problems(&opened).list.len(), 0, "{tests}");
     assert!(own.is_subset(&run.tests), "{:?}", run.tests);
     fs::remove_file(file).expect("removed");

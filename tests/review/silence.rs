@@ -32,7 +32,7 @@ pub(super) fn review(base: &[(&str, &str)], head: &[(&str, &str)]) -> ChangeRevi
     }
     let opened = Workspace::open(&Options::in_folder(folder.path().join("head"))).expect("a workspace");
     let options = ReviewOptions { base: ReviewBase::Folder(folder.path().join("base")), ..ReviewOptions::default() };
-    opened.review(&options).expect("a review")
+    bailiwick::review(&opened, &options).expect("a review")
 }
 
 pub(super) const NAMESPACE: &str = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n";

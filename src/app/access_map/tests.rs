@@ -3,8 +3,9 @@
 use std::fs;
 
 use super::AccessMapOptions;
-use crate::app::lint::LintOptions;
-use crate::app::review::{ReviewBase, ReviewOptions};
+use crate::app::access_map::access_map;
+use crate::app::lint::{LintOptions, lint};
+use crate::app::review::{ReviewBase, ReviewOptions, review};
 use crate::app::{Options, Workspace};
 
 const POLICIES: &str = "\
@@ -33,11 +34,11 @@ fn no_question_keeps_the_text_of_an_account_list() {
     let rows: String = (0..TENANTS).map(|number| format!("tenant-{number}\n")).collect();
     fs::write(folder.path().join("policies/tenants.csv"), format!("name\n{rows}")).expect("a file");
     let workspace = Workspace::open(&Options::in_folder(folder.path())).expect("a workspace");
-    let map = workspace.access_map(&AccessMapOptions::default()).expect("a map");
+    let map = access_map(&workspace, &AccessMapOptions::default()).expect("a map");
     assert_eq!(map.targets.first().map(|target| target.namespace_count), Some(TENANTS));
-    workspace.lint(&LintOptions::default()).expect("findings");
+    lint(&workspace, &LintOptions::default()).expect("findings");
     let base = ReviewBase::Folder(folder.path().to_owned());
-    workspace.review(&ReviewOptions { base, ..ReviewOptions::default() }).expect("a review");
+    review(&workspace, &ReviewOptions { base, ..ReviewOptions::default() }).expect("a review");
     let files = &workspace.project.files;
     let lists = files.ids().map(|id| files.get(id)).filter(|file| file.path().ends_with(".csv"));
     // A text that is kept is not loaded.

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use hashbrown::HashSet;
 
 use crate::app::Error;
+use crate::app::check::compare_output_folder;
 use crate::app::compare::CompareOptions;
 use crate::app::target_changes::TargetChanges;
 use crate::app::workspace::Workspace;
@@ -60,8 +61,8 @@ impl<'w> OutputCheck<'w> {
         if compiled.is_empty() || entries.iter().any(|entry| !entry.is_file() || !is_known(&entry.path)) {
             // Other entries can be kept, foreign, or deleted with the next run.
             let targets = self.targets.to_vec();
-            let compare = CompareOptions { targets, without_text: true, ..CompareOptions::default() };
-            return Ok(!self.workspace.compare_output_folder(&compare)?.is_drift());
+            let options = CompareOptions { targets, without_text: true, ..CompareOptions::default() };
+            return Ok(!compare_output_folder(self.workspace, &options)?.is_drift());
         }
         if !self.targets.is_empty() {
             return Ok(true);

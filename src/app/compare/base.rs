@@ -62,12 +62,12 @@ impl Base {
     ///
     /// # Examples
     /// ```no_run
-    /// # use bailiwick::{Base, CompareOptions, Error, Options, Workspace};
+    /// # use bailiwick::{Base, CompareOptions, Error, Options, Workspace, compare};
     /// # let options = Options::in_folder(env!("CARGO_MANIFEST_DIR"));
     /// # let workspace = Workspace::open(&options)?;
     /// // What changed since a revision in git.
     /// let base = Base::open(&workspace, Some("main"), &[])?;
-    /// let comparison = workspace.compare(&base, &CompareOptions::default())?;
+    /// let comparison = compare(&workspace, &base, &CompareOptions::default())?;
     /// let changed: usize = comparison.targets.iter().map(|target| target.totals.counts.changed).sum();
     /// assert!(changed < 1_000, "{changed} objects change");
     /// # Ok::<(), Error>(())

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::comparison::LiveComparison;
 use crate::app::isolation;
 use crate::app::loaded_world::{LoadedWorld, WorldOptions, load_live};
-use crate::app::test::{TestEvent, TestRun};
+use crate::app::test::{TestEvent, TestRun, test_checks};
 use crate::app::words::number;
 use crate::app::workspace::Workspace;
 use crate::codes;
@@ -22,7 +22,7 @@ pub(super) fn judge_live(
 ) -> Result<TestRun, RunError> {
     let LiveComparison { workspace, target, live, dump, .. } = comparison;
     let mut tests = TestRun::default();
-    let checks = workspace.test_checks(target, &[]);
+    let checks = test_checks(workspace, target, &[]);
     let judges_nodes = isolation::is_asserted(workspace, target) && live.has_kind("", "Node");
     if judges_nodes || !checks.is_empty() {
         let options = WorldOptions { with_surroundings: judges_nodes, ..checks.world_options() };
@@ -48,7 +48,7 @@ pub(super) fn judge_live(
 
 /// Whether AccessTests are asked of the policies, too.
 pub(super) fn are_asked(workspace: &Workspace, target: &Target) -> bool {
-    !workspace.test_checks(target, &[]).is_empty()
+    !test_checks(workspace, target, &[]).is_empty()
 }
 
 /// The failed expectations of a run of tests, by their places.

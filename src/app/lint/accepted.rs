@@ -37,31 +37,29 @@ pub(in crate::app) struct Acceptance {
     pub(in crate::app) place: Origin,
 }
 
-impl Workspace {
-    /// Returns the entries to accept findings: `metadata.allow` of policies, and settings of the workspace file.
-    pub(in crate::app) fn acceptances(&self) -> Vec<Acceptance> {
-        let project = &self.project;
-        let hides = |setting: DiagnosticSetting| {
-            use DiagnosticSetting::{Ignore, Info, Low, Medium};
-            matches!(setting, Ignore | Medium | Low | Info)
+/// Returns the entries to accept findings: `metadata.allow` of policies, and settings of the workspace file.
+pub(in crate::app) fn acceptances(workspace: &Workspace) -> Vec<Acceptance> {
+    let project = &workspace.project;
+    let hides = |setting: DiagnosticSetting| {
+        use DiagnosticSetting::{Ignore, Info, Low, Medium};
+        matches!(setting, Ignore | Medium | Low | Info)
+    };
+    let settings = project.workspace.diagnostics.settings().iter().filter(|(_, setting)| hides(setting.value));
+    let of_workspace = settings.map(|(code, setting)| Acceptance {
+        by: WORKSPACE_FILE.to_owned(),
+        code: code.clone(),
+        place: setting.origin,
+    });
+    let of_policies = project.valid_acceptances().map(|Accepted { code, document, .. }| {
+        let mut metas = project.policies.iter().map(|policy| policy.meta());
+        let is_within = |origin: Origin| origin.file == document.file && document.span.contains(origin.span);
+        let by = match metas.find(|meta| is_within(meta.origin)) {
+            Some(meta) => format!("{}/{}", meta.kind, meta.name),
+            None => project.files.get(document.file).path().to_owned(),
         };
-        let settings = project.workspace.diagnostics.settings().iter().filter(|(_, setting)| hides(setting.value));
-        let of_workspace = settings.map(|(code, setting)| Acceptance {
-            by: WORKSPACE_FILE.to_owned(),
-            code: code.clone(),
-            place: setting.origin,
-        });
-        let of_policies = project.valid_acceptances().map(|Accepted { code, document, .. }| {
-            let mut metas = project.policies.iter().map(|policy| policy.meta());
-            let is_within = |origin: Origin| origin.file == document.file && document.span.contains(origin.span);
-            let by = match metas.find(|meta| is_within(meta.origin)) {
-                Some(meta) => format!("{}/{}", meta.kind, meta.name),
-                None => project.files.get(document.file).path().to_owned(),
-            };
-            Acceptance { by, code: code.id().to_owned(), place: *document }
-        });
-        of_workspace.chain(of_policies).collect()
-    }
+        Acceptance { by, code: code.id().to_owned(), place: *document }
+    });
+    of_workspace.chain(of_policies).collect()
 }
 
 /// The decisions of a workspace about findings.
@@ -180,7 +178,7 @@ impl AcceptedPowers {
     /// Returns the powers of the acceptances of a state, with its accepted findings.
     pub(in crate::app) fn of(workspace: &Workspace, accepted: &[AcceptedFinding]) -> Self {
         let none =
-            workspace.acceptances().into_iter().map(|acceptance| ((acceptance.by, acceptance.code), BTreeSet::new()));
+            acceptances(workspace).into_iter().map(|acceptance| ((acceptance.by, acceptance.code), BTreeSet::new()));
         let mut powers = Self(none.collect());
         for AcceptedFinding { by, finding, .. } in accepted {
             let of_acceptance = powers.0.entry((by.clone(), finding.code.clone())).or_default();

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::accepted::AcceptedPowers;
 use super::comparison::Comparison;
 use super::{LintOptions, LintReport};
+use crate::app::lint::lint;
 use crate::app::review::{BaseState, OpenedBase, ReviewBase, ReviewedBase};
 use crate::app::words::number;
 use crate::app::workspace::Workspace;
@@ -35,51 +36,49 @@ pub struct FindingChange {
     pub warnings: Diagnostics,
 }
 
-impl Workspace {
-    /// Searches the targets for findings, and compares the findings with an earlier state of the workspace. Each finding has a
-    /// state.
-    ///
-    /// # Errors
-    /// When the base is not found, no target has one of the names, or the run fails.
-    ///
-    /// # Examples
-    /// ```no_run
-    /// # use bailiwick::app::review::{BaseRevision, ReviewBase};
-    /// # use bailiwick::{Error, LintOptions, Options, Workspace};
-    /// let workspace = Workspace::open(&Options::default())?;
-    /// let base = ReviewBase::Revision(vec![BaseRevision::Named("main".to_owned())]);
-    /// let report = workspace.lint_change(&LintOptions::default(), &base)?;
-    /// assert!(report.change.is_some());
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn lint_change(&self, options: &LintOptions, base: &ReviewBase) -> Result<LintReport, Error> {
-        let find_earlier = || -> Result<(OpenedBase, EarlierFindings), Error> {
-            let base = OpenedBase::open(self, base, None)?;
-            let earlier = EarlierFindings::find(&base, options)?;
-            Ok((base, earlier))
-        };
-        let (earlier, report) = both(self.options.threads(), find_earlier, || self.lint(options));
-        let ((base, earlier), mut report) = (earlier?, report?);
-        let warnings =
-            earlier.errors.as_ref().map(|errors| broken_base(&base.record.name, errors)).into_iter().collect();
-        let outgrown = earlier.powers.take_outgrown(&mut report.accepted);
-        report.findings.list.extend(outgrown);
-        let mut known = 0;
-        let mut comparison = Comparison::new(earlier.findings, earlier.targets);
-        for finding in &mut report.findings.list {
-            let record = FindingRecord::new(finding, &report.findings.files);
-            let is_known = comparison.take(&record);
-            known += usize::from(is_known);
-            finding.state = Some(if is_known { FindingState::Known } else { FindingState::New });
-        }
-        // An earlier finding is not fixed if it is accepted now.
-        report.accepted.iter().for_each(|accepted| _ = comparison.take(&accepted.finding));
-        let fixed = comparison.into_fixed();
-        let warnings = Diagnostics::new(warnings, &report.findings.files);
-        let is_base_absent = matches!(base.state, BaseState::Absent);
-        report.change = Some(FindingChange { base: base.record, is_base_absent, known, fixed, warnings });
-        Ok(report)
+/// Searches the targets for findings, and compares the findings with an earlier state of the workspace. Each finding has a
+/// state.
+///
+/// # Errors
+/// When the base is not found, no target has one of the names, or the run fails.
+///
+/// # Examples
+/// ```no_run
+/// # use bailiwick::app::review::{BaseRevision, ReviewBase};
+/// # use bailiwick::app::lint_change;
+/// # use bailiwick::{Error, LintOptions, Options, Workspace};
+/// let workspace = Workspace::open(&Options::default())?;
+/// let base = ReviewBase::Revision(vec![BaseRevision::Named("main".to_owned())]);
+/// let report = lint_change(&workspace, &LintOptions::default(), &base)?;
+/// assert!(report.change.is_some());
+/// # Ok::<(), Error>(())
+/// ```
+pub fn lint_change(workspace: &Workspace, options: &LintOptions, base: &ReviewBase) -> Result<LintReport, Error> {
+    let find_earlier = || -> Result<(OpenedBase, EarlierFindings), Error> {
+        let base = OpenedBase::open(workspace, base, None)?;
+        let earlier = EarlierFindings::find(&base, options)?;
+        Ok((base, earlier))
+    };
+    let (earlier, report) = both(workspace.options.threads(), find_earlier, || lint(workspace, options));
+    let ((base, earlier), mut report) = (earlier?, report?);
+    let warnings = earlier.errors.as_ref().map(|errors| broken_base(&base.record.name, errors)).into_iter().collect();
+    let outgrown = earlier.powers.take_outgrown(&mut report.accepted);
+    report.findings.list.extend(outgrown);
+    let mut known = 0;
+    let mut comparison = Comparison::new(earlier.findings, earlier.targets);
+    for finding in &mut report.findings.list {
+        let record = FindingRecord::new(finding, &report.findings.files);
+        let is_known = comparison.take(&record);
+        known += usize::from(is_known);
+        finding.state = Some(if is_known { FindingState::Known } else { FindingState::New });
     }
+    // An earlier finding is not fixed if it is accepted now.
+    report.accepted.iter().for_each(|accepted| _ = comparison.take(&accepted.finding));
+    let fixed = comparison.into_fixed();
+    let warnings = Diagnostics::new(warnings, &report.findings.files);
+    let is_base_absent = matches!(base.state, BaseState::Absent);
+    report.change = Some(FindingChange { base: base.record, is_base_absent, known, fixed, warnings });
+    Ok(report)
 }
 
 /// Returns the warning about a base whose policies do not compile.
@@ -127,7 +126,7 @@ impl EarlierFindings {
             static_pods: Vec::new(),
             without_classes: options.without_classes,
         };
-        let report = workspace.lint(&options)?;
+        let report = lint(workspace, &options)?;
         if report.findings.has_errors() {
             return Ok(Self::broken(&report.findings));
         }

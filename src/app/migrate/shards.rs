@@ -49,39 +49,38 @@ pub enum ShardStep {
     Done,
 }
 
-impl Workspace {
-    /// Returns the steps for moving the files of namespaces to `to` folders.
-    ///
-    /// # Errors
-    /// When the workspace has no delivery objects: without them, it is not known who applies a folder.
-    pub fn shard_migration(&self, to: u32) -> Result<ShardMigration, Error> {
-        let workspace = &self.project.workspace;
-        let delivered = workspace.targets.iter().filter_map(|target| Some((target, target.delivery.as_ref()?)));
-        let delivered: Vec<_> = delivered.collect();
-        if delivered.is_empty() {
-            let message = "no target has delivery objects, so it is not known who applies the folders of the output";
-            let help = "add `spec.delivery` to `bailiwick.yaml`; without it, stop the pruning of your appliers before the move";
-            return Err(Error::invalid(Diagnostic::error(codes::INVALID_WORKSPACE, message).help(help)));
-        }
-        let place = |name: &str, shards: Option<u32>| file::path(Some(name), "Namespace", shards);
-        let moving = |target| {
-            let mut names: Vec<String> = Vec::new();
-            names.extend(compile::output_files(&self.project, target).namespaces().map(str::to_owned));
-            names.dedup();
-            let moves = names.iter().filter(|name| place(name, workspace.shards) != place(name, Some(to))).count();
-            (moves, names.len())
-        };
-        let targets = delivered.iter().map(|(target, _)| {
-            let (moving, namespaces) = moving(target);
-            MovingTarget { target: target.name.clone(), moving, namespaces }
-        });
-        let is_pruning = delivered.iter().any(|(_, delivery)| delivery.prune);
-        let next = match (workspace.shards == Some(to), is_pruning) {
-            (false, true) => ShardStep::StopPruning,
-            (false, false) => ShardStep::Move,
-            (true, false) => ShardStep::PruneAgain,
-            (true, true) => ShardStep::Done,
-        };
-        Ok(ShardMigration { from: workspace.shards, to, targets: targets.collect(), next })
+/// Returns the steps for moving the files of namespaces to `to` folders.
+///
+/// # Errors
+/// When the workspace has no delivery objects: without them, it is not known who applies a folder.
+pub fn shard_migration(workspace: &Workspace, to: u32) -> Result<ShardMigration, Error> {
+    let settings = &workspace.project.workspace;
+    let delivered = settings.targets.iter().filter_map(|target| Some((target, target.delivery.as_ref()?)));
+    let delivered: Vec<_> = delivered.collect();
+    if delivered.is_empty() {
+        let message = "no target has delivery objects, so it is not known who applies the folders of the output";
+        let help =
+            "add `spec.delivery` to `bailiwick.yaml`; without it, stop the pruning of your appliers before the move";
+        return Err(Error::invalid(Diagnostic::error(codes::INVALID_WORKSPACE, message).help(help)));
     }
+    let place = |name: &str, shards: Option<u32>| file::path(Some(name), "Namespace", shards);
+    let moving = |target| {
+        let mut names: Vec<String> = Vec::new();
+        names.extend(compile::output_files(&workspace.project, target).namespaces().map(str::to_owned));
+        names.dedup();
+        let moves = names.iter().filter(|name| place(name, settings.shards) != place(name, Some(to))).count();
+        (moves, names.len())
+    };
+    let targets = delivered.iter().map(|(target, _)| {
+        let (moving, namespaces) = moving(target);
+        MovingTarget { target: target.name.clone(), moving, namespaces }
+    });
+    let is_pruning = delivered.iter().any(|(_, delivery)| delivery.prune);
+    let next = match (settings.shards == Some(to), is_pruning) {
+        (false, true) => ShardStep::StopPruning,
+        (false, false) => ShardStep::Move,
+        (true, false) => ShardStep::PruneAgain,
+        (true, true) => ShardStep::Done,
+    };
+    Ok(ShardMigration { from: settings.shards, to, targets: targets.collect(), next })
 }

@@ -90,84 +90,82 @@ impl PodRejection {
     }
 }
 
-impl Workspace {
-    /// Evaluates the pods of a dump by the compiled objects of a target.
-    ///
-    /// # Errors
-    /// When the workspace does not compile.
-    pub fn verify_pods(&self, target: &Target, dump: &PodDump) -> Result<PodVerification, Error> {
-        let mut sink = Sink::new();
-        let mut inputs = PodInputs::new(self, target);
-        inputs.add_cluster_objects();
-        for object in &dump.surroundings {
-            // An object of another shape decides nothing.
-            yaml::from_json(object).documents().for_each(|object| _ = inputs.objects.add(object));
-        }
-        // Roles and bindings of the cluster stay until the last stage. Compiled objects come last, in the place of others.
-        let minor = target.version.minor();
-        let mut access = Builder::new(minor).with_default_policy(minor);
-        for object in &dump.access {
-            let tree = yaml::from_json(object);
-            tree.documents().for_each(|object| _ = access.add(object, ObjectSource::Dump(object.origin())));
-        }
-        let mut compiled = Compiled::default();
-        each_object(self, target, &mut sink, &mut |object, place| {
-            compiled.add(object);
-            _ = access.add(object, ObjectSource::Input(place));
-            inputs.add(object, Some(place), &mut Sink::new());
-        })?;
-        let labels = compile::labels(&self.project, target, self.compiler(), &mut sink)?;
-        inputs.finish(labels.as_ref(), &mut sink);
-        let diagnostics = self.diagnostics(sink);
-        if diagnostics.has_errors() {
-            return Err(Error::Invalid(diagnostics));
-        }
-        let world = match target.platform {
-            Platform::Kubernetes => access.build(),
-            Platform::Openshift => LoadedWorld::from_target(self, target, &WorldOptions::default())?.world,
-        };
-        let mut judged = Judge::new(&world, &inputs, &compiled, dump).all();
-        if let Some(openshift) = &mut judged.openshift {
-            let allocated = constraints::allocate(&mut inputs.objects, dump);
-            if !allocated.is_empty() {
-                let other = Judge::new(&world, &inputs, &compiled, dump).all();
-                judged.workloads.iter_mut().zip(other.workloads).for_each(|(judged, other)| judged.add_refused(other));
-            }
-            openshift.remove_refused(judged.workloads.iter().flat_map(|judged| &judged.refused));
-            constraints::add_assumptions(openshift, target, dump, &allocated);
-        }
-        Ok(self.verification(target, dump, &compiled, judged))
+/// Evaluates the pods of a dump by the compiled objects of a target.
+///
+/// # Errors
+/// When the workspace does not compile.
+pub fn verify_pods(workspace: &Workspace, target: &Target, dump: &PodDump) -> Result<PodVerification, Error> {
+    let mut sink = Sink::new();
+    let mut inputs = PodInputs::new(workspace, target);
+    inputs.add_cluster_objects();
+    for object in &dump.surroundings {
+        // An object of another shape decides nothing.
+        yaml::from_json(object).documents().for_each(|object| _ = inputs.objects.add(object));
     }
+    // Roles and bindings of the cluster stay until the last stage. Compiled objects come last, in the place of others.
+    let minor = target.version.minor();
+    let mut access = Builder::new(minor).with_default_policy(minor);
+    for object in &dump.access {
+        let tree = yaml::from_json(object);
+        tree.documents().for_each(|object| _ = access.add(object, ObjectSource::Dump(object.origin())));
+    }
+    let mut compiled = Compiled::default();
+    each_object(workspace, target, &mut sink, &mut |object, place| {
+        compiled.add(object);
+        _ = access.add(object, ObjectSource::Input(place));
+        inputs.add(object, Some(place), &mut Sink::new());
+    })?;
+    let labels = compile::labels(&workspace.project, target, workspace.compiler(), &mut sink)?;
+    inputs.finish(labels.as_ref(), &mut sink);
+    let diagnostics = workspace.diagnostics(sink);
+    if diagnostics.has_errors() {
+        return Err(Error::Invalid(diagnostics));
+    }
+    let world = match target.platform {
+        Platform::Kubernetes => access.build(),
+        Platform::Openshift => LoadedWorld::from_target(workspace, target, &WorldOptions::default())?.world,
+    };
+    let mut judged = Judge::new(&world, &inputs, &compiled, dump).all();
+    if let Some(openshift) = &mut judged.openshift {
+        let allocated = constraints::allocate(&mut inputs.objects, dump);
+        if !allocated.is_empty() {
+            let other = Judge::new(&world, &inputs, &compiled, dump).all();
+            judged.workloads.iter_mut().zip(other.workloads).for_each(|(judged, other)| judged.add_refused(other));
+        }
+        openshift.remove_refused(judged.workloads.iter().flat_map(|judged| &judged.refused));
+        constraints::add_assumptions(openshift, target, dump, &allocated);
+    }
+    Ok(verification(workspace, target, dump, &compiled, judged))
+}
 
-    /// Returns the result for a target.
-    fn verification(
-        &self,
-        target: &Target,
-        dump: &PodDump,
-        compiled: &Compiled,
-        judged: JudgedWorkloads,
-    ) -> PodVerification {
-        let roots = &dump.found.roots;
-        let mut not_in_output: BTreeMap<String, usize> = BTreeMap::new();
-        for namespace in roots.iter().map(|observed| observed.workload.namespace()) {
-            if !compiled.namespaces.contains(namespace) {
-                *not_in_output.entry(namespace.to_owned()).or_default() += 1;
-            }
+/// Returns the result for a target.
+fn verification(
+    workspace: &Workspace,
+    target: &Target,
+    dump: &PodDump,
+    compiled: &Compiled,
+    judged: JudgedWorkloads,
+) -> PodVerification {
+    let roots = &dump.found.roots;
+    let mut not_in_output: BTreeMap<String, usize> = BTreeMap::new();
+    for namespace in roots.iter().map(|observed| observed.workload.namespace()) {
+        if !compiled.namespaces.contains(namespace) {
+            *not_in_output.entry(namespace.to_owned()).or_default() += 1;
         }
-        let patched = roots.iter().zip(&judged.workloads).filter(|(_, judged)| judged.is_patched);
-        let patched: Vec<&Workload> = patched.map(|(observed, _)| &observed.workload).collect();
-        PodVerification {
-            target: target.name.clone(),
-            workloads: roots.len(),
-            pods: roots.iter().map(ObservedWorkload::pods).sum(),
-            patched: patched.len(),
-            unused_patches: dump.unused_patches(&patched),
-            not_enforced: not_enforced(self, target),
-            refused: judged.workloads.into_iter().flat_map(|judged| judged.refused).collect(),
-            not_in_output,
-            not_evaluated: dump.not_evaluated.clone(),
-            openshift: judged.openshift,
-        }
+    }
+    let patched = roots.iter().zip(&judged.workloads).filter(|(_, judged)| judged.is_patched);
+    let patched: Vec<&Workload> = patched.map(|(observed, _)| &observed.workload).collect();
+    PodVerification {
+        target: target.name.clone(),
+        workloads: roots.len(),
+        pods: roots.iter().map(ObservedWorkload::pods).sum(),
+        patched: patched.len(),
+        unused_patches: dump.unused_patches(&patched),
+        not_enforced: not_enforced(workspace, target),
+        refused: judged.workloads.into_iter().flat_map(|judged| judged.refused).collect(),
+        not_in_output,
+        not_evaluated: dump.not_evaluated.clone(),
+        openshift: judged.openshift,
     }
 }
 

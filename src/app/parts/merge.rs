@@ -42,94 +42,92 @@ pub struct Merged<'w> {
     pub not_judged: NotJudged,
 }
 
-impl Workspace {
-    /// Judges the shards of a run together.
-    ///
-    /// # Errors
-    /// When a summary cannot be used, or a shard is missing.
-    ///
-    /// # Examples
-    /// ```no_run
-    /// # use bailiwick::app::MergeOptions;
-    /// # use bailiwick::{Error, Options, Workspace};
-    /// # let options = Options::in_folder(env!("CARGO_MANIFEST_DIR"));
-    /// # let workspace = Workspace::open(&options)?;
-    /// let files = vec!["part-1".into(), "part-2".into()];
-    /// let merged = workspace.merge(&MergeOptions { files, ..MergeOptions::default() })?;
-    /// assert!(!merged.comparison.diagnostics.has_errors());
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn merge(&self, options: &MergeOptions) -> Result<Merged<'_>, Error> {
-        let mut sink = Sink::new();
-        let given = read(self, &options.files, &mut sink)?;
-        if !sink.has_errors() {
-            find_gaps(&given, &mut sink);
-        }
-        if !sink.has_errors() {
-            find_other_targets(self, &given, &mut sink);
-        }
-        let Some(command) = given.first().map(|first| first.summary.command.clone()).filter(|_| !sink.has_errors())
-        else {
-            let list = sink.into_sorted(&self.project.files);
-            return Err(Error::Invalid(Diagnostics::new(list, &self.project.files)));
-        };
-        let (Command::Render { targets: named, .. } | Command::Check { targets: named, .. }) = &command;
-        let targets = self.targets(named)?;
-        let consent = match &command {
-            Command::Render { consent, .. } => {
-                let mut consent = consent.clone();
-                consent.add(&options.consent);
-                Some(consent)
-            }
-            Command::Check { .. } => None,
-        };
-        let is_whole = named.is_empty();
-        let whole = Whole::of(given.into_iter().map(|given| given.summary).collect());
-        Ok(self.conclude(command, targets, whole, consent.as_ref(), is_whole))
+/// Judges the shards of a run together.
+///
+/// # Errors
+/// When a summary cannot be used, or a shard is missing.
+///
+/// # Examples
+/// ```no_run
+/// # use bailiwick::app::MergeOptions;
+/// # use bailiwick::app::merge;
+/// # use bailiwick::{Error, Options, Workspace};
+/// # let options = Options::in_folder(env!("CARGO_MANIFEST_DIR"));
+/// # let workspace = Workspace::open(&options)?;
+/// let files = vec!["part-1".into(), "part-2".into()];
+/// let merged = merge(&workspace, &MergeOptions { files, ..MergeOptions::default() })?;
+/// assert!(!merged.comparison.diagnostics.has_errors());
+/// # Ok::<(), Error>(())
+/// ```
+pub fn merge<'w>(workspace: &'w Workspace, options: &MergeOptions) -> Result<Merged<'w>, Error> {
+    let mut sink = Sink::new();
+    let given = read(workspace, &options.files, &mut sink)?;
+    if !sink.has_errors() {
+        find_gaps(&given, &mut sink);
     }
+    if !sink.has_errors() {
+        find_other_targets(workspace, &given, &mut sink);
+    }
+    let Some(command) = given.first().map(|first| first.summary.command.clone()).filter(|_| !sink.has_errors()) else {
+        let list = sink.into_sorted(&workspace.project.files);
+        return Err(Error::Invalid(Diagnostics::new(list, &workspace.project.files)));
+    };
+    let (Command::Render { targets: named, .. } | Command::Check { targets: named, .. }) = &command;
+    let targets = workspace.targets(named)?;
+    let consent = match &command {
+        Command::Render { consent, .. } => {
+            let mut consent = consent.clone();
+            consent.add(&options.consent);
+            Some(consent)
+        }
+        Command::Check { .. } => None,
+    };
+    let whole = Whole::of(given.into_iter().map(|given| given.summary).collect());
+    Ok(conclude(workspace, command, targets, whole, consent.as_ref()))
+}
 
-    fn conclude<'w>(
-        &'w self,
-        command: Command,
-        targets: Vec<&'w Target>,
-        mut whole: Whole,
-        consent: Option<&Consent>,
-        is_whole: bool,
-    ) -> Merged<'w> {
-        let (mut sink, mut refused) = (Sink::new(), Sink::new());
-        self.project.check_terms(&mut sink);
-        std::mem::take(&mut whole.beside_targets).into_iter().for_each(|diagnostic| sink.push(diagnostic));
-        let mut changes = if is_whole { whole.take_gone() } else { TargetChanges::default() };
-        let mut compared = JoinedDifferences::default();
-        for target in &targets {
-            let (totals, files) = whole.judge(self, target, &mut changes, &mut sink);
-            if let Some(consent) = consent.filter(|_| !sink.has_errors()) {
-                removal::refuse(target, &totals, Loss::of(&totals), consent, &mut refused);
-            }
-            self.warn_of_recreation(target, &totals, &mut sink);
-            let folder = format!("{}/{}", self.project.workspace.output, target.name);
-            compared.add(target.name.clone(), &folder, totals, files);
+fn conclude<'w>(
+    workspace: &'w Workspace,
+    command: Command,
+    targets: Vec<&'w Target>,
+    mut whole: Whole,
+    consent: Option<&Consent>,
+) -> Merged<'w> {
+    let (Command::Render { targets: named, .. } | Command::Check { targets: named, .. }) = &command;
+    let is_whole = named.is_empty();
+    let (mut sink, mut refused) = (Sink::new(), Sink::new());
+    workspace.project.check_terms(&mut sink);
+    std::mem::take(&mut whole.beside_targets).into_iter().for_each(|diagnostic| sink.push(diagnostic));
+    let mut changes = if is_whole { whole.take_gone() } else { TargetChanges::default() };
+    let mut compared = JoinedDifferences::default();
+    for target in &targets {
+        let (totals, files) = whole.judge(workspace, target, &mut changes, &mut sink);
+        if let Some(consent) = consent.filter(|_| !sink.has_errors()) {
+            removal::refuse(target, &totals, Loss::of(&totals), consent, &mut refused);
         }
-        if let Some((delivery, summary)) = self.project.workspace.delivery.as_ref().zip(whole.delivery.take()) {
-            let folder = &delivery.folder;
-            compared.add(format!("{folder}/"), folder, summary.totals, summary.files);
-        }
-        if let Some(consent) = consent.filter(|_| is_whole && !sink.has_errors()) {
-            changes.refuse(&self.project.workspace.output, consent, &mut refused);
-        }
-        sink.absorb(refused);
-        let mut broken = Sink::new();
-        whole.isolation.into_iter().for_each(|diagnostic| broken.push(diagnostic));
-        let comparison = Comparison {
-            diagnostics: self.diagnostics(sink),
-            targets: compared.targets,
-            left_out: compared.left_out,
-            changes,
-            unclaimed: Unclaimed::default(),
-        };
-        let broken = self.own_diagnostics(broken);
-        Merged { command, targets, comparison, broken, not_judged: whole.not_judged }
+        workspace.warn_of_recreation(target, &totals, &mut sink);
+        let folder = format!("{}/{}", workspace.project.workspace.output, target.name);
+        compared.add(target.name.clone(), &folder, totals, files);
     }
+    if let Some((delivery, summary)) = workspace.project.workspace.delivery.as_ref().zip(whole.delivery.take()) {
+        let folder = &delivery.folder;
+        compared.add(format!("{folder}/"), folder, summary.totals, summary.files);
+    }
+    if let Some(consent) = consent.filter(|_| is_whole && !sink.has_errors()) {
+        changes.refuse(&workspace.project.workspace.output, consent, &mut refused);
+    }
+    sink.absorb(refused);
+    let mut broken = Sink::new();
+    whole.isolation.into_iter().for_each(|diagnostic| broken.push(diagnostic));
+    let comparison = Comparison {
+        diagnostics: workspace.diagnostics(sink),
+        targets: compared.targets,
+        left_out: compared.left_out,
+        changes,
+        unclaimed: Unclaimed::default(),
+    };
+    let broken = workspace.own_diagnostics(broken);
+    Merged { command, targets, comparison, broken, not_judged: whole.not_judged }
 }
 
 /// The differences of targets, joined from the parts.

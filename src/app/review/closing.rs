@@ -21,6 +21,7 @@ use super::paths::{NeededRule, PathDelta};
 use super::record::{EffectSeverity, SmallerChange};
 use super::suggestion::{Suggestion, Suggestions};
 use super::{Error, Workspace};
+use crate::app::review::compare_targets;
 use crate::app::workspace_files::WorkspaceFiles;
 use crate::emit::diff::unified;
 
@@ -208,7 +209,7 @@ impl Search<'_, '_> {
         let inputs = InputChanges::new(base.workspace(), &edited, below);
         let mut own = Sections::new(&edited, base, &inputs, below, sections.spread);
         own.suggestions = Suggestions::to_ask(self.paths.iter().map(|path| path.test.clone()).collect());
-        if edited.compare_targets(targets, base, &inputs, &mut own)?.is_some() {
+        if compare_targets(&edited, targets, base, &inputs, &mut own)?.is_some() {
             return Ok(useless);
         }
         let is_open = |delta: &&PathDelta, path: &OpenPath<'_>| {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::record::{EffectSeverity, FindingChanges, ReviewedFinding};
 use crate::access::risk;
 use crate::app::classes::Spread;
-use crate::app::lint::{AcceptedFinding, AcceptedPowers, Comparison, LintOptions};
+use crate::app::lint::{AcceptedFinding, AcceptedPowers, Comparison, LintOptions, lint_sample};
 use crate::app::workspace::Workspace;
 use crate::app::{Error, FindingRecord};
 use crate::parallel::both;
@@ -29,7 +29,7 @@ impl Found {
             return Ok(Self::default());
         }
         let names = targets.iter().cloned().collect();
-        let report = workspace.lint_sample(&LintOptions { targets, ..LintOptions::default() }, spread)?;
+        let report = lint_sample(workspace, &LintOptions { targets, ..LintOptions::default() }, spread)?;
         let reported = report.findings.records().filter(|finding| !finding.is_error()).collect();
         let powers = AcceptedPowers::of(workspace, &report.accepted);
         Ok(Self { reported, accepted: report.accepted, powers, targets: names })

@@ -6,7 +6,8 @@ use super::paths::graph;
 use super::record::{AcceptedWarning, FailedTest, RemovedExpectation, TestChanges};
 use super::state::TargetState;
 use crate::app::lint::Acceptance;
-use crate::app::test::{TestEvent, TestRun};
+use crate::app::lint::acceptances;
+use crate::app::test::{TestEvent, TestRun, access_tests, test_checks};
 use crate::app::words::place_text;
 use crate::app::workspace::Workspace;
 use crate::diag::{Files, Origin};
@@ -36,13 +37,13 @@ pub(super) struct TestComparison {
 impl TestComparison {
     /// Asks the AccessTests of both states about the reviewed state of a target.
     pub(super) fn add(&mut self, base: Option<&TargetState<'_>>, head: &TargetState<'_>) {
-        let checks = head.workspace.access_tests(head.target, &[]);
+        let checks = access_tests(head.workspace, head.target, &[]);
         let mut run = TestRun::default();
         let target = &head.target.name;
         let files = &head.workspace.project.files;
         run.ask(&head.loaded, &checks, &mut |event| record(&event, target, files, &mut self.failing));
-        let paths = head.workspace.test_checks(head.target, &[]).paths;
-        let before = base.map_or_else(Vec::new, |base| base.workspace.test_checks(base.target, &[]).paths);
+        let paths = test_checks(head.workspace, head.target, &[]).paths;
+        let before = base.map_or_else(Vec::new, |base| test_checks(base.workspace, base.target, &[]).paths);
         let graph = if paths.is_empty() && before.is_empty() { None } else { graph(head, &[]) };
         if let Some(graph) = &graph {
             run.ask_paths(&head.loaded, graph, &paths, &mut |event| record(&event, target, files, &mut self.failing));
@@ -60,7 +61,7 @@ impl TestComparison {
             }
         }
         let known = head.loaded.world.known_namespaces();
-        let before = base.workspace.access_tests(base.target, &[]);
+        let before = access_tests(base.workspace, base.target, &[]);
         let files = &base.workspace.project.files;
         for check in before {
             let mut run = TestRun::default();
@@ -255,8 +256,8 @@ fn accepted(
 ) -> Vec<AcceptedWarning> {
     let Some(base) = base else { return Vec::new() };
     let before: BTreeSet<(String, String)> =
-        base.acceptances().into_iter().map(|acceptance| (acceptance.by, acceptance.code)).collect();
-    let mut new = head.acceptances();
+        acceptances(base).into_iter().map(|acceptance| (acceptance.by, acceptance.code)).collect();
+    let mut new = acceptances(head);
     new.retain(|acceptance| !before.contains(&(acceptance.by.clone(), acceptance.code.clone())));
     new.sort();
     let warning = |acceptance: Acceptance| {

@@ -4,7 +4,7 @@ use super::super::printing::{print, refuse_usage};
 use super::super::workspaces::with_targets;
 use super::super::{Global, Outcome};
 use super::Arguments;
-use crate::app::Error;
+use crate::app::{Error, explain_namespace, limited_constraints};
 use crate::diag::nearest;
 use crate::report::explain::ExplainResult;
 use crate::report::namespace::NamespaceReport;
@@ -19,11 +19,11 @@ pub(super) fn explain(global: &Global, arguments: &Arguments, name: &str) -> Res
         let mut is_found = false;
         let mut known: Vec<String> = Vec::new();
         for target in targets {
-            let search = workspace.explain_namespace(target, name)?;
+            let search = explain_namespace(workspace, target, name)?;
             print(global, search.diagnostics.list, &search.diagnostics.files);
             known.extend(search.known);
             let Some(rules) = &search.found else { continue };
-            let limited_constraints = &workspace.limited_constraints(target);
+            let limited_constraints = &limited_constraints(workspace, target);
             let report = NamespaceReport { name, target, rules, limited_constraints, files: &workspace.project.files };
             is_found = true;
             global.print_result(|| ExplainResult::Namespace(report.record()), || report.text());

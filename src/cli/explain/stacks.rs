@@ -5,7 +5,7 @@ use super::super::workspaces::with_targets;
 use super::super::worlds::load_target;
 use super::super::{Global, Outcome};
 use super::Arguments;
-use crate::app::{Error, WorldOptions};
+use crate::app::{Error, WorldOptions, stacks_report};
 use crate::model::InstalledStack;
 use crate::report::explain::ExplainResult;
 use crate::report::worlds;
@@ -23,7 +23,7 @@ pub(super) fn explain(global: &Global, arguments: &Arguments) -> Result<Outcome,
                 continue;
             }
             let loaded = load_target(global, workspace, target, &WorldOptions::default())?;
-            let report = workspace.stacks_report(target, &loaded)?;
+            let report = stacks_report(workspace, target, &loaded)?;
             found = true;
             global.print_result(
                 || ExplainResult::Stacks(report.record(loaded.target.clone())),

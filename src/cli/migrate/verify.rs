@@ -9,7 +9,7 @@ use super::super::reporting::FormatArguments;
 use super::super::sandbox::Paths;
 use super::super::workspaces::with_targets;
 use super::super::{Global, Outcome};
-use crate::app::{Error, PodDump, PodVerificationOptions};
+use crate::app::{Error, PodDump, PodVerificationOptions, verify_pods};
 use crate::report::verification;
 
 /// Options of `migrate verify`.
@@ -44,7 +44,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
     with_targets(global, targets, |workspace, targets| {
         let mut outcome = Outcome::Fine;
         for target in targets {
-            let verification = workspace.verify_pods(target, &dump)?;
+            let verification = verify_pods(workspace, target, &dump)?;
             global.print_result(|| verification.clone(), || verification::text(&verification));
             if !verification.refused.is_empty() {
                 outcome = outcome.worse(Outcome::No);

@@ -387,5 +387,5 @@ impl<'d> DefaultAnswers<'d> {
 fn review(folder: &Path) -> ChangeReview {
     let workspace = Workspace::open(&Options::in_folder(folder.join("head"))).unwrap_or_else(|error| panic!("{error}"));
     let options = ReviewOptions { base: ReviewBase::Folder(folder.join("base")), ..ReviewOptions::default() };
-    workspace.review(&options).unwrap_or_else(|error| panic!("{error}"))
+    bailiwick::review(&workspace, &options).unwrap_or_else(|error| panic!("{error}"))
 }
