@@ -13,8 +13,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use bailiwick::access::{Identity, Request, ResourceRequest, UrlRequest, World};
+use bailiwick::app::file_format::FileFormat;
 use bailiwick::diag::Files;
-use bailiwick::file_format::FileFormat;
 use serde_json::{Value, json};
 
 #[global_allocator]

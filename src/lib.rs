@@ -42,6 +42,7 @@
 
 pub use bailiwick_access as access;
 pub use bailiwick_admission as admission;
+pub use bailiwick_app as app;
 pub use bailiwick_audit as audit;
 pub use bailiwick_base::{alike, stats};
 pub use bailiwick_codes as codes;
@@ -53,22 +54,19 @@ pub use bailiwick_kubernetes as k8s;
 pub use bailiwick_node as node;
 pub use bailiwick_paths as paths;
 pub use bailiwick_policy::{kinds, model, source};
+pub use bailiwick_report as report;
 pub use bailiwick_yaml::{self as yaml, diag, digest, limits};
 
 use bailiwick_base::parallel;
 
 pub mod ask;
 
-pub mod file_format;
 #[cfg_attr(not(unix), path = "lsp/no_system.rs")]
 mod lsp;
-pub mod migrate;
-pub mod report;
 #[cfg_attr(not(unix), path = "watch/no_system.rs")]
 mod watch;
 
-pub mod app;
-pub use app::{
+pub use bailiwick_app::{
     AdmissionOptions, AllowedSubject, AllowedSubjects, Base, CanI, CanIOptions, CompareOptions, Comparison,
     CompiledFiles, Diagnostics, Error, LintOptions, LintReport, LoadedWorld, ManualPage, Options, RenderOptions,
     RequestOptions, Selection, TestOptions, TestRun, Workspace, WorldOptions, access_map, compare, drift, lint,

@@ -3,9 +3,9 @@
 use std::cell::RefCell;
 
 use bailiwick::access::{Builder, Identity, Request, ResourceRequest, World};
+use bailiwick::app::file_format::FileFormat;
 use bailiwick::ask::Connection;
 use bailiwick::diag::{Files, Sink};
-use bailiwick::file_format::FileFormat;
 use serde_json::{Value, json};
 
 use super::{Evaluator, assert_tables};

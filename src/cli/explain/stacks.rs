@@ -8,7 +8,7 @@ use super::Arguments;
 use crate::app::{Error, WorldOptions, stacks_report};
 use crate::model::InstalledStack;
 use crate::report::explain::ExplainResult;
-use crate::report::worlds;
+use crate::report::{stacks, worlds};
 
 /// Prints for each target in which order its stacks can be installed, how far each reaches, and who may request them.
 pub(super) fn explain(global: &Global, arguments: &Arguments) -> Result<Outcome, Error> {
@@ -26,8 +26,8 @@ pub(super) fn explain(global: &Global, arguments: &Arguments) -> Result<Outcome,
             let report = stacks_report(workspace, target, &loaded)?;
             found = true;
             global.print_result(
-                || ExplainResult::Stacks(report.record(loaded.target.clone())),
-                || format!("{}{}", worlds::heading(&loaded), report.text()),
+                || ExplainResult::Stacks(stacks::record(&report, loaded.target.clone())),
+                || format!("{}{}", worlds::heading(&loaded), stacks::text(&report)),
             );
         }
         if found {

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use super::super::Global;
 use super::super::printing::refuse_usage;
+use crate::app::psp_policies::{Policies, text};
 use crate::diag::RunError;
 use crate::emit::writer::{self, WrittenPlace};
-use crate::migrate::{Policies, text};
 
 /// The places of the results.
 pub(super) struct Destination {

@@ -1,0 +1,144 @@
+//! Checks a workspace: its output is as compiled, the output folder holds nothing else, and assertions hold.
+
+use std::sync::Arc;
+
+use bailiwick_policy::model::Target;
+use bailiwick_yaml::diag::{Severity, Sink};
+
+use super::classes::{self, Spread};
+use super::compare::{Base, CompareOptions, Comparison};
+use super::left_behind::NotJudged;
+use super::loaded_world::{LoadedWorld, WorldOptions, load_target};
+use super::target_changes::TargetChanges;
+use super::test::{DividedChecks, TestChecks, TestEvent, TestRun};
+use super::unchecked::{self, PartlyChecked};
+use super::workspace::Workspace;
+use super::{Diagnostics, Error, delivery, isolation, unclaimed};
+use crate::compare::compare_with;
+use crate::test::{names_in_tests, test_checks};
+
+/// The entries of the output folder beside the output.
+#[derive(Debug)]
+pub struct FolderFindings {
+    /// The output files elsewhere that are not judged here.
+    pub not_judged: NotJudged,
+    found: Sink,
+}
+
+/// The result of the assertions about targets.
+#[derive(Debug)]
+pub struct Assertions {
+    /// The entries of the output folder that no policy accounts for, and the isolations of nodes that do not hold.
+    pub broken: Diagnostics,
+    /// The AccessTests that were run.
+    pub tests: TestRun,
+}
+
+/// Prepares the AccessTests of targets: the next comparison with the output folder collects the classes of alike namespaces,
+/// so that [`judge_targets`] compiles one namespace of each class.
+pub fn prepare_tests(workspace: &mut Workspace, targets: &[String]) {
+    let is_tested = |target: &&Target| targets.is_empty() || targets.contains(&target.name);
+    let tested: Vec<&Target> = workspace.project.workspace.targets.iter().filter(is_tested).collect();
+    if workspace.shard.is_none() && !names_in_tests(workspace, &tested, &[]).is_empty() {
+        workspace.shapes = classes::collector(workspace).map(Arc::new);
+    }
+}
+
+/// Compares the compiled policies with the output folder, without the effects of the differences.
+///
+/// # Errors
+/// When no target has one of the names, or the run fails. Invalid policies are reported among the diagnostics.
+///
+/// # Examples
+/// ```
+/// # use bailiwick_app::compare_output_folder;
+/// # use bailiwick_app::{CompareOptions, Error, Options, Workspace};
+/// # let options = Options::in_folder(env!("CARGO_MANIFEST_DIR"));
+/// # let workspace = Workspace::open(&options)?;
+/// let comparison = compare_output_folder(&workspace, &CompareOptions::default())?;
+/// assert!(!comparison.is_drift());
+/// # Ok::<(), Error>(())
+/// ```
+pub fn compare_output_folder(workspace: &Workspace, options: &CompareOptions) -> Result<Comparison, Error> {
+    let mut sink = Sink::new();
+    workspace.project.check_terms(&mut sink);
+    let mut beside = workspace.beside_targets(&mut sink)?;
+    let is_whole = options.targets.is_empty();
+    let changes = if is_whole { TargetChanges::of_leftovers(workspace, &beside)? } else { TargetChanges::default() };
+    let options = CompareOptions { without_effects: true, ..options.clone() };
+    let mut comparison = compare_with(workspace, &Base::output_folder(), &options, changes, sink)?;
+    beside.unclaimed.absorb(comparison.unclaimed);
+    comparison.unclaimed = beside.unclaimed;
+    Ok(comparison)
+}
+
+/// Counts the objects of targets that are not checked by every rule of the API server.
+pub fn partly_checked(workspace: &Workspace, targets: &[&Target]) -> PartlyChecked {
+    unchecked::partly_checked(workspace, targets)
+}
+
+/// Judges what a comparison found in the output folder beside the output, and output files elsewhere.
+///
+/// # Errors
+/// When the output folder or the repository cannot be read.
+pub fn judge_output_folder(workspace: &Workspace, comparison: &Comparison) -> Result<FolderFindings, Error> {
+    let mut found = Sink::new();
+    delivery::check_path(workspace, &mut found);
+    let not_judged = unclaimed::judge(workspace, &comparison.unclaimed, &mut found)?;
+    if let Some(shard) = &workspace.shard {
+        shard.note_not_judged(&not_judged);
+    }
+    Ok(FolderFindings { not_judged, found })
+}
+
+/// Judges the isolations of nodes, and runs the AccessTests unless they are left out.
+///
+/// # Errors
+/// When the objects of a target cannot be read.
+pub fn judge_targets(
+    workspace: &Workspace,
+    targets: &[&Target],
+    with_tests: bool,
+    folder: FolderFindings,
+    each: &mut dyn FnMut(TestEvent<'_>),
+) -> Result<Assertions, Error> {
+    let mut broken = folder.found;
+    let mut tests = TestRun::default();
+    let spread = match &workspace.shapes {
+        Some(collected) if with_tests => {
+            classes::spread_of(collected, workspace, &names_in_tests(workspace, targets, &[]))?
+        }
+        _ => Spread::default(),
+    };
+    for target in targets {
+        let with_surroundings = isolation::is_asserted(workspace, target);
+        let checks = if with_tests { test_checks(workspace, target, &[]) } else { TestChecks::default() };
+        if !with_surroundings && checks.is_empty() {
+            continue;
+        }
+        let options = WorldOptions { with_surroundings, ..checks.world_options() };
+        if with_surroundings {
+            let loaded = load_compiled(workspace, target, &options)?;
+            isolation::judge(workspace, target, &loaded, &mut broken);
+            tests.ask_all(&loaded, &checks, each);
+        } else {
+            let load = |sampled: &Workspace| load_compiled(sampled, target, &options);
+            DividedChecks { workspace, spread: &spread, checks: &checks }.ask(&load, &mut tests, each)?;
+        }
+    }
+    if let Some(shard) = &workspace.shard {
+        shard.note_isolation(broken.diagnostics());
+    }
+    Ok(Assertions { broken: workspace.own_diagnostics(broken), tests })
+}
+
+/// Returns the world of a target whose compilation was reported before: only errors are reported.
+fn load_compiled(workspace: &Workspace, target: &Target, options: &WorldOptions) -> Result<LoadedWorld, Error> {
+    let mut sink = Sink::new();
+    let loaded = load_target(workspace, target, options, &mut sink)?;
+    loaded.filter(|_| !sink.has_errors()).ok_or_else(|| {
+        let mut found = workspace.own_diagnostics(sink);
+        found.list.retain(|diagnostic| diagnostic.severity == Severity::Error);
+        Error::Invalid(found)
+    })
+}
