@@ -1,16 +1,29 @@
 //! Bailiwick compiles access policy for Kubernetes clusters into validated manifests.
 //!
 //! ```text
-//! policies/ templates/ -> source -> model -> expand -> render -> validate -> label -> emit -> out/  (or a diff)
-//!                                     ^                              |         ^
-//!                                   kinds                            v         |
-//!                                             objects -> access -> admission, crossplane, node -> answers
+//!                     bailiwick: cli, ask, lsp, watch     options, the start of a run, exit codes
+//!                                   |
+//!                           bailiwick-report              results as text, JSON, Markdown, SARIF, HTML, ...
+//!                                   |
+//!                            bailiwick-app                a function for each thing that a command does
+//!                                   |
+//!                          bailiwick-compiler             policies -> files
+//!                                   |
+//!                           bailiwick-policy              the language of policies
+//!                                   |
+//!                           bailiwick-codes               the codes of all diagnostics
+//!           ________________________|________________________
+//!          |                                                 |
+//!   import, audit                       paths, node, admission, crossplane, access, cel, kubernetes
+//!   objects, logs -> policies           objects -> decisions (the judges)
+//!          |_________________________________________________|
+//!                                   |
+//!                            base, git, yaml              texts that are alike, Git, YAML and diagnostics
 //! ```
 //!
-//! Each arrow is a function from one type to the next, and [`compile`] runs the stages. Every stage uses [`diag`] for
-//! diagnostics and [`yaml`] for texts. [`access`], [`admission`], [`crossplane`] and [`node`] are next to the pipeline:
-//! access decisions, the admission of pods, the permissions of packages, and the reach of nodes. [`label`] computes the
-//! labels of namespaces from the grants, and is the only loop.
+//! This crate is the program and the facade of the library: it has the names of the crates below it, and the functions and types
+//! of [`app`] that a caller needs first. The compiler is a row of stages, each a function from one type to the next: [`source`],
+//! [`model`] and [`kinds`], [`expand`], [`render`], [`validate`], [`label`], [`emit`].
 //!
 //! # Use as a library
 //!

@@ -69,10 +69,10 @@ pub struct AccessMapOptions {
 /// # Examples
 /// ```
 /// # use bailiwick_app::access_map::AccessMapOptions;
-/// # use bailiwick_app::{Error, Options, Workspace};
-/// # let options = Options::in_folder(env!("CARGO_MANIFEST_DIR"));
+/// # use bailiwick_app::{Error, Options, Workspace, access_map};
+/// # let options = Options::in_folder("../..");
 /// let wanted = AccessMapOptions { targets: vec!["modern".to_owned()], ..AccessMapOptions::default() };
-/// let map = Workspace::open(&options)?.access_map(&wanted)?;
+/// let map = access_map(&Workspace::open(&options)?, &wanted)?;
 /// assert!(!map.targets[0].subjects.is_empty());
 /// # Ok::<(), Error>(())
 /// ```
@@ -146,7 +146,7 @@ fn profiles_for_accounts(workspace: &Workspace, target: &Target) -> HashMap<Orig
 /// # Examples
 /// ```
 /// use bailiwick_app::{Error, Options, WorldOptions, map_manifests};
-/// let options = Options::in_folder(env!("CARGO_MANIFEST_DIR"));
+/// let options = Options::in_folder("../..");
 /// let world = WorldOptions { from: vec!["out/modern".into()], ..WorldOptions::default() };
 /// assert_eq!(map_manifests(&options, &world)?.targets.len(), 1);
 /// # Ok::<(), Error>(())

@@ -95,7 +95,7 @@ impl LoadedWorld {
     /// use bailiwick_app::{CanIOptions, Error, LoadedWorld, Options, RequestOptions, WorldOptions};
     /// use bailiwick_access::{Answer, Identity};
     ///
-    /// let options = Options::in_folder(env!("CARGO_MANIFEST_DIR"));
+    /// let options = Options::in_folder("../..");
     /// let world = WorldOptions { from: vec!["out/modern".into()], ..WorldOptions::default() };
     /// let loaded = LoadedWorld::from_manifests(&options, &world)?;
     /// let question = CanIOptions { request: RequestOptions::new("get", "secrets"), ..CanIOptions::default() };

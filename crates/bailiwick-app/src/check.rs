@@ -53,7 +53,7 @@ pub fn prepare_tests(workspace: &mut Workspace, targets: &[String]) {
 /// ```
 /// # use bailiwick_app::compare_output_folder;
 /// # use bailiwick_app::{CompareOptions, Error, Options, Workspace};
-/// # let options = Options::in_folder(env!("CARGO_MANIFEST_DIR"));
+/// # let options = Options::in_folder("../..");
 /// # let workspace = Workspace::open(&options)?;
 /// let comparison = compare_output_folder(&workspace, &CompareOptions::default())?;
 /// assert!(!comparison.is_drift());

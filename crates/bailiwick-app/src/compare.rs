@@ -151,7 +151,7 @@ impl Comparison {
 /// # Examples
 /// ```
 /// # use bailiwick_app::{Base, CompareOptions, Error, Options, Workspace, compare};
-/// # let options = Options::in_folder(env!("CARGO_MANIFEST_DIR"));
+/// # let options = Options::in_folder("../..");
 /// # let workspace = Workspace::open(&options)?;
 /// let comparison = compare(&workspace, &Base::output_folder(), &CompareOptions::default())?;
 /// assert!(!comparison.is_drift(), "the output of this repository is up to date");

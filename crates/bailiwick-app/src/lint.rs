@@ -102,7 +102,7 @@ pub struct LintReport {
 /// # Examples
 /// ```
 /// # use bailiwick_app::{Error, LintOptions, Options, Workspace, lint};
-/// # let options = Options::in_folder(env!("CARGO_MANIFEST_DIR"));
+/// # let options = Options::in_folder("../..");
 /// # let workspace = Workspace::open(&options)?;
 /// let report = lint(&workspace, &LintOptions::default())?;
 /// assert!(report.is_readable && !report.findings.has_errors());
@@ -202,7 +202,7 @@ pub(super) fn lint_sample(
 /// # Examples
 /// ```
 /// use bailiwick_app::{Error, LintOptions, Options, WorldOptions, lint_manifests};
-/// let options = Options::in_folder(env!("CARGO_MANIFEST_DIR"));
+/// let options = Options::in_folder("../..");
 /// let world = WorldOptions { from: vec!["out/modern".into()], ..WorldOptions::default() };
 /// let report = lint_manifests(&options, &LintOptions { world, ..LintOptions::default() })?;
 /// assert!(report.is_readable);

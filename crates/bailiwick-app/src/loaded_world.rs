@@ -119,7 +119,7 @@ impl LoadedWorld {
     /// # Examples
     /// ```
     /// # use bailiwick_app::{Error, LoadedWorld, Options, Workspace, WorldOptions};
-    /// # let options = Options::in_folder(env!("CARGO_MANIFEST_DIR"));
+    /// # let options = Options::in_folder("../..");
     /// # let workspace = Workspace::open(&options)?;
     /// for target in workspace.targets(&[])? {
     ///     let loaded = LoadedWorld::from_target(&workspace, target, &WorldOptions::default())?;
@@ -171,7 +171,7 @@ impl LoadedWorld {
     /// # Examples
     /// ```
     /// use bailiwick_app::{Error, LoadedWorld, Options, WorldOptions};
-    /// let options = Options::in_folder(env!("CARGO_MANIFEST_DIR"));
+    /// let options = Options::in_folder("../..");
     /// let world = WorldOptions { from: vec!["out/modern".into()], ..WorldOptions::default() };
     /// let loaded = LoadedWorld::from_manifests(&options, &world)?;
     /// assert!(loaded.world.size().bindings > 0);
@@ -231,7 +231,7 @@ impl LoadedWorld {
     /// # Examples
     /// ```
     /// use bailiwick_app::{Error, LoadedWorld, Options, WorldOptions};
-    /// let options = Options::in_folder(env!("CARGO_MANIFEST_DIR"));
+    /// let options = Options::in_folder("../..");
     /// let world = WorldOptions { from: vec!["out/modern".into()], ..WorldOptions::default() };
     /// let index = LoadedWorld::from_manifests(&options, &world)?.to_index()?;
     /// assert!(!index.is_empty());

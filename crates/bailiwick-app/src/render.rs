@@ -85,7 +85,7 @@ impl Workspace {
     /// # Examples
     /// ```
     /// # use bailiwick_app::{Error, Options, Workspace};
-    /// # let options = Options::in_folder(env!("CARGO_MANIFEST_DIR"));
+    /// # let options = Options::in_folder("../..");
     /// # let workspace = Workspace::open(&options)?;
     /// let compiled = workspace.compile(&["modern".to_owned()], false)?;
     /// assert!(!compiled.diagnostics.has_errors());
@@ -133,7 +133,7 @@ impl Workspace {
     /// # Examples
     /// ```no_run
     /// # use bailiwick_app::{Error, Options, RenderOptions, Workspace};
-    /// # let options = Options::in_folder(env!("CARGO_MANIFEST_DIR"));
+    /// # let options = Options::in_folder("../..");
     /// # let workspace = Workspace::open(&options)?;
     /// let staged = workspace.stage_output(&RenderOptions::default())?;
     /// let written = staged.commit()?;

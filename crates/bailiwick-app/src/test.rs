@@ -166,7 +166,7 @@ pub fn test_names(workspace: &Workspace, targets: &[&Target]) -> BTreeSet<String
 /// # Examples
 /// ```
 /// # use bailiwick_app::{Error, Options, TestOptions, Workspace, run_tests};
-/// # let options = Options::in_folder(env!("CARGO_MANIFEST_DIR"));
+/// # let options = Options::in_folder("../..");
 /// # let workspace = Workspace::open(&options)?;
 /// let run = run_tests(&workspace, &TestOptions::default(), &mut |_failure| {})?;
 /// assert_eq!(run.failures, 0);

@@ -59,7 +59,7 @@ impl LoadedWorld {
     /// # Examples
     /// ```
     /// use bailiwick_app::{Error, LoadedWorld, Options, RequestOptions, WorldOptions};
-    /// let options = Options::in_folder(env!("CARGO_MANIFEST_DIR"));
+    /// let options = Options::in_folder("../..");
     /// let world = WorldOptions { from: vec!["out/modern".into()], ..WorldOptions::default() };
     /// let loaded = LoadedWorld::from_manifests(&options, &world)?;
     /// let allowed = loaded.who_can(&RequestOptions::new("get", "secrets"))?;

@@ -132,7 +132,7 @@ impl Workspace {
     /// # Examples
     /// ```
     /// use bailiwick_app::{Error, Options, Workspace};
-    /// let options = Options::in_folder(env!("CARGO_MANIFEST_DIR"));
+    /// let options = Options::in_folder("../..");
     /// let workspace = Workspace::open(&options)?;
     /// assert!(workspace.output().ends_with("out"));
     /// # Ok::<(), Error>(())
@@ -294,7 +294,7 @@ impl Workspace {
     /// # Examples
     /// ```
     /// # use bailiwick_app::{Error, Options, Workspace};
-    /// # let options = Options::in_folder(env!("CARGO_MANIFEST_DIR"));
+    /// # let options = Options::in_folder("../..");
     /// # let workspace = Workspace::open(&options)?;
     /// let production = workspace.targets(&["modern".to_owned()])?;
     /// assert_eq!(production.len(), 1);

@@ -64,7 +64,7 @@ impl Base {
     /// # Examples
     /// ```no_run
     /// # use bailiwick_app::{Base, CompareOptions, Error, Options, Workspace, compare};
-    /// # let options = Options::in_folder(env!("CARGO_MANIFEST_DIR"));
+    /// # let options = Options::in_folder("../..");
     /// # let workspace = Workspace::open(&options)?;
     /// // What changed since a revision in git.
     /// let base = Base::open(&workspace, Some("main"), &[])?;

@@ -23,7 +23,7 @@ impl LoadedWorld {
     /// # Examples
     /// ```
     /// # use bailiwick_app::{Error, LoadedWorld, Options, RequestOptions, Workspace, WorldOptions};
-    /// # let options = Options::in_folder(env!("CARGO_MANIFEST_DIR"));
+    /// # let options = Options::in_folder("../..");
     /// # let workspace = Workspace::open(&options)?;
     /// let request = RequestOptions::new("get", "secrets");
     /// for target in workspace.targets(&[])? {

@@ -53,7 +53,7 @@ pub struct Merged<'w> {
 /// # use bailiwick_app::MergeOptions;
 /// # use bailiwick_app::merge;
 /// # use bailiwick_app::{Error, Options, Workspace};
-/// # let options = Options::in_folder(env!("CARGO_MANIFEST_DIR"));
+/// # let options = Options::in_folder("../..");
 /// # let workspace = Workspace::open(&options)?;
 /// let files = vec!["part-1".into(), "part-2".into()];
 /// let merged = merge(&workspace, &MergeOptions { files, ..MergeOptions::default() })?;
