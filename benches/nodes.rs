@@ -57,7 +57,7 @@ fn measure(nodes: usize) -> Result<(), Box<dyn Error>> {
     for text in &texts {
         yaml::read_into(text, &mut tree, &mut sink);
         for object in tree.documents() {
-            builder.add(object, ObjectSource::Input(object.origin()));
+            _ = builder.add(object, ObjectSource::Input(object.origin()));
             cluster.add(object);
         }
     }

@@ -21,7 +21,7 @@ pub(crate) fn world(objects: &[Value], minor: u32, baseline: bool) -> World {
     for (position, object) in objects.iter().enumerate() {
         let tree = yaml::from_json(object);
         let origin = Origin { file: FileId::default(), span: Span::new(position, position + 1) };
-        builder.add(tree.document(0).expect("an object"), ObjectSource::Input(origin));
+        _ = builder.add(tree.document(0).expect("an object"), ObjectSource::Input(origin));
     }
     builder.build()
 }

@@ -75,6 +75,7 @@
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "unit tests read and write files of their own"))]
 
+mod added;
 pub mod aggregate;
 mod clouds;
 pub mod codes;

@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
+pub use super::added::Added;
 use super::aggregate::{self, Doubts, Stated};
 use super::clouds::Clouds;
 use super::decide::MissingRole;
@@ -117,21 +118,6 @@ pub(crate) struct Holder {
     pub(crate) name: Symbol,
 }
 
-/// The result of adding an object.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Added {
-    /// It counts from now on.
-    Taken,
-    /// It replaced an object in the same layer, from this source.
-    Replaced(Origin),
-    /// It has nothing to do with access.
-    Ignored,
-    /// It has no kind or no name.
-    Malformed,
-    /// It is not of the shape of its kind, and why.
-    Misshapen(String),
-}
-
 /// Collects objects.
 #[derive(Debug)]
 pub struct Builder {
@@ -224,7 +210,8 @@ impl Builder {
     pub fn with_default_policy(mut self, minor: u32) -> Self {
         self.baseline = Some(minor);
         for object in default_policy::objects(minor) {
-            self.add(object, ObjectSource::Baseline);
+            // The table of the default policy has roles and bindings alone.
+            _ = self.add(object, ObjectSource::Baseline);
         }
         self
     }
@@ -265,8 +252,16 @@ impl Builder {
         }
     }
 
-    /// Adds an object.
+    /// Adds an object, or each object of a list, all of one source. The result of a list is its first refused object; without one, [`Added::Taken`]
+    /// if an object of the list counts.
     pub fn add(&mut self, object: NodeRef<'_>, layer: ObjectSource) -> Added {
+        // As for every client, an object with `items` is a list, whatever its kind.
+        if object.get("items").is_some() {
+            let added = list::typed_objects(object)
+                .into_iter()
+                .map(|(api_version, kind, item)| self.add_as(&api_version, &kind, item, layer));
+            return added.fold(Added::Ignored, Added::of_list);
+        }
         let text = |key| object.get(key).and_then(NodeRef::as_str);
         match (text("apiVersion"), text("kind")) {
             (Some(api_version), Some(kind)) => self.add_as(api_version, kind, object, layer),
@@ -793,7 +788,7 @@ impl World {
         let tree = bailiwick_yaml::read(text, files.add("objects.yaml", text), &mut sink);
         let mut builder = Builder::new(36);
         for object in tree.documents() {
-            builder.add(object, ObjectSource::Baseline);
+            _ = builder.add(object, ObjectSource::Baseline);
         }
         builder.build()
     }

@@ -31,12 +31,11 @@ pub use self::record::{
 use self::subjects::SubjectMap;
 use super::account_names::{AccountNames, common_forms};
 use super::classes::Spread;
-use super::lint::{LintOptions, LintReport, Selection, lint_manifests};
+use super::lint::{LintOptions, LintReport, Selection, classes_to_lint, lint_manifests, lint_sample};
 use super::loaded_world::{LoadedWorld, WorldOptions, WorldParts, load_target_seen};
 use super::subject_classes::{ClassDraft, MemberNumbers, SubjectClass};
 use super::workspace::Workspace;
 use super::{Error, FindingRecord, Options};
-use crate::lint::{classes_to_lint, lint_sample};
 
 /// How many findings are named.
 const MAXIMUM_FINDINGS: usize = 20;

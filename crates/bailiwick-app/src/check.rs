@@ -6,16 +6,14 @@ use bailiwick_policy::model::Target;
 use bailiwick_yaml::diag::{Severity, Sink};
 
 use super::classes::{self, Spread};
-use super::compare::{Base, CompareOptions, Comparison};
+use super::compare::{Base, CompareOptions, Comparison, compare_with};
 use super::left_behind::NotJudged;
 use super::loaded_world::{LoadedWorld, WorldOptions, load_target};
 use super::target_changes::TargetChanges;
-use super::test::{DividedChecks, TestChecks, TestEvent, TestRun};
+use super::test::{DividedChecks, TestChecks, TestEvent, TestRun, names_in_tests, test_checks};
 use super::unchecked::{self, PartlyChecked};
 use super::workspace::Workspace;
 use super::{Diagnostics, Error, delivery, isolation, unclaimed};
-use crate::compare::compare_with;
-use crate::test::{names_in_tests, test_checks};
 
 /// The entries of the output folder beside the output.
 #[derive(Debug)]

@@ -36,10 +36,9 @@ use self::unmanaged::Surroundings;
 use self::wanted::WantedObjects;
 use super::loaded_world::{LoadedWorld, Reading, WorldContent, WorldParts, each_object, load_target_seen};
 use super::object_key::ObjectKey;
-use super::test::{TestEvent, TestRun};
+use super::test::{TestEvent, TestRun, test_checks};
 use super::workspace::Workspace;
 use super::{Diagnostics, Error, isolation};
-use crate::test::test_checks;
 
 /// The options of a comparison with a live cluster.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

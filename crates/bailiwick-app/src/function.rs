@@ -24,10 +24,9 @@ use serde_json::{Map, Value, json};
 pub use self::resource_list::ResourceList;
 use super::loaded_world::{LoadedWorld, WorldOptions, WorldParts, load_live, load_target_seen};
 use super::object_key::ObjectKey;
-use super::test::{TestEvent, TestRun};
+use super::test::{TestEvent, TestRun, test_checks};
 use super::workspace::Workspace;
 use super::{CompiledFile, Diagnostics, Error, Options};
-use crate::test::test_checks;
 
 /// The kind of the settings of a generator.
 const GENERATOR: &str = "Bailiwick";

@@ -376,7 +376,7 @@ pub(crate) fn load_target_seen(
         if !replaced.is_empty() && replaced.contains(&ObjectKey::of(object)) {
             return;
         }
-        builder.add(object, ObjectSource::Input(place));
+        _ = builder.add(object, ObjectSource::Input(place));
         surroundings.iter_mut().for_each(|known| known.add_document(object, &mut Sink::new()));
         add_pods(object, place);
     })?;

@@ -59,14 +59,12 @@ pub use self::record::{
 use self::state::TargetState;
 use super::account_names::AccountNames;
 use super::classes::{self, OutputCheck, Spread};
-use super::compare::{Base, CompareOptions, default_world};
-use super::lint::{Selection, applier_problems};
+use super::compare::{Base, CompareOptions, compare, default_world};
+use super::lint::{Selection, applier_problems, counts_bindings};
 use super::object_key::ObjectKey;
 use super::unclaimed;
 use super::workspace::Workspace;
 use super::{Diagnostics, Error, Options};
-use crate::compare::compare;
-use crate::lint::counts_bindings;
 pub use bailiwick_policy::model::PowerPattern;
 
 /// The base, the targets and the approvers of a review.

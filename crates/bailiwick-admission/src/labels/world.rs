@@ -202,7 +202,8 @@ impl SyncBuilder {
                 } else {
                     self.hidden.insert(key, hidden);
                 }
-                self.access.add(object, layer);
+                // A role or binding with a name is always taken.
+                _ = self.access.add(object, layer);
             }
             _ => {
                 return Ok(matches!(self.access.add(object, layer), Added::Taken | Added::Replaced(_)));

@@ -117,14 +117,16 @@ impl<'s> AccessSides<'s> {
         };
         each_object(workspace, target, &mut Sink::new(), &mut |object, place| {
             if is_added(object) {
-                wanted.add(object, ObjectSource::Input(place));
+                // A compiled object is valid.
+                _ = wanted.add(object, ObjectSource::Input(place));
                 if self.is_live_as_wanted(object) {
-                    live.add(object, ObjectSource::Input(place));
+                    _ = live.add(object, ObjectSource::Input(place));
                 }
             }
         })?;
         for root in self.live.iter().filter_map(|(_, object)| object.root()) {
-            live.add(root, ObjectSource::Input(root.origin()));
+            // The API server stores no object without a kind and a name.
+            _ = live.add(root, ObjectSource::Input(root.origin()));
         }
         Ok(())
     }

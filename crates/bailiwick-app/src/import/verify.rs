@@ -158,7 +158,8 @@ impl Verification<'_> {
                 each: &mut |objects: Vec<CompiledObject>, done, total| {
                     self.run.tell(Event::Compiling { target: &target.name, done, total });
                     for compiled in &objects {
-                        world.add(compiled.object(), ObjectSource::Input(compiled.place()));
+                        // A compiled object is valid.
+                        _ = world.add(compiled.object(), ObjectSource::Input(compiled.place()));
                         comparison.add(compiled);
                     }
                 },
@@ -239,7 +240,8 @@ pub(crate) fn compiled_world(run: &Options, files: &ImportedFiles, sink: &mut Si
                 work: &|file| Ok(file.objects),
                 each: &mut |objects: Vec<CompiledObject>, _, _| {
                     for compiled in &objects {
-                        builder.add(compiled.object(), ObjectSource::Input(compiled.place()));
+                        // A compiled object is valid.
+                        _ = builder.add(compiled.object(), ObjectSource::Input(compiled.place()));
                     }
                 },
             },

@@ -44,12 +44,12 @@ impl Objects {
             for tree in trees(Start { release, upgraded_from_4_10: false }) {
                 for object in tree.documents() {
                     admission.add(object).expect("valid constraints");
-                    builder.add(object, ObjectSource::Baseline);
+                    _ = builder.add(object, ObjectSource::Baseline);
                 }
             }
         }
         for object in tree.documents() {
-            builder.add(object, ObjectSource::Input(object.origin()));
+            _ = builder.add(object, ObjectSource::Input(object.origin()));
             cluster.add(object);
             admission.add(object).expect("a valid object");
             admission.add_admission_policy(object).expect("a valid object");
