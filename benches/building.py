@@ -7,7 +7,7 @@ from bench import expect
 from measuring import cpu, measure, plain_environment, table
 from peers import ROOT
 
-FIRST = ["cargo", "run", "--release", "--", "render"]
+FIRST = ["cargo", "run", "--", "render"]
 
 
 def workload_l(bench):

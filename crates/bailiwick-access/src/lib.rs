@@ -46,7 +46,7 @@
 //!
 //! let mut builder = Builder::new(36).with_default_policy(36);
 //! for object in tree.documents() {
-//!     builder.add(object, ObjectSource::Input(object.origin()));
+//!     _ = builder.add(object, ObjectSource::Input(object.origin()));
 //! }
 //! let world = builder.build();
 //!
