@@ -104,7 +104,7 @@ impl Attributes {
     ///
     /// # Examples
     /// ```
-    /// use bailiwick::git::attributes::Attributes;
+    /// use bailiwick_git::attributes::Attributes;
     /// let mut attributes = Attributes::default();
     /// attributes.add("", b"* text=auto\n*.yaml eol=crlf\n");
     /// attributes.add("out", b"*.yml ident\n");

@@ -60,11 +60,11 @@ impl ObjectFormat {
     ///
     /// # Examples
     /// ```
-    /// use bailiwick::git::{ObjectFormat, GitObjectKind};
+    /// use bailiwick_git::{ObjectFormat, GitObjectKind};
     /// // `git hash-object -t blob /dev/null`
     /// let id = ObjectFormat::Sha1.id(GitObjectKind::Blob, b"")?;
     /// assert_eq!(id.to_string(), "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391");
-    /// # Ok::<(), bailiwick::git::CollisionError>(())
+    /// # Ok::<(), bailiwick_git::CollisionError>(())
     /// ```
     pub fn id(self, kind: GitObjectKind, content: &[u8]) -> Result<GitObjectId, CollisionError> {
         let header = format!("{kind} {}\0", content.len());

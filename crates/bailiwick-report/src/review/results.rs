@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use bailiwick_app::fingerprint::fingerprint;
 use bailiwick_app::review::{
     AccessChange, EffectChange, EffectSeverity, HazardKind, PathChange, PathChangeKind, ReviewedFinding, ReviewedStep,
 };
-use sha2::{Digest, Sha256};
 
 use super::phrase::Phrase;
 use super::sections;
@@ -90,13 +90,6 @@ fn number_equal(list: &mut [ReviewResult<'_>]) {
             }
         }
     }
-}
-
-/// Returns a stable identity of a result: a digest over its code, right, power, class of subjects and class of scopes.
-fn fingerprint(parts: [&str; 5]) -> String {
-    let digest = Sha256::digest(parts.join("\0").as_bytes());
-    let hex = data_encoding::HEXLOWER.encode(&digest);
-    format!("v1:{}", hex.chars().take(32).collect::<String>())
 }
 
 /// Returns the first cause of a list as a place; the workspace file without one.
@@ -263,7 +256,7 @@ fn hazards<'r>(view: &ReviewView<'r>) -> Vec<ReviewResult<'r>> {
             severity: hazard.severity,
             place: place(view, &hazard.causes),
             related: places(view, &hazard.causes).skip(1).collect(),
-            fingerprint: &fingerprint([code, &names, "", "", &namespaces]),
+            fingerprint: &fingerprint(&[code, &names, "", "", &namespaces]),
         };
         let count = hazard.namespaces.len().max(hazard.bindings).max(1);
         facts.result(entry_line(&words::hazard(view, hazard)), &hazard.targets, count)
@@ -288,7 +281,13 @@ fn pods<'r>(view: &ReviewView<'r>) -> Vec<ReviewResult<'r>> {
             severity: change.severity,
             place: place(view, &change.causes),
             related: places(view, &change.causes).skip(1).collect(),
-            fingerprint: &fingerprint(["pods-changed", change.kind.as_str(), &after, "", &change.namespaces.join(",")]),
+            fingerprint: &fingerprint(&[
+                "pods-changed",
+                change.kind.as_str(),
+                &after,
+                "",
+                &change.namespaces.join(","),
+            ]),
         };
         facts.result(entry_line(&entry), std::slice::from_ref(&change.target), change.namespaces.len().max(1))
     });
@@ -300,7 +299,7 @@ fn pods<'r>(view: &ReviewView<'r>) -> Vec<ReviewResult<'r>> {
             severity: change.severity,
             place: place(view, &change.causes),
             related: Vec::new(),
-            fingerprint: &fingerprint(["lifetime-changed", &grant, "", "", ""]),
+            fingerprint: &fingerprint(&["lifetime-changed", &grant, "", "", ""]),
         };
         facts.result(words::lifetime(view, change).text.plain(), &[], 1)
     });
@@ -325,7 +324,7 @@ fn tests<'r>(view: &ReviewView<'r>) -> Vec<ReviewResult<'r>> {
                 severity: EffectSeverity::High,
                 place: written_place(&test.place),
                 related: Vec::new(),
-                fingerprint: &fingerprint([code, &test.test, "", "", ""]),
+                fingerprint: &fingerprint(&[code, &test.test, "", "", ""]),
             };
             let text = text.then(Phrase::sentence(&first.join("; "))).plain();
             list.push(facts.result(text, &test.targets, test.failures));
@@ -338,7 +337,7 @@ fn tests<'r>(view: &ReviewView<'r>) -> Vec<ReviewResult<'r>> {
             severity: EffectSeverity::High,
             place: written_place(&removed.place),
             related: Vec::new(),
-            fingerprint: &fingerprint(["test-disarmed", &right, "", &removed.test, ""]),
+            fingerprint: &fingerprint(&["test-disarmed", &right, "", &removed.test, ""]),
         };
         list.push(facts.result(entry_line(&sections::removed(view, removed)), &[], 1));
     }
