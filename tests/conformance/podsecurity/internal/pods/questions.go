@@ -2,6 +2,7 @@ package pods
 
 import (
 	"encoding/json"
+	"maps"
 	"math/rand/v2"
 	"slices"
 
@@ -65,9 +66,11 @@ func policy(r *rand.Rand) *protocol.NamespacePolicy {
 			for key, value := range question.Labels {
 				old[key] = value
 			}
-			for key, value := range labels(r) {
-				old[key] = value
-				break
+			other := labels(r)
+			// Sorted: the order of a map is another one in each run, and the question depends on the seed alone.
+			if keys := slices.Sorted(maps.Keys(other)); len(keys) > 0 {
+				key := pick(r, keys)
+				old[key] = other[key]
 			}
 		}
 		question.Old = &old
