@@ -71,8 +71,8 @@ fn no_repository() -> RunError {
 }
 
 impl Workspace {
-    /// Judges the files of a commit: [`compare_output_folder`], [`judge_output_folder`] and
-    /// [`judge_targets`] then open no file of the output on disk.
+    /// Judges the files of a commit: [`compare_output_folder`](crate::compare_output_folder), [`judge_output_folder`](crate::judge_output_folder) and
+    /// [`judge_targets`](crate::judge_targets) then open no file of the output on disk.
     pub fn judge_tree(&mut self, tree: JudgedTree) {
         self.tree = Some(Arc::new(tree));
     }
