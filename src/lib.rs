@@ -11,14 +11,14 @@
 //!                                   |
 //!                           bailiwick-policy              the language of policies
 //!                                   |
-//!                           bailiwick-codes               the codes of all diagnostics
+//!                       bailiwick-codes, -base            the codes of all diagnostics; texts that are alike, threads
 //!           ________________________|________________________
 //!          |                                                 |
 //!   import, audit                       paths, node, admission, crossplane, access, cel, kubernetes
 //!   objects, logs -> policies           objects -> decisions (the judges)
 //!          |_________________________________________________|
 //!                                   |
-//!                            base, git, yaml              texts that are alike, Git, YAML and diagnostics
+//!                               git, yaml                 Git, YAML and diagnostics
 //! ```
 //!
 //! This crate is the program and the facade of the library: it has the names of the crates below it, and the functions and types

@@ -106,7 +106,7 @@ pub(super) fn print_comparison(
     shown: Shown,
 ) -> Outcome {
     let terminal = global.terminal();
-    let output = &workspace.project.workspace.output;
+    let output = &workspace.project().workspace.output;
     let form = Form::new(global.quiet, shown.is_summary);
     let mut text = String::new();
     let mut further = comparison.target_changes(output, workspace.shard.is_none());

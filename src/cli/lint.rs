@@ -151,7 +151,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Err
             Some(base) => lint_change(workspace, &options, &base)?,
             None => lint(workspace, &options)?,
         };
-        if workspace.project.workspace.targets.len() == 1 && global.diagnostics == DiagnosticForm::Human {
+        if workspace.project().workspace.targets.len() == 1 && global.diagnostics == DiagnosticForm::Human {
             // The name of the only target adds nothing.
             report.findings.list.iter_mut().for_each(|finding| finding.targets.clear());
         }

@@ -67,7 +67,7 @@ fn conclude_render(global: &Global, workspace: &Workspace, mut merged: Merged<'_
     note_partly_checked(global, workspace, targets);
     global.record_changes(comparison.targets.iter().map(|target| (&*target.target, target.totals.counts)));
     let form = Form::new(global.quiet, false);
-    let mut lines = target_changes(&comparison.target_changes(&workspace.project.workspace.output, false));
+    let mut lines = target_changes(&comparison.target_changes(&workspace.project().workspace.output, false));
     lines.extend(comparison.targets.iter().map(|target| written(&target.title, &target.totals, form)));
     terminal.problem(&lines);
     outcome

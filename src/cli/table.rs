@@ -89,7 +89,7 @@ fn print_table(
     let search = find_role(workspace, targets, &arguments.role, arguments.namespace.as_deref())?;
     if let Some((target, role)) = &search.found {
         let rules = role.document(0).and_then(|root| root.get("rules"));
-        let rows = rules.map(|rules| table::rows(rules, &workspace.project.api(target))).unwrap_or_default();
+        let rows = rules.map(|rules| table::rows(rules, &workspace.project().api(target))).unwrap_or_default();
         let summary = table::summary(&rows);
         let text = match arguments.format {
             TableFormat::Csv => table::csv(&rows),

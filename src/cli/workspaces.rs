@@ -89,7 +89,7 @@ pub(super) fn open_part(global: &Global, arguments: &ShardArguments) -> Result<M
     // The program ends with the command: freeing the memory of a million objects one by one would take time.
     let mut workspace = ManuallyDrop::new(Workspace::open(&global.options())?);
     if let Some(part) = arguments.shard {
-        workspace.shard = Some(Shard::new(part, arguments.summary_to.clone(), &workspace.project.files));
+        workspace.shard = Some(Shard::new(part, arguments.summary_to.clone(), &workspace.project().files));
     }
     Ok(workspace)
 }
@@ -102,7 +102,7 @@ pub(super) fn finish(
     command: ShardCommand,
 ) -> Result<Outcome, Error> {
     if let Some(shard) = &workspace.shard
-        && !shard.finish(&workspace.options, &workspace.project.files, command)?
+        && !shard.finish(workspace, command)?
     {
         global.terminal().note(&format!(
             "part {}: checks across namespaces are left to `bailiwick merge`, which needs `--summary-to FILE`\n",

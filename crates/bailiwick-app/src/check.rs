@@ -11,7 +11,6 @@ use super::left_behind::NotJudged;
 use super::loaded_world::{LoadedWorld, WorldOptions, load_target};
 use super::target_changes::TargetChanges;
 use super::test::{DividedChecks, TestChecks, TestEvent, TestRun, names_in_tests, test_checks};
-use super::unchecked::{self, PartlyChecked};
 use super::workspace::Workspace;
 use super::{Diagnostics, Error, delivery, isolation, unclaimed};
 
@@ -68,11 +67,6 @@ pub fn compare_output_folder(workspace: &Workspace, options: &CompareOptions) ->
     beside.unclaimed.absorb(comparison.unclaimed);
     comparison.unclaimed = beside.unclaimed;
     Ok(comparison)
-}
-
-/// Counts the objects of targets that are not checked by every rule of the API server.
-pub fn partly_checked(workspace: &Workspace, targets: &[&Target]) -> PartlyChecked {
-    unchecked::partly_checked(workspace, targets)
 }
 
 /// Judges what a comparison found in the output folder beside the output, and output files elsewhere.

@@ -81,10 +81,7 @@ pub use audit::{
     LostRights, NeededGrant, UnobservableRights, UnusedRights, UsedBinding, least_grants,
 };
 pub use can_i::{AdmissionOptions, CanI, CanIOptions, NodeDecision};
-pub use check::{
-    Assertions, FolderFindings, compare_output_folder, judge_output_folder, judge_targets, partly_checked,
-    prepare_tests,
-};
+pub use check::{Assertions, FolderFindings, compare_output_folder, judge_output_folder, judge_targets, prepare_tests};
 pub use compare::{
     AccessEffect, Base, ChangedPodSecurityPolicy, CompareOptions, Comparison, DescribedBase, TargetComparison,
     TargetDifferences, changes_beside_output, compare,
@@ -133,7 +130,7 @@ pub use test::{
     FailedQuestion, ReachedByTest, TestChecks, TestEvent, TestOptions, TestRun, TestedWorkspace, access_tests,
     run_tests, test_checks, test_names,
 };
-pub use unchecked::PartlyChecked;
+pub use unchecked::{PartlyChecked, partly_checked};
 pub use who_can::{AllowedSubject, AllowedSubjects, RequestHolders};
 pub use workspace::{Workspace, target_names};
 pub use workspaces_below::FoundWorkspace;

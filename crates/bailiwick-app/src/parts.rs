@@ -20,10 +20,10 @@ use bailiwick_yaml::limits::{MAXIMUM_SUMMARY_SIZE, written_size};
 pub use self::merge::{MergeOptions, Merged, merge};
 pub use self::summary::Command;
 use self::summary::{DeliverySummary, Summary, TargetSummary};
-use super::Options;
 use super::compare::{MAXIMUM_KEPT, PartFile, PartFiles};
 use super::left_behind::NotJudged;
 use super::target_changes::ObjectsByTarget;
+use super::workspace::Workspace;
 
 /// The part of the run, with its results so far.
 pub struct Shard {
@@ -139,7 +139,7 @@ impl Shard {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn finish(&self, options: &Options, files: &Files, command: Command) -> Result<bool, RunError> {
+    pub fn finish(&self, workspace: &Workspace, command: Command) -> Result<bool, RunError> {
         let Some(path) = &self.summary_to else { return Ok(false) };
         let found = std::mem::take(&mut *parallel::locked(&self.found));
         let summary = Summary {
@@ -156,7 +156,9 @@ impl Shard {
             not_judged: found.not_judged,
             texts: Vec::new(),
         };
-        let bytes = summary.into_bytes(files, self.known_files).map_err(|why| RunError::new(why.to_string()))?;
+        let bytes = summary
+            .into_bytes(&workspace.project.files, self.known_files)
+            .map_err(|why| RunError::new(why.to_string()))?;
         if bytes.len() > MAXIMUM_SUMMARY_SIZE {
             return Err(RunError::new(format!(
                 "the summary of the part is larger than {}",
@@ -164,7 +166,7 @@ impl Shard {
             ))
             .help("use more parts"));
         }
-        let path = options.at(path);
+        let path = workspace.options.at(path);
         writer::replace(&path, &bytes).map_err(|error| RunError::io("write", &path, &error))?;
         Ok(true)
     }

@@ -19,7 +19,7 @@ pub struct PartlyChecked {
 }
 
 /// Counts the objects that policies bring into these targets and that are checked for their fields or metadata alone.
-pub(crate) fn partly_checked(workspace: &Workspace, targets: &[&Target]) -> PartlyChecked {
+pub fn partly_checked(workspace: &Workspace, targets: &[&Target]) -> PartlyChecked {
     let project = &workspace.project;
     let mut found = PartlyChecked::default();
     for manifests in project.facts.all::<WrittenManifests>() {

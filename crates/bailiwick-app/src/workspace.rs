@@ -30,12 +30,12 @@ const NAMED_ALIKE: usize = 4;
 /// A workspace that is read and linked, with the options of the run.
 pub struct Workspace {
     /// The options of the run.
-    pub options: Options,
+    pub(crate) options: Options,
     pub(crate) root: PathBuf,
     /// The files of the workspace, on disk or in a revision.
     pub(crate) files: WorkspaceFiles,
     /// The linked policies.
-    pub project: Arc<LinkedWorkspace>,
+    pub(crate) project: Arc<LinkedWorkspace>,
     /// The sample of the namespaces that this run compiles; all of them for a whole sample.
     pub(crate) sampled: Arc<SampledFiles>,
     /// The shard of the namespaces that this run compiles; all of them without one.

@@ -104,24 +104,24 @@ pub struct ManagerRecord {
 pub fn text(report: &StacksReport<'_>) -> String {
     let mut text = Page::new();
     text.push_str("order of installation\n");
-    for (number, told) in (1..).zip(&report.stacks) {
-        let install = &told.stack.install;
+    for (number, stack_report) in (1..).zip(&report.stacks) {
+        let install = &stack_report.stack.install;
         let place = place_text(install.origin, report.files);
-        let version = told.stack.package.shown_version();
+        let version = stack_report.stack.package.shown_version();
         writeln!(text, "  {number}. {install} {version} ({place})");
-        for (provider, names) in &told.step.needs {
+        for (provider, names) in &stack_report.step.needs {
             let Some(provider) = report.all.get(*provider) else { continue };
             writeln!(text, "     needs {} for {}", provider.install, names.join(", "));
         }
-        if told.step.is_in_ring {
+        if stack_report.step.is_in_ring {
             text.push_str("     it and its dependencies need each other: install the definitions first\n");
         }
     }
     shared_definitions(report, &mut text);
     text.push_str("reach\n");
-    for told in &report.stacks {
-        reach_of(report, told, &mut text);
-        controllers_of(report, told.stack, &mut text);
+    for stack_report in &report.stacks {
+        reach_of(report, stack_report, &mut text);
+        controllers_of(report, stack_report.stack, &mut text);
     }
     requests(report, &mut text);
     report.managers.iter().for_each(|manager| manager_line(manager, &mut text));
@@ -164,10 +164,10 @@ fn controllers_of(report: &StacksReport<'_>, stack: &Stack, text: &mut Page) {
     }
 }
 
-fn reach_of(report: &StacksReport<'_>, told: &StackReport<'_>, text: &mut Page) {
-    let install = &told.stack.install;
-    let reach = &told.reach;
-    if !told.stack.is_cluster() && reach.is_isolated() {
+fn reach_of(report: &StacksReport<'_>, stack_report: &StackReport<'_>, text: &mut Page) {
+    let install = &stack_report.stack.install;
+    let reach = &stack_report.reach;
+    if !stack_report.stack.is_cluster() && reach.is_isolated() {
         writeln!(text, "  {install}: nothing outside `{}`", install.namespace);
         return;
     }

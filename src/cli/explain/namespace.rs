@@ -24,7 +24,8 @@ pub(super) fn explain(global: &Global, arguments: &Arguments, name: &str) -> Res
             known.extend(search.known);
             let Some(rules) = &search.found else { continue };
             let limited_constraints = &limited_constraints(workspace, target);
-            let report = NamespaceReport { name, target, rules, limited_constraints, files: &workspace.project.files };
+            let report =
+                NamespaceReport { name, target, rules, limited_constraints, files: &workspace.project().files };
             is_found = true;
             global.print_result(|| ExplainResult::Namespace(report.record()), || report.text());
         }

@@ -19,7 +19,7 @@ pub(super) fn explain(global: &Global, arguments: &Arguments) -> Result<Outcome,
     with_targets(global, &arguments.targets, |workspace, targets| {
         let mut found = false;
         for target in targets {
-            if workspace.project.facts.on::<InstalledStack>(&target.name).next().is_none() {
+            if workspace.project().facts.on::<InstalledStack>(&target.name).next().is_none() {
                 continue;
             }
             let loaded = load_target(global, workspace, target, &WorldOptions::default())?;
