@@ -13,9 +13,9 @@ use super::sandbox::Paths;
 use super::workspaces::{ShardArguments, finish, note_partly_checked, open_part, tell_checked};
 use super::{Global, Outcome, test};
 use crate::app::{
-    CompareOptions, Comparison, Diagnostics, Error, JudgedTree, NotJudged, ShardCommand, TreeOptions, Workspace,
-    access_tests, compare_output_folder, is_in_repository, is_in_work_tree, judge_output_folder, judge_targets,
-    prepare_tests,
+    CompareOptions, Comparison, Diagnostics, Error, JudgedTree, NotJudged, PreparedTests, ShardCommand, TreeOptions,
+    Workspace, access_tests, compare_output_folder, is_in_repository, is_in_work_tree, judge_output_folder,
+    judge_targets, prepare_tests,
 };
 use crate::diag::foreign;
 use crate::model::Target;
@@ -151,11 +151,9 @@ pub(super) fn note_not_judged(global: &Global, not_judged: &NotJudged) {
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result<Outcome, Error> {
     let Opened { mut workspace, other_files } = arguments.open(global)?;
     note_commit(global, workspace.judged_commit(), other_files.as_deref());
-    if !arguments.no_tests {
-        prepare_tests(&mut workspace, &arguments.targets);
-    }
+    let prepared = (!arguments.no_tests).then(|| prepare_tests(&workspace, &arguments.targets));
     let outcome = workspace.targets(&arguments.targets).and_then(|targets| {
-        let run = CheckRun { global, workspace: &workspace, targets: &targets, arguments };
+        let run = CheckRun { global, workspace: &workspace, targets: &targets, prepared: prepared.as_ref(), arguments };
         settle(global, run.check())
     });
     let commit = workspace.close_tree();
@@ -175,12 +173,13 @@ struct CheckRun<'r> {
     global: &'r Global,
     workspace: &'r Workspace,
     targets: &'r [&'r Target],
+    prepared: Option<&'r PreparedTests>,
     arguments: &'r Arguments,
 }
 
 impl CheckRun<'_> {
     fn check(&self) -> Result<Outcome, Error> {
-        let Self { global, workspace, targets, arguments } = *self;
+        let Self { global, workspace, targets, prepared, arguments } = *self;
         let options = CompareOptions {
             targets: arguments.targets.clone(),
             without_text: arguments.summary,
@@ -188,7 +187,7 @@ impl CheckRun<'_> {
             without_effects: true,
             without_values: false,
         };
-        let mut comparison = compare_output_folder(workspace, &options)?;
+        let mut comparison = compare_output_folder(workspace, &options, prepared)?;
         let judged = tell_checked(global, std::mem::take(&mut comparison.diagnostics));
         if judged == Outcome::Invalid {
             return Ok(judged);
@@ -203,9 +202,9 @@ impl CheckRun<'_> {
     /// Judges the compiled objects by the isolation of nodes and by AccessTests, which need the whole target. In a run of
     /// shards the first shard judges the isolation.
     fn judge(&self, comparison: &Comparison, outcome: Outcome) -> Result<Outcome, Error> {
-        let Self { global, workspace, targets, arguments } = *self;
+        let Self { global, workspace, targets, prepared, .. } = *self;
         let has_tests =
-            !arguments.no_tests && targets.iter().any(|target| !access_tests(workspace, target, &[]).is_empty());
+            prepared.is_some() && targets.iter().any(|target| !access_tests(workspace, target, &[]).is_empty());
         if let Some(shard) = &workspace.shard {
             if has_tests {
                 global.terminal().note("AccessTests are not run in parts; run `bailiwick test`\n");
@@ -218,7 +217,9 @@ impl CheckRun<'_> {
         let folder = judge_output_folder(workspace, comparison)?;
         note_not_judged(global, &folder.not_judged);
         let mut failures = tests::Failures::default();
-        let assertions = judge_targets(workspace, targets, has_tests, folder, &mut |event| failures.add(&event))?;
+        let assertions = judge_targets(workspace, targets, prepared.filter(|_| has_tests), folder, &mut |event| {
+            failures.add(&event)
+        })?;
         let outcome = tell_broken(global, outcome, assertions.broken);
         if !has_tests {
             return Ok(outcome);

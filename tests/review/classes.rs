@@ -484,7 +484,7 @@ fn the_tests_of_classes_have_the_answers_of_all_namespaces() {
         let folder = tempfile::tempdir().expect("a folder");
         state.write(folder.path());
         fs::write(folder.path().join("policies/tests.yaml"), access_tests(&state, &mut dice, 12)).expect("written");
-        let mut workspace = Workspace::open(&Options::in_folder(folder.path().to_path_buf())).expect("a workspace");
+        let workspace = Workspace::open(&Options::in_folder(folder.path().to_path_buf())).expect("a workspace");
         let (mut questions, mut failures) = (0, 0);
         for number in 0..12 {
             let name = format!("test-{number}-");
@@ -497,11 +497,12 @@ fn the_tests_of_classes_have_the_answers_of_all_namespaces() {
             passed += usize::from(of_all.failures == 0);
         }
         // `check` finds the classes on the way.
-        prepare_tests(&mut workspace, &[]);
-        let comparison = compare_output_folder(&workspace, &CompareOptions::default()).expect("a comparison");
+        let prepared = prepare_tests(&workspace, &[]);
+        let comparison =
+            compare_output_folder(&workspace, &CompareOptions::default(), Some(&prepared)).expect("a comparison");
         let judged = judge_output_folder(&workspace, &comparison).expect("a folder");
         let targets = workspace.targets(&[]).expect("targets");
-        let run = judge_targets(&workspace, &targets, true, judged, &mut |_| {}).expect("a run").tests;
+        let run = judge_targets(&workspace, &targets, Some(&prepared), judged, &mut |_| {}).expect("a run").tests;
         assert_eq!((run.questions, run.failures), (questions, failures), "seed {seed}");
     }
     assert!(passed > 5, "{passed}");

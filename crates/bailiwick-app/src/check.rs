@@ -1,14 +1,14 @@
 //! Checks a workspace: its output is as compiled, the output folder holds nothing else, and assertions hold.
 
-use std::sync::Arc;
-
+use bailiwick_compiler::compile::OutputFile;
 use bailiwick_policy::model::Target;
 use bailiwick_yaml::diag::{Severity, Sink};
 
-use super::classes::{self, Spread};
-use super::compare::{Base, CompareOptions, Comparison, compare_with};
+use super::classes::{self, ShapeCollector, Spread};
+use super::compare::{Base, CompareOptions, CompareRun, Comparison};
 use super::left_behind::NotJudged;
 use super::loaded_world::{LoadedWorld, WorldOptions, load_target};
+use super::output::EachFile;
 use super::target_changes::TargetChanges;
 use super::test::{DividedChecks, TestChecks, TestEvent, TestRun, names_in_tests, test_checks};
 use super::workspace::Workspace;
@@ -31,17 +31,22 @@ pub struct Assertions {
     pub tests: TestRun,
 }
 
-/// Prepares the AccessTests of targets: the next comparison with the output folder collects the classes of alike namespaces,
-/// so that [`judge_targets`] compiles one namespace of each class.
-pub fn prepare_tests(workspace: &mut Workspace, targets: &[String]) {
-    let is_tested = |target: &&Target| targets.is_empty() || targets.contains(&target.name);
-    let tested: Vec<&Target> = workspace.project.workspace.targets.iter().filter(is_tested).collect();
-    if workspace.shard.is_none() && !names_in_tests(workspace, &tested, &[]).is_empty() {
-        workspace.shapes = classes::collector(workspace).map(Arc::new);
-    }
+/// The AccessTests that [`judge_targets`] runs, with the classes of alike namespaces that [`compare_output_folder`] collects: one namespace
+/// of each class is compiled for the tests.
+pub struct PreparedTests {
+    shapes: Option<ShapeCollector>,
 }
 
-/// Compares the compiled policies with the output folder, without the effects of the differences.
+/// Prepares the AccessTests of targets; all targets without names.
+pub fn prepare_tests(workspace: &Workspace, targets: &[String]) -> PreparedTests {
+    let is_tested = |target: &&Target| targets.is_empty() || targets.contains(&target.name);
+    let tested: Vec<&Target> = workspace.project.workspace.targets.iter().filter(is_tested).collect();
+    let has_tests = workspace.shard.is_none() && !names_in_tests(workspace, &tested, &[]).is_empty();
+    PreparedTests { shapes: has_tests.then(|| classes::collector(workspace)).flatten() }
+}
+
+/// Compares the compiled policies with the output folder, without the effects of the differences. `tests` are the AccessTests that are run
+/// afterwards.
 ///
 /// # Errors
 /// When no target has one of the names, or the run fails. Invalid policies are reported among the diagnostics.
@@ -52,18 +57,31 @@ pub fn prepare_tests(workspace: &mut Workspace, targets: &[String]) {
 /// # use bailiwick_app::{CompareOptions, Error, Options, Workspace};
 /// # let options = Options::in_folder("../..");
 /// # let workspace = Workspace::open(&options)?;
-/// let comparison = compare_output_folder(&workspace, &CompareOptions::default())?;
+/// let comparison = compare_output_folder(&workspace, &CompareOptions::default(), None)?;
 /// assert!(!comparison.is_drift());
 /// # Ok::<(), Error>(())
 /// ```
-pub fn compare_output_folder(workspace: &Workspace, options: &CompareOptions) -> Result<Comparison, Error> {
+pub fn compare_output_folder(
+    workspace: &Workspace,
+    options: &CompareOptions,
+    tests: Option<&PreparedTests>,
+) -> Result<Comparison, Error> {
     let mut sink = Sink::new();
     workspace.project.check_terms(&mut sink);
     let mut beside = workspace.beside_targets(&mut sink)?;
     let is_whole = options.targets.is_empty();
     let changes = if is_whole { TargetChanges::of_leftovers(workspace, &beside)? } else { TargetChanges::default() };
     let options = CompareOptions { without_effects: true, ..options.clone() };
-    let mut comparison = compare_with(workspace, &Base::output_folder(), &options, changes, sink)?;
+    let shapes = tests.and_then(|tests| tests.shapes.as_ref());
+    let collect =
+        shapes.map(|shapes| move |target: &Target, file: &OutputFile| shapes.add(workspace, &target.name, file));
+    let run = CompareRun {
+        workspace,
+        base: &Base::output_folder(),
+        options: &options,
+        each_file: collect.as_ref().map(|collect| collect as EachFile<'_>),
+    };
+    let mut comparison = run.compare(changes, sink)?;
     beside.unclaimed.absorb(comparison.unclaimed);
     comparison.unclaimed = beside.unclaimed;
     Ok(comparison)
@@ -83,28 +101,26 @@ pub fn judge_output_folder(workspace: &Workspace, comparison: &Comparison) -> Re
     Ok(FolderFindings { not_judged, found })
 }
 
-/// Judges the isolations of nodes, and runs the AccessTests unless they are left out.
+/// Judges the isolations of nodes, and runs the AccessTests if there are any.
 ///
 /// # Errors
 /// When the objects of a target cannot be read.
 pub fn judge_targets(
     workspace: &Workspace,
     targets: &[&Target],
-    with_tests: bool,
+    prepared: Option<&PreparedTests>,
     folder: FolderFindings,
     each: &mut dyn FnMut(TestEvent<'_>),
 ) -> Result<Assertions, Error> {
     let mut broken = folder.found;
     let mut tests = TestRun::default();
-    let spread = match &workspace.shapes {
-        Some(collected) if with_tests => {
-            classes::spread_of(collected, workspace, &names_in_tests(workspace, targets, &[]))?
-        }
-        _ => Spread::default(),
+    let spread = match prepared.and_then(|prepared| prepared.shapes.as_ref()) {
+        Some(collected) => classes::spread_of(collected, workspace, &names_in_tests(workspace, targets, &[]))?,
+        None => Spread::default(),
     };
     for target in targets {
         let with_surroundings = isolation::is_asserted(workspace, target);
-        let checks = if with_tests { test_checks(workspace, target, &[]) } else { TestChecks::default() };
+        let checks = if prepared.is_some() { test_checks(workspace, target, &[]) } else { TestChecks::default() };
         if !with_surroundings && checks.is_empty() {
             continue;
         }

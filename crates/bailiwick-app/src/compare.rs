@@ -41,7 +41,7 @@ pub use self::record::{ChangedPodSecurityPolicy, TargetDifferences};
 pub(super) use self::tree::TreeWorld;
 pub(super) use self::whole::{default_world, take_components};
 use super::delivery::{DeliveryChange, DeliveryDiff, DeliveryObjects};
-use super::output::{ChangedFile, ComparedTarget, EarlierOutput};
+use super::output::{ChangedFile, ComparedTarget, EachFile, EarlierOutput};
 use super::target_changes::TargetChanges;
 use super::unclaimed::Unclaimed;
 use super::workspace::Workspace;
@@ -161,7 +161,7 @@ pub fn compare(workspace: &Workspace, base: &Base, options: &CompareOptions) -> 
     let mut sink = Sink::new();
     base.problem().into_iter().for_each(|problem| sink.push(problem));
     let changes = if options.targets.is_empty() { base.gone(workspace)? } else { TargetChanges::default() };
-    compare_with(workspace, base, options, changes, sink)
+    CompareRun { workspace, base, options, each_file: None }.compare(changes, sink)
 }
 
 /// Returns what changed since a base beside the output, a sentence for each: what decides how policies are checked, and
@@ -185,37 +185,48 @@ fn note_part_files(workspace: &Workspace, target: &Target, files: Option<PartFil
     }
 }
 
-pub(super) fn compare_with(
-    workspace: &Workspace,
-    base: &Base,
-    options: &CompareOptions,
-    mut changes: TargetChanges,
-    mut sink: Sink,
-) -> Result<Comparison, Error> {
-    let mut compared: Vec<TargetComparison> = Vec::new();
-    let (mut length, mut left_out) = (0, 0);
-    let mut unclaimed = Unclaimed::default();
-    let mut delivered = DeliveryObjects::new(options.targets.is_empty());
-    for target in workspace.targets(&options.targets)? {
-        let room = MAXIMUM_DIFF.saturating_sub(length);
-        let one = TargetRun { workspace, base, target, options, room }.compare(&mut changes, &mut sink)?;
-        unclaimed.absorb(one.unclaimed);
-        length += one.comparison.diff.len();
-        left_out += one.left_out;
-        compared.push(one.comparison);
-        delivered.add(&workspace.project, target, one.has_cluster);
-    }
-    // The first part of a run judges what concerns all parts.
-    if workspace.part().is_none_or(|part| part.is_first()) {
-        let room = MAXIMUM_DIFF.saturating_sub(length);
-        let run = DeliveryRun { workspace, base, options, room };
-        if let Some(one) = run.compare(&delivered, &mut sink)? {
+/// A comparison of a workspace with earlier output.
+pub(crate) struct CompareRun<'r> {
+    pub(crate) workspace: &'r Workspace,
+    pub(crate) base: &'r Base,
+    pub(crate) options: &'r CompareOptions,
+    /// The function that is called with each compiled file.
+    pub(crate) each_file: Option<EachFile<'r>>,
+}
+
+impl CompareRun<'_> {
+    /// Compares the targets of the options and the delivery folder. `changes` are the targets that only one side has.
+    ///
+    /// # Errors
+    /// As [`compare`].
+    pub(crate) fn compare(self, mut changes: TargetChanges, mut sink: Sink) -> Result<Comparison, Error> {
+        let Self { workspace, base, options, each_file } = self;
+        let mut compared: Vec<TargetComparison> = Vec::new();
+        let (mut length, mut left_out) = (0, 0);
+        let mut unclaimed = Unclaimed::default();
+        let mut delivered = DeliveryObjects::new(options.targets.is_empty());
+        for target in workspace.targets(&options.targets)? {
+            let room = MAXIMUM_DIFF.saturating_sub(length);
+            let one =
+                TargetRun { workspace, base, target, options, each_file, room }.compare(&mut changes, &mut sink)?;
             unclaimed.absorb(one.unclaimed);
+            length += one.comparison.diff.len();
             left_out += one.left_out;
             compared.push(one.comparison);
+            delivered.add(&workspace.project, target, one.has_cluster);
         }
+        // The first part of a run judges what concerns all parts.
+        if workspace.part().is_none_or(|part| part.is_first()) {
+            let room = MAXIMUM_DIFF.saturating_sub(length);
+            let run = DeliveryRun { workspace, base, options, room };
+            if let Some(one) = run.compare(&delivered, &mut sink)? {
+                unclaimed.absorb(one.unclaimed);
+                left_out += one.left_out;
+                compared.push(one.comparison);
+            }
+        }
+        Ok(Comparison { diagnostics: workspace.diagnostics(sink), targets: compared, left_out, changes, unclaimed })
     }
-    Ok(Comparison { diagnostics: workspace.diagnostics(sink), targets: compared, left_out, changes, unclaimed })
 }
 
 /// The comparison of one target.
@@ -224,6 +235,7 @@ struct TargetRun<'r> {
     base: &'r Base,
     target: &'r Target,
     options: &'r CompareOptions,
+    each_file: Option<EachFile<'r>>,
     /// How many bytes of differences are kept.
     room: usize,
 }
@@ -239,7 +251,7 @@ struct Compared {
 
 impl TargetRun<'_> {
     fn compare(self, changes: &mut TargetChanges, sink: &mut Sink) -> Result<Compared, RunError> {
-        let Self { workspace, base, target, options, room } = self;
+        let Self { workspace, base, target, options, each_file, room } = self;
         let committed = base.output(workspace, Some(target));
         let output = &workspace.project.workspace.output;
         let stacks = StackNames::of(workspace, target);
@@ -272,7 +284,7 @@ impl TargetRun<'_> {
             changed.add(meaning);
             rules.into_iter().for_each(|rules| effect.add(rules));
         };
-        let earlier = EarlierOutput { committed: &*committed, depth: Depth::Objects };
+        let earlier = EarlierOutput { committed: &*committed, depth: Depth::Objects, each_file };
         let compared = workspace.compare_output(target, earlier, &difference, &mut each, sink)?;
         let ComparedTarget { plan, unclaimed, has_cluster, .. } = compared;
         note_part_files(workspace, target, of_part);

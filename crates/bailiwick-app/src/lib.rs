@@ -81,7 +81,9 @@ pub use audit::{
     LostRights, NeededGrant, UnobservableRights, UnusedRights, UsedBinding, least_grants,
 };
 pub use can_i::{AdmissionOptions, CanI, CanIOptions, NodeDecision};
-pub use check::{Assertions, FolderFindings, compare_output_folder, judge_output_folder, judge_targets, prepare_tests};
+pub use check::{
+    Assertions, FolderFindings, PreparedTests, compare_output_folder, judge_output_folder, judge_targets, prepare_tests,
+};
 pub use compare::{
     AccessEffect, Base, ChangedPodSecurityPolicy, CompareOptions, Comparison, DescribedBase, TargetComparison,
     TargetDifferences, changes_beside_output, compare,

@@ -34,12 +34,13 @@ impl Workspace {
         each: &mut dyn FnMut(T),
         sink: &mut Sink,
     ) -> Result<ComparedTarget, RunError> {
-        let EarlierOutput { committed, depth } = earlier;
+        let EarlierOutput { committed, depth, each_file } = earlier;
         let mut comparison = OutputComparison {
             workspace: self,
             target,
             committed,
             memory: Memory::new(depth),
+            each_file,
             detail_of,
             each,
             paths: HashSet::new(),
@@ -184,6 +185,7 @@ struct OutputComparison<'c, T> {
     target: &'c Target,
     committed: &'c dyn Committed,
     memory: Memory,
+    each_file: Option<EachFile<'c>>,
     detail_of: &'c DetailOf<'c, T>,
     each: &'c mut dyn FnMut(T),
     /// Hashes of the paths of the compiled files. Many files stay as they are, and a hash is all that is kept of them.
@@ -196,11 +198,13 @@ impl<T: Send> OutputComparison<'_, T> {
     /// Compiles the target and compares each file. The earlier output is listed on a thread of its own in a long run, and
     /// afterwards in a short run.
     fn compare_compiled_files(&mut self) -> Result<(ShardSummary, Listing), RunError> {
-        let Self { workspace, target, committed, memory, detail_of, each, paths, compared, found } = self;
-        let (workspace, committed, detail_of) = (*workspace, *committed, *detail_of);
+        let Self { workspace, target, committed, memory, each_file, detail_of, each, paths, compared, found } = self;
+        let (workspace, committed, each_file, detail_of) = (*workspace, *committed, *each_file, *detail_of);
         let stats = &workspace.options.stats;
         let compare = |file: OutputFile| {
-            workspace.shapes.iter().for_each(|shapes| shapes.add(workspace, &target.name, &file));
+            if let Some(each_file) = each_file {
+                each_file(target, &file);
+            }
             let path = hash_of(&file.path);
             let read = || committed.differing(&file.path, &file.text);
             let old = match stats.time(Stage::Compare, read, |_| (1, file.text.len()))? {
@@ -359,7 +363,12 @@ pub(crate) struct EarlierOutput<'o> {
     pub(crate) committed: &'o dyn Committed,
     /// How much of each difference is computed.
     pub(crate) depth: Depth,
+    /// The function that is called with each compiled file, changed or not.
+    pub(crate) each_file: Option<EachFile<'o>>,
 }
+
+/// A function that is called with each compiled file of a target, on the compiling threads.
+pub(crate) type EachFile<'f> = &'f (dyn Fn(&Target, &OutputFile) + Sync);
 
 /// The function of a command for each file that differs.
 pub(crate) type DetailOf<'d, T> = dyn Fn(&ChangedFile<'_>) -> Result<T, RunError> + Sync + 'd;

@@ -213,7 +213,7 @@ impl<'w> StagedOutput<'w> {
             };
             found.file.map_or(Ok(()), stage)
         };
-        let earlier = EarlierOutput { committed: &committed, depth: Depth::Plan };
+        let earlier = EarlierOutput { committed: &committed, depth: Depth::Plan, each_file: None };
         let compared = workspace.compare_output(target, earlier, &stage, &mut |()| (), sink)?;
         let ComparedTarget { plan, has_cluster, .. } = compared;
         delivered.add(&workspace.project, target, has_cluster);

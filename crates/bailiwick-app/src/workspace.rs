@@ -17,7 +17,6 @@ use bailiwick_policy::model::{self, NamespaceSample, Part, Target};
 use bailiwick_policy::source::{DiskSource, InputFiles, MemorySource, Sources};
 use bailiwick_yaml::diag::{Diagnostic, Files, RunError, Sink, nearest};
 
-use super::classes::ShapeCollector;
 use super::judged_files::JudgedTree;
 use super::parts::Shard;
 use super::words::number;
@@ -44,8 +43,6 @@ pub struct Workspace {
     pub(crate) tree: Option<Arc<JudgedTree>>,
     /// Whether this is an earlier state, whose objects are in the cluster.
     pub(crate) is_earlier: bool,
-    /// Takes the shapes of the files that are compared with the output, for the AccessTests of `check`.
-    pub(super) shapes: Option<Arc<ShapeCollector>>,
     /// The diagnostics of loading: warnings, and errors after which loading could continue.
     found: Vec<Diagnostic>,
 }
@@ -231,7 +228,6 @@ impl Workspace {
             shard: None,
             tree: None,
             is_earlier: false,
-            shapes: None,
             found,
         }
     }

@@ -62,7 +62,7 @@ impl<'w> OutputCheck<'w> {
             // Other entries can be kept, foreign, or deleted with the next run.
             let targets = self.targets.to_vec();
             let options = CompareOptions { targets, without_text: true, ..CompareOptions::default() };
-            return Ok(!compare_output_folder(self.workspace, &options)?.is_drift());
+            return Ok(!compare_output_folder(self.workspace, &options, None)?.is_drift());
         }
         if !self.targets.is_empty() {
             return Ok(true);
