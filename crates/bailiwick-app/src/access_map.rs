@@ -8,8 +8,6 @@ mod paths;
 mod questions;
 mod record;
 mod subjects;
-#[cfg(test)]
-mod tests;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};

@@ -1,7 +1,6 @@
 //! Audit logs of the API server beside the grants of a cluster.
 
 mod evaluate;
-mod least;
 mod logs;
 
 use std::path::PathBuf;
@@ -11,10 +10,7 @@ use bailiwick_kubernetes::rbac::PolicyRule;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-pub(super) use self::evaluate::{EvaluatedBinding, EvaluatedLog, EvaluatedSubject, evaluate};
-pub use self::least::{
-    LeastGrants, LeastOptions, LeastProof, LeastSet, LeftOutSubject, LostRights, NeededGrant, least_grants,
-};
+pub(super) use self::evaluate::{EvaluatedBinding, EvaluatedLog, EvaluatedSubject, allowed, evaluate, with_further};
 pub(super) use self::logs::{AuditInputs, read_inputs};
 
 /// The audit logs of a cluster.

@@ -6,13 +6,10 @@ mod compiled;
 mod delivery_settings;
 mod earlier;
 mod effect;
-mod folded;
 mod gate;
 mod meaning;
-mod part_files;
 mod record;
 pub(crate) mod settings_of_workspace;
-mod tree;
 mod whole;
 
 use std::collections::BTreeSet;
@@ -34,21 +31,17 @@ use serde::Serialize;
 
 pub use self::base::{Base, DescribedBase};
 use self::effect::{Effect, Rules, Ways};
-use self::folded::{folded, folded_without_values};
 use self::meaning::{Effects, Known, Meaning, StackNames};
-pub(crate) use self::part_files::{MAXIMUM_KEPT, PartFile, PartFiles, are_consistent, is_of_part, joined_diff, sort};
 pub use self::record::{ChangedPodSecurityPolicy, TargetDifferences};
-pub(super) use self::tree::TreeWorld;
 pub(super) use self::whole::{default_world, take_components};
 use super::delivery::{DeliveryChange, DeliveryDiff, DeliveryObjects};
+use super::folded::{folded, folded_without_values};
 use super::output::{ChangedFile, ComparedTarget, EachFile, EarlierOutput};
+use super::part_files::{MAXIMUM_DIFF, PartFiles};
 use super::target_changes::TargetChanges;
 use super::unclaimed::Unclaimed;
 use super::workspace::Workspace;
 use super::{Diagnostics, Error};
-
-/// How many bytes of differences are kept; the rest is counted.
-pub(crate) const MAXIMUM_DIFF: usize = 16 << 20;
 
 /// The options of a comparison.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

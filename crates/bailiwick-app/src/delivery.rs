@@ -20,8 +20,8 @@ use bailiwick_yaml::diag::{Diagnostic, Origin, RunError, Sink};
 use bailiwick_yaml::digest::{digest, digest_of_run};
 
 use super::Event;
-use super::compare::PartFiles;
 use super::output::{help_with_stray, stray};
+use super::part_files::PartFiles;
 use super::workspace::Workspace;
 
 /// The delivery objects of some targets, by their paths below the delivery folder.

@@ -11,7 +11,7 @@ use bailiwick_policy::source::{DiskSource, FileContent, FileSource, Listing};
 use bailiwick_yaml::diag::RunError;
 use bailiwick_yaml::limits::{MAXIMUM_FILE_SIZE, written_size};
 
-use super::compare::TreeWorld;
+use super::revision_source::RevisionSource;
 use super::workspace::Workspace;
 use super::workspace_files::WorkspaceFiles;
 use super::{Error, Options};
@@ -150,7 +150,7 @@ impl JudgedFiles {
         match self {
             Self::Disk(root, _) => Box::new(DiskSource::new(root.join(folder))),
             Self::Tree(tree) => {
-                Box::new(SourceBelow { files: TreeWorld(Arc::clone(&tree.files)), folder: folder.to_owned() })
+                Box::new(SourceBelow { files: RevisionSource(Arc::clone(&tree.files)), folder: folder.to_owned() })
             }
         }
     }
@@ -251,7 +251,7 @@ impl Committed for FolderOfTree {
 
 /// The files below a folder of a commit.
 struct SourceBelow {
-    files: TreeWorld,
+    files: RevisionSource,
     folder: String,
 }
 

@@ -15,7 +15,7 @@ use bailiwick_yaml::diag::{Diagnostic, RunError, Sink};
 use bailiwick_yaml::digest::digest_of_run;
 use hashbrown::HashSet;
 
-use super::compare::is_of_part;
+use super::part_files::is_of_part;
 use super::unclaimed::Unclaimed;
 use super::workspace::{Workspace, keeps};
 

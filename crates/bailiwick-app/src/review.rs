@@ -8,7 +8,6 @@ mod accounts;
 mod approvable;
 mod approvals;
 mod assembly;
-mod base;
 mod causes;
 mod closing;
 mod codeowners;
@@ -18,6 +17,8 @@ mod hazards;
 mod lifetimes;
 mod located;
 mod members;
+#[cfg(test)]
+mod memory_tests;
 mod nodes;
 mod other_policies;
 mod paths;
@@ -41,20 +42,17 @@ use self::access::AccessComparison;
 use self::accounts::AccountComparison;
 pub use self::approvals::{ApprovableEffect, GainedPermission, have_rules_changed};
 use self::assembly::Sections;
-pub use self::base::{BaseRevision, ReviewBase};
-pub(crate) use self::base::{BaseState, OpenedBase};
 use self::causes::InputChanges;
 use self::closing::Closing;
 pub use self::codeowners::codeowners;
 use self::paths::PathComparison;
-pub(crate) use self::paths::reviewed_step;
 use self::pods::PodComparison;
 pub use self::record::{
     API_VERSION, AcceptedWarning, AccessChange, AccountChanges, ApplierChange, ApprovalState, Cause, CauseKind,
     ChangeCertainty, ChangeReview, ComparedSection, Direction, EffectChange, EffectSeverity, FailedTest,
     FindingChanges, GroundChange, GroundKind, Hazard, HazardKind, LifetimeChange, NeededApproval, NodeChange,
     ObjectChanges, ObjectShape, PathChange, PathChangeKind, PodChange, PodChangeKind, PodWitness, RemovedExpectation,
-    ReviewedBase, ReviewedFinding, ReviewedHead, ReviewedStep, Scope, Side, SmallerChange, TestChanges, Verdict,
+    ReviewedFinding, ReviewedHead, Scope, Side, SmallerChange, TestChanges, Verdict,
 };
 use self::state::TargetState;
 use super::account_names::AccountNames;
@@ -62,6 +60,9 @@ use super::classes::{self, OutputCheck, Spread};
 use super::compare::{Base, CompareOptions, compare, default_world};
 use super::lint::{Selection, applier_problems, counts_bindings};
 use super::object_key::ObjectKey;
+pub use super::path_step::ReviewedStep;
+pub use super::review_base::{BaseRevision, ReviewBase, ReviewedBase};
+use super::review_base::{BaseState, OpenedBase, path_in_repository};
 use super::unclaimed;
 use super::workspace::Workspace;
 use super::{Diagnostics, Error, Options};
@@ -87,7 +88,7 @@ impl ChangeReview {
     pub fn invalid(options: &Options, diagnostics: &Diagnostics) -> Self {
         let base = ReviewedBase { name: "none".to_owned(), commit: None };
         let root = Workspace::find_root(options).ok().flatten();
-        let below = root.map_or_else(|| ".".to_owned(), |root| base::path_in_repository(&root));
+        let below = root.map_or_else(|| ".".to_owned(), |root| path_in_repository(&root));
         assembly::invalid(&below, base, ReviewedHead::default(), diagnostics)
     }
 }
@@ -116,7 +117,7 @@ pub fn review(workspace: &Workspace, options: &ReviewOptions) -> Result<ChangeRe
         false => classes::spread(base.workspace(), workspace, check.as_ref(), &[])?,
     };
     let (head, base) = (workspace.with_sample(spread.sample()), base.with_sample(spread.sample()));
-    let below = base::path_in_repository(&workspace.root);
+    let below = path_in_repository(&workspace.root);
     let inputs = InputChanges::new(base.workspace(), &head, &below);
     let names: Vec<String> = head.targets(&options.targets)?.iter().map(|target| target.name.clone()).collect();
     let mut sections = Sections::new(&head, &base, &inputs, &below, &spread);

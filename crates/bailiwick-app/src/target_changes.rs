@@ -10,8 +10,8 @@ use bailiwick_compiler::emit::totals::Totals;
 use bailiwick_yaml::diag::{Diagnostic, RunError, Sink};
 use bailiwick_yaml::digest::Digest;
 
-use super::compare::is_of_part;
 use super::output::BesideTargets;
+use super::part_files::is_of_part;
 use super::removal;
 use super::removal::Consent;
 use super::words::number;

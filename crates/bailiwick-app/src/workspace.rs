@@ -18,7 +18,7 @@ use bailiwick_policy::source::{DiskSource, InputFiles, MemorySource, Sources};
 use bailiwick_yaml::diag::{Diagnostic, Files, RunError, Sink, nearest};
 
 use super::judged_files::JudgedTree;
-use super::parts::Shard;
+use super::shard::Shard;
 use super::words::number;
 use super::workspace_files::WorkspaceFiles;
 use super::{Diagnostics, Error, Event, Options};

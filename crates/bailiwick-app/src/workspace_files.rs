@@ -12,7 +12,7 @@ use bailiwick_policy::source::{DiskSource, EditedSource, EditorFiles, FileConten
 use bailiwick_yaml::diag::RunError;
 use bailiwick_yaml::limits::MAXIMUM_FILE_SIZE;
 
-use super::compare::TreeWorld;
+use super::revision_source::RevisionSource;
 
 /// The files of a workspace, on disk, in git, in memory or in an editor.
 #[derive(Clone)]
@@ -52,7 +52,7 @@ impl WorkspaceFiles {
         match self {
             Self::Folder(root) => Arc::new(DiskSource::new(root)),
             Self::Editor(_, files) => Arc::clone(files) as Arc<dyn FileSource>,
-            Self::Revision(files) => Arc::new(TreeWorld(Arc::clone(files))),
+            Self::Revision(files) => Arc::new(RevisionSource(Arc::clone(files))),
             Self::Memory(files) => Arc::<MemorySource>::clone(files),
             Self::Edited(files, edited) => Arc::new(EditedSource::new(files.source(), edited.clone())),
         }

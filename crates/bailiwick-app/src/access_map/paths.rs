@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, HashMap};
 
 use bailiwick_kubernetes::absent;
 use bailiwick_paths::{Certainty, EscalationPath};
+use bailiwick_policy::model::EffectSeverity;
 use bailiwick_yaml::internal;
 
 use super::names::SpreadNames;
 use super::record::{ReportedPath, ReportedPower};
 use super::subjects::SubjectMap;
 use super::{ClassNumbers, TargetInputs};
-use crate::review::{EffectSeverity, reviewed_step};
+use crate::path_step::reviewed_step;
 use crate::subject_classes::{Member, MemberNumbers, NameTable, joined};
 
 /// The powers of all subjects.

@@ -8,9 +8,10 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use super::questions::AccessQuestion;
-use crate::review::{EffectSeverity, ReviewedStep};
+use crate::path_step::ReviewedStep;
 use crate::subject_classes::SubjectClass;
 use crate::{FindingRecord, Unanswered};
+use bailiwick_policy::model::EffectSeverity;
 
 /// The version of the schema.
 pub const API_VERSION: &str = "bailiwick.dev/report/v1";

@@ -407,11 +407,11 @@ fn unobservable(bindings: &[EvaluatedBinding]) -> Vec<UnobservableRights> {
 }
 
 /// Returns the allowed requests of a log.
-pub(super) fn allowed(log: &AuditLog) -> impl Iterator<Item = Observation<'_>> {
+pub(crate) fn allowed(log: &AuditLog) -> impl Iterator<Item = Observation<'_>> {
     log.observations().filter(|observation| observation.decision == AuditDecision::Allowed)
 }
 
 /// Returns a request with the further request of the server for it.
-pub(super) fn with_further(minor: u32, request: &Request) -> impl Iterator<Item = Cow<'_, Request>> {
+pub(crate) fn with_further(minor: u32, request: &Request) -> impl Iterator<Item = Cow<'_, Request>> {
     std::iter::once(Cow::Borrowed(request)).chain(also_asked(minor, request).map(Cow::Owned))
 }

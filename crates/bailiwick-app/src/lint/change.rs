@@ -12,7 +12,7 @@ use super::accepted::AcceptedPowers;
 use super::comparison::Comparison;
 use super::{LintOptions, LintReport};
 use crate::lint::lint;
-use crate::review::{BaseState, OpenedBase, ReviewBase, ReviewedBase};
+use crate::review_base::{BaseState, OpenedBase, ReviewBase, ReviewedBase};
 use crate::words::number;
 use crate::workspace::Workspace;
 use crate::{AuditOptions, Diagnostics, Error, FindingRecord};

@@ -12,7 +12,6 @@ use bailiwick_policy::model::ApprovalRule;
 use super::access::AccessDelta;
 use super::accounts::AccountComparison;
 use super::approvals::{have_rules_changed, on_targets_of};
-use super::base::OpenedBase;
 use super::causes::{CausePlace, InputChanges};
 use super::findings::FindingComparison;
 use super::lifetimes::LifetimeDelta;
@@ -21,7 +20,7 @@ use super::pods::PodDelta;
 use super::record::{
     AccessChange, ApplierChange, ApprovalState, Cause, CauseKind, ChangeReview, ComparedSection, EffectChange,
     EffectSeverity, GroundChange, Hazard, LifetimeChange, NodeChange, ObjectChanges, ObjectShape, PathChange,
-    PathChangeKind, PodChange, ReviewedBase, ReviewedHead, ReviewedStep, Scope, SmallerChange,
+    PathChangeKind, PodChange, ReviewedHead, Scope, SmallerChange,
 };
 use super::state::TargetState;
 use super::suggestion::Suggestions;
@@ -32,6 +31,8 @@ use crate::account_names::{AccountNames, common_forms};
 use crate::classes::Spread;
 use crate::compare::Comparison;
 use crate::fingerprint::{fingerprint, second_fingerprint};
+use crate::path_step::ReviewedStep;
+use crate::review_base::{OpenedBase, ReviewedBase};
 use crate::subject_classes::{ClassDraft, Member, NameTable, SubjectClass};
 use crate::words::number;
 use crate::workspace::Workspace;

@@ -17,13 +17,13 @@ use bailiwick_compiler::emit::diff::unified;
 use self::candidates::{Candidate, ChangedText, Wanted, candidates};
 use self::within::is_within;
 use super::assembly::Sections;
-use super::base::OpenedBase;
 use super::causes::InputChanges;
 use super::paths::{NeededRule, PathDelta};
 use super::record::{EffectSeverity, SmallerChange};
 use super::suggestion::{Suggestion, Suggestions};
 use super::{Error, Workspace};
 use crate::review::compare_targets;
+use crate::review_base::OpenedBase;
 use crate::workspace_files::WorkspaceFiles;
 
 /// The most paths with a smaller change: as many as the Markdown form shows.

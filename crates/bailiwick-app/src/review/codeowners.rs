@@ -9,7 +9,7 @@ use bailiwick_compiler::compile::WORKSPACE_FILE;
 use bailiwick_policy::model::{AnalyzedManifest, ApprovalRule, Approver};
 use bailiwick_yaml::diag::{FileId, foreign};
 
-use super::base::path_in_repository;
+use crate::review_base::path_in_repository;
 use crate::workspace::Workspace;
 
 /// The first lines of the file.

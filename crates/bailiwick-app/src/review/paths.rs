@@ -7,17 +7,17 @@ use bailiwick_access::proof::{Chain, RuleLink};
 use bailiwick_admission::installed::InstalledPolicies;
 use bailiwick_kubernetes::rbac::PolicyRule;
 use bailiwick_paths::{Certainty, EdgeKind, EscalationGraph, EscalationPath, GraphInputs, PathStep, Power};
-use bailiwick_yaml::diag::{Files, Origin};
+use bailiwick_yaml::diag::Origin;
 
 use super::accounts::AccountComparison;
 use super::causes::{CausePlace, InputChanges};
-use super::record::{CauseKind, EffectSeverity, PathChangeKind, ReviewedStep, Side, SmallerChange};
+use super::record::{CauseKind, EffectSeverity, PathChangeKind, Side, SmallerChange};
 use super::state::TargetState;
 use crate::account_names::AccountNames;
 use crate::classes::Spread;
+use crate::path_step::{ReviewedStep, reviewed_step};
 use crate::proof::{Proof, ProofPart};
 use crate::subject_classes::{Member, bound_by_inputs, joined};
-use crate::words::{place_text, rule_text};
 
 /// A change of an escalation path for a class of subjects.
 #[derive(Debug, Clone)]
@@ -331,26 +331,4 @@ fn severity(path: &EscalationPath, change: PathChangeKind) -> EffectSeverity {
         return EffectSeverity::None;
     }
     path.certainty.severity_of(&path.reaches).into()
-}
-
-/// Returns a step in words, with the place of its role below a folder.
-pub(crate) fn reviewed_step(step: &PathStep, files: &Files, root: &str, new: bool) -> ReviewedStep {
-    let chain = step.chains.first();
-    let place = chain.and_then(|chain| chain.role.place.or(chain.binding.place));
-    let place = place.map(|place| {
-        let text = place_text(place, files);
-        format!("{root}{}", text.rsplit_once(':').map_or(text.as_str(), |(line, _)| line))
-    });
-    ReviewedStep {
-        edge: step.edge.word().to_owned(),
-        from: step.from.to_string(),
-        to: step.to.to_string(),
-        namespace: step.namespace.clone(),
-        binding: chain.map(|chain| chain.binding.name.clone()),
-        role: chain.map(|chain| chain.role.name.clone()),
-        rule: chain.and_then(|chain| chain.rules.first()).map(|rule| rule_text(&rule.rule)),
-        place,
-        new,
-        note: step.note.clone(),
-    }
 }

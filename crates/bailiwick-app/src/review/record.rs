@@ -10,6 +10,8 @@ use bailiwick_kubernetes::rbac::PolicyRule;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::path_step::ReviewedStep;
+use crate::review_base::ReviewedBase;
 use crate::subject_classes::SubjectClass;
 use crate::{FindingRecord, NotJudged};
 pub use bailiwick_policy::model::{EffectSeverity, HazardKind};
@@ -104,15 +106,6 @@ impl ChangeReview {
             diagnostics: Vec::new(),
         }
     }
-}
-
-/// The earlier state of a review.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct ReviewedBase {
-    /// The name of the revision or folder as it was given; `none` for a base without a workspace.
-    pub name: String,
-    /// The commit; none for a folder.
-    pub commit: Option<String>,
 }
 
 impl Default for ReviewedHead {
@@ -360,31 +353,6 @@ pub struct PathChange {
     pub closes: Option<SmallerChange>,
     /// A stable identity of the path.
     pub fingerprint: String,
-}
-
-/// A step of an escalation path.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct ReviewedStep {
-    /// The kind of step, such as `create-pods`.
-    pub edge: String,
-    /// The subject or power before the step.
-    pub from: String,
-    /// The subject or power after the step.
-    pub to: String,
-    /// The namespace of the step; none for the whole cluster.
-    pub namespace: Option<String>,
-    /// The binding, such as `ClusterRoleBinding/ops`.
-    pub binding: Option<String>,
-    /// The role, such as `ClusterRole/edit`.
-    pub role: Option<String>,
-    /// The rule in words.
-    pub rule: Option<String>,
-    /// The place of the role, as `path:line`.
-    pub place: Option<String>,
-    /// Whether the earlier state does not have the step.
-    pub new: bool,
-    /// The condition or the limit of the step.
-    pub note: Option<String>,
 }
 
 /// A smaller change without a path.

@@ -1,6 +1,5 @@
-//! A run in parts: one part with the summary that it leaves, and the merge of the summaries.
+//! A part of a run, with the summary that it leaves for the merge.
 
-mod merge;
 mod summary;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,11 +16,10 @@ use bailiwick_yaml::diag::{Diagnostic, Files, RunError};
 use bailiwick_yaml::digest::Digest;
 use bailiwick_yaml::limits::{MAXIMUM_SUMMARY_SIZE, written_size};
 
-pub use self::merge::{MergeOptions, Merged, merge};
 pub use self::summary::Command;
-use self::summary::{DeliverySummary, Summary, TargetSummary};
-use super::compare::{MAXIMUM_KEPT, PartFile, PartFiles};
+pub(crate) use self::summary::{DeliverySummary, Summary, TargetSummary, UnusableSummary};
 use super::left_behind::NotJudged;
+use super::part_files::{MAXIMUM_KEPT, PartFile, PartFiles};
 use super::target_changes::ObjectsByTarget;
 use super::workspace::Workspace;
 

@@ -11,10 +11,11 @@ use bailiwick_policy::source::NamedFile;
 use bailiwick_yaml::diag::{Diagnostic, RunError, Sink};
 use bailiwick_yaml::limits::MAXIMUM_SUMMARY_SIZE;
 
-use super::summary::{Command, DeliverySummary, Summary, UnusableSummary};
-use crate::compare::{Comparison, MAXIMUM_DIFF, PartFile, TargetComparison, joined_diff, sort};
+use crate::compare::{Comparison, TargetComparison};
 use crate::left_behind::NotJudged;
+use crate::part_files::{MAXIMUM_DIFF, PartFile, joined_diff, sort};
 use crate::removal::{self, Consent, Loss};
+use crate::shard::{Command, DeliverySummary, Summary, UnusableSummary};
 use crate::target_changes::{ObjectsByTarget, TargetChanges};
 use crate::unclaimed::Unclaimed;
 use crate::workspace::Workspace;

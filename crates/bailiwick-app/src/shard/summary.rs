@@ -15,9 +15,9 @@ use bailiwick_yaml::digest::Digest;
 use bailiwick_yaml::limits::{MAXIMUM_SUMMARY_SIZE, written_size};
 use serde::{Deserialize, Serialize};
 
-use crate::compare::{PartFile, are_consistent, is_of_part};
 use crate::file_format::{Broken, EncodeError, FileFormat};
 use crate::left_behind::NotJudged;
+use crate::part_files::{PartFile, are_consistent, is_of_part};
 use crate::removal::Consent;
 use crate::target_changes::ObjectsByTarget;
 
@@ -233,7 +233,7 @@ impl Summary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::PartFiles;
+    use crate::part_files::PartFiles;
     use bailiwick_yaml::diag::Span;
 
     fn summary() -> Summary {

@@ -18,8 +18,10 @@ use bailiwick_yaml::digest::Digest;
 use hashbrown::HashSet;
 use serde::{Deserialize, Serialize};
 
-use super::MAXIMUM_DIFF;
 use super::folded::folded;
+
+/// How many bytes of differences are kept; the rest is counted.
+pub(crate) const MAXIMUM_DIFF: usize = 16 << 20;
 
 /// How many bytes of differences a part keeps for the merge.
 pub(crate) const MAXIMUM_KEPT: usize = 3 * MAXIMUM_DIFF;

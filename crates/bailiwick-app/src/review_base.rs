@@ -8,8 +8,9 @@ use bailiwick_compiler::compile::WORKSPACE_FILE;
 use bailiwick_git::Repository;
 use bailiwick_policy::model::NamespaceSample;
 use bailiwick_yaml::diag::{Diagnostic, RunError};
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use super::record::ReviewedBase;
 use crate::workspace::Workspace;
 use crate::workspace_files::WorkspaceFiles;
 use crate::{Diagnostics, Error};
@@ -43,6 +44,15 @@ impl Default for ReviewBase {
     fn default() -> Self {
         Self::Revision(vec![BaseRevision::MergeBase(BaseRevision::DEFAULT_BRANCH.to_owned())])
     }
+}
+
+/// The earlier state of a review.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ReviewedBase {
+    /// The name of the revision or folder as it was given; `none` for a base without a workspace.
+    pub name: String,
+    /// The commit; none for a folder.
+    pub commit: Option<String>,
 }
 
 /// The earlier state of a workspace.
@@ -207,7 +217,7 @@ fn or_head(revision: &str) -> &str {
 }
 
 /// Returns the path of a workspace below the root of the git work tree; `.` for the root, and outside a repository.
-pub(super) fn path_in_repository(root: &Path) -> String {
+pub(crate) fn path_in_repository(root: &Path) -> String {
     let below = match Repository::find(root) {
         Ok(Some(repository)) => WorkspaceFiles::below_work_tree(&repository, root),
         Ok(None) | Err(_) => String::new(),

@@ -14,7 +14,7 @@ use bailiwick_yaml::limits::{MAXIMUM_ENTRIES, MAXIMUM_FOLDER_LINKS, MAXIMUM_PATH
 const POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
 
 /// The files of a workspace in a revision.
-pub(crate) struct TreeWorld(pub(crate) Arc<RevisionTree>);
+pub(crate) struct RevisionSource(pub(crate) Arc<RevisionTree>);
 
 /// The entry that a path leads to, with its path without links.
 enum Found {
@@ -24,7 +24,7 @@ enum Found {
     Refused(ReadRefusal),
 }
 
-impl TreeWorld {
+impl RevisionSource {
     /// Finds the entry that a path leads to.
     fn find(&self, path: &str) -> Result<Found, RunError> {
         if path.starts_with('/') {
@@ -72,7 +72,7 @@ impl TreeWorld {
     }
 }
 
-impl FileSource for TreeWorld {
+impl FileSource for RevisionSource {
     fn read(&self, path: &str, most: u64) -> Result<FileContent, RunError> {
         let file = match self.find(path)? {
             Found::Missing => return Ok(FileContent::Missing),

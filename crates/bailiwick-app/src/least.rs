@@ -22,8 +22,9 @@ use bailiwick_yaml::diag::{Diagnostic, Files, RunError, Sink};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::evaluate::{EvaluatedBinding, allowed, evaluate, with_further};
-use super::{AuditInputs, AuditOptions, AuditSummary, read_inputs};
+use crate::audit::{
+    AuditInputs, AuditOptions, AuditSummary, EvaluatedBinding, allowed, evaluate, read_inputs, with_further,
+};
 use crate::import::{ImportPlace, ImportedFiles, compiled_world, new_workspace};
 use crate::loaded_world::{WorldOptions, load_manifests};
 use crate::words::rule_text;

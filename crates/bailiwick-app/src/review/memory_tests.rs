@@ -2,10 +2,9 @@
 
 use std::fs;
 
-use super::AccessMapOptions;
-use crate::access_map::access_map;
+use super::{ReviewBase, ReviewOptions, review};
+use crate::access_map::{AccessMapOptions, access_map};
 use crate::lint::{LintOptions, lint};
-use crate::review::{ReviewBase, ReviewOptions, review};
 use crate::{Options, Workspace};
 
 const POLICIES: &str = "\
