@@ -55,7 +55,6 @@
 
 pub use bailiwick_access as access;
 pub use bailiwick_admission as admission;
-pub use bailiwick_app as app;
 pub use bailiwick_audit as audit;
 pub use bailiwick_base::{alike, stats};
 pub use bailiwick_codes as codes;
@@ -74,16 +73,26 @@ use bailiwick_base::parallel;
 
 pub mod ask;
 
+/// The functions and types of the application: a function for each thing that a command does.
+pub mod app {
+    pub use bailiwick_adopt::*;
+    pub use bailiwick_analysis::*;
+    pub use bailiwick_review as review;
+    pub use bailiwick_review::{codeowners, review};
+    pub use bailiwick_workspace::*;
+}
+
 #[cfg_attr(not(unix), path = "lsp/no_system.rs")]
 mod lsp;
 #[cfg_attr(not(unix), path = "watch/no_system.rs")]
 mod watch;
 
-pub use bailiwick_app::{
+pub use bailiwick_analysis::{
     AdmissionOptions, AllowedSubject, AllowedSubjects, Base, CanI, CanIOptions, CompareOptions, Comparison,
-    CompiledFiles, Diagnostics, Error, LintOptions, LintReport, LoadedWorld, ManualPage, Options, RenderOptions,
-    RequestOptions, Selection, TestOptions, TestRun, Workspace, WorldOptions, access_map, compare, drift, lint,
-    lint_manifests, map_manifests, review, run_tests,
+    LintOptions, LintReport, LoadedWorld, ManualPage, RequestOptions, Selection, TestOptions, TestRun, WorldOptions,
+    access_map, compare, drift, lint, lint_manifests, map_manifests, run_tests,
 };
+pub use bailiwick_review::review;
+pub use bailiwick_workspace::{CompiledFiles, Diagnostics, Error, Options, RenderOptions, Workspace};
 
 pub mod cli;

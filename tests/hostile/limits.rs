@@ -76,7 +76,7 @@ const MESSAGES: &str = include_str!("../../src/lsp/transport.rs");
 const GLOBS: &str = include_str!("../../crates/bailiwick-policy/src/source/glob.rs");
 const PATTERNS: &str = include_str!("../../crates/bailiwick-kubernetes/src/custom_fields/pattern.rs");
 const YAML: &str = include_str!("../yaml/hostile.rs");
-const ATTRIBUTES: &str = include_str!("../../crates/bailiwick-app/src/judged_tree.rs");
+const ATTRIBUTES: &str = include_str!("../../crates/bailiwick-workspace/src/judged_tree.rs");
 const REVISIONS: &str = include_str!("../../crates/bailiwick-compiler/src/emit/revision.rs");
 
 /// Runs the program in the workspace, without the bounds of [`Site::run`] on time and memory.

@@ -12,15 +12,15 @@ use bailiwick_access::possible::PossibleGrant;
 use bailiwick_access::proof::{Chain, NearMiss};
 use bailiwick_access::who_can::{Capable, PermissionScope, WhoCan};
 use bailiwick_access::{Answer, Decision, Identity, Liveness, Request, World};
+pub use bailiwick_workspace::words::{chain_text, link, place_text, rule_text};
 use bailiwick_yaml::diag::Files;
-
-use super::human::grouped;
-use super::page::Page;
-pub use bailiwick_app::words::{chain_text, link, place_text, rule_text};
 pub use records::{
     CanIDecision, CanIResult, ChainRecord, DecisionRecord, ExplainedBinding, ExplainedDecision, ExplainedRole,
     ExplainedSubject, GrantList, LinkRecord, WhoCanResult,
 };
+
+use super::human::grouped;
+use super::page::Page;
 
 /// How many changes, and how many rules of each, are listed.
 const MAXIMUM_CHANGES: usize = 40;

@@ -5,10 +5,10 @@ mod html;
 mod tests;
 mod text;
 
-use bailiwick_app::access_map::{
+use bailiwick_analysis::access_map::{
     AccessCell, AccessMap, AccessQuestion, GrantedAccess, NamespaceGroup, ReportedPath, ReportedPolicies, TargetAccess,
 };
-use bailiwick_app::words::{grouped, number};
+use bailiwick_workspace::words::{grouped, number};
 
 use super::json;
 use super::migration::PspMigrationReport;
@@ -145,6 +145,6 @@ fn group_sample(group: &NamespaceGroup) -> Phrase {
 }
 
 /// Returns the worst severity of the powers of a class; empty without a power.
-fn worst(subject: &bailiwick_app::access_map::SubjectAccess) -> &'static str {
+fn worst(subject: &bailiwick_analysis::access_map::SubjectAccess) -> &'static str {
     subject.powers.iter().map(|power| power.severity).max().map_or("", severity)
 }

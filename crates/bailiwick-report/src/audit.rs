@@ -1,11 +1,9 @@
 //! The requests of audit logs and the least permissions for them, as text, Markdown or JSON.
 
-use bailiwick_app::words::{grouped, rule_text};
-use bailiwick_app::{
-    AuditSummary, DeniedRequest, LeastGrants, LeastProof, LeastSet, LeftOutSubject, LostRights, NeededGrant,
-    UsedBinding,
-};
+use bailiwick_adopt::{LeastGrants, LeastProof, LeastSet, LeftOutSubject, LostRights, NeededGrant};
+use bailiwick_analysis::{AuditSummary, DeniedRequest, UsedBinding};
 use bailiwick_kubernetes::rbac::PolicyRule;
+use bailiwick_workspace::words::{grouped, rule_text};
 use bailiwick_yaml::diag::foreign;
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use bailiwick_app::{NotJudged, PartlyChecked, Unanswered};
+use bailiwick_analysis::Unanswered;
+use bailiwick_workspace::{NotJudged, PartlyChecked};
 use bailiwick_yaml::diag::foreign;
 
 use super::human::number;

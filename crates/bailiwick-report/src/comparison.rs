@@ -1,6 +1,6 @@
 //! Differences of the output, and what a run wrote, in words.
 
-use bailiwick_app::{AccessEffect, Base, DescribedBase, TargetComparison, TargetDifferences};
+use bailiwick_analysis::{AccessEffect, Base, DescribedBase, TargetComparison, TargetDifferences};
 use bailiwick_compiler::compile::WORKSPACE_FILE;
 use bailiwick_compiler::emit::first_lines::{FirstLines, MAXIMUM_LINES};
 use bailiwick_compiler::emit::totals::Totals;

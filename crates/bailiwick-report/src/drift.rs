@@ -1,7 +1,7 @@
 //! The difference between the policies and a live cluster, in words.
 
 use bailiwick_access::compare::Change;
-use bailiwick_app::{Drift, DriftClass, DriftFinding};
+use bailiwick_analysis::{Drift, DriftClass, DriftFinding};
 use bailiwick_yaml::diag::foreign;
 
 use super::access;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use bailiwick_access::Identity;
-use bailiwick_app::{
+use bailiwick_analysis::{
     DefaultPolicy, ExplainedFile, FileState, LoadedWorld, ManualPage, ObjectIdentity, ObjectName, PolicyName,
 };
 use bailiwick_paths::EscalationPath;
@@ -135,7 +135,7 @@ pub fn file(file: &ExplainedFile) -> String {
 
 /// Returns the objects of an output file.
 pub fn file_objects(file: &ExplainedFile) -> Vec<ExplainResult> {
-    let object = |explained: &bailiwick_app::ExplainedObject| {
+    let object = |explained: &bailiwick_analysis::ExplainedObject| {
         ExplainResult::Object(OutputObject {
             target: file.target.clone(),
             path: file.path.clone(),

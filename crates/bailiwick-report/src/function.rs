@@ -1,6 +1,6 @@
 //! Failures of an AccessTest as the results of a KRM function.
 
-use bailiwick_app::{FailedQuestion, ReachedByTest, TestEvent};
+use bailiwick_analysis::{FailedQuestion, ReachedByTest, TestEvent};
 use bailiwick_paths::PathStep;
 use bailiwick_yaml::diag::foreign;
 use serde_json::{Map, Value, json};

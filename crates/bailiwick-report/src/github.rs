@@ -1,6 +1,6 @@
 //! Workflow commands of GitHub Actions, which GitHub shows beside the lines of a pull request.
 
-use bailiwick_app::{FindingRecord, SourceRange};
+use bailiwick_workspace::{FindingRecord, SourceRange};
 use bailiwick_yaml::diag::foreign;
 
 use super::Report;

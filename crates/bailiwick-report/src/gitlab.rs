@@ -1,6 +1,6 @@
 //! The report of GitLab Code Quality (<https://docs.gitlab.com/ci/testing/code_quality/>).
 
-use bailiwick_app::FindingRecord;
+use bailiwick_workspace::FindingRecord;
 use serde_json::{Value, json};
 
 use super::run::fingerprints;

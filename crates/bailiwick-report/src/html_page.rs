@@ -4,8 +4,8 @@
 
 mod members;
 
-use bailiwick_app::subject_classes::SubjectClass;
-use bailiwick_app::words::grouped;
+use bailiwick_analysis::subject_classes::SubjectClass;
+use bailiwick_workspace::words::grouped;
 use minijinja::{Environment, Value, context};
 use sha2::{Digest, Sha256};
 

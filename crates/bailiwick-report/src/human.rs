@@ -7,12 +7,12 @@ use std::sync::Arc;
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use bailiwick_compiler::emit::plan::Counts;
+pub use bailiwick_workspace::words::{first_names, grouped, more_alike, number};
 use bailiwick_yaml::diag::{
     Code, Diagnostic, Files, LineColumn, Origin, Severity, SourceFile, Span, boundary_before, foreign,
 };
 
 use super::page::Page;
-pub use bailiwick_app::words::{first_names, grouped, more_alike, number};
 
 /// How many diagnostics are shown one by one, to people and as workflow commands.
 const MAXIMUM_SHOWN: usize = 200;

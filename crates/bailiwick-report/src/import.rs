@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use bailiwick_app::words::grouped;
-use bailiwick_app::{Import, ImportedTarget, ListedObject};
+use bailiwick_adopt::{Import, ImportedTarget, ListedObject};
+use bailiwick_workspace::words::grouped;
 use bailiwick_yaml::diag::foreign;
 use schemars::JsonSchema;
 use serde::Serialize;

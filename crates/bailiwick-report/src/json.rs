@@ -1,8 +1,10 @@
 //! JSON: diagnostics as lines, and whole reports.
 
-use bailiwick_app::access_map::AccessMap;
-use bailiwick_app::review::ChangeReview;
-use bailiwick_app::{Drift, FindingRecord, PodVerification, ShardMigration, TargetDifferences};
+use bailiwick_adopt::{PodVerification, ShardMigration};
+use bailiwick_analysis::access_map::AccessMap;
+use bailiwick_analysis::{Drift, TargetDifferences};
+use bailiwick_review::ChangeReview;
+use bailiwick_workspace::FindingRecord;
 use bailiwick_yaml::diag::{Diagnostic, Files, foreign};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;

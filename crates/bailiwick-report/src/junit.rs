@@ -1,6 +1,6 @@
 //! JUnit XML, which CI systems show as test results.
 
-use bailiwick_app::FindingRecord;
+use bailiwick_workspace::FindingRecord;
 
 use super::Report;
 use super::run::{TargetChange, TestResult};

@@ -42,14 +42,14 @@ pub mod tests;
 pub mod verification;
 pub mod worlds;
 
-use bailiwick_app::FindingRecord;
+use bailiwick_workspace::FindingRecord;
+pub use progress::ProgressLine;
+pub use run::RunReport;
 use serde::Serialize;
+pub use terminal::{Answers, ColorChoice, KeptTexts, Streams, Terminal};
 
 use self::block::ReportBlock;
 use self::run::{TargetChange, TestResult};
-pub use progress::ProgressLine;
-pub use run::RunReport;
-pub use terminal::{Answers, ColorChoice, KeptTexts, Streams, Terminal};
 
 /// The file that stands for a workspace in a format that accepts no finding without a file.
 const WORKSPACE_FILE: &str = "bailiwick.yaml";
@@ -143,10 +143,11 @@ impl ReportFormat {
 pub mod risk {
     //! Escalation paths in words.
 
-    use super::page::Page;
     use bailiwick_access::risk::Path;
-    use bailiwick_app::words::chain_line;
+    use bailiwick_workspace::words::chain_line;
     use bailiwick_yaml::diag::Files;
+
+    use super::page::Page;
 
     /// Returns the ways of a subject to other identities, each with its grants.
     pub fn paths(paths: &[Path], files: &Files) -> String {

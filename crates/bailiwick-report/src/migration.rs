@@ -20,20 +20,20 @@ use bailiwick_admission::others::OtherPolicy;
 use bailiwick_admission::psp::mapping::Reading;
 use bailiwick_admission::psp::migrate::{FieldOutcome, Filled};
 use bailiwick_admission::psp::plan::{Plan, PolicyPlan, WorkloadPlan};
-use bailiwick_app::PspMigration;
-use bailiwick_app::psp_policies::patches::WorkloadPatches;
-use bailiwick_app::psp_policies::stages::FinalCluster;
-use bailiwick_app::psp_policies::superfluous::Superfluous;
-use bailiwick_app::psp_policies::{Namespace, Policies};
+use bailiwick_adopt::PspMigration;
+use bailiwick_adopt::psp_policies::patches::WorkloadPatches;
+use bailiwick_adopt::psp_policies::stages::FinalCluster;
+use bailiwick_adopt::psp_policies::superfluous::Superfluous;
+use bailiwick_adopt::psp_policies::{Namespace, Policies};
 use bailiwick_node::migration::KubeletMigration;
 use bailiwick_yaml::diag::foreign;
+pub use records::{KubeletMigrationResult, PspMigrationResult};
 use serde_json::Value;
 
 use self::alike::AlikeTexts;
 use self::namespaces::NamespaceGroup;
 use super::human::{first_names, grouped, number};
 use super::page::Page;
-pub use records::{KubeletMigrationResult, PspMigrationResult};
 
 /// The report of a migration from PodSecurityPolicy.
 #[derive(Debug, Clone, Copy)]

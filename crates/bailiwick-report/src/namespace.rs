@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bailiwick_admission::labels::chain::{GrantedBy, Lift, SccGrant};
 use bailiwick_admission::level::Level;
 use bailiwick_admission::standards::labels::{PodSecurityLevels, PodSecurityMode};
-use bailiwick_app::{AppliedProfile, NamespaceRules, SyncedRules, UsablePolicy};
+use bailiwick_analysis::{AppliedProfile, NamespaceRules, SyncedRules, UsablePolicy};
 use bailiwick_kubernetes::validation_action::ValidationAction;
 use bailiwick_policy::model::{PodSecurityProfile, Target};
 use bailiwick_yaml::diag::Files;

@@ -1,6 +1,6 @@
 //! The reach of nodes, as text and as JSON.
 
-use bailiwick_app::{NodeReach, NodeSummary, ReachedObject, SecretPath};
+use bailiwick_analysis::{NodeReach, NodeSummary, ReachedObject, SecretPath};
 use bailiwick_node::graph::ObjectKind;
 use bailiwick_node::reach::Certainty;
 use schemars::JsonSchema;

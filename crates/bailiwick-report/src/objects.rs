@@ -1,6 +1,6 @@
 //! The objects that `render --stdout` prints.
 
-use bailiwick_app::CompiledFile;
+use bailiwick_workspace::CompiledFile;
 use bailiwick_yaml::diag::foreign;
 use schemars::JsonSchema;
 use serde::Serialize;

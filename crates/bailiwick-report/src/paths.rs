@@ -1,7 +1,7 @@
 //! Escalation paths with their steps, as text and as JSON.
 
-use bailiwick_app::words::{chain_line, number};
 use bailiwick_paths::{Certainty, EdgeKind, EscalationPath, PathNode, PathStep, Power};
+use bailiwick_workspace::words::{chain_line, number};
 use bailiwick_yaml::diag::Files;
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -8,7 +8,7 @@ use bailiwick_admission::labels::sync::{Skip, SyncAction, SyncFailure};
 use bailiwick_admission::labels::world::SyncOutcome;
 use bailiwick_admission::level::Level;
 use bailiwick_admission::psp::compare::PspComparison;
-use bailiwick_app::{ChangedPodSecurityPolicy, SyncedRules};
+use bailiwick_analysis::{ChangedPodSecurityPolicy, SyncedRules};
 use bailiwick_yaml::diag::Files;
 
 use super::access::place_text;

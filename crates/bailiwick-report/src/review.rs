@@ -18,10 +18,10 @@ pub(crate) mod svg;
 pub(crate) mod json {
     //! JSON, the whole value.
 
+    use bailiwick_review::ChangeReview;
     use serde_json::Value;
 
     use super::ReviewFormOptions;
-    use bailiwick_app::review::ChangeReview;
 
     /// The most members of a class, unless all are requested.
     pub(crate) const MAXIMUM_MEMBERS: usize = 1_000;
@@ -44,7 +44,7 @@ mod text;
 pub(crate) mod view;
 pub(crate) mod words;
 
-use bailiwick_app::review::ChangeReview;
+use bailiwick_review::ChangeReview;
 
 /// The size of the longest comment of GitHub, in characters.
 pub const COMMENT_BUDGET: usize = 65_536;

@@ -1,8 +1,8 @@
 //! The results of a run as one value, of which every machine-readable format is a view.
 
-use bailiwick_app::fingerprint::numbered;
-use bailiwick_app::{FindingRecord, SourceRange};
 use bailiwick_compiler::emit::plan::Counts;
+use bailiwick_workspace::fingerprint::numbered;
+use bailiwick_workspace::{FindingRecord, SourceRange};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use bailiwick_app::FindingRecord;
-use bailiwick_app::SourceRange;
 use bailiwick_codes as codes;
+use bailiwick_workspace::FindingRecord;
+use bailiwick_workspace::SourceRange;
 use serde_json::{Value, json};
 
 use super::run::fingerprints;

@@ -1,6 +1,6 @@
 //! A move of the files of namespaces to another number of folders, in words.
 
-use bailiwick_app::{ShardMigration, ShardStep};
+use bailiwick_adopt::{ShardMigration, ShardStep};
 
 use super::human::{grouped, number};
 use super::page::Page;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bailiwick_access::cover::compacted;
 use bailiwick_access::who_can::PermissionScope;
-use bailiwick_app::stacks::{ManagerReport, StackReport, StacksReport};
+use bailiwick_analysis::stacks::{ManagerReport, StackReport, StacksReport};
 use bailiwick_crossplane::object::ServiceAccountName;
 use bailiwick_crossplane::stack::Stack;
 use bailiwick_crossplane::upgrade::{Replacement, Upgrade};

@@ -1,9 +1,10 @@
 //! Failures of AccessTests, for people and for programs.
 
 use bailiwick_access::Answer;
-use bailiwick_app::{FailedQuestion, LoadedWorld, ReachedByTest, SourceRange, TestEvent, TestRun};
+use bailiwick_analysis::{FailedQuestion, LoadedWorld, ReachedByTest, TestEvent, TestRun};
 use bailiwick_paths::Certainty;
 use bailiwick_policy::model::{Expectation, Tested};
+use bailiwick_workspace::SourceRange;
 use bailiwick_yaml::diag::foreign;
 use schemars::JsonSchema;
 use serde::Serialize;

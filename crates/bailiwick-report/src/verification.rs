@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bailiwick_app::{ConstraintsVerification, PodRejection, PodVerification, RefusedPods};
+use bailiwick_adopt::{ConstraintsVerification, PodRejection, PodVerification, RefusedPods};
 
 use super::human::{first_names, number};
 use super::page::Page;

@@ -1,6 +1,6 @@
 //! Headings of answers about several worlds.
 
-use bailiwick_app::{LoadedWorld, Membership};
+use bailiwick_analysis::{LoadedWorld, Membership};
 use serde_json::Value;
 
 use super::access::place_text;

@@ -4,7 +4,7 @@ use bailiwick_access::decide::MissingRole;
 use bailiwick_access::proof::{Chain, Link, NearMiss, RuleLink};
 use bailiwick_access::who_can::WhoCan;
 use bailiwick_access::{Answer, Identity, Liveness, Request, World};
-use bailiwick_app::{LoadedWorld, NodeDecision};
+use bailiwick_analysis::{LoadedWorld, NodeDecision};
 use bailiwick_kubernetes::rbac::PolicyRule;
 use bailiwick_paths::EscalationPath;
 use bailiwick_yaml::diag::Files;

@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use bailiwick_app::access_map::{AccessCell, AccessMap, NamespaceGroup, ReportedPath, SubjectAccess, TargetAccess};
-use bailiwick_app::subject_classes::SubjectClass;
-use bailiwick_app::words::{grouped, number};
+use bailiwick_analysis::access_map::{
+    AccessCell, AccessMap, NamespaceGroup, ReportedPath, SubjectAccess, TargetAccess,
+};
+use bailiwick_analysis::subject_classes::SubjectClass;
+use bailiwick_workspace::words::{grouped, number};
 use minijinja::{Value, context};
 
 use super::{group_name, group_sample, path_title, policies, question, roles, rules, target_name, who, worst};
@@ -151,7 +153,7 @@ fn one_group(map: &AccessMap, group: &NamespaceGroup) -> Value {
 }
 
 fn one_subject(map: &AccessMap, subject: &SubjectAccess) -> Value {
-    let power = |power: &bailiwick_app::access_map::ReportedPower| {
+    let power = |power: &bailiwick_analysis::access_map::ReportedPower| {
         let possible = if power.certainty == "possible" { " (possible)" } else { "" };
         context! { severity => severity(power.severity), text => format!("{}{possible}", power.power) }
     };
@@ -191,7 +193,7 @@ fn one_path(map: &AccessMap, path: &ReportedPath, is_drawn: bool) -> Value {
 }
 
 fn findings(map: &AccessMap) -> Vec<Value> {
-    let finding = |record: &bailiwick_app::FindingRecord| {
+    let finding = |record: &bailiwick_workspace::FindingRecord| {
         let severity = record.risk.as_ref().map_or(record.severity.as_str(), |risk| &risk.severity);
         let place = record.place.as_ref().map(|place| FilePlace {
             path: place.path.clone(),

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use bailiwick_app::access_map::{
+use bailiwick_analysis::access_map::{
     API_VERSION, AccessCell, AccessMap, AccessQuestion, GrantedAccess, NamespaceGroup, ReportedFindings, ReportedPath,
     ReportedPolicies, ReportedPower, SubjectAccess, TargetAccess,
 };
-use bailiwick_app::review::{EffectSeverity, ReviewedStep};
-use bailiwick_app::subject_classes::{Member, SubjectClass};
+use bailiwick_analysis::subject_classes::{Member, SubjectClass};
 use bailiwick_kubernetes::rbac::PolicyRule;
+use bailiwick_review::{EffectSeverity, ReviewedStep};
 
 use super::AccessMapForm;
 use crate::html_page::SearchedNames;
@@ -112,7 +112,7 @@ fn with_names(name: &str) -> AccessMap {
         targets: vec![target],
         classes: vec![class_of(name)],
         findings: ReportedFindings { counts: BTreeMap::from([("high".to_owned(), 1)]), worst: Vec::new() },
-        unanswered: bailiwick_app::Unanswered(BTreeMap::from([(text(), text())])),
+        unanswered: bailiwick_analysis::Unanswered(BTreeMap::from([(text(), text())])),
     }
 }
 

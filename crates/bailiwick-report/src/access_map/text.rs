@@ -1,7 +1,7 @@
 //! Plain text, for terminals.
 
-use bailiwick_app::access_map::{AccessMap, SubjectAccess, TargetAccess};
-use bailiwick_app::words::{grouped, number};
+use bailiwick_analysis::access_map::{AccessMap, SubjectAccess, TargetAccess};
+use bailiwick_workspace::words::{grouped, number};
 
 use super::{cell, group_name, group_sample, path_title, policies, question, roles, rules, target_name, who, worst};
 use crate::page::Page;

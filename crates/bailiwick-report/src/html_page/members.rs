@@ -8,8 +8,8 @@
 
 use std::io::{self, BufWriter, Write};
 
-use bailiwick_app::subject_classes::{ClassMember, ClassMembers, SubjectClass};
-use bailiwick_app::words::grouped;
+use bailiwick_analysis::subject_classes::{ClassMember, ClassMembers, SubjectClass};
+use bailiwick_workspace::words::grouped;
 use bailiwick_yaml::diag::foreign;
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
@@ -122,8 +122,9 @@ fn utf16_tail(text: &str, units: u8) -> impl Iterator<Item = char> {
 
 #[cfg(test)]
 mod tests {
+    use bailiwick_analysis::subject_classes::Member;
+
     use super::*;
-    use bailiwick_app::subject_classes::Member;
 
     #[test]
     fn lists_are_front_coded() {

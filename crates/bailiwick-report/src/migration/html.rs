@@ -1,8 +1,8 @@
 //! The page of a migration, and the same sections as a part of a map of access.
 
 use bailiwick_admission::level::Level;
-use bailiwick_app::subject_classes::{Member, SubjectClass};
-use bailiwick_app::words::grouped;
+use bailiwick_analysis::subject_classes::{Member, SubjectClass};
+use bailiwick_workspace::words::grouped;
 use bailiwick_yaml::diag::foreign;
 use minijinja::{Value, context};
 

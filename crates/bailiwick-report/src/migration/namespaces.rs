@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bailiwick_admission::level::Level;
 use bailiwick_admission::psp::plan::{LevelBlocker, NamespacePlan, Need, PossibleLevels};
-use bailiwick_app::psp_policies::enforced_level;
+use bailiwick_adopt::psp_policies::enforced_level;
 
 use super::{Entry, MOST_ENTRIES, PspMigrationReport, quoted, some};
 use crate::human::number;

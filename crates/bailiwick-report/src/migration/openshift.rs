@@ -2,7 +2,7 @@
 
 use bailiwick_admission::psp::migrate::PspDefault;
 use bailiwick_admission::psp::plan::PolicyPlan;
-use bailiwick_app::psp_policies::stages::FinalCluster;
+use bailiwick_adopt::psp_policies::stages::FinalCluster;
 
 use super::{Entry, PspMigrationReport};
 

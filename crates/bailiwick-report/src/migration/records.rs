@@ -8,8 +8,8 @@ use bailiwick_admission::psp::migrate::{FieldOutcome, Filled, PspDefault};
 use bailiwick_admission::psp::plan::{
     DefaultChange, LevelBlocker, NamespacePlan, Need, PolicyEvidence, PolicyPlan, WorkloadPlan,
 };
-use bailiwick_app::psp_policies::enforced_level;
-use bailiwick_app::psp_policies::stages::{MigrationStage, stages};
+use bailiwick_adopt::psp_policies::enforced_level;
+use bailiwick_adopt::psp_policies::stages::{MigrationStage, stages};
 use bailiwick_node::migration::KubeletMigration;
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bailiwick_admission::psp::migrate::FieldOutcome;
-use bailiwick_app::psp_policies::stages::{FinalCluster, MigrationStage, stages};
+use bailiwick_adopt::psp_policies::stages::{FinalCluster, MigrationStage, stages};
 
 use super::{Entry, PspMigrationReport, some};
 use crate::human::number;

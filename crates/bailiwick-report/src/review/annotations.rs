@@ -1,6 +1,6 @@
 //! Results beside the lines of a change: workflow commands of GitHub and GitLab Code Quality.
 
-use bailiwick_app::review::{ChangeReview, EffectSeverity};
+use bailiwick_review::{ChangeReview, EffectSeverity};
 use bailiwick_yaml::diag::foreign;
 use serde_json::{Value, json};
 

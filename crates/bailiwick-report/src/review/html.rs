@@ -3,9 +3,7 @@
 //! The template escapes every text. [`Phrase::html`] and the pictures are the only markup that this module makes. The page has
 //! all sections without scripts; a script adds the search of members.
 
-use bailiwick_app::review::{
-    AccessChange, ChangeReview, EffectChange, ObjectShape, PathChange, PathChangeKind, Verdict,
-};
+use bailiwick_review::{AccessChange, ChangeReview, EffectChange, ObjectShape, PathChange, PathChangeKind, Verdict};
 use minijinja::{Value, context};
 
 use super::ReviewFormOptions;

@@ -1,6 +1,6 @@
 //! JUnit XML: AccessTests by target, dangers, and the verdict.
 
-use bailiwick_app::review::{ChangeReview, EffectSeverity, FailedTest};
+use bailiwick_review::{ChangeReview, EffectSeverity, FailedTest};
 use bailiwick_yaml::diag::foreign;
 
 use super::ReviewFormOptions;

@@ -3,7 +3,7 @@
 //! The text is never longer than the budget. Sections consist of whole items: a row, a path, a shape. Every section that leaves
 //! items out has the number of them, and fences and `<details>` are always closed.
 
-use bailiwick_app::review::{AccessChange, ChangeReview, EffectChange, EffectSeverity, ObjectShape};
+use bailiwick_review::{AccessChange, ChangeReview, EffectChange, EffectSeverity, ObjectShape};
 use bailiwick_yaml::diag::foreign;
 
 use super::mermaid;
@@ -273,7 +273,7 @@ fn entry(entry: &Entry) -> String {
     text
 }
 
-fn rating(rating: bailiwick_app::review::EffectSeverity) -> String {
+fn rating(rating: bailiwick_review::EffectSeverity) -> String {
     format!("**{}** ", severity(rating))
 }
 

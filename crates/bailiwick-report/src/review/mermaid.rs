@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use bailiwick_app::review::{PathChange, PathChangeKind, ReviewedStep};
+use bailiwick_review::{PathChange, PathChangeKind, ReviewedStep};
 use bailiwick_yaml::diag::foreign;
 
 /// The most edges of a graph. Larger graphs are no help.

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bailiwick_app::fingerprint::fingerprint;
-use bailiwick_app::review::{
+use bailiwick_review::{
     AccessChange, EffectChange, EffectSeverity, HazardKind, PathChange, PathChangeKind, ReviewedFinding, ReviewedStep,
 };
+use bailiwick_workspace::fingerprint::fingerprint;
 
 use super::phrase::Phrase;
 use super::sections;
@@ -313,7 +313,7 @@ fn tests<'r>(view: &ReviewView<'r>) -> Vec<ReviewResult<'r>> {
     let groups = [("test-failing", &tests.failing), ("test-disarmed", &tests.base_failing)];
     for (code, failed) in groups {
         for test in failed {
-            let is_same = |other: &bailiwick_app::review::FailedTest| other.test == test.test;
+            let is_same = |other: &bailiwick_review::FailedTest| other.test == test.test;
             if code == "test-disarmed" && tests.failing.iter().any(is_same) {
                 continue;
             }

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use bailiwick_app::review::*;
-use bailiwick_app::subject_classes::{Member, SubjectClass};
-use bailiwick_app::{FindingRecord, SourceRange};
+use bailiwick_analysis::subject_classes::{Member, SubjectClass};
 use bailiwick_compiler::emit::plan::Counts;
 use bailiwick_kubernetes::rbac::PolicyRule;
+use bailiwick_review::*;
+use bailiwick_workspace::{FindingRecord, SourceRange};
 
 /// Returns a list of texts.
 fn list(names: &[&str]) -> Vec<String> {

@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 use std::io::Write as _;
 
-use bailiwick_app::review::{ChangeReview, EffectSeverity, ReviewedStep};
 use bailiwick_codes as codes;
+use bailiwick_review::{ChangeReview, EffectSeverity, ReviewedStep};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Map, Value, json};

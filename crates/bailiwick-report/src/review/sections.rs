@@ -1,7 +1,7 @@
 //! The sections of a review that are lists of entries.
 
-use bailiwick_app::review::{EffectSeverity, FailedTest, RemovedExpectation, ReviewedFinding, Verdict};
-use bailiwick_app::{FindingRecord, NotJudged};
+use bailiwick_review::{EffectSeverity, FailedTest, RemovedExpectation, ReviewedFinding, Verdict};
+use bailiwick_workspace::{FindingRecord, NotJudged};
 
 use super::phrase::Phrase;
 use super::view::{MAXIMUM_NAMES, ReviewView};

@@ -1,6 +1,6 @@
 //! The picture of a path: a row of boxes with arrows, with further rows for long paths.
 
-use bailiwick_app::review::ReviewedStep;
+use bailiwick_review::ReviewedStep;
 
 use super::phrase::{Phrase, escaped};
 use super::words;

@@ -2,8 +2,8 @@
 
 use std::io::Read as _;
 
-use bailiwick_app::review::{ChangeReview, ObjectShape, PathChange};
-use bailiwick_app::subject_classes::SubjectClass;
+use bailiwick_analysis::subject_classes::SubjectClass;
+use bailiwick_review::{ChangeReview, ObjectShape, PathChange};
 use clap::ValueEnum as _;
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use serde_json::Value;
@@ -414,7 +414,7 @@ fn sarif_leaves_out_the_least_results_and_numbers_equal_ones() {
     let mut review = samples::huge();
     let finding = review.findings.new.first().cloned().expect("a finding");
     review.findings.new = (0..100_000)
-        .map(|line| bailiwick_app::review::ReviewedFinding { line: Some(100_000 - line), ..finding.clone() })
+        .map(|line| bailiwick_review::ReviewedFinding { line: Some(100_000 - line), ..finding.clone() })
         .collect();
     let log = value(ReviewForm::Sarif, &review);
     let run = &log["runs"][0];

@@ -1,6 +1,6 @@
 //! Plain text, for terminals.
 
-use bailiwick_app::review::{AccessChange, ChangeReview, EffectSeverity, ObjectShape};
+use bailiwick_review::{AccessChange, ChangeReview, EffectSeverity, ObjectShape};
 use bailiwick_yaml::diag::foreign;
 
 use super::ReviewFormOptions;

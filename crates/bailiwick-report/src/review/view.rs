@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use bailiwick_app::review::{Cause, ChangeReview, EffectSeverity, PathChange, Side};
-use bailiwick_app::subject_classes::SubjectClass;
+use bailiwick_analysis::subject_classes::SubjectClass;
+use bailiwick_review::{Cause, ChangeReview, EffectSeverity, PathChange, Side};
 
 use super::ReviewFormOptions;
 use super::phrase::{FilePlace, Phrase};

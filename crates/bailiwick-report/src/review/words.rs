@@ -2,17 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use bailiwick_app::review::{
+use bailiwick_kubernetes::rbac::PolicyRule;
+use bailiwick_review::{
     AccessChange, ApplierChange, ChangeCertainty, Direction, EffectChange, EffectSeverity, GroundChange, GroundKind,
     Hazard, LifetimeChange, NodeChange, ObjectShape, PathChange, PathChangeKind, PodChange, PodChangeKind, PodWitness,
     ReviewedStep, Scope,
 };
-use bailiwick_app::words::in_group;
-use bailiwick_kubernetes::rbac::PolicyRule;
+use bailiwick_workspace::words::in_group;
+pub(super) use bailiwick_workspace::words::{grouped, number};
 
 use super::phrase::{FilePlace, Phrase};
 use super::view::{AlikePaths, MAXIMUM_NAMES, ReviewView};
-pub(super) use bailiwick_app::words::{grouped, number};
 
 /// Returns the number of files with a difference, and their targets; nothing for one file.
 pub(super) fn files_of_shape(shape: &ObjectShape) -> Phrase {
