@@ -267,7 +267,7 @@ impl Global {
         given.into_iter().find_map(|(name, is_given)| is_given.then_some(name))
     }
 
-    /// Returns the options of the application layer.
+    /// Returns the options of the application.
     fn options(&self) -> Options {
         Options {
             directory: self.directory.clone(),

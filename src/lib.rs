@@ -5,7 +5,11 @@
 //!                                   |
 //!                           bailiwick-report              results as text, JSON, Markdown, SARIF, HTML, ...
 //!                                   |
-//!                            bailiwick-app                a function for each thing that a command does
+//!                      bailiwick-review, -adopt           changes for a reviewer; from clusters to policies
+//!                                   |
+//!                          bailiwick-analysis             questions about access, findings, comparisons
+//!                                   |
+//!                          bailiwick-workspace            a folder with policies, its targets and its output
 //!                                   |
 //!                          bailiwick-compiler             policies -> files
 //!                                   |

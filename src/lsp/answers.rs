@@ -1,4 +1,4 @@
-//! Results of the application layer in the form of the protocol.
+//! Results of the application in the form of the protocol.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;

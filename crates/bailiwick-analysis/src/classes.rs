@@ -114,7 +114,7 @@ fn files_to_divide(states: &[&Workspace]) -> Option<usize> {
 fn file_count(workspace: &Workspace, target: &Target) -> usize {
     let mut files: HashSet<u128> = HashSet::new();
     let mut add = |file: OutputFileKey| _ = files.insert(digest_of_run(&file));
-    compile::each_output_file(&workspace.project(), target, &mut add);
+    compile::each_output_file(workspace.project(), target, &mut add);
     files.len()
 }
 

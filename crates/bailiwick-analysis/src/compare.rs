@@ -207,7 +207,7 @@ impl CompareRun<'_> {
             length += one.comparison.diff.len();
             left_out += one.left_out;
             compared.push(one.comparison);
-            delivered.add(&workspace.project(), target, one.has_cluster);
+            delivered.add(workspace.project(), target, one.has_cluster);
         }
         // The first part of a run judges what concerns all parts.
         if workspace.part().is_none_or(|part| part.is_first()) {

@@ -22,7 +22,7 @@ use std::path::PathBuf;
 use bailiwick_access::compare::Change;
 use bailiwick_codes as codes;
 use bailiwick_policy::model::Target;
-use bailiwick_workspace::object_key::ObjectKey;
+use bailiwick_workspace::identity_key::IdentityKey;
 use bailiwick_workspace::workspace::Workspace;
 use bailiwick_workspace::{Diagnostics, Error};
 use bailiwick_yaml::NodeRef;
@@ -37,7 +37,7 @@ use self::fields::FieldDifference;
 use self::live::{LastWriter, LiveInputs, LiveObjects};
 use self::unmanaged::Surroundings;
 use self::wanted::WantedObjects;
-use super::loaded_world::{LoadedWorld, Reading, WorldContent, WorldParts, each_object, load_target_seen};
+use super::loaded_world::{LoadedWorld, ManifestReading, WorldContent, WorldParts, each_object, load_target_seen};
 use super::test::{TestEvent, TestRun, test_checks};
 use crate::isolation;
 
@@ -217,7 +217,7 @@ pub fn drift(
     let desired = load_wanted(workspace, target, &mut wanted, &mut sink);
     let table = std::mem::take(&mut wanted.table);
     let surroundings = Surroundings::new(workspace, target, &wanted);
-    let reading = Reading::of_all(&workspace.options(), &workspace.project().files);
+    let reading = ManifestReading::of_all(workspace.options(), &workspace.project().files);
     let inputs = LiveInputs { reading, wanted: &wanted, surroundings: &surroundings };
     let (live, dump) = LiveObjects::read(inputs, &options.live, table, &mut sink)?;
     let desired = desired?;
@@ -283,7 +283,7 @@ pub fn resources_to_dump(workspace: &Workspace, target: Option<&String>) -> Resu
     let mut sink = Sink::new();
     let mut kinds: BTreeSet<(String, String)> = unmanaged::watched_kinds(target);
     each_object(workspace, target, &mut sink, &mut |object, _| {
-        let key = ObjectKey::of(object);
+        let key = IdentityKey::of(object);
         let (group, kind) = key.kind();
         kinds.insert((group.to_owned(), kind.to_owned()));
     })?;

@@ -164,7 +164,7 @@ fn real_folders(workspace: &Workspace) -> Result<(PathBuf, PathBuf), RunError> {
     let start = std::env::current_dir()
         .and_then(|start| start.canonicalize())
         .map_err(|error| RunError::io("find", Path::new("."), &error))?;
-    let root = workspace.root().canonicalize().map_err(|error| RunError::io("find", &workspace.root(), &error))?;
+    let root = workspace.root().canonicalize().map_err(|error| RunError::io("find", workspace.root(), &error))?;
     Ok((start, root))
 }
 

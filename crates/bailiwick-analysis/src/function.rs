@@ -16,7 +16,7 @@ use bailiwick_kubernetes::list;
 use bailiwick_policy::kinds;
 use bailiwick_policy::model::Platform;
 use bailiwick_policy::source::{MemorySource, manifests};
-use bailiwick_workspace::object_key::ObjectKey;
+use bailiwick_workspace::identity_key::IdentityKey;
 use bailiwick_workspace::workspace::Workspace;
 use bailiwick_workspace::{CompiledFile, Diagnostics, Error, Options};
 use bailiwick_yaml::diag::{Diagnostic, Files, RunError, Sink};
@@ -204,7 +204,7 @@ fn annotated(file: &CompiledFile, index: usize, object: &str) -> Result<Value, R
 /// Reports an item of the input with the identity of a generated object.
 fn report_double(list: &ResourceList, object: &Value, sink: &mut Sink) {
     let tree = yaml::from_json(object);
-    let Some(key) = tree.documents().next().map(ObjectKey::of) else { return };
+    let Some(key) = tree.documents().next().map(IdentityKey::of) else { return };
     if let Some(item) = list.find(&key) {
         let message = format!("the input already has the generated object {key}");
         let diagnostic = Diagnostic::error(codes::INVALID_FUNCTION_INPUT, message).at(item.origin());

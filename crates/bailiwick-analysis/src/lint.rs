@@ -178,7 +178,7 @@ pub fn lint_sample(workspace: &Workspace, options: &LintOptions, spread: &Spread
     if let Some(target) = targets.first() {
         let version = version_of(target.version.minor())?;
         nodes::check_static_pods(
-            &workspace.options(),
+            workspace.options(),
             &options.static_pods,
             &version,
             &workspace.project().files,
@@ -266,7 +266,7 @@ impl LintedTarget<'_> {
         let Self { workspace, target, loaded, spread } = *self;
         let facts = &workspace.project().facts;
         applier::check(workspace, target, loaded, spread, sink)?;
-        let labels = compile::labels(&workspace.project(), target, workspace.compiler(), &mut Sink::new())?;
+        let labels = compile::labels(workspace.project(), target, workspace.compiler(), &mut Sink::new())?;
         let pods = workloads::inputs(self, labels.as_ref(), sink)?;
         workloads::check(self, &pods, unanswered, sink);
         pod_security_stage::check(self, &pods, selection, sink);
@@ -292,7 +292,7 @@ impl LintedTarget<'_> {
         let settings = &workspace.project().workspace.diagnostics;
         let is_ignored = |rule: &risk::RiskRule| settings.of_finding(rule.code) == Some(DiagnosticSetting::Ignore);
         options.rules.retain(|rule| !rule.is_about_tenants() || !is_ignored(rule));
-        let places = tenants::Places::of(&workspace.project());
+        let places = tenants::Places::of(workspace.project());
         let is_own = |place| places.is_of_tenancy(place);
         let is_accepted = |code, place| workspace.project().accepts_at(code, place);
         let weight = |namespace: &str| workspace.sample().weight(namespace);

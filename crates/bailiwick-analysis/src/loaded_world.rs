@@ -30,21 +30,22 @@ use bailiwick_policy::model::{ApiServerSettings, Category, DeclaredNames, NameSe
 use bailiwick_policy::source::manifests::{self as files, FileFilter};
 use bailiwick_policy::source::{InputFiles, NamedFile};
 use bailiwick_workspace::file_format::{Broken, FileFormat};
-use bailiwick_workspace::object_key::ObjectKey;
+use bailiwick_workspace::identity_key::IdentityKey;
 use bailiwick_workspace::workspace::Workspace;
 use bailiwick_workspace::{Diagnostics, Error, Options};
 use bailiwick_yaml::diag::{Diagnostic, Files, Origin, RunError, Sink};
 use bailiwick_yaml::limits::MAXIMUM_INDEX_SIZE;
 use bailiwick_yaml::{NodeRef, Tree};
-pub use baseline::{BaselineInputs, add_committed, below_output, platform_world};
+pub use baseline::{BaselineInputs, platform_world};
+pub(crate) use baseline::{add_committed, below_output};
 pub(crate) use surroundings::{Surroundings, WebhookKind};
 
 use self::cluster_version::ClusterVersion;
 pub use self::cluster_version::{release_of, version_of};
+pub(crate) use self::manifests::standard_input;
 use self::manifests::{Input, ManifestReader};
 pub use self::manifests::{
-    MissingNamespace, OPENSHIFT_GROUPS, Reading, add_tree, duplicate_object, each_filtered_tree, each_tree,
-    standard_input,
+    ManifestReading, MissingNamespace, OPENSHIFT_GROUPS, add_tree, duplicate_object, each_filtered_tree, each_tree,
 };
 use super::classes;
 use super::memberships::{MembersByGroup, Memberships};
@@ -371,14 +372,14 @@ pub fn load_target_seen(
     let mut add_pods = |object: NodeRef<'_>, place| {
         pods.iter_mut().for_each(|pods| pods.add(object, Some(place), &mut Sink::new()));
     };
-    let replaced: BTreeSet<ObjectKey> = objects_of(above).map(ObjectKey::of).collect();
+    let replaced: BTreeSet<IdentityKey> = objects_of(above).map(IdentityKey::of).collect();
     let filter = asked::filter(content, &builder);
     each_selected_object(workspace, target, filter.as_ref(), sink, &mut |object, place| {
         see(object, place);
         if content == WorldContent::ClusterRoles && object.text_at("kind") != "ClusterRole" {
             return;
         }
-        if !replaced.is_empty() && replaced.contains(&ObjectKey::of(object)) {
+        if !replaced.is_empty() && replaced.contains(&IdentityKey::of(object)) {
             return;
         }
         _ = builder.add(object, ObjectSource::Input(place));
@@ -393,7 +394,7 @@ pub fn load_target_seen(
         let unheard = &mut Sink::new();
         pods.add_cluster_objects();
         pods.add_analyzed_documents(unheard);
-        let labels = compile::labels(&workspace.project(), target, workspace.compiler(), unheard)?;
+        let labels = compile::labels(workspace.project(), target, workspace.compiler(), unheard)?;
         pods.finish(labels.as_ref(), unheard);
         known.hold_to(pods);
     }
@@ -530,7 +531,7 @@ pub(crate) fn load_committed(
     let Some(mut builder) = below_output(workspace, target, &WorldOptions::default(), &mut None, &mut sink)? else {
         return Ok(None);
     };
-    add_committed(&mut builder, &workspace.project(), target, committed)?;
+    add_committed(&mut builder, workspace.project(), target, committed)?;
     Ok(Some(builder.build()))
 }
 
@@ -553,7 +554,7 @@ fn read_inputs(
 ) -> Result<Vec<Input>, RunError> {
     let filter = FileFilter::new(&options.include, &options.exclude, sink);
     let namespace = default_namespace(options.default_namespace.as_deref(), sink);
-    let reading = Reading { run, files, filter: &filter, namespace };
+    let reading = ManifestReading { run, files, filter: &filter, namespace };
     options.from.iter().map(|path| Input::read(&run.input_at(path), reading, sink)).collect()
 }
 

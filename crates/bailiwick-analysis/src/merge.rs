@@ -312,7 +312,7 @@ impl Whole {
     ) -> (Totals, Vec<PartFile>) {
         let WholeTarget { records, totals, mut files } = self.targets.remove(&target.name).unwrap_or_default();
         sort(&mut files);
-        compile::merge(&workspace.project(), target, records, sink);
+        compile::merge(workspace.project(), target, records, sink);
         if totals.is_new() {
             changes.add_new(workspace, &target.name, self.new_objects.remove(&target.name).unwrap_or_default());
         }

@@ -104,7 +104,7 @@ pub struct UsablePolicy {
 /// When the target cannot be compiled.
 pub fn explain_namespace(workspace: &Workspace, target: &Target, name: &str) -> Result<NamespaceSearch, Error> {
     let mut sink = Sink::new();
-    let labels = compile::labels(&workspace.project(), target, workspace.compiler(), &mut sink)?;
+    let labels = compile::labels(workspace.project(), target, workspace.compiler(), &mut sink)?;
     let Some(labels) = labels else { return explain_plain_namespace(workspace, target, name) };
     let diagnostics = workspace.diagnostics(sink).checked()?;
     let known: Vec<String> = labels.world().namespaces().map(str::to_owned).collect();

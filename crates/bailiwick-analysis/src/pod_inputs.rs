@@ -33,7 +33,7 @@ pub struct PodInputs<'i> {
     pub objects: AdmissionObjects,
     /// The admission policies that no policy of the workspace makes.
     pub admission_policies: InstalledPolicies,
-    /// The workloads.
+    /// The objects with pod templates.
     pub workloads: Vec<JudgedWorkload>,
 }
 

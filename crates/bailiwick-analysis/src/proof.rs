@@ -10,7 +10,7 @@ use bailiwick_kubernetes::rbac::PolicyRule;
 const MAXIMUM_SEARCHED: usize = 16;
 
 /// The objects that give permissions to a subject.
-pub struct Proof {
+pub struct RightsProof {
     /// The bindings with their rules, each pair once.
     pub parts: Vec<ProofPart>,
 }
@@ -23,7 +23,7 @@ pub struct ProofPart {
     pub rule: RuleLink,
 }
 
-impl Proof {
+impl RightsProof {
     /// Finds the bindings and rules that give the first of some rights to a subject.
     pub fn find(world: &World, affected: &Affected, atoms: &[PolicyRule]) -> Self {
         let who = identity(&affected.subject);

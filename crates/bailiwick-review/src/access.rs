@@ -6,7 +6,7 @@ use bailiwick_access::compare::{Affected, Change, ImpliedGroups, compare};
 use bailiwick_access::{World, cover};
 use bailiwick_analysis::account_names::AccountNames;
 use bailiwick_analysis::compare::take_components;
-use bailiwick_analysis::proof::{Proof, ProofPart, identity};
+use bailiwick_analysis::proof::{ProofPart, RightsProof, identity};
 use bailiwick_analysis::subject_classes::{Member, bound_by_inputs, joined, members_of};
 use bailiwick_kubernetes::rbac::PolicyRule;
 use bailiwick_policy::model::Target;
@@ -138,7 +138,7 @@ impl AccessComparison<'_> {
                 EffectChange::Gained => &self.head.loaded.world,
                 EffectChange::Lost => self.base,
             };
-            let proof = Proof::find(world, first, atoms);
+            let proof = RightsProof::find(world, first, atoms);
             let Causes { places: causes, indirect, by_version } = self.causes(kind, first, &proof);
             let (severity, rule) = match kind {
                 EffectChange::Gained => self.worst_severity(&affected, atoms, [indirect, by_version]),
@@ -238,7 +238,7 @@ impl AccessComparison<'_> {
     }
 
     /// Returns the causes of an effect.
-    fn causes(&self, kind: EffectChange, first: &Affected, proof: &Proof) -> Causes {
+    fn causes(&self, kind: EffectChange, first: &Affected, proof: &RightsProof) -> Causes {
         let (side, other) = match kind {
             EffectChange::Gained => (Side::Head, self.base),
             EffectChange::Lost => (Side::Base, &self.head.loaded.world),
@@ -281,7 +281,7 @@ struct Causes {
 }
 
 /// Returns the role that gives exactly some rights in a scope, such as `ClusterRole/edit`.
-fn role_with_exactly(proof: &Proof, world: &World, atoms: &[PolicyRule], scope: Scope) -> Option<String> {
+fn role_with_exactly(proof: &RightsProof, world: &World, atoms: &[PolicyRule], scope: Scope) -> Option<String> {
     let part = proof.parts.first()?;
     let name = &part.chain.role.name;
     let (namespace, short) = role_name(name)?;

@@ -10,7 +10,7 @@ use bailiwick_analysis::compare::{Comparison, TargetComparison, settings_of_work
 use bailiwick_analysis::proof::identity;
 use bailiwick_kubernetes::rbac::PolicyRule;
 use bailiwick_policy::model::{Target, WorkspaceSettings};
-use bailiwick_workspace::object_key::ObjectKey;
+use bailiwick_workspace::identity_key::IdentityKey;
 use bailiwick_workspace::words::number;
 
 use super::access::AccessDelta;
@@ -109,7 +109,7 @@ pub(super) fn of_bindings(base: &TargetState<'_>, head: &TargetState<'_>, spread
 }
 
 /// Returns the danger of removed objects that the inventory of Flux cannot name: they stay in the cluster.
-pub(super) fn never_pruned(target: &Target, objects: &[&ObjectKey]) -> Hazard {
+pub(super) fn never_pruned(target: &Target, objects: &[&IdentityKey]) -> Hazard {
     let names: Vec<String> = objects.iter().map(ToString::to_string).collect();
     let stay = if names.len() == 1 { "stays" } else { "stay" };
     let message = format!(

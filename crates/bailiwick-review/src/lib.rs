@@ -1,7 +1,5 @@
-//! Reviews a change: what it grants, where that leads, and proof when it has no effect.
-//!
-//! Both states of the workspace are compiled, each with its own workspace file, templates, versions, baselines and manifests. The
-//! states of each target are compared section by section, and the sections make one [`ChangeReview`], of which every form is a view.
+#![doc = include_str!("../README.md")]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "unit tests read and write files of their own"))]
 
 mod access;
 mod accounts;
@@ -41,7 +39,7 @@ pub use bailiwick_analysis::path_step::ReviewedStep;
 use bailiwick_base::parallel::both;
 pub use bailiwick_policy::model::PowerPattern;
 use bailiwick_policy::model::Target;
-use bailiwick_workspace::object_key::ObjectKey;
+use bailiwick_workspace::identity_key::IdentityKey;
 pub use bailiwick_workspace::review_base::{BaseRevision, ReviewBase, ReviewedBase};
 use bailiwick_workspace::review_base::{BaseState, OpenedBase, path_in_repository};
 use bailiwick_workspace::unclaimed;
@@ -118,7 +116,7 @@ pub fn review(workspace: &Workspace, options: &ReviewOptions) -> Result<ChangeRe
         false => classes::spread(base.workspace(), workspace, check.as_ref(), &[])?,
     };
     let (head, base) = (workspace.with_sample(spread.sample()), base.with_sample(spread.sample()));
-    let below = path_in_repository(&workspace.root());
+    let below = path_in_repository(workspace.root());
     let inputs = InputChanges::new(base.workspace(), &head, &below);
     let names: Vec<String> = head.targets(&options.targets)?.iter().map(|target| target.name.clone()).collect();
     let mut sections = Sections::new(&head, &base, &inputs, &below, &spread);
@@ -242,10 +240,10 @@ fn with_staying<'s>(
         state.loaded.world.namespaces().iter().any(|(name, _)| *name == namespace)
     };
     // An object goes with its namespace.
-    let goes_with_namespace = |key: &ObjectKey| has(before, key.namespace()) && !has(&head, key.namespace());
-    let is_gone = |key: &&ObjectKey| !head.never_pruned.contains_key(key) && !goes_with_namespace(key);
+    let goes_with_namespace = |key: &IdentityKey| has(before, key.namespace()) && !has(&head, key.namespace());
+    let is_gone = |key: &&IdentityKey| !head.never_pruned.contains_key(key) && !goes_with_namespace(key);
     let may_be_of_flux = before.target.may_be_delivered_by_flux();
-    let staying: Vec<&ObjectKey> = before.never_pruned.keys().filter(|_| may_be_of_flux).filter(is_gone).collect();
+    let staying: Vec<&IdentityKey> = before.never_pruned.keys().filter(|_| may_be_of_flux).filter(is_gone).collect();
     if staying.is_empty() {
         return Ok(Some(head));
     }

@@ -8,7 +8,7 @@ use bailiwick_admission::installed::InstalledPolicies;
 use bailiwick_analysis::account_names::AccountNames;
 use bailiwick_analysis::classes::Spread;
 use bailiwick_analysis::path_step::{ReviewedStep, reviewed_step};
-use bailiwick_analysis::proof::{Proof, ProofPart};
+use bailiwick_analysis::proof::{ProofPart, RightsProof};
 use bailiwick_analysis::subject_classes::{Member, bound_by_inputs, joined};
 use bailiwick_kubernetes::rbac::PolicyRule;
 use bailiwick_paths::{Certainty, EdgeKind, EscalationGraph, EscalationPath, GraphInputs, PathStep, Power};
@@ -278,7 +278,7 @@ impl PathComparison<'_> {
         let parts = chains.into_iter().flat_map(|chain| {
             chain.rules.iter().map(move |rule| ProofPart { chain: chain.clone(), rule: rule.clone() })
         });
-        let proof = Proof { parts: parts.collect() };
+        let proof = RightsProof { parts: parts.collect() };
         let places: BTreeSet<CausePlace> =
             proof.parts.iter().filter_map(|part| self.inputs.cause_of(&evidence(part, side, other))).collect();
         if places.is_empty() {

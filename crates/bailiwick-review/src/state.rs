@@ -12,7 +12,7 @@ use bailiwick_compiler::compile;
 use bailiwick_kubernetes::stored::{StoredForm, to_stored};
 use bailiwick_kubernetes::{absent, list, readers, user_group};
 use bailiwick_policy::model::Target;
-use bailiwick_workspace::object_key::ObjectKey;
+use bailiwick_workspace::identity_key::IdentityKey;
 use bailiwick_workspace::workspace::Workspace;
 use bailiwick_yaml::diag::{Origin, RunError, Sink};
 use bailiwick_yaml::schema::to_json;
@@ -40,7 +40,7 @@ pub(super) struct TargetState<'s> {
     /// The users of each Group object by its name.
     pub(super) groups: BTreeMap<String, BTreeSet<String>>,
     /// The compiled objects with names with which Flux never prunes them, without places.
-    pub(super) never_pruned: BTreeMap<ObjectKey, Tree>,
+    pub(super) never_pruned: BTreeMap<IdentityKey, Tree>,
 }
 
 impl<'s> TargetState<'s> {
@@ -74,12 +74,12 @@ impl<'s> TargetState<'s> {
                 object.text_at("apiVersion"),
                 absent::text_at(object, &["metadata", "name"]),
             ) {
-                never_pruned.insert(ObjectKey::of(object), from_json(&to_json(object)));
+                never_pruned.insert(IdentityKey::of(object), from_json(&to_json(object)));
             }
         };
         let parts = WorldParts { members: Some(members), staying, ..WorldParts::seen_by(&mut see) };
         let loaded = load_target_seen(workspace, target, &options, parts, sink)?;
-        let labels = compile::labels(&workspace.project(), target, workspace.compiler(), &mut Sink::new())?;
+        let labels = compile::labels(workspace.project(), target, workspace.compiler(), &mut Sink::new())?;
         pods.finish(labels.as_ref(), &mut found);
         sink.absorb(found);
         let PolicyObjects { pod_security_policies, constraints, admission_policies, groups } = objects;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use bailiwick_access::Builder;
 use bailiwick_analysis::loaded_world::{
-    Reading, default_namespace, duplicate_object, each_filtered_tree, platform_world,
+    ManifestReading, default_namespace, duplicate_object, each_filtered_tree, platform_world,
 };
 use bailiwick_base::parallel;
 use bailiwick_codes as codes;
@@ -45,7 +45,7 @@ pub(super) fn read(inputs: Inputs<'_>, values: &mut InternedValues, sink: &mut S
     let Inputs { run, options, targets, sources, files } = inputs;
     let filter = FileFilter::new(&options.include, &options.exclude, sink);
     let namespace = default_namespace(options.default_namespace.as_deref(), sink);
-    let reading = Reading { run, files, filter: &filter, namespace };
+    let reading = ManifestReading { run, files, filter: &filter, namespace };
     let mut inputs = Vec::new();
     for target in targets {
         let mut reader = Reader {

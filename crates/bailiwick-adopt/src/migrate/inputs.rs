@@ -7,7 +7,7 @@ use bailiwick_access::{Builder, World};
 use bailiwick_admission::others::OtherPolicy;
 use bailiwick_admission::psp::PodSecurityPolicy;
 use bailiwick_analysis::loaded_world::{
-    MissingNamespace, Reading, add_tree, default_namespace, duplicate_object, each_filtered_tree, version_of,
+    ManifestReading, MissingNamespace, add_tree, default_namespace, duplicate_object, each_filtered_tree, version_of,
 };
 use bailiwick_codes as codes;
 use bailiwick_kubernetes::schemas;
@@ -55,7 +55,7 @@ pub(super) fn read(
         Some(name) => default_namespace(Some(name), sink),
         None => MissingNamespace::None,
     };
-    let reading = Reading { run, files, filter: &filter, namespace };
+    let reading = ManifestReading { run, files, filter: &filter, namespace };
     let mut builder = Builder::new(minor).with_default_policy(minor);
     let mut found = Found::default();
     for path in &options.from {

@@ -65,7 +65,7 @@ pub fn shard_migration(workspace: &Workspace, to: u32) -> Result<ShardMigration,
     let place = |name: &str, shards: Option<u32>| file::path(Some(name), "Namespace", shards);
     let moving = |target| {
         let mut names: Vec<String> = Vec::new();
-        names.extend(compile::output_files(&workspace.project(), target).namespaces().map(str::to_owned));
+        names.extend(compile::output_files(workspace.project(), target).namespaces().map(str::to_owned));
         names.dedup();
         let moves = names.iter().filter(|name| place(name, settings.shards) != place(name, Some(to))).count();
         (moves, names.len())

@@ -116,7 +116,7 @@ pub fn verify_pods(workspace: &Workspace, target: &Target, dump: &PodDump) -> Re
         _ = access.add(object, ObjectSource::Input(place));
         inputs.add(object, Some(place), &mut Sink::new());
     })?;
-    let labels = compile::labels(&workspace.project(), target, workspace.compiler(), &mut sink)?;
+    let labels = compile::labels(workspace.project(), target, workspace.compiler(), &mut sink)?;
     inputs.finish(labels.as_ref(), &mut sink);
     let diagnostics = workspace.diagnostics(sink);
     if diagnostics.has_errors() {

@@ -67,7 +67,7 @@ impl<'w> Spread<'w> {
 
     /// Returns the warnings of the compiler about a target of a state, from all of its namespaces.
     pub(crate) fn warnings(&self, workspace: &Workspace, target: &str) -> &[Diagnostic] {
-        let of_state = |state: &&Shapes<'_>| Arc::ptr_eq(&state.workspace.project(), &workspace.project());
+        let of_state = |state: &&Shapes<'_>| Arc::ptr_eq(state.workspace.project(), workspace.project());
         self.states.iter().find(of_state).map_or(&[], |state| state.warnings(target))
     }
 

@@ -116,8 +116,8 @@ impl Base {
 
     fn find(workspace: &Workspace, against: Option<&str>) -> Result<Self, RunError> {
         let Some(against) = against else { return Ok(Self(Kind::Output)) };
-        let repository = Repository::find(&workspace.root());
-        let folder = Self::folder(&workspace.options(), against);
+        let repository = Repository::find(workspace.root());
+        let folder = Self::folder(workspace.options(), against);
         if folder.is_dir() {
             // A commit can bring a folder that is called like a branch.
             let is_path = against.starts_with(['.', '/']);
@@ -138,7 +138,7 @@ impl Base {
                 RunError::new("this workspace is not in a git repository").help("compare with a folder instead")
             );
         };
-        let folder = WorkspaceFiles::below_work_tree(&repository, &workspace.root());
+        let folder = WorkspaceFiles::below_work_tree(&repository, workspace.root());
         Ok(Self(Kind::Workspace(Box::new(Earlier::of_revision(&repository, against, &folder)?))))
     }
 
@@ -266,7 +266,7 @@ impl Base {
         }
         let mut sink = Sink::new();
         let inputs = BaselineInputs {
-            run: &workspace.options(),
+            run: workspace.options(),
             project,
             files: earlier.shared_world(),
             kept: kept_before(project, &target.name, &*whole, &mut sink)?,

@@ -82,8 +82,8 @@ impl Earlier {
 
     /// Returns an opened workspace, without reading its policies again.
     pub(super) fn of_workspace(name: &str, workspace: &Workspace) -> Self {
-        let policies = Policies::Read { project: Arc::clone(&workspace.project()), errors: Vec::new() };
-        Self { sampled: Some(Arc::clone(&workspace.sampled())), ..Self::new(name, workspace.files().clone(), policies) }
+        let policies = Policies::Read { project: Arc::clone(workspace.project()), errors: Vec::new() };
+        Self { sampled: Some(Arc::clone(workspace.sampled())), ..Self::new(name, workspace.files().clone(), policies) }
     }
 
     fn read(name: &str, files: WorkspaceFiles) -> Result<Self, RunError> {

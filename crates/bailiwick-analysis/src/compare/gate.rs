@@ -88,7 +88,7 @@ impl EarlierTarget<'_> {
         let Self { workspace: old, target: before, world, output } = *self;
         Ok((before.platform, before.version) != (target.platform, target.version)
             || has_other_baseline(before, target, world, workspace)?
-            || judged_objects(old, target) != judged_objects(&workspace.project(), target)
+            || judged_objects(old, target) != judged_objects(workspace.project(), target)
             || kept_objects_before(old, target, output)? != kept_objects(workspace, target)?)
     }
 }
@@ -376,7 +376,7 @@ fn has_other_baseline(
                 let with_bytes = |(path, content): (String, FileContent)| Some((path, content.bytes()?.to_vec()));
                 files.into_iter().filter_map(with_bytes).collect()
             };
-            bytes(contents(world, &old)?) != bytes(contents(&DiskSource::new(&workspace.root()), &new)?)
+            bytes(contents(world, &old)?) != bytes(contents(&DiskSource::new(workspace.root()), &new)?)
         }
         _ => true,
     })

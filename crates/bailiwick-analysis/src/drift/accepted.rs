@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bailiwick_codes as codes;
 use bailiwick_policy::model::{AcceptedObject, Date, DifferingObject, Target};
-use bailiwick_workspace::object_key::ObjectKey;
+use bailiwick_workspace::identity_key::IdentityKey;
 use bailiwick_workspace::workspace::Workspace;
 use bailiwick_yaml::diag::{Diagnostic, Sink};
 
@@ -28,7 +28,7 @@ impl<'w> AcceptList<'w> {
     }
 
     /// Whether an entry accepts the difference of an object.
-    pub(super) fn accepts(&self, key: &ObjectKey, role: Option<&str>) -> bool {
+    pub(super) fn accepts(&self, key: &IdentityKey, role: Option<&str>) -> bool {
         let object = DifferingObject { kind: key.kind().1, namespace: key.namespace(), name: key.name(), role };
         let mut is_accepted = false;
         for (_, is_used) in self.entries.iter().filter(|(entry, _)| entry.names(object)) {

@@ -17,7 +17,7 @@ use super::grants::{EVERYWHERE, RoleMark, SubjectMark, is_binding, is_role};
 use super::live::LiveObject;
 use super::table::{LiveState, ObjectNumber};
 use crate::loaded_world::{WorldOptions, below_output, each_object};
-use crate::proof::Proof;
+use crate::proof::RightsProof;
 
 /// Compares the access of the wanted objects with the access of the live ones: live roles, live bindings of the policies, and
 /// unmanaged bindings near the policies. Other bindings give access to subjects of others. Accepted objects are as the policies
@@ -149,7 +149,7 @@ impl<'s> AccessSides<'s> {
 fn bindings(change: &Change, wanted: &World, live: &World) -> Vec<String> {
     let Some(first) = change.subjects.first() else { return Vec::new() };
     let sides = [(live, &change.gained), (wanted, &change.lost)];
-    let parts = sides.into_iter().flat_map(|(world, rules)| Proof::find(world, first, rules).parts);
+    let parts = sides.into_iter().flat_map(|(world, rules)| RightsProof::find(world, first, rules).parts);
     let links = parts.map(|part| {
         let gathered = part.rule.gathered_from.iter().map(|source| format!(" <- {}", source.name));
         format!("{} <- {}{}", part.chain.binding.name, part.chain.role.name, gathered.collect::<String>())

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use bailiwick_policy::model::Target;
-use bailiwick_workspace::object_key::ObjectKey;
+use bailiwick_workspace::identity_key::IdentityKey;
 use bailiwick_workspace::workspace::Workspace;
 use bailiwick_yaml::diag::{Origin, RunError, Sink};
 use bailiwick_yaml::{NodeRef, write};
@@ -82,7 +82,7 @@ impl LiveComparison<'_> {
             let Some(number) = self.wanted.number_in(table, object) else { return };
             match (table.state(number), kept.get_mut(&number)) {
                 (LiveState::Absent, _) => {
-                    let key = ObjectKey::of(object);
+                    let key = IdentityKey::of(object);
                     if !self.not_compared.iter().any(|kind| kind == key.kind().1) {
                         found.missing_roles.extend(RoleMark::of(object));
                         missing.insert(number, missing_object(&key, origin));
@@ -114,7 +114,7 @@ impl LiveComparison<'_> {
 }
 
 /// Returns the finding about an object of the policies without a live one.
-fn missing_object(key: &ObjectKey, origin: Origin) -> DriftFinding {
+fn missing_object(key: &IdentityKey, origin: Origin) -> DriftFinding {
     DriftFinding {
         class: DriftClass::Missing,
         object: key.to_string(),
@@ -129,7 +129,7 @@ fn missing_object(key: &ObjectKey, origin: Origin) -> DriftFinding {
 }
 
 /// Returns the finding about a live object that no policy writes.
-pub(super) fn unmanaged_object(object: NodeRef<'_>, key: &ObjectKey, scope: UnmanagedScope) -> DriftFinding {
+pub(super) fn unmanaged_object(object: NodeRef<'_>, key: &IdentityKey, scope: UnmanagedScope) -> DriftFinding {
     let concerns_policies = scope == UnmanagedScope::Near;
     DriftFinding { concerns_policies, owner: live::owner(object), ..finding(DriftClass::Unmanaged, object, key) }
 }
@@ -154,7 +154,7 @@ fn compared(live: &LiveObject, wanted: NodeRef<'_>, origin: Origin, keys: &Decid
 }
 
 /// Returns a finding about a live object without its fields.
-fn finding(class: DriftClass, object: NodeRef<'_>, key: &ObjectKey) -> DriftFinding {
+fn finding(class: DriftClass, object: NodeRef<'_>, key: &IdentityKey) -> DriftFinding {
     DriftFinding {
         class,
         object: key.to_string(),

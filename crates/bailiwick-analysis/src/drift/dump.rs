@@ -10,7 +10,7 @@ use bailiwick_yaml::diag::{FileId, Files, RunError, Sink};
 use bailiwick_yaml::limits::MAXIMUM_LIST_SIZE;
 use bailiwick_yaml::{self as yaml, ListForm, NodeRef, Tree};
 
-use crate::loaded_world::{Reading, each_filtered_tree, standard_input};
+use crate::loaded_world::{ManifestReading, each_filtered_tree, standard_input};
 
 /// A dump of a cluster.
 pub(super) enum Dump {
@@ -33,8 +33,8 @@ impl Dump {
     ///
     /// # Errors
     /// When there is nothing at the path, or it cannot be read.
-    pub(super) fn open(reading: Reading<'_>, path: &Path, sink: &mut Sink) -> Result<Self, RunError> {
-        let Reading { run, files, .. } = reading;
+    pub(super) fn open(reading: ManifestReading<'_>, path: &Path, sink: &mut Sink) -> Result<Self, RunError> {
+        let ManifestReading { run, files, .. } = reading;
         let text = |file, path| Self::List(ListText { file, files: Arc::clone(files), path });
         if path.as_os_str() == "-" {
             return Ok(standard_input(files, sink)?.map_or_else(|| Self::Trees(Vec::new()), |file| text(file, None)));
@@ -51,7 +51,7 @@ impl Dump {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub(super) fn into_trees(self, reading: Reading<'_>, sink: &mut Sink) -> Result<Self, RunError> {
+    pub(super) fn into_trees(self, reading: ManifestReading<'_>, sink: &mut Sink) -> Result<Self, RunError> {
         match self {
             Self::Trees(_) => Ok(self),
             Self::List(ListText { path: Some(path), .. }) => Self::read_trees(reading, &path, sink),
@@ -63,7 +63,7 @@ impl Dump {
         }
     }
 
-    fn read_trees(reading: Reading<'_>, path: &Path, sink: &mut Sink) -> Result<Self, RunError> {
+    fn read_trees(reading: ManifestReading<'_>, path: &Path, sink: &mut Sink) -> Result<Self, RunError> {
         let mut trees = Vec::new();
         each_filtered_tree(path, reading, sink, &mut |tree, _| {
             let file = tree.file();

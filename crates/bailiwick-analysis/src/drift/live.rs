@@ -7,7 +7,7 @@ use bailiwick_access::risk::subject_of_user;
 use bailiwick_compiler::emit::identity::WrittenIdentity;
 use bailiwick_kubernetes::list;
 use bailiwick_kubernetes::stored::{StoredForm, to_stored};
-use bailiwick_workspace::object_key::ObjectKey;
+use bailiwick_workspace::identity_key::IdentityKey;
 use bailiwick_yaml::diag::{RunError, Sink};
 use bailiwick_yaml::{ListForm, NodeRef, Tree};
 use schemars::JsonSchema;
@@ -22,7 +22,7 @@ use super::prints::{Print, Printer};
 use super::table::{LiveState, ObjectNumber, ObjectTable};
 use super::unmanaged::{Surroundings, UnmanagedScope};
 use super::wanted::WantedObjects;
-use crate::loaded_world::{Reading, duplicate_object};
+use crate::loaded_world::{ManifestReading, duplicate_object};
 
 /// The objects of a dump: the kept ones whole, and all others as entries of the table.
 pub(super) struct LiveObjects {
@@ -37,7 +37,7 @@ pub(super) struct LiveObjects {
 
 /// A live object that is kept.
 pub(super) struct LiveObject {
-    pub(super) key: ObjectKey,
+    pub(super) key: IdentityKey,
     /// The object, if it is an object of the policies, or a role or a binding.
     pub(super) tree: Option<Tree>,
     /// The difference from the policies.
@@ -58,7 +58,7 @@ impl LiveObject {
 /// The sides of a reading of a dump.
 #[derive(Clone, Copy)]
 pub(super) struct LiveInputs<'r> {
-    pub(super) reading: Reading<'r>,
+    pub(super) reading: ManifestReading<'r>,
     pub(super) wanted: &'r WantedObjects,
     pub(super) surroundings: &'r Surroundings<'r>,
 }
@@ -191,7 +191,7 @@ impl<'r> LiveReader<'r> {
             self.live.table.set(number, LiveState::AsWanted);
             return;
         }
-        let key = ObjectKey::of(object);
+        let key = IdentityKey::of(object);
         let whole = || Some(Tree::copy_of(object));
         if is_wanted {
             let own = LiveObject { key, tree: whole(), finding: None, is_wanted, is_of_platform: false };

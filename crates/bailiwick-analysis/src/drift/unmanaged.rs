@@ -6,7 +6,7 @@ use bailiwick_access::reconcile::AUTOUPDATE;
 use bailiwick_access::request::{ACCOUNTS, AUTHENTICATED};
 use bailiwick_kubernetes::{absent, default_policy, list, rbac};
 use bailiwick_policy::model::{Platform, Target};
-use bailiwick_workspace::object_key::ObjectKey;
+use bailiwick_workspace::identity_key::IdentityKey;
 use bailiwick_workspace::workspace::Workspace;
 use bailiwick_yaml::diag::{FileId, Sink};
 use bailiwick_yaml::{self as yaml, NodeRef, Tree, write};
@@ -56,7 +56,7 @@ pub(super) struct Surroundings<'w> {
     watched: BTreeSet<(String, String)>,
     /// The objects of the cluster beside the policies, by identity: the default policy, the baseline and Manifests without
     /// output.
-    expected: BTreeMap<ObjectKey, String>,
+    expected: BTreeMap<IdentityKey, String>,
     /// The keys of labels in the selectors of these objects.
     selected: DecidingKeys,
     keys: DecidingKeys,
@@ -70,7 +70,7 @@ impl<'w> Surroundings<'w> {
         let mut add = |object: NodeRef<'_>| {
             let mut text = String::new();
             write::document(object, &mut text);
-            expected.insert(ObjectKey::of(object), text);
+            expected.insert(IdentityKey::of(object), text);
             selected.add(object);
         };
         if target.baseline.is_none() {
@@ -89,7 +89,7 @@ impl<'w> Surroundings<'w> {
     }
 
     /// Returns the scope of a live object beside the policies.
-    pub(super) fn scope_of(&self, object: NodeRef<'_>, key: &ObjectKey) -> UnmanagedScope {
+    pub(super) fn scope_of(&self, object: NodeRef<'_>, key: &IdentityKey) -> UnmanagedScope {
         let (group, kind) = key.kind();
         if !self.watched.contains(&(group.to_owned(), kind.to_owned())) {
             return UnmanagedScope::Expected;
@@ -113,7 +113,7 @@ impl<'w> Surroundings<'w> {
     }
 
     /// Whether an expected object has the labels and annotations of the platform, and no further ones.
-    pub(super) fn is_of_new_cluster(&self, object: NodeRef<'_>, key: &ObjectKey) -> bool {
+    pub(super) fn is_of_new_cluster(&self, object: NodeRef<'_>, key: &IdentityKey) -> bool {
         let Some(text) = self.expected.get(key) else { return false };
         let tree = yaml::read(text, FileId::default(), &mut Sink::new());
         let expected = tree.document(0);
@@ -149,7 +149,7 @@ impl<'w> Surroundings<'w> {
     }
 
     /// Whether the platform itself makes such objects.
-    fn is_of_platform(&self, key: &ObjectKey) -> bool {
+    fn is_of_platform(&self, key: &IdentityKey) -> bool {
         let (_, kind) = key.kind();
         let namespace = key.namespace();
         let is_account = kind == "ServiceAccount"

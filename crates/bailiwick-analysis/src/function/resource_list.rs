@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bailiwick_codes as codes;
 use bailiwick_kubernetes::list;
 use bailiwick_policy::source::manifests;
-use bailiwick_workspace::object_key::ObjectKey;
+use bailiwick_workspace::identity_key::IdentityKey;
 use bailiwick_yaml::diag::{Diagnostic, FileId, Files, Sink};
 use bailiwick_yaml::{self as yaml, NodeRef, Tree, schema, write};
 use serde_json::{Map, Value};
@@ -82,8 +82,8 @@ impl ResourceList {
     }
 
     /// Returns the first object with an identity.
-    pub(super) fn find(&self, wanted: &ObjectKey) -> Option<NodeRef<'_>> {
-        self.objects().find(|item| ObjectKey::of(*item) == *wanted)
+    pub(super) fn find(&self, wanted: &IdentityKey) -> Option<NodeRef<'_>> {
+        self.objects().find(|item| IdentityKey::of(*item) == *wanted)
     }
 
     /// Returns the settings of the function.

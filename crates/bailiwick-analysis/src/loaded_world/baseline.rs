@@ -32,7 +32,7 @@ pub struct BaselineInputs<'g> {
 }
 
 /// Returns the objects below the output of a target in the workspace of the run.
-pub fn below_output(
+pub(crate) fn below_output(
     workspace: &Workspace,
     target: &Target,
     options: &WorldOptions,
@@ -40,8 +40,8 @@ pub fn below_output(
     sink: &mut Sink,
 ) -> Result<Option<Builder>, RunError> {
     let inputs = BaselineInputs {
-        run: &workspace.options(),
-        project: &workspace.project(),
+        run: workspace.options(),
+        project: workspace.project(),
         files: workspace.files().boxed_source(),
         // An applier of the output folder applies what `spec.keep` keeps there.
         kept: kept_files::kept_objects(workspace, &target.name, sink)?,
@@ -101,7 +101,7 @@ pub fn platform_world(target: &Target) -> Builder {
 }
 
 /// Adds the objects of the earlier output of a target.
-pub fn add_committed(
+pub(crate) fn add_committed(
     builder: &mut Builder,
     project: &LinkedWorkspace,
     target: &Target,

@@ -46,7 +46,7 @@ impl ManifestReader<'_> {
 
     /// Adds every object of a file, a folder or standard input.
     pub(super) fn add(&mut self, builder: &mut Builder, path: &Path, sink: &mut Sink) -> Result<(), RunError> {
-        let input = Input::read(path, Reading::of_all(self.run, self.files), sink)?;
+        let input = Input::read(path, ManifestReading::of_all(self.run, self.files), sink)?;
         self.add_input(builder, &input, sink);
         Ok(())
     }
@@ -75,13 +75,13 @@ pub(super) struct Input {
 
 impl Input {
     /// Reads the objects at a path.
-    pub(super) fn read(path: &Path, reading: Reading<'_>, sink: &mut Sink) -> Result<Self, RunError> {
+    pub(super) fn read(path: &Path, reading: ManifestReading<'_>, sink: &mut Sink) -> Result<Self, RunError> {
         let mut trees = Vec::new();
         each_filtered_tree(path, reading, sink, &mut |tree, _| {
             let file = tree.file();
             trees.push(std::mem::replace(tree, Tree::new(file)));
         })?;
-        let Reading { run, filter, .. } = reading;
+        let ManifestReading { run, filter, .. } = reading;
         let is_folder = trees.is_empty() && run.inputs.is_folder(path);
         let nothing_left = match is_folder && run.inputs.find(path, filter)?.is_empty() {
             true => filter.nothing_left(&path.to_string_lossy()),
@@ -211,12 +211,12 @@ pub fn each_tree(
     sink: &mut Sink,
     visit: &mut dyn FnMut(&mut Tree, &mut Sink),
 ) -> Result<(), RunError> {
-    each_filtered_tree(path, Reading::of_all(run, files), sink, visit)
+    each_filtered_tree(path, ManifestReading::of_all(run, files), sink, visit)
 }
 
 /// How the files at a path are read.
 #[derive(Clone, Copy)]
-pub struct Reading<'r> {
+pub struct ManifestReading<'r> {
     /// The options of the run.
     pub run: &'r Options,
     /// The registry of the files that are read.
@@ -227,7 +227,7 @@ pub struct Reading<'r> {
     pub namespace: MissingNamespace<'r>,
 }
 
-impl<'r> Reading<'r> {
+impl<'r> ManifestReading<'r> {
     /// Returns the reading of every file, whose objects stay without a namespace.
     pub(crate) fn of_all(run: &'r Options, files: &'r Arc<Files>) -> Self {
         static ALL: LazyLock<FileFilter> = LazyLock::new(FileFilter::default);
@@ -261,11 +261,11 @@ impl MissingNamespace<'_> {
 }
 
 fn visit_standard_input(
-    reading: Reading<'_>,
+    reading: ManifestReading<'_>,
     sink: &mut Sink,
     visit: &mut dyn FnMut(&mut Tree, &mut Sink),
 ) -> Result<(), RunError> {
-    let Reading { files, namespace, .. } = reading;
+    let ManifestReading { files, namespace, .. } = reading;
     let Some(id) = standard_input(files, sink)? else { return Ok(()) };
     let mut tree = yaml::read(files.get(id).text(), id, sink);
     report_page(&tree, sink);
@@ -278,14 +278,14 @@ fn visit_standard_input(
 /// Reads the files at a path as [`each_tree`] does, without the files that the filter leaves out.
 pub fn each_filtered_tree(
     path: &Path,
-    reading: Reading<'_>,
+    reading: ManifestReading<'_>,
     sink: &mut Sink,
     visit: &mut dyn FnMut(&mut Tree, &mut Sink),
 ) -> Result<(), RunError> {
     if path.as_os_str() == "-" {
         return visit_standard_input(reading, sink, visit);
     }
-    let Reading { run, files, filter, namespace } = reading;
+    let ManifestReading { run, files, filter, namespace } = reading;
     let found_files = run.inputs.find(path, filter)?;
     found_files.report_unread(files, sink);
     let mut failed = None;
@@ -347,7 +347,7 @@ fn assumed_namespace(count: usize) -> Option<Diagnostic> {
 static STANDARD_INPUT: OnceLock<Vec<u8>> = OnceLock::new();
 
 /// Reads standard input; none if it is not UTF-8, with the reason in the sink.
-pub fn standard_input(files: &Arc<Files>, sink: &mut Sink) -> Result<Option<FileId>, RunError> {
+pub(crate) fn standard_input(files: &Arc<Files>, sink: &mut Sink) -> Result<Option<FileId>, RunError> {
     let bytes = match STANDARD_INPUT.get() {
         Some(bytes) => bytes,
         None => {

@@ -42,7 +42,7 @@ pub(crate) enum WebhookKind {
 
 /// The gathered objects.
 #[derive(Debug)]
-pub struct Surroundings {
+pub(crate) struct Surroundings {
     /// Nodes, pods and volumes.
     pub(crate) cluster: Cluster,
     policies: Vec<(String, ValidatingAdmissionPolicy)>,

@@ -59,7 +59,7 @@ pub struct Summary {
 /// The results of a part in a target.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct TargetSummary {
-    /// The target.
+    /// As the workspace file names the target.
     pub name: String,
     /// The facts and diagnostics that the merge judges.
     pub record: PartRecord,

@@ -7,14 +7,14 @@ use bailiwick_yaml::NodeRef;
 
 /// The identity of an object, whatever version of its API it was read in.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ObjectKey {
+pub struct IdentityKey {
     name: String,
     namespace: String,
     kind: String,
     group: String,
 }
 
-impl ObjectKey {
+impl IdentityKey {
     /// Returns the identity of an object.
     pub fn of(object: NodeRef<'_>) -> Self {
         let WrittenIdentity { group, kind, namespace, name } = WrittenIdentity::of(object);
@@ -37,7 +37,7 @@ impl ObjectKey {
     }
 }
 
-impl fmt::Display for ObjectKey {
+impl fmt::Display for IdentityKey {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let slash = if self.namespace.is_empty() { "" } else { "/" };
         write!(formatter, "{}/{}{slash}{}", self.kind, self.namespace, self.name)
