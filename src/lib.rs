@@ -75,16 +75,8 @@ pub use bailiwick_yaml::{self as yaml, diag, digest, limits};
 
 use bailiwick_base::parallel;
 
+pub mod app;
 pub mod ask;
-
-/// The functions and types of the application: a function for each thing that a command does.
-pub mod app {
-    pub use bailiwick_adopt::*;
-    pub use bailiwick_analysis::*;
-    pub use bailiwick_review as review;
-    pub use bailiwick_review::{codeowners, review};
-    pub use bailiwick_workspace::*;
-}
 
 #[cfg_attr(not(unix), path = "lsp/no_system.rs")]
 mod lsp;

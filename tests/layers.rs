@@ -23,7 +23,16 @@ const MAY_USE: &[(&str, Layers)] = &[
             ("compile", &["expand", "render", "validate", "label", "delivery", "emit"]),
         ],
     ),
-    ("src", &[("ask", &[]), ("watch", &[]), ("lsp", &["watch"]), ("cli", &["ask", "lsp", "watch"])]),
+    (
+        "src",
+        &[
+            ("app", &[]),
+            ("ask", &["app"]),
+            ("watch", &["app"]),
+            ("lsp", &["app", "watch"]),
+            ("cli", &["app", "ask", "lsp", "watch"]),
+        ],
+    ),
 ];
 
 fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {

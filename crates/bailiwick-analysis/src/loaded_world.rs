@@ -352,7 +352,7 @@ pub enum WorldContent<'p> {
     Asked(&'p Request),
 }
 
-/// Loads a target as [`load_target`] does, with further parts.
+/// Loads a target with the parts beside its world.
 pub fn load_target_seen(
     workspace: &Workspace,
     target: &Target,

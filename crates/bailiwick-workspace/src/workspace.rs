@@ -66,7 +66,7 @@ pub fn normal(path: &Path) -> PathBuf {
     })
 }
 
-/// Whether a workspace keeps a file below its output folder; see [`Workspace::keeps`].
+/// Whether `spec.keep` of a workspace keeps a file below its output folder. In the folders of a target where the layout has places it keeps nothing.
 pub fn keeps(workspace: &model::WorkspaceSettings, path: &str) -> bool {
     let (top, below) = path.split_once('/').unwrap_or((path, ""));
     let is_of_layout = matches!(below.split('/').next(), Some("cluster" | "namespaces"))

@@ -242,7 +242,7 @@ pub enum MissingNamespace<'r> {
     None,
     /// The namespace of `--default-namespace`.
     Stated(&'r str),
-    /// [`DEFAULT_NAMESPACE`], with a note about the number of these objects.
+    /// `default`, with a note about the number of these objects.
     Assumed,
 }
 
